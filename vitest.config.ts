@@ -1,0 +1,15 @@
+import { join } from "node:path";
+import { defineConfig } from "vitest/config";
+import { workspaceProjects } from "./vitest.projects.ts";
+
+/** `npm test`: everything that needs no outside server, no Go and no network. */
+export default defineConfig({
+  test: {
+    setupFiles: [join(import.meta.dirname, "vitest.setup.ts")],
+    testTimeout: 20_000,
+    projects: workspaceProjects(import.meta.dirname, {
+      include: ["src/**/*.test.ts"],
+      exclude: ["src/**/*.live.test.ts"],
+    }),
+  },
+});
