@@ -1,12 +1,13 @@
 import { join } from "node:path";
 import { defineConfig } from "vitest/config";
-import { workspaceProjects } from "./vitest.projects.ts";
+import { reporters, workspaceProjects } from "./vitest.projects.ts";
 
 /** `npm test`: everything that needs no outside server, no Go and no network. */
 export default defineConfig({
   test: {
     setupFiles: [join(import.meta.dirname, "vitest.setup.ts")],
-    testTimeout: 20_000,
+    testTimeout: 30_000,
+    reporters: reporters(import.meta.dirname),
     projects: workspaceProjects(import.meta.dirname, {
       include: ["src/**/*.test.ts"],
       exclude: ["src/**/*.live.test.ts"],

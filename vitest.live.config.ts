@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { defineConfig } from "vitest/config";
-import { workspaceProjects } from "./vitest.projects.ts";
+import { reporters, workspaceProjects } from "./vitest.projects.ts";
 
 /** Tests against real servers, provider binaries and commands, which `.ci/run` installs and starts. */
 export default defineConfig({
@@ -8,6 +8,9 @@ export default defineConfig({
     setupFiles: [join(import.meta.dirname, "vitest.setup.ts")],
     testTimeout: 120_000,
     hookTimeout: 120_000,
+    // A server that several files share is easier to reason about with one file at a time.
+    fileParallelism: false,
+    reporters: reporters(import.meta.dirname),
     projects: workspaceProjects(import.meta.dirname, {
       include: ["src/**/*.live.test.ts"],
       exclude: [],
