@@ -17,12 +17,10 @@ export function workspaceProjects(
     return readdirSync(folder)
       .toSorted()
       .filter((name) => existsSync(join(folder, name, "package.json")))
-      .map(
-        (name): UserWorkspaceConfig & { extends: true } => ({
-          extends: true,
-          test: { name, root: join(folder, name), ...files },
-        }),
-      );
+      .map((name): UserWorkspaceConfig & { extends: true } => ({
+        extends: true,
+        test: { name, root: join(folder, name), ...files },
+      }));
   });
 }
 

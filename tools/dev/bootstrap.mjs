@@ -40,7 +40,9 @@ function install() {
   );
   if (result.error) fail(`cannot run npx, which comes with npm: ${result.error.message}`);
   if (result.status !== 0) {
-    fail("the installation failed; the messages above say why. Mend that and run the command again.");
+    fail(
+      "the installation failed; the messages above say why. Mend that and run the command again.",
+    );
   }
   writeFileSync(stamp, wanted);
 }
@@ -48,7 +50,9 @@ function install() {
 /** The Node that came with the installation, else the one we run on, when it is new enough. */
 function findNode() {
   const needed = majorOf(manifest.engines.node.replace(/^\D+/, ""));
-  const [name] = Object.keys(manifest.optionalDependencies).filter((key) => key.startsWith("node-"));
+  const [name] = Object.keys(manifest.optionalDependencies).filter((key) =>
+    key.startsWith("node-"),
+  );
   const bundled = join(root, "node_modules", name, "bin", "node");
   if (existsSync(bundled) && spawnSync(bundled, ["--version"]).status === 0) return bundled;
   if (majorOf(process.version) >= needed) return process.execPath;
@@ -62,7 +66,8 @@ const [command, ...rest] = process.argv.slice(2);
 if (!Object.hasOwn(COMMANDS, command)) {
   fail(`usage: node tools/dev/bootstrap.mjs <${Object.keys(COMMANDS).join(" | ")}> [arguments]`);
 }
-if (majorOf(process.version) < 20) fail(`needs Node 20 or newer to install, found ${process.version}`);
+if (majorOf(process.version) < 20)
+  fail(`needs Node 20 or newer to install, found ${process.version}`);
 install();
 const node = findNode();
 const child = spawn(node, [...COMMANDS[command], ...rest], {

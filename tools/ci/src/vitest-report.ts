@@ -25,7 +25,11 @@ export interface VitestReport {
   /** Errors outside any test: files that do not load, unhandled rejections. */
   readonly errors: readonly string[];
   /** Amounts that tests announce with `annotate("1000 programs", "count")`. */
-  readonly counts: readonly { readonly test: string; readonly amount: number; readonly of: string }[];
+  readonly counts: readonly {
+    readonly test: string;
+    readonly amount: number;
+    readonly of: string;
+  }[];
 }
 
 /** Reads a report; a missing or broken one is an error that says so. */

@@ -1,0 +1,119 @@
+import { existsSync, globSync, readFileSync } from "node:fs";
+import { dirname, join, relative, resolve, sep } from "node:path";
+import { parseSync } from "oxc-parser";
+import { listPackages, type WorkspacePackage } from "./workspace.ts";
+
+/**
+ * What each package may import of the others, by folder name. The order is the building order:
+ * every package names only packages above it, so the table itself cannot hold a cycle.
+ */
+export const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
+  proto: [],
+  cty: [],
+  krt: [],
+  "provider-source": [],
+  "request-signing": [],
+  client: [],
+  lang: ["cty", "provider-source"],
+  storage: ["proto"],
+  mux: ["proto", "cty", "provider-source"],
+  tfplugin: ["proto", "cty", "mux", "provider-source"],
+  registry: ["proto", "storage", "provider-source", "request-signing"],
+  "fg-bridge": ["proto", "cty", "mux", "tfplugin", "provider-source", "request-signing"],
+};
+
+/** Folders that may import every package, and that no package may import. */
+const TOP_LEVEL = ["apps", "e2e", "bench", "examples", "tools"];
+
+const SCOPE = "@stackwright/";
+
+/** Checks every import of every source and test file; returns one line per broken rule. */
+export function checkImports(root: string): { files: number; problems: string[] } {
+  const packages = listPackages(root);
+  let files = 0;
+  const problems: string[] = [];
+  for (const owner of packages) {
+    for (const file of sourceFiles(owner.path)) {
+      files += 1;
+      const path = join(owner.path, file);
+      for (const specifier of importsOf(path)) {
+        const problem = judgeImport({ root, owner, packages, path, specifier });
+        if (problem !== undefined) {
+          problems.push(`${relative(root, path)} imports "${specifier}": ${problem}`);
+        }
+      }
+    }
+  }
+  return { files, problems };
+}
+
+function sourceFiles(folder: string): string[] {
+  return globSync("**/*.{ts,mts,mjs,js,tsx}", {
+    cwd: folder,
+    exclude: (name) => name === "node_modules" || name === "dist" || name === ".readme-snippets",
+  }).toSorted();
+}
+
+/** Module specifiers of static and literal dynamic imports and re-exports. */
+function importsOf(path: string): string[] {
+  const source = readFileSync(path, "utf8");
+  const { module } = parseSync(path, source);
+  const literal = /^(["'`])(.*)\1$/s;
+  return [
+    ...module.staticImports.map((entry) => entry.moduleRequest.value),
+    ...module.staticExports.flatMap((statement) =>
+      statement.entries.flatMap((entry) => entry.moduleRequest?.value ?? []),
+    ),
+    ...module.dynamicImports.flatMap((entry) => {
+      const text = source.slice(entry.moduleRequest.start, entry.moduleRequest.end);
+      return literal.exec(text)?.[2] ?? [];
+    }),
+  ];
+}
+
+interface ImportInQuestion {
+  readonly root: string;
+  readonly owner: WorkspacePackage;
+  readonly packages: readonly WorkspacePackage[];
+  /** Absolute path of the importing file. */
+  readonly path: string;
+  readonly specifier: string;
+}
+
+function judgeImport({ root, owner, packages, path, specifier }: ImportInQuestion) {
+  if (specifier.startsWith(".")) {
+    const target = resolve(dirname(path), specifier);
+    return target.startsWith(owner.path + sep) || isWorkspaceConfig(root, target, owner)
+      ? undefined
+      : "a relative import must stay inside its package";
+  }
+  const imported = packages.find(
+    ({ manifest }) => specifier === manifest.name || specifier.startsWith(`${manifest.name}/`),
+  );
+  if (imported === undefined) {
+    return specifier.startsWith(SCOPE) ? "there is no such package" : undefined;
+  }
+  const subpath = `.${specifier.slice(imported.manifest.name.length)}`;
+  if (!(subpath in (imported.manifest.exports ?? {}))) {
+    return `a deep import; ${imported.manifest.name} does not export "${subpath}"`;
+  }
+  if (imported === owner || isTopLevel(owner)) return undefined;
+  if (isTopLevel(imported)) return `${imported.folder} is not for packages to import`;
+  const name = owner.folder.slice("packages/".length);
+  const allowed = ALLOWED_IMPORTS[name];
+  if (allowed === undefined) {
+    return `${owner.folder} is not in the table of allowed imports (tools/ci/src/import-rules.ts)`;
+  }
+  return allowed.includes(imported.folder.slice("packages/".length))
+    ? undefined
+    : `${name} may import ${allowed.length === 0 ? "no package of ours" : `only ${allowed.join(", ")}`}`;
+}
+
+function isTopLevel({ folder }: WorkspacePackage): boolean {
+  return TOP_LEVEL.some((top) => folder === top || folder.startsWith(`${top}/`));
+}
+
+/** Tools and the like may import one another's files; a package may not leave its folder. */
+function isWorkspaceConfig(root: string, target: string, owner: WorkspacePackage): boolean {
+  return isTopLevel(owner) && target.startsWith(join(root, "tools") + sep) && existsSync(target);
+}

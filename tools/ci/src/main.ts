@@ -1,0 +1,97 @@
+import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { SUITES, type SuiteContext } from "./suites.ts";
+import type { Tally } from "./tally.ts";
+
+/** One worked-through line of the table. */
+interface Row {
+  readonly name: string;
+  readonly minutes: number;
+  readonly tally: Tally;
+}
+
+const HELP = `usage: node tools/ci/src/main.ts [--npm-test-exit CODE] [--only NAME,...]
+
+Works through the suites of .ci/run and ends with one line of counts. Suites:
+${SUITES.map((suite) => `  ${suite.name.padEnd(10)} ${suite.what} (at most ${suite.limitMinutes} min)`).join("\n")}
+`;
+
+const { values } = parseArgs({
+  options: {
+    "npm-test-exit": { type: "string" },
+    only: { type: "string" },
+    help: { type: "boolean", short: "h" },
+  },
+});
+if (values.help === true) {
+  process.stdout.write(HELP);
+} else {
+  const root = join(import.meta.dirname, "..", "..", "..");
+  const rows = await runSuites(
+    {
+      root,
+      reports: join(root, ".reports"),
+      npmTestExit: Number(values["npm-test-exit"] ?? 0),
+      seed: seedOfCommit(root),
+    },
+    values.only?.split(","),
+  );
+  process.exitCode = print(rows);
+}
+
+async function runSuites(context: SuiteContext, only?: readonly string[]): Promise<Row[]> {
+  const unknown = only?.find((name) => SUITES.every((suite) => suite.name !== name));
+  if (unknown !== undefined) throw new Error(`there is no suite "${unknown}"\n${HELP}`);
+  const rows: Row[] = [];
+  for (const suite of SUITES) {
+    if (only !== undefined && !only.includes(suite.name)) continue;
+    process.stdout.write(`\n=== ${suite.name}: ${suite.what}\n`);
+    const start = performance.now();
+    let tally: Tally;
+    try {
+      tally = await suite.run(context);
+    } catch (error) {
+      const message = error instanceof Error ? (error.stack ?? error.message) : String(error);
+      tally = { passed: 0, failed: [`the suite itself broke: ${message}`], skipped: [] };
+    }
+    rows.push({ name: suite.name, minutes: (performance.now() - start) / 60_000, tally });
+  }
+  return rows;
+}
+
+/** Prints the table and the closing line; returns the exit code. */
+function print(rows: readonly Row[]): number {
+  const lines = ["\n=== summary", "suite       minutes  passed  failed  skipped"];
+  let passed = 0;
+  let failed = 0;
+  let skipped = 0;
+  for (const { name, minutes, tally } of rows) {
+    passed += tally.passed;
+    failed += tally.failed.length;
+    skipped += tally.skipped.length;
+    const counts = [tally.passed, tally.failed.length, tally.skipped.length];
+    lines.push(
+      `${name.padEnd(10)}  ${minutes.toFixed(1).padStart(7)}  ${counts.map((count) => String(count).padStart(6)).join("  ")}`,
+    );
+  }
+  for (const { name, tally } of rows) {
+    lines.push(...tally.skipped.map((reason) => `skipped in ${name}: ${reason}`));
+    lines.push(...tally.failed.map((reason) => `FAILED in ${name}: ${reason}`));
+  }
+  // Nothing at all having run is not a success.
+  if (passed === 0 && failed === 0) {
+    failed = 1;
+    lines.push("FAILED: no suite ran a single case");
+  }
+  lines.push(`${passed} passed, ${failed} failed${skipped === 0 ? "" : `, ${skipped} skipped`}`);
+  process.stdout.write(`${lines.join("\n")}\n`);
+  return failed === 0 ? 0 : 1;
+}
+
+/** The same for everybody at one commit, another at the next. */
+function seedOfCommit(root: string): number {
+  const commit = execFileSync("git", ["rev-parse", "HEAD"], { cwd: root });
+  return createHash("sha256").update(commit).digest().readUInt32BE(0) >>> 1;
+}

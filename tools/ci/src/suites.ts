@@ -1,0 +1,131 @@
+import { existsSync, globSync } from "node:fs";
+import { join } from "node:path";
+import { runCommand } from "./command.ts";
+import { checkGeneratedCode } from "./generated-code.ts";
+import { checkImports } from "./import-rules.ts";
+import { checkPackages } from "./package-checks.ts";
+import { checkReadmeSnippets } from "./readme-snippets.ts";
+import { type Tally, tallyCommand, tallyVitest } from "./tally.ts";
+
+/** One line of the table that `.ci/run` works through. */
+export interface Suite {
+  readonly name: string;
+  readonly what: string;
+  /** Past this many minutes on two cores the suite is stopped and has failed. */
+  readonly limitMinutes: number;
+  run(context: SuiteContext): Promise<Tally>;
+}
+
+export interface SuiteContext {
+  readonly root: string;
+  /** Absolute; reports of runners go here. */
+  readonly reports: string;
+  /** Exit code of the `npm test` that ran before the table. */
+  readonly npmTestExit: number;
+  /** Seed of the rotating slice of random suites. */
+  readonly seed: number;
+}
+
+const minutes = (count: number) => count * 60_000;
+
+function command(
+  name: string,
+  what: string,
+  limitMinutes: number,
+  argv: readonly [string, ...string[]],
+): Suite {
+  return {
+    name,
+    what,
+    limitMinutes,
+    run: async ({ root }) =>
+      tallyCommand(name, await runCommand(argv, { cwd: root, timeoutMs: minutes(limitMinutes) })),
+  };
+}
+
+/** Everything that `.ci/run` does after it installed, in order. */
+export const SUITES: readonly Suite[] = [
+  {
+    name: "npm test",
+    what: "all tests that need no outside server; ran before this table, counted here",
+    limitMinutes: 15,
+    run: ({ reports, npmTestExit }) => {
+      const result = { code: npmTestExit, signal: undefined, timedOut: false, stdout: "" };
+      return Promise.resolve(tallyVitest(join(reports, "unit.json"), result));
+    },
+  },
+  command("format", "biome: format and order of imports", 2, ["pnpm", "run", "format:check"]),
+  command("lint", "oxlint with types", 5, ["pnpm", "run", "lint"]),
+  command("typecheck", "tsc over every package, tests included", 10, [
+    "turbo",
+    "run",
+    "typecheck",
+    "--output-logs=errors-only",
+  ]),
+  {
+    name: "imports",
+    what: "the import rules between packages",
+    limitMinutes: 1,
+    run: ({ root }) => {
+      const { files, problems } = checkImports(root);
+      const none = files === 0 ? ["no source file was found"] : [];
+      const failed = [...problems, ...none];
+      return Promise.resolve({ passed: failed.length === 0 ? 1 : 0, failed, skipped: [] });
+    },
+  },
+  {
+    name: "generated",
+    what: "generated code is what its generator writes",
+    limitMinutes: 5,
+    run: ({ root }) => checkGeneratedCode(root),
+  },
+  {
+    name: "packages",
+    what: "build, publint, and use of the packed packages from outside",
+    limitMinutes: 10,
+    run: ({ root }) => checkPackages(root),
+  },
+  {
+    name: "readme",
+    what: "the examples of the package READMEs, types and run",
+    limitMinutes: 5,
+    run: ({ root }) => checkReadmeSnippets(root),
+  },
+  {
+    name: "rotating",
+    what: "property tests again, with a seed that changes with every commit",
+    limitMinutes: 10,
+    run: async ({ root, reports, seed }) => {
+      process.stdout.write(`seed of this slice: STACKWRIGHT_SEED=${seed}\n`);
+      const report = join(reports, "rotating.json");
+      const result = await runCommand(["vitest", "run", ".property.test.ts"], {
+        cwd: root,
+        timeoutMs: minutes(10),
+        env: { STACKWRIGHT_REPORT: report, STACKWRIGHT_SEED: String(seed) },
+      });
+      return tallyVitest(report, result);
+    },
+  },
+  {
+    name: "live",
+    what: "tests against real servers, provider binaries and commands",
+    limitMinutes: 40,
+    run: async ({ root, reports }) => {
+      if (globSync("{packages,apps,tools}/*/src/**/*.live.test.ts", { cwd: root }).length === 0) {
+        return { passed: 0, failed: [], skipped: [] };
+      }
+      const report = join(reports, "live.json");
+      const servers = join(root, "tools/servers/src/main.ts");
+      const vitest = ["vitest", "run", "--config", "vitest.live.config.ts"] as const;
+      const argv: [string, ...string[]] = existsSync(servers)
+        ? [process.execPath, servers, "exec", "--", ...vitest]
+        : [...vitest];
+      const result = await runCommand(argv, {
+        cwd: root,
+        timeoutMs: minutes(40),
+        env: { STACKWRIGHT_REPORT: report },
+      });
+      return tallyVitest(report, result);
+    },
+  },
+];

@@ -1,0 +1,66 @@
+import { type CommandResult, describeEnd } from "./command.ts";
+import { readVitestReport, type VitestReport } from "./vitest-report.ts";
+
+/** What a suite found: cases passed, and one line each for what failed or was skipped. */
+export interface Tally {
+  readonly passed: number;
+  readonly failed: readonly string[];
+  readonly skipped: readonly string[];
+}
+
+export function addTallies(tallies: readonly Tally[]): Tally {
+  return {
+    passed: tallies.reduce((sum, tally) => sum + tally.passed, 0),
+    failed: tallies.flatMap((tally) => tally.failed),
+    skipped: tallies.flatMap((tally) => tally.skipped),
+  };
+}
+
+/** The tally of a check that is a single command: one case, passed when it ends with code 0. */
+export function tallyCommand(name: string, result: CommandResult): Tally {
+  return result.code === 0
+    ? { passed: 1, failed: [], skipped: [] }
+    : { passed: 0, failed: [`${name} ${describeEnd(result)}`], skipped: [] };
+}
+
+/**
+ * The tally of a vitest run from its report and the end of its process. Whatever the report says,
+ * these are failures: a missing report, files that were planned and did not finish, errors outside
+ * tests, skips without a reason, and a runner that did not end with code 0.
+ */
+export function tallyVitest(reportPath: string, result: CommandResult): Tally {
+  let report: VitestReport;
+  try {
+    report = readVitestReport(reportPath);
+  } catch (error) {
+    return {
+      passed: 0,
+      failed: [`${(error as Error).message} (the runner ${describeEnd(result)})`],
+      skipped: [],
+    };
+  }
+  const finished = new Set(report.finished);
+  const failed = [
+    ...report.failed.map(({ file, test, note }) => `${file}: ${test}: ${firstLine(note)}`),
+    ...report.errors.map((error) => `outside a test: ${firstLine(error)}`),
+    ...report.planned.filter((file) => !finished.has(file)).map((file) => `${file} did not finish`),
+    ...report.skipped
+      .filter(({ note }) => note === "")
+      .map(({ file, test }) => `${file}: ${test}: skipped without a reason`),
+  ];
+  if (failed.length === 0 && (result.code !== 0 || report.reason !== "passed")) {
+    failed.push(`the runner ${describeEnd(result)} and called its run ${report.reason}`);
+  }
+  return {
+    passed: report.passed,
+    failed,
+    skipped: report.skipped
+      .filter(({ note }) => note !== "")
+      .map(({ file, test, note }) => `${file}: ${test}: ${note}`),
+  };
+}
+
+function firstLine(text: string): string {
+  const [line = ""] = text.split("\n", 1);
+  return line;
+}
