@@ -1,0 +1,27 @@
+import type { Resource } from "../resource.ts";
+import type { WatchEvent } from "../types.ts";
+
+/** One committed change, as engines put it into the {@link EventFeed}. */
+export interface Commit {
+  /** Position in the order of all commits of the store: strictly rising, a safe integer. */
+  readonly revision: number;
+  readonly operation: "upsert" | "delete";
+  /** Frozen. Of a delete: the last stored resource with its last version. */
+  readonly resource: Resource;
+  /** Position for `resumeAfter`; absent on engines without resume. */
+  readonly cursor?: string;
+}
+
+/** The event that watchers get for a commit; the resource still shares its bytes with the store. */
+export function commitToEvent(commit: Commit): WatchEvent {
+  return {
+    operation: commit.operation,
+    resource: commit.resource,
+    ...(commit.cursor === undefined ? {} : { cursor: commit.cursor }),
+  };
+}
+
+/** Roughly what a commit keeps alive, in bytes: its payload and a flat amount for the rest. */
+export function commitBytes(commit: Commit): number {
+  return 512 + (commit.resource.data?.value.byteLength ?? 0);
+}

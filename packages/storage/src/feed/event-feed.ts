@@ -1,0 +1,46 @@
+import type { StorageError } from "../errors.ts";
+import type { ResourceFilter } from "../key.ts";
+import type { Commit } from "./commit.ts";
+import { SubscriptionIndex } from "./subscription-index.ts";
+import { type ResolvedWatchBuffer, WatchStream } from "./watch-stream.ts";
+
+/**
+ * Fans the commits of one backend instance out to its watches.
+ *
+ * The engine publishes in commit order, and publishes a commit only when a read that starts
+ * afterwards on this instance is certain to see it. That rule is all of "monotonic reads between
+ * watches and reads".
+ */
+export class EventFeed {
+  readonly #streams = new SubscriptionIndex<WatchStream>();
+  readonly #buffer: ResolvedWatchBuffer;
+
+  constructor(buffer: ResolvedWatchBuffer) {
+    this.#buffer = buffer;
+  }
+
+  /** Number of open watches. */
+  get size(): number {
+    return this.#streams.size;
+  }
+
+  /** Opens a stream; from now on it buffers. The caller hands it the prologue with `start`. */
+  open(filter: ResourceFilter): WatchStream {
+    let remove = (): void => undefined;
+    const stream = new WatchStream(this.#buffer, () => remove());
+    remove = this.#streams.add(filter, stream);
+    return stream;
+  }
+
+  /** Hands a commit to the watches that select it. */
+  publish(commit: Commit): void {
+    this.#streams.match(commit.resource, (stream) => stream.push(commit));
+  }
+
+  /** Ends all watches. */
+  closeAll(error: StorageError): void {
+    // Ending a stream takes it out of the index, so the list is made first.
+    const open = Array.from(this.#streams.all());
+    for (const stream of open) stream.fail(error);
+  }
+}

@@ -1,0 +1,104 @@
+import type {
+  Condition,
+  Resource,
+  ResourceData,
+  ResourceId,
+  ResourceReference,
+  ResourceType,
+  Status,
+  Tenancy,
+} from "./resource.ts";
+
+// Ownership of objects: what enters the store is copied field by field and frozen, so that a caller
+// who mutates its argument later changes nothing. What leaves the store is the frozen object itself;
+// only bytes, which cannot be frozen, are copied again.
+
+/** A frozen copy of a resource that shares nothing with the original, with the given version. */
+export function freezeResource(resource: Resource, version: string = resource.version): Resource {
+  return Object.freeze({
+    id: freezeId(resource.id),
+    ...(resource.owner === undefined ? {} : { owner: freezeId(resource.owner) }),
+    version,
+    generation: resource.generation,
+    metadata: Object.freeze(copyRecord(resource.metadata, (value) => value)),
+    status: Object.freeze(copyRecord(resource.status, freezeStatus)),
+    ...(resource.data === undefined ? {} : { data: freezeData(resource.data) }),
+  });
+}
+
+/** The same frozen resource under another version; the parts are shared. */
+export function withVersion(resource: Resource, version: string): Resource {
+  return Object.freeze({ ...resource, version });
+}
+
+/** What a caller gets of a stored, frozen resource: the parts are shared, the bytes are a copy. */
+export function handOut(stored: Resource): Resource {
+  if (stored.data === undefined) return stored;
+  return Object.freeze({ ...stored, data: freezeData(stored.data) });
+}
+
+/** A frozen copy of an id. */
+export function freezeId(id: ResourceId): ResourceId {
+  return Object.freeze({
+    uid: id.uid,
+    name: id.name,
+    type: freezeType(id.type),
+    tenancy: freezeTenancy(id.tenancy),
+  });
+}
+
+function freezeType(type: ResourceType): ResourceType {
+  return Object.freeze({ group: type.group, groupVersion: type.groupVersion, kind: type.kind });
+}
+
+function freezeTenancy(tenancy: Tenancy): Tenancy {
+  return Object.freeze({
+    partition: tenancy.partition,
+    peerName: tenancy.peerName,
+    namespace: tenancy.namespace,
+  });
+}
+
+function freezeStatus(status: Status): Status {
+  return Object.freeze({
+    observedGeneration: status.observedGeneration,
+    conditions: Object.freeze(status.conditions.map(freezeCondition)),
+    ...(status.updatedAt === undefined
+      ? {}
+      : {
+          updatedAt: Object.freeze({
+            seconds: status.updatedAt.seconds,
+            nanos: status.updatedAt.nanos,
+          }),
+        }),
+  });
+}
+
+function freezeCondition(condition: Condition): Condition {
+  return Object.freeze({
+    type: condition.type,
+    state: condition.state,
+    reason: condition.reason,
+    message: condition.message,
+    ...(condition.resource === undefined ? {} : { resource: freezeReference(condition.resource) }),
+  });
+}
+
+function freezeReference(reference: ResourceReference): ResourceReference {
+  return Object.freeze({
+    type: freezeType(reference.type),
+    tenancy: freezeTenancy(reference.tenancy),
+    name: reference.name,
+    section: reference.section,
+  });
+}
+
+function freezeData(data: ResourceData): ResourceData {
+  // A plain copy also of a Buffer, whose slice() would share the bytes.
+  return Object.freeze({ typeUrl: data.typeUrl, value: new Uint8Array(data.value) });
+}
+
+/** Copies own entries; keys such as `__proto__` stay ordinary keys. */
+function copyRecord<T>(record: Readonly<Record<string, T>>, copy: (value: T) => T) {
+  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, copy(value)]));
+}

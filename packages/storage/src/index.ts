@@ -1,0 +1,47 @@
+export type { Durability, StorageCapabilities, StorageLimits } from "./capabilities.ts";
+export {
+  DEFAULT_LIMITS,
+  MAX_BATCH_OPERATIONS,
+  MAX_GUARDS,
+} from "./capabilities.ts";
+export type {
+  StorageErrorCode,
+  StorageErrorDetails,
+  StorageErrorKind,
+  StorageErrorOptions,
+} from "./errors.ts";
+export {
+  GroupVersionMismatchError,
+  isStorageError,
+  STORAGE_ERRORS,
+  StorageError,
+} from "./errors.ts";
+export type { HistoryOptions } from "./feed/commit-log.ts";
+export type { WatchBufferOptions } from "./feed/watch-stream.ts";
+export type {
+  Condition,
+  ConditionState,
+  Resource,
+  ResourceData,
+  ResourceId,
+  ResourceReference,
+  ResourceType,
+  Status,
+  Tenancy,
+  Timestamp,
+  UnversionedType,
+} from "./resource.ts";
+export { toUnversionedType, WILDCARD } from "./resource.ts";
+export type {
+  BatchOperation,
+  CallOptions,
+  Guard,
+  ReadConsistency,
+  Restore,
+  Snapshot,
+  StorageBackend,
+  Watch,
+  WatchEvent,
+  WatchOptions,
+  WriteOptions,
+} from "./types.ts";
