@@ -1,0 +1,22 @@
+import { SigningError } from "./errors.ts";
+
+/** An HTTP request as it goes over the wire; what is signed is this and nothing derived from it. */
+export interface SignableRequest {
+  readonly method: string;
+  /** Path and query as sent, `/v1/private-providers?limit=10`. */
+  readonly target: string;
+  /** Name and value pairs as sent; names in any case. */
+  readonly headers: readonly (readonly [name: string, value: string])[];
+  /** The bytes of the body, or the lower-case hex SHA-256 of them where they are streamed. */
+  readonly body: Uint8Array | { readonly sha256: string };
+}
+
+/**
+ * The only value of a header, or `undefined`. A header that occurs twice is refused
+ * (`SIGNING_HEADER_REPEATED`): which of the two the application reads would be anybody's guess.
+ */
+export function singleHeader(request: SignableRequest, name: string): string | undefined {
+  const values = request.headers.filter(([key]) => key.toLowerCase() === name);
+  if (values.length > 1) throw new SigningError("SIGNING_HEADER_REPEATED", name);
+  return values[0]?.[1].trim();
+}
