@@ -1,0 +1,195 @@
+import { spawn } from "node:child_process";
+import { constants } from "node:os";
+import { parseArgs } from "node:util";
+import { buildTools, discoverTools } from "@stackwright-tools/go";
+import { ensurePostgres } from "./ensure-postgres.ts";
+import { startEtcd } from "./etcd.ts";
+import type { ManagedServer } from "./managed-server.ts";
+import { startPostgres } from "./postgres.ts";
+import { findPostgres } from "./postgres-installation.ts";
+import { serveControl } from "./serve.ts";
+import { startTestEnvironment } from "./test-environment.ts";
+
+const USAGE = `usage: node tools/servers/src/main.ts <command>
+
+  exec [--servers postgres,etcd] [--tools all|none|<names>] -- <command> [arguments]
+      starts the servers, runs the command with TEST_* variables that name them, stops them and
+      exits as the command did
+  serve postgres [--newest] [--parent <dir>]
+  serve etcd [--members <n>] [--parent <dir>]
+      starts one server or cluster, prints one JSON line that describes it, then obeys lines on
+      standard input: kill9 <i>, restart <i>, pause <i>, resume <i>, stop
+  list
+      which servers this machine has
+  install
+      installs the distribution's PostgreSQL where it is missing (root, apt-get)
+
+Servers listen on free loopback ports, keep their data in a temporary folder, and end with this
+process in whatever way it ends.
+`;
+
+const say = (text: string) => process.stderr.write(`servers: ${text}\n`);
+
+/** The command line: resolves to the exit code. */
+export async function runCommand(argv: readonly string[]): Promise<number> {
+  const interrupt = new AbortController();
+  for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+    process.on(name, () => interrupt.abort(new Interrupted(name)));
+  }
+  const [command, ...rest] = argv;
+  try {
+    switch (command) {
+      case "exec":
+        return await exec(rest, interrupt.signal);
+      case "serve":
+        return await serve(rest, interrupt.signal);
+      case "list":
+        for (const { version, source, bin } of findPostgres()) {
+          process.stdout.write(`PostgreSQL ${version} (${source}) ${bin}\n`);
+        }
+        return 0;
+      case "install":
+        return ensurePostgres(say) ? 0 : 1;
+      case undefined:
+      default:
+        process.stderr.write(USAGE);
+        return 2;
+    }
+  } catch (error) {
+    if (error instanceof Interrupted) return error.exitCode;
+    if (error instanceof UsageError) {
+      process.stderr.write(`${error.message}\n\n${USAGE}`);
+      return 2;
+    }
+    throw error;
+  }
+}
+
+class UsageError extends Error {}
+
+class Interrupted extends Error {
+  readonly signal: NodeJS.Signals;
+
+  constructor(signal: NodeJS.Signals) {
+    super(`interrupted by ${signal}`);
+    this.signal = signal;
+  }
+
+  get exitCode(): number {
+    return 128 + constants.signals[this.signal];
+  }
+}
+
+async function exec(argv: readonly string[], signal: AbortSignal): Promise<number> {
+  const end = argv.indexOf("--");
+  const command = end < 0 ? [] : argv.slice(end + 1);
+  if (command.length === 0) throw new UsageError("exec needs a command after --");
+  const { values } = parse(argv.slice(0, end), { servers: true, tools: true });
+  const servers = (values.servers ?? "postgres,etcd").split(",").map((name) => {
+    if (name !== "postgres" && name !== "etcd") throw new UsageError(`no such server: "${name}"`);
+    return name;
+  });
+  const tools =
+    values.tools === undefined || values.tools === "all"
+      ? undefined
+      : values.tools === "none"
+        ? []
+        : values.tools.split(",");
+  await using environment = await startTestEnvironment({ servers, tools, signal, say });
+  return await runForeground(command, { ...process.env, ...environment.variables }, signal);
+}
+
+function runForeground(
+  [command, ...args]: readonly string[],
+  env: NodeJS.ProcessEnv,
+  signal: AbortSignal,
+): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(command!, args, { env, stdio: "inherit" });
+    const pass = () => {
+      const { reason } = signal;
+      child.kill(reason instanceof Interrupted ? reason.signal : "SIGTERM");
+    };
+    signal.addEventListener("abort", pass, { once: true });
+    child.once("error", (error) => {
+      signal.removeEventListener("abort", pass);
+      reject(error);
+    });
+    child.once("exit", (code, name) => {
+      signal.removeEventListener("abort", pass);
+      resolve(name === null ? (code ?? 1) : 128 + constants.signals[name]);
+    });
+  });
+}
+
+async function serve(argv: readonly string[], signal: AbortSignal): Promise<number> {
+  const { values, positionals } = parse(argv, { members: true, newest: true, parent: true });
+  await using stack = new AsyncDisposableStack();
+  const parentFolder = values.parent;
+  let servers: readonly ManagedServer[];
+  let description: object;
+  if (positionals[0] === "postgres") {
+    ensurePostgres(say);
+    const installation = findPostgres().at(values.newest ? -1 : 0);
+    const server = stack.use(
+      await startPostgres({ parentFolder, signal, ...(installation ? { installation } : {}) }),
+    );
+    servers = [server];
+    description = { url: server.url, version: server.version };
+  } else if (positionals[0] === "etcd") {
+    const members = Number(values.members ?? 1);
+    if (!Number.isInteger(members) || members < 1) throw new UsageError("--members: a number");
+    const bin = await etcdBinary(signal);
+    if (bin === undefined) return 1;
+    const cluster = stack.use(await startEtcd({ bin, members, parentFolder, signal }));
+    servers = cluster.members;
+    description = { endpoints: cluster.endpoints };
+  } else {
+    throw new UsageError("serve needs postgres or etcd");
+  }
+  const print = (line: string) => process.stdout.write(`${line}\n`);
+  print(
+    JSON.stringify({
+      ...description,
+      servers: servers.map(({ name, pid, dataDir, logFile }) => ({ name, pid, dataDir, logFile })),
+    }),
+  );
+  await Promise.race([
+    serveControl(servers, process.stdin, print),
+    new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true })),
+  ]);
+  process.stdin.destroy();
+  return 0;
+}
+
+async function etcdBinary(signal: AbortSignal): Promise<string | undefined> {
+  const tools = discoverTools().filter(({ name }) => name === "etcd");
+  const [result] = await buildTools(tools, {
+    signal,
+    onBuild: ({ name, version }) => say(`building ${name} ${version}`),
+  });
+  if (result && result.status !== "failed") return result.path;
+  say(`etcd: not built: ${result?.message ?? "tools/etcd is missing"}`);
+  return undefined;
+}
+
+function parse(
+  argv: readonly string[],
+  allowed: { servers?: true; tools?: true; members?: true; newest?: true; parent?: true },
+) {
+  const options = {
+    servers: { type: "string" },
+    tools: { type: "string" },
+    members: { type: "string" },
+    newest: { type: "boolean" },
+    parent: { type: "string" },
+  } as const;
+  try {
+    const parsed = parseArgs({ args: [...argv], allowPositionals: true, options });
+    const odd = Object.keys(parsed.values).find((name) => !Object.hasOwn(allowed, name));
+    if (odd !== undefined) throw new Error(`unknown option --${odd}`);
+    return parsed;
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : String(error));
+  }
+}

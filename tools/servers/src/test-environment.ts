@@ -1,0 +1,113 @@
+import { join } from "node:path";
+import { buildTools, discoverTools } from "@stackwright-tools/go";
+import { ensurePostgres } from "./ensure-postgres.ts";
+import { type EtcdCluster, startEtcd } from "./etcd.ts";
+import { startPostgres } from "./postgres.ts";
+import { findPostgres } from "./postgres-installation.ts";
+
+/** Which servers and programs a command is given. */
+export interface TestEnvironmentOptions {
+  /** @default both */
+  readonly servers?: readonly ("postgres" | "etcd")[] | undefined;
+  /** Names of Go tools to build and pass on. @default all */
+  readonly tools?: readonly string[] | undefined;
+  readonly signal?: AbortSignal | undefined;
+  /** Told what was started, and what is not there with the reason. */
+  readonly say: (text: string) => void;
+}
+
+/** Variables for the tests, and the servers behind them. */
+export interface TestEnvironment extends AsyncDisposable {
+  readonly variables: Readonly<Record<string, string>>;
+}
+
+/**
+ * Starts the servers that live tests use and names them in environment variables (the table is in
+ * `tools/README.md`). What this machine does not have gets no variable, so that its tests skip;
+ * a server that is there and does not start is an error.
+ */
+export async function startTestEnvironment(
+  options: TestEnvironmentOptions,
+): Promise<TestEnvironment> {
+  const servers = options.servers ?? ["postgres", "etcd"];
+  const variables: Record<string, string> = {
+    TEST_SERVERS_MAIN: join(import.meta.dirname, "main.ts"),
+  };
+  await using stack = new AsyncDisposableStack();
+  await addTools(variables, options, servers.includes("etcd"));
+  if (servers.includes("postgres")) await addPostgres(variables, options, stack);
+  if (servers.includes("etcd")) await addEtcd(variables, options, stack);
+  const owned = stack.move();
+  return { variables, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
+
+/** `TEST_TOOL_<NAME>` for a tool, its name in capitals with underscores. */
+export function toolVariable(name: string): string {
+  return `TEST_TOOL_${name.toUpperCase().replaceAll(/[^A-Z0-9]+/g, "_")}`;
+}
+
+async function addTools(
+  variables: Record<string, string>,
+  { tools, signal, say }: TestEnvironmentOptions,
+  needEtcd: boolean,
+): Promise<void> {
+  const wanted = discoverTools().filter(
+    ({ name }) => tools === undefined || tools.includes(name) || (needEtcd && name === "etcd"),
+  );
+  const results = await buildTools(wanted, {
+    ...(signal ? { signal } : {}),
+    onBuild: ({ name, version }) => say(`building ${name} ${version}`),
+  });
+  for (const result of results) {
+    if (result.status === "failed") {
+      say(`${result.name}: not built (${result.reason}): ${result.message}`);
+    } else {
+      variables[toolVariable(result.name)] = result.path;
+    }
+  }
+  signal?.throwIfAborted();
+}
+
+async function addPostgres(
+  variables: Record<string, string>,
+  { signal, say }: TestEnvironmentOptions,
+  stack: AsyncDisposableStack,
+): Promise<void> {
+  ensurePostgres(say);
+  const installations = findPostgres();
+  const oldest = installations[0];
+  const newest = installations.at(-1);
+  if (!oldest || !newest) {
+    say("PostgreSQL: none here");
+    return;
+  }
+  for (const [prefix, installation] of [
+    ["TEST_POSTGRES", oldest],
+    ["TEST_POSTGRES_NEWEST", newest],
+  ] as const) {
+    if (prefix === "TEST_POSTGRES_NEWEST" && newest === oldest) continue;
+    const server = stack.use(await startPostgres({ installation, signal }));
+    variables[`${prefix}_URL`] = server.url;
+    variables[`${prefix}_BIN`] = installation.bin;
+    say(`PostgreSQL ${server.version} on port ${server.port}`);
+  }
+}
+
+async function addEtcd(
+  variables: Record<string, string>,
+  { signal, say }: TestEnvironmentOptions,
+  stack: AsyncDisposableStack,
+): Promise<void> {
+  const bin = variables[toolVariable("etcd")];
+  if (bin === undefined) return;
+  const start = async (members: number): Promise<EtcdCluster> =>
+    stack.use(await startEtcd({ bin, members, signal }));
+  const single = await start(1);
+  const cluster = await start(3);
+  variables.TEST_ETCD_BIN = bin;
+  variables.TEST_ETCD_ENDPOINTS = single.endpoints.join(",");
+  variables.TEST_ETCD_CLUSTER_ENDPOINTS = cluster.endpoints.join(",");
+  say(
+    `etcd at ${single.endpoints.join(",")}, a cluster of three at ${cluster.endpoints.join(",")}`,
+  );
+}
