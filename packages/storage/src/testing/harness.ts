@@ -16,7 +16,10 @@ export interface StorageHarness extends AsyncDisposable {
    * after it was closed only if `capabilities.durability` is not `none`.
    */
   open(options?: OpenOptions): Promise<StorageBackend>;
-  /** Discards the history retained so far. Without it the compaction scenarios are left out. */
+  /**
+   * Discards the history retained so far. Needed for engines with `capabilities.resume` that do not
+   * go by `OpenOptions.history`.
+   */
   compact?(storage: StorageBackend): Promise<void>;
 }
 
@@ -39,8 +42,6 @@ export interface Scenario {
   readonly title: string;
   /** Whether the case applies to an engine; by capability, never by name. @default always */
   readonly applies?: (capabilities: StorageCapabilities) => boolean;
-  /** Whether the case needs `StorageHarness.compact`. @default false */
-  readonly compacts?: boolean;
   /** Options of the first instance. */
   readonly open?: OpenOptions;
   readonly run: (context: ScenarioContext) => Promise<void>;

@@ -1,8 +1,15 @@
 import type { ScenarioGroup } from "./harness.ts";
+import { CONCURRENCY_SCENARIOS } from "./scenario/concurrency.ts";
 import { DELETE_SCENARIOS } from "./scenario/delete.ts";
+import { BATCH_SCENARIOS, GUARD_SCENARIOS } from "./scenario/extension.ts";
+import { INPUT_SCENARIOS } from "./scenario/input.ts";
 import { LIST_SCENARIOS } from "./scenario/list.ts";
 import { OWNER_SCENARIOS } from "./scenario/owner.ts";
 import { READ_SCENARIOS } from "./scenario/read.ts";
+import { RESUME_SCENARIOS } from "./scenario/resume.ts";
+import { SNAPSHOT_SCENARIOS } from "./scenario/snapshot.ts";
+import { WATCH_SCENARIOS } from "./scenario/watch.ts";
+import { WATCH_RACE_SCENARIOS } from "./scenario/watch-race.ts";
 import { WRITE_SCENARIOS } from "./scenario/write.ts";
 
 /** The conformance suite as data. */
@@ -12,4 +19,12 @@ export const STORAGE_SCENARIOS: readonly ScenarioGroup[] = [
   DELETE_SCENARIOS,
   LIST_SCENARIOS,
   OWNER_SCENARIOS,
+  WATCH_SCENARIOS,
+  WATCH_RACE_SCENARIOS,
+  RESUME_SCENARIOS,
+  GUARD_SCENARIOS,
+  BATCH_SCENARIOS,
+  SNAPSHOT_SCENARIOS,
+  CONCURRENCY_SCENARIOS,
+  INPUT_SCENARIOS,
 ];
