@@ -78,12 +78,17 @@ function keepStructsEncoded(name: string, source: string): string {
  */
 const STRICT_DECODING = [
   {
-    from: `if ((tag & 7) === 4 || tag === 0) {\n          break;\n        }`,
-    to: `if ((tag & 7) === 4 || tag >>> 3 === 0) {\n          throw new globalThis.Error("protobuf decode found an invalid tag");\n        }`,
+    from: /if \(\(tag & 7\) === 4 \|\| tag === 0\) \{\s+break;\s+\}/g,
+    to: `if ((tag & 7) === 4 || tag >>> 3 === 0) {
+          throw new globalThis.Error("protobuf decode found an invalid tag");
+        }`,
   },
   {
-    from: `      return message;\n    } finally {`,
-    to: `      if (reader.pos !== end) {\n        throw new globalThis.Error("protobuf decode read past the end of a message");\n      }\n      return message;\n    } finally {`,
+    from: /return message;(?=\s+\} finally \{)/g,
+    to: `if (reader.pos !== end) {
+        throw new globalThis.Error("protobuf decode read past the end of a message");
+      }
+      return message;`,
   },
 ];
 
@@ -91,11 +96,11 @@ function decodeStrictly(name: string, source: string): string {
   const decoders = source.split("const end = length === undefined").length - 1;
   let result = source;
   for (const { from, to } of STRICT_DECODING) {
-    const parts = result.split(from);
-    if (parts.length - 1 !== decoders) {
-      throw new Error(`${name}: ${decoders} decoders, but ${parts.length - 1} times: ${from}`);
+    const found = source.match(from)?.length ?? 0;
+    if (found !== decoders) {
+      throw new Error(`${name}: ${decoders} decoders, but ${found} times ${from.source}`);
     }
-    result = parts.join(to);
+    result = result.replace(from, to);
   }
   return result.replaceAll("reader.string()", "reader.string(true)");
 }

@@ -9,3 +9,6 @@ export {
 export {
   Empty,
 } from "./empty.ts";
+export {
+  Timestamp,
+} from "./timestamp.ts";
