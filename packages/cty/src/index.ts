@@ -1,0 +1,57 @@
+export type { CtyErrorCode, CtyErrorOptions } from "./errors.ts";
+export { CTY_ERRORS, CtyError } from "./errors.ts";
+export type { NumberFormat } from "./number/big-float.ts";
+export { BigFloat } from "./number/big-float.ts";
+export { getAttribute, hasElement, hasIndex, index, length } from "./operation/access.ts";
+export {
+  absolute,
+  add,
+  divide,
+  modulo,
+  multiply,
+  negate,
+  subtract,
+} from "./operation/arithmetic.ts";
+export {
+  and,
+  equal,
+  greaterThan,
+  greaterThanOrEqual,
+  lessThan,
+  lessThanOrEqual,
+  not,
+  notEqual,
+  or,
+} from "./operation/logic.ts";
+export type { PathStep } from "./path/path.ts";
+export { comparePaths, Path } from "./path/path.ts";
+export type { CapsuleOperations } from "./type/capsule.ts";
+export { conformsTo } from "./type/conformance.ts";
+export { typeExpression, typeName } from "./type/names.ts";
+export type {
+  CapsuleType,
+  CollectionType,
+  DynamicType,
+  ListType,
+  MapType,
+  ObjectType,
+  ObjectTypeOptions,
+  PrimitiveType,
+  SetType,
+  TupleType,
+  TypeKind,
+} from "./type/type.ts";
+export {
+  isCollectionType,
+  isPrimitiveType,
+  MAX_TYPE_DEPTH,
+  Type,
+  withoutOptionalAttributes,
+} from "./type/type.ts";
+export { Mark, Marks } from "./value/marks.ts";
+export type { NumberRangeBound, Refinements, ValueRange } from "./value/refine.ts";
+export { couldBecome, rangeOf, refine, refineNotNull } from "./value/refine.ts";
+export { safeKnownPrefix } from "./value/safe-prefix.ts";
+export { compareStrings, normalizeString } from "./value/strings.ts";
+export type { ValueEntries } from "./value/value.ts";
+export { Value } from "./value/value.ts";
