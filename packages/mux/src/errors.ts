@@ -26,6 +26,7 @@ export const MUX_ERRORS = {
   MUX_SCHEMA_CONFLICT: { status: "FAILED_PRECONDITION", retryable: false },
   MUX_SCHEMA_VERSION: { status: "INVALID_ARGUMENT", retryable: false },
   MUX_URN_INVALID: { status: "INVALID_ARGUMENT", retryable: false },
+  MUX_PROVIDER_UNKNOWN: { status: "NOT_FOUND", retryable: false },
   MUX_TOKEN_UNKNOWN: { status: "NOT_FOUND", retryable: false },
   MUX_NOT_LISTABLE: { status: "UNIMPLEMENTED", retryable: false },
   MUX_UNIMPLEMENTED: { status: "UNIMPLEMENTED", retryable: false },

@@ -1,0 +1,56 @@
+export type { CallLimits } from "./call-gate.ts";
+export { CallGate } from "./call-gate.ts";
+export type { Diagnostic } from "./diagnostic.ts";
+export { hasErrors } from "./diagnostic.ts";
+export { differenceOfBlocks } from "./equal-blocks.ts";
+export type { NamedLifecycleProvider } from "./join-providers.ts";
+export { joinLifecycleProviders } from "./join-providers.ts";
+export type {
+  ApplyReply,
+  ApplyRequest,
+  CallFunctionReply,
+  CallFunctionRequest,
+  ConfigureRequest,
+  Deferral,
+  HeldEphemeralRequest,
+  ImportedObject,
+  ImportReply,
+  ImportRequest,
+  LifecycleCapabilities,
+  LifecycleContext,
+  LifecycleProvider,
+  MoveReply,
+  MoveRequest,
+  OpenEphemeralRequest,
+  OpenReply,
+  OperationIdentity,
+  PlanReply,
+  PlanRequest,
+  ReadDataReply,
+  ReadDataRequest,
+  ReadReply,
+  ReadRequest,
+  RenewReply,
+  Reply,
+  SchemaReply,
+  StoredObject,
+  UpgradeReply,
+  UpgradeRequest,
+  ValidateProviderRequest,
+  ValidateRequest,
+} from "./lifecycle-provider.ts";
+export { limitLifecycleProvider } from "./limit-provider.ts";
+export type { ProviderReference, Registration, Router, RouterOptions } from "./router.ts";
+export { createRouter, formatProviderReference } from "./router.ts";
+export type {
+  AttributeSchema,
+  BlockSchema,
+  FunctionParameterSchema,
+  FunctionSchema,
+  IdentityAttributeSchema,
+  NestedAttributeSchema,
+  NestedBlockSchema,
+  Nesting,
+  ProviderSchema,
+  ResourceSchema,
+} from "./schema.ts";
