@@ -4,10 +4,12 @@ import { domainToASCII, domainToUnicode } from "node:url";
  * Host names and the parts of provider addresses follow the lookup profile of IDNA (UTS #46,
  * non-transitional, STD3 rules, hyphen, joiner and bidi checks), as the command applies it.
  *
- * Node brings the mapping and the joiner and bidi checks. Three things are added here:
+ * Node brings the mapping, the joiner checks, and the bidi check of single labels. Added here:
  *
  * - Only letters, digits and dashes of ASCII may come out (STD3). A URL's host allows more.
  * - Dashes may not stand first, last, or third and fourth in a label.
+ * - Next to a label written from right to left no label may start with a digit, as it would be
+ *   shown in another place (RFC 5893, rule 1). Node does not look at such neighbours.
  * - What Node gives is the host parser of URLs, which reads a name whose last label is a number as
  *   an IPv4 address ("１" would become "0.0.0.1"). A label of letters behind the name prevents it;
  *   being plain left-to-right it leaves the bidi check of the other labels as it is.
@@ -19,6 +21,10 @@ const ASCII_LABELS = /^[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*$/;
 
 /** ASCII outside letters, digits, dashes and the dots between labels. */
 const ASCII_OUTSIDE_LDH = /[\0-,/:-@[-`{-\x7f]/;
+
+/** The blocks of scripts that are written from right to left. */
+const RIGHT_TO_LEFT =
+  /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
 
 /** U+2260, U+226E, U+226F decompose to ASCII signs, which the STD3 rules refuse. */
 const DECOMPOSES_TO_ASCII_SIGN = /[\u2260\u226e\u226f]/;
@@ -60,5 +66,7 @@ export function toAsciiName(name: string): string | undefined {
   if (!ASCII_LABELS.test(mapped)) return undefined;
   const unicode = toUnicodeName(mapped);
   if (ASCII_OUTSIDE_LDH.test(unicode) || DECOMPOSES_TO_ASCII_SIGN.test(unicode)) return undefined;
-  return unicode.split(".").every(hasLegalHyphens) ? mapped : undefined;
+  const labels = unicode.split(".");
+  if (RIGHT_TO_LEFT.test(unicode) && labels.some((label) => /^[0-9]/.test(label))) return undefined;
+  return labels.every(hasLegalHyphens) ? mapped : undefined;
 }
