@@ -37,7 +37,10 @@ export function judgeDelete(
 }
 
 /** Whether a guard holds against what is stored under its name. */
-export function guardHolds(stored: StoredHead | undefined, guard: Guard): boolean {
+export function guardHolds(
+  stored: StoredHead | undefined,
+  guard: { readonly id: Pick<ResourceId, "uid">; readonly version: string },
+): boolean {
   if (guard.version === "") return stored === undefined;
   if (stored === undefined || stored.version !== guard.version) return false;
   return guard.id.uid === "" || guard.id.uid === stored.uid;
