@@ -81,6 +81,16 @@ export class CtyError extends Error {
     return CTY_ERRORS[this.code].grpcStatus;
   }
 
+  /** The same error, with its path counted from a whole that has the value at `parent`. */
+  within(parent: Path): CtyError {
+    const path = this.path === undefined ? parent : parent.concat(this.path);
+    return new CtyError(this.code, this.message, {
+      path,
+      argument: this.argument,
+      cause: this.cause,
+    });
+  }
+
   /** Any thrown thing as a {@link CtyError}; what is not one already becomes `CTY_FUNCTION` with the original as cause. */
   static from(error: unknown): CtyError {
     if (error instanceof CtyError) return error;

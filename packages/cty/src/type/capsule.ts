@@ -1,4 +1,3 @@
-import type { Path } from "../path/path.ts";
 import type { Value } from "../value/value.ts";
 import type { Type } from "./type.ts";
 
@@ -11,10 +10,16 @@ export interface CapsuleOperations<T> {
   readonly equals?: (a: T, b: T) => boolean;
   /** A key that equal values share, which makes sets of them fast. @default one key for all */
   readonly hashKey?: (value: T) => string;
-  /** How to turn an encapsulated value into `target`; undefined where that is impossible. */
-  readonly conversionTo?: (target: Type) => ((value: T, path: Path) => Value) | undefined;
-  /** How to make an encapsulated value of a value of type `source`; undefined where that is impossible. */
-  readonly conversionFrom?: (source: Type) => ((value: Value, path: Path) => T) | undefined;
+  /**
+   * How to turn an encapsulated value into `target`; undefined where that is impossible. The function may throw
+   * `CTY_CONVERSION`.
+   */
+  readonly conversionTo?: (target: Type) => ((value: T) => Value) | undefined;
+  /**
+   * How to make an encapsulated value of a known value of type `source`; undefined where that is impossible. The
+   * function may throw `CTY_CONVERSION`.
+   */
+  readonly conversionFrom?: (source: Type) => ((value: Value) => T) | undefined;
   /** Text for debugging. @default the name of the type */
   readonly describe?: (value: T) => string;
 }
