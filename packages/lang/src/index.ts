@@ -1,0 +1,94 @@
+// The syntax layer.
+
+export type {
+  Attribute,
+  AttributeStep,
+  Binary,
+  BinaryOperator,
+  Block,
+  BlockLabel,
+  Body,
+  BodyItem,
+  BooleanLiteral,
+  Conditional,
+  Expression,
+  For,
+  FunctionCall,
+  Index,
+  IndexStep,
+  Invalid,
+  JsonString,
+  NullLiteral,
+  NumberLiteral,
+  ObjectConstructor,
+  ObjectItem,
+  ObjectKey,
+  Parentheses,
+  RelativeTraversal,
+  ScopeTraversal,
+  Splat,
+  SplatItem,
+  StringLiteral,
+  SyntaxFile,
+  SyntaxNode,
+  Template,
+  TemplateJoin,
+  TemplateWrap,
+  TraversalStep,
+  Tuple,
+  Unary,
+} from "./syntax/ast.ts";
+export type {
+  CallContext,
+  Diagnostic,
+  ObservedValue,
+  Severity,
+} from "./syntax/diagnostic.ts";
+// Diagnostics.
+export { hasErrors, sortDiagnostics, sourceRange } from "./syntax/diagnostic.ts";
+export type { Formatted } from "./syntax/format.ts";
+export { formatFile } from "./syntax/format.ts";
+export { isIdentifier } from "./syntax/identifier.ts";
+export { jsonExpression } from "./syntax/json-expression.ts";
+export { parseJson } from "./syntax/json-parser.ts";
+export type {
+  JsonArray,
+  JsonBoolean,
+  JsonFile,
+  JsonInvalid,
+  JsonMember,
+  JsonNull,
+  JsonNumber,
+  JsonObject,
+  JsonText,
+  JsonValue,
+} from "./syntax/json-tree.ts";
+export { jsonTextSource } from "./syntax/json-tree.ts";
+export type { SyntaxLimits } from "./syntax/limits.ts";
+export type { SourceInput } from "./syntax/open-source.ts";
+export type { Parsed } from "./syntax/parse.ts";
+export { parseExpression, parseFile, parseTemplate, parseTraversal } from "./syntax/parse.ts";
+export type { SyntaxProblemCode } from "./syntax/problem.ts";
+export { SYNTAX_PROBLEMS } from "./syntax/problem.ts";
+export { quoteLiteral } from "./syntax/quote.ts";
+export { expressionCalls, expressionReferences } from "./syntax/references.ts";
+export type { JsonDiagnostic, JsonPosition } from "./syntax/render-json.ts";
+export { diagnosticToJson } from "./syntax/render-json.ts";
+export type { TerminalOptions } from "./syntax/render-terminal.ts";
+export { renderDiagnostic } from "./syntax/render-terminal.ts";
+export type { Snippet } from "./syntax/snippet.ts";
+export { blockHeaderAt, diagnosticSnippet } from "./syntax/snippet.ts";
+export type { Embedding, LocatedRange, Position, SourceRange } from "./syntax/source.ts";
+export { Source } from "./syntax/source.ts";
+export type { Static } from "./syntax/static.ts";
+export {
+  staticCall,
+  staticKeyword,
+  staticList,
+  staticMap,
+  staticTraversal,
+} from "./syntax/static.ts";
+export { didYouMean, suggestName } from "./syntax/suggestion.ts";
+export type { TokenBuffer } from "./syntax/token.ts";
+export { TokenKind } from "./syntax/token.ts";
+export { childExpressions } from "./syntax/walk.ts";

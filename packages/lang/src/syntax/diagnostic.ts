@@ -1,0 +1,68 @@
+import type { Source, SourceRange } from "./source.ts";
+
+/** How bad a problem is: an error stops what was asked for, a warning does not. */
+export type Severity = "error" | "warning";
+
+/** What a reference in the problem's expression stood for when it was evaluated. */
+export interface ObservedValue {
+  /** The reference as written, such as `var.sizes["web"]`. */
+  readonly traversal: string;
+  /** What it was, such as `is "dev"`, `is a list of 3 elements`, `will be known only after apply`. */
+  readonly statement: string;
+}
+
+/** The function call in which a problem arose. */
+export interface CallContext {
+  readonly name: string;
+  /** The signature as documentation prints it. */
+  readonly signature: string;
+}
+
+/** One problem, complete enough to be shown without the thing that found it. */
+export interface Diagnostic {
+  readonly severity: Severity;
+  /** Stable identification of the kind of problem. The wording of the texts is not stable. */
+  readonly code: string;
+  /** A few words. */
+  readonly summary: string;
+  /** One or more sentences: what was expected, what was found, what may help. */
+  readonly detail: string;
+  /** The exact piece of source that is to blame. */
+  readonly subject?: SourceRange;
+  /** A larger piece around the subject that makes it understandable. */
+  readonly context?: SourceRange;
+  /** Address of the object being worked on, such as `module.net.aws_vpc.main`. */
+  readonly address?: string;
+  /** Values of the references in the expression to blame, already redacted. */
+  readonly values?: readonly ObservedValue[];
+  readonly call?: CallContext;
+}
+
+/** A range of a source. */
+export function sourceRange(source: Source, start: number, end: number): SourceRange {
+  return { source, start, end: Math.max(start, end) };
+}
+
+/** Whether any of the problems is an error. */
+export function hasErrors(diagnostics: readonly Diagnostic[]): boolean {
+  return diagnostics.some((diagnostic) => diagnostic.severity === "error");
+}
+
+/**
+ * Orders problems for a reader: by file name, then by position, errors before warnings at one
+ * place. Problems without a place come first. The sort is stable.
+ */
+export function sortDiagnostics(diagnostics: readonly Diagnostic[]): Diagnostic[] {
+  return diagnostics.toSorted((a, b) => {
+    if (a.subject === undefined || b.subject === undefined) {
+      return Number(a.subject !== undefined) - Number(b.subject !== undefined);
+    }
+    const fileA = a.subject.source.file.name;
+    const fileB = b.subject.source.file.name;
+    if (fileA !== fileB) return fileA < fileB ? -1 : 1;
+    const startA = a.subject.source.fileOffset(a.subject.start);
+    const startB = b.subject.source.fileOffset(b.subject.start);
+    if (startA !== startB) return startA - startB;
+    return Number(a.severity === "warning") - Number(b.severity === "warning");
+  });
+}

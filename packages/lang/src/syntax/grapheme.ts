@@ -1,0 +1,28 @@
+const segmenter = new Intl.Segmenter("und", { granularity: "grapheme" });
+
+/** True where no character can join its neighbour: printable ASCII, tabs and line feeds. */
+const PLAIN = /^[\t\n\x20-\x7e]*$/;
+
+/** The grapheme clusters of a text (Unicode extended clusters, by the ICU of this Node). */
+export function graphemes(text: string): string[] {
+  if (PLAIN.test(text)) return text.split("");
+  return Array.from(segmenter.segment(text), (part) => part.segment);
+}
+
+/** How many grapheme clusters a text has. */
+export function graphemeCount(text: string): number {
+  if (PLAIN.test(text)) return text.length;
+  let count = 0;
+  for (const _ of segmenter.segment(text)) count++;
+  return count;
+}
+
+/** The UTF-16 length of the first `count` grapheme clusters of a text. */
+export function graphemePrefixLength(text: string, count: number): number {
+  if (PLAIN.test(text)) return Math.min(count, text.length);
+  let left = count;
+  for (const part of segmenter.segment(text)) {
+    if (left-- <= 0) return part.index;
+  }
+  return text.length;
+}
