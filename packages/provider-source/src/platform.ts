@@ -27,7 +27,7 @@ export class Platform {
    * Reads `os_arch`, such as `linux_amd64`: two words of lower-case letters and digits. Which words
    * exist is not asked. Throws `PROVIDER_SOURCE_PLATFORM_INVALID`.
    */
-  static parse(text: string): Platform {
+  static parse(this: void, text: string): Platform {
     const match = /^([a-z0-9]+)_([a-z0-9]+)$/.exec(text);
     if (match?.[1] === undefined || match[2] === undefined) {
       throw new ProviderSourceError(

@@ -76,7 +76,7 @@ export class ProviderAddress {
    * Reads a `source` argument: `type`, `namespace/type` or `host/namespace/type`. Throws
    * `PROVIDER_SOURCE_ADDRESS_INVALID`, whose message says what to write instead.
    */
-  static parse(source: string): ProviderAddress {
+  static parse(this: void, source: string): ProviderAddress {
     const parts = source.split("/");
     if (/^[A-Za-z][A-Za-z0-9+.-]*:\/\//.test(source)) {
       throw invalid(source, "address", "write [host/][namespace/]type, not a URL");
@@ -116,7 +116,7 @@ export class ProviderAddress {
    * The address of a provider that a template uses without declaring it, by its local name: the
    * built-in one for `terraform`, else `hashicorp/<name>` on the default host.
    */
-  static implied(localName: string): ProviderAddress {
+  static implied(this: void, localName: string): ProviderAddress {
     const address = ProviderAddress.parse(`${DEFAULT_NAMESPACE}/${localName}`);
     return address.type === "terraform"
       ? new ProviderAddress(BUILTIN_HOST, BUILTIN_NAMESPACE, address.type)

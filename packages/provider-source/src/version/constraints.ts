@@ -42,7 +42,7 @@ export class VersionConstraints {
    * Reads the `version` argument of a provider requirement, such as `>= 1.2, < 2.0.0`. Throws
    * `PROVIDER_SOURCE_CONSTRAINT_INVALID` with the place of the part that is wrong.
    */
-  static parse(text: string): VersionConstraints {
+  static parse(this: void, text: string): VersionConstraints {
     return new VersionConstraints(parseConstraintList(text));
   }
 

@@ -56,7 +56,7 @@ export class Version {
    * count as zero, leading zeros are dropped. Throws `PROVIDER_SOURCE_VERSION_INVALID`. Ask
    * {@link isStrictVersion} first where only proper semantic versions are to be taken.
    */
-  static parse(text: string): Version {
+  static parse(this: void, text: string): Version {
     const match = VERSION.exec(text);
     const [major, minor, patch] = [match?.[1], match?.[2] ?? "0", match?.[3] ?? "0"];
     if (major === undefined) {
