@@ -30,12 +30,16 @@ process in whatever way it ends.
 
 const say = (text: string) => process.stderr.write(`servers: ${text}\n`);
 
-/** The command line: resolves to the exit code. */
-export async function runCommand(argv: readonly string[]): Promise<number> {
+const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+
+/** The command line: resolves to the exit code. `warn` is told about wrong use. */
+export async function runCommand(
+  argv: readonly string[],
+  warn: (text: string) => void = (text) => process.stderr.write(text),
+): Promise<number> {
   const interrupt = new AbortController();
-  for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
-    process.on(name, () => interrupt.abort(new Interrupted(name)));
-  }
+  const stop = (name: NodeJS.Signals) => interrupt.abort(new Interrupted(name));
+  for (const name of SIGNALS) process.on(name, stop);
   const [command, ...rest] = argv;
   try {
     switch (command) {
@@ -52,16 +56,18 @@ export async function runCommand(argv: readonly string[]): Promise<number> {
         return ensurePostgres(say) ? 0 : 1;
       case undefined:
       default:
-        process.stderr.write(USAGE);
+        warn(USAGE);
         return 2;
     }
   } catch (error) {
     if (error instanceof Interrupted) return error.exitCode;
     if (error instanceof UsageError) {
-      process.stderr.write(`${error.message}\n\n${USAGE}`);
+      warn(`${error.message}\n\n${USAGE}`);
       return 2;
     }
     throw error;
+  } finally {
+    for (const name of SIGNALS) process.removeListener(name, stop);
   }
 }
 

@@ -1,0 +1,21 @@
+import { describe, expect, it } from "vitest";
+import { runCommand } from "./command.ts";
+
+describe("the command line", () => {
+  it.each([
+    ["nothing", [], "usage:"],
+    ["an unknown command", ["run"], "usage:"],
+    ["exec without a command", ["exec", "true"], "exec needs a command after --"],
+    ["an unknown server", ["exec", "--servers", "mysql", "--", "true"], 'no such server: "mysql"'],
+    ["serve without a server", ["serve"], "serve needs postgres or etcd"],
+    ["an option of another command", ["serve", "etcd", "--tools", "all"], "unknown option --tools"],
+    ["a cluster of none", ["serve", "etcd", "--members", "0"], "--members"],
+  ])("refuses %s", async (_, argv, message) => {
+    let said = "";
+    const code = await runCommand(argv, (text) => {
+      said += text;
+    });
+    expect(code).toBe(2);
+    expect(said).toContain(message);
+  });
+});
