@@ -1,3 +1,13 @@
+export { decodeJson } from "./codec/json-decode.ts";
+export { encodeJson } from "./codec/json-encode.ts";
+export { decodeJsonImplied } from "./codec/json-implied.ts";
+export { decodeTypeJson, encodeTypeJson } from "./codec/json-type.ts";
+export type { DecodeMsgpackOptions } from "./codec/msgpack-decode.ts";
+export { decodeMsgpack } from "./codec/msgpack-decode.ts";
+export { encodeMsgpack } from "./codec/msgpack-encode.ts";
+export type { ConversionOptions } from "./convert/convert.ts";
+export { convert, describeMismatch, findConversion, unify } from "./convert/convert.ts";
+export type { Convert, Unification } from "./convert/converter.ts";
 export type { CtyErrorCode, CtyErrorOptions } from "./errors.ts";
 export { CTY_ERRORS, CtyError } from "./errors.ts";
 export type { NumberFormat } from "./number/big-float.ts";
@@ -23,8 +33,10 @@ export {
   notEqual,
   or,
 } from "./operation/logic.ts";
+export { applyPath, applyPathToType } from "./path/apply.ts";
 export type { PathStep } from "./path/path.ts";
 export { comparePaths, Path } from "./path/path.ts";
+export { PathSet } from "./path/path-set.ts";
 export type { CapsuleOperations } from "./type/capsule.ts";
 export { conformsTo } from "./type/conformance.ts";
 export { typeExpression, typeName } from "./type/names.ts";
@@ -55,3 +67,15 @@ export { safeKnownPrefix } from "./value/safe-prefix.ts";
 export { compareStrings, normalizeString } from "./value/strings.ts";
 export type { ValueEntries } from "./value/value.ts";
 export { Value } from "./value/value.ts";
+export type { PathMarks } from "./walk/deep-marks.ts";
+export {
+  deepMarks,
+  markWithPaths,
+  rewriteMarks,
+  unmarkDeep,
+  unmarkDeepWithPaths,
+} from "./walk/deep-marks.ts";
+export type { Part } from "./walk/parts.ts";
+export { unknownAsNull } from "./walk/unknown.ts";
+export type { Transformer } from "./walk/walk.ts";
+export { deepValues, transform, walk } from "./walk/walk.ts";

@@ -36,7 +36,7 @@ export function decodeJson(source: string | Uint8Array, type: Type): Value {
 class JsonDecoder {
   readonly #reader: JsonReader;
   readonly #place = new Place();
-  #openDepth = 0;
+  #depth = 0;
 
   constructor(text: string) {
     this.#reader = new JsonReader(text);
@@ -52,7 +52,18 @@ class JsonDecoder {
 
   /** A value of the type; where that is open, of a type that conforms to it. */
   #value(type: Type): Value {
+    // Open types can hide any nesting, so the depth of the value is counted before it is built.
+    if (this.#depth + type.depth > MAX_TYPE_DEPTH) {
+      throw new CtyError("CTY_TOO_DEEP", `values may be nested ${MAX_TYPE_DEPTH} levels deep`);
+    }
     if (!type.hasDynamic) return new Value(type, this.#payload(type));
+    this.#depth += 1;
+    const value = this.#openValue(type);
+    this.#depth -= 1;
+    return value;
+  }
+
+  #openValue(type: Type): Value {
     if (this.#reader.takeNull()) return Value.null(type);
     if (type.kind === "dynamic") return this.#dynamic();
     if (type.kind === "tuple") {
@@ -215,9 +226,6 @@ class JsonDecoder {
 
   /** A value with its type beside it, in any order; a value that comes first is read once the type is known. */
   #dynamic(): Value {
-    this.#openDepth += 1;
-    if (this.#openDepth > MAX_TYPE_DEPTH)
-      throw new CtyError("CTY_TOO_DEEP", "open types are nested too deeply");
     const reader = this.#reader;
     let type: Type | undefined;
     let start: number | undefined;
@@ -235,7 +243,6 @@ class JsonDecoder {
     reader.seek(start);
     const value = this.#value(withoutOptionalAttributes(type));
     reader.seek(end);
-    this.#openDepth -= 1;
     return value;
   }
 }

@@ -54,7 +54,6 @@ export class AttributeSlots<T> {
   readonly #type: ObjectType;
   readonly #slots: (T | undefined)[];
   #next = 0;
-  #filled = 0;
 
   constructor(type: ObjectType) {
     this.#type = type;
@@ -70,18 +69,16 @@ export class AttributeSlots<T> {
   /** False where the attribute was there before. */
   set(position: number, part: T): boolean {
     const fresh = this.#slots[position] === undefined;
-    if (fresh) this.#filled += 1;
     this.#slots[position] = part;
     this.#next = position + 1;
     return fresh;
   }
 
-  get isComplete(): boolean {
-    return this.#filled === this.#slots.length;
-  }
-
   /** The attributes in order, with `missing` in place of those that were not read. */
   finish(missing: (type: Type) => T): T[] {
-    return this.#type.types.map((type, i) => this.#slots[i] ?? missing(type));
+    return this.#type.types.map((type, i) => {
+      const part = this.#slots[i];
+      return part === undefined ? missing(type) : part;
+    });
   }
 }

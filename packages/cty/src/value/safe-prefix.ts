@@ -68,3 +68,23 @@ export function safeKnownPrefix(prefix: string): string {
   if (last === undefined || DELIMITERS.has(last.segment)) return text;
   return text.slice(0, last.index);
 }
+
+/**
+ * A known prefix of at most `limit` UTF-8 bytes. A longer one is cut one byte below the limit and made safe again. Where
+ * the cut goes through a character, only normalisation is considered behind it, as the reference does.
+ */
+export function truncatedKnownPrefix(prefix: string, limit: number): string {
+  const bytes = new TextEncoder().encode(prefix);
+  if (bytes.length <= limit) return prefix;
+  let end = limit - 1;
+  const whole = isCharacterStart(bytes[end]);
+  while (end > 0 && !isCharacterStart(bytes[end])) end -= 1;
+  const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes.subarray(0, end));
+  if (whole) return safeKnownPrefix(text);
+  const characters = Array.from(normalizeString(text));
+  return characters.slice(0, lastStableBoundary(characters)).join("");
+}
+
+function isCharacterStart(byte: number | undefined): boolean {
+  return byte === undefined || (byte & 0xc0) !== 0x80;
+}
