@@ -1,0 +1,135 @@
+import type { Value } from "@stackwright/cty";
+import type { Diagnostic } from "../router/diagnostic.ts";
+import type { LifecycleContext, OperationIdentity } from "../router/lifecycle-provider.ts";
+import type { Attributes, Outcome, PartlyKnown, StateOf } from "./attribute.ts";
+import type { AttributeType, ContentOf } from "./attribute-type.ts";
+
+type MaybePromise<T> = T | Promise<T>;
+
+/** What goes with every call of provider code. `Client` is what `configure` of the provider returned. */
+export interface KitContext<Client> {
+  readonly client: Client;
+  /** Aborted when the caller gives up or the provider is asked to stop. */
+  readonly signal: AbortSignal;
+  /** Present in create, update and delete that the engine records. */
+  readonly operation?: OperationIdentity;
+}
+
+/** A plan that a definition may alter before it is shown. */
+export interface PlanDraft<A extends Attributes> {
+  /** Null for a create. */
+  readonly prior: StateOf<A> | null;
+  readonly config: PartlyKnown<A>;
+  readonly planned: PartlyKnown<A>;
+  /** Decides computed attributes already now; `undefined` makes one unknown. */
+  set(outcome: { readonly [K in keyof A]?: Outcome<A>[K] | undefined }): void;
+  /** Asks for a new object because of these attributes. */
+  replaceBecauseOf(...names: (keyof A & string)[]): void;
+}
+
+/**
+ * One resource type. What create and update leave out of their result is taken from the plan; what was
+ * planned as unknown and is left out becomes null.
+ */
+export interface ResourceDefinition<A extends Attributes, Client> {
+  readonly attributes: A;
+  readonly description?: string;
+  /** Version of the stored form. @default 0 */
+  readonly version?: number;
+  validate?(config: PartlyKnown<A>): MaybePromise<readonly Diagnostic[]>;
+  plan?(draft: PlanDraft<A>, context: KitContext<Client>): MaybePromise<void>;
+  create(planned: PartlyKnown<A>, context: KitContext<Client>): MaybePromise<Outcome<A>>;
+  /** What is there now; `undefined` when it is gone. Without it the stored object is believed. */
+  read?(state: StateOf<A>, context: KitContext<Client>): MaybePromise<Outcome<A> | undefined>;
+  /** Without it every change replaces the object. */
+  update?(
+    planned: PartlyKnown<A>,
+    prior: StateOf<A>,
+    context: KitContext<Client>,
+  ): MaybePromise<Outcome<A>>;
+  delete(state: StateOf<A>, context: KitContext<Client>): MaybePromise<void>;
+  /** Finds an object by what people call it; `undefined` when there is none. */
+  import?(id: string, context: KitContext<Client>): MaybePromise<Outcome<A> | undefined>;
+  /** Brings attributes that an older version stored to the present form. Needed from version 1 on. */
+  upgrade?(stored: Readonly<Record<string, unknown>>, version: number): MaybePromise<Outcome<A>>;
+}
+
+export interface DataSourceDefinition<A extends Attributes, Client> {
+  readonly attributes: A;
+  readonly description?: string;
+  validate?(config: PartlyKnown<A>): MaybePromise<readonly Diagnostic[]>;
+  /** What is left out is taken from the configuration. */
+  read(config: StateOf<A>, context: KitContext<Client>): MaybePromise<Outcome<A>>;
+}
+
+export interface FunctionParameter<T> {
+  readonly name: string;
+  readonly type: AttributeType<T>;
+  readonly description?: string;
+}
+
+type Parameters = readonly FunctionParameter<unknown>[];
+type ArgumentsOf<P extends Parameters> = {
+  readonly [I in keyof P]: P[I] extends FunctionParameter<infer T> ? T : never;
+};
+
+export interface FunctionDefinition<P extends Parameters, R extends AttributeType<unknown>> {
+  readonly parameters: P;
+  readonly result: R;
+  readonly summary?: string;
+  readonly description?: string;
+  call(...args: ArgumentsOf<P>): MaybePromise<ContentOf<R>>;
+}
+
+/** A definition whose attribute types are forgotten, as a provider keeps it. */
+export type AnyResource<Client> = ResourceDefinition<Attributes, Client>;
+export type AnyDataSource<Client> = DataSourceDefinition<Attributes, Client>;
+export interface AnyFunction {
+  readonly parameters: Parameters;
+  readonly result: AttributeType<unknown>;
+  readonly summary?: string;
+  readonly description?: string;
+  call(args: readonly Value[]): Promise<Value>;
+}
+
+/** What a provider is made of. Every name begins with the name of the provider and an underscore. */
+export interface ProviderDefinition<C extends Attributes, Client> {
+  readonly config: C;
+  readonly description?: string;
+  validate?(config: PartlyKnown<C>): MaybePromise<readonly Diagnostic[]>;
+  /** Makes what all other calls get as `context.client`. */
+  configure(config: StateOf<C>, context: LifecycleContext): MaybePromise<Client>;
+  readonly resources?: Readonly<Record<string, AnyResource<Client>>>;
+  readonly dataSources?: Readonly<Record<string, AnyDataSource<Client>>>;
+  readonly functions?: Readonly<Record<string, AnyFunction>>;
+  /** Frees what `configure` made. */
+  close?(client: Client): MaybePromise<void>;
+}
+
+/** Types a resource from its attributes. The result goes into `resources` of a provider. */
+export function defineResource<A extends Attributes, Client>(
+  definition: ResourceDefinition<A, Client>,
+): AnyResource<Client> {
+  return definition;
+}
+
+/** Types a data source from its attributes. */
+export function defineDataSource<A extends Attributes, Client>(
+  definition: DataSourceDefinition<A, Client>,
+): AnyDataSource<Client> {
+  return definition;
+}
+
+/** Types a function from its parameters. Arguments are known and not null. */
+export function defineFunction<const P extends Parameters, R extends AttributeType<unknown>>(
+  definition: FunctionDefinition<P, R>,
+): AnyFunction {
+  const { parameters, result } = definition;
+  return {
+    ...definition,
+    async call(args) {
+      const contents = args.map((arg, index) => parameters[index]?.type.fromValue(arg));
+      return result.toValue(await definition.call(...(contents as never)));
+    },
+  };
+}
