@@ -243,7 +243,7 @@ describe("encode options", () => {
 });
 
 describe("depth", () => {
-  const DEPTH = 200_000;
+  const DEPTH = 120_000;
   const nest = (wrap: (inner: PropertyValue) => PropertyValue, leaf: PropertyValue) => {
     let value = leaf;
     for (let i = 0; i < DEPTH; i += 1) value = wrap(value);

@@ -286,6 +286,9 @@ class Encoder {
       chain.push(current);
       current = current.value;
     }
+    if (current?.kind === "resource" && this.#options.resources === "strip") {
+      current = plainReference(current.urn, current.id);
+    }
     if (current === undefined || current.kind === "unknown") return false;
     for (const link of chain) this.#known.add(link);
     return true;

@@ -15,9 +15,9 @@ export interface EqualOptions {
  * dependencies does not matter; an absent `secret`, empty `dependencies` and empty `extra` equal
  * their absence; NaN equals NaN. Works at any depth, in time linear in the smaller value.
  */
-export function equalProperties<T extends PropertyValue | PropertyMap>(
-  a: T,
-  b: T,
+export function equalProperties(
+  a: PropertyValue | PropertyMap,
+  b: PropertyValue | PropertyMap,
   options: EqualOptions = {},
 ): boolean {
   const comparison = new Comparison(options.secrets === "ignore");

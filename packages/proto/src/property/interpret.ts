@@ -30,7 +30,7 @@ export function interpretSignature(
     const found = signature?.kind === "string" ? `"${signature.value}"` : `a ${signature?.kind}`;
     return fail("PROPERTY_SIGNATURE_UNKNOWN", `found ${found}`);
   }
-  const object = new SignatureMembers(members, kind, fail);
+  const object = new SignatureMembers(members, kind, options, fail);
   switch (kind) {
     case "secret":
       return secret(object, options);
@@ -55,12 +55,19 @@ export function interpretSignature(
 class SignatureMembers {
   readonly #members: ReadonlyMap<string, PropertyValue>;
   readonly #kind: SignatureKind;
+  readonly #options: ResolvedDecodeOptions;
   readonly #fail: Fail;
   #taken = 1;
 
-  constructor(members: ReadonlyMap<string, PropertyValue>, kind: SignatureKind, fail: Fail) {
+  constructor(
+    members: ReadonlyMap<string, PropertyValue>,
+    kind: SignatureKind,
+    options: ResolvedDecodeOptions,
+    fail: Fail,
+  ) {
     this.#members = members;
     this.#kind = kind;
+    this.#options = options;
     this.#fail = fail;
   }
 
@@ -99,7 +106,8 @@ class SignatureMembers {
     const extra = new Map(this.#members);
     extra.delete(SIGNATURE_KEY);
     for (const name of known) extra.delete(name);
-    return { extra };
+    for (const [name, member] of extra) if (isLost(member, this.#options)) extra.delete(name);
+    return extra.size === 0 ? {} : { extra };
   }
 }
 

@@ -8,7 +8,9 @@ import { TAG, WireFault, type WireReader } from "./wire.ts";
  * made for that. Protobuf allows more: fields in any order, repeated, with unknown ones between.
  * The last occurrence of a field counts, and occurrences of the same message are merged, which is
  * what their concatenation means. These functions read any such form, level by level; they never
- * look into a nested message, so the whole stays linear in the size of the input.
+ * look into a nested message, so the whole stays linear in the size of the input. One form they
+ * refuse: a map or list that a later kind of the same value replaces, since what it holds would
+ * be passed over without a look.
  */
 
 /** A Value that is read, or the ranges of the Struct or list that it holds. */
@@ -22,7 +24,13 @@ export function readLooseValue(reader: WireReader, segments: Segments): LooseVal
   for (let i = 0; i < segments.length; i += 2) {
     const end = segments[i + 1] as number;
     reader.next = segments[i] as number;
-    while (reader.next < end) found = readKind(reader, end, found);
+    while (reader.next < end) {
+      const next = readKind(reader, end, found);
+      if (found !== undefined && "container" in found && next !== found) {
+        throw new WireFault("a value of more than one kind");
+      }
+      found = next;
+    }
   }
   if (found === undefined) throw new WireFault("a value without a kind");
   return found;

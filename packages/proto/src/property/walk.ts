@@ -15,7 +15,7 @@ export class PropertyNode {
   }
 
   /** Steps from the top; what is in a secret or output has the path of that. */
-  get path(): PropertyPath {
+  path(): PropertyPath {
     const steps = this.#steps.toReversed();
     for (let node = this.#around; node !== undefined; node = node.#around) {
       steps.push(...node.#steps.toReversed());
@@ -26,8 +26,7 @@ export class PropertyNode {
 
 /**
  * Calls `visit` for every value of a tree, outer ones first, in order, at any depth. `"skip"`
- * leaves out what is inside of a value, `"stop"` ends the walk. The members that a signature
- * object has beyond its known ones are not visited.
+ * leaves out what is inside of a value, `"stop"` ends the walk.
  */
 export function walkProperties(
   root: PropertyValue | PropertyMap,
@@ -60,25 +59,28 @@ function pushMembers(pending: PropertyNode[], node: PropertyNode): void {
       return;
     case "archive":
       pushAll(pending, node, value.assets ?? new Map(), ["assets"]);
-      return;
+      break;
     case "secret":
     case "output":
       if (value.value !== undefined) pending.push(new PropertyNode(value.value, node, []));
-      return;
+      break;
     case "resource":
       if (value.id !== undefined) pending.push(new PropertyNode(value.id, node, ["id"]));
-      return;
+      break;
+    case "bytes":
+    case "asset":
+      break;
     case "null":
     case "bool":
     case "number":
     case "string":
-    case "bytes":
-    case "asset":
     case "unknown":
       return;
     default:
       value satisfies never;
+      return;
   }
+  if (value.extra !== undefined) pushAll(pending, node, value.extra, []);
 }
 
 function pushAll(
