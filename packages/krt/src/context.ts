@@ -1,0 +1,85 @@
+import type { Collection } from "./collection.ts";
+import type { Equals } from "./equality.ts";
+import type { Filter } from "./filter.ts";
+import type { Trait } from "./kind.ts";
+import type { Scope } from "./scope.ts";
+
+/**
+ * What a transformation reads other collections with. It belongs to one run: any use after that run
+ * throws `KRT_CONTEXT`. Each fetch is remembered, and a change of what it matched, or of what comes to
+ * match, has the transformation run again for this input.
+ */
+export interface TransformationContext {
+  /**
+   * The objects that fulfil all filters, in no defined order; without filters all. The array is shared
+   * and must not be changed. Throws `KRT_FILTER` for a key and an index filter at once, `KRT_CYCLE`
+   * where the collection depends on this one.
+   */
+  fetch<T, Tr extends Trait>(
+    collection: Collection<T, Tr>,
+    ...filters: readonly Filter<NoInfer<T>, NoInfer<Tr>>[]
+  ): readonly T[];
+  /** The only match, or `undefined`. Throws `KRT_NOT_ONE` when there are several. */
+  fetchOne<T, Tr extends Trait>(
+    collection: Collection<T, Tr>,
+    ...filters: readonly Filter<NoInfer<T>, NoInfer<Tr>>[]
+  ): T | undefined;
+  /**
+   * Fetches a projection of the objects: a change that leaves it equal, and the object within the
+   * filters, does not cause a run. Give the same projection object at each run.
+   */
+  fetchPartial<T, Tr extends Trait, P>(
+    collection: Collection<T, Tr>,
+    projection: PartialProjection<T, P>,
+    ...filters: readonly Filter<NoInfer<T>, NoInfer<Tr>>[]
+  ): readonly P[];
+  /**
+   * Keeps the last output instead of what this run returns. Where there is none yet, what it returns
+   * becomes the output. The fetches of the run count all the same.
+   */
+  discard(): void;
+  /** A scope that ends when this input runs again or goes away, for collections made by the run. */
+  scope(): Scope;
+  /** Aborted when the derivation is disposed. */
+  readonly signal: AbortSignal;
+}
+
+/** A part of objects of type `T`. Made once, with {@link partial}, and used by every run. */
+export interface PartialProjection<in T, out P> {
+  readonly project: (object: T) => P;
+  /** @default structural equality */
+  readonly equals?: Equals<unknown>;
+}
+
+/** A projection for {@link TransformationContext.fetchPartial}. */
+export function partial<T, P>(
+  project: (object: T) => P,
+  equals?: Equals<P>,
+): PartialProjection<T, P> {
+  return equals === undefined ? { project } : { project, equals: equals as Equals<unknown> };
+}
+
+/** One input to at most one output. Must be pure; nothing returned means no output. */
+export type Transformation<I, O> = (
+  context: TransformationContext,
+  input: I,
+) => Sync<O> | undefined | null;
+
+/** One input to any number of outputs. Each must have a key of its own, across all inputs. */
+export type ManyTransformation<I, O> = (
+  context: TransformationContext,
+  input: I,
+) => Iterable<O> | undefined | null;
+
+/** No input to at most one output. */
+export type SingletonTransformation<O> = (
+  context: TransformationContext,
+) => Sync<O> | undefined | null;
+
+/** No input to any number of outputs. */
+export type ManyFromTransformation<O> = (
+  context: TransformationContext,
+) => Iterable<O> | undefined | null;
+
+/** Refuses promises as results at compile time. */
+export type Sync<O> = O extends PromiseLike<unknown> ? never : O;

@@ -1,0 +1,72 @@
+import type { Cell, CollectionOptions, WriteOptions } from "../collection.ts";
+import type { Kind } from "../kind.ts";
+import type { NodeType } from "./node.ts";
+import type { Row } from "./row.ts";
+import { RowNode } from "./row-node.ts";
+import type { Owner } from "./scope.ts";
+
+/** A singleton that is written from outside. */
+export class CellNode<T> extends RowNode<T> implements Cell<T> {
+  readonly type: NodeType = "cell";
+
+  constructor(owner: Owner, kind: Kind<T>, options: CollectionOptions) {
+    super(owner, "cell", kind, options);
+  }
+
+  /** The initial value, as part of coming into the graph. */
+  init(value: T | undefined, synced: boolean): void {
+    this.#put(value, false);
+    if (synced) this.becomeSynced();
+  }
+
+  get value(): T | undefined {
+    return this.list()[0];
+  }
+
+  set(value: T | undefined, options?: WriteOptions): void {
+    this.graph.change(this.name, () => this.#put(value, options?.force === true));
+  }
+
+  update(change: (value: T | undefined) => T | undefined): void {
+    this.graph.change(this.name, () => this.#put(change(this.#row()?.value), false));
+  }
+
+  markSynced(): void {
+    if (this.synced) return;
+    this.graph.change(this.name, () => {
+      this.becomeSynced();
+      this.graph.enqueue(this);
+    });
+  }
+
+  #row(): Row<T> | undefined {
+    for (const row of this.rows()) if (row.value !== undefined) return row;
+    return undefined;
+  }
+
+  #put(value: T | undefined, force: boolean): void {
+    const row = this.#row();
+    const old = row?.value;
+    const key = value === undefined || value === null ? undefined : this.kind.key(value);
+    if (this.graph.recordsUndo) this.graph.recordUndo(() => this.#put(old, false));
+    if (row !== undefined && row.key === key && value !== undefined) {
+      if (force) {
+        this.forced ??= new Set();
+        this.forced.add(row);
+      } else if (old !== undefined && this.kind.equals(old, value)) {
+        return;
+      }
+      this.updateRow(row, value);
+    } else {
+      if (row !== undefined) this.removeRow(row);
+      if (value !== undefined && key !== undefined) this.addRow(key, value, undefined);
+    }
+    this.graph.enqueue(this);
+  }
+
+  protected compute(): boolean {
+    return true;
+  }
+
+  protected release(): void {}
+}

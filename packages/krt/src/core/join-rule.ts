@@ -1,0 +1,96 @@
+import type { CollectionNode } from "./node.ts";
+import type { Row } from "./row.ts";
+
+/**
+ * Makes one object of all versions of a key, given in the order of the members. At least one is given.
+ * Nothing returned means that the key is absent.
+ */
+export type Merge<T> = (versions: readonly T[], key: string) => T | undefined | null;
+
+/** The join whose row is decided. */
+export interface JoinTarget<T> {
+  readonly node: CollectionNode<T>;
+  rowAt(key: string): Row<T> | undefined;
+  add(key: string, value: T, owner: unknown): void;
+  update(row: Row<T>, value: T): void;
+  remove(row: Row<T>): void;
+}
+
+function valueAt<T>(member: CollectionNode<T>, key: string): T | undefined {
+  const row = member.rowAt(key);
+  return row === undefined ? undefined : member.valueOf(row);
+}
+
+/**
+ * Shows the object of the first member that has the key. `updated` is the member whose change is looked
+ * at: an update of the object shown is passed on, also one the member was forced to emit. A change of
+ * owner shows only when the objects differ.
+ */
+export function takeFirst<T>(
+  target: JoinTarget<T>,
+  members: readonly CollectionNode<T>[],
+  key: string,
+  updated: CollectionNode<T> | undefined,
+): void {
+  const row = target.rowAt(key);
+  for (const member of members) {
+    const value = valueAt(member, key);
+    if (value === undefined) continue;
+    if (row?.value === undefined) {
+      target.add(key, value, member);
+    } else if (row.owner === member) {
+      if (member === updated || row.value !== value) target.update(row, value);
+    } else {
+      row.owner = member;
+      if (!target.node.kind.equals(row.value, value)) target.update(row, value);
+    }
+    return;
+  }
+  if (row?.value !== undefined) target.remove(row);
+}
+
+/** Shows what the changed member has, whatever the others have. */
+export function takeUnchecked<T>(
+  target: JoinTarget<T>,
+  member: CollectionNode<T>,
+  key: string,
+  value: T | undefined,
+): void {
+  const row = target.rowAt(key);
+  if (value === undefined) {
+    if (row?.owner === member) target.remove(row);
+    return;
+  }
+  if (row?.value === undefined) {
+    target.add(key, value, member);
+    return;
+  }
+  if (row.owner !== member) {
+    target.node.graph.options.strict?.overlap(target.node, key);
+    row.owner = member;
+  }
+  target.update(row, value);
+}
+
+/** Shows the merge of all members' objects. */
+export function mergeInto<T>(
+  target: JoinTarget<T>,
+  members: Iterable<CollectionNode<T>>,
+  key: string,
+  merge: Merge<T>,
+): void {
+  const versions: T[] = [];
+  for (const member of members) {
+    const value = valueAt(member, key);
+    if (value !== undefined) versions.push(value);
+  }
+  const merged = versions.length === 0 ? undefined : (merge(versions, key) ?? undefined);
+  const row = target.rowAt(key);
+  if (merged === undefined) {
+    if (row?.value !== undefined) target.remove(row);
+  } else if (row?.value === undefined) {
+    target.add(key, merged, undefined);
+  } else if (!target.node.kind.equals(row.value, merged)) {
+    target.update(row, merged);
+  }
+}

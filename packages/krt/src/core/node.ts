@@ -1,0 +1,466 @@
+import type {
+  BatchHandler,
+  Collection,
+  CollectionOptions,
+  Handler,
+  Metadata,
+  Registration,
+  SubscribeOptions,
+  WaitOptions,
+} from "../collection.ts";
+import { KrtError } from "../errors.ts";
+import type { Event } from "../event.ts";
+import { COLLECTION, type Kind } from "../kind.ts";
+import type { Group, IndexKeys, IndexOptions } from "../secondary-index.ts";
+import { Buffer } from "./buffer.ts";
+import type { Edge, EdgeType } from "./edge.ts";
+import type { Entry } from "./entry.ts";
+import { Gate } from "./gate.ts";
+import type { Graph } from "./graph.ts";
+import { type AnyIndex, IndexStore } from "./index-store.ts";
+import type { Leveled } from "./level-queue.ts";
+import { QueryRegistry } from "./query-registry.ts";
+import type { MutableEvent, Row } from "./row.ts";
+import type { Owner } from "./scope.ts";
+import { Subscription } from "./subscription.ts";
+
+/** A node whatever its objects are: nodes are invariant in their type, and the graph mixes them. */
+// oxlint-disable-next-line typescript/no-explicit-any -- see above
+export type AnyNode = CollectionNode<any>;
+
+/** Word for what a node is, in names, diagrams and dumps. */
+export type NodeType =
+  | "source"
+  | "cell"
+  | "derive"
+  | "singleton"
+  | "status"
+  | "join"
+  | "nested-join"
+  | "view"
+  | "group"
+  | "aggregate";
+
+/** How far a node is on the one-way road to being synced. */
+export const SyncState = { unsynced: 0, inTurn: 1, committed: 2 } as const;
+type SyncState = (typeof SyncState)[keyof typeof SyncState];
+
+/** Counters of one node. Plain numbers, always kept. */
+export interface NodeCounters {
+  /** Completed runs of the transformation. */
+  runs: number;
+  /** Runs given up because a dependency was not final or not synced. */
+  abandoned: number;
+  /** Completed runs that changed nothing. */
+  unchanged: number;
+  /** Runs that threw. */
+  failed: number;
+  /** Runs that asked to be discarded. */
+  discarded: number;
+  /** Committed changes. */
+  events: number;
+  /** Turns in which the node was processed. */
+  turns: number;
+  /** Milliseconds spent in processing. Kept only when timing is on. */
+  timeMs: number;
+}
+
+/**
+ * A collection in the graph. This class holds what all types of nodes share: identity, reading,
+ * edges, the part of a turn that comes after computing, sync, subscriptions and disposal.
+ *
+ * A node goes through a turn in this order, driven by the graph:
+ * `process` (compute, then publish; resumable between any two keys), `commit` (once for all nodes of
+ * the turn), `sweep` (resumable).
+ *
+ * Invariants:
+ * - From the first change to commit, `changed.at(i)` and `events.at(i)` are the same change and a row occurs
+ *   once. `events` is empty from commit on, `changed` from the sweep on.
+ * - Outside of processing, indexes agree with the rows (see {@link IndexStore}).
+ * - `inputs` and `readers` are the two ends of the same edges.
+ */
+export abstract class CollectionNode<T> implements Collection<T>, Leveled<AnyNode> {
+  readonly [COLLECTION] = true;
+  abstract readonly type: NodeType;
+  readonly id: number;
+  readonly name: string;
+  readonly metadata: Metadata | undefined;
+  readonly kind: Kind<T>;
+  readonly graph: Graph;
+  readonly counters: NodeCounters = {
+    runs: 0,
+    abandoned: 0,
+    unchanged: 0,
+    failed: 0,
+    discarded: 0,
+    events: 0,
+    turns: 0,
+    timeMs: 0,
+  };
+
+  level = 0;
+  queued = false;
+  nextQueued: AnyNode | undefined = undefined;
+  readonly inputs: Edge[] = [];
+  readonly readers: Edge[] = [];
+  #lastEdge: Edge | undefined;
+
+  /** Whether the node is on the list of nodes that take part in the open turn. */
+  touched = false;
+  readonly changed = new Buffer<Row<T>>();
+  readonly events = new Buffer<MutableEvent<T>>();
+  #computed = false;
+  #published = 0;
+  #swept = 0;
+  #listed: readonly T[] | undefined;
+
+  syncState: SyncState = SyncState.unsynced;
+  readonly #syncGate = new Gate();
+  /** Entries whose run found this node unsynced. */
+  readonly awaiting = new Set<Entry>();
+
+  readonly indexes: AnyIndex<T>[] = [];
+  readonly queries: QueryRegistry<T>;
+  readonly subscriptions: Subscription<T>[] = [];
+  readonly #owner: Owner;
+  readonly #signal: AbortSignal | undefined;
+  #disposed = false;
+
+  constructor(
+    owner: Owner,
+    type: NodeType,
+    kind: Kind<T>,
+    options: CollectionOptions,
+    metadata = options.metadata,
+  ) {
+    const { graph } = owner;
+    graph.checkOpen();
+    this.graph = graph;
+    this.id = graph.nextId();
+    this.kind = kind;
+    this.name = owner.qualify(options.name ?? `${type}-${this.id}`);
+    this.metadata = metadata;
+    this.queries = new QueryRegistry(this);
+    this.#owner = owner;
+    this.#signal = options.signal;
+    owner.add(this);
+    graph.nodes.add(this);
+    if (options.signal !== undefined) {
+      if (options.signal.aborted) graph.afterTurn(() => this.dispose());
+      else options.signal.addEventListener("abort", this.#abort, { once: true });
+    }
+  }
+
+  readonly #abort = (): void => this.dispose();
+
+  // ---- storage, given by each type of node ----
+
+  /** The row of a key, possibly a tombstone of the open turn. */
+  abstract rowAt(key: string): Row<T> | undefined;
+  /** All rows, tombstones of the open turn included. */
+  abstract rows(): Iterable<Row<T>>;
+  /** Value as of now, `undefined` for tombstones. */
+  abstract valueOf(row: Row<T>): T | undefined;
+  /** Value as of the last commit, `undefined` for rows that were not there. */
+  abstract committedOf(row: Row<T>): T | undefined;
+  /** Number of objects as of now, and as of the last commit. */
+  abstract count(committed: boolean): number;
+  /** Takes in changes of inputs and runs what is dirty. False: call again (out of time, or level raised). */
+  protected abstract compute(): boolean;
+  /** Releases what the type of node holds. */
+  protected abstract release(): void;
+  /** Forgets the turn's state of one changed row. */
+  protected abstract sweepRow(row: Row<T>): void;
+
+  // ---- reading ----
+
+  /** Whether a reader outside must be kept from seeing this node's part of an open turn. */
+  get #hidesTurn(): boolean {
+    return this.graph.paused && this.events.count > 0;
+  }
+
+  #visible(row: Row<T>): T | undefined {
+    return this.#hidesTurn ? this.committedOf(row) : this.valueOf(row);
+  }
+
+  get(key: string): T | undefined {
+    this.graph.guardRead(this);
+    const row = this.rowAt(key);
+    return row === undefined ? undefined : this.#visible(row);
+  }
+
+  has(key: string): boolean {
+    return this.get(key) !== undefined;
+  }
+
+  get size(): number {
+    this.graph.guardRead(this);
+    return this.count(this.#hidesTurn);
+  }
+
+  list(): readonly T[] {
+    this.graph.guardRead(this);
+    const committed = this.#hidesTurn || this.events.count === 0;
+    if (committed && this.#listed !== undefined) return this.#listed;
+    const list: T[] = [];
+    for (const row of this.rows()) {
+      const value = this.#visible(row);
+      if (value !== undefined) list.push(value);
+    }
+    if (committed) this.#listed = list;
+    return list;
+  }
+
+  *keys(): IterableIterator<string> {
+    this.graph.guardRead(this);
+    for (const row of this.rows()) if (this.#visible(row) !== undefined) yield row.key;
+  }
+
+  [Symbol.iterator](): Iterator<T> {
+    return this.list()[Symbol.iterator]();
+  }
+
+  /** Forgets the cached list, for changes that were not worth an event. */
+  protected forgetList(): void {
+    this.#listed = undefined;
+  }
+
+  readIndex(index: AnyIndex<T>, key: unknown): readonly T[] {
+    this.graph.guardRead(this);
+    const found: T[] = [];
+    const hides = this.#hidesTurn;
+    for (const row of index.rowsAt(key)) {
+      const value = this.#visible(row);
+      if (value === undefined || (hides && !index.holds(value, key))) continue;
+      found.push(value);
+    }
+    if (!hides) return found;
+    for (const row of index.leftInTurn(key)) {
+      const value = this.committedOf(row);
+      if (value !== undefined && index.holds(value, key)) found.push(value);
+    }
+    return found;
+  }
+
+  /** Collections as objects of a collection are compared by identity. */
+  equals(other: unknown): boolean {
+    return this === other;
+  }
+
+  // ---- edges ----
+
+  /** Counts one more reason for this node to read `source`; the first raises levels. Throws `KRT_CYCLE`. */
+  addEdge(source: AnyNode, type: EdgeType): void {
+    const last = this.#lastEdge;
+    if (last !== undefined && last.source === source && last.type === type && last.count > 0) {
+      last.count++;
+      return;
+    }
+    this.#lastEdge = this.graph.connect(source, this, type);
+  }
+
+  removeEdge(source: AnyNode, type: EdgeType): void {
+    const last = this.#lastEdge;
+    const edge =
+      last !== undefined && last.source === source && last.type === type
+        ? last
+        : this.inputs.find((one) => one.source === source && one.type === type);
+    if (edge !== undefined) this.graph.disconnect(edge);
+  }
+
+  // ---- turn ----
+
+  /** Does the node's work of the turn. False: not finished, call again when the node comes up again. */
+  process(): boolean {
+    this.touch();
+    if (!this.#computed) {
+      if (!this.compute()) return false;
+      this.#computed = true;
+      this.compact();
+      this.counters.turns++;
+    }
+    return this.#publish();
+  }
+
+  touch(): void {
+    if (this.touched) return;
+    this.touched = true;
+    this.graph.touchedNodes.push(this);
+  }
+
+  /** Removes changes that undid each other within the turn. Only nodes that can produce such override it. */
+  protected compact(): void {}
+
+  /** Takes back the open turn's writes. Only nodes that are written from outside have any. */
+  undoTurn(): void {}
+
+  /** Makes the node synced in this turn; visible outside from its commit on. */
+  protected becomeSynced(): void {
+    if (this.syncState !== SyncState.unsynced) return;
+    this.syncState = SyncState.inTurn;
+    this.touch();
+  }
+
+  #publish(): boolean {
+    const { graph, events } = this;
+    if (this.#published < events.count) {
+      this.#published = this.queries.publish(this.#published);
+      if (this.#published < events.count) return false;
+    }
+    const synced = this.syncState === SyncState.inTurn;
+    if (events.count > 0 || synced) {
+      for (const edge of this.readers) if (edge.type === "input") graph.enqueue(edge.reader);
+    }
+    if (synced && this.awaiting.size > 0) {
+      const entries = [...this.awaiting];
+      this.awaiting.clear();
+      for (const entry of entries) entry.mark();
+    }
+    return true;
+  }
+
+  /** Makes the turn visible: hands events to subscriptions and resolves waiters. O(subscriptions). */
+  commit(): void {
+    const { events, subscriptions } = this;
+    this.touched = false;
+    this.#computed = false;
+    if (events.count > 0) {
+      this.#listed = undefined;
+      this.#published = 0;
+      this.counters.events += events.count;
+      if (subscriptions.length > 0) this.#deliver(events.take() as Event<T>[]);
+      else events.clear();
+    }
+    if (this.syncState === SyncState.inTurn) {
+      this.syncState = SyncState.committed;
+      for (const subscription of subscriptions) subscription.parentSynced();
+      this.#syncGate.open();
+    }
+  }
+
+  /** Handlers of batches get arrays of their own; handlers of single events share one they never see. */
+  #deliver(events: Event<T>[]): void {
+    const { subscriptions } = this;
+    const alone = subscriptions.length === 1;
+    for (const subscription of subscriptions) {
+      subscription.enqueue(subscription.batched && !alone ? events.slice() : events);
+    }
+  }
+
+  /** Clears the turn out of the rows. Returns false when time ran out. */
+  sweep(): boolean {
+    const { changed, graph } = this;
+    let i = this.#swept;
+    while (i < changed.count) {
+      this.sweepRow(changed.at(i));
+      if ((++i & 255) === 0 && graph.outOfTime()) {
+        this.#swept = i;
+        return false;
+      }
+    }
+    this.#swept = 0;
+    changed.clear();
+    for (const index of this.indexes) index.sweep();
+    return true;
+  }
+
+  // ---- sync ----
+
+  get synced(): boolean {
+    return this.syncState === SyncState.committed;
+  }
+
+  whenSynced(options?: WaitOptions): Promise<void> {
+    return this.#syncGate.wait(options);
+  }
+
+  // ---- indexes and groups ----
+
+  addIndex<K>(extract: (object: T) => IndexKeys<K>, options: IndexOptions<K>): IndexStore<K, T> {
+    const name = options.name ?? `index-${this.indexes.length}`;
+    const existing = this.indexes.find((index) => index.name === name);
+    if (existing !== undefined) {
+      if (existing.extract === extract) return existing as unknown as IndexStore<K, T>;
+      throw new KrtError(
+        "KRT_INDEX_NAME",
+        `collection ${this.name} has an index ${name} with another extractor`,
+        { details: { collection: this.name } },
+      );
+    }
+    const store = new IndexStore(this, name, extract, options.toText);
+    for (const row of this.rows()) {
+      const value = this.valueOf(row);
+      if (value !== undefined) store.add(row, value);
+    }
+    this.indexes.push(store);
+    return store;
+  }
+
+  groupBy<K>(index: IndexStore<K, T>, options: CollectionOptions): Collection<Group<K, T>> {
+    return this.graph.factories.group(this.#owner, index, options);
+  }
+
+  // ---- subscriptions ----
+
+  subscribe(handler: Handler<T>, options: SubscribeOptions = {}): Registration {
+    return this.#register(new Subscription<T>(this, handler, undefined, options), options);
+  }
+
+  subscribeBatch(handler: BatchHandler<T>, options: SubscribeOptions = {}): Registration {
+    return this.#register(new Subscription<T>(this, undefined, handler, options), options);
+  }
+
+  #register(subscription: Subscription<T>, options: SubscribeOptions): Registration {
+    if (this.#disposed || options.signal?.aborted === true) {
+      subscription.unsubscribe();
+      return subscription;
+    }
+    this.subscriptions.push(subscription);
+    subscription.start(options.replay ?? true);
+    return subscription;
+  }
+
+  /** The committed state as `add` events. What the open turn changed comes with its commit. */
+  replay(): Event<T>[] {
+    const open = this.events.count > 0;
+    const events: Event<T>[] = [];
+    for (const row of this.rows()) {
+      const value = open ? this.committedOf(row) : this.valueOf(row);
+      if (value !== undefined) events.push({ type: "add", key: row.key, old: undefined, new: value });
+    }
+    return events;
+  }
+
+  // ---- end ----
+
+  get disposed(): boolean {
+    return this.#disposed;
+  }
+
+  dispose(): void {
+    if (this.#disposed) return;
+    this.graph.guardWrite(this.name);
+    if (this.graph.isOpen) {
+      for (const subscription of [...this.subscriptions]) subscription.unsubscribe();
+      this.graph.afterTurn(() => this.dispose());
+      return;
+    }
+    this.#disposed = true;
+    this.#signal?.removeEventListener("abort", this.#abort);
+    this.release();
+    for (const edge of [...this.inputs]) this.graph.disconnect(edge, true);
+    if (this.awaiting.size > 0) {
+      this.graph.begin();
+      for (const entry of [...this.awaiting]) entry.mark();
+      this.graph.end();
+    }
+    for (const subscription of [...this.subscriptions]) subscription.unsubscribe();
+    this.#syncGate.fail(new KrtError("KRT_DISPOSED", `collection ${this.name} was disposed`));
+    this.graph.nodes.delete(this);
+    this.#owner.remove(this);
+  }
+
+  [Symbol.dispose](): void {
+    this.dispose();
+  }
+}

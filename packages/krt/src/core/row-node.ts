@@ -1,0 +1,164 @@
+import type { CollectionOptions, Metadata } from "../collection.ts";
+import type { Kind } from "../kind.ts";
+import { CollectionNode, type NodeType } from "./node.ts";
+import { eventType, Row } from "./row.ts";
+import type { Owner } from "./scope.ts";
+
+/**
+ * A node with rows of its own.
+ *
+ * Invariants:
+ * - `#rows` has every row with a value, and the tombstones of the open turn. `#live` counts the former.
+ * - A row has an event exactly when it is in `changed`, and the event's `old` is its committed value.
+ * - Every change goes through `addRow`, `updateRow`, `removeRow`, which keep the indexes.
+ */
+export abstract class RowNode<T> extends CollectionNode<T> {
+  readonly #rows = new Map<string, Row<T>>();
+  #live = 0;
+  /** Objects at the last commit, while a turn is open. */
+  #liveBefore = 0;
+  #slots = 0;
+  readonly #freeSlots: number[] = [];
+  /** Whether a row changed twice in this turn, so that events may have to go. */
+  #rewritten = false;
+  /** Rows whose update is to be emitted even if it changes nothing. */
+  protected forced: Set<Row<T>> | undefined;
+
+  constructor(
+    owner: Owner,
+    type: NodeType,
+    kind: Kind<T>,
+    options: CollectionOptions,
+    metadata?: Metadata,
+  ) {
+    super(owner, type, kind, options, metadata ?? options.metadata);
+  }
+
+  rowAt(key: string): Row<T> | undefined {
+    return this.#rows.get(key);
+  }
+
+  rows(): Iterable<Row<T>> {
+    return this.#rows.values();
+  }
+
+  valueOf(row: Row<T>): T | undefined {
+    return row.value;
+  }
+
+  committedOf(row: Row<T>): T | undefined {
+    return row.event === undefined ? row.value : row.event.old;
+  }
+
+  count(committed: boolean): number {
+    return committed ? this.#liveBefore : this.#live;
+  }
+
+  /** Adds an object under a key that has none now. */
+  protected addRow(key: string, value: T, owner: unknown): Row<T> {
+    let row = this.#rows.get(key);
+    if (row === undefined) {
+      row = new Row(key, this.#freeSlots.pop() ?? this.#slots++, value, owner);
+      this.#rows.set(key, row);
+      this.#record(row, undefined, value);
+    } else {
+      row.value = value;
+      row.owner = owner;
+      this.#record(row, undefined, value);
+    }
+    this.#live++;
+    for (const index of this.indexes) index.add(row, value);
+    return row;
+  }
+
+  protected updateRow(row: Row<T>, value: T): void {
+    const old = row.value;
+    row.value = value;
+    this.#record(row, old, value);
+    for (const index of this.indexes) index.update(row, value);
+  }
+
+  protected removeRow(row: Row<T>): void {
+    const old = row.value;
+    if (old === undefined) return;
+    row.value = undefined;
+    row.owner = undefined;
+    this.#record(row, old, undefined);
+    this.#live--;
+    for (const index of this.indexes) index.remove(row);
+  }
+
+  #record(row: Row<T>, old: T | undefined, now: T | undefined): void {
+    const { event } = row;
+    if (event === undefined) {
+      if (this.changed.count === 0) {
+        this.#liveBefore = this.#live;
+        this.touch();
+      }
+      const first = { type: eventType(old, now), key: row.key, old, new: now };
+      row.event = first;
+      this.changed.push(row);
+      this.events.push(first);
+      return;
+    }
+    event.new = now;
+    event.type = eventType(event.old, now);
+    this.#rewritten = true;
+  }
+
+  protected override compact(): void {
+    if (!this.#rewritten) return;
+    this.#rewritten = false;
+    const { changed, events } = this;
+    let kept = 0;
+    for (let i = 0; i < changed.count; i++) {
+      const row = changed.at(i);
+      const event = events.at(i);
+      if (this.#isVoid(row)) {
+        row.event = undefined;
+        if (event.old === undefined) this.#forget(row);
+        else row.value = event.old;
+        continue;
+      }
+      changed.replace(kept, row);
+      events.replace(kept, event);
+      kept++;
+    }
+    changed.truncate(kept);
+    events.truncate(kept);
+  }
+
+  #isVoid(row: Row<T>): boolean {
+    const { event } = row;
+    if (event === undefined || event.type === "void") return true;
+    if (event.old === undefined || event.new === undefined) return false;
+    return this.forced?.has(row) !== true && this.kind.equals(event.old, event.new);
+  }
+
+  override undoTurn(): void {
+    for (let i = 0; i < this.changed.count; i++) {
+      const row = this.changed.at(i);
+      const { event } = row;
+      if (event === undefined) continue;
+      if (event.old === undefined) this.removeRow(row);
+      else if (row.value === undefined) this.addRow(row.key, event.old, row.owner);
+      else this.updateRow(row, event.old);
+    }
+    this.forced = undefined;
+  }
+
+  protected sweepRow(row: Row<T>): void {
+    row.event = undefined;
+    if (row.value === undefined) this.#forget(row);
+  }
+
+  #forget(row: Row<T>): void {
+    this.#rows.delete(row.key);
+    this.#freeSlots.push(row.slot);
+  }
+
+  override commit(): void {
+    this.forced = undefined;
+    super.commit();
+  }
+}

@@ -1,0 +1,184 @@
+import type { CollectionOptions, LoadOptions, Source, WriteOptions } from "../collection.ts";
+import { KrtError } from "../errors.ts";
+import type { Kind } from "../kind.ts";
+import type { NodeType } from "./node.ts";
+import type { Row } from "./row.ts";
+import { RowNode } from "./row-node.ts";
+import type { Owner } from "./scope.ts";
+
+/** A collection that is written from outside. Its writes are what turns begin with. */
+export class SourceNode<T> extends RowNode<T> implements Source<T> {
+  readonly type: NodeType = "source";
+
+  constructor(owner: Owner, kind: Kind<T>, options: CollectionOptions) {
+    super(owner, "source", kind, options);
+  }
+
+  /** The initial objects, as part of coming into the graph. */
+  begin(objects: Iterable<T>, synced: boolean): void {
+    for (const object of this.#keyed(objects).values()) this.put(object, false);
+    if (synced) this.becomeSynced();
+  }
+
+  set(object: T, options?: WriteOptions): void {
+    const { graph } = this;
+    graph.guardWrite(this.name);
+    if (graph.defers) {
+      graph.defer(() => this.set(object, options));
+      return;
+    }
+    graph.begin();
+    try {
+      this.put(object, options?.force === true);
+    } finally {
+      graph.end();
+    }
+  }
+
+  delete(key: string): void {
+    this.graph.change(this.name, () => {
+      const row = this.rowAt(key);
+      if (row !== undefined) this.#remove(row);
+    });
+  }
+
+  deleteWhere(predicate: (object: T) => boolean): void {
+    this.graph.change(this.name, () => {
+      const doomed: Row<T>[] = [];
+      for (const row of this.rows()) {
+        if (row.value !== undefined && predicate(row.value)) doomed.push(row);
+      }
+      for (const row of doomed) this.#remove(row);
+    });
+  }
+
+  reset(objects: Iterable<T>): void {
+    const wanted = this.#keyed(objects);
+    this.graph.change(this.name, () => {
+      for (const row of this.rows()) {
+        if (row.value !== undefined && !wanted.has(row.key)) this.#remove(row);
+      }
+      for (const object of wanted.values()) this.put(object, false);
+    });
+  }
+
+  async load(objects: Iterable<T> | AsyncIterable<T>, options: LoadOptions = {}): Promise<void> {
+    const { signal } = options;
+    const list = Symbol.asyncIterator in objects ? await collect(objects, signal) : objects;
+    signal?.throwIfAborted();
+    await this.graph.sliced(this.#feeder(list, options));
+  }
+
+  /** Writes a bit of the load at each call. What is to go goes last, so that a failed load deletes nothing. */
+  #feeder(objects: Iterable<T>, { replace, signal }: LoadOptions): () => boolean {
+    const { graph } = this;
+    const iterator = objects[Symbol.iterator]();
+    const seen = new Set<string>();
+    let left: Iterator<Row<T>> | undefined;
+    return () => {
+      signal?.throwIfAborted();
+      for (let i = 1; left === undefined; i++) {
+        const next = iterator.next();
+        if (next.done === true) {
+          if (replace !== true) return true;
+          left = this.rows()[Symbol.iterator]();
+          break;
+        }
+        const { key } = this.put(next.value, false);
+        if (seen.has(key)) throw this.#duplicate(key);
+        seen.add(key);
+        if (i % 64 === 0 && graph.outOfTime()) return false;
+      }
+      for (let i = 1; ; i++) {
+        const next = left.next();
+        if (next.done === true) return true;
+        if (!seen.has(next.value.key)) this.#remove(next.value);
+        if (i % 64 === 0 && graph.outOfTime()) return false;
+      }
+    };
+  }
+
+  markSynced(): void {
+    if (this.synced) return;
+    this.graph.change(this.name, () => {
+      this.becomeSynced();
+      this.graph.enqueue(this);
+    });
+  }
+
+  /** Writes one object within an open batch. An object equal to the present one leaves it in place. */
+  put(object: T, force: boolean): Row<T> {
+    const key = this.keyOf(object);
+    const row = this.rowAt(key);
+    if (this.graph.recordsUndo) this.#recordUndo(key, row?.value);
+    if (row?.value === undefined) {
+      const added = this.addRow(key, object, undefined);
+      this.graph.enqueue(this);
+      return added;
+    }
+    if (force) {
+      this.forced ??= new Set();
+      this.forced.add(row);
+    } else if (this.kind.equals(row.value, object)) {
+      return row;
+    }
+    this.updateRow(row, object);
+    this.graph.enqueue(this);
+    return row;
+  }
+
+  #remove(row: Row<T>): void {
+    if (row.value === undefined) return;
+    if (this.graph.recordsUndo) this.#recordUndo(row.key, row.value);
+    this.removeRow(row);
+    this.graph.enqueue(this);
+  }
+
+  #recordUndo(key: string, value: T | undefined): void {
+    this.graph.recordUndo(() => {
+      const row = this.rowAt(key);
+      if (value !== undefined) this.put(value, false);
+      else if (row !== undefined) this.#remove(row);
+    });
+  }
+
+  /** The key of an object. Throws `KRT_EMPTY_KEY` and whatever the kind throws. */
+  protected keyOf(object: T): string {
+    const key = this.kind.key(object);
+    if (key !== "") return key;
+    throw new KrtError("KRT_EMPTY_KEY", `an object for ${this.name} has an empty key`, {
+      details: { collection: this.name },
+    });
+  }
+
+  #keyed(objects: Iterable<T>): Map<string, T> {
+    const wanted = new Map<string, T>();
+    for (const object of objects) {
+      const key = this.keyOf(object);
+      if (wanted.has(key)) throw this.#duplicate(key);
+      wanted.set(key, object);
+    }
+    return wanted;
+  }
+
+  #duplicate(key: string): KrtError {
+    return new KrtError("KRT_DUPLICATE_KEY", `${this.name} was given the key ${key} twice at once`, {
+      details: { collection: this.name, key },
+    });
+  }
+
+  protected compute(): boolean {
+    return true;
+  }
+
+  protected release(): void {}
+}
+
+async function collect<T>(objects: AsyncIterable<T>, signal: AbortSignal | undefined): Promise<T[]> {
+  const list: T[] = [];
+  for await (const object of objects) {
+    signal?.throwIfAborted();
+    list.push(object);
+  }
+  return list;
+}

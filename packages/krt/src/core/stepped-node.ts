@@ -1,0 +1,25 @@
+import { RowNode } from "./row-node.ts";
+
+/**
+ * A node whose work of a turn is a generator. It yields between keys, where it may be stopped: when time
+ * is up, or when an edge it made lifted it above nodes that have yet to be processed.
+ */
+export abstract class SteppedNode<T> extends RowNode<T> {
+  #work: Generator<void, void> | undefined;
+
+  protected abstract work(): Generator<void, void>;
+
+  protected compute(): boolean {
+    const { level, graph } = this;
+    this.#work ??= this.work();
+    while (this.#work.next().done !== true) {
+      if (this.level !== level && graph.queue.hasUpTo(this.level - 1)) return false;
+      if (graph.outOfTime()) return false;
+    }
+    this.#work = undefined;
+    return true;
+  }
+}
+
+/** How many keys are worked off between two yields. */
+export const KEYS_PER_YIELD = 64;

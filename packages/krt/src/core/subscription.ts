@@ -1,0 +1,287 @@
+import type {
+  BatchHandler,
+  Handler,
+  Overflow,
+  Registration,
+  SubscribeOptions,
+  WaitOptions,
+} from "../collection.ts";
+import { KrtError } from "../errors.ts";
+import type { Event } from "../event.ts";
+import { coalesceEvents } from "./coalesce.ts";
+import { Gate } from "./gate.ts";
+import type { CollectionNode } from "./node.ts";
+
+/** Stands in a queue behind the last event from before the collection was synced. */
+const SYNC = Symbol("sync");
+
+type Item<T> = readonly Event<T>[] | typeof SYNC;
+
+/** How many handler calls are made between two looks at the clock. */
+const CALLS_PER_CLOCK = 32;
+
+/**
+ * A handler and its queue.
+ *
+ * Invariants:
+ * - What is in the queue is, in order and without gaps, what the collection committed since the
+ *   registration and the handler has not yet been given; unless `#resyncing`, when the handler will be
+ *   given the state as of then instead, and the queue is empty.
+ * - While `#busy` the handler's promise is pending, and nothing else is handed to it.
+ * - `waiting` tells whether the subscription is in the list of those with something to do.
+ */
+export class Subscription<T> implements Registration {
+  readonly name: string | undefined;
+  readonly batched: boolean;
+  readonly #node: CollectionNode<T>;
+  readonly #handler: Handler<T> | undefined;
+  readonly #batchHandler: BatchHandler<T> | undefined;
+  readonly #overflow: Overflow | undefined;
+  readonly #signal: AbortSignal | undefined;
+  readonly #gate = new Gate();
+  #items: Item<T>[] = [];
+  #head = 0;
+  /** Next event of the batch at the head, for handlers of single events. */
+  #cursor = 0;
+  #queued = 0;
+  #nextMark: number;
+  #resyncing = false;
+  #busy = false;
+  #closed = false;
+  waiting = false;
+
+  constructor(
+    node: CollectionNode<T>,
+    handler: Handler<T> | undefined,
+    batchHandler: BatchHandler<T> | undefined,
+    options: SubscribeOptions,
+  ) {
+    this.#node = node;
+    this.#handler = handler;
+    this.#batchHandler = batchHandler;
+    this.batched = batchHandler !== undefined;
+    this.name = options.name;
+    this.#overflow = options.overflow;
+    this.#nextMark = node.graph.options.highWater;
+    this.#signal = options.signal;
+    options.signal?.addEventListener("abort", this.#abort, { once: true });
+  }
+
+  readonly #abort = (): void => this.unsubscribe();
+
+  get synced(): boolean {
+    return this.#gate.isOpen;
+  }
+
+  get queued(): number {
+    return this.#queued;
+  }
+
+  get closed(): boolean {
+    return this.#closed;
+  }
+
+  /** Whether a promise of the handler is pending. */
+  get busy(): boolean {
+    return this.#busy;
+  }
+
+  whenSynced(options?: WaitOptions): Promise<void> {
+    return this.#gate.wait(options);
+  }
+
+  /** Called once, when the subscription is in the node's list. */
+  start(replay: boolean): void {
+    if (replay) {
+      const events = this.#node.replay();
+      if (events.length > 0) this.enqueue(events);
+    }
+    if (this.#node.synced) this.parentSynced();
+    this.#node.graph.delivery.kick();
+  }
+
+  /** Appends the events of a turn. */
+  enqueue(events: readonly Event<T>[]): void {
+    if (this.#resyncing) return;
+    this.#items.push(events);
+    this.#queued += events.length;
+    if (this.#queued > this.#nextMark) this.#reportDepth();
+    if (this.#overflow !== undefined && this.#queued > this.#overflow.limit) this.#shrink();
+    this.#wake();
+  }
+
+  /** The collection is synced: what is queued now is the last of the initial events. */
+  parentSynced(): void {
+    if (this.#gate.isOpen) return;
+    if (!this.#busy && !this.#resyncing && this.#head === this.#items.length) {
+      this.#gate.open();
+      return;
+    }
+    this.#items.push(SYNC);
+    this.#wake();
+  }
+
+  #wake(): void {
+    if (!this.#busy) this.#node.graph.delivery.add(this);
+  }
+
+  unsubscribe(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#items = [];
+    this.#head = 0;
+    this.#queued = 0;
+    this.#signal?.removeEventListener("abort", this.#abort);
+    const { subscriptions } = this.#node;
+    const at = subscriptions.indexOf(this);
+    if (at >= 0) subscriptions.splice(at, 1);
+    this.#gate.fail(new KrtError("KRT_DISPOSED", "the registration was ended"));
+  }
+
+  [Symbol.dispose](): void {
+    this.unsubscribe();
+  }
+
+  /** Hands queued items to the handler until there are none, it is busy, or `deadline` passed. */
+  run(deadline: number): void {
+    const { graph } = this.#node;
+    let calls = 0;
+    while (!this.#closed && !this.#busy) {
+      if (this.#resyncing) {
+        this.#resync();
+        continue;
+      }
+      const item = this.#items[this.#head];
+      if (item === undefined) break;
+      if (item === SYNC) {
+        this.#shift();
+        this.#gate.open();
+        continue;
+      }
+      this.#handOver(item);
+      graph.flushDeferred();
+      if (++calls % CALLS_PER_CLOCK === 0 && graph.now() >= deadline) break;
+    }
+    if (!this.#closed && !this.#busy && this.#head < this.#items.length) this.#wake();
+  }
+
+  #handOver(events: readonly Event<T>[]): void {
+    if (this.#handler === undefined) {
+      this.#shift();
+      this.#queued -= events.length;
+      if (this.#batchHandler !== undefined) this.#call(this.#batchHandler, events);
+      return;
+    }
+    const event = events[this.#cursor] as Event<T>;
+    if (++this.#cursor === events.length) this.#shift();
+    this.#queued--;
+    this.#call(this.#handler, event);
+  }
+
+  #call<A>(handle: (argument: A) => void | PromiseLike<void>, argument: A): void {
+    const { graph } = this.#node;
+    let result: unknown;
+    graph.delivery.onStack++;
+    try {
+      result = handle(argument);
+    } catch (error) {
+      this.#reportFailure(error);
+    } finally {
+      graph.delivery.onStack--;
+    }
+    if (isPromise(result)) this.#await(result);
+  }
+
+  #await(promise: PromiseLike<unknown>): void {
+    this.#busy = true;
+    const { delivery } = this.#node.graph;
+    delivery.busy++;
+    const done = (): void => {
+      this.#busy = false;
+      delivery.busy--;
+      if (!this.#closed && (this.#resyncing || this.#head < this.#items.length)) this.#wake();
+      delivery.kick();
+    };
+    promise.then(done, (error: unknown) => {
+      this.#reportFailure(error);
+      done();
+    });
+  }
+
+  #shift(): void {
+    this.#cursor = 0;
+    this.#head++;
+    if (this.#head === this.#items.length) {
+      this.#items = [];
+      this.#head = 0;
+    } else if (this.#head > 1024) {
+      this.#items = this.#items.slice(this.#head);
+      this.#head = 0;
+    }
+  }
+
+  #shrink(): void {
+    if (this.#overflow?.policy === "resync") {
+      this.#resyncing = true;
+      this.#items = [];
+      this.#head = 0;
+      this.#cursor = 0;
+      this.#queued = 0;
+      return;
+    }
+    const rest = this.#items.slice(this.#head);
+    if (this.#cursor > 0 && Array.isArray(rest[0])) rest[0] = rest[0].slice(this.#cursor);
+    this.#head = 0;
+    this.#cursor = 0;
+    const sync = rest.indexOf(SYNC);
+    const parts = sync < 0 ? [rest] : [rest.slice(0, sync), rest.slice(sync + 1)];
+    const merged = parts.map((part) => coalesceEvents(part as readonly (readonly Event<T>[])[]));
+    this.#items = [];
+    for (const [i, events] of merged.entries()) {
+      if (i > 0) this.#items.push(SYNC);
+      if (events.length > 0) this.#items.push(events);
+    }
+    this.#queued = merged.reduce((sum, events) => sum + events.length, 0);
+  }
+
+  #resync(): void {
+    this.#resyncing = false;
+    const overflow = this.#overflow;
+    if (overflow?.policy === "resync") this.#call(overflow.onResync, undefined);
+    const events = this.#node.replay();
+    if (events.length > 0) {
+      this.#items.push(events);
+      this.#queued += events.length;
+    }
+    if (this.#node.synced && !this.#gate.isOpen) this.#items.push(SYNC);
+  }
+
+  #reportDepth(): void {
+    this.#nextMark *= 2;
+    this.#node.graph.options.onDiagnostic?.({
+      type: "queue-high-water",
+      collection: this.#node.name,
+      subscription: this.name,
+      queued: this.#queued,
+    });
+  }
+
+  #reportFailure(error: unknown): void {
+    const { name } = this.#node;
+    const text = error instanceof Error ? error.message : String(error);
+    this.#node.graph.report(
+      new KrtError("KRT_HANDLER", `a handler of ${name} failed: ${text}`, {
+        details: { collection: name },
+        cause: error,
+      }),
+    );
+  }
+}
+
+function isPromise(value: unknown): value is PromiseLike<unknown> {
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    typeof (value as { then?: unknown }).then === "function"
+  );
+}

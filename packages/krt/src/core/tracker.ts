@@ -1,0 +1,152 @@
+import { KrtError } from "../errors.ts";
+import type { FilterSpec } from "../filter.ts";
+import type { Entry } from "./entry.ts";
+import type { Graph } from "./graph.ts";
+import { Link } from "./link.ts";
+import { type AnyNode, CollectionNode, SyncState } from "./node.ts";
+import type { AnyQuery, Projection, Query } from "./query.ts";
+
+/** Thrown out of a fetch to give up a run. Never reaches user code that lets errors pass. */
+export const ABANDON = Symbol("abandon");
+
+/** Why a run was given up: its node has to wait for its turn, or for a node to be synced. */
+export type Abandoned = "order" | AnyNode;
+
+/**
+ * Follows the fetches of the one run that can be on the stack, and brings the links of its entry up to
+ * date with the least work.
+ *
+ * During a run: `#tail` is the last link made or confirmed, and `#cursor` the next link of the former
+ * run. The list from the entry to `#tail` is what this run fetched so far; the list from `#cursor` on
+ * is what it has not confirmed. As long as both meet (`#tail.next === #cursor`) nothing changed.
+ * At the end, what is left from `#cursor` on is unlinked.
+ */
+export class Tracker {
+  readonly #graph: Graph;
+  #entry: Entry | undefined;
+  #cursor: Link | undefined;
+  #tail: Link | undefined;
+  /** Set by a fetch that gave up the run, so that a `catch` in user code cannot hide it. */
+  abandoned: Abandoned | undefined;
+
+  constructor(graph: Graph) {
+    this.#graph = graph;
+  }
+
+  /** Whether a transformation is on the stack. */
+  get running(): boolean {
+    return this.#entry !== undefined;
+  }
+
+  /** The entry whose run is on the stack. */
+  get entry(): Entry | undefined {
+    return this.#entry;
+  }
+
+  begin(entry: Entry): void {
+    this.#entry = entry;
+    this.#cursor = entry.links;
+    this.#tail = undefined;
+    this.abandoned = undefined;
+  }
+
+  /** Ends the run: releases the links it did not confirm. */
+  end(): void {
+    const entry = this.#entry;
+    const stale = this.#cursor;
+    this.#entry = undefined;
+    this.#cursor = undefined;
+    if (entry === undefined || stale === undefined) return;
+    if (this.#tail === undefined) entry.links = undefined;
+    else this.#tail.next = undefined;
+    releaseFrom(stale);
+  }
+
+  /**
+   * The query for a fetch of the run on the stack, linked to its entry. Throws {@link ABANDON} where the
+   * answer is not final, and a `KrtError` where the fetch is not possible.
+   */
+  query<T>(
+    collection: unknown,
+    filters: readonly FilterSpec[],
+    projection: Projection | undefined,
+  ): Query<T> {
+    const former = this.#cursor;
+    if (
+      former !== undefined &&
+      former.query.source === collection &&
+      former.query.accepts(filters, projection)
+    ) {
+      this.#tail = former;
+      this.#cursor = former.next;
+      const { source } = former.query;
+      if (source.syncState === SyncState.unsynced && !source.disposed) this.#await(source);
+      return former.query as Query<T>;
+    }
+    return this.#connect(collection, filters, projection) as Query<T>;
+  }
+
+  #connect(
+    collection: unknown,
+    filters: readonly FilterSpec[],
+    projection: Projection | undefined,
+  ): AnyQuery {
+    const entry = this.#entry;
+    if (entry === undefined) throw new KrtError("KRT_CONTEXT");
+    const source = nodeOf(collection);
+    const reader = entry.node;
+    const { level } = reader;
+    reader.addEdge(source, "fetch");
+    let query: AnyQuery;
+    try {
+      query = source.queries.acquire(filters, projection);
+    } catch (error) {
+      reader.removeEdge(source, "fetch");
+      throw error;
+    }
+    this.#link(query, entry);
+    if (reader.level > level && this.#graph.queue.hasUpTo(source.level)) this.#abandon("order");
+    if (source.syncState === SyncState.unsynced && !source.disposed) this.#await(source);
+    return query;
+  }
+
+  #link(query: AnyQuery, entry: Entry): void {
+    const link = new Link(query, entry);
+    link.next = this.#cursor;
+    if (this.#tail === undefined) entry.links = link;
+    else this.#tail.next = link;
+    this.#tail = link;
+    link.nextUser = query.users;
+    if (query.users !== undefined) query.users.previousUser = link;
+    query.users = link;
+  }
+
+  #await(source: AnyNode): void {
+    const entry = this.#entry;
+    if (entry !== undefined) source.awaiting.add(entry);
+    this.#abandon(source);
+  }
+
+  #abandon(reason: Abandoned): never {
+    this.abandoned = reason;
+    throw ABANDON;
+  }
+}
+
+/** Unlinks a list of links from their queries, and queries without users from their collections. */
+export function releaseFrom(first: Link | undefined): void {
+  for (let link = first; link !== undefined; link = link.next) {
+    const { query } = link;
+    if (link.previousUser === undefined) query.users = link.nextUser;
+    else link.previousUser.nextUser = link.nextUser;
+    if (link.nextUser !== undefined) link.nextUser.previousUser = link.previousUser;
+    link.entry.node.removeEdge(query.source, "fetch");
+    if (query.users === undefined) query.source.queries.release(query);
+  }
+}
+
+/** The node behind a collection. Throws `KRT_FOREIGN` for anything else. */
+export function nodeOf(collection: unknown): AnyNode {
+  if (collection instanceof CollectionNode) return collection as AnyNode;
+  throw new KrtError("KRT_FOREIGN", "this is not a collection of this package");
+}

@@ -1,0 +1,148 @@
+import type { CollectionOptions } from "../collection.ts";
+import type { Kind } from "../kind.ts";
+import { type AnyNode, CollectionNode, type NodeType, SyncState } from "./node.ts";
+import { eventType, type Row } from "./row.ts";
+import type { Owner } from "./scope.ts";
+
+/**
+ * A projection laid over another collection. It has no rows: it shows those of its base, with other
+ * values under the same keys.
+ *
+ * Invariants:
+ * - `#shown[slot]` is the projection of `#of[slot]`, or of an earlier value with an equal projection.
+ *   It is what readers get as long as `#of[slot]` is the base's value; else it is made anew.
+ * - Changes whose projections are equal are no changes. They are only looked at while somebody could
+ *   notice: without subscriptions, queries, readers and indexes a change costs nothing but the lookup.
+ */
+export class ViewNode<B, T> extends CollectionNode<T> {
+  readonly type: NodeType = "view";
+  readonly #base: CollectionNode<B>;
+  readonly #project: (object: B) => T;
+  readonly #of: (B | undefined)[] = [];
+  readonly #shown: T[] = [];
+  #next = 0;
+  /** After the end: the base goes on, the last state of the view does not. */
+  #kept: Map<string, Row<T>> | undefined;
+
+  constructor(
+    owner: Owner,
+    base: CollectionNode<B>,
+    project: (object: B) => T,
+    kind: Kind<T>,
+    options: CollectionOptions,
+  ) {
+    super(owner, "view", kind, options, options.metadata ?? base.metadata);
+    this.#base = base;
+    this.#project = project;
+    this.addEdge(base, "input");
+  }
+
+  rowAt(key: string): Row<T> | undefined {
+    if (this.#kept !== undefined) return this.#kept.get(key);
+    return this.#base.rowAt(key) as Row<unknown> | undefined as Row<T> | undefined;
+  }
+
+  rows(): Iterable<Row<T>> {
+    return this.#kept?.values() ?? (this.#base.rows() as Iterable<unknown> as Iterable<Row<T>>);
+  }
+
+  valueOf(row: Row<T>): T | undefined {
+    if (this.#kept !== undefined) return row.value;
+    const value = this.#base.valueOf(row as Row<unknown> as Row<B>);
+    return value === undefined ? undefined : this.#shownAs(row, value);
+  }
+
+  committedOf(row: Row<T>): T | undefined {
+    if (this.#kept !== undefined) return row.value;
+    const value = this.#base.committedOf(row as Row<unknown> as Row<B>);
+    if (value === undefined) return undefined;
+    return this.#of[row.slot] === value ? this.#shown[row.slot] : this.#project(value);
+  }
+
+  count(committed: boolean): number {
+    return this.#kept?.size ?? this.#base.count(committed);
+  }
+
+  #shownAs(row: Row<T>, value: B): T {
+    const { slot } = row;
+    if (this.#of[slot] === value) return this.#shown[slot] as T;
+    const shown = this.#make(row.key, value);
+    this.#of[slot] = value;
+    this.#shown[slot] = shown;
+    return shown;
+  }
+
+  #make(key: string, value: B): T {
+    const shown = this.#project(value);
+    this.graph.options.strict?.checkViewKey(this as AnyNode, key, shown);
+    return shown;
+  }
+
+  get #observed(): boolean {
+    return (
+      this.subscriptions.length > 0 ||
+      this.queries.size > 0 ||
+      this.readers.length > 0 ||
+      this.indexes.length > 0
+    );
+  }
+
+  protected compute(): boolean {
+    const { changed, events } = this.#base;
+    if (this.#observed) {
+      while (this.#next < events.count) {
+        const i = this.#next++;
+        const event = events.at(i);
+        const row = changed.at(i) as Row<unknown> as Row<T>;
+        try {
+          this.#takeIn(row, event.old, event.new);
+        } catch (error) {
+          this.graph.reportCallback("the projection", this.name, error);
+        }
+        if ((this.#next & 63) === 0 && this.graph.outOfTime()) return false;
+      }
+      this.#next = 0;
+    } else if (events.count > 0) {
+      this.forgetList();
+    }
+    if (this.#base.syncState !== SyncState.unsynced) this.becomeSynced();
+    return true;
+  }
+
+  #takeIn(row: Row<T>, old: B | undefined, now: B | undefined): void {
+    const { slot } = row;
+    const before =
+      old === undefined ? undefined : this.#of[slot] === old ? this.#shown[slot] : this.#project(old);
+    let after = now === undefined ? undefined : this.#make(row.key, now);
+    if (before !== undefined && after !== undefined && this.kind.equals(before, after)) {
+      this.#of[slot] = now;
+      this.#shown[slot] = before;
+      return;
+    }
+    this.#of[slot] = now;
+    if (after === undefined) delete this.#shown[slot];
+    else this.#shown[slot] = after;
+    after = this.#shown[slot];
+    this.changed.push(row);
+    this.events.push({ type: eventType(before, after), key: row.key, old: before, new: after });
+    for (const index of this.indexes) {
+      if (before === undefined && after !== undefined) index.add(row, after);
+      else if (after === undefined) index.remove(row);
+      else index.update(row, after);
+    }
+  }
+
+  /** The rows are the base's, and are swept by it. */
+  protected sweepRow(): void {}
+
+  protected release(): void {
+    const kept = new Map<string, Row<T>>();
+    for (const row of this.rows()) {
+      const value = this.valueOf(row);
+      if (value === undefined) continue;
+      const own = { key: row.key, slot: row.slot, value, event: undefined, owner: undefined };
+      kept.set(row.key, own);
+    }
+    this.#kept = kept;
+  }
+}

@@ -1,0 +1,36 @@
+import type { Collection } from "./collection.ts";
+
+/** Something worth knowing that is not an error. */
+export type Diagnostic =
+  /** A queue crossed the high-water mark, or twice, four times, ... of it. */
+  {
+    readonly type: "queue-high-water";
+    readonly collection: string;
+    readonly subscription: string | undefined;
+    readonly queued: number;
+  };
+
+/** The part of a collection that instrumentation sees while a turn is open. */
+export interface InstrumentedNode extends Pick<Collection<unknown>, "id" | "name"> {
+  readonly type: string;
+  readonly level: number;
+  /** Changes of the open turn so far. */
+  readonly events: { readonly count: number };
+  readonly counters: {
+    readonly runs: number;
+    readonly abandoned: number;
+    readonly unchanged: number;
+    readonly failed: number;
+    readonly discarded: number;
+  };
+}
+
+/** Calls made at fixed points of every turn. They must not touch the graph. Absent means no cost. */
+export interface Instrumentation {
+  turnStart?(turn: number): void;
+  /** The node is about to be processed. Comes again when it had to stop in between. */
+  nodeStart?(node: InstrumentedNode, turn: number): void;
+  nodeEnd?(node: InstrumentedNode, turn: number): void;
+  /** The turn was committed. `nodes` are those that took part. */
+  turnEnd?(turn: number, nodes: readonly InstrumentedNode[]): void;
+}

@@ -1,0 +1,287 @@
+import type { Cell, Collection, CollectionOptions, Singleton, Source } from "./collection.ts";
+import type {
+  ManyFromTransformation,
+  ManyTransformation,
+  SingletonTransformation,
+  Transformation,
+  TransformationContext,
+} from "./context.ts";
+import { CellNode } from "./core/cell-node.ts";
+import type { DerivedSpec } from "./core/derived-node.ts";
+import { JoinNode, type JoinRule } from "./core/join-node.ts";
+import { LabelIndex } from "./core/label-index.ts";
+import { ManyNode } from "./core/many-node.ts";
+import { NestedJoinNode } from "./core/nested-join-node.ts";
+import type { AnyNode, CollectionNode } from "./core/node.ts";
+import { Owner } from "./core/scope.ts";
+import { SingleNode } from "./core/single-node.ts";
+import { SourceNode } from "./core/source-node.ts";
+import { StatusNode } from "./core/status-node.ts";
+import { nodeOf } from "./core/tracker.ts";
+import { ViewNode } from "./core/view-node.ts";
+import { KrtError } from "./errors.ts";
+import { createExternal, createTrigger, type External, type Trigger } from "./external.ts";
+import { type Kind, shapeKind, singletonKey, type Trait } from "./kind.ts";
+import type { Labels } from "./labels.ts";
+import type {
+  DeriveOptions,
+  JoinOptions,
+  Scope,
+  ScopeOptions,
+  SourceOptions,
+  StatusPair,
+  ViewOptions,
+  WithStatus,
+} from "./scope.ts";
+import type { Index, IndexKeys, IndexOptions } from "./secondary-index.ts";
+
+/** The user's side of an {@link Owner}: checks what it is given, makes nodes, and puts them into the graph. */
+export class ScopeHandle implements Scope {
+  readonly #owner: Owner;
+  readonly #signal: AbortSignal | undefined;
+
+  constructor(owner: Owner, signal?: AbortSignal) {
+    this.#owner = owner;
+    this.#signal = signal;
+    signal?.addEventListener("abort", this.#abort, { once: true });
+  }
+
+  readonly #abort = (): void => this.dispose();
+
+  get disposed(): boolean {
+    return this.#owner.disposed;
+  }
+
+  /** The owner behind this scope, for parts of this package that make nodes of their own. */
+  get owner(): Owner {
+    if (this.#owner.disposed) throw new KrtError("KRT_DISPOSED", "the scope was disposed");
+    return this.#owner;
+  }
+
+  scope({ prefix, signal }: ScopeOptions = {}): Scope {
+    const inner = new ScopeHandle(new Owner(this.owner.graph, this.owner, prefix), signal);
+    if (signal?.aborted === true) inner.dispose();
+    return inner;
+  }
+
+  dispose(): void {
+    this.#signal?.removeEventListener("abort", this.#abort);
+    this.#owner.dispose();
+  }
+
+  [Symbol.dispose](): void {
+    this.dispose();
+  }
+
+  #enter<N extends AnyNode>(node: N, init?: () => void): N {
+    this.#owner.graph.construct(node, init);
+    return node;
+  }
+
+  // ---- sources ----
+
+  source<T, Tr extends Trait = never>(
+    initial: Iterable<T> = [],
+    options: SourceOptions<T, Tr> = {},
+  ): Source<T, Tr> {
+    const node = new SourceNode<T>(this.owner, options.kind ?? shapeKind<T>(), options);
+    return this.#enter(node, () => node.begin(initial, options.synced !== false));
+  }
+
+  cell<T, Tr extends Trait = never>(
+    initial?: T,
+    options: SourceOptions<T, Tr> = {},
+  ): Cell<T, Tr> {
+    const node = new CellNode<T>(this.owner, options.kind ?? singletonKind<T>(), options);
+    return this.#enter(node, () => node.init(initial, options.synced !== false));
+  }
+
+  trigger(options: CollectionOptions & { readonly synced?: boolean } = {}): Trigger {
+    return createTrigger(this.cell<number>(0, options));
+  }
+
+  external<V>(
+    value: V,
+    options: CollectionOptions & { readonly synced?: boolean } = {},
+  ): External<V> {
+    return createExternal(value, this.trigger(options));
+  }
+
+  // ---- derivations ----
+
+  derive<I, O, Tr extends Trait = never>(
+    input: Collection<I>,
+    transformation: Transformation<I, O>,
+    options: DeriveOptions<O, Tr> = {},
+  ): Collection<O, Tr> {
+    const spec = specOf(nodeOf(input), transformation as Transform<I, O>, options);
+    const kind = options.kind ?? shapeKind<O>();
+    return this.#enter(new SingleNode<I, O>(this.owner, "derive", kind, spec, options));
+  }
+
+  deriveMany<I, O, Tr extends Trait = never>(
+    input: Collection<I>,
+    transformation: ManyTransformation<I, O>,
+    options: DeriveOptions<O, Tr> = {},
+  ): Collection<O, Tr> {
+    const spec = specOf(nodeOf(input), transformation, options);
+    const kind = options.kind ?? shapeKind<O>();
+    return this.#enter(new ManyNode<I, O>(this.owner, "derive", kind, spec, options));
+  }
+
+  deriveSingleton<O, Tr extends Trait = never>(
+    transformation: SingletonTransformation<O>,
+    options: DeriveOptions<O, Tr> = {},
+  ): Singleton<O, Tr> {
+    const spec = specOf(undefined, transformation as Transform<unknown, O>, options);
+    const kind = options.kind ?? singletonKind<O>();
+    return this.#enter(new SingleNode<unknown, O>(this.owner, "singleton", kind, spec, options));
+  }
+
+  deriveManyFrom<O, Tr extends Trait = never>(
+    transformation: ManyFromTransformation<O>,
+    options: DeriveOptions<O, Tr> = {},
+  ): Collection<O, Tr> {
+    const spec = specOf(undefined, transformation, options);
+    const kind = options.kind ?? shapeKind<O>();
+    return this.#enter(new ManyNode<unknown, O>(this.owner, "derive", kind, spec, options));
+  }
+
+  deriveWithStatus<I, S, O, Tr extends Trait = never>(
+    input: Collection<I>,
+    transformation: (context: TransformationContext, input: I) => WithStatus<S, O>,
+    options: DeriveOptions<O, Tr> = {},
+  ): StatusPair<I, S, O, Tr> {
+    return this.#withStatus<I, S, O, Tr>(nodeOf(input), options, (status) => {
+      const transform = transformation as unknown as Transform<I, O>;
+      const spec = { ...specOf(nodeOf(input), transform, options), status };
+      const kind = options.kind ?? shapeKind<O>();
+      return new SingleNode<I, O>(this.owner, "derive", kind, spec, options);
+    });
+  }
+
+  deriveManyWithStatus<I, S, O, Tr extends Trait = never>(
+    input: Collection<I>,
+    transformation: (context: TransformationContext, input: I) => WithStatus<S, Iterable<O>>,
+    options: DeriveOptions<O, Tr> = {},
+  ): StatusPair<I, S, O, Tr> {
+    return this.#withStatus<I, S, O, Tr>(nodeOf(input), options, (status) => {
+      const transform = transformation as unknown as ManyTransformation<I, O>;
+      const spec = { ...specOf(nodeOf(input), transform, options), status };
+      const kind = options.kind ?? shapeKind<O>();
+      return new ManyNode<I, O>(this.owner, "derive", kind, spec, options);
+    });
+  }
+
+  /** The status collection comes first, since the derivation writes to it, and is told its twin then. */
+  #withStatus<I, S, O, Tr extends Trait>(
+    primary: CollectionNode<I>,
+    options: CollectionOptions,
+    create: (status: StatusNode<I, unknown>) => AnyNode,
+  ): StatusPair<I, S, O, Tr> {
+    const base = options.name ?? `derive-${this.owner.graph.lastId + 2}`;
+    const own = { ...options, name: `${base}/status` };
+    const status = new StatusNode<I, unknown>(this.owner, own, primary.kind.equals);
+    const output = create(status);
+    status.follow(output);
+    this.#enter(output);
+    this.#enter(status);
+    return { status, output } as unknown as StatusPair<I, S, O, Tr>;
+  }
+
+  // ---- combinations ----
+
+  join<T, Tr extends Trait = never>(
+    members: readonly Collection<T, Tr>[],
+    options: JoinOptions<T, Tr> = {},
+  ): Collection<T, Tr> {
+    const nodes = members.map((member) => nodeOf(member) as CollectionNode<T>);
+    const kind = options.kind ?? nodes[0]?.kind ?? shapeKind<T>();
+    return this.#enter(new JoinNode(this.owner, nodes, ruleOf(options, nodes.length), kind, options));
+  }
+
+  joinNested<T, Tr extends Trait = never>(
+    container: Collection<Collection<T, Tr>>,
+    options: Omit<JoinOptions<T, Tr>, "unchecked"> = {},
+  ): Collection<T, Tr> {
+    const kind = options.kind ?? shapeKind<T>();
+    const outer = nodeOf(container) as CollectionNode<Collection<T>>;
+    return this.#enter(new NestedJoinNode(this.owner, outer, options.merge, kind, options));
+  }
+
+  view<B, T, Tr extends Trait = never>(
+    base: Collection<B>,
+    project: (object: B) => T,
+    options: ViewOptions<T, Tr> = {},
+  ): Collection<T, Tr> {
+    const given: Kind<T> = options.kind ?? shapeKind<T>();
+    const kind = options.equals === undefined ? given : { ...given, equals: options.equals };
+    const node = nodeOf(base) as CollectionNode<B>;
+    return this.#enter(new ViewNode<B, T>(this.owner, node, project, kind, options));
+  }
+
+  // ---- indexes ----
+
+  index<T, K>(
+    collection: Collection<T>,
+    extract: (object: T) => IndexKeys<K>,
+    options: IndexOptions<K> = {},
+  ): Index<K, T> {
+    return (nodeOf(collection) as CollectionNode<T>).addIndex(extract, options);
+  }
+
+  namespaceIndex<T>(collection: Collection<T, "namespace">): Index<string, T> {
+    const node = nodeOf(collection) as CollectionNode<T>;
+    const { namespace } = node.kind;
+    if (namespace === undefined) throw missingTrait(node, "namespace");
+    return node.addIndex<string>(namespace, { name: "namespace" });
+  }
+
+  labelIndex<T>(collection: Collection<T, "labels">, names: readonly string[]): void {
+    this.#labelIndex(nodeOf(collection) as CollectionNode<T>, "labels", names);
+  }
+
+  selectorIndex<T>(collection: Collection<T, "selector">, names: readonly string[]): void {
+    this.#labelIndex(nodeOf(collection) as CollectionNode<T>, "selector", names);
+  }
+
+  #labelIndex<T>(node: CollectionNode<T>, trait: "labels" | "selector", names: readonly string[]) {
+    const labelsOf: ((object: T) => Labels | undefined) | undefined = node.kind[trait];
+    if (labelsOf === undefined) throw missingTrait(node, trait);
+    const name = `${trait}:${names.join(",")}`;
+    node.queries.labelIndexes.push(
+      new LabelIndex<T>(names, trait, (extract) => node.addIndex<string>(extract, { name }), labelsOf),
+    );
+  }
+}
+
+type Transform<I, O> = (context: TransformationContext, input: I) => O | undefined | null;
+
+function specOf<I, R, O, Tr extends Trait>(
+  primary: AnyNode | undefined,
+  transform: (context: TransformationContext, input: I) => R,
+  options: DeriveOptions<O, Tr>,
+): DerivedSpec<I, R> {
+  return { primary, transform, onFailure: options.onFailure ?? "keep" };
+}
+
+function ruleOf<T, Tr extends Trait>(
+  { unchecked, merge }: JoinOptions<T, Tr>,
+  members: number,
+): JoinRule<T> {
+  if (merge !== undefined) {
+    if (unchecked !== true) return { type: "merge", merge };
+    throw new KrtError("KRT_INVALID_OPTION", "a join cannot be unchecked and merge");
+  }
+  return unchecked === true || members === 1 ? { type: "unchecked" } : { type: "first" };
+}
+
+function singletonKind<T>(): Kind<T> {
+  return { ...shapeKind<T>(), key: singletonKey };
+}
+
+function missingTrait(node: AnyNode, trait: Trait): KrtError {
+  return new KrtError("KRT_TRAIT", `the objects of ${node.name} have no ${trait}`, {
+    details: { collection: node.name },
+  });
+}

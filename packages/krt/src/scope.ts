@@ -1,0 +1,175 @@
+import type {
+  Cell,
+  Collection,
+  CollectionOptions,
+  Singleton,
+  Source,
+} from "./collection.ts";
+import type {
+  ManyFromTransformation,
+  ManyTransformation,
+  SingletonTransformation,
+  Transformation,
+  TransformationContext,
+} from "./context.ts";
+import type { FailurePolicy } from "./core/derived-node.ts";
+import type { Merge } from "./core/join-rule.ts";
+import type { StatusOf } from "./core/status-node.ts";
+import type { Equals } from "./equality.ts";
+import type { External, Trigger } from "./external.ts";
+import type { Kind, Trait } from "./kind.ts";
+import type { Labels } from "./labels.ts";
+import type { Index, IndexKeys, IndexOptions } from "./secondary-index.ts";
+
+/** Options of collections whose objects have a kind. */
+export interface KindOptions<T, Tr extends Trait> extends CollectionOptions {
+  /** How objects are keyed and compared. @default what their shape tells, see the README */
+  readonly kind?: Kind<T, Tr>;
+}
+
+/** Options of sources and cells. */
+export interface SourceOptions<T, Tr extends Trait> extends KindOptions<T, Tr> {
+  /**
+   * Whether the collection is synced from the start. Otherwise it becomes so with `markSynced`.
+   * @default true
+   */
+  readonly synced?: boolean;
+}
+
+/** Options of derivations. */
+export interface DeriveOptions<O, Tr extends Trait> extends KindOptions<O, Tr> {
+  /**
+   * What becomes of an input's output when its transformation throws.
+   * @default "keep"
+   */
+  readonly onFailure?: FailurePolicy;
+}
+
+/** Options of joins. */
+export interface JoinOptions<T, Tr extends Trait> extends KindOptions<T, Tr> {
+  /** Members have no key in common: changes pass straight through. Overlap is undefined; strict mode reports it. */
+  readonly unchecked?: boolean;
+  /** Makes one object of all that have a key. Without it the first member that has the key wins. */
+  readonly merge?: Merge<T>;
+}
+
+/** Options of views. */
+export interface ViewOptions<T, Tr extends Trait> extends KindOptions<T, Tr> {
+  /** When two projections are equal and a change of the base therefore none. @default that of the kind */
+  readonly equals?: Equals<T>;
+}
+
+/** What a transformation with status returns. */
+export interface WithStatus<S, R> {
+  readonly status: S | undefined;
+  readonly output: R | undefined;
+}
+
+/** A derivation with a second collection that says how each input fared. */
+export interface StatusPair<I, S, O, Tr extends Trait = never> {
+  readonly status: Collection<StatusOf<I, S>>;
+  readonly output: Collection<O, Tr>;
+}
+
+/** Options of a scope. */
+export interface ScopeOptions {
+  /** Put before the names of everything made in the scope, with a slash. */
+  readonly prefix?: string;
+  /** Aborting disposes the scope. */
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * Makes collections and owns them: disposing the scope disposes everything made in it, newest first.
+ * Everything made is complete when the call returns, as far as what it reads is synced; inside a batch
+ * it is complete after the batch.
+ */
+export interface Scope extends Disposable {
+  readonly disposed: boolean;
+  /** A scope inside this one. */
+  scope(options?: ScopeOptions): Scope;
+  dispose(): void;
+
+  /** A collection written by hand, with initial objects. */
+  source<T, Tr extends Trait = never>(
+    initial?: Iterable<T>,
+    options?: SourceOptions<T, Tr>,
+  ): Source<T, Tr>;
+  /** A single value written by hand. A value without a key of its own has the key `static`. */
+  cell<T, Tr extends Trait = never>(initial?: T, options?: SourceOptions<T, Tr>): Cell<T, Tr>;
+  /** Something transformations can depend on to be run again when state outside the graph changed. */
+  trigger(options?: CollectionOptions & { readonly synced?: boolean }): Trigger;
+  /** A mutable value outside the graph that can only be read together with depending on it. */
+  external<V>(value: V, options?: CollectionOptions & { readonly synced?: boolean }): External<V>;
+
+  /** At most one output per input. */
+  derive<I, O, Tr extends Trait = never>(
+    input: Collection<I>,
+    transformation: Transformation<I, O>,
+    options?: DeriveOptions<NoInfer<O>, Tr>,
+  ): Collection<O, Tr>;
+  /** Any number of outputs per input. */
+  deriveMany<I, O, Tr extends Trait = never>(
+    input: Collection<I>,
+    transformation: ManyTransformation<I, O>,
+    options?: DeriveOptions<NoInfer<O>, Tr>,
+  ): Collection<O, Tr>;
+  /** At most one output of what it fetches. A value without a key of its own has the key `static`. */
+  deriveSingleton<O, Tr extends Trait = never>(
+    transformation: SingletonTransformation<O>,
+    options?: DeriveOptions<NoInfer<O>, Tr>,
+  ): Singleton<O, Tr>;
+  /** Any number of outputs of what it fetches. */
+  deriveManyFrom<O, Tr extends Trait = never>(
+    transformation: ManyFromTransformation<O>,
+    options?: DeriveOptions<NoInfer<O>, Tr>,
+  ): Collection<O, Tr>;
+  /** Like {@link Scope.derive}, with a status per input. */
+  deriveWithStatus<I, S, O, Tr extends Trait = never>(
+    input: Collection<I>,
+    transformation: (context: TransformationContext, input: I) => WithStatus<S, O>,
+    options?: DeriveOptions<NoInfer<O>, Tr>,
+  ): StatusPair<I, S, O, Tr>;
+  /** Like {@link Scope.deriveMany}, with a status per input. */
+  deriveManyWithStatus<I, S, O, Tr extends Trait = never>(
+    input: Collection<I>,
+    transformation: (context: TransformationContext, input: I) => WithStatus<S, Iterable<O>>,
+    options?: DeriveOptions<NoInfer<O>, Tr>,
+  ): StatusPair<I, S, O, Tr>;
+
+  /** The union of collections. The kind is that of the first member unless given. */
+  join<T, Tr extends Trait = never>(
+    members: readonly Collection<T, Tr>[],
+    options?: JoinOptions<T, Tr>,
+  ): Collection<T, Tr>;
+  /**
+   * The union of the collections in `container`, whose keys name them. Replacing a member by another
+   * under the same name shows only the differences, and only when the new one is synced.
+   */
+  joinNested<T, Tr extends Trait = never>(
+    container: Collection<Collection<T, Tr>>,
+    options?: Omit<JoinOptions<T, Tr>, "unchecked">,
+  ): Collection<T, Tr>;
+  /** A projection laid over a collection, without a copy of it. Must not change keys. */
+  view<B, T, Tr extends Trait = never>(
+    base: Collection<B>,
+    project: (object: B) => T,
+    options?: ViewOptions<NoInfer<T>, Tr>,
+  ): Collection<T, Tr>;
+
+  /** An index of `collection` by what `extract` tells. May be added at any time. Throws `KRT_INDEX_NAME`. */
+  index<T, K>(
+    collection: Collection<T>,
+    extract: (object: T) => IndexKeys<K>,
+    options?: IndexOptions<K>,
+  ): Index<K, T>;
+  /** An index by namespace. */
+  namespaceIndex<T>(collection: Collection<T, "namespace">): Index<string, T>;
+  /** Has fetches by labels find their matches by the values of these label names. */
+  labelIndex<T>(collection: Collection<T, "labels">, names: readonly (keyof Labels & string)[]): void;
+  /** Has fetches by selection find their matches by the values of these label names in selectors. */
+  selectorIndex<T>(
+    collection: Collection<T, "selector">,
+    names: readonly (keyof Labels & string)[],
+  ): void;
+}
