@@ -7,4 +7,20 @@ export type {
   ScenarioGroup,
   StorageHarness,
 } from "./harness.ts";
+export { checkHistory } from "./history/check-history.ts";
+export type {
+  EventRecord,
+  GuardRecord,
+  History,
+  Moment,
+  ReadCall,
+  Sighting,
+  Violation,
+  WatchRecord,
+  WriteCall,
+  WriteResult,
+  WriteStepRecord,
+} from "./history/history.ts";
+export type { WorkloadOptions } from "./history/workload.ts";
+export { runWorkload } from "./history/workload.ts";
 export { STORAGE_SCENARIOS } from "./scenarios.ts";
