@@ -5,7 +5,9 @@
  *   `src/encoded-struct.ts`. ts-proto sees struct.proto under another name, so that its own
  *   mapping to plain objects does not apply, and what it writes for the renamed messages is then
  *   replaced by reading and writing bytes.
- * - Decoders refuse malformed input (see `STRICT_DECODING`).
+ * - Decoders refuse malformed input (see `STRICT_DECODING`), give a map entry without a value the
+ *   default value, and do not allocate an array for each absent `bytes` field.
+ * - `create` and `fromPartial` take maps with partial values.
  * - Every proto package gets an `index.ts` with the explicit list of what its files export.
  *
  * Reads a CodeGeneratorRequest from stdin and writes a CodeGeneratorResponse to stdout. Each
@@ -105,6 +107,44 @@ function decodeStrictly(name: string, source: string): string {
   return result.replaceAll("reader.string()", "reader.string(true)");
 }
 
+/** A map entry whose value is absent has the default value, which ts-proto forgets for messages. */
+function keepEmptyMapValues(name: string, source: string): string {
+  const types = new Map(
+    [
+      ...source.matchAll(/^export interface (\w+Entry) \{\s+key: \w+;\s+value:\s+\|?\s*(\w+)/gm),
+    ].map(([, entry, type]) => [entry, type] as const),
+  );
+  const result = source.replace(
+    /const (entry\d+) = (\w+)\.decode\(reader, reader\.uint32\(\)\);\s+if \(\1\.value !== undefined\) \{\s+(.*\.set)\(\1\.key, \1\.value\);\s+\}/g,
+    (_, entry: string, type: string, set: string) => {
+      const value = types.get(type);
+      if (value === undefined) throw new Error(`${name}: no interface ${type}`);
+      const fallback =
+        /^[A-Z]/.test(value) && value !== "Uint8Array" ? ` ?? ${value}.create()` : "";
+      return `const ${entry} = ${type}.decode(reader, reader.uint32());\n            ${set}(${entry}.key, ${entry}.value${fallback});`;
+    },
+  );
+  if (/entry\d+\.value !== undefined/.test(result)) {
+    throw new Error(`${name}: cannot give map values their defaults`);
+  }
+  return result;
+}
+
+/** One empty array serves all messages. */
+function shareEmptyBytes(source: string): string {
+  const result = source.replaceAll("new Uint8Array(0)", "emptyBytes");
+  return result === source ? source : `${result}\nconst emptyBytes = new Uint8Array(0);\n`;
+}
+
+function allowPartialMapValues(name: string, source: string): string {
+  const oneof = "  : T extends { $case: string;";
+  const parts = source.split(oneof);
+  if (parts.length !== 2) throw new Error(`${name}: DeepPartial is not what it was`);
+  return parts.join(
+    `  : T extends ReadonlyMap<infer K, infer V> ? ReadonlyMap<K, DeepPartial<V>>\n${oneof}`,
+  );
+}
+
 /** TypeScript names of the entry messages of map fields, which nobody needs. */
 function mapEntries(message: DescriptorProto, prefix: string): string[] {
   const name = `${prefix}${message.name}`;
@@ -168,10 +208,13 @@ const response = fromBinary(
   runTsProto(toBinary(CodeGeneratorRequestSchema, request)),
 );
 const sources = new Map(
-  response.file.map(({ name, content }) => [
-    name,
-    decodeStrictly(name, keepStructsEncoded(name, content)),
-  ]),
+  response.file.map(({ name, content }) => {
+    let source = keepStructsEncoded(name, content);
+    source = decodeStrictly(name, source);
+    source = keepEmptyMapValues(name, source);
+    source = allowPartialMapValues(name, source);
+    return [name, shareEmptyBytes(source)];
+  }),
 );
 const hidden = new Map(
   request.protoFile.map((file) => [

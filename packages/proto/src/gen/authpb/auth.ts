@@ -110,7 +110,7 @@ export const UserAddOptions: MessageFns<UserAddOptions> = {
 };
 
 function createBasePermission(): Permission {
-  return { permType: 0, key: new Uint8Array(0), rangeEnd: new Uint8Array(0) };
+  return { permType: 0, key: emptyBytes, rangeEnd: emptyBytes };
 }
 
 export const Permission: MessageFns<Permission> = {
@@ -205,8 +205,8 @@ export const Permission: MessageFns<Permission> = {
   fromPartial(object: DeepPartial<Permission>): Permission {
     const message = createBasePermission();
     message.permType = object.permType ?? 0;
-    message.key = object.key ?? new Uint8Array(0);
-    message.rangeEnd = object.rangeEnd ?? new Uint8Array(0);
+    message.key = object.key ?? emptyBytes;
+    message.rangeEnd = object.rangeEnd ?? emptyBytes;
     return message;
   },
 };
@@ -216,6 +216,7 @@ type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint
 type DeepPartial<T> = T extends bigint ? string | number | bigint
   : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
   : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
+  : T extends ReadonlyMap<infer K, infer V> ? ReadonlyMap<K, DeepPartial<V>>
   : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
   : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
   : Partial<T>;
@@ -226,3 +227,5 @@ interface MessageFns<T> {
   create(base?: DeepPartial<T>): T;
   fromPartial(object: DeepPartial<T>): T;
 }
+
+const emptyBytes = new Uint8Array(0);

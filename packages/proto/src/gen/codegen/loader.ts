@@ -43,7 +43,7 @@ export interface GetSchemaResponse {
 }
 
 function createBaseParameterization(): Parameterization {
-  return { name: "", version: "", value: new Uint8Array(0) };
+  return { name: "", version: "", value: emptyBytes };
 }
 
 export const Parameterization: MessageFns<Parameterization> = {
@@ -139,7 +139,7 @@ export const Parameterization: MessageFns<Parameterization> = {
     const message = createBaseParameterization();
     message.name = object.name ?? "";
     message.version = object.version ?? "";
-    message.value = object.value ?? new Uint8Array(0);
+    message.value = object.value ?? emptyBytes;
     return message;
   },
 };
@@ -261,7 +261,7 @@ export const GetSchemaRequest: MessageFns<GetSchemaRequest> = {
 };
 
 function createBaseGetSchemaResponse(): GetSchemaResponse {
-  return { schema: new Uint8Array(0) };
+  return { schema: emptyBytes };
 }
 
 export const GetSchemaResponse: MessageFns<GetSchemaResponse> = {
@@ -333,7 +333,7 @@ export const GetSchemaResponse: MessageFns<GetSchemaResponse> = {
   },
   fromPartial(object: DeepPartial<GetSchemaResponse>): GetSchemaResponse {
     const message = createBaseGetSchemaResponse();
-    message.schema = object.schema ?? new Uint8Array(0);
+    message.schema = object.schema ?? emptyBytes;
     return message;
   },
 };
@@ -388,6 +388,7 @@ type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint
 type DeepPartial<T> = T extends bigint ? string | number | bigint
   : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
   : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
+  : T extends ReadonlyMap<infer K, infer V> ? ReadonlyMap<K, DeepPartial<V>>
   : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
   : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
   : Partial<T>;
@@ -398,3 +399,5 @@ interface MessageFns<T> {
   create(base?: DeepPartial<T>): T;
   fromPartial(object: DeepPartial<T>): T;
 }
+
+const emptyBytes = new Uint8Array(0);

@@ -163,7 +163,7 @@ export const GetMappingRequest: MessageFns<GetMappingRequest> = {
 };
 
 function createBaseMapperParameterizationHint(): MapperParameterizationHint {
-  return { name: "", version: "", value: new Uint8Array(0) };
+  return { name: "", version: "", value: emptyBytes };
 }
 
 export const MapperParameterizationHint: MessageFns<MapperParameterizationHint> = {
@@ -259,13 +259,13 @@ export const MapperParameterizationHint: MessageFns<MapperParameterizationHint> 
     const message = createBaseMapperParameterizationHint();
     message.name = object.name ?? "";
     message.version = object.version ?? "";
-    message.value = object.value ?? new Uint8Array(0);
+    message.value = object.value ?? emptyBytes;
     return message;
   },
 };
 
 function createBaseGetMappingResponse(): GetMappingResponse {
-  return { data: new Uint8Array(0) };
+  return { data: emptyBytes };
 }
 
 export const GetMappingResponse: MessageFns<GetMappingResponse> = {
@@ -337,7 +337,7 @@ export const GetMappingResponse: MessageFns<GetMappingResponse> = {
   },
   fromPartial(object: DeepPartial<GetMappingResponse>): GetMappingResponse {
     const message = createBaseGetMappingResponse();
-    message.data = object.data ?? new Uint8Array(0);
+    message.data = object.data ?? emptyBytes;
     return message;
   },
 };
@@ -392,6 +392,7 @@ type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint
 type DeepPartial<T> = T extends bigint ? string | number | bigint
   : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
   : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
+  : T extends ReadonlyMap<infer K, infer V> ? ReadonlyMap<K, DeepPartial<V>>
   : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
   : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
   : Partial<T>;
@@ -402,3 +403,5 @@ interface MessageFns<T> {
   create(base?: DeepPartial<T>): T;
   fromPartial(object: DeepPartial<T>): T;
 }
+
+const emptyBytes = new Uint8Array(0);

@@ -713,8 +713,8 @@ export const ResponseHeader: MessageFns<ResponseHeader> = {
 
 function createBaseRangeRequest(): RangeRequest {
   return {
-    key: new Uint8Array(0),
-    rangeEnd: new Uint8Array(0),
+    key: emptyBytes,
+    rangeEnd: emptyBytes,
     limit: 0n,
     revision: 0n,
     sortOrder: 0,
@@ -948,8 +948,8 @@ export const RangeRequest: MessageFns<RangeRequest> = {
   },
   fromPartial(object: DeepPartial<RangeRequest>): RangeRequest {
     const message = createBaseRangeRequest();
-    message.key = object.key ?? new Uint8Array(0);
-    message.rangeEnd = object.rangeEnd ?? new Uint8Array(0);
+    message.key = object.key ?? emptyBytes;
+    message.rangeEnd = object.rangeEnd ?? emptyBytes;
     message.limit = (object.limit !== undefined && object.limit !== null) ? BigInt(object.limit) : 0n;
     message.revision = (object.revision !== undefined && object.revision !== null) ? BigInt(object.revision) : 0n;
     message.sortOrder = object.sortOrder ?? 0;
@@ -1094,8 +1094,8 @@ export const RangeResponse: MessageFns<RangeResponse> = {
 
 function createBasePutRequest(): PutRequest {
   return {
-    key: new Uint8Array(0),
-    value: new Uint8Array(0),
+    key: emptyBytes,
+    value: emptyBytes,
     lease: 0n,
     prevKv: false,
     ignoreValue: false,
@@ -1230,8 +1230,8 @@ export const PutRequest: MessageFns<PutRequest> = {
   },
   fromPartial(object: DeepPartial<PutRequest>): PutRequest {
     const message = createBasePutRequest();
-    message.key = object.key ?? new Uint8Array(0);
-    message.value = object.value ?? new Uint8Array(0);
+    message.key = object.key ?? emptyBytes;
+    message.value = object.value ?? emptyBytes;
     message.lease = (object.lease !== undefined && object.lease !== null) ? BigInt(object.lease) : 0n;
     message.prevKv = object.prevKv ?? false;
     message.ignoreValue = object.ignoreValue ?? false;
@@ -1335,7 +1335,7 @@ export const PutResponse: MessageFns<PutResponse> = {
 };
 
 function createBaseDeleteRangeRequest(): DeleteRangeRequest {
-  return { key: new Uint8Array(0), rangeEnd: new Uint8Array(0), prevKv: false };
+  return { key: emptyBytes, rangeEnd: emptyBytes, prevKv: false };
 }
 
 export const DeleteRangeRequest: MessageFns<DeleteRangeRequest> = {
@@ -1429,8 +1429,8 @@ export const DeleteRangeRequest: MessageFns<DeleteRangeRequest> = {
   },
   fromPartial(object: DeepPartial<DeleteRangeRequest>): DeleteRangeRequest {
     const message = createBaseDeleteRangeRequest();
-    message.key = object.key ?? new Uint8Array(0);
-    message.rangeEnd = object.rangeEnd ?? new Uint8Array(0);
+    message.key = object.key ?? emptyBytes;
+    message.rangeEnd = object.rangeEnd ?? emptyBytes;
     message.prevKv = object.prevKv ?? false;
     return message;
   },
@@ -1832,7 +1832,7 @@ export const ResponseOp: MessageFns<ResponseOp> = {
 };
 
 function createBaseCompare(): Compare {
-  return { result: 0, target: 0, key: new Uint8Array(0), targetUnion: undefined, rangeEnd: new Uint8Array(0) };
+  return { result: 0, target: 0, key: emptyBytes, targetUnion: undefined, rangeEnd: emptyBytes };
 }
 
 export const Compare: MessageFns<Compare> = {
@@ -2008,7 +2008,7 @@ export const Compare: MessageFns<Compare> = {
     const message = createBaseCompare();
     message.result = object.result ?? 0;
     message.target = object.target ?? 0;
-    message.key = object.key ?? new Uint8Array(0);
+    message.key = object.key ?? emptyBytes;
     switch (object.targetUnion?.$case) {
       case "version": {
         if (object.targetUnion?.value !== undefined && object.targetUnion?.value !== null) {
@@ -2041,7 +2041,7 @@ export const Compare: MessageFns<Compare> = {
         break;
       }
     }
-    message.rangeEnd = object.rangeEnd ?? new Uint8Array(0);
+    message.rangeEnd = object.rangeEnd ?? emptyBytes;
     return message;
   },
 };
@@ -2492,7 +2492,7 @@ export const SnapshotRequest: MessageFns<SnapshotRequest> = {
 };
 
 function createBaseSnapshotResponse(): SnapshotResponse {
-  return { header: undefined, remainingBytes: 0n, blob: new Uint8Array(0) };
+  return { header: undefined, remainingBytes: 0n, blob: emptyBytes };
 }
 
 export const SnapshotResponse: MessageFns<SnapshotResponse> = {
@@ -2595,7 +2595,7 @@ export const SnapshotResponse: MessageFns<SnapshotResponse> = {
     message.remainingBytes = (object.remainingBytes !== undefined && object.remainingBytes !== null)
       ? BigInt(object.remainingBytes)
       : 0n;
-    message.blob = object.blob ?? new Uint8Array(0);
+    message.blob = object.blob ?? emptyBytes;
     return message;
   },
 };
@@ -2741,8 +2741,8 @@ export const WatchRequest: MessageFns<WatchRequest> = {
 
 function createBaseWatchCreateRequest(): WatchCreateRequest {
   return {
-    key: new Uint8Array(0),
-    rangeEnd: new Uint8Array(0),
+    key: emptyBytes,
+    rangeEnd: emptyBytes,
     startRevision: 0n,
     progressNotify: false,
     filters: [],
@@ -2918,8 +2918,8 @@ export const WatchCreateRequest: MessageFns<WatchCreateRequest> = {
   },
   fromPartial(object: DeepPartial<WatchCreateRequest>): WatchCreateRequest {
     const message = createBaseWatchCreateRequest();
-    message.key = object.key ?? new Uint8Array(0);
-    message.rangeEnd = object.rangeEnd ?? new Uint8Array(0);
+    message.key = object.key ?? emptyBytes;
+    message.rangeEnd = object.rangeEnd ?? emptyBytes;
     message.startRevision = (object.startRevision !== undefined && object.startRevision !== null)
       ? BigInt(object.startRevision)
       : 0n;
@@ -6944,6 +6944,7 @@ type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint
 type DeepPartial<T> = T extends bigint ? string | number | bigint
   : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
   : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
+  : T extends ReadonlyMap<infer K, infer V> ? ReadonlyMap<K, DeepPartial<V>>
   : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
   : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
   : Partial<T>;
@@ -6954,3 +6955,5 @@ interface MessageFns<T> {
   create(base?: DeepPartial<T>): T;
   fromPartial(object: DeepPartial<T>): T;
 }
+
+const emptyBytes = new Uint8Array(0);

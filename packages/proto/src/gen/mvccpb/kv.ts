@@ -46,11 +46,11 @@ export namespace Event_EventType {
 
 function createBaseKeyValue(): KeyValue {
   return {
-    key: new Uint8Array(0),
+    key: emptyBytes,
     createRevision: 0n,
     modRevision: 0n,
     version: 0n,
-    value: new Uint8Array(0),
+    value: emptyBytes,
     lease: 0n,
   };
 }
@@ -191,7 +191,7 @@ export const KeyValue: MessageFns<KeyValue> = {
   },
   fromPartial(object: DeepPartial<KeyValue>): KeyValue {
     const message = createBaseKeyValue();
-    message.key = object.key ?? new Uint8Array(0);
+    message.key = object.key ?? emptyBytes;
     message.createRevision = (object.createRevision !== undefined && object.createRevision !== null)
       ? BigInt(object.createRevision)
       : 0n;
@@ -199,7 +199,7 @@ export const KeyValue: MessageFns<KeyValue> = {
       ? BigInt(object.modRevision)
       : 0n;
     message.version = (object.version !== undefined && object.version !== null) ? BigInt(object.version) : 0n;
-    message.value = object.value ?? new Uint8Array(0);
+    message.value = object.value ?? emptyBytes;
     message.lease = (object.lease !== undefined && object.lease !== null) ? BigInt(object.lease) : 0n;
     return message;
   },
@@ -314,6 +314,7 @@ type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint
 type DeepPartial<T> = T extends bigint ? string | number | bigint
   : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
   : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
+  : T extends ReadonlyMap<infer K, infer V> ? ReadonlyMap<K, DeepPartial<V>>
   : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
   : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
   : Partial<T>;
@@ -324,3 +325,5 @@ interface MessageFns<T> {
   create(base?: DeepPartial<T>): T;
   fromPartial(object: DeepPartial<T>): T;
 }
+
+const emptyBytes = new Uint8Array(0);

@@ -35,7 +35,7 @@ export namespace StdioData_Channel {
 }
 
 function createBaseStdioData(): StdioData {
-  return { channel: 0, data: new Uint8Array(0) };
+  return { channel: 0, data: emptyBytes };
 }
 
 export const StdioData: MessageFns<StdioData> = {
@@ -119,7 +119,7 @@ export const StdioData: MessageFns<StdioData> = {
   fromPartial(object: DeepPartial<StdioData>): StdioData {
     const message = createBaseStdioData();
     message.channel = object.channel ?? 0;
-    message.data = object.data ?? new Uint8Array(0);
+    message.data = object.data ?? emptyBytes;
     return message;
   },
 };
@@ -161,6 +161,7 @@ type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint
 type DeepPartial<T> = T extends bigint ? string | number | bigint
   : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
   : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
+  : T extends ReadonlyMap<infer K, infer V> ? ReadonlyMap<K, DeepPartial<V>>
   : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
   : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
   : Partial<T>;
@@ -171,3 +172,5 @@ interface MessageFns<T> {
   create(base?: DeepPartial<T>): T;
   fromPartial(object: DeepPartial<T>): T;
 }
+
+const emptyBytes = new Uint8Array(0);

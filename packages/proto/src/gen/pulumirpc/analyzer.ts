@@ -426,9 +426,7 @@ export const AnalyzerStackConfigureRequest: MessageFns<AnalyzerStackConfigureReq
             }
 
             const entry7 = AnalyzerStackConfigureRequest_ConfigEntry.decode(reader, reader.uint32());
-            if (entry7.value !== undefined) {
-              message.config.set(entry7.key, entry7.value);
-            }
+            message.config.set(entry7.key, entry7.value);
             continue;
           }
           case 8: {
@@ -437,9 +435,7 @@ export const AnalyzerStackConfigureRequest: MessageFns<AnalyzerStackConfigureReq
             }
 
             const entry8 = AnalyzerStackConfigureRequest_TagsEntry.decode(reader, reader.uint32());
-            if (entry8.value !== undefined) {
-              message.tags.set(entry8.key, entry8.value);
-            }
+            message.tags.set(entry8.key, entry8.value);
             continue;
           }
         }
@@ -1198,9 +1194,7 @@ export const AnalyzerResource: MessageFns<AnalyzerResource> = {
             }
 
             const entry9 = AnalyzerResource_PropertyDependenciesEntry.decode(reader, reader.uint32());
-            if (entry9.value !== undefined) {
-              message.propertyDependencies.set(entry9.key, entry9.value);
-            }
+            message.propertyDependencies.set(entry9.key, entry9.value ?? AnalyzerPropertyDependencies.create());
             continue;
           }
         }
@@ -2534,9 +2528,7 @@ export const AnalyzerInfo: MessageFns<AnalyzerInfo> = {
             }
 
             const entry6 = AnalyzerInfo_InitialConfigEntry.decode(reader, reader.uint32());
-            if (entry6.value !== undefined) {
-              message.initialConfig.set(entry6.key, entry6.value);
-            }
+            message.initialConfig.set(entry6.key, entry6.value ?? PolicyConfig.create());
             continue;
           }
           case 7: {
@@ -3176,9 +3168,7 @@ export const ConfigureAnalyzerRequest: MessageFns<ConfigureAnalyzerRequest> = {
             }
 
             const entry1 = ConfigureAnalyzerRequest_PolicyConfigEntry.decode(reader, reader.uint32());
-            if (entry1.value !== undefined) {
-              message.policyConfig.set(entry1.key, entry1.value);
-            }
+            message.policyConfig.set(entry1.key, entry1.value ?? PolicyConfig.create());
             continue;
           }
         }
@@ -3798,6 +3788,7 @@ type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint
 type DeepPartial<T> = T extends bigint ? string | number | bigint
   : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
   : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
+  : T extends ReadonlyMap<infer K, infer V> ? ReadonlyMap<K, DeepPartial<V>>
   : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
   : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
   : Partial<T>;

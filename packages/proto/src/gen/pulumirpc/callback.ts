@@ -145,7 +145,7 @@ export const Callback: MessageFns<Callback> = {
 };
 
 function createBaseCallbackInvokeRequest(): CallbackInvokeRequest {
-  return { token: "", request: new Uint8Array(0) };
+  return { token: "", request: emptyBytes };
 }
 
 export const CallbackInvokeRequest: MessageFns<CallbackInvokeRequest> = {
@@ -229,13 +229,13 @@ export const CallbackInvokeRequest: MessageFns<CallbackInvokeRequest> = {
   fromPartial(object: DeepPartial<CallbackInvokeRequest>): CallbackInvokeRequest {
     const message = createBaseCallbackInvokeRequest();
     message.token = object.token ?? "";
-    message.request = object.request ?? new Uint8Array(0);
+    message.request = object.request ?? emptyBytes;
     return message;
   },
 };
 
 function createBaseCallbackInvokeResponse(): CallbackInvokeResponse {
-  return { response: new Uint8Array(0) };
+  return { response: emptyBytes };
 }
 
 export const CallbackInvokeResponse: MessageFns<CallbackInvokeResponse> = {
@@ -307,7 +307,7 @@ export const CallbackInvokeResponse: MessageFns<CallbackInvokeResponse> = {
   },
   fromPartial(object: DeepPartial<CallbackInvokeResponse>): CallbackInvokeResponse {
     const message = createBaseCallbackInvokeResponse();
-    message.response = object.response ?? new Uint8Array(0);
+    message.response = object.response ?? emptyBytes;
     return message;
   },
 };
@@ -364,6 +364,7 @@ type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint
 type DeepPartial<T> = T extends bigint ? string | number | bigint
   : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
   : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
+  : T extends ReadonlyMap<infer K, infer V> ? ReadonlyMap<K, DeepPartial<V>>
   : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
   : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
   : Partial<T>;
@@ -374,3 +375,5 @@ interface MessageFns<T> {
   create(base?: DeepPartial<T>): T;
   fromPartial(object: DeepPartial<T>): T;
 }
+
+const emptyBytes = new Uint8Array(0);

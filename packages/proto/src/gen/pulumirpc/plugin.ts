@@ -260,9 +260,7 @@ export const PluginDependency: MessageFns<PluginDependency> = {
             }
 
             const entry5 = PluginDependency_ChecksumsEntry.decode(reader, reader.uint32());
-            if (entry5.value !== undefined) {
-              message.checksums.set(entry5.key, entry5.value);
-            }
+            message.checksums.set(entry5.key, entry5.value);
             continue;
           }
         }
@@ -315,7 +313,7 @@ export const PluginDependency: MessageFns<PluginDependency> = {
 };
 
 function createBasePluginDependency_ChecksumsEntry(): PluginDependency_ChecksumsEntry {
-  return { key: "", value: new Uint8Array(0) };
+  return { key: "", value: emptyBytes };
 }
 
 export const PluginDependency_ChecksumsEntry: MessageFns<PluginDependency_ChecksumsEntry> = {
@@ -399,7 +397,7 @@ export const PluginDependency_ChecksumsEntry: MessageFns<PluginDependency_Checks
   fromPartial(object: DeepPartial<PluginDependency_ChecksumsEntry>): PluginDependency_ChecksumsEntry {
     const message = createBasePluginDependency_ChecksumsEntry();
     message.key = object.key ?? "";
-    message.value = object.value ?? new Uint8Array(0);
+    message.value = object.value ?? emptyBytes;
     return message;
   },
 };
@@ -483,7 +481,7 @@ export const PluginAttach: MessageFns<PluginAttach> = {
 };
 
 function createBasePackageParameterization(): PackageParameterization {
-  return { name: "", version: "", value: new Uint8Array(0) };
+  return { name: "", version: "", value: emptyBytes };
 }
 
 export const PackageParameterization: MessageFns<PackageParameterization> = {
@@ -579,7 +577,7 @@ export const PackageParameterization: MessageFns<PackageParameterization> = {
     const message = createBasePackageParameterization();
     message.name = object.name ?? "";
     message.version = object.version ?? "";
-    message.value = object.value ?? new Uint8Array(0);
+    message.value = object.value ?? emptyBytes;
     return message;
   },
 };
@@ -681,9 +679,7 @@ export const PackageDependency: MessageFns<PackageDependency> = {
             }
 
             const entry5 = PackageDependency_ChecksumsEntry.decode(reader, reader.uint32());
-            if (entry5.value !== undefined) {
-              message.checksums.set(entry5.key, entry5.value);
-            }
+            message.checksums.set(entry5.key, entry5.value);
             continue;
           }
           case 6: {
@@ -758,7 +754,7 @@ export const PackageDependency: MessageFns<PackageDependency> = {
 };
 
 function createBasePackageDependency_ChecksumsEntry(): PackageDependency_ChecksumsEntry {
-  return { key: "", value: new Uint8Array(0) };
+  return { key: "", value: emptyBytes };
 }
 
 export const PackageDependency_ChecksumsEntry: MessageFns<PackageDependency_ChecksumsEntry> = {
@@ -842,7 +838,7 @@ export const PackageDependency_ChecksumsEntry: MessageFns<PackageDependency_Chec
   fromPartial(object: DeepPartial<PackageDependency_ChecksumsEntry>): PackageDependency_ChecksumsEntry {
     const message = createBasePackageDependency_ChecksumsEntry();
     message.key = object.key ?? "";
-    message.value = object.value ?? new Uint8Array(0);
+    message.value = object.value ?? emptyBytes;
     return message;
   },
 };
@@ -922,9 +918,7 @@ export const PackageSpec: MessageFns<PackageSpec> = {
             }
 
             const entry4 = PackageSpec_ChecksumsEntry.decode(reader, reader.uint32());
-            if (entry4.value !== undefined) {
-              message.checksums.set(entry4.key, entry4.value);
-            }
+            message.checksums.set(entry4.key, entry4.value);
             continue;
           }
           case 5: {
@@ -985,7 +979,7 @@ export const PackageSpec: MessageFns<PackageSpec> = {
 };
 
 function createBasePackageSpec_ChecksumsEntry(): PackageSpec_ChecksumsEntry {
-  return { key: "", value: new Uint8Array(0) };
+  return { key: "", value: emptyBytes };
 }
 
 export const PackageSpec_ChecksumsEntry: MessageFns<PackageSpec_ChecksumsEntry> = {
@@ -1069,7 +1063,7 @@ export const PackageSpec_ChecksumsEntry: MessageFns<PackageSpec_ChecksumsEntry> 
   fromPartial(object: DeepPartial<PackageSpec_ChecksumsEntry>): PackageSpec_ChecksumsEntry {
     const message = createBasePackageSpec_ChecksumsEntry();
     message.key = object.key ?? "";
-    message.value = object.value ?? new Uint8Array(0);
+    message.value = object.value ?? emptyBytes;
     return message;
   },
 };
@@ -1127,6 +1121,7 @@ type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint
 type DeepPartial<T> = T extends bigint ? string | number | bigint
   : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
   : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
+  : T extends ReadonlyMap<infer K, infer V> ? ReadonlyMap<K, DeepPartial<V>>
   : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
   : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
   : Partial<T>;
@@ -1137,3 +1132,5 @@ interface MessageFns<T> {
   create(base?: DeepPartial<T>): T;
   fromPartial(object: DeepPartial<T>): T;
 }
+
+const emptyBytes = new Uint8Array(0);

@@ -1369,7 +1369,7 @@ export const ParameterizeRequest_ParametersArgs: MessageFns<ParameterizeRequest_
 };
 
 function createBaseParameterizeRequest_ParametersValue(): ParameterizeRequest_ParametersValue {
-  return { name: "", version: "", value: new Uint8Array(0) };
+  return { name: "", version: "", value: emptyBytes };
 }
 
 export const ParameterizeRequest_ParametersValue: MessageFns<ParameterizeRequest_ParametersValue> = {
@@ -1465,7 +1465,7 @@ export const ParameterizeRequest_ParametersValue: MessageFns<ParameterizeRequest
     const message = createBaseParameterizeRequest_ParametersValue();
     message.name = object.name ?? "";
     message.version = object.version ?? "";
-    message.value = object.value ?? new Uint8Array(0);
+    message.value = object.value ?? emptyBytes;
     return message;
   },
 };
@@ -1813,9 +1813,7 @@ export const ConfigureRequest: MessageFns<ConfigureRequest> = {
             }
 
             const entry1 = ConfigureRequest_VariablesEntry.decode(reader, reader.uint32());
-            if (entry1.value !== undefined) {
-              message.variables.set(entry1.key, entry1.value);
-            }
+            message.variables.set(entry1.key, entry1.value);
             continue;
           }
           case 2: {
@@ -2637,9 +2635,7 @@ export const CallRequest: MessageFns<CallRequest> = {
             }
 
             const entry3 = CallRequest_ArgDependenciesEntry.decode(reader, reader.uint32());
-            if (entry3.value !== undefined) {
-              message.argDependencies.set(entry3.key, entry3.value);
-            }
+            message.argDependencies.set(entry3.key, entry3.value ?? CallRequest_ArgumentDependencies.create());
             continue;
           }
           case 6: {
@@ -2664,9 +2660,7 @@ export const CallRequest: MessageFns<CallRequest> = {
             }
 
             const entry8 = CallRequest_ConfigEntry.decode(reader, reader.uint32());
-            if (entry8.value !== undefined) {
-              message.config.set(entry8.key, entry8.value);
-            }
+            message.config.set(entry8.key, entry8.value);
             continue;
           }
           case 9: {
@@ -3113,9 +3107,7 @@ export const CallResponse: MessageFns<CallResponse> = {
             }
 
             const entry2 = CallResponse_ReturnDependenciesEntry.decode(reader, reader.uint32());
-            if (entry2.value !== undefined) {
-              message.returnDependencies.set(entry2.key, entry2.value);
-            }
+            message.returnDependencies.set(entry2.key, entry2.value ?? CallResponse_ReturnDependencies.create());
             continue;
           }
         }
@@ -3342,7 +3334,7 @@ function createBaseCheckRequest(): CheckRequest {
     urn: "",
     olds: undefined,
     news: undefined,
-    randomSeed: new Uint8Array(0),
+    randomSeed: emptyBytes,
     name: "",
     type: "",
     autonaming: undefined,
@@ -3491,7 +3483,7 @@ export const CheckRequest: MessageFns<CheckRequest> = {
     message.news = (object.news !== undefined && object.news !== null)
       ? object.news
       : undefined;
-    message.randomSeed = object.randomSeed ?? new Uint8Array(0);
+    message.randomSeed = object.randomSeed ?? emptyBytes;
     message.name = object.name ?? "";
     message.type = object.type ?? "";
     message.autonaming = (object.autonaming !== undefined && object.autonaming !== null)
@@ -4145,9 +4137,7 @@ export const DiffResponse: MessageFns<DiffResponse> = {
             }
 
             const entry6 = DiffResponse_DetailedDiffEntry.decode(reader, reader.uint32());
-            if (entry6.value !== undefined) {
-              message.detailedDiff.set(entry6.key, entry6.value);
-            }
+            message.detailedDiff.set(entry6.key, entry6.value ?? PropertyDiff.create());
             continue;
           }
           case 7: {
@@ -6092,9 +6082,7 @@ export const ConstructRequest: MessageFns<ConstructRequest> = {
             }
 
             const entry3 = ConstructRequest_ConfigEntry.decode(reader, reader.uint32());
-            if (entry3.value !== undefined) {
-              message.config.set(entry3.key, entry3.value);
-            }
+            message.config.set(entry3.key, entry3.value);
             continue;
           }
           case 4: {
@@ -6159,9 +6147,7 @@ export const ConstructRequest: MessageFns<ConstructRequest> = {
             }
 
             const entry11 = ConstructRequest_InputDependenciesEntry.decode(reader, reader.uint32());
-            if (entry11.value !== undefined) {
-              message.inputDependencies.set(entry11.key, entry11.value);
-            }
+            message.inputDependencies.set(entry11.key, entry11.value ?? ConstructRequest_PropertyDependencies.create());
             continue;
           }
           case 13: {
@@ -6170,9 +6156,7 @@ export const ConstructRequest: MessageFns<ConstructRequest> = {
             }
 
             const entry13 = ConstructRequest_ProvidersEntry.decode(reader, reader.uint32());
-            if (entry13.value !== undefined) {
-              message.providers.set(entry13.key, entry13.value);
-            }
+            message.providers.set(entry13.key, entry13.value);
             continue;
           }
           case 15: {
@@ -7093,9 +7077,7 @@ export const ConstructResponse: MessageFns<ConstructResponse> = {
             }
 
             const entry3 = ConstructResponse_StateDependenciesEntry.decode(reader, reader.uint32());
-            if (entry3.value !== undefined) {
-              message.stateDependencies.set(entry3.key, entry3.value);
-            }
+            message.stateDependencies.set(entry3.key, entry3.value ?? ConstructResponse_PropertyDependencies.create());
             continue;
           }
         }
@@ -7540,7 +7522,7 @@ export const GetMappingRequest: MessageFns<GetMappingRequest> = {
 };
 
 function createBaseGetMappingResponse(): GetMappingResponse {
-  return { provider: "", data: new Uint8Array(0) };
+  return { provider: "", data: emptyBytes };
 }
 
 export const GetMappingResponse: MessageFns<GetMappingResponse> = {
@@ -7624,7 +7606,7 @@ export const GetMappingResponse: MessageFns<GetMappingResponse> = {
   fromPartial(object: DeepPartial<GetMappingResponse>): GetMappingResponse {
     const message = createBaseGetMappingResponse();
     message.provider = object.provider ?? "";
-    message.data = object.data ?? new Uint8Array(0);
+    message.data = object.data ?? emptyBytes;
     return message;
   },
 };
@@ -8624,6 +8606,7 @@ type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint
 type DeepPartial<T> = T extends bigint ? string | number | bigint
   : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
   : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
+  : T extends ReadonlyMap<infer K, infer V> ? ReadonlyMap<K, DeepPartial<V>>
   : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
   : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
   : Partial<T>;
@@ -8634,3 +8617,5 @@ interface MessageFns<T> {
   create(base?: DeepPartial<T>): T;
   fromPartial(object: DeepPartial<T>): T;
 }
+
+const emptyBytes = new Uint8Array(0);

@@ -762,9 +762,7 @@ export const DeploymentInfo: MessageFns<DeploymentInfo> = {
             }
 
             const entry4 = DeploymentInfo_ConfigEntry.decode(reader, reader.uint32());
-            if (entry4.value !== undefined) {
-              message.config.set(entry4.key, entry4.value);
-            }
+            message.config.set(entry4.key, entry4.value);
             continue;
           }
           case 5: {
@@ -1312,9 +1310,7 @@ export const ReadResourceRequest: MessageFns<ReadResourceRequest> = {
             }
 
             const entry15 = ReadResourceRequest_PluginChecksumsEntry.decode(reader, reader.uint32());
-            if (entry15.value !== undefined) {
-              message.pluginChecksums.set(entry15.key, entry15.value);
-            }
+            message.pluginChecksums.set(entry15.key, entry15.value);
             continue;
           }
           case 14: {
@@ -1426,7 +1422,7 @@ export const ReadResourceRequest: MessageFns<ReadResourceRequest> = {
 };
 
 function createBaseReadResourceRequest_PluginChecksumsEntry(): ReadResourceRequest_PluginChecksumsEntry {
-  return { key: "", value: new Uint8Array(0) };
+  return { key: "", value: emptyBytes };
 }
 
 export const ReadResourceRequest_PluginChecksumsEntry: MessageFns<ReadResourceRequest_PluginChecksumsEntry> = {
@@ -1510,7 +1506,7 @@ export const ReadResourceRequest_PluginChecksumsEntry: MessageFns<ReadResourceRe
   fromPartial(object: DeepPartial<ReadResourceRequest_PluginChecksumsEntry>): ReadResourceRequest_PluginChecksumsEntry {
     const message = createBaseReadResourceRequest_PluginChecksumsEntry();
     message.key = object.key ?? "";
-    message.value = object.value ?? new Uint8Array(0);
+    message.value = object.value ?? emptyBytes;
     return message;
   },
 };
@@ -1878,9 +1874,7 @@ export const RegisterResourceRequest: MessageFns<RegisterResourceRequest> = {
             }
 
             const entry9 = RegisterResourceRequest_PropertyDependenciesEntry.decode(reader, reader.uint32());
-            if (entry9.value !== undefined) {
-              message.propertyDependencies.set(entry9.key, entry9.value);
-            }
+            message.propertyDependencies.set(entry9.key, entry9.value ?? RegisterResourceRequest_PropertyDependencies.create());
             continue;
           }
           case 10: {
@@ -1985,9 +1979,7 @@ export const RegisterResourceRequest: MessageFns<RegisterResourceRequest> = {
             }
 
             const entry22 = RegisterResourceRequest_ProvidersEntry.decode(reader, reader.uint32());
-            if (entry22.value !== undefined) {
-              message.providers.set(entry22.key, entry22.value);
-            }
+            message.providers.set(entry22.key, entry22.value);
             continue;
           }
           case 23: {
@@ -2012,9 +2004,7 @@ export const RegisterResourceRequest: MessageFns<RegisterResourceRequest> = {
             }
 
             const entry30 = RegisterResourceRequest_PluginChecksumsEntry.decode(reader, reader.uint32());
-            if (entry30.value !== undefined) {
-              message.pluginChecksums.set(entry30.key, entry30.value);
-            }
+            message.pluginChecksums.set(entry30.key, entry30.value);
             continue;
           }
           case 25: {
@@ -2135,9 +2125,7 @@ export const RegisterResourceRequest: MessageFns<RegisterResourceRequest> = {
             }
 
             const entry41 = RegisterResourceRequest_EnvVarMappingsEntry.decode(reader, reader.uint32());
-            if (entry41.value !== undefined) {
-              message.envVarMappings.set(entry41.key, entry41.value);
-            }
+            message.envVarMappings.set(entry41.key, entry41.value);
             continue;
           }
           case 40: {
@@ -2845,7 +2833,7 @@ export const RegisterResourceRequest_ProvidersEntry: MessageFns<RegisterResource
 };
 
 function createBaseRegisterResourceRequest_PluginChecksumsEntry(): RegisterResourceRequest_PluginChecksumsEntry {
-  return { key: "", value: new Uint8Array(0) };
+  return { key: "", value: emptyBytes };
 }
 
 export const RegisterResourceRequest_PluginChecksumsEntry: MessageFns<RegisterResourceRequest_PluginChecksumsEntry> = {
@@ -2936,7 +2924,7 @@ export const RegisterResourceRequest_PluginChecksumsEntry: MessageFns<RegisterRe
   ): RegisterResourceRequest_PluginChecksumsEntry {
     const message = createBaseRegisterResourceRequest_PluginChecksumsEntry();
     message.key = object.key ?? "";
-    message.value = object.value ?? new Uint8Array(0);
+    message.value = object.value ?? emptyBytes;
     return message;
   },
 };
@@ -3146,9 +3134,7 @@ export const RegisterResourceResponse: MessageFns<RegisterResourceResponse> = {
             }
 
             const entry6 = RegisterResourceResponse_PropertyDependenciesEntry.decode(reader, reader.uint32());
-            if (entry6.value !== undefined) {
-              message.propertyDependencies.set(entry6.key, entry6.value);
-            }
+            message.propertyDependencies.set(entry6.key, entry6.value ?? RegisterResourceResponse_PropertyDependencies.create());
             continue;
           }
           case 7: {
@@ -3643,9 +3629,7 @@ export const ResourceInvokeRequest: MessageFns<ResourceInvokeRequest> = {
             }
 
             const entry8 = ResourceInvokeRequest_PluginChecksumsEntry.decode(reader, reader.uint32());
-            if (entry8.value !== undefined) {
-              message.pluginChecksums.set(entry8.key, entry8.value);
-            }
+            message.pluginChecksums.set(entry8.key, entry8.value);
             continue;
           }
           case 7: {
@@ -3769,7 +3753,7 @@ export const ResourceInvokeRequest: MessageFns<ResourceInvokeRequest> = {
 };
 
 function createBaseResourceInvokeRequest_PluginChecksumsEntry(): ResourceInvokeRequest_PluginChecksumsEntry {
-  return { key: "", value: new Uint8Array(0) };
+  return { key: "", value: emptyBytes };
 }
 
 export const ResourceInvokeRequest_PluginChecksumsEntry: MessageFns<ResourceInvokeRequest_PluginChecksumsEntry> = {
@@ -3855,7 +3839,7 @@ export const ResourceInvokeRequest_PluginChecksumsEntry: MessageFns<ResourceInvo
   ): ResourceInvokeRequest_PluginChecksumsEntry {
     const message = createBaseResourceInvokeRequest_PluginChecksumsEntry();
     message.key = object.key ?? "";
-    message.value = object.value ?? new Uint8Array(0);
+    message.value = object.value ?? emptyBytes;
     return message;
   },
 };
@@ -4065,9 +4049,7 @@ export const ResourceCallRequest: MessageFns<ResourceCallRequest> = {
             }
 
             const entry3 = ResourceCallRequest_ArgDependenciesEntry.decode(reader, reader.uint32());
-            if (entry3.value !== undefined) {
-              message.argDependencies.set(entry3.key, entry3.value);
-            }
+            message.argDependencies.set(entry3.key, entry3.value ?? ResourceCallRequest_ArgumentDependencies.create());
             continue;
           }
           case 4: {
@@ -4100,9 +4082,7 @@ export const ResourceCallRequest: MessageFns<ResourceCallRequest> = {
             }
 
             const entry16 = ResourceCallRequest_PluginChecksumsEntry.decode(reader, reader.uint32());
-            if (entry16.value !== undefined) {
-              message.pluginChecksums.set(entry16.key, entry16.value);
-            }
+            message.pluginChecksums.set(entry16.key, entry16.value);
             continue;
           }
           case 15: {
@@ -4388,7 +4368,7 @@ export const ResourceCallRequest_ArgDependenciesEntry: MessageFns<ResourceCallRe
 };
 
 function createBaseResourceCallRequest_PluginChecksumsEntry(): ResourceCallRequest_PluginChecksumsEntry {
-  return { key: "", value: new Uint8Array(0) };
+  return { key: "", value: emptyBytes };
 }
 
 export const ResourceCallRequest_PluginChecksumsEntry: MessageFns<ResourceCallRequest_PluginChecksumsEntry> = {
@@ -4472,7 +4452,7 @@ export const ResourceCallRequest_PluginChecksumsEntry: MessageFns<ResourceCallRe
   fromPartial(object: DeepPartial<ResourceCallRequest_PluginChecksumsEntry>): ResourceCallRequest_PluginChecksumsEntry {
     const message = createBaseResourceCallRequest_PluginChecksumsEntry();
     message.key = object.key ?? "";
-    message.value = object.value ?? new Uint8Array(0);
+    message.value = object.value ?? emptyBytes;
     return message;
   },
 };
@@ -4696,9 +4676,7 @@ export const TransformResourceOptions: MessageFns<TransformResourceOptions> = {
             }
 
             const entry14 = TransformResourceOptions_ProvidersEntry.decode(reader, reader.uint32());
-            if (entry14.value !== undefined) {
-              message.providers.set(entry14.key, entry14.value);
-            }
+            message.providers.set(entry14.key, entry14.value);
             continue;
           }
           case 15: {
@@ -4707,9 +4685,7 @@ export const TransformResourceOptions: MessageFns<TransformResourceOptions> = {
             }
 
             const entry15 = TransformResourceOptions_PluginChecksumsEntry.decode(reader, reader.uint32());
-            if (entry15.value !== undefined) {
-              message.pluginChecksums.set(entry15.key, entry15.value);
-            }
+            message.pluginChecksums.set(entry15.key, entry15.value);
             continue;
           }
           case 16: {
@@ -4921,7 +4897,7 @@ export const TransformResourceOptions_ProvidersEntry: MessageFns<TransformResour
 };
 
 function createBaseTransformResourceOptions_PluginChecksumsEntry(): TransformResourceOptions_PluginChecksumsEntry {
-  return { key: "", value: new Uint8Array(0) };
+  return { key: "", value: emptyBytes };
 }
 
 export const TransformResourceOptions_PluginChecksumsEntry: MessageFns<TransformResourceOptions_PluginChecksumsEntry> =
@@ -5013,7 +4989,7 @@ export const TransformResourceOptions_PluginChecksumsEntry: MessageFns<Transform
     ): TransformResourceOptions_PluginChecksumsEntry {
       const message = createBaseTransformResourceOptions_PluginChecksumsEntry();
       message.key = object.key ?? "";
-      message.value = object.value ?? new Uint8Array(0);
+      message.value = object.value ?? emptyBytes;
       return message;
     },
   };
@@ -5240,9 +5216,7 @@ export const ResourceOptions: MessageFns<ResourceOptions> = {
             }
 
             const entry14 = ResourceOptions_ProvidersEntry.decode(reader, reader.uint32());
-            if (entry14.value !== undefined) {
-              message.providers.set(entry14.key, entry14.value);
-            }
+            message.providers.set(entry14.key, entry14.value);
             continue;
           }
           case 15: {
@@ -5251,9 +5225,7 @@ export const ResourceOptions: MessageFns<ResourceOptions> = {
             }
 
             const entry15 = ResourceOptions_PluginChecksumsEntry.decode(reader, reader.uint32());
-            if (entry15.value !== undefined) {
-              message.pluginChecksums.set(entry15.key, entry15.value);
-            }
+            message.pluginChecksums.set(entry15.key, entry15.value);
             continue;
           }
           case 16: {
@@ -5474,7 +5446,7 @@ export const ResourceOptions_ProvidersEntry: MessageFns<ResourceOptions_Provider
 };
 
 function createBaseResourceOptions_PluginChecksumsEntry(): ResourceOptions_PluginChecksumsEntry {
-  return { key: "", value: new Uint8Array(0) };
+  return { key: "", value: emptyBytes };
 }
 
 export const ResourceOptions_PluginChecksumsEntry: MessageFns<ResourceOptions_PluginChecksumsEntry> = {
@@ -5558,7 +5530,7 @@ export const ResourceOptions_PluginChecksumsEntry: MessageFns<ResourceOptions_Pl
   fromPartial(object: DeepPartial<ResourceOptions_PluginChecksumsEntry>): ResourceOptions_PluginChecksumsEntry {
     const message = createBaseResourceOptions_PluginChecksumsEntry();
     message.key = object.key ?? "";
-    message.value = object.value ?? new Uint8Array(0);
+    message.value = object.value ?? emptyBytes;
     return message;
   },
 };
@@ -6071,9 +6043,7 @@ export const TransformInvokeOptions: MessageFns<TransformInvokeOptions> = {
             }
 
             const entry4 = TransformInvokeOptions_PluginChecksumsEntry.decode(reader, reader.uint32());
-            if (entry4.value !== undefined) {
-              message.pluginChecksums.set(entry4.key, entry4.value);
-            }
+            message.pluginChecksums.set(entry4.key, entry4.value);
             continue;
           }
         }
@@ -6125,7 +6095,7 @@ export const TransformInvokeOptions: MessageFns<TransformInvokeOptions> = {
 };
 
 function createBaseTransformInvokeOptions_PluginChecksumsEntry(): TransformInvokeOptions_PluginChecksumsEntry {
-  return { key: "", value: new Uint8Array(0) };
+  return { key: "", value: emptyBytes };
 }
 
 export const TransformInvokeOptions_PluginChecksumsEntry: MessageFns<TransformInvokeOptions_PluginChecksumsEntry> = {
@@ -6214,13 +6184,13 @@ export const TransformInvokeOptions_PluginChecksumsEntry: MessageFns<TransformIn
   ): TransformInvokeOptions_PluginChecksumsEntry {
     const message = createBaseTransformInvokeOptions_PluginChecksumsEntry();
     message.key = object.key ?? "";
-    message.value = object.value ?? new Uint8Array(0);
+    message.value = object.value ?? emptyBytes;
     return message;
   },
 };
 
 function createBaseStateMigrationRequest(): StateMigrationRequest {
-  return { urn: "", oldState: new Uint8Array(0) };
+  return { urn: "", oldState: emptyBytes };
 }
 
 export const StateMigrationRequest: MessageFns<StateMigrationRequest> = {
@@ -6304,13 +6274,13 @@ export const StateMigrationRequest: MessageFns<StateMigrationRequest> = {
   fromPartial(object: DeepPartial<StateMigrationRequest>): StateMigrationRequest {
     const message = createBaseStateMigrationRequest();
     message.urn = object.urn ?? "";
-    message.oldState = object.oldState ?? new Uint8Array(0);
+    message.oldState = object.oldState ?? emptyBytes;
     return message;
   },
 };
 
 function createBaseStateMigrationResponse(): StateMigrationResponse {
-  return { newState: new Uint8Array(0), successors: new Map() };
+  return { newState: emptyBytes, successors: new Map() };
 }
 
 export const StateMigrationResponse: MessageFns<StateMigrationResponse> = {
@@ -6359,9 +6329,7 @@ export const StateMigrationResponse: MessageFns<StateMigrationResponse> = {
             }
 
             const entry2 = StateMigrationResponse_SuccessorsEntry.decode(reader, reader.uint32());
-            if (entry2.value !== undefined) {
-              message.successors.set(entry2.key, entry2.value);
-            }
+            message.successors.set(entry2.key, entry2.value);
             continue;
           }
         }
@@ -6396,7 +6364,7 @@ export const StateMigrationResponse: MessageFns<StateMigrationResponse> = {
   },
   fromPartial(object: DeepPartial<StateMigrationResponse>): StateMigrationResponse {
     const message = createBaseStateMigrationResponse();
-    message.newState = object.newState ?? new Uint8Array(0);
+    message.newState = object.newState ?? emptyBytes;
     message.successors = (() => {
       const m = new Map();
       (object.successors as Map<string, string> ?? new Map()).forEach((value, key) => {
@@ -7180,9 +7148,7 @@ export const RegisterPackageRequest: MessageFns<RegisterPackageRequest> = {
             }
 
             const entry4 = RegisterPackageRequest_ChecksumsEntry.decode(reader, reader.uint32());
-            if (entry4.value !== undefined) {
-              message.checksums.set(entry4.key, entry4.value);
-            }
+            message.checksums.set(entry4.key, entry4.value);
             continue;
           }
           case 5: {
@@ -7256,7 +7222,7 @@ export const RegisterPackageRequest: MessageFns<RegisterPackageRequest> = {
 };
 
 function createBaseRegisterPackageRequest_ChecksumsEntry(): RegisterPackageRequest_ChecksumsEntry {
-  return { key: "", value: new Uint8Array(0) };
+  return { key: "", value: emptyBytes };
 }
 
 export const RegisterPackageRequest_ChecksumsEntry: MessageFns<RegisterPackageRequest_ChecksumsEntry> = {
@@ -7340,7 +7306,7 @@ export const RegisterPackageRequest_ChecksumsEntry: MessageFns<RegisterPackageRe
   fromPartial(object: DeepPartial<RegisterPackageRequest_ChecksumsEntry>): RegisterPackageRequest_ChecksumsEntry {
     const message = createBaseRegisterPackageRequest_ChecksumsEntry();
     message.key = object.key ?? "";
-    message.value = object.value ?? new Uint8Array(0);
+    message.value = object.value ?? emptyBytes;
     return message;
   },
 };
@@ -7424,7 +7390,7 @@ export const RegisterPackageResponse: MessageFns<RegisterPackageResponse> = {
 };
 
 function createBaseParameterization(): Parameterization {
-  return { name: "", version: "", value: new Uint8Array(0) };
+  return { name: "", version: "", value: emptyBytes };
 }
 
 export const Parameterization: MessageFns<Parameterization> = {
@@ -7520,7 +7486,7 @@ export const Parameterization: MessageFns<Parameterization> = {
     const message = createBaseParameterization();
     message.name = object.name ?? "";
     message.version = object.version ?? "";
-    message.value = object.value ?? new Uint8Array(0);
+    message.value = object.value ?? emptyBytes;
     return message;
   },
 };
@@ -8152,6 +8118,7 @@ type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint
 type DeepPartial<T> = T extends bigint ? string | number | bigint
   : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
   : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
+  : T extends ReadonlyMap<infer K, infer V> ? ReadonlyMap<K, DeepPartial<V>>
   : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
   : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
   : Partial<T>;
@@ -8162,3 +8129,5 @@ interface MessageFns<T> {
   create(base?: DeepPartial<T>): T;
   fromPartial(object: DeepPartial<T>): T;
 }
+
+const emptyBytes = new Uint8Array(0);

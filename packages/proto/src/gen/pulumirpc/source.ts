@@ -8,9 +8,7 @@ import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 export interface SourcePosition {
   /** For example `project:///index.ts`. */
   uri: string;
-  /** From 1. */
   line: number;
-  /** From 1; 0 for unknown. */
   column: number;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
@@ -24,7 +22,6 @@ export interface StackFrame {
 
 /** A stack trace. */
 export interface StackTrace {
-  /** Innermost first. */
   frames: StackFrame[];
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
@@ -292,6 +289,7 @@ type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint
 type DeepPartial<T> = T extends bigint ? string | number | bigint
   : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
   : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
+  : T extends ReadonlyMap<infer K, infer V> ? ReadonlyMap<K, DeepPartial<V>>
   : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
   : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
   : Partial<T>;

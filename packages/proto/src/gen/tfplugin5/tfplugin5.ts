@@ -1030,7 +1030,7 @@ export interface InvokeAction_Event_Completed {
 }
 
 function createBaseDynamicValue(): DynamicValue {
-  return { msgpack: new Uint8Array(0), json: new Uint8Array(0) };
+  return { msgpack: emptyBytes, json: emptyBytes };
 }
 
 export const DynamicValue: MessageFns<DynamicValue> = {
@@ -1113,8 +1113,8 @@ export const DynamicValue: MessageFns<DynamicValue> = {
   },
   fromPartial(object: DeepPartial<DynamicValue>): DynamicValue {
     const message = createBaseDynamicValue();
-    message.msgpack = object.msgpack ?? new Uint8Array(0);
-    message.json = object.json ?? new Uint8Array(0);
+    message.msgpack = object.msgpack ?? emptyBytes;
+    message.json = object.json ?? emptyBytes;
     return message;
   },
 };
@@ -1743,7 +1743,7 @@ export const Stop_Response: MessageFns<Stop_Response> = {
 };
 
 function createBaseRawState(): RawState {
-  return { json: new Uint8Array(0), flatmap: new Map() };
+  return { json: emptyBytes, flatmap: new Map() };
 }
 
 export const RawState: MessageFns<RawState> = {
@@ -1792,9 +1792,7 @@ export const RawState: MessageFns<RawState> = {
             }
 
             const entry2 = RawState_FlatmapEntry.decode(reader, reader.uint32());
-            if (entry2.value !== undefined) {
-              message.flatmap.set(entry2.key, entry2.value);
-            }
+            message.flatmap.set(entry2.key, entry2.value);
             continue;
           }
         }
@@ -1829,7 +1827,7 @@ export const RawState: MessageFns<RawState> = {
   },
   fromPartial(object: DeepPartial<RawState>): RawState {
     const message = createBaseRawState();
-    message.json = object.json ?? new Uint8Array(0);
+    message.json = object.json ?? emptyBytes;
     message.flatmap = (() => {
       const m = new Map();
       (object.flatmap as Map<string, string> ?? new Map()).forEach((value, key) => {
@@ -2192,7 +2190,7 @@ export const Schema_Block: MessageFns<Schema_Block> = {
 function createBaseSchema_Attribute(): Schema_Attribute {
   return {
     name: "",
-    type: new Uint8Array(0),
+    type: emptyBytes,
     description: "",
     required: false,
     optional: false,
@@ -2385,7 +2383,7 @@ export const Schema_Attribute: MessageFns<Schema_Attribute> = {
   fromPartial(object: DeepPartial<Schema_Attribute>): Schema_Attribute {
     const message = createBaseSchema_Attribute();
     message.name = object.name ?? "";
-    message.type = object.type ?? new Uint8Array(0);
+    message.type = object.type ?? emptyBytes;
     message.description = object.description ?? "";
     message.required = object.required ?? false;
     message.optional = object.optional ?? false;
@@ -2628,7 +2626,7 @@ export const ResourceIdentitySchema: MessageFns<ResourceIdentitySchema> = {
 };
 
 function createBaseResourceIdentitySchema_IdentityAttribute(): ResourceIdentitySchema_IdentityAttribute {
-  return { name: "", type: new Uint8Array(0), requiredForImport: false, optionalForImport: false, description: "" };
+  return { name: "", type: emptyBytes, requiredForImport: false, optionalForImport: false, description: "" };
 }
 
 export const ResourceIdentitySchema_IdentityAttribute: MessageFns<ResourceIdentitySchema_IdentityAttribute> = {
@@ -2745,7 +2743,7 @@ export const ResourceIdentitySchema_IdentityAttribute: MessageFns<ResourceIdenti
   fromPartial(object: DeepPartial<ResourceIdentitySchema_IdentityAttribute>): ResourceIdentitySchema_IdentityAttribute {
     const message = createBaseResourceIdentitySchema_IdentityAttribute();
     message.name = object.name ?? "";
-    message.type = object.type ?? new Uint8Array(0);
+    message.type = object.type ?? emptyBytes;
     message.requiredForImport = object.requiredForImport ?? false;
     message.optionalForImport = object.optionalForImport ?? false;
     message.description = object.description ?? "";
@@ -3207,7 +3205,7 @@ export const FunctionMessage: MessageFns<FunctionMessage> = {
 function createBaseFunction_Parameter(): Function_Parameter {
   return {
     name: "",
-    type: new Uint8Array(0),
+    type: emptyBytes,
     allowNullValue: false,
     allowUnknownValues: false,
     description: "",
@@ -3340,7 +3338,7 @@ export const Function_Parameter: MessageFns<Function_Parameter> = {
   fromPartial(object: DeepPartial<Function_Parameter>): Function_Parameter {
     const message = createBaseFunction_Parameter();
     message.name = object.name ?? "";
-    message.type = object.type ?? new Uint8Array(0);
+    message.type = object.type ?? emptyBytes;
     message.allowNullValue = object.allowNullValue ?? false;
     message.allowUnknownValues = object.allowUnknownValues ?? false;
     message.description = object.description ?? "";
@@ -3350,7 +3348,7 @@ export const Function_Parameter: MessageFns<Function_Parameter> = {
 };
 
 function createBaseFunction_Return(): Function_Return {
-  return { type: new Uint8Array(0) };
+  return { type: emptyBytes };
 }
 
 export const Function_Return: MessageFns<Function_Return> = {
@@ -3422,7 +3420,7 @@ export const Function_Return: MessageFns<Function_Return> = {
   },
   fromPartial(object: DeepPartial<Function_Return>): Function_Return {
     const message = createBaseFunction_Return();
-    message.type = object.type ?? new Uint8Array(0);
+    message.type = object.type ?? emptyBytes;
     return message;
   },
 };
@@ -4582,9 +4580,7 @@ export const GetProviderSchema_Response: MessageFns<GetProviderSchema_Response> 
             }
 
             const entry2 = GetProviderSchema_Response_ResourceSchemasEntry.decode(reader, reader.uint32());
-            if (entry2.value !== undefined) {
-              message.resourceSchemas.set(entry2.key, entry2.value);
-            }
+            message.resourceSchemas.set(entry2.key, entry2.value ?? Schema.create());
             continue;
           }
           case 3: {
@@ -4593,9 +4589,7 @@ export const GetProviderSchema_Response: MessageFns<GetProviderSchema_Response> 
             }
 
             const entry3 = GetProviderSchema_Response_DataSourceSchemasEntry.decode(reader, reader.uint32());
-            if (entry3.value !== undefined) {
-              message.dataSourceSchemas.set(entry3.key, entry3.value);
-            }
+            message.dataSourceSchemas.set(entry3.key, entry3.value ?? Schema.create());
             continue;
           }
           case 4: {
@@ -4628,9 +4622,7 @@ export const GetProviderSchema_Response: MessageFns<GetProviderSchema_Response> 
             }
 
             const entry7 = GetProviderSchema_Response_FunctionsEntry.decode(reader, reader.uint32());
-            if (entry7.value !== undefined) {
-              message.functions.set(entry7.key, entry7.value);
-            }
+            message.functions.set(entry7.key, entry7.value ?? FunctionMessage.create());
             continue;
           }
           case 8: {
@@ -4639,9 +4631,7 @@ export const GetProviderSchema_Response: MessageFns<GetProviderSchema_Response> 
             }
 
             const entry8 = GetProviderSchema_Response_EphemeralResourceSchemasEntry.decode(reader, reader.uint32());
-            if (entry8.value !== undefined) {
-              message.ephemeralResourceSchemas.set(entry8.key, entry8.value);
-            }
+            message.ephemeralResourceSchemas.set(entry8.key, entry8.value ?? Schema.create());
             continue;
           }
           case 9: {
@@ -4650,9 +4640,7 @@ export const GetProviderSchema_Response: MessageFns<GetProviderSchema_Response> 
             }
 
             const entry9 = GetProviderSchema_Response_ListResourceSchemasEntry.decode(reader, reader.uint32());
-            if (entry9.value !== undefined) {
-              message.listResourceSchemas.set(entry9.key, entry9.value);
-            }
+            message.listResourceSchemas.set(entry9.key, entry9.value ?? Schema.create());
             continue;
           }
           case 11: {
@@ -4661,9 +4649,7 @@ export const GetProviderSchema_Response: MessageFns<GetProviderSchema_Response> 
             }
 
             const entry11 = GetProviderSchema_Response_ActionSchemasEntry.decode(reader, reader.uint32());
-            if (entry11.value !== undefined) {
-              message.actionSchemas.set(entry11.key, entry11.value);
-            }
+            message.actionSchemas.set(entry11.key, entry11.value ?? ActionSchema.create());
             continue;
           }
         }
@@ -6673,7 +6659,7 @@ function createBaseReadResource_Request(): ReadResource_Request {
   return {
     typeName: "",
     currentState: undefined,
-    private: new Uint8Array(0),
+    private: emptyBytes,
     providerMeta: undefined,
     clientCapabilities: undefined,
     currentIdentity: undefined,
@@ -6808,7 +6794,7 @@ export const ReadResource_Request: MessageFns<ReadResource_Request> = {
     message.currentState = (object.currentState !== undefined && object.currentState !== null)
       ? DynamicValue.fromPartial(object.currentState)
       : undefined;
-    message.private = object.private ?? new Uint8Array(0);
+    message.private = object.private ?? emptyBytes;
     message.providerMeta = (object.providerMeta !== undefined && object.providerMeta !== null)
       ? DynamicValue.fromPartial(object.providerMeta)
       : undefined;
@@ -6826,7 +6812,7 @@ function createBaseReadResource_Response(): ReadResource_Response {
   return {
     newState: undefined,
     diagnostics: [],
-    private: new Uint8Array(0),
+    private: emptyBytes,
     deferred: undefined,
     newIdentity: undefined,
   };
@@ -6949,7 +6935,7 @@ export const ReadResource_Response: MessageFns<ReadResource_Response> = {
       ? DynamicValue.fromPartial(object.newState)
       : undefined;
     message.diagnostics = object.diagnostics?.map((e) => Diagnostic.fromPartial(e)) || [];
-    message.private = object.private ?? new Uint8Array(0);
+    message.private = object.private ?? emptyBytes;
     message.deferred = (object.deferred !== undefined && object.deferred !== null)
       ? Deferred.fromPartial(object.deferred)
       : undefined;
@@ -7032,7 +7018,7 @@ function createBasePlanResourceChange_Request(): PlanResourceChange_Request {
     priorState: undefined,
     proposedNewState: undefined,
     config: undefined,
-    priorPrivate: new Uint8Array(0),
+    priorPrivate: emptyBytes,
     providerMeta: undefined,
     clientCapabilities: undefined,
     priorIdentity: undefined,
@@ -7195,7 +7181,7 @@ export const PlanResourceChange_Request: MessageFns<PlanResourceChange_Request> 
     message.config = (object.config !== undefined && object.config !== null)
       ? DynamicValue.fromPartial(object.config)
       : undefined;
-    message.priorPrivate = object.priorPrivate ?? new Uint8Array(0);
+    message.priorPrivate = object.priorPrivate ?? emptyBytes;
     message.providerMeta = (object.providerMeta !== undefined && object.providerMeta !== null)
       ? DynamicValue.fromPartial(object.providerMeta)
       : undefined;
@@ -7213,7 +7199,7 @@ function createBasePlanResourceChange_Response(): PlanResourceChange_Response {
   return {
     plannedState: undefined,
     requiresReplace: [],
-    plannedPrivate: new Uint8Array(0),
+    plannedPrivate: emptyBytes,
     diagnostics: [],
     legacyTypeSystem: false,
     deferred: undefined,
@@ -7360,7 +7346,7 @@ export const PlanResourceChange_Response: MessageFns<PlanResourceChange_Response
       ? DynamicValue.fromPartial(object.plannedState)
       : undefined;
     message.requiresReplace = object.requiresReplace?.map((e) => AttributePath.fromPartial(e)) || [];
-    message.plannedPrivate = object.plannedPrivate ?? new Uint8Array(0);
+    message.plannedPrivate = object.plannedPrivate ?? emptyBytes;
     message.diagnostics = object.diagnostics?.map((e) => Diagnostic.fromPartial(e)) || [];
     message.legacyTypeSystem = object.legacyTypeSystem ?? false;
     message.deferred = (object.deferred !== undefined && object.deferred !== null)
@@ -7445,7 +7431,7 @@ function createBaseApplyResourceChange_Request(): ApplyResourceChange_Request {
     priorState: undefined,
     plannedState: undefined,
     config: undefined,
-    plannedPrivate: new Uint8Array(0),
+    plannedPrivate: emptyBytes,
     providerMeta: undefined,
     plannedIdentity: undefined,
   };
@@ -7596,7 +7582,7 @@ export const ApplyResourceChange_Request: MessageFns<ApplyResourceChange_Request
     message.config = (object.config !== undefined && object.config !== null)
       ? DynamicValue.fromPartial(object.config)
       : undefined;
-    message.plannedPrivate = object.plannedPrivate ?? new Uint8Array(0);
+    message.plannedPrivate = object.plannedPrivate ?? emptyBytes;
     message.providerMeta = (object.providerMeta !== undefined && object.providerMeta !== null)
       ? DynamicValue.fromPartial(object.providerMeta)
       : undefined;
@@ -7610,7 +7596,7 @@ export const ApplyResourceChange_Request: MessageFns<ApplyResourceChange_Request
 function createBaseApplyResourceChange_Response(): ApplyResourceChange_Response {
   return {
     newState: undefined,
-    private: new Uint8Array(0),
+    private: emptyBytes,
     diagnostics: [],
     legacyTypeSystem: false,
     newIdentity: undefined,
@@ -7733,7 +7719,7 @@ export const ApplyResourceChange_Response: MessageFns<ApplyResourceChange_Respon
     message.newState = (object.newState !== undefined && object.newState !== null)
       ? DynamicValue.fromPartial(object.newState)
       : undefined;
-    message.private = object.private ?? new Uint8Array(0);
+    message.private = object.private ?? emptyBytes;
     message.diagnostics = object.diagnostics?.map((e) => Diagnostic.fromPartial(e)) || [];
     message.legacyTypeSystem = object.legacyTypeSystem ?? false;
     message.newIdentity = (object.newIdentity !== undefined && object.newIdentity !== null)
@@ -7928,7 +7914,7 @@ export const ImportResourceState_Request: MessageFns<ImportResourceState_Request
 };
 
 function createBaseImportResourceState_ImportedResource(): ImportResourceState_ImportedResource {
-  return { typeName: "", state: undefined, private: new Uint8Array(0), identity: undefined };
+  return { typeName: "", state: undefined, private: emptyBytes, identity: undefined };
 }
 
 export const ImportResourceState_ImportedResource: MessageFns<ImportResourceState_ImportedResource> = {
@@ -8037,7 +8023,7 @@ export const ImportResourceState_ImportedResource: MessageFns<ImportResourceStat
     message.state = (object.state !== undefined && object.state !== null)
       ? DynamicValue.fromPartial(object.state)
       : undefined;
-    message.private = object.private ?? new Uint8Array(0);
+    message.private = object.private ?? emptyBytes;
     message.identity = (object.identity !== undefined && object.identity !== null)
       ? ResourceIdentityData.fromPartial(object.identity)
       : undefined;
@@ -8473,7 +8459,7 @@ function createBaseMoveResourceState_Request(): MoveResourceState_Request {
     sourceSchemaVersion: 0n,
     sourceState: undefined,
     targetTypeName: "",
-    sourcePrivate: new Uint8Array(0),
+    sourcePrivate: emptyBytes,
     sourceIdentity: undefined,
     sourceIdentitySchemaVersion: 0n,
   };
@@ -8642,7 +8628,7 @@ export const MoveResourceState_Request: MessageFns<MoveResourceState_Request> = 
       ? RawState.fromPartial(object.sourceState)
       : undefined;
     message.targetTypeName = object.targetTypeName ?? "";
-    message.sourcePrivate = object.sourcePrivate ?? new Uint8Array(0);
+    message.sourcePrivate = object.sourcePrivate ?? emptyBytes;
     message.sourceIdentity = (object.sourceIdentity !== undefined && object.sourceIdentity !== null)
       ? RawState.fromPartial(object.sourceIdentity)
       : undefined;
@@ -8655,7 +8641,7 @@ export const MoveResourceState_Request: MessageFns<MoveResourceState_Request> = 
 };
 
 function createBaseMoveResourceState_Response(): MoveResourceState_Response {
-  return { targetState: undefined, diagnostics: [], targetPrivate: new Uint8Array(0), targetIdentity: undefined };
+  return { targetState: undefined, diagnostics: [], targetPrivate: emptyBytes, targetIdentity: undefined };
 }
 
 export const MoveResourceState_Response: MessageFns<MoveResourceState_Response> = {
@@ -8764,7 +8750,7 @@ export const MoveResourceState_Response: MessageFns<MoveResourceState_Response> 
       ? DynamicValue.fromPartial(object.targetState)
       : undefined;
     message.diagnostics = object.diagnostics?.map((e) => Diagnostic.fromPartial(e)) || [];
-    message.targetPrivate = object.targetPrivate ?? new Uint8Array(0);
+    message.targetPrivate = object.targetPrivate ?? emptyBytes;
     message.targetIdentity = (object.targetIdentity !== undefined && object.targetIdentity !== null)
       ? ResourceIdentityData.fromPartial(object.targetIdentity)
       : undefined;
@@ -9936,9 +9922,7 @@ export const GetFunctions_Response: MessageFns<GetFunctions_Response> = {
             }
 
             const entry1 = GetFunctions_Response_FunctionsEntry.decode(reader, reader.uint32());
-            if (entry1.value !== undefined) {
-              message.functions.set(entry1.key, entry1.value);
-            }
+            message.functions.set(entry1.key, entry1.value ?? FunctionMessage.create());
             continue;
           }
           case 2: {
@@ -11548,9 +11532,7 @@ export const GetResourceIdentitySchemas_Response: MessageFns<GetResourceIdentity
             }
 
             const entry1 = GetResourceIdentitySchemas_Response_IdentitySchemasEntry.decode(reader, reader.uint32());
-            if (entry1.value !== undefined) {
-              message.identitySchemas.set(entry1.key, entry1.value);
-            }
+            message.identitySchemas.set(entry1.key, entry1.value ?? ResourceIdentitySchema.create());
             continue;
           }
           case 2: {
@@ -14496,6 +14478,7 @@ type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint
 type DeepPartial<T> = T extends bigint ? string | number | bigint
   : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
   : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
+  : T extends ReadonlyMap<infer K, infer V> ? ReadonlyMap<K, DeepPartial<V>>
   : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
   : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
   : Partial<T>;
@@ -14506,3 +14489,5 @@ interface MessageFns<T> {
   create(base?: DeepPartial<T>): T;
   fromPartial(object: DeepPartial<T>): T;
 }
+
+const emptyBytes = new Uint8Array(0);

@@ -1195,7 +1195,7 @@ export interface DeleteState_Response {
 }
 
 function createBaseDynamicValue(): DynamicValue {
-  return { msgpack: new Uint8Array(0), json: new Uint8Array(0) };
+  return { msgpack: emptyBytes, json: emptyBytes };
 }
 
 export const DynamicValue: MessageFns<DynamicValue> = {
@@ -1278,8 +1278,8 @@ export const DynamicValue: MessageFns<DynamicValue> = {
   },
   fromPartial(object: DeepPartial<DynamicValue>): DynamicValue {
     const message = createBaseDynamicValue();
-    message.msgpack = object.msgpack ?? new Uint8Array(0);
-    message.json = object.json ?? new Uint8Array(0);
+    message.msgpack = object.msgpack ?? emptyBytes;
+    message.json = object.json ?? emptyBytes;
     return message;
   },
 };
@@ -1908,7 +1908,7 @@ export const StopProvider_Response: MessageFns<StopProvider_Response> = {
 };
 
 function createBaseRawState(): RawState {
-  return { json: new Uint8Array(0), flatmap: new Map() };
+  return { json: emptyBytes, flatmap: new Map() };
 }
 
 export const RawState: MessageFns<RawState> = {
@@ -1957,9 +1957,7 @@ export const RawState: MessageFns<RawState> = {
             }
 
             const entry2 = RawState_FlatmapEntry.decode(reader, reader.uint32());
-            if (entry2.value !== undefined) {
-              message.flatmap.set(entry2.key, entry2.value);
-            }
+            message.flatmap.set(entry2.key, entry2.value);
             continue;
           }
         }
@@ -1994,7 +1992,7 @@ export const RawState: MessageFns<RawState> = {
   },
   fromPartial(object: DeepPartial<RawState>): RawState {
     const message = createBaseRawState();
-    message.json = object.json ?? new Uint8Array(0);
+    message.json = object.json ?? emptyBytes;
     message.flatmap = (() => {
       const m = new Map();
       (object.flatmap as Map<string, string> ?? new Map()).forEach((value, key) => {
@@ -2357,7 +2355,7 @@ export const Schema_Block: MessageFns<Schema_Block> = {
 function createBaseSchema_Attribute(): Schema_Attribute {
   return {
     name: "",
-    type: new Uint8Array(0),
+    type: emptyBytes,
     description: "",
     required: false,
     optional: false,
@@ -2562,7 +2560,7 @@ export const Schema_Attribute: MessageFns<Schema_Attribute> = {
   fromPartial(object: DeepPartial<Schema_Attribute>): Schema_Attribute {
     const message = createBaseSchema_Attribute();
     message.name = object.name ?? "";
-    message.type = object.type ?? new Uint8Array(0);
+    message.type = object.type ?? emptyBytes;
     message.description = object.description ?? "";
     message.required = object.required ?? false;
     message.optional = object.optional ?? false;
@@ -2928,7 +2926,7 @@ export const ResourceIdentitySchema: MessageFns<ResourceIdentitySchema> = {
 };
 
 function createBaseResourceIdentitySchema_IdentityAttribute(): ResourceIdentitySchema_IdentityAttribute {
-  return { name: "", type: new Uint8Array(0), requiredForImport: false, optionalForImport: false, description: "" };
+  return { name: "", type: emptyBytes, requiredForImport: false, optionalForImport: false, description: "" };
 }
 
 export const ResourceIdentitySchema_IdentityAttribute: MessageFns<ResourceIdentitySchema_IdentityAttribute> = {
@@ -3045,7 +3043,7 @@ export const ResourceIdentitySchema_IdentityAttribute: MessageFns<ResourceIdenti
   fromPartial(object: DeepPartial<ResourceIdentitySchema_IdentityAttribute>): ResourceIdentitySchema_IdentityAttribute {
     const message = createBaseResourceIdentitySchema_IdentityAttribute();
     message.name = object.name ?? "";
-    message.type = object.type ?? new Uint8Array(0);
+    message.type = object.type ?? emptyBytes;
     message.requiredForImport = object.requiredForImport ?? false;
     message.optionalForImport = object.optionalForImport ?? false;
     message.description = object.description ?? "";
@@ -3298,7 +3296,7 @@ export const FunctionMessage: MessageFns<FunctionMessage> = {
 function createBaseFunction_Parameter(): Function_Parameter {
   return {
     name: "",
-    type: new Uint8Array(0),
+    type: emptyBytes,
     allowNullValue: false,
     allowUnknownValues: false,
     description: "",
@@ -3431,7 +3429,7 @@ export const Function_Parameter: MessageFns<Function_Parameter> = {
   fromPartial(object: DeepPartial<Function_Parameter>): Function_Parameter {
     const message = createBaseFunction_Parameter();
     message.name = object.name ?? "";
-    message.type = object.type ?? new Uint8Array(0);
+    message.type = object.type ?? emptyBytes;
     message.allowNullValue = object.allowNullValue ?? false;
     message.allowUnknownValues = object.allowUnknownValues ?? false;
     message.description = object.description ?? "";
@@ -3441,7 +3439,7 @@ export const Function_Parameter: MessageFns<Function_Parameter> = {
 };
 
 function createBaseFunction_Return(): Function_Return {
-  return { type: new Uint8Array(0) };
+  return { type: emptyBytes };
 }
 
 export const Function_Return: MessageFns<Function_Return> = {
@@ -3513,7 +3511,7 @@ export const Function_Return: MessageFns<Function_Return> = {
   },
   fromPartial(object: DeepPartial<Function_Return>): Function_Return {
     const message = createBaseFunction_Return();
-    message.type = object.type ?? new Uint8Array(0);
+    message.type = object.type ?? emptyBytes;
     return message;
   },
 };
@@ -4978,9 +4976,7 @@ export const GetProviderSchema_Response: MessageFns<GetProviderSchema_Response> 
             }
 
             const entry2 = GetProviderSchema_Response_ResourceSchemasEntry.decode(reader, reader.uint32());
-            if (entry2.value !== undefined) {
-              message.resourceSchemas.set(entry2.key, entry2.value);
-            }
+            message.resourceSchemas.set(entry2.key, entry2.value ?? Schema.create());
             continue;
           }
           case 3: {
@@ -4989,9 +4985,7 @@ export const GetProviderSchema_Response: MessageFns<GetProviderSchema_Response> 
             }
 
             const entry3 = GetProviderSchema_Response_DataSourceSchemasEntry.decode(reader, reader.uint32());
-            if (entry3.value !== undefined) {
-              message.dataSourceSchemas.set(entry3.key, entry3.value);
-            }
+            message.dataSourceSchemas.set(entry3.key, entry3.value ?? Schema.create());
             continue;
           }
           case 4: {
@@ -5024,9 +5018,7 @@ export const GetProviderSchema_Response: MessageFns<GetProviderSchema_Response> 
             }
 
             const entry7 = GetProviderSchema_Response_FunctionsEntry.decode(reader, reader.uint32());
-            if (entry7.value !== undefined) {
-              message.functions.set(entry7.key, entry7.value);
-            }
+            message.functions.set(entry7.key, entry7.value ?? FunctionMessage.create());
             continue;
           }
           case 8: {
@@ -5035,9 +5027,7 @@ export const GetProviderSchema_Response: MessageFns<GetProviderSchema_Response> 
             }
 
             const entry8 = GetProviderSchema_Response_EphemeralResourceSchemasEntry.decode(reader, reader.uint32());
-            if (entry8.value !== undefined) {
-              message.ephemeralResourceSchemas.set(entry8.key, entry8.value);
-            }
+            message.ephemeralResourceSchemas.set(entry8.key, entry8.value ?? Schema.create());
             continue;
           }
           case 9: {
@@ -5046,9 +5036,7 @@ export const GetProviderSchema_Response: MessageFns<GetProviderSchema_Response> 
             }
 
             const entry9 = GetProviderSchema_Response_ListResourceSchemasEntry.decode(reader, reader.uint32());
-            if (entry9.value !== undefined) {
-              message.listResourceSchemas.set(entry9.key, entry9.value);
-            }
+            message.listResourceSchemas.set(entry9.key, entry9.value ?? Schema.create());
             continue;
           }
           case 10: {
@@ -5057,9 +5045,7 @@ export const GetProviderSchema_Response: MessageFns<GetProviderSchema_Response> 
             }
 
             const entry10 = GetProviderSchema_Response_StateStoreSchemasEntry.decode(reader, reader.uint32());
-            if (entry10.value !== undefined) {
-              message.stateStoreSchemas.set(entry10.key, entry10.value);
-            }
+            message.stateStoreSchemas.set(entry10.key, entry10.value ?? Schema.create());
             continue;
           }
           case 11: {
@@ -5068,9 +5054,7 @@ export const GetProviderSchema_Response: MessageFns<GetProviderSchema_Response> 
             }
 
             const entry11 = GetProviderSchema_Response_ActionSchemasEntry.decode(reader, reader.uint32());
-            if (entry11.value !== undefined) {
-              message.actionSchemas.set(entry11.key, entry11.value);
-            }
+            message.actionSchemas.set(entry11.key, entry11.value ?? ActionSchema.create());
             continue;
           }
         }
@@ -7176,7 +7160,7 @@ function createBaseReadResource_Request(): ReadResource_Request {
   return {
     typeName: "",
     currentState: undefined,
-    private: new Uint8Array(0),
+    private: emptyBytes,
     providerMeta: undefined,
     clientCapabilities: undefined,
     currentIdentity: undefined,
@@ -7311,7 +7295,7 @@ export const ReadResource_Request: MessageFns<ReadResource_Request> = {
     message.currentState = (object.currentState !== undefined && object.currentState !== null)
       ? DynamicValue.fromPartial(object.currentState)
       : undefined;
-    message.private = object.private ?? new Uint8Array(0);
+    message.private = object.private ?? emptyBytes;
     message.providerMeta = (object.providerMeta !== undefined && object.providerMeta !== null)
       ? DynamicValue.fromPartial(object.providerMeta)
       : undefined;
@@ -7329,7 +7313,7 @@ function createBaseReadResource_Response(): ReadResource_Response {
   return {
     newState: undefined,
     diagnostics: [],
-    private: new Uint8Array(0),
+    private: emptyBytes,
     deferred: undefined,
     newIdentity: undefined,
   };
@@ -7452,7 +7436,7 @@ export const ReadResource_Response: MessageFns<ReadResource_Response> = {
       ? DynamicValue.fromPartial(object.newState)
       : undefined;
     message.diagnostics = object.diagnostics?.map((e) => Diagnostic.fromPartial(e)) || [];
-    message.private = object.private ?? new Uint8Array(0);
+    message.private = object.private ?? emptyBytes;
     message.deferred = (object.deferred !== undefined && object.deferred !== null)
       ? Deferred.fromPartial(object.deferred)
       : undefined;
@@ -7535,7 +7519,7 @@ function createBasePlanResourceChange_Request(): PlanResourceChange_Request {
     priorState: undefined,
     proposedNewState: undefined,
     config: undefined,
-    priorPrivate: new Uint8Array(0),
+    priorPrivate: emptyBytes,
     providerMeta: undefined,
     clientCapabilities: undefined,
     priorIdentity: undefined,
@@ -7698,7 +7682,7 @@ export const PlanResourceChange_Request: MessageFns<PlanResourceChange_Request> 
     message.config = (object.config !== undefined && object.config !== null)
       ? DynamicValue.fromPartial(object.config)
       : undefined;
-    message.priorPrivate = object.priorPrivate ?? new Uint8Array(0);
+    message.priorPrivate = object.priorPrivate ?? emptyBytes;
     message.providerMeta = (object.providerMeta !== undefined && object.providerMeta !== null)
       ? DynamicValue.fromPartial(object.providerMeta)
       : undefined;
@@ -7716,7 +7700,7 @@ function createBasePlanResourceChange_Response(): PlanResourceChange_Response {
   return {
     plannedState: undefined,
     requiresReplace: [],
-    plannedPrivate: new Uint8Array(0),
+    plannedPrivate: emptyBytes,
     diagnostics: [],
     legacyTypeSystem: false,
     deferred: undefined,
@@ -7863,7 +7847,7 @@ export const PlanResourceChange_Response: MessageFns<PlanResourceChange_Response
       ? DynamicValue.fromPartial(object.plannedState)
       : undefined;
     message.requiresReplace = object.requiresReplace?.map((e) => AttributePath.fromPartial(e)) || [];
-    message.plannedPrivate = object.plannedPrivate ?? new Uint8Array(0);
+    message.plannedPrivate = object.plannedPrivate ?? emptyBytes;
     message.diagnostics = object.diagnostics?.map((e) => Diagnostic.fromPartial(e)) || [];
     message.legacyTypeSystem = object.legacyTypeSystem ?? false;
     message.deferred = (object.deferred !== undefined && object.deferred !== null)
@@ -7948,7 +7932,7 @@ function createBaseApplyResourceChange_Request(): ApplyResourceChange_Request {
     priorState: undefined,
     plannedState: undefined,
     config: undefined,
-    plannedPrivate: new Uint8Array(0),
+    plannedPrivate: emptyBytes,
     providerMeta: undefined,
     plannedIdentity: undefined,
   };
@@ -8099,7 +8083,7 @@ export const ApplyResourceChange_Request: MessageFns<ApplyResourceChange_Request
     message.config = (object.config !== undefined && object.config !== null)
       ? DynamicValue.fromPartial(object.config)
       : undefined;
-    message.plannedPrivate = object.plannedPrivate ?? new Uint8Array(0);
+    message.plannedPrivate = object.plannedPrivate ?? emptyBytes;
     message.providerMeta = (object.providerMeta !== undefined && object.providerMeta !== null)
       ? DynamicValue.fromPartial(object.providerMeta)
       : undefined;
@@ -8113,7 +8097,7 @@ export const ApplyResourceChange_Request: MessageFns<ApplyResourceChange_Request
 function createBaseApplyResourceChange_Response(): ApplyResourceChange_Response {
   return {
     newState: undefined,
-    private: new Uint8Array(0),
+    private: emptyBytes,
     diagnostics: [],
     legacyTypeSystem: false,
     newIdentity: undefined,
@@ -8236,7 +8220,7 @@ export const ApplyResourceChange_Response: MessageFns<ApplyResourceChange_Respon
     message.newState = (object.newState !== undefined && object.newState !== null)
       ? DynamicValue.fromPartial(object.newState)
       : undefined;
-    message.private = object.private ?? new Uint8Array(0);
+    message.private = object.private ?? emptyBytes;
     message.diagnostics = object.diagnostics?.map((e) => Diagnostic.fromPartial(e)) || [];
     message.legacyTypeSystem = object.legacyTypeSystem ?? false;
     message.newIdentity = (object.newIdentity !== undefined && object.newIdentity !== null)
@@ -8431,7 +8415,7 @@ export const ImportResourceState_Request: MessageFns<ImportResourceState_Request
 };
 
 function createBaseImportResourceState_ImportedResource(): ImportResourceState_ImportedResource {
-  return { typeName: "", state: undefined, private: new Uint8Array(0), identity: undefined };
+  return { typeName: "", state: undefined, private: emptyBytes, identity: undefined };
 }
 
 export const ImportResourceState_ImportedResource: MessageFns<ImportResourceState_ImportedResource> = {
@@ -8540,7 +8524,7 @@ export const ImportResourceState_ImportedResource: MessageFns<ImportResourceStat
     message.state = (object.state !== undefined && object.state !== null)
       ? DynamicValue.fromPartial(object.state)
       : undefined;
-    message.private = object.private ?? new Uint8Array(0);
+    message.private = object.private ?? emptyBytes;
     message.identity = (object.identity !== undefined && object.identity !== null)
       ? ResourceIdentityData.fromPartial(object.identity)
       : undefined;
@@ -8976,7 +8960,7 @@ function createBaseMoveResourceState_Request(): MoveResourceState_Request {
     sourceSchemaVersion: 0n,
     sourceState: undefined,
     targetTypeName: "",
-    sourcePrivate: new Uint8Array(0),
+    sourcePrivate: emptyBytes,
     sourceIdentity: undefined,
     sourceIdentitySchemaVersion: 0n,
   };
@@ -9145,7 +9129,7 @@ export const MoveResourceState_Request: MessageFns<MoveResourceState_Request> = 
       ? RawState.fromPartial(object.sourceState)
       : undefined;
     message.targetTypeName = object.targetTypeName ?? "";
-    message.sourcePrivate = object.sourcePrivate ?? new Uint8Array(0);
+    message.sourcePrivate = object.sourcePrivate ?? emptyBytes;
     message.sourceIdentity = (object.sourceIdentity !== undefined && object.sourceIdentity !== null)
       ? RawState.fromPartial(object.sourceIdentity)
       : undefined;
@@ -9158,7 +9142,7 @@ export const MoveResourceState_Request: MessageFns<MoveResourceState_Request> = 
 };
 
 function createBaseMoveResourceState_Response(): MoveResourceState_Response {
-  return { targetState: undefined, diagnostics: [], targetPrivate: new Uint8Array(0), targetIdentity: undefined };
+  return { targetState: undefined, diagnostics: [], targetPrivate: emptyBytes, targetIdentity: undefined };
 }
 
 export const MoveResourceState_Response: MessageFns<MoveResourceState_Response> = {
@@ -9267,7 +9251,7 @@ export const MoveResourceState_Response: MessageFns<MoveResourceState_Response> 
       ? DynamicValue.fromPartial(object.targetState)
       : undefined;
     message.diagnostics = object.diagnostics?.map((e) => Diagnostic.fromPartial(e)) || [];
-    message.targetPrivate = object.targetPrivate ?? new Uint8Array(0);
+    message.targetPrivate = object.targetPrivate ?? emptyBytes;
     message.targetIdentity = (object.targetIdentity !== undefined && object.targetIdentity !== null)
       ? ResourceIdentityData.fromPartial(object.targetIdentity)
       : undefined;
@@ -9741,9 +9725,7 @@ export const GetFunctions_Response: MessageFns<GetFunctions_Response> = {
             }
 
             const entry1 = GetFunctions_Response_FunctionsEntry.decode(reader, reader.uint32());
-            if (entry1.value !== undefined) {
-              message.functions.set(entry1.key, entry1.value);
-            }
+            message.functions.set(entry1.key, entry1.value ?? FunctionMessage.create());
             continue;
           }
           case 2: {
@@ -11353,9 +11335,7 @@ export const GetResourceIdentitySchemas_Response: MessageFns<GetResourceIdentity
             }
 
             const entry1 = GetResourceIdentitySchemas_Response_IdentitySchemasEntry.decode(reader, reader.uint32());
-            if (entry1.value !== undefined) {
-              message.identitySchemas.set(entry1.key, entry1.value);
-            }
+            message.identitySchemas.set(entry1.key, entry1.value ?? ResourceIdentitySchema.create());
             continue;
           }
           case 2: {
@@ -14097,7 +14077,7 @@ export const ReadStateBytes_Request: MessageFns<ReadStateBytes_Request> = {
 };
 
 function createBaseReadStateBytes_ResponseChunk(): ReadStateBytes_ResponseChunk {
-  return { bytes: new Uint8Array(0), totalLength: 0n, range: undefined, diagnostics: [] };
+  return { bytes: emptyBytes, totalLength: 0n, range: undefined, diagnostics: [] };
 }
 
 export const ReadStateBytes_ResponseChunk: MessageFns<ReadStateBytes_ResponseChunk> = {
@@ -14205,7 +14185,7 @@ export const ReadStateBytes_ResponseChunk: MessageFns<ReadStateBytes_ResponseChu
   },
   fromPartial(object: DeepPartial<ReadStateBytes_ResponseChunk>): ReadStateBytes_ResponseChunk {
     const message = createBaseReadStateBytes_ResponseChunk();
-    message.bytes = object.bytes ?? new Uint8Array(0);
+    message.bytes = object.bytes ?? emptyBytes;
     message.totalLength = (object.totalLength !== undefined && object.totalLength !== null)
       ? BigInt(object.totalLength)
       : 0n;
@@ -14284,7 +14264,7 @@ export const WriteStateBytes: MessageFns<WriteStateBytes> = {
 };
 
 function createBaseWriteStateBytes_RequestChunk(): WriteStateBytes_RequestChunk {
-  return { bytes: new Uint8Array(0), totalLength: 0n, range: undefined };
+  return { bytes: emptyBytes, totalLength: 0n, range: undefined };
 }
 
 export const WriteStateBytes_RequestChunk: MessageFns<WriteStateBytes_RequestChunk> = {
@@ -14395,7 +14375,7 @@ export const WriteStateBytes_RequestChunk: MessageFns<WriteStateBytes_RequestChu
     message.meta = (object.meta !== undefined && object.meta !== null)
       ? RequestChunkMeta.fromPartial(object.meta)
       : undefined;
-    message.bytes = object.bytes ?? new Uint8Array(0);
+    message.bytes = object.bytes ?? emptyBytes;
     message.totalLength = (object.totalLength !== undefined && object.totalLength !== null)
       ? BigInt(object.totalLength)
       : 0n;
@@ -16770,6 +16750,7 @@ type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint
 type DeepPartial<T> = T extends bigint ? string | number | bigint
   : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
   : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
+  : T extends ReadonlyMap<infer K, infer V> ? ReadonlyMap<K, DeepPartial<V>>
   : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
   : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
   : Partial<T>;
@@ -16780,3 +16761,5 @@ interface MessageFns<T> {
   create(base?: DeepPartial<T>): T;
   fromPartial(object: DeepPartial<T>): T;
 }
+
+const emptyBytes = new Uint8Array(0);

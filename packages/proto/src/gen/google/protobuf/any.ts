@@ -75,7 +75,7 @@ export interface Any {
 }
 
 function createBaseAny(): Any {
-  return { typeUrl: "", value: new Uint8Array(0) };
+  return { typeUrl: "", value: emptyBytes };
 }
 
 export const Any: MessageFns<Any> = {
@@ -159,7 +159,7 @@ export const Any: MessageFns<Any> = {
   fromPartial(object: DeepPartial<Any>): Any {
     const message = createBaseAny();
     message.typeUrl = object.typeUrl ?? "";
-    message.value = object.value ?? new Uint8Array(0);
+    message.value = object.value ?? emptyBytes;
     return message;
   },
 };
@@ -169,6 +169,7 @@ type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint
 type DeepPartial<T> = T extends bigint ? string | number | bigint
   : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
   : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
+  : T extends ReadonlyMap<infer K, infer V> ? ReadonlyMap<K, DeepPartial<V>>
   : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
   : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
   : Partial<T>;
@@ -179,3 +180,5 @@ interface MessageFns<T> {
   create(base?: DeepPartial<T>): T;
   fromPartial(object: DeepPartial<T>): T;
 }
+
+const emptyBytes = new Uint8Array(0);

@@ -218,9 +218,7 @@ export const ErrorInfo: MessageFns<ErrorInfo> = {
             }
 
             const entry3 = ErrorInfo_MetadataEntry.decode(reader, reader.uint32());
-            if (entry3.value !== undefined) {
-              message.metadata.set(entry3.key, entry3.value);
-            }
+            message.metadata.set(entry3.key, entry3.value);
             continue;
           }
         }
@@ -722,9 +720,7 @@ export const QuotaFailure_Violation: MessageFns<QuotaFailure_Violation> = {
             }
 
             const entry6 = QuotaFailure_Violation_QuotaDimensionsEntry.decode(reader, reader.uint32());
-            if (entry6.value !== undefined) {
-              message.quotaDimensions.set(entry6.key, entry6.value);
-            }
+            message.quotaDimensions.set(entry6.key, entry6.value);
             continue;
           }
           case 7: {
@@ -1735,6 +1731,7 @@ type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint
 type DeepPartial<T> = T extends bigint ? string | number | bigint
   : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
   : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
+  : T extends ReadonlyMap<infer K, infer V> ? ReadonlyMap<K, DeepPartial<V>>
   : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
   : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
   : Partial<T>;

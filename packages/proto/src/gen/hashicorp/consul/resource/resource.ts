@@ -611,9 +611,7 @@ export const Resource: MessageFns<Resource> = {
             }
 
             const entry5 = Resource_MetadataEntry.decode(reader, reader.uint32());
-            if (entry5.value !== undefined) {
-              message.metadata.set(entry5.key, entry5.value);
-            }
+            message.metadata.set(entry5.key, entry5.value);
             continue;
           }
           case 6: {
@@ -622,9 +620,7 @@ export const Resource: MessageFns<Resource> = {
             }
 
             const entry6 = Resource_StatusEntry.decode(reader, reader.uint32());
-            if (entry6.value !== undefined) {
-              message.status.set(entry6.key, entry6.value);
-            }
+            message.status.set(entry6.key, entry6.value ?? Status.create());
             continue;
           }
           case 7: {
@@ -1399,6 +1395,7 @@ type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint
 type DeepPartial<T> = T extends bigint ? string | number | bigint
   : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
   : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
+  : T extends ReadonlyMap<infer K, infer V> ? ReadonlyMap<K, DeepPartial<V>>
   : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
   : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
   : Partial<T>;

@@ -83,7 +83,7 @@ export interface WriteBlobResponse {
 }
 
 function createBaseBlobReference(): BlobReference {
-  return { sha256: new Uint8Array(0), size: 0n };
+  return { sha256: emptyBytes, size: 0n };
 }
 
 export const BlobReference: MessageFns<BlobReference> = {
@@ -169,7 +169,7 @@ export const BlobReference: MessageFns<BlobReference> = {
   },
   fromPartial(object: DeepPartial<BlobReference>): BlobReference {
     const message = createBaseBlobReference();
-    message.sha256 = object.sha256 ?? new Uint8Array(0);
+    message.sha256 = object.sha256 ?? emptyBytes;
     message.size = (object.size !== undefined && object.size !== null) ? BigInt(object.size) : 0n;
     return message;
   },
@@ -332,7 +332,7 @@ export const FindBlobsResponse: MessageFns<FindBlobsResponse> = {
 };
 
 function createBaseReadBlobRequest(): ReadBlobRequest {
-  return { sha256: new Uint8Array(0), offset: 0n };
+  return { sha256: emptyBytes, offset: 0n };
 }
 
 export const ReadBlobRequest: MessageFns<ReadBlobRequest> = {
@@ -432,7 +432,7 @@ export const ReadBlobRequest: MessageFns<ReadBlobRequest> = {
   },
   fromPartial(object: DeepPartial<ReadBlobRequest>): ReadBlobRequest {
     const message = createBaseReadBlobRequest();
-    message.sha256 = object.sha256 ?? new Uint8Array(0);
+    message.sha256 = object.sha256 ?? emptyBytes;
     message.offset = (object.offset !== undefined && object.offset !== null) ? BigInt(object.offset) : 0n;
     message.length = (object.length !== undefined && object.length !== null) ? BigInt(object.length) : undefined;
     return message;
@@ -440,7 +440,7 @@ export const ReadBlobRequest: MessageFns<ReadBlobRequest> = {
 };
 
 function createBaseReadBlobResponse(): ReadBlobResponse {
-  return { chunk: new Uint8Array(0) };
+  return { chunk: emptyBytes };
 }
 
 export const ReadBlobResponse: MessageFns<ReadBlobResponse> = {
@@ -512,7 +512,7 @@ export const ReadBlobResponse: MessageFns<ReadBlobResponse> = {
   },
   fromPartial(object: DeepPartial<ReadBlobResponse>): ReadBlobResponse {
     const message = createBaseReadBlobResponse();
-    message.chunk = object.chunk ?? new Uint8Array(0);
+    message.chunk = object.chunk ?? emptyBytes;
     return message;
   },
 };
@@ -823,6 +823,7 @@ type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint
 type DeepPartial<T> = T extends bigint ? string | number | bigint
   : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
   : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
+  : T extends ReadonlyMap<infer K, infer V> ? ReadonlyMap<K, DeepPartial<V>>
   : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
   : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
   : Partial<T>;
@@ -833,3 +834,5 @@ interface MessageFns<T> {
   create(base?: DeepPartial<T>): T;
   fromPartial(object: DeepPartial<T>): T;
 }
+
+const emptyBytes = new Uint8Array(0);

@@ -25,8 +25,8 @@ export {
   BatchRequest,
   BatchResponse,
   BatchResult,
-  DeleteCASRequest,
-  DeleteCASResponse,
+  DeleteCasRequest,
+  DeleteCasResponse,
   Durability,
   GetCapabilitiesRequest,
   GetCapabilitiesResponse,
@@ -53,8 +53,8 @@ export {
   WatchListEvent_EndOfSnapshot,
   WatchListRequest,
   WatchListResponse,
-  WriteCASRequest,
-  WriteCASResponse,
+  WriteCasRequest,
+  WriteCasResponse,
 } from "./storage.ts";
 export type {
   StorageServiceServer,

@@ -157,8 +157,8 @@ export interface ReadResponse {
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
-/** Request of WriteCAS. */
-export interface WriteCASRequest {
+/** Request of WriteCas. */
+export interface WriteCasRequest {
   /** The whole resource; its version is the expected one. */
   resource:
     | Resource
@@ -168,15 +168,15 @@ export interface WriteCASRequest {
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
-/** Response of WriteCAS. */
-export interface WriteCASResponse {
+/** Response of WriteCas. */
+export interface WriteCasResponse {
   /** As stored, with its new version. */
   resource: Resource | undefined;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
-/** Request of DeleteCAS. */
-export interface DeleteCASRequest {
+/** Request of DeleteCas. */
+export interface DeleteCasRequest {
   /** The resource, in one lifetime. */
   id:
     | ID
@@ -188,8 +188,8 @@ export interface DeleteCASRequest {
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
-/** Response of DeleteCAS. */
-export interface DeleteCASResponse {
+/** Response of DeleteCas. */
+export interface DeleteCasResponse {
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -207,10 +207,10 @@ export interface BatchOperation {
   /** What to do. */
   operation:
     | //
-    /** As in WriteCASRequest. */
+    /** As in WriteCasRequest. */
     { $case: "write"; value: Resource }
     | //
-    /** As in DeleteCASRequest. */
+    /** As in DeleteCasRequest. */
     { $case: "delete"; value: BatchOperation_Delete }
     | undefined;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
@@ -1230,12 +1230,12 @@ export const ReadResponse: MessageFns<ReadResponse> = {
   },
 };
 
-function createBaseWriteCASRequest(): WriteCASRequest {
+function createBaseWriteCasRequest(): WriteCasRequest {
   return { resource: undefined, guards: [] };
 }
 
-export const WriteCASRequest: MessageFns<WriteCASRequest> = {
-  encode(message: WriteCASRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+export const WriteCasRequest: MessageFns<WriteCasRequest> = {
+  encode(message: WriteCasRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.resource !== undefined) {
       Resource.encode(message.resource, writer.uint32(10).fork()).join();
     }
@@ -1253,7 +1253,7 @@ export const WriteCASRequest: MessageFns<WriteCASRequest> = {
     return writer;
   },
 
-  decode(input: BinaryReader | Uint8Array, length?: number): WriteCASRequest {
+  decode(input: BinaryReader | Uint8Array, length?: number): WriteCasRequest {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
@@ -1262,7 +1262,7 @@ export const WriteCASRequest: MessageFns<WriteCASRequest> = {
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseWriteCASRequest();
+      const message = createBaseWriteCasRequest();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -1309,11 +1309,11 @@ export const WriteCASRequest: MessageFns<WriteCASRequest> = {
     }
   },
 
-  create(base?: DeepPartial<WriteCASRequest>): WriteCASRequest {
-    return WriteCASRequest.fromPartial(base ?? {});
+  create(base?: DeepPartial<WriteCasRequest>): WriteCasRequest {
+    return WriteCasRequest.fromPartial(base ?? {});
   },
-  fromPartial(object: DeepPartial<WriteCASRequest>): WriteCASRequest {
-    const message = createBaseWriteCASRequest();
+  fromPartial(object: DeepPartial<WriteCasRequest>): WriteCasRequest {
+    const message = createBaseWriteCasRequest();
     message.resource = (object.resource !== undefined && object.resource !== null)
       ? Resource.fromPartial(object.resource)
       : undefined;
@@ -1322,12 +1322,12 @@ export const WriteCASRequest: MessageFns<WriteCASRequest> = {
   },
 };
 
-function createBaseWriteCASResponse(): WriteCASResponse {
+function createBaseWriteCasResponse(): WriteCasResponse {
   return { resource: undefined };
 }
 
-export const WriteCASResponse: MessageFns<WriteCASResponse> = {
-  encode(message: WriteCASResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+export const WriteCasResponse: MessageFns<WriteCasResponse> = {
+  encode(message: WriteCasResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.resource !== undefined) {
       Resource.encode(message.resource, writer.uint32(10).fork()).join();
     }
@@ -1342,7 +1342,7 @@ export const WriteCASResponse: MessageFns<WriteCASResponse> = {
     return writer;
   },
 
-  decode(input: BinaryReader | Uint8Array, length?: number): WriteCASResponse {
+  decode(input: BinaryReader | Uint8Array, length?: number): WriteCasResponse {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
@@ -1351,7 +1351,7 @@ export const WriteCASResponse: MessageFns<WriteCASResponse> = {
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseWriteCASResponse();
+      const message = createBaseWriteCasResponse();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -1390,11 +1390,11 @@ export const WriteCASResponse: MessageFns<WriteCASResponse> = {
     }
   },
 
-  create(base?: DeepPartial<WriteCASResponse>): WriteCASResponse {
-    return WriteCASResponse.fromPartial(base ?? {});
+  create(base?: DeepPartial<WriteCasResponse>): WriteCasResponse {
+    return WriteCasResponse.fromPartial(base ?? {});
   },
-  fromPartial(object: DeepPartial<WriteCASResponse>): WriteCASResponse {
-    const message = createBaseWriteCASResponse();
+  fromPartial(object: DeepPartial<WriteCasResponse>): WriteCasResponse {
+    const message = createBaseWriteCasResponse();
     message.resource = (object.resource !== undefined && object.resource !== null)
       ? Resource.fromPartial(object.resource)
       : undefined;
@@ -1402,12 +1402,12 @@ export const WriteCASResponse: MessageFns<WriteCASResponse> = {
   },
 };
 
-function createBaseDeleteCASRequest(): DeleteCASRequest {
+function createBaseDeleteCasRequest(): DeleteCasRequest {
   return { id: undefined, version: "", guards: [] };
 }
 
-export const DeleteCASRequest: MessageFns<DeleteCASRequest> = {
-  encode(message: DeleteCASRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+export const DeleteCasRequest: MessageFns<DeleteCasRequest> = {
+  encode(message: DeleteCasRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.id !== undefined) {
       ID.encode(message.id, writer.uint32(10).fork()).join();
     }
@@ -1428,7 +1428,7 @@ export const DeleteCASRequest: MessageFns<DeleteCASRequest> = {
     return writer;
   },
 
-  decode(input: BinaryReader | Uint8Array, length?: number): DeleteCASRequest {
+  decode(input: BinaryReader | Uint8Array, length?: number): DeleteCasRequest {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
@@ -1437,7 +1437,7 @@ export const DeleteCASRequest: MessageFns<DeleteCASRequest> = {
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseDeleteCASRequest();
+      const message = createBaseDeleteCasRequest();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -1492,11 +1492,11 @@ export const DeleteCASRequest: MessageFns<DeleteCASRequest> = {
     }
   },
 
-  create(base?: DeepPartial<DeleteCASRequest>): DeleteCASRequest {
-    return DeleteCASRequest.fromPartial(base ?? {});
+  create(base?: DeepPartial<DeleteCasRequest>): DeleteCasRequest {
+    return DeleteCasRequest.fromPartial(base ?? {});
   },
-  fromPartial(object: DeepPartial<DeleteCASRequest>): DeleteCASRequest {
-    const message = createBaseDeleteCASRequest();
+  fromPartial(object: DeepPartial<DeleteCasRequest>): DeleteCasRequest {
+    const message = createBaseDeleteCasRequest();
     message.id = (object.id !== undefined && object.id !== null) ? ID.fromPartial(object.id) : undefined;
     message.version = object.version ?? "";
     message.guards = object.guards?.map((e) => Guard.fromPartial(e)) || [];
@@ -1504,12 +1504,12 @@ export const DeleteCASRequest: MessageFns<DeleteCASRequest> = {
   },
 };
 
-function createBaseDeleteCASResponse(): DeleteCASResponse {
+function createBaseDeleteCasResponse(): DeleteCasResponse {
   return {};
 }
 
-export const DeleteCASResponse: MessageFns<DeleteCASResponse> = {
-  encode(message: DeleteCASResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+export const DeleteCasResponse: MessageFns<DeleteCasResponse> = {
+  encode(message: DeleteCasResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
         const tag = parseInt(key, 10);
@@ -1521,7 +1521,7 @@ export const DeleteCASResponse: MessageFns<DeleteCASResponse> = {
     return writer;
   },
 
-  decode(input: BinaryReader | Uint8Array, length?: number): DeleteCASResponse {
+  decode(input: BinaryReader | Uint8Array, length?: number): DeleteCasResponse {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
@@ -1530,7 +1530,7 @@ export const DeleteCASResponse: MessageFns<DeleteCASResponse> = {
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseDeleteCASResponse();
+      const message = createBaseDeleteCasResponse();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -1561,11 +1561,11 @@ export const DeleteCASResponse: MessageFns<DeleteCASResponse> = {
     }
   },
 
-  create(base?: DeepPartial<DeleteCASResponse>): DeleteCASResponse {
-    return DeleteCASResponse.fromPartial(base ?? {});
+  create(base?: DeepPartial<DeleteCasResponse>): DeleteCasResponse {
+    return DeleteCasResponse.fromPartial(base ?? {});
   },
-  fromPartial(_: DeepPartial<DeleteCASResponse>): DeleteCASResponse {
-    const message = createBaseDeleteCASResponse();
+  fromPartial(_: DeepPartial<DeleteCasResponse>): DeleteCasResponse {
+    const message = createBaseDeleteCasResponse();
     return message;
   },
 };
@@ -3238,26 +3238,26 @@ export const StorageServiceService = {
    * empty. Judged in this order: guards, uid, version.
    */
   writeCas: {
-    path: "/stackwright.storage.v1.StorageService/WriteCAS" as const,
+    path: "/stackwright.storage.v1.StorageService/WriteCas" as const,
     requestStream: false as const,
     responseStream: false as const,
-    requestSerialize: (value: WriteCASRequest): Buffer => Buffer.from(WriteCASRequest.encode(value).finish()),
-    requestDeserialize: (value: Buffer): WriteCASRequest => WriteCASRequest.decode(value),
-    responseSerialize: (value: WriteCASResponse): Buffer => Buffer.from(WriteCASResponse.encode(value).finish()),
-    responseDeserialize: (value: Buffer): WriteCASResponse => WriteCASResponse.decode(value),
+    requestSerialize: (value: WriteCasRequest): Buffer => Buffer.from(WriteCasRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): WriteCasRequest => WriteCasRequest.decode(value),
+    responseSerialize: (value: WriteCasResponse): Buffer => Buffer.from(WriteCasResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): WriteCasResponse => WriteCasResponse.decode(value),
   },
   /**
    * Deletes one resource if the version is the stored one. Nothing stored, or another lifetime, is
    * success without effect.
    */
   deleteCas: {
-    path: "/stackwright.storage.v1.StorageService/DeleteCAS" as const,
+    path: "/stackwright.storage.v1.StorageService/DeleteCas" as const,
     requestStream: false as const,
     responseStream: false as const,
-    requestSerialize: (value: DeleteCASRequest): Buffer => Buffer.from(DeleteCASRequest.encode(value).finish()),
-    requestDeserialize: (value: Buffer): DeleteCASRequest => DeleteCASRequest.decode(value),
-    responseSerialize: (value: DeleteCASResponse): Buffer => Buffer.from(DeleteCASResponse.encode(value).finish()),
-    responseDeserialize: (value: Buffer): DeleteCASResponse => DeleteCASResponse.decode(value),
+    requestSerialize: (value: DeleteCasRequest): Buffer => Buffer.from(DeleteCasRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): DeleteCasRequest => DeleteCasRequest.decode(value),
+    responseSerialize: (value: DeleteCasResponse): Buffer => Buffer.from(DeleteCasResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): DeleteCasResponse => DeleteCasResponse.decode(value),
   },
   /** Applies several writes and deletes in one atomic step, or none of them. */
   batch: {
@@ -3344,12 +3344,12 @@ export interface StorageServiceServer extends UntypedServiceImplementation {
    * Writes one whole resource if its version is the stored one, or creates it if the version is
    * empty. Judged in this order: guards, uid, version.
    */
-  writeCas: handleUnaryCall<WriteCASRequest, WriteCASResponse>;
+  writeCas: handleUnaryCall<WriteCasRequest, WriteCasResponse>;
   /**
    * Deletes one resource if the version is the stored one. Nothing stored, or another lifetime, is
    * success without effect.
    */
-  deleteCas: handleUnaryCall<DeleteCASRequest, DeleteCASResponse>;
+  deleteCas: handleUnaryCall<DeleteCasRequest, DeleteCasResponse>;
   /** Applies several writes and deletes in one atomic step, or none of them. */
   batch: handleUnaryCall<BatchRequest, BatchResponse>;
   /**
@@ -3413,38 +3413,38 @@ export interface StorageServiceClient extends Client {
    * empty. Judged in this order: guards, uid, version.
    */
   writeCas(
-    request: WriteCASRequest,
-    callback: (error: ServiceError | null, response: WriteCASResponse) => void,
+    request: WriteCasRequest,
+    callback: (error: ServiceError | null, response: WriteCasResponse) => void,
   ): ClientUnaryCall;
   writeCas(
-    request: WriteCASRequest,
+    request: WriteCasRequest,
     metadata: Metadata,
-    callback: (error: ServiceError | null, response: WriteCASResponse) => void,
+    callback: (error: ServiceError | null, response: WriteCasResponse) => void,
   ): ClientUnaryCall;
   writeCas(
-    request: WriteCASRequest,
+    request: WriteCasRequest,
     metadata: Metadata,
     options: Partial<CallOptions>,
-    callback: (error: ServiceError | null, response: WriteCASResponse) => void,
+    callback: (error: ServiceError | null, response: WriteCasResponse) => void,
   ): ClientUnaryCall;
   /**
    * Deletes one resource if the version is the stored one. Nothing stored, or another lifetime, is
    * success without effect.
    */
   deleteCas(
-    request: DeleteCASRequest,
-    callback: (error: ServiceError | null, response: DeleteCASResponse) => void,
+    request: DeleteCasRequest,
+    callback: (error: ServiceError | null, response: DeleteCasResponse) => void,
   ): ClientUnaryCall;
   deleteCas(
-    request: DeleteCASRequest,
+    request: DeleteCasRequest,
     metadata: Metadata,
-    callback: (error: ServiceError | null, response: DeleteCASResponse) => void,
+    callback: (error: ServiceError | null, response: DeleteCasResponse) => void,
   ): ClientUnaryCall;
   deleteCas(
-    request: DeleteCASRequest,
+    request: DeleteCasRequest,
     metadata: Metadata,
     options: Partial<CallOptions>,
-    callback: (error: ServiceError | null, response: DeleteCASResponse) => void,
+    callback: (error: ServiceError | null, response: DeleteCasResponse) => void,
   ): ClientUnaryCall;
   /** Applies several writes and deletes in one atomic step, or none of them. */
   batch(
@@ -3530,6 +3530,7 @@ type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint
 type DeepPartial<T> = T extends bigint ? string | number | bigint
   : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
   : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
+  : T extends ReadonlyMap<infer K, infer V> ? ReadonlyMap<K, DeepPartial<V>>
   : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
   : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
   : Partial<T>;

@@ -1,0 +1,187 @@
+import { type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
+import fc from "fast-check";
+import { hasPresence } from "./facts.ts";
+
+/** A message as its set fields. 64-bit integers are bigint, enums are numbers. */
+export interface RandomMessage {
+  readonly desc: DescMessage;
+  readonly fields: ReadonlyMap<DescField, RandomValue>;
+}
+
+export type RandomScalar = string | number | bigint | boolean | Uint8Array;
+
+export type RandomValue =
+  | RandomScalar
+  | RandomMessage
+  | readonly RandomValue[]
+  | ReadonlyMap<RandomScalar, RandomValue>;
+
+export interface RandomMessageOptions {
+  /** For implementations that read 64-bit integers into doubles. */
+  readonly safeIntegers?: boolean;
+  /** For implementations that keep maps in plain objects: no keys such as `__proto__`. */
+  readonly plainKeys?: boolean;
+  /** Full names of fields that stay absent, such as `google.protobuf.Any.value`. */
+  readonly leaveOut?: readonly string[];
+}
+
+/** How deep messages nest; below it message fields are absent. */
+const DEPTH = 3;
+
+const TEXT = fc.oneof(
+  fc.string({ unit: "binary", maxLength: 12 }),
+  fc.string({ unit: "grapheme", minLength: 30, maxLength: 90 }),
+);
+
+/** Any zero but -0: what implementations do with -0 in fields without presence differs. */
+const DOUBLE = fc.double().map((value) => (value === 0 ? 0 : value));
+
+function scalarArbitrary(
+  scalar: ScalarType,
+  options: RandomMessageOptions,
+): fc.Arbitrary<RandomScalar> {
+  const min = options.safeIntegers ? BigInt(Number.MIN_SAFE_INTEGER) : -(2n ** 63n);
+  const max = options.safeIntegers ? BigInt(Number.MAX_SAFE_INTEGER) : 2n ** 63n - 1n;
+  switch (scalar) {
+    case ScalarType.STRING:
+      return TEXT;
+    case ScalarType.BYTES:
+      return fc.uint8Array({ maxLength: 40 });
+    case ScalarType.BOOL:
+      return fc.boolean();
+    case ScalarType.DOUBLE:
+      return DOUBLE;
+    case ScalarType.INT32:
+      return fc.integer();
+    case ScalarType.UINT32:
+      return fc.nat(2 ** 32 - 1);
+    case ScalarType.INT64:
+      return fc.bigInt({ min, max });
+    case ScalarType.UINT64:
+      return fc.bigInt({ min: 0n, max: options.safeIntegers ? max : 2n ** 64n - 1n });
+    default:
+      throw new Error(`no interface of ours uses the scalar type ${ScalarType[scalar]}`);
+  }
+}
+
+/** Random messages of a type: every field with random content, or absent. */
+export class RandomMessages {
+  readonly #known = new Map<string, fc.Arbitrary<RandomMessage>>();
+  readonly #options: RandomMessageOptions;
+
+  constructor(options: RandomMessageOptions = {}) {
+    this.#options = options;
+  }
+
+  of(desc: DescMessage, depth: number = DEPTH): fc.Arbitrary<RandomMessage> {
+    const key = `${desc.typeName}/${depth}`;
+    const arbitrary = this.#known.get(key) ?? this.#message(desc, depth);
+    this.#known.set(key, arbitrary);
+    return arbitrary;
+  }
+
+  #message(desc: DescMessage, depth: number): fc.Arbitrary<RandomMessage> {
+    const members = desc.members.map((member) => {
+      const choices = (member.kind === "oneof" ? member.fields : [member]).flatMap((field) => {
+        const value = this.#value(field, depth);
+        return value === undefined ? [] : [value.map((chosen) => [[field, chosen]] as const)];
+      });
+      return fc.oneof(fc.constant([]), ...choices, ...choices);
+    });
+    return fc
+      .tuple(...members)
+      .map((entries): RandomMessage => ({ desc, fields: new Map(entries.flat()) }));
+  }
+
+  #value(field: DescField, depth: number): fc.Arbitrary<RandomValue> | undefined {
+    if (this.#options.leaveOut?.includes(`${field.parent.typeName}.${field.name}`))
+      return undefined;
+    switch (field.fieldKind) {
+      case "scalar":
+        return scalarArbitrary(field.scalar, this.#options);
+      case "enum":
+        return fc.constantFrom(...field.enum.values.map((value) => value.number));
+      case "message":
+        return depth === 0 ? undefined : this.of(field.message, depth - 1);
+      case "list": {
+        const item = this.#item(field.listKind, field, depth);
+        return item && fc.array(item, { maxLength: 3 });
+      }
+      case "map": {
+        const item = this.#item(field.mapKind, field, depth);
+        const key = this.#options.plainKeys
+          ? TEXT.filter((text) => !(text in {}))
+          : fc.oneof(TEXT, fc.constantFrom("__proto__", "constructor", "10", "9", ""));
+        return item && fc.array(fc.tuple(key, item), { maxLength: 3 }).map((all) => new Map(all));
+      }
+    }
+  }
+
+  #item(
+    kind: "scalar" | "enum" | "message",
+    field: DescField,
+    depth: number,
+  ): fc.Arbitrary<RandomValue> | undefined {
+    if (kind === "scalar") return scalarArbitrary(field.scalar as ScalarType, this.#options);
+    if (kind === "message") {
+      return depth === 0 ? undefined : this.of(field.message as DescMessage, depth - 1);
+    }
+    return fc.constantFrom(...(field.enum?.values ?? []).map((value) => value.number));
+  }
+}
+
+/** A message in the form in which two implementations are compared. */
+export type Plain =
+  | string
+  | number
+  | boolean
+  | readonly Plain[]
+  | { readonly [field: string]: Plain };
+
+function isDefault(value: RandomScalar): boolean {
+  return (
+    value === "" ||
+    value === 0 ||
+    value === 0n ||
+    value === false ||
+    (value instanceof Uint8Array && value.length === 0)
+  );
+}
+
+/** 64-bit integers as decimal strings and bytes as base64. */
+export function plainScalar(value: RandomScalar): Plain {
+  if (typeof value === "bigint") return value.toString();
+  return value instanceof Uint8Array ? Buffer.from(value).toString("base64") : value;
+}
+
+/**
+ * The common form of a message: fields under their JSON names, without those that are not written
+ * because they have their default value. Built with `fromEntries`, so that any key is possible.
+ */
+export function toPlain(message: RandomMessage): { readonly [field: string]: Plain } {
+  return Object.fromEntries(
+    [...message.fields].flatMap(([field, value]) => {
+      if (field.fieldKind === "list") {
+        const items = value as readonly RandomValue[];
+        return items.length === 0 ? [] : [[field.jsonName, items.map(plainValue)]];
+      }
+      if (field.fieldKind === "map") {
+        const entries = [...(value as ReadonlyMap<RandomScalar, RandomValue>)];
+        if (entries.length === 0) return [];
+        return [
+          [
+            field.jsonName,
+            Object.fromEntries(entries.map(([key, item]) => [String(key), plainValue(item)])),
+          ],
+        ];
+      }
+      if (!hasPresence(field) && isDefault(value as RandomScalar)) return [];
+      return [[field.jsonName, plainValue(value)]];
+    }),
+  );
+}
+
+function plainValue(value: RandomValue): Plain {
+  if (typeof value === "object" && "fields" in value) return toPlain(value);
+  return plainScalar(value as RandomScalar);
+}
