@@ -10,6 +10,15 @@ export { convert, describeMismatch, findConversion, unify } from "./convert/conv
 export type { Convert, Unification } from "./convert/converter.ts";
 export type { CtyErrorCode, CtyErrorOptions } from "./errors.ts";
 export { CTY_ERRORS, CtyError } from "./errors.ts";
+export type { FunctionSpec, Parameter } from "./function/function.ts";
+export {
+  argumentError,
+  CtyFunction,
+  defineFunction,
+  unpredictable,
+} from "./function/function.ts";
+export type { Native, NativeInput } from "./native.ts";
+export { fromNative, toNative } from "./native.ts";
 export type { NumberFormat } from "./number/big-float.ts";
 export { BigFloat } from "./number/big-float.ts";
 export { getAttribute, hasElement, hasIndex, index, length } from "./operation/access.ts";
@@ -33,6 +42,12 @@ export {
   notEqual,
   or,
 } from "./operation/logic.ts";
+export {
+  intersectSets,
+  subtractSets,
+  symmetricDifferenceSets,
+  unionSets,
+} from "./operation/sets.ts";
 export { applyPath, applyPathToType } from "./path/apply.ts";
 export type { PathStep } from "./path/path.ts";
 export { comparePaths, Path } from "./path/path.ts";
@@ -67,6 +82,7 @@ export { safeKnownPrefix } from "./value/safe-prefix.ts";
 export { compareStrings, normalizeString } from "./value/strings.ts";
 export type { ValueEntries } from "./value/value.ts";
 export { Value } from "./value/value.ts";
+export { applyDiff } from "./walk/apply-diff.ts";
 export type { PathMarks } from "./walk/deep-marks.ts";
 export {
   deepMarks,
@@ -75,7 +91,10 @@ export {
   unmarkDeep,
   unmarkDeepWithPaths,
 } from "./walk/deep-marks.ts";
+export type { Difference, DiffOptions } from "./walk/diff.ts";
+export { diff } from "./walk/diff.ts";
 export type { Part } from "./walk/parts.ts";
+export { findContradiction, refines } from "./walk/refines.ts";
 export { unknownAsNull } from "./walk/unknown.ts";
 export type { Transformer } from "./walk/walk.ts";
 export { deepValues, transform, walk } from "./walk/walk.ts";

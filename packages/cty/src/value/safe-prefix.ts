@@ -19,12 +19,13 @@ function isHangulTail(character: string): boolean {
   return (code >= 0x1161 && code <= 0x1175) || (code >= 0x11a8 && code <= 0x11c2);
 }
 
-/** A mark with a combining class, which normalisation may move past another one. */
+/** Whether it begins with a mark that has a combining class, which normalisation may move past another mark. */
 function isReorderable(character: string): boolean {
+  const first = String.fromCodePoint(character.normalize("NFD").codePointAt(0) ?? 0);
   // U+0334 has the lowest class of all marks and U+0345 the highest.
-  const low = `${character}\u0334`;
-  const high = `\u0345${character}`;
-  return character === "\u0345" || low.normalize("NFD") !== low || high.normalize("NFD") !== high;
+  const low = `${first}\u0334`;
+  const high = `\u0345${first}`;
+  return first === "\u0345" || low.normalize("NFD") !== low || high.normalize("NFD") !== high;
 }
 
 /** Whether nothing before the character changes when it follows. */
@@ -64,7 +65,12 @@ export function safeKnownPrefix(prefix: string): string {
   const characters = Array.from(text);
   const boundary = lastStableBoundary(characters);
   if (boundary < characters.length) return characters.slice(0, boundary).join("");
-  const last = [...new Intl.Segmenter("en", { granularity: "grapheme" }).segment(text)].at(-1);
+  let last: Intl.SegmentData | undefined;
+  for (const cluster of new Intl.Segmenter("en", { granularity: "grapheme" }).segment(text)) {
+    // The reference's segmentation gives up at a bare line break, so nothing from there on is part of the prefix.
+    if (cluster.segment === "\n" || cluster.segment === "\r") return text.slice(0, cluster.index);
+    last = cluster;
+  }
   if (last === undefined || DELIMITERS.has(last.segment)) return text;
   return text.slice(0, last.index);
 }
