@@ -8,8 +8,9 @@ import { domainToASCII, domainToUnicode } from "node:url";
  *
  * - Only letters, digits and dashes of ASCII may come out (STD3). A URL's host allows more.
  * - Dashes may not stand first, last, or third and fourth in a label.
- * - Next to a label written from right to left no label may start with a digit, as it would be
- *   shown in another place (RFC 5893, rule 1). Node does not look at such neighbours.
+ * - Next to a label written from right to left each label must start with a letter and end with a
+ *   letter or digit, or parts of it would be shown in other places (RFC 5893, rules 1 and 6). Node
+ *   does not look at such neighbours.
  * - What Node gives is the host parser of URLs, which reads a name whose last label is a number as
  *   an IPv4 address ("１" would become "0.0.0.1"). A label of letters behind the name prevents it;
  *   being plain left-to-right it leaves the bidi check of the other labels as it is.
@@ -25,6 +26,9 @@ const ASCII_OUTSIDE_LDH = /[\0-,/:-@[-`{-\x7f]/;
 /** The blocks of scripts that are written from right to left. */
 const RIGHT_TO_LEFT =
   /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
+
+/** Digits of most scripts count as letters in this; those of ASCII and Persian do not. */
+const LEGAL_NEIGHBOUR = /^(?![0-9\u06f0-\u06f9])[\p{L}\p{Nd}](?:.*[\p{L}\p{Nd}])?\p{M}*$/u;
 
 /** U+2260, U+226E, U+226F decompose to ASCII signs, which the STD3 rules refuse. */
 const DECOMPOSES_TO_ASCII_SIGN = /[\u2260\u226e\u226f]/;
@@ -67,6 +71,9 @@ export function toAsciiName(name: string): string | undefined {
   const unicode = toUnicodeName(mapped);
   if (ASCII_OUTSIDE_LDH.test(unicode) || DECOMPOSES_TO_ASCII_SIGN.test(unicode)) return undefined;
   const labels = unicode.split(".");
-  if (RIGHT_TO_LEFT.test(unicode) && labels.some((label) => /^[0-9]/.test(label))) return undefined;
+  if (RIGHT_TO_LEFT.test(unicode)) {
+    const neighbours = labels.filter((label) => !RIGHT_TO_LEFT.test(label));
+    if (!neighbours.every((label) => LEGAL_NEIGHBOUR.test(label))) return undefined;
+  }
   return labels.every(hasLegalHyphens) ? mapped : undefined;
 }

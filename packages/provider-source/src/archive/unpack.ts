@@ -159,6 +159,7 @@ export async function unpackArchive(
     const summary = await writeEntries(archive, entries, temporary, signal);
     await checkHashes(archive, expected, summary.h1, signal);
     await chmod(temporary, 0o755);
+    signal?.throwIfAborted();
     await rename(temporary, target).catch((error: NodeJS.ErrnoException) => {
       const taken = ["EEXIST", "ENOTEMPTY", "ENOTDIR"].includes(error.code ?? "");
       throw taken ? destinationExists(target, error) : error;

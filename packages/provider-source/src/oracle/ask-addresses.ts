@@ -1,6 +1,12 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { type Command, requirementAtLine, requirementsTemplate, Workspace } from "./command.ts";
+import {
+  type Command,
+  inBatches,
+  requirementAtLine,
+  requirementsTemplate,
+  Workspace,
+} from "./command.ts";
 
 /** What the command makes of a `source`: the address in full, or null if it refuses it. */
 export interface AddressAnswer {
@@ -16,13 +22,17 @@ interface Diagnostics {
 }
 
 /**
- * Asks the command for the canonical forms of sources, all in two runs: `validate` names those that
+ * Asks the command for the canonical forms of sources, in two runs for many: `validate` names those that
  * are wrong, `providers` lists the others. Each has a version of its own, by which it is found again.
  */
-export async function askAddresses(
+export function askAddresses(
   command: Command,
   sources: readonly string[],
 ): Promise<AddressAnswer[]> {
+  return inBatches(sources, (batch) => askBatch(command, batch));
+}
+
+async function askBatch(command: Command, sources: readonly string[]): Promise<AddressAnswer[]> {
   await using workspace = await Workspace.create(command);
   const directory = workspace.path("module");
   await mkdir(directory);

@@ -1,6 +1,12 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { type Command, requirementAtLine, requirementsTemplate, Workspace } from "./command.ts";
+import {
+  type Command,
+  inBatches,
+  requirementAtLine,
+  requirementsTemplate,
+  Workspace,
+} from "./command.ts";
 
 /** One version that is on offer, and a constraint on it; null for none. */
 export interface ConstraintQuestion {
@@ -21,7 +27,14 @@ export interface ConstraintAnswer extends ConstraintQuestion {
  * constraints are found by `validate`, and by a first `init`, as the command has two readers for
  * them. Takes a fraction of a second for hundreds of questions.
  */
-export async function askConstraints(
+export function askConstraints(
+  command: Command,
+  questions: readonly ConstraintQuestion[],
+): Promise<ConstraintAnswer[]> {
+  return inBatches(questions, (batch) => askBatch(command, batch));
+}
+
+async function askBatch(
   command: Command,
   questions: readonly ConstraintQuestion[],
 ): Promise<ConstraintAnswer[]> {

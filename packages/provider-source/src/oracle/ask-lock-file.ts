@@ -85,8 +85,7 @@ export async function askLockFile(command: Command, scenario: LockScenario): Pro
         path: places.get(packageKey(one)) ?? "",
       }));
       await using registry = await SignedRegistry.start(offered);
-      const services = `services = {\n    "providers.v1" = ${JSON.stringify(registry.url)}\n  }`;
-      await workspace.configure(`host "example.com" {\n  ${services}\n}\n`);
+      await workspace.configure(registry.cliConfiguration("example.com"));
       expectSuccess(await workspace.run(root, "init", "-no-color"));
       break;
     }

@@ -122,3 +122,18 @@ export function requirementAtLine(template: string, line: number): number | unde
   }
   return undefined;
 }
+
+/** The command's time grows with the square of what one template requires. */
+const BATCH = 250;
+
+/** Asks in batches, one after the other; the answers are in the order of the questions. */
+export async function inBatches<Q, A>(
+  questions: readonly Q[],
+  ask: (batch: readonly Q[]) => Promise<readonly A[]>,
+): Promise<A[]> {
+  const answers: A[] = [];
+  for (let at = 0; at < questions.length; at += BATCH) {
+    answers.push(...(await ask(questions.slice(at, at + BATCH))));
+  }
+  return answers;
+}

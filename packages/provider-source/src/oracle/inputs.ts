@@ -26,7 +26,20 @@ export const RECORDED_SOURCES: readonly string[] = [
     "0/0",
   ],
   ["ex_ample.com/a/b", "ab--cd.example/a/b", "a-.example/a/b", "-a.example/a/b", "a-b.example/a/b"],
-  ["א.a1/a/b", "1.א/a/b", "a/א", "a/אa", "a/א1", "a/a\u200db", "a/क\u094d\u200dष", "a/\u0301a"],
+  [
+    "א.a1/a/b",
+    "1.א/a/b",
+    "😀a.א/a/b",
+    "a😀.א/a/b",
+    "१.א/a/b",
+    "a१.א/a/b",
+    "a/א",
+    "a/אa",
+    "a/א1",
+    "a/a\u200db",
+    "a/क\u094d\u200dष",
+    "a/\u0301a",
+  ],
   ["-/aws", "registry.terraform.io/-/aws", "example.com/-/aws", "-/-", "builtin/terraform"],
   ["terraform.io/builtin/terraform", "Terraform.IO/Builtin/TERRAFORM", "terraform.io/builtin/foo"],
   ["a/terraform-provider-foo", "a/terraform-foo", "a/terraform-provider-", "a/TERRAFORM-foo"],
@@ -40,12 +53,12 @@ export const RECORDED_SOURCES: readonly string[] = [
 ].flat();
 
 /**
- * Sources that the command takes and this package refuses: names with a dot or two dashes that
- * only come about by mapping, ports with a sign, punycode in capitals.
+ * Sources that the command takes and this package refuses: names that only mapping makes empty, or
+ * gives a dot or two dashes; two dots at the end of a host; ports with a sign; punycode in capitals.
  */
 export const STRICTER_THAN_COMMAND: readonly string[] = [
   ["a/b。c", "a/x-\u00ad-y", "example.com:+80/a/b", "example.com:-1/a/b"],
-  ["XN--e1afmkfd.example/a/b"],
+  ["XN--e1afmkfd.example/a/b", "a/\u00ad", "\u00ad/b", "a.\u00ad/a/b", "example.com../a/b"],
 ].flat();
 
 const VERSIONS: readonly string[] = [

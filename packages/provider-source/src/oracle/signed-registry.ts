@@ -25,6 +25,12 @@ export class SignedRegistry implements AsyncDisposable {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/`;
   }
 
+  /** What makes the command take this registry for the one of a host. */
+  cliConfiguration(host: string): string {
+    const services = `services = {\n    "providers.v1" = ${JSON.stringify(this.url)}\n  }`;
+    return `host ${JSON.stringify(host)} {\n  ${services}\n}\n`;
+  }
+
   static async start(archives: readonly OfferedArchive[]): Promise<SignedRegistry> {
     const key = await generateKey({
       userIDs: [{ name: "Test" }],
