@@ -53,31 +53,14 @@ function methodFacts(method: DescMethod): MethodFacts {
   };
 }
 
-function scalarName(scalar: ScalarType): string {
+function scalarName(scalar: ScalarType | undefined): string {
+  if (scalar === undefined) throw new Error("a field is a scalar, an enum or a message");
   return ScalarType[scalar].toLowerCase();
 }
 
 function typeName(field: DescField): string {
-  switch (field.fieldKind) {
-    case "scalar":
-      return scalarName(field.scalar);
-    case "message":
-      return field.message.typeName;
-    case "enum":
-      return field.enum.typeName;
-    case "list":
-      if (field.listKind === "scalar") return scalarName(field.scalar);
-      return field.listKind === "message" ? field.message.typeName : field.enum.typeName;
-    case "map": {
-      const value =
-        field.mapKind === "scalar"
-          ? scalarName(field.scalar)
-          : field.mapKind === "message"
-            ? field.message.typeName
-            : field.enum.typeName;
-      return `map<${scalarName(field.mapKey)}, ${value}>`;
-    }
-  }
+  const value = field.message?.typeName ?? field.enum?.typeName ?? scalarName(field.scalar);
+  return field.fieldKind === "map" ? `map<${scalarName(field.mapKey)}, ${value}>` : value;
 }
 
 function label(field: DescField): FieldFacts["label"] {

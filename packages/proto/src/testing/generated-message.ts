@@ -1,4 +1,5 @@
 import type { DescField, DescMessage } from "@bufbuild/protobuf";
+import { hasPresence } from "./facts.ts";
 import type { Peer } from "./peer.ts";
 import {
   type Plain,
@@ -94,24 +95,16 @@ function plainField(field: DescField, value: unknown, peer: Peer): Plain | undef
       ? peer.decode(field.message, one as Uint8Array)
       : fromGenerated(one as Record<string, unknown>, field.message, peer);
   };
-  switch (field.fieldKind) {
-    case "list": {
-      const items = (value as unknown[]).map(item);
-      return items.length === 0 ? undefined : items;
-    }
-    case "map": {
-      const map = value as Map<unknown, unknown>;
-      return map.size === 0
-        ? undefined
-        : Object.fromEntries([...map].map(([key, one]) => [String(key), item(one)]));
-    }
-    case "message":
-      return item(value);
-    default: {
-      const plain = item(value);
-      const implicit = field.oneof === undefined && !field.proto.proto3Optional;
-      const empty = plain === "" || plain === 0 || plain === false;
-      return implicit && (empty || value === 0n) ? undefined : plain;
-    }
+  if (field.fieldKind === "list") {
+    const items = (value as unknown[]).map(item);
+    return items.length === 0 ? undefined : items;
   }
+  if (field.fieldKind === "map") {
+    const entries = [...(value as Map<unknown, unknown>)];
+    if (entries.length === 0) return undefined;
+    return Object.fromEntries(entries.map(([key, one]) => [String(key), item(one)]));
+  }
+  const plain = item(value);
+  const empty = plain === "" || plain === 0 || plain === false || value === 0n;
+  return empty && !hasPresence(field) ? undefined : plain;
 }

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import protobuf from "protobufjs";
 import { PACKAGE_FOLDER } from "./descriptors.ts";
 import type { Peer } from "./peer.ts";
-import { type Plain, toPlain } from "./random-message.ts";
+import { toPlain } from "./random-message.ts";
 
 const SOURCES = ["proto/published", "proto/own"].map((folder) => join(PACKAGE_FOLDER, folder));
 
@@ -28,13 +28,11 @@ export async function protobufjsPeer(files: readonly string[]): Promise<Peer> {
   return {
     encode: (message) => {
       const type = root.lookupType(message.desc.typeName);
-      return type.encode(type.fromObject(toPlain(message) as Record<string, unknown>)).finish();
+      return type.encode(type.fromObject(toPlain(message))).finish();
     },
     decode: (desc, bytes) => {
       const type = root.lookupType(desc.typeName);
-      return type.toObject(type.decode(bytes), { longs: String, bytes: String }) as {
-        readonly [field: string]: Plain;
-      };
+      return type.toObject(type.decode(bytes), { longs: String, bytes: String });
     },
   };
 }

@@ -37,31 +37,23 @@ const TEXT = fc.oneof(
 const DOUBLE = fc.double().map((value) => (value === 0 ? 0 : value));
 
 function scalarArbitrary(
-  scalar: ScalarType,
-  options: RandomMessageOptions,
+  scalar: ScalarType | undefined,
+  { safeIntegers = false }: RandomMessageOptions,
 ): fc.Arbitrary<RandomScalar> {
-  const min = options.safeIntegers ? BigInt(Number.MIN_SAFE_INTEGER) : -(2n ** 63n);
-  const max = options.safeIntegers ? BigInt(Number.MAX_SAFE_INTEGER) : 2n ** 63n - 1n;
-  switch (scalar) {
-    case ScalarType.STRING:
-      return TEXT;
-    case ScalarType.BYTES:
-      return fc.uint8Array({ maxLength: 40 });
-    case ScalarType.BOOL:
-      return fc.boolean();
-    case ScalarType.DOUBLE:
-      return DOUBLE;
-    case ScalarType.INT32:
-      return fc.integer();
-    case ScalarType.UINT32:
-      return fc.nat(2 ** 32 - 1);
-    case ScalarType.INT64:
-      return fc.bigInt({ min, max });
-    case ScalarType.UINT64:
-      return fc.bigInt({ min: 0n, max: options.safeIntegers ? max : 2n ** 64n - 1n });
-    default:
-      throw new Error(`no interface of ours uses the scalar type ${ScalarType[scalar]}`);
-  }
+  const max = safeIntegers ? BigInt(Number.MAX_SAFE_INTEGER) : 2n ** 63n - 1n;
+  const arbitraries = new Map<ScalarType | undefined, fc.Arbitrary<RandomScalar>>([
+    [ScalarType.STRING, TEXT],
+    [ScalarType.BYTES, fc.uint8Array({ maxLength: 40 })],
+    [ScalarType.BOOL, fc.boolean()],
+    [ScalarType.DOUBLE, DOUBLE],
+    [ScalarType.INT32, fc.integer()],
+    [ScalarType.UINT32, fc.nat(2 ** 32 - 1)],
+    [ScalarType.INT64, fc.bigInt({ min: -max, max })],
+    [ScalarType.UINT64, fc.bigInt({ min: 0n, max: safeIntegers ? max : 2n ** 64n - 1n })],
+  ]);
+  const found = arbitraries.get(scalar);
+  if (found === undefined) throw new Error("no interface of ours uses this scalar type");
+  return found;
 }
 
 /** Random messages of a type: every field with random content, or absent. */
@@ -94,39 +86,26 @@ export class RandomMessages {
   }
 
   #value(field: DescField, depth: number): fc.Arbitrary<RandomValue> | undefined {
-    if (this.#options.leaveOut?.includes(`${field.parent.typeName}.${field.name}`))
-      return undefined;
-    switch (field.fieldKind) {
-      case "scalar":
-        return scalarArbitrary(field.scalar, this.#options);
-      case "enum":
-        return fc.constantFrom(...field.enum.values.map((value) => value.number));
-      case "message":
-        return depth === 0 ? undefined : this.of(field.message, depth - 1);
-      case "list": {
-        const item = this.#item(field.listKind, field, depth);
-        return item && fc.array(item, { maxLength: 3 });
-      }
-      case "map": {
-        const item = this.#item(field.mapKind, field, depth);
-        const key = this.#options.plainKeys
-          ? TEXT.filter((text) => !(text in {}))
-          : fc.oneof(TEXT, fc.constantFrom("__proto__", "constructor", "10", "9", ""));
-        return item && fc.array(fc.tuple(key, item), { maxLength: 3 }).map((all) => new Map(all));
-      }
-    }
+    const name = `${field.parent.typeName}.${field.name}`;
+    const item = this.#options.leaveOut?.includes(name) ? undefined : this.#item(field, depth);
+    if (item === undefined) return undefined;
+    if (field.fieldKind === "list") return fc.array(item, { maxLength: 3 });
+    if (field.fieldKind !== "map") return item;
+    const key = this.#options.plainKeys
+      ? TEXT.filter((text) => !(text in {}))
+      : fc.oneof(TEXT, fc.constantFrom("__proto__", "constructor", "10", "9", ""));
+    return fc.array(fc.tuple(key, item), { maxLength: 3 }).map((entries) => new Map(entries));
   }
 
-  #item(
-    kind: "scalar" | "enum" | "message",
-    field: DescField,
-    depth: number,
-  ): fc.Arbitrary<RandomValue> | undefined {
-    if (kind === "scalar") return scalarArbitrary(field.scalar as ScalarType, this.#options);
-    if (kind === "message") {
-      return depth === 0 ? undefined : this.of(field.message as DescMessage, depth - 1);
+  /** The value of a field, or one of its items. */
+  #item(field: DescField, depth: number): fc.Arbitrary<RandomValue> | undefined {
+    if (field.message !== undefined) {
+      return depth === 0 ? undefined : this.of(field.message, depth - 1);
     }
-    return fc.constantFrom(...(field.enum?.values ?? []).map((value) => value.number));
+    if (field.enum !== undefined) {
+      return fc.constantFrom(...field.enum.values.map((value) => value.number));
+    }
+    return scalarArbitrary(field.scalar, this.#options);
   }
 }
 

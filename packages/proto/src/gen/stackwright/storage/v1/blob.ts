@@ -705,14 +705,14 @@ export const WriteBlobResponse: MessageFns<WriteBlobResponse> = {
  * A store of blobs, named by the SHA-256 of their content. A blob that no resource refers to is
  * collected some time after it was written or last found to exist.
  */
-export type BlobServiceService = typeof BlobServiceService;
-export const BlobServiceService = {
+export type BlobsService = typeof BlobsService;
+export const BlobsService = {
   /**
    * Tells which of some blobs exist, and keeps those from being collected for a while, so that a
    * reference to them can be written.
    */
   findBlobs: {
-    path: "/stackwright.storage.v1.BlobService/FindBlobs" as const,
+    path: "/stackwright.storage.v1.Blobs/FindBlobs" as const,
     requestStream: false as const,
     responseStream: false as const,
     requestSerialize: (value: FindBlobsRequest): Buffer => Buffer.from(FindBlobsRequest.encode(value).finish()),
@@ -722,7 +722,7 @@ export const BlobServiceService = {
   },
   /** Reads a blob, or a part of it. NOT_FOUND if it does not exist. */
   readBlob: {
-    path: "/stackwright.storage.v1.BlobService/ReadBlob" as const,
+    path: "/stackwright.storage.v1.Blobs/ReadBlob" as const,
     requestStream: false as const,
     responseStream: true as const,
     requestSerialize: (value: ReadBlobRequest): Buffer => Buffer.from(ReadBlobRequest.encode(value).finish()),
@@ -735,7 +735,7 @@ export const BlobServiceService = {
    * content has another digest, leaves nothing behind. A blob that exists already is kept as it is.
    */
   writeBlob: {
-    path: "/stackwright.storage.v1.BlobService/WriteBlob" as const,
+    path: "/stackwright.storage.v1.Blobs/WriteBlob" as const,
     requestStream: true as const,
     responseStream: false as const,
     requestSerialize: (value: WriteBlobRequest): Buffer => Buffer.from(WriteBlobRequest.encode(value).finish()),
@@ -745,7 +745,7 @@ export const BlobServiceService = {
   },
 } as const;
 
-export interface BlobServiceServer extends UntypedServiceImplementation {
+export interface BlobsServer extends UntypedServiceImplementation {
   /**
    * Tells which of some blobs exist, and keeps those from being collected for a while, so that a
    * reference to them can be written.
@@ -760,7 +760,7 @@ export interface BlobServiceServer extends UntypedServiceImplementation {
   writeBlob: handleClientStreamingCall<WriteBlobRequest, WriteBlobResponse>;
 }
 
-export interface BlobServiceClient extends Client {
+export interface BlobsClient extends Client {
   /**
    * Tells which of some blobs exist, and keeps those from being collected for a while, so that a
    * reference to them can be written.
@@ -809,12 +809,9 @@ export interface BlobServiceClient extends Client {
   ): ClientWritableStream<WriteBlobRequest>;
 }
 
-export const BlobServiceClient = makeGenericClientConstructor(
-  BlobServiceService,
-  "stackwright.storage.v1.BlobService",
-) as unknown as {
-  new (address: string, credentials: ChannelCredentials, options?: Partial<ClientOptions>): BlobServiceClient;
-  service: typeof BlobServiceService;
+export const BlobsClient = makeGenericClientConstructor(BlobsService, "stackwright.storage.v1.Blobs") as unknown as {
+  new (address: string, credentials: ChannelCredentials, options?: Partial<ClientOptions>): BlobsClient;
+  service: typeof BlobsService;
   serviceName: string;
 };
 

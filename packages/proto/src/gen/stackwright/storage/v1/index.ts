@@ -2,8 +2,8 @@
 
 export {
   BlobReference,
-  BlobServiceClient,
-  BlobServiceService,
+  BlobsClient,
+  BlobsService,
   FindBlobsRequest,
   FindBlobsResponse,
   ReadBlobRequest,
@@ -12,7 +12,7 @@ export {
   WriteBlobResponse,
 } from "./blob.ts";
 export type {
-  BlobServiceServer,
+  BlobsServer,
 } from "./blob.ts";
 export {
   StorageErrorDetail,
@@ -46,9 +46,9 @@ export {
   SnapshotRequest,
   SnapshotResponse,
   StorageCapabilities,
+  StorageClient,
   StorageLimits,
-  StorageServiceClient,
-  StorageServiceService,
+  StorageService,
   WatchListEvent,
   WatchListEvent_EndOfSnapshot,
   WatchListRequest,
@@ -57,5 +57,5 @@ export {
   WriteCasResponse,
 } from "./storage.ts";
 export type {
-  StorageServiceServer,
+  StorageServer,
 } from "./storage.ts";

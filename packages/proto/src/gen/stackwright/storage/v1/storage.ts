@@ -3206,11 +3206,11 @@ export const RestoreResponse: MessageFns<RestoreResponse> = {
  * of the server (deadline, broken connection) may or may not have taken effect: the caller has to
  * read again.
  */
-export type StorageServiceService = typeof StorageServiceService;
-export const StorageServiceService = {
+export type StorageService = typeof StorageService;
+export const StorageService = {
   /** Returns what the engine behind the service can do. A client calls it before anything else. */
   getCapabilities: {
-    path: "/stackwright.storage.v1.StorageService/GetCapabilities" as const,
+    path: "/stackwright.storage.v1.Storage/GetCapabilities" as const,
     requestStream: false as const,
     responseStream: false as const,
     requestSerialize: (value: GetCapabilitiesRequest): Buffer =>
@@ -3225,7 +3225,7 @@ export const StorageServiceService = {
    * STORAGE_GROUP_VERSION_MISMATCH with the stored resource in the detail.
    */
   read: {
-    path: "/stackwright.storage.v1.StorageService/Read" as const,
+    path: "/stackwright.storage.v1.Storage/Read" as const,
     requestStream: false as const,
     responseStream: false as const,
     requestSerialize: (value: ReadRequest): Buffer => Buffer.from(ReadRequest.encode(value).finish()),
@@ -3238,7 +3238,7 @@ export const StorageServiceService = {
    * empty. Judged in this order: guards, uid, version.
    */
   writeCas: {
-    path: "/stackwright.storage.v1.StorageService/WriteCas" as const,
+    path: "/stackwright.storage.v1.Storage/WriteCas" as const,
     requestStream: false as const,
     responseStream: false as const,
     requestSerialize: (value: WriteCasRequest): Buffer => Buffer.from(WriteCasRequest.encode(value).finish()),
@@ -3251,7 +3251,7 @@ export const StorageServiceService = {
    * success without effect.
    */
   deleteCas: {
-    path: "/stackwright.storage.v1.StorageService/DeleteCas" as const,
+    path: "/stackwright.storage.v1.Storage/DeleteCas" as const,
     requestStream: false as const,
     responseStream: false as const,
     requestSerialize: (value: DeleteCasRequest): Buffer => Buffer.from(DeleteCasRequest.encode(value).finish()),
@@ -3261,7 +3261,7 @@ export const StorageServiceService = {
   },
   /** Applies several writes and deletes in one atomic step, or none of them. */
   batch: {
-    path: "/stackwright.storage.v1.StorageService/Batch" as const,
+    path: "/stackwright.storage.v1.Storage/Batch" as const,
     requestStream: false as const,
     responseStream: false as const,
     requestSerialize: (value: BatchRequest): Buffer => Buffer.from(BatchRequest.encode(value).finish()),
@@ -3274,7 +3274,7 @@ export const StorageServiceService = {
    * OK is no result at all.
    */
   list: {
-    path: "/stackwright.storage.v1.StorageService/List" as const,
+    path: "/stackwright.storage.v1.Storage/List" as const,
     requestStream: false as const,
     responseStream: true as const,
     requestSerialize: (value: ListRequest): Buffer => Buffer.from(ListRequest.encode(value).finish()),
@@ -3284,7 +3284,7 @@ export const StorageServiceService = {
   },
   /** Lists the resources that a resource owns. Pages as in List. */
   listByOwner: {
-    path: "/stackwright.storage.v1.StorageService/ListByOwner" as const,
+    path: "/stackwright.storage.v1.Storage/ListByOwner" as const,
     requestStream: false as const,
     responseStream: true as const,
     requestSerialize: (value: ListByOwnerRequest): Buffer => Buffer.from(ListByOwnerRequest.encode(value).finish()),
@@ -3299,7 +3299,7 @@ export const StorageServiceService = {
    * never ends with OK.
    */
   watchList: {
-    path: "/stackwright.storage.v1.StorageService/WatchList" as const,
+    path: "/stackwright.storage.v1.Storage/WatchList" as const,
     requestStream: false as const,
     responseStream: true as const,
     requestSerialize: (value: WatchListRequest): Buffer => Buffer.from(WatchListRequest.encode(value).finish()),
@@ -3309,7 +3309,7 @@ export const StorageServiceService = {
   },
   /** Streams everything that is stored, as of one point in time. */
   snapshot: {
-    path: "/stackwright.storage.v1.StorageService/Snapshot" as const,
+    path: "/stackwright.storage.v1.Storage/Snapshot" as const,
     requestStream: false as const,
     responseStream: true as const,
     requestSerialize: (value: SnapshotRequest): Buffer => Buffer.from(SnapshotRequest.encode(value).finish()),
@@ -3322,7 +3322,7 @@ export const StorageServiceService = {
    * commit; a stream that ends or breaks before it is an abort.
    */
   restore: {
-    path: "/stackwright.storage.v1.StorageService/Restore" as const,
+    path: "/stackwright.storage.v1.Storage/Restore" as const,
     requestStream: true as const,
     responseStream: false as const,
     requestSerialize: (value: RestoreRequest): Buffer => Buffer.from(RestoreRequest.encode(value).finish()),
@@ -3332,7 +3332,7 @@ export const StorageServiceService = {
   },
 } as const;
 
-export interface StorageServiceServer extends UntypedServiceImplementation {
+export interface StorageServer extends UntypedServiceImplementation {
   /** Returns what the engine behind the service can do. A client calls it before anything else. */
   getCapabilities: handleUnaryCall<GetCapabilitiesRequest, GetCapabilitiesResponse>;
   /**
@@ -3375,7 +3375,7 @@ export interface StorageServiceServer extends UntypedServiceImplementation {
   restore: handleClientStreamingCall<RestoreRequest, RestoreResponse>;
 }
 
-export interface StorageServiceClient extends Client {
+export interface StorageClient extends Client {
   /** Returns what the engine behind the service can do. A client calls it before anything else. */
   getCapabilities(
     request: GetCapabilitiesRequest,
@@ -3516,12 +3516,12 @@ export interface StorageServiceClient extends Client {
   ): ClientWritableStream<RestoreRequest>;
 }
 
-export const StorageServiceClient = makeGenericClientConstructor(
-  StorageServiceService,
-  "stackwright.storage.v1.StorageService",
+export const StorageClient = makeGenericClientConstructor(
+  StorageService,
+  "stackwright.storage.v1.Storage",
 ) as unknown as {
-  new (address: string, credentials: ChannelCredentials, options?: Partial<ClientOptions>): StorageServiceClient;
-  service: typeof StorageServiceService;
+  new (address: string, credentials: ChannelCredentials, options?: Partial<ClientOptions>): StorageClient;
+  service: typeof StorageService;
   serviceName: string;
 };
 
