@@ -1,0 +1,144 @@
+import {
+  type Client,
+  type CallOptions as GrpcCallOptions,
+  type Metadata,
+  type ServiceError,
+  status as Status,
+  type StatusObject,
+} from "@grpc/grpc-js";
+import type { GrpcChannel } from "./channel.ts";
+import { createMetadata, type MetadataInit } from "./metadata.ts";
+import { RpcError } from "./rpc-error.ts";
+import { asBuffer, DEFAULT_BUFFER_BYTES, type MethodDefinition } from "./service.ts";
+
+export interface CallOptions {
+  /** Cancels the call, which then rejects with the signal's reason. */
+  readonly signal?: AbortSignal;
+  /**
+   * When the call has to be over; the server is told. It then rejects with DEADLINE_EXCEEDED.
+   * @default no limit
+   */
+  readonly deadline?: Date;
+  /** Like `deadline`, from now; the earlier of both counts. */
+  readonly timeoutMs?: number;
+  /** Sent with the call. */
+  readonly metadata?: MetadataInit;
+  /**
+   * Waits for a connection instead of failing with UNAVAILABLE when there is none.
+   * @default false
+   */
+  readonly waitForReady?: boolean;
+  /** Is given the response's leading metadata. */
+  readonly onHeader?: (header: Metadata) => void;
+  /** Is given the response's trailing metadata, of a failed call too. */
+  readonly onTrailer?: (trailer: Metadata) => void;
+  /**
+   * How many bytes of messages of a stream wait on this side, in each direction, before the sender
+   * has to wait: received ones for the consumer, and ones to send for the server.
+   * @default 1 MiB
+   */
+  readonly bufferBytes?: number;
+}
+
+/** The parts of grpc-js's call objects that all four shapes of calls have. */
+export interface GrpcCall {
+  cancel(): void;
+  on(event: "metadata", listener: (metadata: Metadata) => void): unknown;
+  on(event: "status", listener: (status: StatusObject) => void): unknown;
+}
+
+/** One call of a method: what has to be known to start it, and the end of it. */
+export class ClientCall {
+  readonly method: MethodDefinition;
+  readonly bufferBytes: number;
+  /** What grpc-js reports besides the status; it has the stack of the caller. */
+  failure: ServiceError | undefined;
+  readonly #channel: GrpcChannel;
+  readonly #options: CallOptions;
+  #release: (() => void) | undefined;
+
+  constructor(channel: GrpcChannel, method: MethodDefinition, options: CallOptions) {
+    this.method = method;
+    this.bufferBytes = options.bufferBytes ?? DEFAULT_BUFFER_BYTES;
+    this.#channel = channel;
+    this.#options = options;
+  }
+
+  get metadata(): Metadata {
+    const metadata = createMetadata(this.#options.metadata);
+    if (this.#options.waitForReady === true) metadata.setOptions({ waitForReady: true });
+    return metadata;
+  }
+
+  get grpcOptions(): GrpcCallOptions {
+    const { deadline, timeoutMs } = this.#options;
+    if (deadline === undefined && timeoutMs === undefined) return {};
+    const byTimeout = timeoutMs === undefined ? Number.POSITIVE_INFINITY : Date.now() + timeoutMs;
+    return { deadline: Math.min(deadline?.getTime() ?? Number.POSITIVE_INFINITY, byTimeout) };
+  }
+
+  /** The connection to start the call on; see {@link GrpcChannel.open}. */
+  open(): Client {
+    return this.#channel.open(this.#options.signal);
+  }
+
+  /**
+   * Watches over a call that was started. Exactly one of the functions is called, once: `onStatus`
+   * with the error that the call ended with, if any; or `onCancelled`, with the reason, and then
+   * the call is cancelled. After {@link end} none is.
+   */
+  watch(
+    call: GrpcCall,
+    onStatus: (error: RpcError | undefined) => void,
+    onCancelled: (reason: unknown) => void,
+  ): void {
+    const { signal, onHeader, onTrailer } = this.#options;
+    const cancel = (reason: unknown): void => {
+      if (!this.end()) return;
+      onCancelled(reason);
+      call.cancel();
+    };
+    const show = (metadata: Metadata, to: ((metadata: Metadata) => void) | undefined): void => {
+      try {
+        to?.(metadata);
+      } catch (error) {
+        cancel(error);
+      }
+    };
+    this.#release = this.#channel.onCancel(signal, cancel);
+    if (onHeader !== undefined) call.on("metadata", (metadata) => show(metadata, onHeader));
+    call.on("status", (status) => {
+      show(status.metadata, onTrailer);
+      if (!this.end()) return;
+      onStatus(status.code === Status.OK ? undefined : RpcError.from(this.failure ?? status));
+    });
+  }
+
+  /** Ends the watch; false when it has ended already. */
+  end(): boolean {
+    const release = this.#release;
+    this.#release = undefined;
+    release?.();
+    return release !== undefined;
+  }
+
+  encode(request: unknown): Buffer {
+    try {
+      return asBuffer(this.method.requestSerialize(request));
+    } catch (error) {
+      throw new RpcError("INTERNAL", `cannot write the request of ${this.method.path}`, {
+        cause: error,
+      });
+    }
+  }
+
+  decode(response: Buffer): unknown {
+    try {
+      return this.method.responseDeserialize(response);
+    } catch (error) {
+      throw new RpcError("INTERNAL", `cannot read the response of ${this.method.path}`, {
+        cause: error,
+      });
+    }
+  }
+}

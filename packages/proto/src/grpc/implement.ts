@@ -1,0 +1,177 @@
+import type { Writable } from "node:stream";
+import type {
+  ServiceDefinition as GrpcServiceDefinition,
+  Metadata,
+  ServerDuplexStream,
+  ServerReadableStream,
+  ServerUnaryCall,
+  ServerWritableStream,
+  sendUnaryData,
+  UntypedHandleCall,
+  UntypedServiceImplementation,
+} from "@grpc/grpc-js";
+import { Outbound } from "./outbound.ts";
+import { RequestStream } from "./request-stream.ts";
+import { type CallContext, type HandlerOptions, ServerCall } from "./server-call.ts";
+import {
+  DEFAULT_BUFFER_BYTES,
+  type Messages,
+  type MethodDefinition,
+  passBytes,
+  type RequestOf,
+  type ResponseOf,
+  type ServiceDefinition,
+} from "./service.ts";
+
+/** The function that answers calls of a method; it may throw, best an {@link RpcError}. */
+export type Handler<M extends MethodDefinition> = M["requestStream"] extends true
+  ? M["responseStream"] extends true
+    ? StreamHandler<AsyncIterable<RequestOf<M>>, ResponseOf<M>>
+    : SingleHandler<AsyncIterable<RequestOf<M>>, ResponseOf<M>>
+  : M["responseStream"] extends true
+    ? StreamHandler<RequestOf<M>, ResponseOf<M>>
+    : SingleHandler<RequestOf<M>, ResponseOf<M>>;
+
+export type SingleHandler<Request, Response> = (
+  request: Request,
+  context: CallContext,
+) => Response | Promise<Response>;
+
+/** Its result is iterated no faster than the client reads, and left when the call is cancelled. */
+export type StreamHandler<Request, Response> = (
+  request: Request,
+  context: CallContext,
+) => Messages<Response>;
+
+/** Handlers for all methods of a service, under the names of the definition. */
+export type ServiceImplementation<S extends ServiceDefinition> = {
+  readonly [K in keyof S]: Handler<S[K]>;
+};
+
+/** A service as grpc-js serves it: `server.addService(definition, implementation)`. */
+export interface ServiceBinding {
+  readonly definition: GrpcServiceDefinition;
+  readonly implementation: UntypedServiceImplementation;
+}
+
+type AnySingle = SingleHandler<unknown, unknown>;
+type AnyStream = StreamHandler<unknown, unknown>;
+
+/**
+ * Turns typed handlers into a service for grpc-js. The handlers are called as methods of
+ * `implementation`, which may be an instance of a class; a method without one answers
+ * UNIMPLEMENTED. Definition and implementation only work together: messages pass grpc-js encoded.
+ */
+export function implementService<S extends ServiceDefinition>(
+  service: S,
+  implementation: Partial<ServiceImplementation<S>>,
+  options: HandlerOptions = {},
+): ServiceBinding {
+  const definition: Record<string, GrpcServiceDefinition[string]> = {};
+  const handlers: Record<string, UntypedHandleCall> = {};
+  for (const [name, method] of Object.entries(service)) {
+    const { path, requestStream, responseStream } = method;
+    definition[name] = {
+      path,
+      requestStream,
+      responseStream,
+      requestSerialize: passBytes,
+      requestDeserialize: passBytes,
+      responseSerialize: passBytes,
+      responseDeserialize: passBytes,
+    };
+    const handler: unknown = Reflect.get(implementation, name);
+    if (handler === undefined) continue;
+    if (typeof handler !== "function") throw new TypeError(`handler ${name} is no function`);
+    const bound: unknown = handler.bind(implementation);
+    handlers[name] = responseStream
+      ? streamHandler(method, bound as AnyStream, options)
+      : singleHandler(method, bound as AnySingle, options);
+  }
+  return { definition, implementation: handlers };
+}
+
+function singleHandler(
+  method: MethodDefinition,
+  handler: AnySingle,
+  options: HandlerOptions,
+): UntypedHandleCall {
+  return (
+    grpcCall: ServerUnaryCall<Buffer, Buffer> | ServerReadableStream<Buffer, Buffer>,
+    callback: sendUnaryData<Buffer>,
+  ): void => {
+    const call = new ServerCall(grpcCall, method, options);
+    const respond = async (): Promise<void> => {
+      try {
+        const response = await handler(readRequest(call, grpcCall, options), call);
+        const bytes = call.encode(response);
+        call.over();
+        callback(null, bytes, call.trailer);
+      } catch (error) {
+        const status = call.failure(error);
+        call.over();
+        callback(status);
+      }
+    };
+    // Never rejects. The call owns it: there is nobody else to wait for it.
+    void respond();
+  };
+}
+
+function streamHandler(
+  method: MethodDefinition,
+  handler: AnyStream,
+  options: HandlerOptions,
+): UntypedHandleCall {
+  return (
+    grpcCall: ServerWritableStream<Buffer, Buffer> | ServerDuplexStream<Buffer, Buffer>,
+  ): void => {
+    const call = new ServerCall(grpcCall, method, options);
+    const respond = async (): Promise<void> => {
+      try {
+        const responses = handler(readRequest(call, grpcCall, options), call);
+        const isSent = await sendResponses(call, grpcCall, responses, options);
+        call.over();
+        if (isSent) grpcCall.end(call.trailer);
+      } catch (error) {
+        const status = call.failure(error);
+        call.over();
+        // This is how grpc-js is told the status of a stream; it sends it behind the messages.
+        if (!call.signal.aborted) grpcCall.emit("error", status);
+      }
+    };
+    void respond();
+  };
+}
+
+function readRequest(
+  call: ServerCall,
+  grpcCall:
+    | ServerUnaryCall<Buffer, Buffer>
+    | ServerReadableStream<Buffer, Buffer>
+    | ServerWritableStream<Buffer, Buffer>
+    | ServerDuplexStream<Buffer, Buffer>,
+  options: HandlerOptions,
+): unknown {
+  // A stream of responses is an object with `request` too, unless the requests are one as well.
+  if ("request" in grpcCall) return call.decode(grpcCall.request);
+  return new RequestStream(call, grpcCall, options.bufferBytes ?? DEFAULT_BUFFER_BYTES);
+}
+
+/** False when the call was cancelled before all was sent. */
+function sendResponses(
+  call: ServerCall,
+  stream: Writable & { end(trailer?: Metadata): void },
+  responses: Messages<unknown>,
+  options: HandlerOptions,
+): Promise<boolean> {
+  const outbound = new Outbound<unknown>(
+    stream,
+    (response) => call.encode(response),
+    options.bufferBytes ?? DEFAULT_BUFFER_BYTES,
+  );
+  const { signal } = call;
+  if (signal.aborted) outbound.stop();
+  else signal.addEventListener("abort", () => outbound.stop(), { once: true });
+  return outbound.sendAll(responses);
+}

@@ -1,0 +1,38 @@
+import type { Readable } from "node:stream";
+import { Inbound } from "./inbound.ts";
+import type { ServerCall } from "./server-call.ts";
+
+/**
+ * The requests of a call, for its handler, to be iterated once. Ends when the client has sent all
+ * of them; throws the reason of the call's signal when it aborts. After `return` the client can
+ * send no more than fits the buffers.
+ */
+export class RequestStream<T> implements AsyncIterableIterator<T, undefined> {
+  readonly #call: ServerCall;
+  readonly #inbound: Inbound;
+
+  constructor(call: ServerCall, stream: Readable, bufferBytes: number) {
+    this.#call = call;
+    this.#inbound = new Inbound(stream, bufferBytes);
+    stream.on("end", () => this.#inbound.finish({}));
+    const { signal } = call;
+    const onAbort = (): void => this.#inbound.abandon({ error: signal.reason });
+    if (signal.aborted) onAbort();
+    else signal.addEventListener("abort", onAbort, { once: true });
+  }
+
+  async next(): Promise<IteratorResult<T, undefined>> {
+    const message = await this.#inbound.take();
+    if (message === undefined) return { done: true, value: undefined };
+    return { done: false, value: this.#call.decode(message) as T };
+  }
+
+  async return(): Promise<IteratorResult<T, undefined>> {
+    this.#inbound.abandon({});
+    return { done: true, value: undefined };
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+}
