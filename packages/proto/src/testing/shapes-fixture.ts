@@ -1,0 +1,46 @@
+import { type ChannelInit, openChannel, type RpcChannel } from "../grpc/channel.ts";
+import { createClient, type RpcClient } from "../grpc/client.ts";
+import { implementService, type ServiceImplementation } from "../grpc/implement.ts";
+import { type RpcServer, type ServerInit, startServer } from "../grpc/server.ts";
+import type { HandlerOptions } from "../grpc/server-call.ts";
+import { ShapesService } from "./shapes-service.ts";
+
+export type Shapes = Partial<ServiceImplementation<typeof ShapesService>>;
+
+export interface ShapesFixture extends AsyncDisposable {
+  readonly server: RpcServer;
+  readonly channel: RpcChannel;
+  readonly client: RpcClient<typeof ShapesService>;
+}
+
+/** A server with the given handlers on loopback, and a client that is connected to it. */
+export async function connectShapes(
+  shapes: Shapes,
+  init: {
+    readonly server?: Partial<ServerInit>;
+    readonly channel?: ChannelInit;
+    readonly handlers?: HandlerOptions;
+  } = {},
+): Promise<ShapesFixture> {
+  const stack = new AsyncDisposableStack();
+  const services = [implementService(ShapesService, shapes, init.handlers)];
+  const server = stack.use(await startServer({ services, ...init.server }));
+  const channel = stack.use(openChannel(server.address, init.channel));
+  return {
+    server,
+    channel,
+    client: createClient(ShapesService, channel),
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+}
+
+export async function collect<T>(messages: AsyncIterable<T>): Promise<T[]> {
+  const collected: T[] = [];
+  for await (const item of messages) collected.push(item);
+  return collected;
+}
+
+/** Resolves when `condition` holds; the test's own time limit applies. */
+export async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise((resolve) => setImmediate(resolve));
+}
