@@ -113,6 +113,12 @@ export const STORAGE_ERRORS = Object.freeze({
     httpStatus: 500,
     summary: "the store has a layout that this release cannot use",
   },
+  STORAGE_LEASE_LOST: {
+    retryable: false,
+    grpcStatus: 10,
+    httpStatus: 409,
+    summary: "the lease is held by another or could not be renewed in time",
+  },
 } satisfies Record<string, StorageErrorKind>);
 
 /** Code of a {@link StorageError}; codes are contract, message texts are not. */

@@ -1,0 +1,99 @@
+import { resolve } from "node:path";
+import {
+  DEFAULT_LIMITS,
+  MAX_BATCH_OPERATIONS,
+  MAX_GUARDS,
+  type StorageCapabilities,
+} from "../capabilities.ts";
+import type { HistoryOptions } from "../feed/commit-log.ts";
+import { resolveWatchBuffer, type WatchBufferOptions } from "../feed/watch-stream.ts";
+import type { Logger } from "../logger.ts";
+import type { IntegrityCheck, WorkerOptions } from "./sqlite/protocol.ts";
+import { SqliteBackend } from "./sqlite/sqlite-backend.ts";
+import type { SqliteStorage } from "./sqlite/sqlite-storage.ts";
+import { WorkerClient } from "./sqlite/worker-client.ts";
+
+export type { SqliteStorage } from "./sqlite/sqlite-storage.ts";
+
+/** Options of {@link createSqliteStorage}. */
+export interface SqliteStorageOptions {
+  /**
+   * Directory of the store, made with mode 0700 when it does not exist. It belongs to the store:
+   * the database, its log and the writer's lock are in it.
+   */
+  readonly directory: string;
+  /**
+   * Opens an existing store for reading, also while another process writes to it. Watches see that
+   * process's commits by polling.
+   *
+   * @default false
+   */
+  readonly readOnly?: boolean;
+  /**
+   * How thoroughly the file is checked at open: `full` reads every row and index, `quick` the
+   * structure, `auto` is `full` after a writer that did not close in order and `quick` otherwise.
+   *
+   * @default "auto"
+   */
+  readonly integrity?: IntegrityCheck;
+  /** How much history is kept for watches that resume. @default 16,384 commits, 64 MiB of bodies */
+  readonly history?: HistoryOptions;
+  /** How much a watch holds back for a slow consumer. */
+  readonly watchBuffer?: WatchBufferOptions;
+  /** How often a read-only instance with watches looks for new commits. @default 100 */
+  readonly pollMs?: number;
+  /**
+   * How long a snapshot, list or watch may pause between two pages. Its view of the store keeps
+   * disk space from being used again.
+   *
+   * @default 60,000
+   */
+  readonly scanIdleMs?: number;
+  readonly logger?: Logger;
+}
+
+/** What the sqlite engine offers. */
+export const SQLITE_CAPABILITIES: StorageCapabilities = Object.freeze({
+  engine: "sqlite",
+  durability: "os",
+  shared: false,
+  strongList: true,
+  guards: MAX_GUARDS,
+  batch: MAX_BATCH_OPERATIONS,
+  endOfSnapshot: true,
+  resume: true,
+  snapshot: true,
+  restore: true,
+  limits: DEFAULT_LIMITS,
+});
+
+/**
+ * Opens a store in an SQLite database, in a thread of its own. One process at a time writes to it.
+ *
+ * Acknowledged writes survive the loss of power: the write-ahead log is synced for each group of
+ * concurrent writes. Everything is linearizable, `eventual` reads too.
+ *
+ * Rejects with `STORAGE_LOCKED` (details: who writes to it), `STORAGE_CORRUPT`, `STORAGE_SCHEMA`, or
+ * `STORAGE_INVALID_ARGUMENT` for a directory that cannot be used.
+ */
+export async function createSqliteStorage(options: SqliteStorageOptions): Promise<SqliteStorage> {
+  const workerOptions: WorkerOptions = {
+    directory: resolve(options.directory),
+    readOnly: options.readOnly ?? false,
+    integrity: options.integrity ?? "auto",
+    historyEvents: options.history?.events ?? 16_384,
+    historyBytes: options.history?.bytes ?? 64 * 1024 * 1024,
+    cursorIdleMs: options.scanIdleMs ?? 60_000,
+  };
+  const { client, epoch, notices } = await WorkerClient.start(workerOptions);
+  const backend = new SqliteBackend({
+    client,
+    epoch,
+    capabilities: SQLITE_CAPABILITIES,
+    watchBuffer: resolveWatchBuffer(options.watchBuffer),
+    pollMs: workerOptions.readOnly ? (options.pollMs ?? 100) : undefined,
+  });
+  const { directory } = workerOptions;
+  for (const notice of notices) options.logger?.warn({ directory, notice }, "store recovered");
+  return backend;
+}

@@ -1,0 +1,158 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { afterEach, describe, expect, test } from "vitest";
+import { ForkedStorage } from "../../testing/forked/forked-storage.ts";
+import { checkHistory } from "../../testing/history/check-history.ts";
+import { runWorkload } from "../../testing/history/workload.ts";
+import { createRandom } from "../../testing/random.ts";
+import { A1, HOME, sample } from "../../testing/samples.ts";
+import { createSqliteStorage } from "../sqlite.ts";
+
+// The soak multiplies the numbers: 20 runs of 500 operations are the 10,000 that are asked for.
+const factor = Math.max(1, Math.round(Number(process.env.STACKWRIGHT_RUNS ?? 1)));
+const module = new URL("../sqlite.ts", import.meta.url).href;
+
+const directories: string[] = [];
+
+async function newDirectory(): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), "stackwright-crash-"));
+  directories.push(directory);
+  return directory;
+}
+
+function forkedStorage(directory: string, execArgv: readonly string[] = []): ForkedStorage {
+  const target = {
+    module,
+    factory: "createSqliteStorage",
+    // A short history keeps compaction at work, so that kills fall into it as well.
+    options: { directory, integrity: "full", history: { events: 50 } },
+  };
+  return new ForkedStorage(target, execArgv);
+}
+
+async function restart(storage: ForkedStorage, earlier: Promise<void>): Promise<void> {
+  await earlier;
+  await storage.kill();
+  await storage.start();
+}
+
+afterEach(async () => {
+  for (const directory of directories.splice(0)) {
+    await rm(directory, { recursive: true, force: true });
+  }
+});
+
+describe("a sqlite store whose process is killed with SIGKILL", () => {
+  test(
+    "loses nothing acknowledged and invents nothing, in random histories",
+    async () => {
+      for (let seed = 1; seed <= factor; seed += 1) {
+        const storage = forkedStorage(await newDirectory());
+        await storage.start();
+        const random = createRandom(seed);
+        const kills = new Set(Array.from({ length: 3 }, () => 50 + random.below(350)));
+        let restarting: Promise<void> = Promise.resolve();
+        const history = await runWorkload({
+          instances: [storage],
+          seed,
+          operations: 500,
+          watches: 4,
+          disturb: (operations) => {
+            if (!kills.has(operations)) return;
+            restarting = restart(storage, restarting);
+          },
+          heal: () => restarting,
+        });
+        expect(checkHistory(history), `seed ${seed}`).toEqual([]);
+        expect(history.writes.some((write) => write.result.kind === "unknown")).toBe(true);
+        await storage.close();
+      }
+    },
+    120_000 * factor,
+  );
+
+  test(
+    "keeps every acknowledged write of a burst, and at most what was under way beside it",
+    async () => {
+      const directory = await newDirectory();
+      const random = createRandom(7);
+      const acknowledged = new Set<string>();
+      for (let round = 0; round < 3 * factor; round += 1) {
+        const storage = forkedStorage(directory);
+        await storage.start();
+        const attempted = new Set(acknowledged);
+        const writers = Array.from({ length: 4 }, async (_, writer) => {
+          for (let count = 0; ; count += 1) {
+            const name = `r${round}-${writer}-${count}`;
+            attempted.add(name);
+            try {
+              await storage.writeCAS(sample(A1, HOME, name));
+            } catch {
+              return;
+            }
+            acknowledged.add(name);
+          }
+        });
+        await delay(20 + random.below(200));
+        await storage.kill();
+        await Promise.all(writers);
+
+        await using reopened = await createSqliteStorage({ directory, integrity: "full" });
+        const names = (await reopened.list("strong", A1, HOME, "")).map((found) => found.id.name);
+        const found = new Set(names);
+        expect(found.size).toBe(names.length);
+        expect([...acknowledged].filter((name) => !found.has(name))).toEqual([]);
+        expect(names.filter((name) => !attempted.has(name))).toEqual([]);
+        for (const name of names) acknowledged.add(name);
+      }
+      expect(acknowledged.size).toBeGreaterThan(0);
+    },
+    60_000 * factor,
+  );
+
+  test(
+    "can be opened again wherever its first start was cut off",
+    async () => {
+      const random = createRandom(11);
+      for (let round = 0; round < 4 * factor; round += 1) {
+        const directory = await newDirectory();
+        const storage = forkedStorage(directory);
+        const starting = storage.start().catch(() => undefined);
+        await delay(random.below(400));
+        await storage.kill();
+        await starting;
+        await using reopened = await createSqliteStorage({ directory });
+        await reopened.writeCAS(sample(A1, HOME, "web"));
+      }
+    },
+    60_000 * factor,
+  );
+});
+
+describe("a sqlite store whose wall clock jumps", () => {
+  test(
+    "keeps every rule in random histories, also over a kill",
+    async () => {
+      const clock = new URL("../../testing/forked/jumping-clock.ts", import.meta.url).href;
+      for (let seed = 1; seed <= factor; seed += 1) {
+        const storage = forkedStorage(await newDirectory(), ["--import", clock]);
+        await storage.start();
+        let restarting: Promise<void> = Promise.resolve();
+        const history = await runWorkload({
+          instances: [storage],
+          seed,
+          operations: 500,
+          disturb: (operations) => {
+            if (operations === 250) restarting = restart(storage, restarting);
+          },
+          heal: () => restarting,
+        });
+        expect(checkHistory(history), `seed ${seed}`).toEqual([]);
+        await storage.close();
+      }
+    },
+    60_000 * factor,
+  );
+});

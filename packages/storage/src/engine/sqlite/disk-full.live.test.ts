@@ -1,0 +1,120 @@
+import { execFileSync } from "node:child_process";
+import { closeSync, mkdtempSync, openSync, rmdirSync, rmSync, writeSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { assertCode, assertSame } from "../../testing/assertions.ts";
+import { checkHistory } from "../../testing/history/check-history.ts";
+import { runWorkload } from "../../testing/history/workload.ts";
+import { A1, HOME, sample } from "../../testing/samples.ts";
+import { createSqliteStorage } from "../sqlite.ts";
+
+const factor = Math.max(1, Math.round(Number(process.env.STACKWRIGHT_RUNS ?? 1)));
+
+/** A small file system of its own; making one takes the rights of root. */
+function mountSmallDisk(): string | undefined {
+  const directory = mkdtempSync(join(tmpdir(), "stackwright-disk-"));
+  try {
+    execFileSync("mount", ["-t", "tmpfs", "-o", "size=12m,mode=0700", "tmpfs", directory], {
+      stdio: "pipe",
+    });
+    return directory;
+  } catch {
+    rmdirSync(directory);
+    return undefined;
+  }
+}
+
+const disk = mountSmallDisk();
+if (disk === undefined) {
+  process.stderr.write("skipped: no right to mount a tmpfs for the full-disk tests\n");
+}
+
+describe.skipIf(disk === undefined)("a sqlite store on a full disk", () => {
+  const root = disk ?? "";
+  const ballast = join(root, "ballast");
+
+  beforeAll(() => rmSync(ballast, { force: true }));
+  afterAll(() => {
+    execFileSync("umount", ["--lazy", root]);
+    rmdirSync(root);
+  });
+
+  /** Takes all space that is left. */
+  function fill(): void {
+    const file = openSync(ballast, "a");
+    try {
+      for (const size of [65_536, 4_096]) while (writeSync(file, Buffer.alloc(size)) === size);
+    } catch (error) {
+      expect(error).toMatchObject({ code: "ENOSPC" });
+    } finally {
+      closeSync(file);
+    }
+  }
+
+  test("refuses writes without effect, reads on, and writes again when there is space", async () => {
+    const directory = join(root, "simple");
+    await using storage = await createSqliteStorage({ directory });
+    const kept = await storage.writeCAS(sample(A1, HOME, "kept"));
+    fill();
+    const data = { typeUrl: "t", value: new Uint8Array(200_000) };
+    const refused: string[] = [];
+    for (let count = 0; count < 5; count += 1) {
+      const large = sample(A1, HOME, `large${count}`, { data });
+      const error = await assertCode(storage.writeCAS(large), "STORAGE_INCONSISTENT");
+      expect(error.details.outcome).toBe("not-applied");
+      refused.push(large.id.name);
+      assertSame(await storage.read("strong", kept.id), kept);
+    }
+    expect(await storage.list("strong", A1, HOME, "large")).toEqual([]);
+    rmSync(ballast);
+    for (const name of refused) await storage.writeCAS(sample(A1, HOME, name, { data }));
+    assertSame(await storage.read("strong", kept.id), kept);
+  });
+
+  test("loses nothing acknowledged when it fills up and is freed again and again", async () => {
+    for (let seed = 1; seed <= factor; seed += 1) {
+      const directory = join(root, `random${seed}`);
+      const storage = await createSqliteStorage({
+        directory,
+        history: { events: 100, bytes: 500_000 },
+      });
+      // The workload's own rows are small enough for what the log has allocated already. A large one
+      // beside it, written again and again, makes sure that it runs into the end of the disk.
+      const bystander = { running: true, refused: 0 };
+      const writing = (async () => {
+        const data = { typeUrl: "t", value: new Uint8Array(400_000) };
+        const type = { ...A1, kind: "bystander" };
+        let row = await storage.writeCAS(sample(type, HOME, "row", { data }));
+        while (bystander.running) {
+          try {
+            row = await storage.writeCAS(row);
+          } catch (error) {
+            expect(error).toMatchObject({ code: "STORAGE_INCONSISTENT" });
+            bystander.refused += 1;
+          }
+        }
+      })();
+      const history = await runWorkload({
+        instances: [storage],
+        seed,
+        operations: 500,
+        disturb: (operations) => {
+          if (operations % 100 === 30) fill();
+          if (operations % 100 === 60) rmSync(ballast, { force: true });
+        },
+        heal: async () => {
+          bystander.running = false;
+          rmSync(ballast, { force: true });
+          await writing;
+        },
+      });
+      expect(bystander.refused).toBeGreaterThan(0);
+      expect(checkHistory(history), `seed ${seed}`).toEqual([]);
+      await storage.close();
+      await using reopened = await createSqliteStorage({ directory, integrity: "full" });
+      await reopened.list("strong", A1, HOME, "");
+      rmSync(directory, { recursive: true });
+    }
+  });
+});

@@ -1,0 +1,288 @@
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+import { StorageError } from "../../errors.ts";
+import { guardHolds, judgeDelete, judgeWrite, type StoredHead } from "../../rules.ts";
+import type {
+  BodyRow,
+  GuardRow,
+  StagedRow,
+  StepResult,
+  WriteOutcome,
+  WriteRequest,
+  WriteRow,
+  WriteStep,
+} from "./protocol.ts";
+
+/** Numbers of the operations in the event table. */
+export const UPSERT = 1;
+export const DELETE = 2;
+
+/** Rows of history that are cut off at a time, so that the cost is spread over as many writes. */
+const COMPACTION_STEP = 512;
+
+/** How much history is kept. */
+export interface HistoryBounds {
+  readonly events: number;
+  readonly bytes: number;
+}
+
+// Group commit: all requests that came in while the last group was being written and synced become
+// one transaction, so a sync is shared by as many writers as there are. Requests are judged one
+// after the other against what the ones before them in the group have written. A request judges all
+// of its steps before it applies one; a refused one leaves no trace and does not disturb the group.
+// When the transaction cannot be committed, no request of the group has happened.
+
+/** Applies groups of write requests, and keeps revisions and history. */
+export class GroupWriter {
+  readonly #database: DatabaseSync;
+  readonly #bounds: HistoryBounds;
+  readonly #head: StatementSync;
+  readonly #row: StatementSync;
+  readonly #insert: StatementSync;
+  readonly #update: StatementSync;
+  readonly #remove: StatementSync;
+  readonly #event: StatementSync;
+  readonly #position: StatementSync;
+  #revision: number;
+  #compacted: number;
+  #historyBytes: number;
+
+  constructor(database: DatabaseSync, bounds: HistoryBounds) {
+    this.#database = database;
+    this.#bounds = bounds;
+    this.#head = database.prepare("SELECT uid, version FROM resource WHERE key = ?");
+    this.#row = database.prepare("SELECT version, body, checksum FROM resource WHERE key = ?");
+    this.#insert = database.prepare(
+      "INSERT INTO resource (key, uid, version, owner, body, checksum) VALUES (?, ?, ?, ?, ?, ?)",
+    );
+    this.#update = database.prepare(
+      "UPDATE resource SET version = ?, owner = ?, body = ?, checksum = ? " +
+        "WHERE key = ? AND uid = ? AND version = ?",
+    );
+    this.#remove = database.prepare("DELETE FROM resource WHERE key = ?");
+    this.#event = database.prepare(
+      "INSERT INTO event (revision, operation, version, body, checksum) VALUES (?, ?, ?, ?, ?)",
+    );
+    this.#position = database.prepare("UPDATE store SET revision = ?, compacted = ?");
+    const store = database.prepare("SELECT revision, compacted FROM store").get();
+    this.#revision = Number(store?.revision);
+    this.#compacted = Number(store?.compacted);
+    const history = database.prepare("SELECT total(length(body)) AS bytes FROM event").get();
+    this.#historyBytes = Number(history?.bytes);
+  }
+
+  /** Commits a group. Throws when it could not be committed; the outcome is in the details. */
+  write(requests: readonly WriteRequest[]): readonly WriteOutcome[] {
+    const before = { revision: this.#revision, bytes: this.#historyBytes };
+    return this.#transaction(
+      () => {
+        const outcomes = requests.map((request) => this.#apply(request));
+        if (this.#revision !== before.revision) {
+          this.#cutHistory(this.#bounds.events);
+          this.#position.run(this.#revision, this.#compacted);
+        }
+        return outcomes;
+      },
+      () => this.#reload(before.bytes),
+    );
+  }
+
+  /** Cuts the history down to the newest `keep` commits. */
+  compact(keep: number): void {
+    const bytes = this.#historyBytes;
+    this.#transaction(
+      () => {
+        this.#forget(this.#revision - keep);
+        this.#position.run(this.#revision, this.#compacted);
+      },
+      () => this.#reload(bytes),
+    );
+  }
+
+  /**
+   * Replaces everything by staged rows in one transaction and starts a new epoch without history.
+   * The next revision is above all that were given out and all that were restored.
+   */
+  replaceAll(stagingTable: string): string {
+    const bytes = this.#historyBytes;
+    return this.#transaction(
+      () => {
+        this.#database.exec(`
+          DELETE FROM resource;
+          DELETE FROM event;
+          INSERT INTO resource (key, uid, version, owner, body, checksum)
+            SELECT key, uid, version, owner, body, checksum FROM ${stagingTable};
+          UPDATE store SET epoch = lower(hex(randomblob(16)));
+        `);
+        const numeric = this.#database
+          .prepare(
+            // Versions are opaque; only those that look like revisions could be given out again.
+            "SELECT max(CAST(version AS INTEGER)) AS version FROM resource " +
+              "WHERE version NOT GLOB '*[^0-9]*' AND length(version) < 16",
+          )
+          .get();
+        this.#revision = Math.max(this.#revision, Number(numeric?.version ?? 0));
+        this.#compacted = this.#revision;
+        this.#historyBytes = 0;
+        this.#position.run(this.#revision, this.#compacted);
+        return String(this.#database.prepare("SELECT epoch FROM store").get()?.epoch);
+      },
+      () => this.#reload(bytes),
+    );
+  }
+
+  #transaction<T>(work: () => T, undo: () => void): T {
+    let outcome: "not-applied" | "unknown" = "not-applied";
+    this.#database.exec("BEGIN IMMEDIATE");
+    try {
+      const result = work();
+      outcome = "unknown";
+      this.#database.exec("COMMIT");
+      return result;
+    } catch (error) {
+      if (this.#database.isTransaction) this.#database.exec("ROLLBACK");
+      undo();
+      throw failedCommit(error, outcome);
+    }
+  }
+
+  /** What a rollback has to take back in memory. */
+  #reload(historyBytes: number): void {
+    const store = this.#database.prepare("SELECT revision, compacted FROM store").get();
+    this.#revision = Number(store?.revision);
+    this.#compacted = Number(store?.compacted);
+    this.#historyBytes = historyBytes;
+  }
+
+  #apply(request: WriteRequest): WriteOutcome {
+    for (const [index, guard] of request.guards.entries()) {
+      if (!this.#guardHolds(guard)) return { kind: "guard", index };
+    }
+    const [only] = request.steps;
+    if (request.steps.length === 1 && only?.kind === "write" && only.row.expected !== "") {
+      return this.#updateAtOnce(only.row);
+    }
+    const judged: ("apply" | "skip")[] = [];
+    for (const [index, step] of request.steps.entries()) {
+      const verdict = this.#judge(step);
+      if (verdict !== "apply" && verdict !== "skip") {
+        return { kind: "refused", code: verdict, index };
+      }
+      judged.push(verdict);
+    }
+    const results = request.steps.map((step, index): StepResult => {
+      if (judged[index] === "skip") return { kind: "skipped" };
+      return step.kind === "write" ? this.#put(step.row) : this.#drop(step.key);
+    });
+    return { kind: "applied", results };
+  }
+
+  /** The most frequent request in one statement: the update's condition judges it. */
+  #updateAtOnce(row: WriteRow): WriteOutcome {
+    const result = this.#replace(row);
+    if (result !== undefined) return { kind: "applied", results: [result] };
+    const refusal = judgeWrite(this.#headOf(row.key), row.uid, row.expected);
+    if (refusal === undefined) throw new Error("a write was refused without a reason");
+    return { kind: "refused", code: refusal, index: 0 };
+  }
+
+  #guardHolds(guard: GuardRow): boolean {
+    const id = { uid: guard.uid };
+    return guardHolds(this.#headOf(guard.key), { id, version: guard.version });
+  }
+
+  #judge(step: WriteStep): "apply" | "skip" | "STORAGE_WRONG_UID" | "STORAGE_CAS_FAILURE" {
+    if (step.kind === "write") {
+      const { key, uid, expected } = step.row;
+      return judgeWrite(this.#headOf(key), uid, expected) ?? "apply";
+    }
+    const verdict = judgeDelete(this.#headOf(step.key), step.uid, step.expected);
+    return verdict === "delete" ? "apply" : verdict;
+  }
+
+  #put(row: WriteRow): StepResult {
+    if (row.expected !== "") {
+      const replaced = this.#replace(row);
+      if (replaced === undefined) throw new Error("a judged write did not find its row");
+      return replaced;
+    }
+    const version = String(this.#revision + 1);
+    const { key, uid, body, checksum } = row;
+    this.#insert.run(Buffer.from(key), uid, version, bytesOrNull(row.owner), body, checksum);
+    return { kind: "written", revision: this.#record(UPSERT, { version, body, checksum }) };
+  }
+
+  #replace(row: WriteRow): StepResult | undefined {
+    const { key, uid, expected, body, checksum } = row;
+    const version = String(this.#revision + 1);
+    const owner = bytesOrNull(row.owner);
+    const changed = this.#update.run(
+      version,
+      owner,
+      body,
+      checksum,
+      Buffer.from(key),
+      uid,
+      expected,
+    );
+    if (changed.changes === 0) return undefined;
+    return { kind: "written", revision: this.#record(UPSERT, { version, body, checksum }) };
+  }
+
+  #drop(key: string): StepResult {
+    const bytes = Buffer.from(key);
+    const row = this.#row.get(bytes) as BodyRow | undefined;
+    if (row === undefined) throw new Error("a judged delete did not find its row");
+    this.#remove.run(bytes);
+    return { kind: "deleted", revision: this.#record(DELETE, row), row };
+  }
+
+  #record(operation: number, row: BodyRow): number {
+    this.#revision += 1;
+    this.#event.run(this.#revision, operation, row.version, row.body, row.checksum);
+    this.#historyBytes += row.body.byteLength;
+    return this.#revision;
+  }
+
+  #headOf(key: string): StoredHead | undefined {
+    return this.#head.get(Buffer.from(key)) as StoredHead | undefined;
+  }
+
+  #cutHistory(keep: number): void {
+    if (this.#revision - this.#compacted > keep + Math.min(keep, COMPACTION_STEP)) {
+      this.#forget(this.#revision - keep);
+    }
+    while (this.#historyBytes > this.#bounds.bytes && this.#compacted < this.#revision) {
+      this.#forget(Math.min(this.#revision, this.#compacted + COMPACTION_STEP));
+    }
+  }
+
+  #forget(revision: number): void {
+    if (revision <= this.#compacted) return;
+    const doomed = this.#database
+      .prepare("SELECT total(length(body)) AS bytes FROM event WHERE revision <= ?")
+      .get(revision);
+    this.#database.prepare("DELETE FROM event WHERE revision <= ?").run(revision);
+    this.#historyBytes -= Number(doomed?.bytes);
+    this.#compacted = revision;
+  }
+}
+
+/** Bytes of a text, or the SQL null. */
+export function bytesOrNull(text: StagedRow["owner"]): Buffer | null {
+  return text === null ? null : Buffer.from(text);
+}
+
+/**
+ * The error of a group that was not committed. A full disk is found out before the record that
+ * makes a commit valid is complete; other failures of the commit itself leave its fate open.
+ */
+function failedCommit(error: unknown, outcome: "not-applied" | "unknown"): StorageError {
+  const SQLITE_FULL = 13;
+  const code = (error as { errcode?: number }).errcode;
+  const known = code !== undefined && (code & 0xff) === SQLITE_FULL ? "not-applied" : outcome;
+  const reason = error instanceof Error ? error.message : String(error);
+  return new StorageError("STORAGE_INCONSISTENT", `the store could not commit: ${reason}`, {
+    cause: error,
+    details: { outcome: known },
+  });
+}

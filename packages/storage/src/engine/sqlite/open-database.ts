@@ -1,0 +1,98 @@
+import { DatabaseSync } from "node:sqlite";
+import { StorageError } from "../../errors.ts";
+import type { IntegrityCheck } from "./protocol.ts";
+import { checkLayout, MIGRATIONS, migrate } from "./schema.ts";
+import { databasePath, requireStore } from "./store-directory.ts";
+import { inspectLog, logNotice } from "./write-ahead-log.ts";
+
+/** An open database and what its operator should know about how it was found. */
+export interface OpenedDatabase {
+  readonly database: DatabaseSync;
+  readonly notices: readonly string[];
+}
+
+/** How long a connection waits for another one, which at most checkpoints or backs up. */
+const BUSY_TIMEOUT_MS = 5_000;
+
+/**
+ * Opens the database of a store for writing, creating it when there is none, brings it to the newest
+ * layout and checks it. The caller holds the writer lock.
+ *
+ * `STORAGE_CORRUPT` when the check fails, `STORAGE_SCHEMA` for a layout it cannot use.
+ */
+export function openForWriting(directory: string, check: IntegrityCheck): OpenedDatabase {
+  const path = databasePath(directory);
+  const log = inspectLog(`${path}-wal`);
+  const database = connect(path, false);
+  try {
+    // Every acknowledged commit is in the log and synced: it survives a power failure.
+    database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL");
+    database.exec(`PRAGMA journal_size_limit = ${64 * 1024 * 1024}`);
+    const notice = logNotice(log, database);
+    migrate(database);
+    const clean = database.prepare("SELECT clean FROM store").get()?.clean === 1;
+    checkIntegrity(database, check, clean);
+    database.exec("UPDATE store SET clean = 0");
+    return { database, notices: notice === undefined ? [] : [notice] };
+  } catch (error) {
+    database.close();
+    throw describeFailure(error, path);
+  }
+}
+
+/** Opens the database of a store for reading, also beside a writer. */
+export function openForReading(directory: string): DatabaseSync {
+  requireStore(directory);
+  const path = databasePath(directory);
+  const database = connect(path, true);
+  try {
+    const layout = checkLayout(database);
+    if (layout < MIGRATIONS.length) {
+      throw new StorageError(
+        "STORAGE_SCHEMA",
+        `the store has layout ${layout}; a writer of this release has to open it first`,
+      );
+    }
+    return database;
+  } catch (error) {
+    database.close();
+    throw describeFailure(error, path);
+  }
+}
+
+/** Opens one more connection to a database that is open already. */
+export function openReader(directory: string): DatabaseSync {
+  return connect(databasePath(directory), true);
+}
+
+function connect(path: string, readOnly: boolean): DatabaseSync {
+  const database = new DatabaseSync(path, { readOnly, timeout: BUSY_TIMEOUT_MS });
+  database.exec("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON");
+  return database;
+}
+
+/**
+ * `auto` looks at every row and index after a writer that did not close in order, and at the
+ * structure of the pages otherwise.
+ */
+function checkIntegrity(database: DatabaseSync, check: IntegrityCheck, clean: boolean): void {
+  if (check === "none") return;
+  const full = check === "full" || (check === "auto" && !clean);
+  const pragma = full ? "integrity_check" : "quick_check";
+  const findings = database
+    .prepare(`PRAGMA ${pragma}(20)`)
+    .all()
+    .map((row) => String(Object.values(row)[0]));
+  if (findings.length === 1 && findings[0] === "ok") return;
+  throw new StorageError("STORAGE_CORRUPT", `the integrity check found: ${findings.join("; ")}`);
+}
+
+/** Turns what SQLite throws at an unusable file into `STORAGE_CORRUPT`. */
+function describeFailure(error: unknown, path: string): unknown {
+  if (error instanceof StorageError || !(error instanceof Error)) return error;
+  const code = (error as { errcode?: number }).errcode;
+  const SQLITE_CORRUPT = 11;
+  const SQLITE_NOTADB = 26;
+  if (code === undefined || ![SQLITE_CORRUPT, SQLITE_NOTADB].includes(code & 0xff)) return error;
+  return new StorageError("STORAGE_CORRUPT", `${path}: ${error.message}`, { cause: error });
+}

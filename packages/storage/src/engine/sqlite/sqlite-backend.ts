@@ -1,0 +1,346 @@
+import type { StorageCapabilities } from "../../capabilities.ts";
+import { StorageError } from "../../errors.ts";
+import type { Commit } from "../../feed/commit.ts";
+import { formatCursor } from "../../feed/cursor.ts";
+import { EventFeed } from "../../feed/event-feed.ts";
+import type { ResolvedWatchBuffer } from "../../feed/watch-stream.ts";
+import { freezeId, freezeResource, handOut, withVersion } from "../../freeze.ts";
+import { lifetimeKey, resourceKey } from "../../key.ts";
+import type { Resource, ResourceId, Tenancy, UnversionedType } from "../../resource.ts";
+import { guardFailed, judgeRead, refused } from "../../rules.ts";
+import type {
+  BatchOperation,
+  CallOptions,
+  Guard,
+  ReadConsistency,
+  Restore,
+  Snapshot,
+  Watch,
+  WatchOptions,
+  WriteOptions,
+} from "../../types.ts";
+import {
+  checkBatch,
+  checkConsistency,
+  checkFilter,
+  checkGuards,
+  checkId,
+  checkResource,
+  checkVersion,
+} from "../../validate.ts";
+import { abortable } from "../abortable.ts";
+import { ChangePoller } from "./change-poller.ts";
+import { openResumed, openSnapshotWatch } from "./open-watch.ts";
+import type { ScanTarget, StepResult, WriteOutcome, WriteStep } from "./protocol.ts";
+import { createRestore } from "./restore-handle.ts";
+import { fromBodyRow, toGuardRow, toWriteRow } from "./rows.ts";
+import { scanPages } from "./scan-pages.ts";
+import type { SqliteStorage } from "./sqlite-storage.ts";
+import { closedError, type WorkerClient } from "./worker-client.ts";
+import { WriteQueue } from "./write-queue.ts";
+
+/** What a {@link SqliteBackend} is made of. */
+export interface SqliteBackendParts {
+  readonly client: WorkerClient;
+  readonly epoch: string;
+  readonly capabilities: StorageCapabilities;
+  readonly watchBuffer: ResolvedWatchBuffer;
+  /** Given for read-only instances: how often they look for commits. */
+  readonly pollMs: number | undefined;
+}
+
+// The worker answers in the order in which it was asked, and only after its commits. Commits are
+// published when the answer to their group arrives, which is before the answer to any read that the
+// worker took up after them is even looked at: no reader and no watcher on this side can see them
+// in another order.
+
+/** The side of the sqlite engine that its callers see. */
+export class SqliteBackend implements SqliteStorage {
+  readonly capabilities: StorageCapabilities;
+  readonly #client: WorkerClient;
+  readonly #feed: EventFeed;
+  readonly #writes: WriteQueue;
+  readonly #poller: ChangePoller | undefined;
+  /** Epoch of the content, for the cursors of this instance's commits. */
+  #epoch: string;
+  #restores = 0;
+  #closing: Promise<void> | undefined;
+
+  constructor(parts: SqliteBackendParts) {
+    this.capabilities = parts.capabilities;
+    this.#client = parts.client;
+    this.#epoch = parts.epoch;
+    this.#feed = new EventFeed(parts.watchBuffer);
+    this.#writes = new WriteQueue((requests) => parts.client.call("write", requests));
+    parts.client.onLost = (error) => this.#lose(error);
+    if (parts.pollMs !== undefined) {
+      this.#poller = new ChangePoller(parts.client, this.#feed, parts.pollMs);
+    }
+  }
+
+  async read(
+    consistency: ReadConsistency,
+    id: ResourceId,
+    options: CallOptions = {},
+  ): Promise<Resource> {
+    this.#begin(options);
+    checkConsistency(consistency);
+    checkId(id, this.capabilities.limits);
+    const row = await abortable(this.#client.call("read", resourceKey(id)), options.signal);
+    return judgeRead(row === undefined ? undefined : fromBodyRow(row), id);
+  }
+
+  async writeCAS(resource: Resource, options: WriteOptions = {}): Promise<Resource> {
+    this.#begin(options);
+    checkResource(resource, this.capabilities.limits);
+    const operation: BatchOperation = { kind: "write", resource };
+    const [stored] = await this.#write([operation], options, false);
+    return stored as Resource;
+  }
+
+  async deleteCAS(id: ResourceId, version: string, options: WriteOptions = {}): Promise<void> {
+    this.#begin(options);
+    checkId(id, this.capabilities.limits);
+    checkVersion(version);
+    await this.#write([{ kind: "delete", id, version }], options, false);
+  }
+
+  async batch(
+    operations: readonly BatchOperation[],
+    options: WriteOptions = {},
+  ): Promise<readonly (Resource | undefined)[]> {
+    this.#begin(options);
+    checkBatch(operations, this.capabilities);
+    return this.#write(operations, options, true);
+  }
+
+  async list(
+    consistency: ReadConsistency,
+    type: UnversionedType,
+    tenancy: Tenancy,
+    namePrefix: string,
+    options: CallOptions = {},
+  ): Promise<readonly Resource[]> {
+    this.#begin(options);
+    checkConsistency(consistency);
+    checkFilter(type, tenancy, namePrefix, this.capabilities.limits);
+    const filter = { type: { group: type.group, kind: type.kind }, tenancy, namePrefix };
+    return this.#collect({ kind: "filter", filter }, options);
+  }
+
+  async listByOwner(id: ResourceId, options: CallOptions = {}): Promise<readonly Resource[]> {
+    this.#begin(options);
+    checkId(id, this.capabilities.limits);
+    return this.#collect({ kind: "owner", owner: lifetimeKey(id) }, options);
+  }
+
+  async watchList(
+    type: UnversionedType,
+    tenancy: Tenancy,
+    namePrefix: string,
+    options: WatchOptions = {},
+  ): Promise<Watch> {
+    this.#begin(options);
+    checkFilter(type, tenancy, namePrefix, this.capabilities.limits);
+    const filter = {
+      type: { group: type.group, kind: type.kind },
+      tenancy: { ...tenancy },
+      namePrefix,
+    };
+    const stream = this.#feed.open(filter);
+    try {
+      this.#poller?.start();
+      const { resumeAfter } = options;
+      const opening =
+        resumeAfter === undefined
+          ? openSnapshotWatch(this.#client, filter, options.endOfSnapshot === true)
+          : openResumed(this.#client, filter, resumeAfter);
+      // Also the prologue of a watch that was given up meanwhile has to be freed: start() does.
+      opening.then((prologue) => stream.start(prologue)).catch(() => undefined);
+      await abortable(opening, options.signal);
+    } catch (error) {
+      if (error instanceof StorageError && error.code === "STORAGE_WATCH_CLOSED") {
+        stream.fail(error);
+      } else {
+        stream.close();
+        throw error;
+      }
+    }
+    return stream;
+  }
+
+  async snapshot(options: CallOptions = {}): Promise<Snapshot> {
+    this.#begin(options);
+    const pages = scanPages(this.#client, { kind: "all" });
+    // The first page fixes the point in time; it is fetched now, not at the first iteration.
+    const first = await pages.next();
+    const close = async (): Promise<void> => {
+      await pages.return(undefined);
+    };
+    return {
+      async *[Symbol.asyncIterator]() {
+        try {
+          for (let page = first; page.done !== true; page = await pages.next()) {
+            yield* page.value.rows.map(fromBodyRow);
+          }
+        } finally {
+          await close();
+        }
+      },
+      close,
+      [Symbol.asyncDispose]: close,
+    };
+  }
+
+  async restore(options: CallOptions = {}): Promise<Restore> {
+    this.#begin(options);
+    if (this.#poller !== undefined) throw new StorageError("STORAGE_READ_ONLY");
+    return createRestore({
+      client: this.#client,
+      limits: this.capabilities.limits,
+      id: (this.#restores += 1),
+      begin: () => this.#begin({}),
+      committed: (epoch) => {
+        this.#epoch = epoch;
+        this.#feed.closeAll(new StorageError("STORAGE_WATCH_CLOSED", "a snapshot was restored"));
+      },
+    });
+  }
+
+  async backup(path: string): Promise<void> {
+    this.#begin({});
+    await this.#client.call("backup", path);
+  }
+
+  async compactHistory(keep: number): Promise<void> {
+    this.#begin({});
+    await this.#client.call("compact", { keep });
+  }
+
+  /** Ends everything after the worker thread was lost. */
+  #lose(error: StorageError): void {
+    this.#poller?.stop();
+    this.#feed.closeAll(new StorageError("STORAGE_WATCH_CLOSED", error.message, { cause: error }));
+  }
+
+  async close(): Promise<void> {
+    this.#closing ??= this.#close();
+    await this.#closing;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  async #close(): Promise<void> {
+    this.#poller?.stop();
+    this.#feed.closeAll(new StorageError("STORAGE_WATCH_CLOSED", "the backend was closed"));
+    await this.#writes.idle();
+    await this.#client.close();
+  }
+
+  #begin(options: CallOptions): void {
+    options.signal?.throwIfAborted();
+    if (this.#closing !== undefined) throw closedError();
+  }
+
+  async #collect(target: ScanTarget, options: CallOptions): Promise<readonly Resource[]> {
+    const resources: Resource[] = [];
+    for await (const page of scanPages(this.#client, target, options.signal)) {
+      for (const row of page.rows) resources.push(fromBodyRow(row));
+    }
+    return resources;
+  }
+
+  /** Writes checked operations; in a batch errors carry their position. */
+  async #write(
+    operations: readonly BatchOperation[],
+    options: WriteOptions,
+    batch: boolean,
+  ): Promise<readonly (Resource | undefined)[]> {
+    const guards = options.guards ?? [];
+    checkGuards(guards, this.capabilities);
+    const kept = operations.map(keepOperation);
+    const request = {
+      guards: guards.map(toGuardRow),
+      steps: kept.map((operation) => operation.step),
+    };
+    const writing = this.#writes.add(request, (outcome) =>
+      this.#settle(kept, [...guards], outcome, batch),
+    );
+    return abortable(writing, options.signal);
+  }
+
+  #settle(
+    operations: readonly KeptOperation[],
+    guards: readonly Guard[],
+    outcome: WriteOutcome,
+    batch: boolean,
+  ): readonly (Resource | undefined)[] {
+    switch (outcome.kind) {
+      case "guard":
+        throw guardFailed(guards[outcome.index] as Guard);
+      case "refused": {
+        const { id, version } = operations[outcome.index] as KeptOperation;
+        throw refused(outcome.code, id, version, batch ? outcome.index : undefined);
+      }
+      case "applied":
+        return this.#publishAll(operations, outcome.results);
+      default:
+        return outcome satisfies never;
+    }
+  }
+
+  #publishAll(
+    operations: readonly KeptOperation[],
+    results: readonly StepResult[],
+  ): readonly (Resource | undefined)[] {
+    try {
+      return operations.map((operation, index) =>
+        this.#publish(operation, results[index] as StepResult),
+      );
+    } catch (error) {
+      // A deleted row that cannot be decoded: watchers would miss a commit.
+      this.#feed.closeAll(new StorageError("STORAGE_WATCH_CLOSED", undefined, { cause: error }));
+      throw error;
+    }
+  }
+
+  #publish(operation: KeptOperation, result: StepResult): Resource | undefined {
+    if (result.kind === "skipped") return undefined;
+    const { revision } = result;
+    const resource =
+      result.kind === "deleted"
+        ? fromBodyRow(result.row)
+        : withVersion(operation.resource as Resource, String(revision));
+    const commit: Commit = {
+      revision,
+      operation: result.kind === "deleted" ? "delete" : "upsert",
+      resource,
+      cursor: formatCursor(this.#epoch, revision),
+    };
+    this.#feed.publish(commit);
+    return result.kind === "deleted" ? undefined : handOut(resource);
+  }
+}
+
+/** A checked operation, independent of what its caller does with the argument afterwards. */
+interface KeptOperation {
+  readonly step: WriteStep;
+  readonly id: ResourceId;
+  readonly version: string;
+  /** Frozen; of writes only. */
+  readonly resource?: Resource;
+}
+
+function keepOperation(operation: BatchOperation): KeptOperation {
+  if (operation.kind === "delete") {
+    const id = freezeId(operation.id);
+    const { version } = operation;
+    const step = { kind: "delete", key: resourceKey(id), uid: id.uid, expected: version } as const;
+    return { step, id, version };
+  }
+  const resource = freezeResource(operation.resource);
+  const step = { kind: "write", row: toWriteRow(resource) } as const;
+  return { step, id: resource.id, version: resource.version, resource };
+}

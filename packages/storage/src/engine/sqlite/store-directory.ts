@@ -1,0 +1,38 @@
+import { chmodSync, mkdirSync, readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { StorageError } from "../../errors.ts";
+
+/** Name of the database file in the directory of a store. */
+export const DATABASE_FILE = "store.db";
+
+/**
+ * Makes sure that a store's directory exists and is closed to other users (mode 0700): it holds the
+ * database, its log and the lock, whose own modes depend on the umask. A directory that is open to
+ * others is narrowed only if it is empty or a store already; another one is refused.
+ */
+export function prepareDirectory(directory: string): void {
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  if ((statSync(directory).mode & 0o077) === 0) return;
+  const files = readdirSync(directory);
+  if (files.length > 0 && !files.includes(DATABASE_FILE)) {
+    throw new StorageError(
+      "STORAGE_INVALID_ARGUMENT",
+      `${directory} is open to other users and holds other files`,
+      { details: { field: "directory" } },
+    );
+  }
+  chmodSync(directory, 0o700);
+}
+
+/** Path of the database in a store's directory. */
+export function databasePath(directory: string): string {
+  return join(directory, DATABASE_FILE);
+}
+
+/** Fails unless the directory holds a store. */
+export function requireStore(directory: string): void {
+  if (statSync(databasePath(directory), { throwIfNoEntry: false })?.isFile() === true) return;
+  throw new StorageError("STORAGE_INVALID_ARGUMENT", `${directory} holds no store`, {
+    details: { field: "directory" },
+  });
+}

@@ -1,0 +1,284 @@
+import { chmod, mkdir, mkdtemp, open, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { Logger } from "../../logger.ts";
+import { assertCode, assertSame, nextUpsert } from "../../testing/assertions.ts";
+import { ForkedStorage } from "../../testing/forked/forked-storage.ts";
+import { A1, HOME, payload, sample, sampleId } from "../../testing/samples.ts";
+import { createSqliteStorage } from "../sqlite.ts";
+import { migrate } from "./schema.ts";
+
+let directory: string;
+
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), "stackwright-file-"));
+});
+
+afterEach(async () => {
+  await rm(directory, { recursive: true, force: true });
+});
+
+describe("the directory of a sqlite store", () => {
+  test("is made, and closed to other users", async () => {
+    const inner = join(directory, "deep", "er");
+    await using storage = await createSqliteStorage({ directory: inner });
+    await storage.writeCAS(sample(A1, HOME, "web"));
+    expect((await stat(inner)).mode & 0o777).toBe(0o700);
+  });
+
+  test("is narrowed when it is empty or a store, and refused when it holds other files", async () => {
+    await chmod(directory, 0o755);
+    await (await createSqliteStorage({ directory })).close();
+    expect((await stat(directory)).mode & 0o777).toBe(0o700);
+    const foreign = join(directory, "foreign");
+    await mkdir(foreign, { mode: 0o755 });
+    await chmod(foreign, 0o755);
+    await writeFile(join(foreign, "letter.txt"), "dear");
+    await assertCode(createSqliteStorage({ directory: foreign }), "STORAGE_INVALID_ARGUMENT");
+  });
+});
+
+describe("the writer lock", () => {
+  test("refuses a second writer in this process and names the holder", async () => {
+    await using first = await createSqliteStorage({ directory });
+    const error = await assertCode(createSqliteStorage({ directory }), "STORAGE_LOCKED");
+    expect(error.details.holder?.pid).toBe(process.pid);
+    expect(error.message).toContain(String(process.pid));
+    // Neither the attempt nor its failure loosens the lock.
+    await assertCode(createSqliteStorage({ directory }), "STORAGE_LOCKED");
+    await first.writeCAS(sample(A1, HOME, "web"));
+  });
+
+  test("refuses a writer in another process, until it is killed", async () => {
+    const other = new ForkedStorage({
+      module: new URL("../sqlite.ts", import.meta.url).href,
+      factory: "createSqliteStorage",
+      options: { directory },
+    });
+    await other.start();
+    const error = await assertCode(createSqliteStorage({ directory }), "STORAGE_LOCKED");
+    expect(error.details.holder?.pid).not.toBe(process.pid);
+    const kept = await other.writeCAS(sample(A1, HOME, "web"));
+    await other.kill();
+    await using storage = await createSqliteStorage({ directory });
+    assertSame(await storage.read("strong", kept.id), kept);
+  });
+
+  test("is free again after a close", async () => {
+    await (await createSqliteStorage({ directory })).close();
+    await (await createSqliteStorage({ directory })).close();
+  });
+});
+
+describe("a read-only instance", () => {
+  test("reads, lists and watches beside the writer", async () => {
+    await using writer = await createSqliteStorage({ directory });
+    const old = await writer.writeCAS(sample(A1, HOME, "old"));
+    await using reader = await createSqliteStorage({ directory, readOnly: true, pollMs: 10 });
+    assertSame(await reader.read("strong", old.id), old);
+    using watch = await reader.watchList(A1, HOME, "");
+    assertSame(await nextUpsert(watch), old);
+    for (let count = 0; count < 20; count += 1) {
+      const stored = await writer.writeCAS(sample(A1, HOME, `new${count}`));
+      assertSame(await reader.read("strong", stored.id), stored);
+      const seen = await nextUpsert(watch);
+      assertSame(seen, stored);
+      expect(await reader.list("strong", A1, HOME, "")).toHaveLength(count + 2);
+    }
+  });
+
+  test("closes its watches when the history it needs is gone or the content replaced", async () => {
+    await using writer = await createSqliteStorage({ directory });
+    await using reader = await createSqliteStorage({ directory, readOnly: true, pollMs: 10 });
+    using watch = await reader.watchList(A1, HOME, "");
+    await using restore = await writer.restore();
+    await restore.commit();
+    await assertCode(watch.next(), "STORAGE_WATCH_CLOSED");
+  });
+
+  test("refuses writes", async () => {
+    await using writer = await createSqliteStorage({ directory });
+    const stored = await writer.writeCAS(sample(A1, HOME, "web"));
+    await using reader = await createSqliteStorage({ directory, readOnly: true });
+    await assertCode(reader.writeCAS(stored), "STORAGE_READ_ONLY");
+    await assertCode(reader.deleteCAS(stored.id, stored.version), "STORAGE_READ_ONLY");
+    await assertCode(reader.restore(), "STORAGE_READ_ONLY");
+    assertSame(await writer.read("strong", stored.id), stored);
+  });
+
+  test("reads a store that nobody writes to, and refuses a directory without one", async () => {
+    const empty = join(directory, "empty");
+    await mkdir(empty);
+    const opening = createSqliteStorage({ directory: empty, readOnly: true });
+    await assertCode(opening, "STORAGE_INVALID_ARGUMENT");
+    const writer = await createSqliteStorage({ directory });
+    const stored = await writer.writeCAS(sample(A1, HOME, "web"));
+    await writer.close();
+    await using reader = await createSqliteStorage({ directory, readOnly: true });
+    assertSame(await reader.read("strong", stored.id), stored);
+  });
+});
+
+describe("a backup", () => {
+  test("is complete although the store is written to, and a line of its own", async () => {
+    await using storage = await createSqliteStorage({ directory });
+    const before = await Promise.all(
+      Array.from({ length: 300 }, (_, index) =>
+        storage.writeCAS(sample(A1, HOME, `old${index}`, { data: payload("x".repeat(2_000)) })),
+      ),
+    );
+    const target = join(directory, "copy");
+    await mkdir(target, { mode: 0o700 });
+    const running = { backup: true };
+    const backing = storage.backup(join(target, "store.db")).finally(() => {
+      running.backup = false;
+    });
+    let written = 0;
+    while (running.backup) {
+      await storage.writeCAS(sample(A1, HOME, `new${written}`));
+      written += 1;
+    }
+    await backing;
+    expect((await stat(join(target, "store.db"))).mode & 0o777).toBe(0o600);
+
+    await using copy = await createSqliteStorage({ directory: target, integrity: "full" });
+    for (const resource of before) assertSame(await copy.read("strong", resource.id), resource);
+    // Versions that the original gives out from now on are never given out by the copy.
+    const original = await storage.writeCAS(sample(A1, HOME, "after"));
+    const other = await copy.writeCAS(sample(A1, HOME, "after"));
+    expect(Number(other.version)).toBeGreaterThan(Number(original.version) + 1_000_000);
+  });
+});
+
+describe("opening a damaged or foreign file", () => {
+  test("refuses another application's database and a file that is none", async () => {
+    const foreign = new DatabaseSync(join(directory, "store.db"));
+    foreign.exec("CREATE TABLE letters (text TEXT)");
+    foreign.close();
+    await assertCode(createSqliteStorage({ directory }), "STORAGE_SCHEMA");
+    await writeFile(join(directory, "store.db"), "no database".repeat(1_000));
+    await assertCode(createSqliteStorage({ directory }), "STORAGE_CORRUPT");
+  });
+
+  test("refuses a layout of a newer release", async () => {
+    await (await createSqliteStorage({ directory })).close();
+    const database = new DatabaseSync(join(directory, "store.db"));
+    database.exec("PRAGMA user_version = 99");
+    database.close();
+    await assertCode(createSqliteStorage({ directory }), "STORAGE_SCHEMA");
+    await assertCode(createSqliteStorage({ directory, readOnly: true }), "STORAGE_SCHEMA");
+  });
+
+  test("refuses a page that was overwritten", async () => {
+    const storage = await createSqliteStorage({ directory });
+    for (let count = 0; count < 50; count += 1) {
+      const data = payload("x".repeat(3_000));
+      await storage.writeCAS(sample(A1, HOME, `r${count}`, { data }));
+    }
+    await storage.close();
+    const file = await open(join(directory, "store.db"), "r+");
+    for (let page = 4; page < 14; page += 1) {
+      await file.write(Buffer.alloc(64, 0xee), 0, 64, page * 4096);
+    }
+    await file.close();
+    await assertCode(createSqliteStorage({ directory }), "STORAGE_CORRUPT");
+  });
+
+  test("notices a flipped bit in a body", async () => {
+    const storage = await createSqliteStorage({ directory });
+    const marked = sample(A1, HOME, "web", { data: payload("find-this-text") });
+    const stored = await storage.writeCAS(marked);
+    await storage.close();
+    const path = join(directory, "store.db");
+    const bytes = await readFile(path);
+    for (let at = bytes.indexOf("find-this"); at >= 0; at = bytes.indexOf("find-this", at)) {
+      bytes.write("lose", at);
+    }
+    await writeFile(path, bytes);
+    await using reopened = await createSqliteStorage({ directory });
+    await assertCode(reopened.read("strong", stored.id), "STORAGE_CORRUPT");
+  });
+
+  test("recovers a damaged log to the commits before the damage, and says so", async () => {
+    const other = new ForkedStorage({
+      module: new URL("../sqlite.ts", import.meta.url).href,
+      factory: "createSqliteStorage",
+      options: { directory },
+    });
+    await other.start();
+    for (let count = 0; count < 30; count += 1) {
+      await other.writeCAS(sample(A1, HOME, `r${count}`, { data: payload("x".repeat(5_000)) }));
+    }
+    await other.kill();
+    const log = await open(join(directory, "store.db-wal"), "r+");
+    const { size } = await log.stat();
+    await log.write(Buffer.alloc(16, 0xee), 0, 16, Math.floor(size * 0.6));
+    await log.close();
+
+    const warnings: object[] = [];
+    const logger: Logger = {
+      debug: () => undefined,
+      info: () => undefined,
+      warn: (data) => void warnings.push(data),
+      error: () => undefined,
+    };
+    await using storage = await createSqliteStorage({ directory, logger });
+    expect(warnings).toHaveLength(1);
+    const names = (await storage.list("strong", A1, HOME, "")).map((found) => found.id.name);
+    expect(names.length).toBeLessThan(30);
+    expect(names.length).toBeGreaterThan(0);
+    const prefix = Array.from({ length: names.length }, (_, index) => `r${index}`);
+    expect(new Set(names)).toEqual(new Set(prefix));
+  });
+});
+
+describe("migrations", () => {
+  const steps = [
+    "CREATE TABLE first (id INTEGER)",
+    "CREATE TABLE second (id INTEGER); INSERT INTO first VALUES (2)",
+  ];
+
+  test("run once each, and those of a step that fails leave nothing behind", () => {
+    using database = new DatabaseSync(":memory:");
+    migrate(database, steps.slice(0, 1));
+    const broken = [...steps.slice(0, 1), "INSERT INTO first VALUES (1); SELECT * FROM nothing"];
+    expect(() => migrate(database, broken)).toThrow("nothing");
+    expect(database.prepare("SELECT count(*) AS count FROM first").get()?.count).toBe(0);
+    migrate(database, steps);
+    migrate(database, steps);
+    expect(database.prepare("SELECT id FROM first").all()).toHaveLength(1);
+  });
+});
+
+describe("the history of a store", () => {
+  test("stays within its bounds", async () => {
+    const storage = await createSqliteStorage({ directory, history: { events: 100 } });
+    let stored = await storage.writeCAS(sample(A1, HOME, "web"));
+    for (let count = 0; count < 1_000; count += 1) stored = await storage.writeCAS(stored);
+    await storage.compactHistory(10);
+    await storage.close();
+    using database = new DatabaseSync(join(directory, "store.db"), { readOnly: true });
+    expect(database.prepare("SELECT count(*) AS count FROM event").get()?.count).toBe(10);
+  });
+});
+
+describe("a store that is opened and closed many times", () => {
+  test("does not grow, and goes on with its versions", async () => {
+    let last = 0;
+    let size = 0;
+    for (let round = 0; round < 10; round += 1) {
+      const storage = await createSqliteStorage({ directory, history: { events: 10 } });
+      const id = sampleId(A1, HOME, "web");
+      const before = await storage.read("strong", id).catch(() => undefined);
+      const stored = await storage.writeCAS(before ?? sample(A1, HOME, "web"));
+      expect(Number(stored.version)).toBeGreaterThan(last);
+      last = Number(stored.version);
+      await storage.close();
+      const { size: now } = await stat(join(directory, "store.db"));
+      if (round > 2) expect(now).toBe(size);
+      size = now;
+    }
+  });
+});

@@ -1,0 +1,171 @@
+import type { DatabaseSync } from "node:sqlite";
+import { parentPort, workerData } from "node:worker_threads";
+import { StorageError } from "../../errors.ts";
+import { backupTo } from "./backup-copy.ts";
+import { GroupWriter } from "./group-writer.ts";
+import { openForReading, openForWriting, openReader } from "./open-database.ts";
+import type {
+  BodyRow,
+  CallMessage,
+  ChangePage,
+  ErrorMessage,
+  WorkerCall,
+  WorkerCalls,
+  WorkerMessage,
+  WorkerOptions,
+} from "./protocol.ts";
+import { readChanges } from "./read-changes.ts";
+import { Restores } from "./restores.ts";
+import { Scans } from "./scans.ts";
+import { prepareDirectory } from "./store-directory.ts";
+import { acquireWriterLock } from "./writer-lock.ts";
+
+// Entry of the worker thread: everything that touches the file happens here, one call after the
+// other, so that the calling thread never waits for the disk. Answers leave in the order of the
+// calls (but for `backup`, which runs beside them): an answer to a read that was asked for after a
+// write never overtakes the answer to the write.
+
+type Handlers = {
+  [C in WorkerCall]: (
+    argument: WorkerCalls[C]["argument"],
+  ) => WorkerCalls[C]["result"] | Promise<WorkerCalls[C]["result"]>;
+};
+
+const port = parentPort;
+if (port === null) throw new Error("the sqlite storage worker is not a program");
+const send = (message: WorkerMessage): void => port.postMessage(message);
+
+try {
+  const { handlers, epoch, notices } = open(workerData as WorkerOptions);
+  port.on("message", (message: CallMessage) => void answer(handlers, message));
+  send({ kind: "open", epoch, notices });
+} catch (error) {
+  send({ kind: "failed", error: toErrorMessage(error) });
+}
+
+async function answer(handlers: Handlers, message: CallMessage): Promise<void> {
+  const { id, call, argument } = message;
+  try {
+    // The table gives every call its own argument type; the sender keeps to it.
+    const handler = handlers[call] as (argument: unknown) => unknown;
+    const result = handler(argument);
+    send({ kind: "result", id, result: result instanceof Promise ? await result : result });
+  } catch (error) {
+    send({ kind: "error", id, error: toErrorMessage(error) });
+  }
+  if (call === "close") port?.close();
+}
+
+interface Opened {
+  readonly handlers: Handlers;
+  readonly epoch: string;
+  readonly notices: readonly string[];
+}
+
+function open(options: WorkerOptions): Opened {
+  if (options.readOnly) {
+    const database = openForReading(options.directory);
+    const { epoch } = readChanges(database, undefined, 0);
+    return { handlers: readHandlers(options, database), epoch, notices: [] };
+  }
+  prepareDirectory(options.directory);
+  const lock = acquireWriterLock(options.directory);
+  try {
+    const { database, notices } = openForWriting(options.directory, options.integrity);
+    const { epoch } = readChanges(database, undefined, 0);
+    return { handlers: writeHandlers(options, database, lock), epoch, notices };
+  } catch (error) {
+    lock[Symbol.dispose]();
+    throw error;
+  }
+}
+
+function readHandlers(options: WorkerOptions, database: DatabaseSync): Handlers {
+  const row = database.prepare("SELECT version, body, checksum FROM resource WHERE key = ?");
+  const scans = new Scans(() => openReader(options.directory), options.cursorIdleMs);
+  const expiry = setInterval(() => scans.expire(), Math.max(100, options.cursorIdleMs / 4));
+  const refuse = (): never => {
+    throw new StorageError("STORAGE_READ_ONLY");
+  };
+  return {
+    read: (key) => row.get(Buffer.from(key)) as BodyRow | undefined,
+    scan: (target) => scans.start(target),
+    page: (id) => scans.page(id),
+    endScan: (id) => {
+      scans.end(id);
+      return undefined;
+    },
+    changes: ({ after, limit }): ChangePage => readChanges(database, after, limit),
+    close: () => {
+      clearInterval(expiry);
+      scans.close();
+      database.close();
+      return undefined;
+    },
+    write: refuse,
+    stage: refuse,
+    commitRestore: refuse,
+    abortRestore: refuse,
+    compact: refuse,
+    backup: refuse,
+  };
+}
+
+function writeHandlers(options: WorkerOptions, database: DatabaseSync, lock: Disposable): Handlers {
+  const writer = new GroupWriter(database, {
+    events: options.historyEvents,
+    bytes: options.historyBytes,
+  });
+  const restores = new Restores(database, writer);
+  const reads = readHandlers(options, database);
+  const backups = new Set<Promise<undefined>>();
+  return {
+    ...reads,
+    write: (requests) => writer.write(requests),
+    stage: ({ restore, rows }) => {
+      restores.stage(restore, rows);
+      return undefined;
+    },
+    commitRestore: (restore) => ({ epoch: restores.commit(restore) }),
+    abortRestore: (restore) => {
+      restores.abort(restore);
+      return undefined;
+    },
+    compact: ({ keep }) => {
+      writer.compact(keep);
+      return undefined;
+    },
+    backup: async (path) => {
+      const running = backupTo(database, path).then(() => undefined);
+      backups.add(running);
+      try {
+        return await running;
+      } finally {
+        backups.delete(running);
+      }
+    },
+    close: async () => {
+      await Promise.allSettled(backups);
+      markClean(database);
+      await reads.close(undefined);
+      lock[Symbol.dispose]();
+      return undefined;
+    },
+  };
+}
+
+/** Leaves one file behind, and a note that nothing is to be recovered. */
+function markClean(database: DatabaseSync): void {
+  try {
+    database.exec("UPDATE store SET clean = 1");
+    // With a reader still at work the log stays, which is as good.
+    database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+  } catch {
+    // On a full disk, say. Everything acknowledged is in the log; the next open looks more closely.
+  }
+}
+
+function toErrorMessage(error: unknown): ErrorMessage {
+  const { code, message, details } = StorageError.from(error, { outcome: "not-applied" });
+  return { code, message, details };
+}

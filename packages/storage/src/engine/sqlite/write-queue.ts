@@ -1,0 +1,80 @@
+import type { WriteOutcome, WriteRequest } from "./protocol.ts";
+
+/** A group ends after this many requests or bytes; the next ones wait for the group after it. */
+const GROUP_REQUESTS = 1024;
+const GROUP_BYTES = 8 * 1024 * 1024;
+
+interface Queued {
+  readonly request: WriteRequest;
+  readonly settle: (outcome: WriteOutcome) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/**
+ * Collects write requests while a group is being committed, and sends them as the next group. So a
+ * lone writer pays one commit per write, and n concurrent ones share theirs, without any waiting
+ * for company.
+ */
+export class WriteQueue {
+  readonly #commit: (requests: readonly WriteRequest[]) => Promise<readonly WriteOutcome[]>;
+  #queue: Queued[] = [];
+  #running: Promise<void> | undefined;
+
+  constructor(commit: (requests: readonly WriteRequest[]) => Promise<readonly WriteOutcome[]>) {
+    this.#commit = commit;
+  }
+
+  /**
+   * Adds a request. `settle` is called with its outcome, synchronously and in commit order before
+   * anything else hears of the group.
+   */
+  add<T>(request: WriteRequest, settle: (outcome: WriteOutcome) => T): Promise<T> {
+    return new Promise((resolve, reject) => {
+      this.#queue.push({
+        request,
+        settle: (outcome) => {
+          try {
+            resolve(settle(outcome));
+          } catch (error) {
+            reject(error);
+          }
+        },
+        reject,
+      });
+      this.#running ??= this.#run();
+    });
+  }
+
+  /** Resolves when nothing is queued or under way. */
+  async idle(): Promise<void> {
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    // Requests of the same turn travel together from the first group on.
+    await Promise.resolve();
+    while (this.#queue.length > 0) {
+      const group = this.#takeGroup();
+      try {
+        const outcomes = await this.#commit(group.map((queued) => queued.request));
+        for (const [index, queued] of group.entries()) {
+          queued.settle(outcomes[index] as WriteOutcome);
+        }
+      } catch (error) {
+        for (const queued of group) queued.reject(error);
+      }
+    }
+    this.#running = undefined;
+  }
+
+  #takeGroup(): Queued[] {
+    let bytes = 0;
+    let count = 0;
+    for (const { request } of this.#queue) {
+      if (count >= GROUP_REQUESTS || (count > 0 && bytes > GROUP_BYTES)) break;
+      for (const step of request.steps) bytes += step.kind === "write" ? step.row.body.length : 0;
+      count += 1;
+    }
+    return this.#queue.splice(0, count);
+  }
+}

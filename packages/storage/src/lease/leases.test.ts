@@ -1,0 +1,270 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { describe, expect, test } from "vitest";
+import { createMemoryStorage } from "../engine/memory.ts";
+import { isStorageError, StorageError } from "../errors.ts";
+import type { Resource } from "../resource.ts";
+import { systemScheduler } from "../scheduler.ts";
+import { assertCode } from "../testing/assertions.ts";
+import { DelegatingStorage } from "../testing/delegate.ts";
+import { createManualScheduler } from "../testing/manual-scheduler.ts";
+import { A1, HOME, sample } from "../testing/samples.ts";
+import type { StorageBackend, WriteOptions } from "../types.ts";
+import { fenceId, heartbeatId, tenureOf } from "./lease-records.ts";
+import { createLeases, type Lease } from "./leases.ts";
+
+const NAME = { tenancy: HOME, name: "stack" };
+const TIMING = { ttlMs: 9_000, renewMs: 2_000, stopMs: 6_000 };
+
+function setUp(storage: StorageBackend = createMemoryStorage()) {
+  const scheduler = createManualScheduler();
+  const worker = (owner: string, over = storage) =>
+    createLeases({ storage: over, owner, timing: TIMING, scheduler });
+  return { storage, scheduler, worker };
+}
+
+async function hold(lease: Promise<Lease | undefined>): Promise<Lease> {
+  const held = await lease;
+  if (held === undefined) throw new Error("the lease is not free");
+  return held;
+}
+
+describe("a lease", () => {
+  test("has one holder, and goes to the next when it is released", async () => {
+    const { storage, worker } = setUp();
+    const first = await hold(worker("one").tryAcquire(NAME));
+    expect(first.tenure).toEqual({ owner: "one", epoch: 1n });
+    expect(first.isHeld()).toBe(true);
+    expect(await worker("two").tryAcquire(NAME)).toBeUndefined();
+    await first.release();
+    expect(first.isHeld()).toBe(false);
+    expect(first.signal.aborted).toBe(false);
+    const second = await hold(worker("two").tryAcquire(NAME));
+    expect(second.tenure).toEqual({ owner: "two", epoch: 2n });
+    await second.release();
+    expect(tenureOf(await storage.read("strong", fenceId(NAME)))).toEqual({ owner: "", epoch: 2n });
+  });
+
+  test("lets one of several win", async () => {
+    const { worker } = setUp();
+    const takers = ["a", "b", "c", "d"].map((owner) => worker(owner).tryAcquire(NAME));
+    const winners = (await Promise.all(takers)).filter((lease) => lease !== undefined);
+    expect(winners).toHaveLength(1);
+  });
+
+  test("is renewed by its heartbeat, while its fence keeps its version", async () => {
+    const { storage, scheduler, worker } = setUp();
+    const lease = await hold(worker("one").tryAcquire(NAME));
+    const versions = new Set<string>();
+    for (let count = 0; count < 20; count += 1) {
+      await scheduler.advance(TIMING.renewMs);
+      versions.add((await storage.read("strong", heartbeatId(NAME))).version);
+      expect((await storage.read("strong", fenceId(NAME))).version).toBe(lease.guard.version);
+      expect(lease.isHeld()).toBe(true);
+    }
+    expect(versions.size).toBe(20);
+  });
+
+  test("is not stolen from a holder that renews, however long the thief waits", async () => {
+    const { scheduler, worker } = setUp();
+    const lease = await hold(worker("one").tryAcquire(NAME));
+    const stop = new AbortController();
+    const stealing = worker("two").acquire(NAME, { signal: stop.signal });
+    const outcome = stealing.catch((error: unknown) => error);
+    await scheduler.advance(TIMING.ttlMs * 10);
+    expect(lease.isHeld()).toBe(true);
+    stop.abort(new Error("enough"));
+    expect(await outcome).toEqual(new Error("enough"));
+  });
+
+  test("is stolen after the whole time to live without a sign of life, not before", async () => {
+    const { scheduler, worker } = setUp();
+    const cut = new Partition(createMemoryStorage());
+    const lease = await hold(worker("one", cut).tryAcquire(NAME));
+    cut.open = false;
+    const stealing = worker("two", cut.inner).acquire(NAME);
+    let stolen: Lease | undefined;
+    void stealing.then((taken) => (stolen = taken));
+    await scheduler.advance(TIMING.stopMs - 1);
+    expect(lease.isHeld()).toBe(true);
+    await scheduler.advance(1);
+    // The holder stops itself, well before the thief may act.
+    expect(lease.isHeld()).toBe(false);
+    expect(lease.signal.reason).toMatchObject({ code: "STORAGE_LEASE_LOST" });
+    expect(stolen).toBeUndefined();
+    await scheduler.advance(TIMING.ttlMs - TIMING.stopMs - 1);
+    expect(stolen).toBeUndefined();
+    await scheduler.advance(TIMING.ttlMs);
+    expect(stolen?.tenure).toEqual({ owner: "two", epoch: 2n });
+    await stolen?.release();
+  });
+
+  test("is lost at once when the next renewal finds another holder", async () => {
+    const { storage, scheduler, worker } = setUp();
+    const lease = await hold(worker("one").tryAcquire(NAME));
+    const fence = await storage.read("strong", fenceId(NAME));
+    await storage.writeCAS(fence);
+    await scheduler.advance(TIMING.renewMs);
+    expect(lease.signal.reason).toMatchObject({ code: "STORAGE_LEASE_LOST" });
+    await lease.release();
+    expect((await storage.read("strong", fenceId(NAME))).version).not.toBe(fence.version);
+  });
+
+  test("knows after a pause of the process that its time is over, before any timer runs", async () => {
+    const { scheduler, worker } = setUp();
+    const lease = await hold(worker("one").tryAcquire(NAME));
+    scheduler.skip(TIMING.stopMs);
+    expect(lease.signal.aborted).toBe(false);
+    expect(lease.isHeld()).toBe(false);
+  });
+
+  test("survives short outages and renewals whose answer was lost", async () => {
+    const { scheduler, worker } = setUp();
+    const flaky = new LosesAnswers(createMemoryStorage());
+    const lease = await hold(worker("one", flaky).tryAcquire(NAME));
+    for (let round = 0; round < 20; round += 1) {
+      flaky.losing = round % 2 === 0;
+      await scheduler.advance(TIMING.renewMs);
+      expect(lease.isHeld()).toBe(true);
+    }
+    expect(flaky.lost).toBeGreaterThan(5);
+    flaky.losing = false;
+    await lease.release();
+  });
+
+  test("is recognised as taken when the answer to the acquisition was lost", async () => {
+    const { worker } = setUp();
+    const flaky = new LosesAnswers(createMemoryStorage());
+    flaky.losing = true;
+    const lease = await hold(worker("one", flaky).tryAcquire(NAME));
+    expect(lease.tenure.epoch).toBe(1n);
+    flaky.losing = false;
+    await lease.release();
+  });
+
+  test("refuses timings in which a thief could be earlier than its victim", () => {
+    const { storage } = setUp();
+    for (const timing of [
+      { ttlMs: 10, stopMs: 10 },
+      { ttlMs: 10, renewMs: 8, stopMs: 5 },
+      { ttlMs: 0 },
+      { renewMs: 0 },
+    ]) {
+      expect(() => createLeases({ storage, owner: "one", timing })).toThrow(StorageError);
+    }
+  });
+});
+
+describe("writes under the guard of a lease", () => {
+  test("never fail because of renewals", async () => {
+    const storage = createMemoryStorage();
+    const leases = createLeases({
+      storage,
+      owner: "one",
+      timing: { ttlMs: 1_000, renewMs: 1, stopMs: 500 },
+    });
+    await using lease = await leases.acquire(NAME);
+    const before = await storage.read("strong", heartbeatId(NAME));
+    const guards = [lease.guard];
+    let stored = await storage.writeCAS(sample(A1, HOME, "object"), { guards });
+    for (let count = 0; count < 10_000; count += 1) {
+      stored = await storage.writeCAS(stored, { guards });
+      if (count % 100 === 0) await delay(1);
+    }
+    expect(lease.signal.aborted).toBe(false);
+    const after = await storage.read("strong", heartbeatId(NAME));
+    // Versions of this engine count the commits; those that are no guarded writes are renewals.
+    const renewals = Number(after.version) - Number(before.version) - 10_000;
+    expect(renewals).toBeGreaterThan(20);
+  });
+
+  test("fail from the moment of a steal on, also those in flight", async () => {
+    const slow = new SlowWrites(createMemoryStorage());
+    const { scheduler, worker } = setUp();
+    const victim = await hold(worker("one", slow).tryAcquire(NAME));
+    const write = (name: string): Promise<Resource> =>
+      slow.writeCAS(sample(A1, HOME, name), { guards: [victim.guard] });
+    await write("early");
+    slow.holding = true;
+    const flight = Promise.allSettled(Array.from({ length: 50 }, (_, index) => write(`f${index}`)));
+    const stealing = worker("two", slow.inner).acquire(NAME);
+    await scheduler.advance(TIMING.ttlMs * 2);
+    const thief = await stealing;
+    slow.release();
+    for (const outcome of await flight) {
+      expect(outcome).toMatchObject({ reason: { code: "STORAGE_GUARD_FAILED" } });
+    }
+    await assertCode(write("late"), "STORAGE_GUARD_FAILED");
+    await slow.writeCAS(sample(A1, HOME, "thief"), { guards: [thief.guard] });
+    const names = (await slow.list("strong", A1, HOME, "")).map((found) => found.id.name);
+    expect(names).toEqual(["early", "thief"]);
+    await thief.release();
+  });
+});
+
+describe("the system scheduler", () => {
+  test("measures on a clock that all threads of the process share", () => {
+    const scheduler = systemScheduler();
+    const now = Number(process.hrtime.bigint()) / 1e6;
+    expect(Math.abs(scheduler.monotonicMs() - now)).toBeLessThan(1_000);
+  });
+});
+
+/** A store that cannot be reached while it is not open. */
+class Partition extends DelegatingStorage {
+  open = true;
+
+  override async writeCAS(resource: Resource, options?: WriteOptions): Promise<Resource> {
+    if (!this.open) throw new StorageError("STORAGE_INCONSISTENT");
+    return this.inner.writeCAS(resource, options);
+  }
+}
+
+/** A store that does what it is told and whose answers get lost. */
+class LosesAnswers extends DelegatingStorage {
+  losing = false;
+  lost = 0;
+
+  override async writeCAS(resource: Resource, options?: WriteOptions): Promise<Resource> {
+    const stored = await this.inner.writeCAS(resource, options);
+    this.#lose();
+    return stored;
+  }
+
+  override async batch(
+    ...args: Parameters<StorageBackend["batch"]>
+  ): Promise<readonly (Resource | undefined)[]> {
+    const results = await this.inner.batch(...args);
+    this.#lose();
+    return results;
+  }
+
+  #lose(): void {
+    if (!this.losing) return;
+    this.lost += 1;
+    if (this.lost % 2 === 0) return;
+    throw new StorageError("STORAGE_INCONSISTENT", undefined, { details: { outcome: "unknown" } });
+  }
+}
+
+/** A store that holds writes back until they are released. */
+class SlowWrites extends DelegatingStorage {
+  holding = false;
+  #held: (() => void)[] = [];
+
+  release(): void {
+    this.holding = false;
+    for (const resume of this.#held.splice(0)) resume();
+  }
+
+  override async writeCAS(resource: Resource, options?: WriteOptions): Promise<Resource> {
+    if (this.holding) {
+      await new Promise<void>((resolve) => {
+        this.#held.push(resolve);
+      });
+    }
+    return this.inner.writeCAS(resource, options).catch((error: unknown) => {
+      expect(isStorageError(error)).toBe(true);
+      throw error;
+    });
+  }
+}

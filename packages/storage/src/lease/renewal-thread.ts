@@ -1,0 +1,82 @@
+import { parentPort, workerData } from "node:worker_threads";
+import { systemScheduler } from "../scheduler.ts";
+import type { StorageBackend } from "../types.ts";
+import { createUlidGenerator } from "../ulid.ts";
+import { Renewal } from "./renewal.ts";
+import type { ThreadData, ThreadMessage, ThreadRequest } from "./thread-protocol.ts";
+
+// Entry of the renewal thread. It has its own connection to the store and its own timers, so it
+// renews on time however long the turns of the other threads are. A worker that is stuck for good
+// must not keep its leases for ever, though: when the other side has not run for too long, the
+// thread lets them go.
+
+const port = parentPort;
+if (port === null) throw new Error("the renewal thread is not a program");
+const send = (message: ThreadMessage): void => port.postMessage(message);
+
+const { source, alive, maxSilenceMs } = workerData as ThreadData;
+const aliveAt = new BigInt64Array(alive);
+const scheduler = systemScheduler();
+const token = createUlidGenerator({ wallMs: () => scheduler.wallMs() });
+const renewals = new Map<number, Renewal>();
+
+const factories = (await import(source.module)) as Record<
+  string,
+  (options: unknown) => StorageBackend | Promise<StorageBackend>
+>;
+const factory = factories[source.factory];
+if (factory === undefined) throw new Error(`${source.module} exports no ${source.factory}`);
+const storage = await factory(source.options);
+
+port.on("message", (request: ThreadRequest) => void handle(request));
+
+const supervision = setInterval(() => {
+  const silentMs = scheduler.monotonicMs() - Number(Atomics.load(aliveAt, 0)) / 1_000;
+  if (silentMs < maxSilenceMs) return;
+  for (const id of renewals.keys()) void drop(id, "the worker does not run any more");
+}, maxSilenceMs / 10);
+
+async function handle(request: ThreadRequest): Promise<void> {
+  switch (request.kind) {
+    case "start": {
+      const { id, task } = request;
+      const renewedAt = new BigInt64Array(request.renewed);
+      const renewal = new Renewal(task, {
+        storage,
+        scheduler,
+        token,
+        onRenewed: (startedAt) => {
+          Atomics.store(renewedAt, 0, BigInt(Math.floor(startedAt * 1_000)));
+        },
+        onLost: (error) => {
+          renewals.delete(id);
+          send({ kind: "lost", id, message: error.message });
+        },
+      });
+      renewals.set(id, renewal);
+      renewal.start();
+      return;
+    }
+    case "stop":
+      await renewals.get(request.id)?.stop();
+      renewals.delete(request.id);
+      send({ kind: "stopped", id: request.id });
+      return;
+    case "close":
+      clearInterval(supervision);
+      await Promise.all(Array.from(renewals.values(), (renewal) => renewal.stop()));
+      await storage.close();
+      send({ kind: "closed" });
+      port?.close();
+      return;
+    default:
+      request satisfies never;
+  }
+}
+
+async function drop(id: number, message: string): Promise<void> {
+  const renewal = renewals.get(id);
+  renewals.delete(id);
+  await renewal?.stop();
+  send({ kind: "lost", id, message });
+}

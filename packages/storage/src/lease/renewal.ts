@@ -1,0 +1,147 @@
+import { StorageError } from "../errors.ts";
+import { readStored } from "../read-stored.ts";
+import type { Resource } from "../resource.ts";
+import type { Scheduler } from "../scheduler.ts";
+import type { Guard, StorageBackend } from "../types.ts";
+import type { ResolvedTiming } from "./lease-options.ts";
+import {
+  beatsFor,
+  heartbeatId,
+  heartbeatResource,
+  type LeaseName,
+  type Tenure,
+} from "./lease-records.ts";
+
+/** What a renewal works on; plain data, so that it can be handed to another thread. */
+export interface RenewalTask {
+  readonly lease: LeaseName;
+  readonly tenure: Tenure;
+  /** Names the fence at the version of this tenure. */
+  readonly guard: Guard;
+  /** The heartbeat as it was written on acquisition. */
+  readonly heartbeat: Resource;
+  readonly timing: ResolvedTiming;
+  /** Monotonic start of the call that acquired. */
+  readonly acquiredAt: number;
+}
+
+/** What a renewal needs besides its task. */
+export interface RenewalParts {
+  readonly storage: StorageBackend;
+  readonly scheduler: Scheduler;
+  /** Makes a token that no other write has. */
+  readonly token: () => string;
+  /** Called with the monotonic start of every successful renewal. */
+  readonly onRenewed: (startedAt: number) => void;
+  /** Called once when the tenure is over, or too much time has passed to be sure that it is not. */
+  readonly onLost: (error: StorageError) => void;
+}
+
+// A renewal is a write of the heartbeat, guarded by the fence: it fails for good once the fence has
+// moved. Its success proves that the tenure lasted at some moment after its start, so the holder may
+// count on `stopMs` from that start; a thief counts `ttlMs` from the moment when it first saw the
+// version that the renewal wrote, which is later. An answer that was lost is no success: the next
+// attempt first looks which version is stored. Nobody but the holder writes heartbeats of its tenure,
+// so any that it finds is its own.
+
+/** Keeps one tenure alive until it is stopped or lost. */
+export class Renewal {
+  readonly #task: RenewalTask;
+  readonly #parts: RenewalParts;
+  #heartbeat: Resource;
+  #renewedAt: number;
+  /** Whether the stored version is not known, as an answer was lost. */
+  #doubtful = false;
+  #next: Disposable | undefined;
+  #deadline: Disposable | undefined;
+  #running: Promise<void> | undefined;
+  #over = false;
+
+  constructor(task: RenewalTask, parts: RenewalParts) {
+    this.#task = task;
+    this.#parts = parts;
+    this.#heartbeat = task.heartbeat;
+    this.#renewedAt = task.acquiredAt;
+  }
+
+  /** Starts to renew. */
+  start(): void {
+    this.#watchDeadline();
+    this.#plan(this.#task.timing.renewMs);
+  }
+
+  /** Ends without a loss; resolves when no attempt is under way any more. */
+  async stop(): Promise<void> {
+    this.#end();
+    await this.#running;
+  }
+
+  #plan(delayMs: number): void {
+    this.#next = this.#parts.scheduler.after(delayMs, () => {
+      this.#running = this.#attempt().finally(() => {
+        this.#running = undefined;
+      });
+    });
+  }
+
+  async #attempt(): Promise<void> {
+    const { scheduler } = this.#parts;
+    const startedAt = scheduler.monotonicMs();
+    const { renewMs, stopMs } = this.#task.timing;
+    try {
+      await this.#renew();
+      if (this.#over) return;
+      this.#renewedAt = startedAt;
+      this.#parts.onRenewed(startedAt);
+      this.#watchDeadline();
+      this.#plan(renewMs - (scheduler.monotonicMs() - startedAt));
+    } catch (error) {
+      if (this.#over) return;
+      const failure = StorageError.from(error);
+      if (failure.code === "STORAGE_INCONSISTENT" || failure.code === "STORAGE_CAS_FAILURE") {
+        // The store is away for the moment, or an attempt from before came through late. The
+        // deadline runs on.
+        this.#plan(Math.min(renewMs, (stopMs - renewMs) / 8));
+      } else {
+        this.#lose("another worker took the lease", failure);
+      }
+    }
+  }
+
+  async #renew(): Promise<void> {
+    const { storage, token } = this.#parts;
+    const { lease, tenure, guard } = this.#task;
+    if (this.#doubtful) {
+      const stored = await readStored(storage, "strong", heartbeatId(lease));
+      if (stored === undefined || !beatsFor(stored, tenure)) {
+        throw new StorageError("STORAGE_LEASE_LOST", "the heartbeat is another worker's");
+      }
+      this.#heartbeat = stored;
+    }
+    this.#doubtful = true;
+    const next = heartbeatResource(lease, this.#heartbeat, tenure, token());
+    this.#heartbeat = await storage.writeCAS(next, { guards: [guard] });
+    this.#doubtful = false;
+  }
+
+  #watchDeadline(): void {
+    const { scheduler } = this.#parts;
+    this.#deadline?.[Symbol.dispose]();
+    const left = this.#renewedAt + this.#task.timing.stopMs - scheduler.monotonicMs();
+    this.#deadline = scheduler.after(left, () =>
+      this.#lose("the lease could not be renewed in time", undefined),
+    );
+  }
+
+  #lose(message: string, cause: unknown): void {
+    if (this.#over) return;
+    this.#end();
+    this.#parts.onLost(new StorageError("STORAGE_LEASE_LOST", message, { cause }));
+  }
+
+  #end(): void {
+    this.#over = true;
+    this.#next?.[Symbol.dispose]();
+    this.#deadline?.[Symbol.dispose]();
+  }
+}

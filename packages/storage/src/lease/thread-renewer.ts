@@ -1,0 +1,154 @@
+import { extname } from "node:path";
+import { Worker } from "node:worker_threads";
+import { StorageError } from "../errors.ts";
+import { type Scheduler, systemScheduler } from "../scheduler.ts";
+import type { RenewalHandle, Renewer } from "./renewer.ts";
+import type { StorageSource, ThreadData, ThreadMessage, ThreadRequest } from "./thread-protocol.ts";
+
+export type { StorageSource } from "./thread-protocol.ts";
+
+/** Options of {@link createThreadRenewer}. */
+export interface ThreadRenewerOptions {
+  /** How the thread opens the store for itself. */
+  readonly source: StorageSource;
+  /**
+   * The thread gives the leases up when the thread that made it has not run for this long: turns may
+   * be long, but a worker that is stuck must not block a stack for ever.
+   *
+   * @default 120,000
+   */
+  readonly maxSilenceMs?: number;
+}
+
+interface Tracked {
+  readonly onLost: (error: StorageError) => void;
+  readonly renewed: BigInt64Array<SharedArrayBuffer>;
+  stopped: (() => void) | undefined;
+}
+
+/**
+ * Renews in a thread of its own with its own connection to the store: for stores that other
+ * processes can reach. One thread serves all leases of a worker.
+ */
+export function createThreadRenewer(options: ThreadRenewerOptions): Renewer {
+  return new ThreadRenewer(options, systemScheduler());
+}
+
+class ThreadRenewer implements Renewer {
+  readonly #worker: Worker;
+  readonly #alive = new BigInt64Array(new SharedArrayBuffer(8));
+  readonly #tracked = new Map<number, Tracked>();
+  readonly #scheduler: Scheduler;
+  readonly #pulse: NodeJS.Timeout;
+  #ids = 0;
+  #failure: Error | undefined;
+  #closing: Promise<void> | undefined;
+  #closed: (() => void) | undefined;
+
+  constructor(options: ThreadRenewerOptions, scheduler: Scheduler) {
+    this.#scheduler = scheduler;
+    const maxSilenceMs = options.maxSilenceMs ?? 120_000;
+    this.#beat();
+    this.#pulse = setInterval(() => this.#beat(), maxSilenceMs / 20);
+    this.#pulse.unref();
+    const data: ThreadData = {
+      source: options.source,
+      alive: this.#alive.buffer,
+      maxSilenceMs,
+    };
+    const entry = new URL(`./renewal-thread${extname(import.meta.url)}`, import.meta.url);
+    this.#worker = new Worker(entry, { workerData: data, name: "stackwright-renewal" });
+    this.#worker.on("message", (message: ThreadMessage) => this.#receive(message));
+    this.#worker.on("error", (error) => this.#fail(error));
+    this.#worker.on("exit", () => this.#fail(new Error("the renewal thread ended")));
+  }
+
+  start(
+    task: Parameters<Renewer["start"]>[0],
+    onLost: (error: StorageError) => void,
+  ): RenewalHandle {
+    this.#ids += 1;
+    const id = this.#ids;
+    const renewed = new BigInt64Array(new SharedArrayBuffer(8));
+    Atomics.store(renewed, 0, BigInt(Math.floor(task.acquiredAt * 1_000)));
+    this.#tracked.set(id, { onLost, renewed, stopped: undefined });
+    this.#send({ kind: "start", id, task, renewed: renewed.buffer });
+    if (this.#failure !== undefined) this.#loseAll(this.#failure);
+    return {
+      renewedAt: () => Number(Atomics.load(renewed, 0)) / 1_000,
+      stop: () => this.#stop(id),
+    };
+  }
+
+  async close(): Promise<void> {
+    this.#closing ??= this.#close();
+    await this.#closing;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  async #close(): Promise<void> {
+    clearInterval(this.#pulse);
+    if (this.#failure !== undefined) return;
+    await new Promise<void>((resolve) => {
+      this.#closed = resolve;
+      this.#send({ kind: "close" });
+    });
+    this.#worker.removeAllListeners();
+    await this.#worker.terminate();
+  }
+
+  #stop(id: number): Promise<void> {
+    const tracked = this.#tracked.get(id);
+    if (tracked === undefined || this.#failure !== undefined) return Promise.resolve();
+    return new Promise((resolve) => {
+      tracked.stopped = resolve;
+      this.#send({ kind: "stop", id });
+    });
+  }
+
+  #receive(message: ThreadMessage): void {
+    if (message.kind === "closed") {
+      this.#closed?.();
+      return;
+    }
+    const tracked = this.#tracked.get(message.id);
+    this.#tracked.delete(message.id);
+    if (tracked === undefined) return;
+    if (message.kind === "lost" && tracked.stopped === undefined) {
+      tracked.onLost(new StorageError("STORAGE_LEASE_LOST", message.message));
+    }
+    tracked.stopped?.();
+  }
+
+  /** Nothing is renewed any more: holders stop at once rather than at their deadline. */
+  #fail(error: Error): void {
+    if (this.#failure !== undefined) return;
+    this.#failure = error;
+    clearInterval(this.#pulse);
+    this.#loseAll(error);
+    this.#closed?.();
+  }
+
+  #loseAll(cause: Error): void {
+    for (const { onLost, stopped } of this.#tracked.values()) {
+      if (stopped === undefined) {
+        onLost(new StorageError("STORAGE_LEASE_LOST", "the renewal thread ended", { cause }));
+      }
+      stopped?.();
+    }
+    this.#tracked.clear();
+  }
+
+  #send(request: ThreadRequest): void {
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
+    this.#worker.postMessage(request);
+  }
+
+  #beat(): void {
+    const now = BigInt(Math.floor(this.#scheduler.monotonicMs() * 1_000));
+    Atomics.store(this.#alive, 0, now);
+  }
+}
