@@ -117,7 +117,7 @@ describe("generated services over a unix socket", () => {
     const server = new Server();
     server.addService(GRPCBrokerService, {
       startStream: (call: ServerDuplexStream<ConnInfo, ConnInfo>) => {
-        call.on("data", (info: ConnInfo) => call.write({ ...info, address: "/tmp/x" }));
+        call.on("data", (info: ConnInfo) => call.write({ ...info, address: "/run/x" }));
         call.on("end", () => call.end());
       },
     });
@@ -130,8 +130,8 @@ describe("generated services over a unix socket", () => {
     const answers: ConnInfo[] = [];
     for await (const info of stream) answers.push(info as ConnInfo);
     expect(answers.map((info) => [info.serviceId, info.address, info.knock?.knock])).toEqual([
-      [1, "/tmp/x", undefined],
-      [2, "/tmp/x", true],
+      [1, "/run/x", undefined],
+      [2, "/run/x", true],
     ]);
   });
 });
