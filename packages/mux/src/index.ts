@@ -1,9 +1,12 @@
+export type { CallContext } from "./call-context.ts";
 export type { Clock } from "./clock.ts";
 export type { CheckCombination, NamedCheck } from "./core/combine-check-config.ts";
 export { combineChecks } from "./core/combine-check-config.ts";
 export type { Capabilities } from "./core/combine-configure.ts";
 export { combineCapabilities } from "./core/combine-configure.ts";
 export { combineDiffs } from "./core/combine-diff-config.ts";
+export type { NamedFailure } from "./core/combine-errors.ts";
+export { combineFailures } from "./core/combine-errors.ts";
 export type { ConfigFilter, ConfigKeys } from "./core/config-filter.ts";
 export { createConfigFilter } from "./core/config-filter.ts";
 export type { DispatchTable } from "./core/dispatch-table.ts";
@@ -21,5 +24,26 @@ export type { DispatchedMethod, FunctionMethod, ResourceMethod, Routes } from ".
 export { routeToken, routeUrn } from "./core/route.ts";
 export type { StructMember } from "./core/struct-members.ts";
 export { typeOfUrn } from "./core/urn.ts";
-export type { MuxErrorCode, MuxErrorOptions, MuxStatus } from "./errors.ts";
+export type { MuxCallMessage, MuxTableMessage } from "./diagnostics.ts";
+export { MUX_CHANNELS } from "./diagnostics.ts";
+export type { MuxErrorCode, MuxErrorOptions, MuxStatus as MuxErrorStatus } from "./errors.ts";
 export { MUX_ERRORS, MuxError } from "./errors.ts";
+export type { TokenExplanation } from "./explain.ts";
+export { createResourceProviderClient } from "./grpc/resource-provider-client.ts";
+export { resourceProviderService, serveResourceProvider } from "./grpc/resource-provider-server.ts";
+export type { HostClient, HostLogEntry, HostLogSeverity } from "./host-client.ts";
+export { HostSlot } from "./host-client.ts";
+export type { MappingHandler } from "./mapping.ts";
+export type { Mux, MuxStatus } from "./mux.ts";
+export { createMux, SCHEMA_VERSION } from "./mux.ts";
+export type { MuxOptions, MuxProfile, MuxServer } from "./mux-options.ts";
+export type {
+  ItemOf,
+  ReplyOf,
+  RequestOf,
+  ResourceProvider,
+  StreamMethod,
+  UnaryMethod,
+} from "./resource-provider.ts";
+export type { CallLimits } from "./router/call-gate.ts";
+export type { ServerHealth, ServerLimits } from "./server-handle.ts";
