@@ -5,10 +5,11 @@ import { PROVIDER_SOURCE_ERRORS, ProviderSourceError } from "./errors.ts";
 describe("errors", () => {
   it("are all listed in the README, as they are", () => {
     const readme = readFileSync(new URL("../README.md", import.meta.url), "utf8");
-    const rows = [
-      ...readme.matchAll(/^\| `(PROVIDER_SOURCE_\w+)` \| (\w+) \| (\w+) \| (\d+) \|/gm),
-    ];
-    expect(rows.map(([, code, ...traits]) => [code, ...traits])).toEqual(
+    const rows = readme
+      .split("\n")
+      .filter((line) => line.startsWith("| `PROVIDER_SOURCE_"))
+      .map((line) => line.split("|").map((cell) => cell.trim().replaceAll("`", "")));
+    expect(rows.map((cells) => cells.slice(1, 5))).toEqual(
       Object.entries(PROVIDER_SOURCE_ERRORS).map(([code, traits]) => [
         code,
         traits.retryable ? "yes" : "no",

@@ -9,8 +9,15 @@ export interface ArchiveSource {
   /** What messages call it: a path or a name. */
   readonly name: string;
   readonly sizeBytes: number;
-  /** Exactly these bytes; the range lies within the size. Not called again before it has settled. */
-  read(offset: number, length: number): Promise<Uint8Array>;
+  /**
+   * Exactly these bytes; the range lies within the size. Not called again before it has settled.
+   * Rejects with the reason of `signal`, or as its storage fails.
+   */
+  read(
+    offset: number,
+    length: number,
+    options?: { readonly signal?: AbortSignal },
+  ): Promise<Uint8Array>;
 }
 
 /** An archive that lies in memory. */
@@ -18,7 +25,10 @@ export function archiveFromBytes(bytes: Uint8Array, name = "archive"): ArchiveSo
   return {
     name,
     sizeBytes: bytes.byteLength,
-    read: async (offset, length) => bytes.subarray(offset, offset + length),
+    read: async (offset, length, { signal } = {}) => {
+      signal?.throwIfAborted();
+      return bytes.subarray(offset, offset + length);
+    },
   };
 }
 
@@ -39,7 +49,8 @@ export async function openArchiveFile(path: string): Promise<ArchiveSource & Asy
     return {
       name: path,
       sizeBytes: info.size,
-      read: async (offset, length) => {
+      read: async (offset, length, { signal } = {}) => {
+        signal?.throwIfAborted();
         const bytes = Buffer.allocUnsafe(length);
         let at = 0;
         while (at < length) {

@@ -27,7 +27,7 @@ export async function hashArchiveFile(
   const hash = createHash("sha256");
   for (let at = 0; at < archive.sizeBytes; at += CHUNK_BYTES) {
     options.signal?.throwIfAborted();
-    hash.update(await archive.read(at, Math.min(CHUNK_BYTES, archive.sizeBytes - at)));
+    hash.update(await archive.read(at, Math.min(CHUNK_BYTES, archive.sizeBytes - at), options));
   }
   return zipHash(hash.digest("hex"));
 }
@@ -49,9 +49,10 @@ export async function hashArchive(
     await using source = await openArchiveFile(archive);
     return await hashArchive(source, options);
   }
+  const limits = resolveArchiveLimits(options.limits);
   const seen = new Set<string>();
   const hash = new ContentHash();
-  for (const entry of await readZipEntries(archive, resolveArchiveLimits(options.limits))) {
+  for (const entry of await readZipEntries(archive, limits, options)) {
     const key = entry.name.toString("latin1");
     if (seen.has(key)) {
       throw new ProviderSourceError(
@@ -62,7 +63,7 @@ export async function hashArchive(
     }
     seen.add(key);
     const content = hash.open(entry.name);
-    for await (const chunk of readZipContent(archive, entry, options.signal)) content.write(chunk);
+    for await (const chunk of readZipContent(archive, entry, options)) content.write(chunk);
     content.close();
   }
   return { h1: hash.digest(), zh: await hashArchiveFile(archive, options) };

@@ -9,7 +9,7 @@ import { checkEntryPath, EntryPaths } from "./entry-path.ts";
 import { hashArchiveFile } from "./hash-archive.ts";
 import { type ArchiveLimits, type ResolvedArchiveLimits, resolveArchiveLimits } from "./limits.ts";
 import { readZipContent } from "./zip-content.ts";
-import { readZipEntries, type ZipEntry } from "./zip-reader.ts";
+import { type ReadOptions, readZipEntries, type ZipEntry } from "./zip-reader.ts";
 import { MODE_DIRECTORY, MODE_REGULAR, MODE_TYPE_MASK } from "./zip-records.ts";
 
 /** How to unpack. */
@@ -73,13 +73,13 @@ async function writeEntries(
   source: ArchiveSource,
   entries: readonly SafeEntry[],
   directory: string,
-  signal: AbortSignal | undefined,
+  options: ReadOptions,
 ): Promise<UnpackSummary> {
   const hash = new ContentHash();
   let files = 0;
   let totalBytes = 0;
   for (const { entry, path, isDirectory } of entries) {
-    signal?.throwIfAborted();
+    options.signal?.throwIfAborted();
     const target = join(directory, path);
     if (isDirectory) {
       await mkdir(target, { recursive: true });
@@ -89,7 +89,7 @@ async function writeEntries(
     const executable = (entry.unixMode & 0o111) !== 0;
     await using file = await open(target, "wx", executable ? 0o755 : 0o644);
     const content = hash.open(entry.name);
-    for await (const chunk of readZipContent(source, entry, signal)) {
+    for await (const chunk of readZipContent(source, entry, options)) {
       content.write(chunk);
       await file.writeFile(chunk);
     }
@@ -152,12 +152,12 @@ export async function unpackArchive(
   const temporary = join(dirname(target), `.${basename(target)}.${unique}.partial`);
   try {
     signal?.throwIfAborted();
-    const entries = checkZipEntries(await readZipEntries(archive, limits), limits);
+    const entries = checkZipEntries(await readZipEntries(archive, limits, options), limits);
     if (!(await isMissingOrEmpty(target))) throw destinationExists(target);
     await mkdir(dirname(target), { recursive: true });
     await mkdir(temporary, { mode: 0o700 });
-    const summary = await writeEntries(archive, entries, temporary, signal);
-    await checkHashes(archive, expected, summary.h1, signal);
+    const summary = await writeEntries(archive, entries, temporary, options);
+    await checkHashes(archive, expected, summary.h1, options);
     await chmod(temporary, 0o755);
     signal?.throwIfAborted();
     await rename(temporary, target).catch((error: NodeJS.ErrnoException) => {
@@ -176,12 +176,12 @@ async function checkHashes(
   archive: ArchiveSource,
   expected: readonly PackageHash[],
   h1: PackageHash,
-  signal: AbortSignal | undefined,
+  options: ReadOptions,
 ): Promise<void> {
   if (expected.length === 0 || expected.includes(h1)) return;
   const found = [h1];
   if (expected.some((hash) => hashScheme(hash) === "zh")) {
-    const zh = await hashArchiveFile(archive, signal === undefined ? {} : { signal });
+    const zh = await hashArchiveFile(archive, options);
     if (expected.includes(zh)) return;
     found.push(zh);
   }

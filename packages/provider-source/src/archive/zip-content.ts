@@ -3,7 +3,7 @@ import { pipeline } from "node:stream/promises";
 import { crc32, createInflateRaw } from "node:zlib";
 import { ProviderSourceError } from "../errors.ts";
 import type { ArchiveSource } from "./archive-source.ts";
-import { malformed, type ZipEntry } from "./zip-reader.ts";
+import { malformed, type ReadOptions, type ZipEntry } from "./zip-reader.ts";
 import {
   FLAG_DESCRIPTOR,
   FLAG_ENCRYPTED,
@@ -19,9 +19,13 @@ const CHUNK_BYTES = 256 * 1024;
  * Where the data of an entry starts. Its local header must agree with the central directory, as
  * there are readers that go by the one and readers that go by the other.
  */
-async function findData(source: ArchiveSource, entry: ZipEntry): Promise<number> {
+async function findData(
+  source: ArchiveSource,
+  entry: ZipEntry,
+  options: ReadOptions,
+): Promise<number> {
   const header = Buffer.from(
-    await source.read(entry.headerOffset, LOCAL_BYTES + entry.name.length),
+    await source.read(entry.headerOffset, LOCAL_BYTES + entry.name.length, options),
   );
   const agrees =
     header.readUInt32LE(0) === LOCAL_SIGNATURE &&
@@ -48,11 +52,11 @@ async function* readRaw(
   source: ArchiveSource,
   start: number,
   length: number,
-  signal: AbortSignal | undefined,
+  options: ReadOptions,
 ): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < length; ) {
-    signal?.throwIfAborted();
-    const chunk = await source.read(start + at, Math.min(CHUNK_BYTES, length - at));
+    options.signal?.throwIfAborted();
+    const chunk = await source.read(start + at, Math.min(CHUNK_BYTES, length - at), options);
     at += chunk.byteLength;
     yield chunk;
   }
@@ -97,10 +101,10 @@ function isZlibError(error: unknown): boolean {
 export async function* readZipContent(
   source: ArchiveSource,
   entry: ZipEntry,
-  signal?: AbortSignal,
+  options: ReadOptions = {},
 ): AsyncGenerator<Uint8Array> {
-  const start = await findData(source, entry);
-  const raw = readRaw(source, start, entry.packedSize, signal);
+  const start = await findData(source, entry, options);
+  const raw = readRaw(source, start, entry.packedSize, options);
   let size = 0;
   let crc = 0;
   for await (const chunk of entry.method === METHOD_STORED ? raw : inflate(source, entry, raw)) {

@@ -61,8 +61,18 @@ function unsupported(source: ArchiveSource, problem: string, entry?: string): Pr
   );
 }
 
-async function readBuffer(source: ArchiveSource, offset: number, length: number): Promise<Buffer> {
-  const bytes = await source.read(offset, length);
+/** What reading is given along with the source. */
+export interface ReadOptions {
+  readonly signal?: AbortSignal;
+}
+
+async function readBuffer(
+  source: ArchiveSource,
+  offset: number,
+  length: number,
+  options: ReadOptions,
+): Promise<Buffer> {
+  const bytes = await source.read(offset, length, options);
   if (bytes.byteLength !== length) {
     throw ioError(source.name, "a read gave another number of bytes than was asked for");
   }
@@ -79,10 +89,10 @@ interface Directory {
  * Finds the end record: the one whose comment ends exactly with the archive. Readers differ in
  * which one they take when there are several candidates, so a second one makes the archive refused.
  */
-async function readEnd(source: ArchiveSource): Promise<Directory> {
+async function readEnd(source: ArchiveSource, options: ReadOptions): Promise<Directory> {
   const tailSize = Math.min(source.sizeBytes, END_BYTES + 0xffff);
   const tailOffset = source.sizeBytes - tailSize;
-  const tail = await readBuffer(source, tailOffset, tailSize);
+  const tail = await readBuffer(source, tailOffset, tailSize, options);
   const signature = Buffer.alloc(4);
   signature.writeUInt32LE(END_SIGNATURE);
   const at = tail.lastIndexOf(signature);
@@ -97,7 +107,7 @@ async function readEnd(source: ArchiveSource): Promise<Directory> {
   const entries = tail.readUInt16LE(at + 10);
   const size = tail.readUInt32LE(at + 12);
   const offset = tail.readUInt32LE(at + 16);
-  const end64 = await readEnd64(source, endOffset);
+  const end64 = await readEnd64(source, endOffset, options);
   if (end64 !== undefined) {
     const agrees =
       [end64.entries, IN_EXTRA_16].includes(entries) &&
@@ -119,16 +129,20 @@ async function readEnd(source: ArchiveSource): Promise<Directory> {
 }
 
 /** The 64-bit end record, if there is a locator for it in front of the end record. */
-async function readEnd64(source: ArchiveSource, endOffset: number): Promise<Directory | undefined> {
+async function readEnd64(
+  source: ArchiveSource,
+  endOffset: number,
+  options: ReadOptions,
+): Promise<Directory | undefined> {
   const locatorOffset = endOffset - LOCATOR64_BYTES;
   if (locatorOffset < END64_BYTES) return undefined;
-  const locator = await readBuffer(source, locatorOffset, LOCATOR64_BYTES);
+  const locator = await readBuffer(source, locatorOffset, LOCATOR64_BYTES, options);
   if (locator.readUInt32LE(0) !== LOCATOR64_SIGNATURE) return undefined;
   const recordOffset = Number(locator.readBigUInt64LE(8));
   if (recordOffset + END64_BYTES !== locatorOffset) {
     throw malformed(source, "the 64-bit end record is misplaced");
   }
-  const record = await readBuffer(source, recordOffset, END64_BYTES);
+  const record = await readBuffer(source, recordOffset, END64_BYTES, options);
   if (record.readUInt32LE(0) !== END64_SIGNATURE) {
     throw malformed(source, "there is no 64-bit end record");
   }
@@ -150,11 +164,12 @@ async function readEnd64(source: ArchiveSource, endOffset: number): Promise<Dire
 export async function readZipEntries(
   source: ArchiveSource,
   limits: ResolvedArchiveLimits,
+  options: ReadOptions = {},
 ): Promise<ZipEntry[]> {
-  const directory = await readEnd(source);
+  const directory = await readEnd(source, options);
   checkLimit(limits, "maxEntries", directory.entries);
   checkLimit(limits, "maxDirectoryBytes", directory.size);
-  const bytes = await readBuffer(source, directory.offset, directory.size);
+  const bytes = await readBuffer(source, directory.offset, directory.size, options);
   const entries: Omit<ZipEntry, "limitOffset">[] = [];
   let at = 0;
   while (at < bytes.length) {

@@ -22,8 +22,12 @@ function escapeByNumber(char: string): string {
     : `\\u${code.toString(16).padStart(4, "0")}`;
 }
 
+/** What nearly all strings of lock files consist of; it stands for itself. */
+const PLAIN = /^[0-9A-Za-z:/+=._, <>!~-]*$/;
+
 /** A string in the quoted form of HCL, as the command writes it. */
 export function quoteHcl(text: string): string {
+  if (PLAIN.test(text)) return `"${text}"`;
   let out = "";
   for (const char of text.replace(/[$%](?=\{)/g, "$&$&")) {
     out += ESCAPES[char] ?? (PRINTABLE.test(char) ? char : escapeByNumber(char));
