@@ -4,6 +4,7 @@ import { lengthRange } from "../value/range.ts";
 import { Value } from "../value/value.ts";
 import type { Convert, Converter } from "./converter.ts";
 import { conversionError, convertPart, elementStep, PartConversions } from "./parts.ts";
+import { fillDynamic } from "./unknown-result.ts";
 
 function elementTypeOf({ type }: Value): Type {
   return type.kind === "list" || type.kind === "set" || type.kind === "map"
@@ -21,12 +22,16 @@ function expectCommonType(values: readonly Value[], what: string): void {
 }
 
 /** List or set to list. A set whose size is open becomes an unknown list. */
-export function collectionToList(element: Type, convert: Convert | undefined): Convert {
+export function collectionToList(
+  converter: Converter,
+  element: Type,
+  convert: Convert | undefined,
+): Convert {
   return (value) => {
     const source = elementTypeOf(value);
     const [least, most] = lengthRange(Value.payload(value));
     if (least !== most) {
-      return Value.unknown(Type.list(emptyElement(element, source)));
+      return Value.unknown(Type.list(fillDynamic(converter, source, element)));
     }
     const values = convertAll(value.elements(), convert);
     if (values.length === 0) return Value.list([], emptyElement(element, source));

@@ -86,9 +86,9 @@ function toList(from: Type, element: Type, unsafe: boolean): Convert | undefined
   if (from.kind !== "list" && from.kind !== "set") {
     return capsuleConversion(from, Type.list(element), unsafe);
   }
-  if (from.element.equals(element)) return collectionToList(element, undefined);
+  if (from.element.equals(element)) return collectionToList(converter, element, undefined);
   const part = converter.find(from.element, element, unsafe);
-  return part === undefined ? undefined : collectionToList(element, part);
+  return part === undefined ? undefined : collectionToList(converter, element, part);
 }
 
 /** From a list only unsafely: order and duplicates get lost. */

@@ -78,8 +78,9 @@ export function hasIndex(value: Value, key: Value): Value {
     }
     const payload = notNull(collection);
     const wanted = type.kind === "map" ? "string" : "number";
-    if (plainKey.type.kind === "dynamic" && !plainKey.isNull) return UNKNOWN_TRUTH;
-    if (plainKey.type.kind !== wanted || plainKey.isNull) return Value.false;
+    if (plainKey.isNull) throw new CtyError("CTY_NULL", "the key is null");
+    if (plainKey.type.kind === "dynamic") return UNKNOWN_TRUTH;
+    if (plainKey.type.kind !== wanted) return Value.false;
     if (!plainKey.isKnown) return UNKNOWN_TRUTH;
     if (type.kind === "tuple") {
       const position = positionOf(plainKey);

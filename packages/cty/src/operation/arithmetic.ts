@@ -36,16 +36,9 @@ export function subtract(a: Value, b: Value): Value {
   return withMarks2(a, b, (x, y) => arithmetic(x, y, subtractNumbers));
 }
 
-/** The product; see {@link add}. Zero times an unknown number is zero. */
+/** The product; see {@link add}. */
 export function multiply(a: Value, b: Value): Value {
-  return withMarks2(a, b, (x, y) => {
-    const left = operand(x, "number");
-    const right = operand(y, "number");
-    if (left instanceof Unknown !== right instanceof Unknown && (isZero(left) || isZero(right))) {
-      return Value.zero;
-    }
-    return arithmetic(x, y, multiplyNumbers);
-  });
+  return withMarks2(a, b, (x, y) => arithmetic(x, y, multiplyNumbers));
 }
 
 /**
@@ -85,10 +78,6 @@ export function absolute(value: Value): Value {
       ...(nonNegative && max !== undefined ? { max } : {}),
     });
   });
-}
-
-function isZero(payload: Payload): boolean {
-  return isNumberPayload(payload) && compareNumbers(payload, 0) === 0;
 }
 
 function knownArithmetic(a: Value, b: Value, run: Operator): Value {

@@ -38,9 +38,9 @@ function startsAfresh(character: string): boolean {
   );
 }
 
-/** Whether no character behind it can change the character. */
+/** Whether no character behind it can change the character. Complete Hangul syllables count as open, to be safe. */
 function isFinal(character: string): boolean {
-  if (isReorderable(character)) return false;
+  if (isReorderable(character) || (character >= "\uac00" && character <= "\ud7a3")) return false;
   return COMPOSING_CHARACTERS.every(
     (next) => (character + next).normalize("NFC") === character + next,
   );

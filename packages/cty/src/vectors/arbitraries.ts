@@ -1,6 +1,12 @@
 import fc from "fast-check";
 import { Type } from "../index.ts";
-import { bitsOfDouble, type EntryNotation, type Notation, typeToJson } from "./notation.ts";
+import {
+  bitsOfDouble,
+  type EntryNotation,
+  type Notation,
+  type RefineNotation,
+  typeToJson,
+} from "./notation.ts";
 
 /** What generated types and values may contain. */
 export interface ValueOptions {
@@ -283,37 +289,35 @@ function entries(
     .map((values) => keys.map((k, i) => ({ k, v: values[i] ?? { b: false } })));
 }
 
-/** An unknown with random refinements that fit its type and do not contradict each other. */
+/** An unknown with random refinements that fit its type, do not contradict each other, and say something. */
 export function unknown(t: Type): fc.Arbitrary<Notation> {
   const json = typeToJson(t);
-  const notNull = fc.boolean();
   const plain = fc.constant<Notation>({ unknown: json });
   if (t.kind === "dynamic") return plain;
-  if (t.kind === "string") {
-    const refined = fc
-      .tuple(notNull, text)
-      .map(([n, prefix]): Notation => ({ unknown: json, refine: { notNull: n, prefix } }));
-    return fc.oneof(plain, refined);
-  }
+  return fc.tuple(fc.boolean(), statements(t)).map(([notNull, stated]): Notation => {
+    const refine = { ...(notNull ? { notNull } : {}), ...stated };
+    return Object.keys(refine).length === 0 ? { unknown: json } : { unknown: json, refine };
+  });
+}
+
+function statements(t: Type): fc.Arbitrary<RefineNotation> {
+  if (t.kind === "string") return text.map((prefix) => (prefix === "" ? {} : { prefix }));
   if (t.kind === "number") {
     const end = fc.option(fc.tuple(fc.integer({ min: 0, max: 50 }), fc.boolean()), {
       nil: undefined,
     });
-    const refined = fc.tuple(notNull, end, end).map(([n, low, high]): Notation => {
-      const min = low && { value: { i: String(low[0] - 60) }, inclusive: low[1] };
-      const max = high && { value: { i: String(high[0]) }, inclusive: high[1] };
-      return { unknown: json, refine: { notNull: n, ...(min && { min }), ...(max && { max }) } };
-    });
-    return fc.oneof(plain, refined);
+    return fc.tuple(end, end).map(([low, high]) => ({
+      ...(low && { min: { value: { i: String(low[0] - 60) }, inclusive: low[1] } }),
+      ...(high && { max: { value: { i: String(high[0]) }, inclusive: high[1] } }),
+    }));
   }
   if (t.kind === "list" || t.kind === "set" || t.kind === "map") {
-    const refined = fc
-      .tuple(notNull, fc.integer({ min: 0, max: 3 }), fc.option(fc.integer({ min: 0, max: 3 })))
-      .map(([n, minLength, more]): Notation => {
-        const maxLength = more === null ? {} : { maxLength: minLength + more };
-        return { unknown: json, refine: { notNull: n, minLength, ...maxLength } };
-      });
-    return fc.oneof(plain, refined);
+    return fc
+      .tuple(fc.integer({ min: 0, max: 3 }), fc.option(fc.integer({ min: 0, max: 3 })))
+      .map(([minLength, more]) => ({
+        ...(minLength > 0 && { minLength }),
+        ...(more !== null && { maxLength: minLength + more }),
+      }));
   }
-  return fc.oneof(plain, fc.constant<Notation>({ unknown: json, refine: { notNull: true } }));
+  return fc.constant({});
 }

@@ -10,8 +10,8 @@ import {
   value,
   valueOf,
 } from "./arbitraries.ts";
-import { typeToJson } from "./notation.ts";
-import type { Request } from "./perform.ts";
+import { build, typeToJson } from "./notation.ts";
+import type { Answer, Request } from "./perform.ts";
 
 const scalar = value({ depth: 0 });
 const nested = value({ depth: 3 });
@@ -123,4 +123,26 @@ const QUESTIONS: readonly fc.WeightedArbitrary<Request>[] = [
 /** `count` random questions, always the same for one seed. */
 export function randomRequests(seed: number, count: number): Request[] {
   return fc.sample(fc.oneof(...QUESTIONS), { seed, numRuns: count });
+}
+
+/** For every encoding in the answers to "describe", the question what it decodes to. */
+export function decodingRequests(
+  requests: readonly Request[],
+  answers: readonly Answer[],
+): Request[] {
+  return requests.flatMap((request, i) => {
+    const ok = answers[i]?.ok;
+    if (request.op !== "describe" || request.a === undefined) return [];
+    if (typeof ok !== "object" || ok === null) return [];
+    const type = typeToJson(build(request.a).type);
+    const encodings = new Map<string, unknown>(Object.entries(ok));
+    const result: Request[] = [];
+    for (const [suffix, decodedAs] of [["", type] as const, ["Dynamic", "dynamic"] as const]) {
+      const hex = encodings.get(`msgpack${suffix}`);
+      const text = encodings.get(`json${suffix}`);
+      if (typeof hex === "string") result.push({ op: "decode-msgpack", hex, type: decodedAs });
+      if (typeof text === "string") result.push({ op: "decode-json", text, type: decodedAs });
+    }
+    return result;
+  });
 }
