@@ -47,3 +47,4 @@ export type {
 } from "./resource-provider.ts";
 export type { CallLimits } from "./router/call-gate.ts";
 export type { ServerHealth, ServerLimits } from "./server-handle.ts";
+export { unimplementedProvider } from "./unimplemented-provider.ts";
