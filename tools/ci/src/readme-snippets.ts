@@ -45,7 +45,7 @@ async function checkPackage(root: string, { path, folder }: WorkspacePackage): P
       JSON.stringify({
         extends: "../../../tsconfig.base.json",
         compilerOptions: { noUnusedLocals: false, noUnusedParameters: false },
-        include: ["."],
+        include: ["*.ts"],
       }),
     );
     for (const { line, code } of snippets) writeFileSync(join(target, `line-${line}.ts`), code);
