@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { ToolsFolder } from "./testing/tools-folder.ts";
-import { discoverTools, ToolDefinitionError } from "./tool.ts";
+import { discoverTools, ToolDefinitionError, toolVariable } from "./tool.ts";
 
 describe("discoverTools", () => {
   it("takes every folder with a go.mod, without a tool.json its own main", () => {
@@ -63,4 +63,8 @@ describe("discoverTools", () => {
   it("understands every definition of this checkout", () => {
     expect(discoverTools().map(({ name }) => name)).toContain("etcd");
   });
+});
+
+it("names a tool's variable after it", () => {
+  expect(toolVariable("terraform-provider-random")).toBe("TEST_TOOL_TERRAFORM_PROVIDER_RANDOM");
 });

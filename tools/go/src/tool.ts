@@ -47,6 +47,11 @@ interface FieldType {
   boolean: boolean;
 }
 
+/** The variable that names a built tool for tests: `TEST_TOOL_` and its name in capitals. */
+export function toolVariable(name: string): string {
+  return `TEST_TOOL_${name.toUpperCase().replaceAll(/[^A-Z0-9]+/g, "_")}`;
+}
+
 /** The `tools` folder of this checkout. */
 export function toolsFolder(): string {
   return join(import.meta.dirname, "..", "..");

@@ -12,9 +12,10 @@ import { startTestEnvironment } from "./test-environment.ts";
 
 const USAGE = `usage: node tools/servers/src/main.ts <command>
 
-  exec [--servers postgres,etcd] [--tools all|none|<names>] -- <command> [arguments]
-      starts the servers, runs the command with TEST_* variables that name them, stops them and
-      exits as the command did
+  exec [--servers postgres,etcd] [--tools all|required|none|<names>] -- <command> [arguments]
+      starts the servers, builds the Go tools (the required ones, when nothing is said), runs the
+      command with TEST_* variables that name them all, stops the servers and exits as the command
+      did
   serve postgres [--newest] [--parent <dir>]
   serve etcd [--members <n>] [--parent <dir>]
       starts one server or cluster, prints one JSON line that describes it, then obeys lines on
@@ -95,14 +96,19 @@ async function exec(argv: readonly string[], signal: AbortSignal): Promise<numbe
     if (name !== "postgres" && name !== "etcd") throw new UsageError(`no such server: "${name}"`);
     return name;
   });
-  const tools =
-    values.tools === undefined || values.tools === "all"
-      ? undefined
-      : values.tools === "none"
-        ? []
-        : values.tools.split(",");
+  const tools = chosenTools(values.tools ?? "required");
   await using environment = await startTestEnvironment({ servers, tools, signal, say });
   return await runForeground(command, { ...process.env, ...environment.variables }, signal);
+}
+
+function chosenTools(text: string): readonly string[] | "all" | undefined {
+  if (text === "all") return "all";
+  if (text === "required") return undefined;
+  const names = text === "none" ? [] : text.split(",");
+  const known = discoverTools().map(({ name }) => name);
+  const unknown = names.find((name) => !known.includes(name));
+  if (unknown !== undefined) throw new UsageError(`no such tool: "${unknown}"`);
+  return names;
 }
 
 function runForeground(

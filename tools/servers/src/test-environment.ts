@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { buildTools, discoverTools } from "@stackwright-tools/go";
+import { buildTools, discoverTools, toolVariable } from "@stackwright-tools/go";
 import { ensurePostgres } from "./ensure-postgres.ts";
 import { type EtcdCluster, startEtcd } from "./etcd.ts";
 import { startPostgres } from "./postgres.ts";
@@ -9,8 +9,8 @@ import { findPostgres } from "./postgres-installation.ts";
 export interface TestEnvironmentOptions {
   /** @default both */
   readonly servers?: readonly ("postgres" | "etcd")[] | undefined;
-  /** Names of Go tools to build and pass on. @default all */
-  readonly tools?: readonly string[] | undefined;
+  /** Names of Go tools to build and pass on, or all of them. @default the required ones */
+  readonly tools?: readonly string[] | "all" | undefined;
   readonly signal?: AbortSignal | undefined;
   /** Told what was started, and what is not there with the reason. */
   readonly say: (text: string) => void;
@@ -41,18 +41,14 @@ export async function startTestEnvironment(
   return { variables, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
-/** `TEST_TOOL_<NAME>` for a tool, its name in capitals with underscores. */
-export function toolVariable(name: string): string {
-  return `TEST_TOOL_${name.toUpperCase().replaceAll(/[^A-Z0-9]+/g, "_")}`;
-}
-
 async function addTools(
   variables: Record<string, string>,
   { tools, signal, say }: TestEnvironmentOptions,
   needEtcd: boolean,
 ): Promise<void> {
   const wanted = discoverTools().filter(
-    ({ name }) => tools === undefined || tools.includes(name) || (needEtcd && name === "etcd"),
+    ({ name, required }) =>
+      tools === "all" || (tools?.includes(name) ?? required) || (needEtcd && name === "etcd"),
   );
   const results = await buildTools(wanted, {
     ...(signal ? { signal } : {}),
