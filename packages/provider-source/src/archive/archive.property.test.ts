@@ -11,6 +11,7 @@ import { unpackArchive } from "./unpack.ts";
 import { type PackEntry, packArchive } from "./zip-writer.ts";
 
 const scale = Number(process.env.STACKWRIGHT_RUNS ?? 1);
+const timeout = 30_000 * Math.max(1, scale);
 
 const part = fc.oneof(
   fc.constantFrom(
@@ -64,7 +65,7 @@ async function pack(entries: readonly PackEntry[], compression: "deflate" | "sto
 }
 
 describe("archives", () => {
-  it("come back as they went in, and are the same bytes each time", async () => {
+  it("come back as they went in, and are the same bytes each time", { timeout }, async () => {
     await fc.assert(
       fc.asyncProperty(
         files,
@@ -155,7 +156,7 @@ describe("hostile archives", () => {
     expect(Object.values(tree)).not.toContain("neither");
   }
 
-  it("never get out of their destination, whatever their entries say", async () => {
+  it("never get out of their destination, whatever their entries say", { timeout }, async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(hostileEntry, { minLength: 1, maxLength: 4 }), async (entries) => {
         await tryToUnpack(rawZip(entries));
@@ -164,7 +165,7 @@ describe("hostile archives", () => {
     );
   });
 
-  it("never get out, hang or crash, whatever bytes are changed", async () => {
+  it("never get out, hang or crash, whatever bytes are changed", { timeout }, async () => {
     const base = rawZip(
       [
         { name: "dir/", mode: 0o040755, stored: true },

@@ -65,9 +65,10 @@ function naivelyAllows(all: readonly Term[], version: Version): boolean {
 }
 
 const write = (all: readonly Term[]) => all.map(({ text }) => text).join(", ");
+const timeout = 30_000 * Math.max(1, Number(process.env.STACKWRIGHT_RUNS ?? 1));
 const runs = { numRuns: 200 * Number(process.env.STACKWRIGHT_RUNS ?? 1) };
 
-describe("constraints", () => {
+describe("constraints", { timeout }, () => {
   it("allow what a naive reading of the rules allows", () => {
     fc.assert(
       fc.property(terms, (all) => {
