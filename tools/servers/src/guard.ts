@@ -47,6 +47,8 @@ export class Guard {
     });
     // A guard must not keep us alive: our end is what it waits for.
     this.#child.unref();
+    // A guard that could not start, or has died, shows as an order without an answer.
+    this.#child.on("error", () => {});
     this.#child.stdin?.on("error", () => {});
     this.#answers = createInterface({ input: this.#child.stdout! })[Symbol.asyncIterator]();
   }

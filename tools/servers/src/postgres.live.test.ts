@@ -1,4 +1,6 @@
-import { existsSync, statSync } from "node:fs";
+import { chmodSync, cpSync, existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
 import postgres from "postgres";
 import { describe, expect, it } from "vitest";
 import { isAlive } from "./child-processes.ts";
@@ -66,6 +68,28 @@ describe.each(installations)("PostgreSQL $version ($source)", (installation) => 
     });
   });
 });
+
+const fromNpm = installations.find(({ source }) => source === "npm");
+
+it.skipIf(process.getuid?.() !== 0 || !fromNpm)(
+  "serves from a checkout that the server's account cannot enter",
+  async () => {
+    const home = mkdtempSync(join(tmpdir(), "stackwright-private-home-"));
+    try {
+      chmodSync(home, 0o700);
+      cpSync(dirname(fromNpm!.bin), join(home, "native"), {
+        recursive: true,
+        verbatimSymlinks: true,
+      });
+      const installation = { ...fromNpm!, bin: join(home, "native", "bin") };
+      await using server = await startPostgres({ installation });
+      await using sql = disposable(server.url);
+      expect(await sql.query`SELECT 1 AS one`).toEqual([{ one: 1 }]);
+    } finally {
+      rmSync(home, { recursive: true });
+    }
+  },
+);
 
 function disposable(url: string) {
   const query = postgres(url, { max: 2, connection: { TimeZone: "UTC" }, onnotice: () => {} });

@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { buildTools, discoverTools, toolVariable } from "@stackwright-tools/go";
 import { ensurePostgres } from "./ensure-postgres.ts";
-import { type EtcdCluster, startEtcd } from "./etcd.ts";
+import { startEtcd } from "./etcd.ts";
 import { startPostgres } from "./postgres.ts";
-import { findPostgres } from "./postgres-installation.ts";
+import { findPostgres, type PostgresInstallation } from "./postgres-installation.ts";
 
 /** Which servers and programs a command is given. */
 export interface TestEnvironmentOptions {
@@ -35,8 +35,10 @@ export async function startTestEnvironment(
   };
   await using stack = new AsyncDisposableStack();
   await addTools(variables, options, servers.includes("etcd"));
-  if (servers.includes("postgres")) await addPostgres(variables, options, stack);
-  if (servers.includes("etcd")) await addEtcd(variables, options, stack);
+  await all([
+    ...(servers.includes("postgres") ? addPostgres(variables, options, stack) : []),
+    ...(servers.includes("etcd") ? addEtcd(variables, options, stack) : []),
+  ]);
   const owned = stack.move();
   return { variables, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
@@ -64,46 +66,50 @@ async function addTools(
   signal?.throwIfAborted();
 }
 
-async function addPostgres(
+function addPostgres(
   variables: Record<string, string>,
   { signal, say }: TestEnvironmentOptions,
   stack: AsyncDisposableStack,
-): Promise<void> {
+): Promise<void>[] {
   ensurePostgres(say);
   const installations = findPostgres();
   const oldest = installations[0];
   const newest = installations.at(-1);
   if (!oldest || !newest) {
     say("PostgreSQL: none here");
-    return;
+    return [];
   }
-  for (const [prefix, installation] of [
-    ["TEST_POSTGRES", oldest],
-    ["TEST_POSTGRES_NEWEST", newest],
-  ] as const) {
-    if (prefix === "TEST_POSTGRES_NEWEST" && newest === oldest) continue;
+  const start = async (prefix: string, installation: PostgresInstallation) => {
     const server = stack.use(await startPostgres({ installation, signal }));
     variables[`${prefix}_URL`] = server.url;
     variables[`${prefix}_BIN`] = installation.bin;
     say(`PostgreSQL ${server.version} on port ${server.port}`);
-  }
+  };
+  return [
+    start("TEST_POSTGRES", oldest),
+    ...(newest === oldest ? [] : [start("TEST_POSTGRES_NEWEST", newest)]),
+  ];
 }
 
-async function addEtcd(
+function addEtcd(
   variables: Record<string, string>,
   { signal, say }: TestEnvironmentOptions,
   stack: AsyncDisposableStack,
-): Promise<void> {
+): Promise<void>[] {
   const bin = variables[toolVariable("etcd")];
-  if (bin === undefined) return;
-  const start = async (members: number): Promise<EtcdCluster> =>
-    stack.use(await startEtcd({ bin, members, signal }));
-  const single = await start(1);
-  const cluster = await start(3);
+  if (bin === undefined) return [];
   variables.TEST_ETCD_BIN = bin;
-  variables.TEST_ETCD_ENDPOINTS = single.endpoints.join(",");
-  variables.TEST_ETCD_CLUSTER_ENDPOINTS = cluster.endpoints.join(",");
-  say(
-    `etcd at ${single.endpoints.join(",")}, a cluster of three at ${cluster.endpoints.join(",")}`,
-  );
+  const start = async (variable: string, members: number) => {
+    const cluster = stack.use(await startEtcd({ bin, members, signal }));
+    variables[variable] = cluster.endpoints.join(",");
+    say(`etcd, ${members === 1 ? "one member" : `${members} members`}: ${variables[variable]}`);
+  };
+  return [start("TEST_ETCD_ENDPOINTS", 1), start("TEST_ETCD_CLUSTER_ENDPOINTS", 3)];
+}
+
+/** Waits for all, so that none starts behind our back, and then fails as the first did. */
+async function all(starts: readonly Promise<void>[]): Promise<void> {
+  const results = await Promise.allSettled(starts);
+  const failed = results.find((result) => result.status === "rejected");
+  if (failed) throw failed.reason;
 }
