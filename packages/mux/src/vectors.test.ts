@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { PROTOCOLS } from "./vectors/protocol.ts";
 import { inapplicable, runVector, type VectorMode } from "./vectors/run-vector.ts";
 import { readVectors, type Vector } from "./vectors/vector-file.ts";
 
@@ -7,9 +8,9 @@ const FIXTURES = join(import.meta.dirname, "../fixtures");
 const GIVEN = process.env.MUX_VECTORS ?? join(FIXTURES, "mux-vectors.json");
 const MODES: readonly VectorMode[] = ["in process", "over gRPC", "nested"];
 
-/** Vectors of this package's protocol; the others are counted. */
+/** Vectors of this package's protocols; the others are counted. */
 function partition(vectors: readonly Vector[]) {
-  const isOurs = ({ mux }: Vector) => (mux.protocol ?? "pulumirpc") === "pulumirpc";
+  const isOurs = ({ mux }: Vector) => (mux.protocol ?? "pulumirpc") in PROTOCOLS;
   return { ours: vectors.filter(isOurs), others: vectors.filter((vector) => !isOurs(vector)) };
 }
 

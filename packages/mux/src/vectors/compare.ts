@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import { toRpcError } from "../broadcast.ts";
 import type { Recorder } from "./fake-server.ts";
-import { requestType, responseType } from "./methods.ts";
 import { decodeJson, normalizeJson } from "./proto-json.ts";
+import type { Protocol } from "./protocol.ts";
 import type { CallSpec, ErrorSpec, JsonObject, StepExpectation } from "./vector-file.ts";
 
 /** What came of a step: exactly one of reply and error, or a stream and perhaps an error. */
@@ -51,9 +51,13 @@ export function compareError(actual: unknown, expected: ErrorSpec): string[] {
 export function compareCalls(
   recorder: Recorder,
   expected: StepExpectation,
-  servers: readonly string[],
-  inProcess: boolean,
+  run: {
+    readonly servers: readonly string[];
+    readonly inProcess: boolean;
+    readonly protocol: Protocol;
+  },
 ): string[] {
+  const { servers, inProcess, protocol } = run;
   const { calls, order } = expected;
   // A sequence is compared in the order of its calls, everything else in the order of the servers.
   const seen =
@@ -67,7 +71,7 @@ export function compareCalls(
   }
   for (const [index, { method, server, request }] of calls.entries()) {
     if (request === undefined) continue;
-    const wanted = normalizeJson(requestType(method), request);
+    const wanted = normalizeJson(protocol.requestType(method), request);
     const actual = seen[index]?.request;
     if (!isDeepStrictEqual(actual, wanted)) {
       problems.push(`${server}.${method} saw ${show(actual)} instead of ${show(wanted)}`);
@@ -81,14 +85,18 @@ export function compareCalls(
 }
 
 /** One line per difference between what a step gave and what it should have. */
-export function compareOutcome(outcome: StepOutcome, expected: StepExpectation): string[] {
+export function compareOutcome(
+  outcome: StepOutcome,
+  expected: StepExpectation,
+  protocol: Protocol,
+): string[] {
   const problems: string[] = [];
   if (expected.error !== undefined) problems.push(...compareError(outcome.error, expected.error));
   else if (outcome.error !== undefined) {
     problems.push(`failed: ${toRpcError(outcome.error).message}`);
     return problems;
   }
-  const type = responseType(outcome.method);
+  const type = protocol.responseType(outcome.method);
   const compare = (what: string, actual: unknown, wanted: unknown) => {
     if (!isDeepStrictEqual(actual, wanted)) {
       problems.push(`${what} ${show(actual)} instead of ${show(wanted)}`);

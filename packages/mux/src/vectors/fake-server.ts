@@ -1,9 +1,8 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
 import { type RpcCode, RpcError } from "@stackwright/proto/grpc";
 import type { CallContext } from "../call-context.ts";
-import type { ResourceProvider } from "../resource-provider.ts";
-import { functionName, isStream, METHODS, requests, responses } from "./methods.ts";
 import { encodeJson } from "./proto-json.ts";
+import { functionName, isStream, type Protocol } from "./protocol.ts";
 import type { Behaviour, ErrorSpec, JsonObject, ServerSpec } from "./vector-file.ts";
 
 /** A call that a fake server saw. */
@@ -47,12 +46,14 @@ export class Recorder {
 }
 
 /** A provider that behaves as a vector says, and writes down what it is asked. */
-export function createFakeServer(spec: ServerSpec, recorder: Recorder): ResourceProvider {
-  const handlers = METHODS.map((method) => [
+export function createFakeServer(spec: ServerSpec, recorder: Recorder, protocol: Protocol): object {
+  const handlers = protocol.methods.map((method) => [
     functionName(method),
-    isStream(method) ? streamHandler(spec, method, recorder) : handler(spec, method, recorder),
+    isStream(method)
+      ? streamHandler(spec, method, recorder, protocol)
+      : handler(spec, method, recorder, protocol),
   ]);
-  return Object.fromEntries(handlers) as ResourceProvider;
+  return Object.fromEntries(handlers) as object;
 }
 
 function behaviourOf({ on, schema }: ServerSpec, method: string, request: JsonObject): Behaviour {
@@ -67,28 +68,28 @@ function behaviourOf({ on, schema }: ServerSpec, method: string, request: JsonOb
   return { unimplemented: true };
 }
 
-function handler(spec: ServerSpec, method: string, recorder: Recorder) {
+function handler(spec: ServerSpec, method: string, recorder: Recorder, protocol: Protocol) {
   return async (message: unknown, context: CallContext): Promise<unknown> => {
-    const request = requests.toJson(method, message);
+    const request = protocol.fromRequest(method, message);
     const behaviour = behaviourOf(spec, method, request);
     if (method === "GetSchema") {
       recorder.schemaCalls.set(spec.name, (recorder.schemaCalls.get(spec.name) ?? 0) + 1);
       await obey(behaviour, method, context);
-      return responses.toMessage(method, behaviour.reply ?? {});
+      return protocol.toResponse(method, behaviour.reply ?? {});
     }
     recorder.begin(seen(spec.name, method, request, context));
     try {
       await obey(behaviour, method, context);
-      return responses.toMessage(method, behaviour.reply ?? {});
+      return protocol.toResponse(method, behaviour.reply ?? {});
     } finally {
       recorder.end(spec.name);
     }
   };
 }
 
-function streamHandler(spec: ServerSpec, method: string, recorder: Recorder) {
+function streamHandler(spec: ServerSpec, method: string, recorder: Recorder, protocol: Protocol) {
   return async function* (message: unknown, context: CallContext): AsyncGenerator {
-    const request = requests.toJson(method, message);
+    const request = protocol.fromRequest(method, message);
     const behaviour = behaviourOf(spec, method, request);
     recorder.begin(seen(spec.name, method, request, context));
     try {
@@ -96,11 +97,11 @@ function streamHandler(spec: ServerSpec, method: string, recorder: Recorder) {
       await obey(rest, method, context);
       for (const item of stream ?? []) {
         recorder.produced += 1;
-        yield responses.toMessage(method, item);
+        yield protocol.toResponse(method, item);
       }
       for (let index = 0; index < (generate?.count ?? 0); index += 1) {
         recorder.produced += 1;
-        yield responses.toMessage(method, generate?.item ?? {});
+        yield protocol.toResponse(method, generate?.item ?? {});
       }
       if (error !== undefined) throw toRpcError(error);
     } finally {

@@ -13,7 +13,9 @@ root.resolvePath = (origin, target) =>
   target.startsWith("/") || target.startsWith("google/protobuf/")
     ? protobuf.util.path.resolve(origin, target)
     : join(PROTOS, target);
-await root.load(["pulumirpc/provider.proto", "pulumirpc/errors.proto"], { keepCase: false });
+await root.load(["pulumirpc/provider.proto", "pulumirpc/errors.proto", "cocorpc/provider.proto"], {
+  keepCase: false,
+});
 root.resolveAll();
 
 const STRUCT = ".google.protobuf.Struct";

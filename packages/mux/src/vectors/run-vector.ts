@@ -4,6 +4,9 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createMetadata, openChannel } from "@stackwright/proto/grpc";
 import type { CallContext } from "../call-context.ts";
+import { createLegacyClient, serveLegacyProvider } from "../cocorpc/legacy-grpc.ts";
+import { createLegacyMux, type NamedLegacyProvider } from "../cocorpc/legacy-mux.ts";
+import type { LegacyProvider } from "../cocorpc/legacy-provider.ts";
 import { dispatchTableFromJson } from "../core/dispatch-table.ts";
 import type { MergePolicy } from "../core/merge-schemas.ts";
 import { createResourceProviderClient } from "../grpc/resource-provider-client.ts";
@@ -15,7 +18,7 @@ import type { MuxOptions, MuxServer } from "../mux-options.ts";
 import type { ResourceProvider } from "../resource-provider.ts";
 import { compareCalls, compareError, compareOutcome, type StepOutcome } from "./compare.ts";
 import { createFakeServer, Recorder } from "./fake-server.ts";
-import { functionName, isStream, requests, responses } from "./methods.ts";
+import { functionName, isStream, PROTOCOLS, type Protocol } from "./protocol.ts";
 import {
   type Expectation,
   expectationOf,
@@ -34,6 +37,7 @@ export type VectorMode = "in process" | "over gRPC" | "nested";
 export function inapplicable(vector: Vector, mode: VectorMode): string | undefined {
   const { expect, servers, requests: steps } = vector;
   if (mode === "in process") return undefined;
+  if (mode === "nested" && vector.mux.protocol === "cocorpc") return "it has no schema to nest by";
   if ((vector.better?.construct ?? expect.construct) !== undefined) return "construction only";
   if (steps.length === 0) return "no requests";
   const throws = servers.some(({ on }) =>
@@ -73,6 +77,7 @@ export async function runVector(vector: Vector, mode: VectorMode): Promise<strin
 async function runOnce(vector: Vector, expect: Expectation, mode: VectorMode): Promise<string[]> {
   await using stack = new AsyncDisposableStack();
   const run = new VectorRun(vector, mode, stack);
+  if (vector.mux.protocol === "cocorpc") return await run.runLegacy(expect);
   let mux: Mux;
   try {
     mux = await run.createMux();
@@ -105,6 +110,7 @@ class VectorRun {
   readonly #mode: VectorMode;
   readonly #stack: AsyncDisposableStack;
   readonly #recorder = new Recorder();
+  readonly #protocol: Protocol;
   readonly #hostLog: HostLogEntry[] = [];
   #closedHosts = 0;
   #dialled: string | undefined;
@@ -113,6 +119,10 @@ class VectorRun {
     this.#vector = vector;
     this.#mode = mode;
     this.#stack = stack;
+    const { protocol = "pulumirpc" } = vector.mux;
+    const known = PROTOCOLS[protocol];
+    if (known === undefined) throw new Error(`vectors of ${protocol} do not run here`);
+    this.#protocol = known;
   }
 
   async createMux(): Promise<Mux> {
@@ -174,9 +184,43 @@ class VectorRun {
     return wrong ? [`GetSchema calls ${counts.join(", ")}`] : [];
   }
 
+  /** The 2017 protocol has no mux of its own kind: its requests go to a mux by type, with a table from outside. */
+  async runLegacy(expect: Expectation): Promise<string[]> {
+    const { mux, requests } = this.#vector;
+    const table = dispatchTableFromJson(typeof mux.table === "object" ? mux.table : {});
+    let legacy: LegacyProvider;
+    try {
+      const servers: NamedLegacyProvider[] = [];
+      for (const spec of this.#allServers()) {
+        const fake = createFakeServer(spec, this.#recorder, this.#protocol) as LegacyProvider;
+        servers.push({ name: spec.name, provider: await this.#legacyOverGrpc(fake) });
+      }
+      legacy = await this.#legacyOverGrpc(createLegacyMux(servers, table.resources));
+    } catch (error) {
+      if (expect.construct === undefined) return [`construction failed: ${String(error)}`];
+      return compareError(error, expect.construct.error);
+    }
+    if (expect.construct !== undefined) return ["construction succeeded"];
+    const problems: string[] = [];
+    for (const [index, request] of requests.entries()) {
+      const step = expect.steps[index];
+      if (step === undefined) return [...problems, `nothing is expected of step ${index}`];
+      const found = await this.step(undefined, legacy, request, step);
+      problems.push(...found.map((line) => `step ${index}: ${line}`));
+    }
+    return problems;
+  }
+
+  async #legacyOverGrpc(provider: LegacyProvider): Promise<LegacyProvider> {
+    if (this.#mode !== "over gRPC") return provider;
+    const address = { socketPath: socketPath() };
+    const server = this.#stack.use(await serveLegacyProvider(provider, { address }));
+    return createLegacyClient(this.#stack.use(openChannel(server.address)));
+  }
+
   async step(
-    mux: Mux,
-    front: ResourceProvider,
+    mux: Mux | undefined,
+    front: object,
     request: RequestSpec,
     expected: StepExpectation,
   ): Promise<string[]> {
@@ -184,8 +228,9 @@ class VectorRun {
     const outcome = await this.#perform(mux, front, request);
     const names = this.#vector.servers.map(({ name }) => name);
     const inProcess = this.#mode !== "over gRPC";
-    const problems = compareCalls(this.#recorder, expected, names, inProcess);
-    problems.push(...compareOutcome(outcome, expected));
+    const run = { servers: names, inProcess, protocol: this.#protocol };
+    const problems = compareCalls(this.#recorder, expected, run);
+    problems.push(...compareOutcome(outcome, expected, this.#protocol));
     problems.push(...this.#compareSide(expected));
     return problems;
   }
@@ -228,7 +273,7 @@ class VectorRun {
     return problems;
   }
 
-  async #perform(mux: Mux, front: ResourceProvider, request: RequestSpec): Promise<StepOutcome> {
+  async #perform(mux: Mux | undefined, front: object, request: RequestSpec): Promise<StepOutcome> {
     const start = performance.now();
     const ms = () => performance.now() - start;
     const method = request.method ?? request.calls?.[0]?.method ?? "Cancel";
@@ -237,10 +282,10 @@ class VectorRun {
         case undefined:
           return { method, ms: ms(), ...(await this.#call(front, request)) };
         case "addServer":
-          if (request.server !== undefined) await mux.addServer(this.#muxServer(request.server));
+          if (request.server !== undefined) await mux?.addServer(this.#muxServer(request.server));
           return { method, ms: ms() };
         case "removeServer":
-          await mux.removeServer(request.name ?? "");
+          await mux?.removeServer(request.name ?? "");
           return { method, ms: ms() };
         case "parallel": {
           const calls = request.calls ?? [];
@@ -263,18 +308,19 @@ class VectorRun {
   }
 
   async #call(
-    front: ResourceProvider,
+    front: object,
     spec: RequestSpec,
   ): Promise<Omit<StepOutcome, "method" | "ms">> {
     const method = spec.method ?? "";
     const context = contextOf(spec);
-    const message = requests.toMessage(method, spec.request ?? {});
-    const call = (front[functionName(method)] as (...args: unknown[]) => unknown).bind(front);
-    if (!isStream(method)) return { reply: responses.toJson(method, await call(message, context)) };
+    const message = this.#protocol.toRequest(method, spec.request ?? {});
+    const call = callable(front, method);
+    if (!isStream(method))
+      return { reply: this.#protocol.fromResponse(method, await call(message, context)) };
     const stream: Record<string, unknown>[] = [];
     try {
       for await (const item of call(message, context) as AsyncIterable<unknown>) {
-        stream.push(responses.toJson(method, item));
+        stream.push(this.#protocol.fromResponse(method, item));
       }
       return { stream };
     } catch (error) {
@@ -282,10 +328,10 @@ class VectorRun {
     }
   }
 
-  async #readSlowly(front: ResourceProvider, spec: RequestSpec): Promise<void> {
+  async #readSlowly(front: object, spec: RequestSpec): Promise<void> {
     const method = spec.method ?? "List";
-    const message = requests.toMessage(method, spec.request ?? {});
-    const call = (front[functionName(method)] as (...args: unknown[]) => unknown).bind(front);
+    const message = this.#protocol.toRequest(method, spec.request ?? {});
+    const call = callable(front, method);
     let left = spec.readItems ?? 0;
     for await (const _item of call(message, contextOf(spec)) as AsyncIterable<unknown>) {
       left -= 1;
@@ -309,7 +355,7 @@ class VectorRun {
   }
 
   #muxServer(spec: ServerSpec): MuxServer {
-    const provider = createFakeServer(spec, this.#recorder);
+    const provider = createFakeServer(spec, this.#recorder, this.#protocol) as ResourceProvider;
     return {
       name: spec.name,
       connect: () => (this.#mode === "over gRPC" ? this.#overGrpc(provider) : provider),
@@ -350,6 +396,17 @@ class VectorRun {
       }),
     );
   }
+}
+
+function socketPath(): string {
+  return join(mkdtempSync(join(tmpdir(), "mux-")), "socket");
+}
+
+/** The function of a method, bound to its provider. */
+function callable(front: object, method: string): (...args: unknown[]) => unknown {
+  const found: unknown = Reflect.get(front, functionName(method));
+  if (typeof found !== "function") throw new Error(`there is no method ${method}`);
+  return (...args) => Reflect.apply(found, front, args) as unknown;
 }
 
 function contextOf({ metadata, deadlineMs }: RequestSpec): CallContext {
