@@ -1,44 +1,27 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import type { Any } from "../gen/google/protobuf/any.ts";
+import { collect, connectShapes, type Shapes } from "../testing/shapes-fixture.ts";
 import { message, ShapesService } from "../testing/shapes-service.ts";
 import { openChannel } from "./channel.ts";
 import { createClient } from "./client.ts";
-import { implementService, type ServiceImplementation } from "./implement.ts";
+import { implementService } from "./implement.ts";
 import { createMetadata } from "./metadata.ts";
 import { RpcError } from "./rpc-error.ts";
 import { startServer } from "./server.ts";
 import type { CallContext } from "./server-call.ts";
-
-type Shapes = Partial<ServiceImplementation<typeof ShapesService>>;
-
-async function connect(shapes: Shapes) {
-  const stack = new AsyncDisposableStack();
-  const server = stack.use(
-    await startServer({ services: [implementService(ShapesService, shapes)] }),
-  );
-  const channel = stack.use(openChannel(server.address));
-  const client = createClient(ShapesService, channel);
-  return { server, channel, client, [Symbol.asyncDispose]: () => stack.disposeAsync() };
-}
-
-async function collect<T>(messages: AsyncIterable<T>): Promise<T[]> {
-  const collected: T[] = [];
-  for await (const item of messages) collected.push(item);
-  return collected;
-}
 
 const texts = async (messages: AsyncIterable<Any>): Promise<string[]> =>
   (await collect(messages)).map(({ typeUrl }) => typeUrl);
 
 describe("the four shapes", () => {
   it("calls with one request and one response", async () => {
-    await using fixture = await connect({ one: ({ typeUrl }) => message(`${typeUrl}!`) });
+    await using fixture = await connectShapes({ one: ({ typeUrl }) => message(`${typeUrl}!`) });
     expect(await fixture.client.one(message("a"))).toEqual(message("a!"));
   });
 
   it("calls with one request and a stream of responses", async () => {
-    await using fixture = await connect({
+    await using fixture = await connectShapes({
       receive: async function* ({ typeUrl }) {
         for (let i = 0; i < 3; i += 1) yield message(`${typeUrl}${i}`);
       },
@@ -47,7 +30,7 @@ describe("the four shapes", () => {
   });
 
   it("calls with a stream of requests and one response", async () => {
-    await using fixture = await connect({
+    await using fixture = await connectShapes({
       send: async (requests) => message((await texts(requests)).join()),
     });
     const requests = [message("a"), message("b"), message("c")];
@@ -56,7 +39,7 @@ describe("the four shapes", () => {
   });
 
   it("calls with a stream of requests and a stream of responses", async () => {
-    await using fixture = await connect({
+    await using fixture = await connectShapes({
       both: async function* (requests) {
         for await (const { typeUrl } of requests) yield message(`${typeUrl}!`);
         yield message("end");
@@ -77,12 +60,12 @@ describe("the four shapes", () => {
         return message(`${this.#greeting} ${typeUrl}`);
       }
     }
-    await using fixture = await connect(new Greeter());
+    await using fixture = await connectShapes(new Greeter());
     expect(await fixture.client.one(message("you"))).toEqual(message("hello you"));
   });
 
   it("answers UNIMPLEMENTED where there is no handler", async () => {
-    await using fixture = await connect({});
+    await using fixture = await connectShapes({});
     await expect(fixture.client.one(message(""))).rejects.toMatchObject({ code: "UNIMPLEMENTED" });
     await expect(texts(fixture.client.receive(message("")))).rejects.toMatchObject({
       code: "UNIMPLEMENTED",
@@ -90,7 +73,7 @@ describe("the four shapes", () => {
   });
 
   it("passes messages of 64 MB in both directions", async () => {
-    await using fixture = await connect({ one: ({ value }) => ({ typeUrl: "", value }) });
+    await using fixture = await connectShapes({ one: ({ value }) => ({ typeUrl: "", value }) });
     const size = 64 * 1024 * 1024;
     const { value } = await fixture.client.one(message("", size));
     expect(value.length).toBe(size);
@@ -111,7 +94,7 @@ describe("metadata", () => {
   it("goes there with the call and comes back before and after the response", async () => {
     let context: CallContext | undefined;
     let address = "";
-    await using fixture = await connect({
+    await using fixture = await connectShapes({
       one: (_, given) => {
         context = given;
         ({ address } = given.peer);
@@ -135,7 +118,7 @@ describe("metadata", () => {
   });
 
   it("comes back with streams and with errors", async () => {
-    await using fixture = await connect({
+    await using fixture = await connectShapes({
       receive: async function* (_, { trailer }) {
         trailer.set("x-trailer", "t");
         yield message("");
@@ -151,7 +134,7 @@ describe("metadata", () => {
   });
 
   it("fails the call when the caller's function throws", async () => {
-    await using fixture = await connect({ one: () => message("") });
+    await using fixture = await connectShapes({ one: () => message("") });
     const failure = new Error("mine");
     const fail = () => {
       throw failure;
@@ -166,7 +149,7 @@ describe("errors", () => {
     const fail = (): never => {
       throw new RpcError("NOT_FOUND", "nothing “here” 100%\nreally");
     };
-    await using fixture = await connect({ one: fail, receive: fail, send: fail, both: fail });
+    await using fixture = await connectShapes({ one: fail, receive: fail, send: fail, both: fail });
     const { client } = fixture;
     const expected = {
       code: "NOT_FOUND",
@@ -180,7 +163,7 @@ describe("errors", () => {
   });
 
   it("come behind the responses that were sent before", async () => {
-    await using fixture = await connect({
+    await using fixture = await connectShapes({
       receive: async function* () {
         for (let i = 0; i < 500; i += 1) yield message(`${i}`, 1000);
         throw new RpcError("ABORTED", "enough");
@@ -250,7 +233,7 @@ describe("errors", () => {
         },
       },
     };
-    await using fixture = await connect({
+    await using fixture = await connectShapes({
       one: () => message(""),
       send: async (requests) => message((await texts(requests)).join()),
       receive: () => [undefined as unknown as Any],

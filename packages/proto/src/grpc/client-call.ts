@@ -83,9 +83,9 @@ export class ClientCall {
   }
 
   /**
-   * Watches over a call that was started. Exactly one of the functions is called, once: `onStatus`
-   * with the error that the call ended with, if any; or `onCancelled`, with the reason, and then
-   * the call is cancelled. After {@link end} none is.
+   * Watches over a call that was started, until {@link end}. `onStatus` is told the error that the
+   * call ended with, if any. `onCancelled` is told the reason why the call, or what is left of it
+   * after its status, is not wanted any more; it comes last, and the call is cancelled.
    */
   watch(
     call: GrpcCall,
@@ -109,7 +109,7 @@ export class ClientCall {
     if (onHeader !== undefined) call.on("metadata", (metadata) => show(metadata, onHeader));
     call.on("status", (status) => {
       show(status.metadata, onTrailer);
-      if (!this.end()) return;
+      if (this.#release === undefined) return;
       onStatus(status.code === Status.OK ? undefined : RpcError.from(this.failure ?? status));
     });
   }

@@ -1,6 +1,8 @@
 export { Metadata } from "@grpc/grpc-js";
 export type { RpcAddress } from "./address.ts";
 export { formatListenAddress, formatTarget } from "./address.ts";
+export type { SelfSignedOptions } from "./certificate.ts";
+export { createSelfSignedIdentity } from "./certificate.ts";
 export type { ChannelInit, RpcChannel, WaitOptions } from "./channel.ts";
 export { openChannel } from "./channel.ts";
 export type { ClientMethod, RpcClient } from "./client.ts";

@@ -6,6 +6,10 @@ import type { ServerCall } from "./server-call.ts";
  * The requests of a call, for its handler, to be iterated once. Ends when the client has sent all
  * of them; throws the reason of the call's signal when it aborts. After `return` the client can
  * send no more than fits the buffers.
+ *
+ * A client in Node that cancels in the middle ends its stream before it resets it, in this order
+ * on the wire. So the end is held back for a moment, in which the reset nearly always arrives too;
+ * a handler that must not take a part for the whole needs a mark of the end in its messages.
  */
 export class RequestStream<T> implements AsyncIterableIterator<T, undefined> {
   readonly #call: ServerCall;
@@ -14,7 +18,9 @@ export class RequestStream<T> implements AsyncIterableIterator<T, undefined> {
   constructor(call: ServerCall, stream: Readable, bufferBytes: number) {
     this.#call = call;
     this.#inbound = new Inbound(stream, bufferBytes);
-    stream.on("end", () => this.#inbound.finish({}));
+    stream.on("end", () => {
+      setImmediate(() => setImmediate(() => this.#inbound.finish({})));
+    });
     const { signal } = call;
     const onAbort = (): void => this.#inbound.abandon({ error: signal.reason });
     if (signal.aborted) onAbort();

@@ -89,7 +89,7 @@ export class RpcError extends Error {
    * grpc-js keeps code, text and trailers, an abort is CANCELLED, an elapsed timeout is
    * DEADLINE_EXCEEDED, a PropertyError is INVALID_ARGUMENT, and anything else has `fallback`.
    */
-  static from(error: unknown, fallback: RpcCode = "UNKNOWN"): RpcError {
+  static from(this: void, error: unknown, fallback: RpcCode = "UNKNOWN"): RpcError {
     if (error instanceof RpcError) return error;
     if (isRpcStatus(error)) {
       const { code, details, metadata } = error;

@@ -1,6 +1,7 @@
 import type { EventEmitter } from "node:events";
 import type { PeerCertificate } from "node:tls";
 import { Metadata } from "@grpc/grpc-js";
+import { fitForNode, isNodeClient } from "./node-limits.ts";
 import { RpcError, type RpcStatus } from "./rpc-error.ts";
 import { asBuffer, type MethodDefinition } from "./service.ts";
 
@@ -138,7 +139,8 @@ export class ServerCall implements CallContext {
     const status = this.#describe(error).toStatus();
     const metadata = this.trailer.clone();
     metadata.merge(status.metadata);
-    return { ...status, metadata };
+    const sent = { ...status, metadata };
+    return isNodeClient(this.metadata) ? fitForNode(sent) : sent;
   }
 
   #describe(error: unknown): RpcError {

@@ -81,6 +81,7 @@ class SingleResponse {
     this.#call.watch(
       stream,
       (error) => {
+        this.#call.end();
         if (error !== undefined) reject(error);
         else if (this.#message !== undefined) resolve(this.#message);
         else reject(new RpcError("UNIMPLEMENTED", `${path} ended without a response`));
