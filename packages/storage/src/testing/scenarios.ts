@@ -1,6 +1,7 @@
 import type { ScenarioGroup } from "./harness.ts";
 import { CONCURRENCY_SCENARIOS } from "./scenario/concurrency.ts";
 import { DELETE_SCENARIOS } from "./scenario/delete.ts";
+import { DIFFERENTIAL_SCENARIOS } from "./scenario/differential.ts";
 import { BATCH_SCENARIOS, GUARD_SCENARIOS } from "./scenario/extension.ts";
 import { INPUT_SCENARIOS } from "./scenario/input.ts";
 import { LIST_SCENARIOS } from "./scenario/list.ts";
@@ -27,4 +28,5 @@ export const STORAGE_SCENARIOS: readonly ScenarioGroup[] = [
   SNAPSHOT_SCENARIOS,
   CONCURRENCY_SCENARIOS,
   INPUT_SCENARIOS,
+  DIFFERENTIAL_SCENARIOS,
 ];
