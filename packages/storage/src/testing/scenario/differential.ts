@@ -37,6 +37,13 @@ class Side {
     return this.#versions[choice] ?? "";
   }
 
+  /** Notes that an operation succeeded; a deletion leaves nothing to write over. */
+  note(operation: BatchOperation): void {
+    if (operation.kind === "write") return;
+    const key = resourceKey(operation.id);
+    if (this.#latest.get(key) === operation.version) this.#latest.delete(key);
+  }
+
   /** The number of a version. */
   number(version: string): number {
     const known = this.#numbers.get(version);
@@ -75,7 +82,6 @@ export const DIFFERENTIAL_SCENARIOS: ScenarioGroup = {
           const random = createRandom(seed);
           for (const side of sides) side.watch = await side.storage.watchList(A1, EVERYWHERE, "");
           const marker = { ...HOME, namespace: `end-${seed}` };
-          let succeeded = 0;
           for (let step = 0; step < 300; step += 1) {
             const call = randomCall(random, capabilities.guards > 0, capabilities.batch > 0);
             const [actual, expected] = [
@@ -83,9 +89,7 @@ export const DIFFERENTIAL_SCENARIOS: ScenarioGroup = {
               await outcome(sides[1], call),
             ];
             assert.deepEqual(actual, expected, `seed ${seed}, step ${step}`);
-            if (typeof expected === "string") succeeded += 1;
           }
-          assert.ok(succeeded > 50, `only ${succeeded} calls gave a resource`);
           const transcripts = [];
           for (const side of sides) {
             await side.storage.writeCAS(sample(A1, marker, "end"));
@@ -93,6 +97,8 @@ export const DIFFERENTIAL_SCENARIOS: ScenarioGroup = {
             side.watch?.close();
           }
           assert.deepEqual(transcripts[0], transcripts[1], `seed ${seed}`);
+          // A run in which next to nothing succeeds would prove nothing.
+          assert.ok((transcripts[0]?.length ?? 0) > 40, "too few commits");
         }
       },
     },
@@ -142,10 +148,11 @@ function randomCall(random: Random, guarded: boolean, batched: boolean): Call {
     const operations = Array.from({ length: 1 + random.below(4) }, () => randomOperation(random));
     const guards = guarded && random.below(4) === 0 ? [randomGuard(random)] : [];
     return async (side) => {
-      const results = await side.storage.batch(
-        operations.map((operation) => operation(side)),
-        { guards: guards.map((guard) => guard(side)) },
-      );
+      const steps = operations.map((operation) => operation(side));
+      const results = await side.storage.batch(steps, {
+        guards: guards.map((guard) => guard(side)),
+      });
+      for (const step of steps) side.note(step);
       return results.map((stored) => stored && side.describe(stored));
     };
   }
@@ -179,6 +186,7 @@ async function apply(
     return side.describe(await side.storage.writeCAS(operation.resource, { guards }));
   }
   await side.storage.deleteCAS(operation.id, operation.version, { guards });
+  side.note(operation);
   return undefined;
 }
 
@@ -210,14 +218,14 @@ function randomGuard(random: Random): (side: Side) => Guard {
 /** Mostly one that can succeed. */
 function randomVersion(random: Random): VersionChoice {
   const dice = random.below(10);
-  if (dice < 2) return "none";
+  if (dice < 3) return "none";
   if (dice < 8) return "latest";
   return dice === 8 ? random.below(60) : "never";
 }
 
 function randomId(random: Random, anyUid: boolean): ResourceId {
   return {
-    uid: random.pick(anyUid ? ["", "u", "v"] : ["u", "u", "u", "v"]),
+    uid: random.pick(anyUid ? ["", "", "u", "v"] : ["u", "u", "u", "u", "u", "v"]),
     name: random.pick(NAMES),
     type: random.pick([A1, A1, A2, B1]),
     tenancy: random.pick(TENANCIES),
