@@ -49,6 +49,8 @@ export interface MuxErrorOptions extends ErrorOptions {
   readonly server?: string;
   /** Type, function or conversion key that the error is about. */
   readonly token?: string;
+  /** Of a call that changes something: `not-applied` when it surely did not happen. @default "unknown" */
+  readonly outcome?: "not-applied" | "unknown";
 }
 
 /** An error of the mux itself. Codes are contract, texts are not. */
@@ -59,6 +61,7 @@ export class MuxError extends Error {
   readonly retryable: boolean;
   readonly server: string | undefined;
   readonly token: string | undefined;
+  readonly outcome: "not-applied" | "unknown";
 
   constructor(code: MuxErrorCode, message: string, options: MuxErrorOptions = {}) {
     super(message, options);
@@ -67,5 +70,7 @@ export class MuxError extends Error {
     this.retryable = MUX_ERRORS[code].retryable;
     this.server = options.server;
     this.token = options.token;
+    // What may be tried again did not happen.
+    this.outcome = options.outcome ?? (this.retryable ? "not-applied" : "unknown");
   }
 }

@@ -38,8 +38,10 @@ export type {
   UpgradeRequest,
   ValidateProviderRequest,
   ValidateRequest,
+  ValueReply,
 } from "./lifecycle-provider.ts";
 export { limitLifecycleProvider } from "./limit-provider.ts";
+export { emptyObject, proposeState } from "./propose-state.ts";
 export type { ProviderReference, Registration, Router, RouterOptions } from "./router.ts";
 export { createRouter, formatProviderReference } from "./router.ts";
 export type {
@@ -54,3 +56,4 @@ export type {
   ProviderSchema,
   ResourceSchema,
 } from "./schema.ts";
+export { typeOfBlock, typeOfNestedAttributes } from "./type-of-block.ts";

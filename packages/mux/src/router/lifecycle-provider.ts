@@ -15,8 +15,8 @@ import type { ProviderSchema } from "./schema.ts";
  * - Values carry no marks; the engine takes them off before and puts them on after a call.
  * - Replies have the exact types of the schema. `diagnostics` may hold warnings in any reply. A reply
  *   with an error diagnostic may leave out its result, except where a method says otherwise.
- * - A rejection means that no answer can be had (process gone, deadline, protocol broken); it is a
- *   `MuxError`, and for {@link apply} its `outcome` says whether the operation may have happened.
+ * - A rejection means that no answer can be had (process gone, deadline, protocol broken). A rejected `apply`
+ *   may have happened, unless the error says otherwise by an `outcome` of `"not-applied"`.
  * - `context.signal` ends the wait of the caller. A provider that can stop its work does so; the result
  *   of an aborted `apply` is unknown unless the rejection says otherwise.
  * - Calls may overlap. Only `configure` comes before all calls but `schema`, `validate*`, `upgrade`,
@@ -176,7 +176,16 @@ export interface ReadRequest {
   readonly deferralAllowed: boolean;
 }
 
-export interface ReadReply extends Reply {
+/** What a reply says of the values in it, since values carry no marks. */
+export interface ValueReply extends Reply {
+  /**
+   * Parts that are secret beyond what the schema says, for providers that know secrets by value. Paths in the
+   * value of the reply.
+   */
+  readonly sensitive?: readonly Path[];
+}
+
+export interface ReadReply extends ValueReply {
   readonly state?: Value;
   readonly privateBytes?: Uint8Array;
   readonly identity?: Value;
@@ -207,7 +216,7 @@ export interface PlanRequest {
   readonly operation?: OperationIdentity;
 }
 
-export interface PlanReply extends Reply {
+export interface PlanReply extends ValueReply {
   readonly planned?: Value;
   /** Changes at these paths need a new object. */
   readonly requiresReplace: readonly Path[];
@@ -230,7 +239,7 @@ export interface ApplyRequest {
   readonly operation?: OperationIdentity;
 }
 
-export interface ApplyReply extends Reply {
+export interface ApplyReply extends ValueReply {
   readonly state: Value;
   readonly privateBytes: Uint8Array;
   readonly identity?: Value;
@@ -264,7 +273,7 @@ export interface ReadDataRequest {
   readonly deferralAllowed: boolean;
 }
 
-export interface ReadDataReply extends Reply {
+export interface ReadDataReply extends ValueReply {
   readonly state?: Value;
   readonly deferred?: Deferral;
 }
