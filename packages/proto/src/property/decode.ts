@@ -8,7 +8,7 @@ import { KeyCache } from "./key-cache.ts";
 import { type LooseMember, readLooseMember, readLooseValue } from "./loose-fields.ts";
 import type { DecodeOptions, ResolvedDecodeOptions } from "./options.ts";
 import { resolveDecodeOptions } from "./options.ts";
-import { SENTINEL_LENGTH, SIGNATURE, unknownOfSentinel } from "./signature.ts";
+import { isInternalKey, SENTINEL_LENGTH, SIGNATURE, unknownOfSentinel } from "./signature.ts";
 import type { PropertyMap, PropertyValue } from "./value.ts";
 import { TAG, WireFault, WireReader } from "./wire.ts";
 
@@ -276,7 +276,7 @@ class Decoder {
       if (
         (unknown && kind === "unknown") ||
         (skipNulls && kind === "null") ||
-        (internal && key.startsWith("__"))
+        (internal && isInternalKey(key))
       ) {
         members.delete(key);
       }

@@ -7,7 +7,7 @@ import type { EncodeOptions, ResolvedEncodeOptions } from "./options.ts";
 import { resolveEncodeOptions } from "./options.ts";
 import type { PropertyPath } from "./path.ts";
 import { ReverseWriter } from "./reverse-writer.ts";
-import { UNKNOWN_SENTINEL } from "./signature.ts";
+import { isInternalKey, UNKNOWN_SENTINEL } from "./signature.ts";
 import { signatureMembers } from "./signature-members.ts";
 import type { OutputProperty, PropertyMap, PropertyValue } from "./value.ts";
 import { TAG } from "./wire.ts";
@@ -298,7 +298,7 @@ class Encoder {
     if (role !== "map" && role !== "top") return false;
     const { skipNulls, skipInternalKeys } = this.#options;
     if (skipNulls && value.kind === "null") return true;
-    if (skipInternalKeys === "none" || key === undefined || !key.startsWith("__")) return false;
+    if (skipInternalKeys === "none" || key === undefined || !isInternalKey(key)) return false;
     return skipInternalKeys === "all" || role === "top";
   }
 

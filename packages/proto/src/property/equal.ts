@@ -1,5 +1,6 @@
 import type { EncodedStruct } from "../encoded-struct.ts";
 import { decodeStruct } from "./decode.ts";
+import { isInternalKey } from "./signature.ts";
 import type { OutputProperty, PropertyMap, PropertyValue, SignatureObject } from "./value.ts";
 
 export interface EqualOptions {
@@ -13,7 +14,8 @@ export interface EqualOptions {
 /**
  * Whether two values, or two property maps, mean the same. The order of map members and of
  * dependencies does not matter; an absent `secret`, empty `dependencies` and empty `extra` equal
- * their absence; NaN equals NaN. Works at any depth, in time linear in the smaller value.
+ * their absence; internal keys (`__...`) in `extra` are disregarded, such as the marks that
+ * Pulumi's Node SDK leaves on assets; NaN equals NaN. Works at any depth, in linear time.
  */
 export function equalProperties(
   a: PropertyValue | PropertyMap,
@@ -139,7 +141,7 @@ class Comparison {
   }
 
   #extras(a: SignatureObject, b: SignatureObject): boolean {
-    return this.maps(a.extra ?? new Map(), b.extra ?? new Map());
+    return this.maps(publicMembers(a.extra), publicMembers(b.extra));
   }
 
   #later(a: PropertyValue | undefined, b: PropertyValue | undefined): boolean {
@@ -147,6 +149,10 @@ class Comparison {
     this.#pending.push(a, b);
     return true;
   }
+}
+
+function publicMembers(extra: PropertyMap = new Map()): PropertyMap {
+  return new Map(extra.entries().filter(([key]) => !isInternalKey(key)));
 }
 
 function withoutSecret(value: PropertyValue): PropertyValue {

@@ -2,7 +2,7 @@ import { nullProperty, stringProperty, unknownProperty } from "./construct.ts";
 import type { PropertyErrorCode } from "./errors.ts";
 import type { ResolvedDecodeOptions } from "./options.ts";
 import type { SignatureKind } from "./signature.ts";
-import { kindOfSignature, SIGNATURE_KEY } from "./signature.ts";
+import { isInternalKey, kindOfSignature, SIGNATURE_KEY } from "./signature.ts";
 import type {
   ArchiveProperty,
   AssetProperty,
@@ -106,7 +106,11 @@ class SignatureMembers {
     const extra = new Map(this.#members);
     extra.delete(SIGNATURE_KEY);
     for (const name of known) extra.delete(name);
-    for (const [name, member] of extra) if (isLost(member, this.#options)) extra.delete(name);
+    const skipInternal = this.#options.skipInternalKeys === "all";
+    for (const [name, member] of extra) {
+      if (isLost(member, this.#options) || (skipInternal && isInternalKey(name)))
+        extra.delete(name);
+    }
     return extra.size === 0 ? {} : { extra };
   }
 }

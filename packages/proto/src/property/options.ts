@@ -29,8 +29,8 @@ interface PropertyOptions {
    */
   readonly skipNulls?: boolean;
   /**
-   * Leaves out members of plain maps whose key starts with `__`: of all of them, or only at the
-   * top level.
+   * Leaves out members of maps whose key starts with `__`, but not files of archives: of all of
+   * them, or only at the top level.
    * @default "none"
    */
   readonly skipInternalKeys?: "none" | "top" | "all";

@@ -1,6 +1,6 @@
 import { boolProperty, listProperty, mapProperty, stringProperty } from "./construct.ts";
 import type { ResolvedEncodeOptions } from "./options.ts";
-import { SIGNATURE, SIGNATURE_KEY } from "./signature.ts";
+import { isInternalKey, SIGNATURE, SIGNATURE_KEY } from "./signature.ts";
 import type {
   ArchiveProperty,
   AssetProperty,
@@ -61,10 +61,18 @@ export function signatureMembers(
     default:
       value satisfies never;
   }
-  for (const [name, member] of value.extra ?? []) {
-    if (!members.has(name)) members.set(name, member);
+  const skipInternal = options.skipInternalKeys === "all";
+  for (const [name, member] of inOrder(value.extra, options)) {
+    if (!members.has(name) && !(skipInternal && isInternalKey(name))) members.set(name, member);
   }
   return members;
+}
+
+function inOrder(
+  extra: PropertyMap = new Map(),
+  { sortKeys }: ResolvedEncodeOptions,
+): Iterable<[string, PropertyValue]> {
+  return sortKeys ? [...extra].sort(([a], [b]) => (a < b ? -1 : 1)) : extra;
 }
 
 function setText(

@@ -57,3 +57,8 @@ export function unknownOfSentinel(text: string): UnknownProperty | undefined {
 export function kindOfSignature(signature: string): SignatureKind | undefined {
   return KIND_BY_SIGNATURE.get(signature);
 }
+
+/** Keys that are none of a user's business, by Pulumi's convention. */
+export function isInternalKey(key: string): boolean {
+  return key.startsWith("__");
+}

@@ -147,6 +147,12 @@ describe("equalProperties", () => {
       resourceProperty({ urn: "u", id: "b" }),
       false,
     ],
+    [
+      "an asset with a mark of the SDK",
+      { ...assetProperty({ text: "a" }), extra: propertyMap({ __pulumiAsset: nullProperty() }) },
+      assetProperty({ text: "a" }),
+      true,
+    ],
     ["other extra members", { ...secret, extra: propertyMap({ a: secret }) }, secret, false],
   ])("compares %s", (_, a, b, expected) => {
     expect(equalProperties(a, b)).toBe(expected);
