@@ -16,9 +16,9 @@ import { listPayload, mapPayload, type Payload, structurePayload } from "../valu
 import { setPayload } from "../value/set-elements.ts";
 import { normalizeString } from "../value/strings.ts";
 import { Value } from "../value/value.ts";
-import { JsonReader, jsonText } from "./json-text.ts";
+import { JsonReader, jsonText, memberHeads } from "./json-text.ts";
 import { readType } from "./json-type.ts";
-import { AttributeSlots, Place } from "./place.ts";
+import { AttributeSlots, AttributeTexts, Place } from "./place.ts";
 
 /**
  * Reads a value of the type from JSON. Numbers keep all their digits. Where the type says `dynamic`, the text must be
@@ -36,6 +36,7 @@ export function decodeJson(source: string | Uint8Array, type: Type): Value {
 class JsonDecoder {
   readonly #reader: JsonReader;
   readonly #place = new Place();
+  readonly #heads = new AttributeTexts(memberHeads);
   #depth = 0;
 
   constructor(text: string) {
@@ -176,7 +177,8 @@ class JsonDecoder {
       items.push(read(type.element));
     });
     this.#place.leave();
-    return items;
+    // The copy is as large as it has to be; arrays that grew are larger.
+    return items.slice();
   }
 
   #entries<T>(type: MapType, read: (element: Type) => T): Map<string, T> {
@@ -209,15 +211,20 @@ class JsonDecoder {
   }
 
   #attributes<T>(type: ObjectType, read: (type: Type) => T, missing: (type: Type) => T): T[] {
+    const reader = this.#reader;
     const slots = new AttributeSlots<T>(type);
+    const heads = this.#heads.get(type);
     this.#place.enter(type, "");
-    this.#reader.object((name) => {
-      this.#place.next(name);
-      const position = slots.position(name);
+    reader.members(() => {
+      const next = slots.next;
+      const head = next === undefined ? undefined : heads?.[next];
+      const expected = head !== undefined && reader.takeText(head);
+      const position = expected ? next : slots.position(reader.memberName());
       const attribute = position === undefined ? undefined : type.types[position];
       if (position === undefined || attribute === undefined) {
-        throw this.#reader.error("unexpected attribute");
+        throw reader.error("unexpected attribute");
       }
+      this.#place.next(type.names[position] ?? "");
       slots.set(position, read(attribute));
     });
     this.#place.leave();

@@ -1,8 +1,8 @@
 import { convert } from "../convert/convert.ts";
 import { CtyError } from "../errors.ts";
-import { numberText } from "../number/number-payload.ts";
+import { type NumberPayload, numberText } from "../number/number-payload.ts";
 import { conformsTo } from "../type/conformance.ts";
-import type { Type } from "../type/type.ts";
+import type { ObjectType, Type } from "../type/type.ts";
 import { unreachable } from "../unreachable.ts";
 import {
   Entries,
@@ -14,9 +14,9 @@ import {
   Unknown,
 } from "../value/payload.ts";
 import { Value } from "../value/value.ts";
-import { jsonString } from "./json-text.ts";
+import { jsonString, memberHeads } from "./json-text.ts";
 import { encodeTypeJson } from "./json-type.ts";
-import { Place } from "./place.ts";
+import { AttributeTexts, Place } from "./place.ts";
 
 /**
  * A value as JSON, to be read back as a value of the type. The value is converted first where it does not conform. Where
@@ -33,14 +33,29 @@ export function encodeJson(value: Value, type: Type = value.type): string {
   return encoder.encode(conforming, type);
 }
 
+/** Pieces that are collected before they are joined to one string. */
+const PIECES = 4096;
+
 class JsonEncoder {
   readonly #place = new Place();
+  readonly #heads = new AttributeTexts(memberHeads);
+  readonly #chunks: string[] = [];
+  #pieces: string[] = [];
 
   encode(value: Value, wanted: Type): string {
-    return this.#place.run(() => this.#payload(value.type, Value.payload(value), wanted));
+    this.#place.run(() => this.#payload(value.type, Value.payload(value), wanted));
+    return this.#chunks.join("") + this.#pieces.join("");
   }
 
-  #payload(type: Type, payload: Payload, wanted: Type): string {
+  /** Appends. Joining now and then keeps garbage short-lived; one long concatenation would cost several times more. */
+  #write(text: string): void {
+    this.#pieces.push(text);
+    if (this.#pieces.length < PIECES) return;
+    this.#chunks.push(this.#pieces.join(""));
+    this.#pieces = [];
+  }
+
+  #payload(type: Type, payload: Payload, wanted: Type): void {
     if (payload instanceof Marked) {
       throw new CtyError("CTY_MARKED", "marks cannot be written as JSON");
     }
@@ -48,65 +63,66 @@ class JsonEncoder {
       throw new CtyError("CTY_UNSERIALIZABLE", "an unknown value cannot be written as JSON");
     }
     if (wanted.kind === "dynamic" && type.kind !== "dynamic") {
-      return `{"value":${this.#payload(type, payload, type)},"type":${encodeTypeJson(type)}}`;
-    }
-    if (payload === null) return "null";
-    if (typeof payload === "string") return jsonString(payload);
-    if (typeof payload === "boolean") return String(payload);
-    if (isNumberPayload(payload)) {
-      if (typeof payload !== "number" && payload.isInfinite) {
-        throw new CtyError("CTY_UNSERIALIZABLE", "infinity cannot be written as JSON");
-      }
-      return numberText(payload);
-    }
-    if (payload instanceof Entries) return this.#map(type, payload, wanted);
-    if (payload instanceof Sequence || payload instanceof SetElements) {
-      return type.kind === "object"
-        ? this.#object(type, payload, wanted)
-        : this.#array(type, payload, wanted);
-    }
-    throw new CtyError("CTY_UNSERIALIZABLE", "a capsule cannot be written as JSON");
+      this.#write('{"value":');
+      this.#payload(type, payload, type);
+      this.#write(`,"type":${encodeTypeJson(type)}}`);
+    } else if (payload === null) this.#write("null");
+    else if (typeof payload === "string") this.#write(jsonString(payload));
+    else if (typeof payload === "boolean") this.#write(String(payload));
+    else if (isNumberPayload(payload)) this.#write(jsonNumber(payload));
+    else if (payload instanceof Entries) this.#map(type, payload, wanted);
+    else if (payload instanceof Sequence || payload instanceof SetElements) {
+      if (type.kind === "object") this.#object(type, payload, wanted);
+      else this.#array(type, payload, wanted);
+    } else throw new CtyError("CTY_UNSERIALIZABLE", "a capsule cannot be written as JSON");
   }
 
-  #array(type: Type, { items }: Sequence | SetElements, wanted: Type): string {
-    let text = "[";
+  #array(type: Type, { items }: Sequence | SetElements, wanted: Type): void {
+    this.#write("[");
     this.#place.enter(type, 0);
-    for (const [i, item] of items.entries()) {
+    for (let i = 0; i < items.length; i += 1) {
       this.#place.next(i);
-      if (i > 0) text += ",";
-      text += this.#payload(partType(type, i), item, partType(wanted, i));
+      if (i > 0) this.#write(",");
+      this.#payload(partType(type, i), items[i] ?? null, partType(wanted, i));
     }
     this.#place.leave();
-    return `${text}]`;
+    this.#write("]");
   }
 
-  #map(type: Type, { map }: Entries, wanted: Type): string {
-    let text = "";
+  #map(type: Type, { map }: Entries, wanted: Type): void {
+    let separator = "{";
     this.#place.enter(type, "");
     for (const [key, item] of map) {
       this.#place.next(key);
-      if (text !== "") text += ",";
-      text += `${jsonString(key)}:${this.#payload(partType(type, 0), item, partType(wanted, 0))}`;
+      this.#write(`${separator}${jsonString(key)}:`);
+      this.#payload(partType(type, 0), item, partType(wanted, 0));
+      separator = ",";
     }
     this.#place.leave();
-    return `{${text}}`;
+    this.#write(map.size === 0 ? "{}" : "}");
   }
 
-  #object(
-    type: Extract<Type, { kind: "object" }>,
-    { items }: Sequence | SetElements,
-    wanted: Type,
-  ): string {
-    let text = "{";
+  #object(type: ObjectType, { items }: Sequence | SetElements, wanted: Type): void {
+    const heads = this.#heads.get(type);
+    this.#write("{");
     this.#place.enter(type, "");
-    for (const [i, name] of type.names.entries()) {
+    for (let i = 0; i < items.length; i += 1) {
+      const name = type.names[i] ?? "";
       this.#place.next(name);
-      if (i > 0) text += ",";
-      text += `${jsonString(name)}:${this.#payload(partType(type, i), items[i] ?? null, partType(wanted, i))}`;
+      if (i > 0) this.#write(",");
+      this.#write(heads?.[i] ?? `${jsonString(name)}:`);
+      this.#payload(partType(type, i), items[i] ?? null, partType(wanted, i));
     }
     this.#place.leave();
-    return `${text}}`;
+    this.#write("}");
   }
+}
+
+function jsonNumber(number: NumberPayload): string {
+  if (typeof number !== "number" && number.isInfinite) {
+    throw new CtyError("CTY_UNSERIALIZABLE", "infinity cannot be written as JSON");
+  }
+  return numberText(number);
 }
 
 /** The type of one part of a compound type; the type itself where it has no parts. */

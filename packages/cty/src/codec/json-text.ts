@@ -7,6 +7,8 @@ export interface JsonNumber {
 
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 // oxlint-disable-next-line no-control-regex -- these are what JSON does not allow in a string
+const SPECIAL = /[\\\u0000-\u001f]/;
+// oxlint-disable-next-line no-control-regex -- these are what JSON does not allow in a string
 const PLAIN_STRING = /[^"\\\u0000-\u001f]*/y;
 const ESCAPES: Readonly<Record<string, string>> = {
   '"': '"',
@@ -70,6 +72,13 @@ export class JsonReader {
     if (this.peek() !== "") throw this.error("unexpected text after the value");
   }
 
+  /** Reads the text if it comes next, right here. */
+  takeText(text: string): boolean {
+    if (!this.#text.startsWith(text, this.#position)) return false;
+    this.#position += text.length;
+    return true;
+  }
+
   /** Reads a null if there is one. */
   takeNull(): boolean {
     return this.peek() === "n" && this.#word("null");
@@ -100,6 +109,12 @@ export class JsonReader {
 
   string(): string {
     this.expect('"');
+    const end = this.#text.indexOf('"', this.#position);
+    const simple = this.#text.slice(this.#position, end);
+    if (end >= 0 && !SPECIAL.test(simple)) {
+      this.#position = end + 1;
+      return detached(simple);
+    }
     let result = "";
     for (;;) {
       PLAIN_STRING.lastIndex = this.#position;
@@ -137,15 +152,24 @@ export class JsonReader {
 
   /** Reads the members of an object; `member` must read each value. */
   object(member: (name: string) => void): void {
+    this.members(() => member(this.memberName()));
+  }
+
+  /** Reads the members of an object; `member` must read each name and value. */
+  members(member: () => void): void {
     this.expect("{");
     if (this.take("}")) return;
-    do {
-      if (this.peek() !== '"') throw this.error("expected a member name");
-      const name = this.string();
-      this.expect(":");
-      member(name);
-    } while (this.take(","));
+    do member();
+    while (this.take(","));
     this.expect("}");
+  }
+
+  /** The name of a member and the colon behind it. */
+  memberName(): string {
+    if (this.peek() !== '"') throw this.error("expected a member name");
+    const name = this.string();
+    this.expect(":");
+    return name;
   }
 
   /** Reads the elements of an array; `element` must read each. */
@@ -170,7 +194,7 @@ export class JsonReader {
         open.push(next);
         if (this.take(next === "{" ? "}" : "]")) open.pop();
         else {
-          if (next === "{") this.#memberName();
+          if (next === "{") this.memberName();
           continue;
         }
       } else if (!this.takeNull()) this.scalar();
@@ -178,23 +202,25 @@ export class JsonReader {
     } while (open.length > 0);
   }
 
-  #memberName(): void {
-    if (this.peek() !== '"') throw this.error("expected a member name");
-    this.string();
-    this.expect(":");
-  }
-
   /** Behind a value: closes what ends here, or moves to the next element. */
   #closeOrContinue(open: string[]): void {
     for (let top = open.at(-1); top !== undefined; top = open.at(-1)) {
       if (this.take(",")) {
-        if (top === "{") this.#memberName();
+        if (top === "{") this.memberName();
         return;
       }
       this.expect(top === "{" ? "}" : "]");
       open.pop();
     }
   }
+}
+
+/**
+ * The same string in memory of its own. The platform lets longer parts of a string point into the whole, and one of them
+ * kept in a value would keep the whole text of the document.
+ */
+function detached(part: string): string {
+  return part.length < 13 ? part : `${part} `.slice(0, -1);
 }
 
 /** Decodes UTF-8; malformed bytes become U+FFFD, as the reference reads JSON. */
@@ -228,4 +254,9 @@ export function jsonString(text: string): string {
     .toWellFormed()
     .replace(ESCAPED, (c) => SHORT[c] ?? `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`);
   return `"${escaped}"`;
+}
+
+/** Names as they stand in front of their values in JSON without white space. */
+export function memberHeads(names: readonly string[]): readonly string[] {
+  return names.map((name) => `${jsonString(name)}:`);
 }

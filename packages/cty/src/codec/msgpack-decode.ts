@@ -15,7 +15,8 @@ import { decodeTypeJson } from "./json-type.ts";
 import { readNumber } from "./msgpack-number.ts";
 import { type InvalidUtf8, MsgpackReader } from "./msgpack-reader.ts";
 import { readUnknown } from "./msgpack-unknown.ts";
-import { AttributeSlots, Place } from "./place.ts";
+import { packedStrings } from "./msgpack-writer.ts";
+import { AttributeSlots, AttributeTexts, Place } from "./place.ts";
 
 /** Options of {@link decodeMsgpack}. */
 export interface DecodeMsgpackOptions {
@@ -45,6 +46,7 @@ export function decodeMsgpack(
 class MsgpackDecoder {
   readonly #reader: MsgpackReader;
   readonly #place = new Place();
+  readonly #names = new AttributeTexts(packedStrings);
   #depth = 0;
 
   constructor(bytes: Uint8Array, invalidUtf8: InvalidUtf8) {
@@ -152,7 +154,8 @@ class MsgpackDecoder {
       items.push(read(type.element));
     }
     this.#place.leave();
-    return items;
+    // The copy is as large as it has to be; arrays that grew are larger.
+    return items.slice();
   }
 
   #entries<T>(type: Extract<Type, { kind: "map" }>, read: (element: Type) => T): Map<string, T> {
@@ -189,14 +192,18 @@ class MsgpackDecoder {
       throw reader.error(`expected ${type.names.length} attributes, got ${size}`);
     }
     const slots = new AttributeSlots<T>(type);
+    const names = this.#names.get(type);
     this.#place.enter(type, "");
     for (let i = 0; i < size; i += 1) {
-      const name = reader.string();
-      this.#place.next(name);
-      const position = slots.position(name);
+      const next = slots.next;
+      const packed = next === undefined ? undefined : names?.[next];
+      const expected = packed !== undefined && reader.takeBytes(packed);
+      const position = expected ? next : slots.position(reader.string());
       const attribute = position === undefined ? undefined : type.types[position];
-      if (position === undefined || attribute === undefined)
+      if (position === undefined || attribute === undefined) {
         throw reader.error("unexpected attribute");
+      }
+      this.#place.next(type.names[position] ?? "");
       if (!slots.set(position, read(attribute))) throw reader.error("the attribute is there twice");
     }
     this.#place.leave();

@@ -16,8 +16,8 @@ import { partType } from "./json-encode.ts";
 import { encodeTypeJson } from "./json-type.ts";
 import { writeNumber } from "./msgpack-number.ts";
 import { writeUnknown } from "./msgpack-unknown.ts";
-import { MsgpackWriter } from "./msgpack-writer.ts";
-import { Place } from "./place.ts";
+import { MsgpackWriter, packedStrings } from "./msgpack-writer.ts";
+import { AttributeTexts, Place } from "./place.ts";
 
 /**
  * A value as msgpack, to be read back as a value of the type. The value is converted first where it does not conform.
@@ -38,6 +38,7 @@ class MsgpackEncoder {
   readonly #writer = new MsgpackWriter();
   readonly #place = new Place();
   readonly #types = new Map<Type, Uint8Array>();
+  readonly #names = new AttributeTexts(packedStrings);
 
   encode(value: Value, wanted: Type): Uint8Array {
     this.#place.run(() => this.#payload(value.type, Value.payload(value), wanted));
@@ -75,9 +76,9 @@ class MsgpackEncoder {
   #array(type: Type, { items }: Sequence | SetElements, wanted: Type): void {
     this.#writer.arrayHeader(items.length);
     this.#place.enter(type, 0);
-    for (const [i, item] of items.entries()) {
+    for (let i = 0; i < items.length; i += 1) {
       this.#place.next(i);
-      this.#payload(partType(type, i), item, partType(wanted, i));
+      this.#payload(partType(type, i), items[i] ?? null, partType(wanted, i));
     }
     this.#place.leave();
   }
@@ -98,11 +99,15 @@ class MsgpackEncoder {
     { items }: Sequence | SetElements,
     wanted: Type,
   ): void {
+    const names = this.#names.get(type);
     this.#writer.mapHeader(type.names.length);
     this.#place.enter(type, "");
-    for (const [i, name] of type.names.entries()) {
+    for (let i = 0; i < items.length; i += 1) {
+      const name = type.names[i] ?? "";
       this.#place.next(name);
-      this.#writer.string(name);
+      const packed = names?.[i];
+      if (packed === undefined) this.#writer.string(name);
+      else this.#writer.raw(packed);
       this.#payload(partType(type, i), items[i] ?? null, partType(wanted, i));
     }
     this.#place.leave();

@@ -51,6 +51,16 @@ export class MsgpackReader {
     return start;
   }
 
+  /** Reads the bytes if they come next. */
+  takeBytes(bytes: Uint8Array): boolean {
+    const start = this.#position;
+    for (let i = 0; i < bytes.length; i += 1) {
+      if (this.#bytes[start + i] !== bytes[i]) return false;
+    }
+    this.#position = start + bytes.length;
+    return true;
+  }
+
   /** Reads a nil if there is one. */
   takeNil(): boolean {
     if (this.peek() !== 0xc0) return false;

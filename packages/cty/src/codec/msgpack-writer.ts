@@ -14,6 +14,11 @@ export class MsgpackWriter {
     this.#view = new DataView(this.#bytes.buffer);
   }
 
+  /** Number of bytes written so far. */
+  get length(): number {
+    return this.#length;
+  }
+
   /** What was written so far; a copy. */
   finish(): Uint8Array {
     return this.#bytes.slice(0, this.#length);
@@ -142,6 +147,17 @@ export class MsgpackWriter {
     this.#byte(type & 0xff);
     this.raw(body);
   }
+}
+
+/** The strings as msgpack, one by one. */
+export function packedStrings(texts: readonly string[]): readonly Uint8Array[] {
+  const writer = new MsgpackWriter(texts.length * 16);
+  const ends = texts.map((text) => {
+    writer.string(text);
+    return writer.length;
+  });
+  const all = writer.finish();
+  return ends.map((end, i) => all.subarray(ends[i - 1] ?? 0, end));
 }
 
 /** Number of UTF-8 bytes of a well-formed string. */

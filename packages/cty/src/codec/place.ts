@@ -49,28 +49,40 @@ export class Place {
   }
 }
 
-/** Collects the attributes of one object while they are read in any order. */
+/**
+ * Collects the attributes of one object, which mostly come in order but need not. Until one does not, they are just
+ * appended.
+ */
 export class AttributeSlots<T> {
   readonly #type: ObjectType;
-  readonly #slots: (T | undefined)[];
-  #next = 0;
+  readonly #slots: (T | undefined)[] = [];
+  #inOrder = true;
 
   constructor(type: ObjectType) {
     this.#type = type;
-    this.#slots = Array.from({ length: type.names.length }, () => undefined);
   }
 
-  /** Position of an attribute, or undefined where there is none; quick where attributes come in order. */
+  /** The position where the next attribute belongs if they come in order; undefined once they did not. */
+  get next(): number | undefined {
+    return this.#inOrder ? this.#slots.length : undefined;
+  }
+
+  /** Position of an attribute, or undefined where there is none. */
   position(name: string): number | undefined {
-    if (this.#type.names[this.#next] === name) return this.#next;
+    const next = this.#slots.length;
+    if (this.#inOrder && this.#type.names[next] === name) return next;
     return this.#type.indexOf(name);
   }
 
-  /** False where the attribute was there before. */
+  /** False where the attribute was there before; the new one then counts. */
   set(position: number, part: T): boolean {
+    if (this.#inOrder && position === this.#slots.length) {
+      this.#slots.push(part);
+      return true;
+    }
+    this.#inOrder = false;
     const fresh = this.#slots[position] === undefined;
     this.#slots[position] = part;
-    this.#next = position + 1;
     return fresh;
   }
 
@@ -80,5 +92,31 @@ export class AttributeSlots<T> {
       const part = this.#slots[i];
       return part === undefined ? missing(type) : part;
     });
+  }
+}
+
+/**
+ * The names of attributes as a format writes them, for the types that occur again and again in one value, as those of
+ * elements do. A type that occurs once is not worth it.
+ */
+export class AttributeTexts<T> {
+  readonly #make: (names: readonly string[]) => readonly T[];
+  readonly #known = new Map<ObjectType, readonly T[] | "seen">();
+
+  constructor(make: (names: readonly string[]) => readonly T[]) {
+    this.#make = make;
+  }
+
+  /** The texts in the order of the names, or undefined for a type that is met for the first time. */
+  get(type: ObjectType): readonly T[] | undefined {
+    const known = this.#known.get(type);
+    if (known === undefined) {
+      this.#known.set(type, "seen");
+      return undefined;
+    }
+    if (known !== "seen") return known;
+    const texts = this.#make(type.names);
+    this.#known.set(type, texts);
+    return texts;
   }
 }

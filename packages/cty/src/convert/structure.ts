@@ -1,5 +1,5 @@
 import { Path } from "../path/path.ts";
-import type { MapType, ObjectType, TupleType } from "../type/type.ts";
+import { type MapType, NO_NAMES, ObjectType, type TupleType } from "../type/type.ts";
 import { Value } from "../value/value.ts";
 import type { Convert, Converter } from "./converter.ts";
 import { mismatchMessage } from "./mismatch.ts";
@@ -26,19 +26,35 @@ export function objectToObject(
     if (convert === undefined) return undefined;
     conversions.set(name, convert);
   }
+  const places = target.names.map((name) => source.indexOf(name));
+  const converts = target.names.map((name) => conversions.get(name));
+  const build = objectBuilder(target);
   return (value) => {
-    const given = new Map(value.entries());
-    const result = new Map<string, Value>();
-    for (const [name, type] of target.attributes()) {
-      const part = given.get(name);
-      const convert = conversions.get(name);
-      const converted =
-        part === undefined || convert === undefined
-          ? Value.null(type)
-          : convertPart(convert, part, () => ({ kind: "attribute", name }));
-      result.set(name, converted);
+    const given = value.elements();
+    return build(
+      target.types.map((type, i) => {
+        const place = places[i];
+        const part = place === undefined ? undefined : given[place];
+        if (part === undefined) return Value.null(type);
+        const name = target.names[i] ?? "";
+        return convertPart(converts[i], part, () => ({ kind: "attribute", name }));
+      }),
+    );
+  };
+}
+
+/**
+ * Makes objects from their attributes in the order of the target's names. Objects with the same types of attributes, which
+ * are all of them where the target leaves nothing open, share one type.
+ */
+function objectBuilder(target: ObjectType): (attributes: readonly Value[]) => Value {
+  let last: ObjectType | undefined;
+  return (attributes) => {
+    const types = attributes.map((attribute) => attribute.type);
+    if (last === undefined || !last.types.every((type, i) => types[i]?.equals(type) === true)) {
+      last = new ObjectType(target.names, types, NO_NAMES);
     }
-    return Value.object(result);
+    return Value.objectOf(last, attributes);
   };
 }
 

@@ -1,5 +1,5 @@
 import { unmarkDeep } from "../operation/operands.ts";
-import { ObjectType, type Type, Type as Types } from "../type/type.ts";
+import { NO_NAMES, ObjectType, type Type, Type as Types } from "../type/type.ts";
 import { Value } from "../value/value.ts";
 import type { Convert, Converter, Unification } from "./converter.ts";
 import { groupTypes, sortTypeGroups, type TypeGroup } from "./sort-types.ts";
@@ -112,7 +112,7 @@ function unifyObjects(
       if (part === undefined) return undefined;
       parts.push(part);
     }
-    const target = new ObjectType(names, parts, new Set());
+    const target = new ObjectType(names, parts, NO_NAMES);
     const unified = withConversions(converter, types, target, unsafe);
     if (unified !== undefined) return unified;
   }

@@ -1,4 +1,4 @@
-import { ObjectType, type TupleType, Type } from "../type/type.ts";
+import { NO_NAMES, ObjectType, type TupleType, Type } from "../type/type.ts";
 import { type Payload, Unknown } from "../value/payload.ts";
 import { refinedUnknown } from "../value/refine.ts";
 import { Value } from "../value/value.ts";
@@ -17,7 +17,7 @@ export function fillDynamic(converter: Converter, source: Type | undefined, targ
       const part = source.kind === "map" ? source.element : attributeOf(source, name);
       return fillDynamic(converter, part, target.types[i] ?? Type.dynamic);
     });
-    return new ObjectType(target.names, types, new Set());
+    return new ObjectType(target.names, types, NO_NAMES);
   }
   if (target.kind === "list" || target.kind === "set" || target.kind === "map") {
     const part = elementOf(converter, source, target.kind === "map");

@@ -20,6 +20,9 @@ export const DOUBLE_PRECISION = 53;
 /** Beyond this binary exponent a number is not written out or turned into an integer. */
 const MAX_WRITTEN_EXPONENT = 4_000_000;
 
+/** Integers that every double holds exactly. */
+const SHORT_INTEGER = /^-?\d{1,15}$/;
+
 const ZERO: Binary = { mantissa: 0n, exponent: 0 };
 
 /** How {@link BigFloat.text} writes a number: plain, with an exponent, or whichever is shorter. */
@@ -41,15 +44,28 @@ export class BigFloat {
   readonly isInfinite: boolean;
   /** Mantissa bits that results of arithmetic with this number keep; 0 for the two constants of infinity. */
   readonly precision: number;
-  /** Odd mantissa and its exponent; both zero for zero and infinities. */
-  readonly magnitude: Binary;
+  /** The size, if it is a safe integer; what the magnitude is then made from when it is needed. */
+  readonly #integer: number | undefined;
+  #magnitude: Binary | undefined;
   #shortest: string | undefined;
 
-  private constructor(negative: boolean, magnitude: Binary, precision: number, infinite: boolean) {
+  private constructor(
+    negative: boolean,
+    magnitude: Binary | number,
+    precision: number,
+    infinite: boolean,
+  ) {
     this.negative = negative;
-    this.magnitude = magnitude;
+    this.#integer = typeof magnitude === "number" ? magnitude : undefined;
+    this.#magnitude = typeof magnitude === "number" ? undefined : magnitude;
     this.precision = precision;
     this.isInfinite = infinite;
+  }
+
+  /** Odd mantissa and its exponent; both zero for zero and infinities. */
+  get magnitude(): Binary {
+    this.#magnitude ??= doubleToBinary(this.#integer ?? 0);
+    return this.#magnitude;
   }
 
   /** The exact integer, with a precision of 64 bits or as many as it needs. */
@@ -75,6 +91,10 @@ export class BigFloat {
    * @param precision mantissa bits. @default 512
    */
   static parse(text: string, precision: number = PARSE_PRECISION): BigFloat | undefined {
+    if (precision >= DOUBLE_PRECISION && SHORT_INTEGER.test(text)) {
+      const negative = text.startsWith("-");
+      return new BigFloat(negative, Math.abs(Number(text)), precision, false);
+    }
     const literal = parseLiteral(text);
     if (literal === undefined) return undefined;
     if (literal === "range") {
@@ -98,12 +118,13 @@ export class BigFloat {
   }
 
   get isZero(): boolean {
+    if (this.#integer !== undefined) return this.#integer === 0;
     return !this.isInfinite && this.magnitude.mantissa === 0n;
   }
 
   /** Whether the number is finite and has no fractional part. */
   get isInteger(): boolean {
-    return !this.isInfinite && this.magnitude.exponent >= 0;
+    return this.#integer !== undefined || (!this.isInfinite && this.magnitude.exponent >= 0);
   }
 
   /** -1, 0 or 1. Both zeros are 0. */
@@ -219,14 +240,14 @@ export class BigFloat {
   /** The nearest double; infinite where the number is beyond its range. */
   toNumber(): number {
     if (this.isInfinite) return this.negative ? -Infinity : Infinity;
-    const size = binaryToDouble(this.magnitude);
+    const size = this.#integer ?? binaryToDouble(this.magnitude);
     return this.negative ? -size : size;
   }
 
   /** The double that is exactly this number, or undefined where there is none. */
   toExactNumber(): number | undefined {
     const nearest = this.toNumber();
-    if (this.isInfinite || this.isZero) return nearest;
+    if (this.isInfinite || this.isZero || this.#integer !== undefined) return nearest;
     if (!Number.isFinite(nearest) || nearest === 0) return undefined;
     const back = doubleToBinary(Math.abs(nearest));
     const same =
@@ -241,6 +262,9 @@ export class BigFloat {
    */
   text(format: NumberFormat = "f", digits?: number): string {
     if (this.isInfinite) return this.negative ? "-Inf" : "+Inf";
+    if (this.#integer !== undefined && format === "f" && digits === undefined) {
+      return (this.negative ? "-" : "") + String(this.#integer);
+    }
     if (Math.abs(this.magnitude.exponent) > MAX_WRITTEN_EXPONENT) {
       throw new CtyError(
         "CTY_NUMBER_RANGE",

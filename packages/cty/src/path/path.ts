@@ -17,14 +17,27 @@ export class Path {
   static readonly root = new Path(undefined, undefined, 0);
 
   readonly parent: Path | undefined;
-  /** The last step; undefined for the root alone. */
-  readonly last: PathStep | undefined;
   readonly length: number;
+  /** The last step, or just its key: walks make a path for every part, and few of them are ever looked at. */
+  #last: PathStep | number | string | undefined;
 
-  private constructor(parent: Path | undefined, last: PathStep | undefined, length: number) {
+  private constructor(
+    parent: Path | undefined,
+    last: PathStep | number | string | undefined,
+    length: number,
+  ) {
     this.parent = parent;
-    this.last = last;
+    this.#last = last;
     this.length = length;
+  }
+
+  /** The last step; undefined for the root alone. */
+  get last(): PathStep | undefined {
+    const last = this.#last;
+    if (typeof last === "number") this.#last = { kind: "index", key: Value.number(last) };
+    else if (typeof last === "string") this.#last = { kind: "index", key: Value.string(last) };
+    else return last;
+    return this.#last;
   }
 
   static from(steps: Iterable<PathStep>): Path {
@@ -44,9 +57,8 @@ export class Path {
 
   /** One step to an element of a collection or tuple. */
   index(key: Value | number | string): Path {
-    if (typeof key === "number") return this.step({ kind: "index", key: Value.number(key) });
-    if (typeof key === "string") return this.step({ kind: "index", key: Value.string(key) });
-    return this.step({ kind: "index", key });
+    if (typeof key === "object") return this.step({ kind: "index", key });
+    return new Path(this, key, this.length + 1);
   }
 
   /** The steps of this path from the outermost on. */

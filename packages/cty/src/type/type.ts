@@ -51,7 +51,7 @@ abstract class BaseType {
   #map: MapType | undefined;
   #hash: number | undefined;
 
-  constructor(parts: Iterable<Type>, dynamic: boolean, optional: boolean) {
+  constructor(parts: readonly Type[], dynamic: boolean, optional: boolean) {
     let depth = -1;
     let hasDynamic = dynamic;
     let hasOptional = optional;
@@ -158,7 +158,8 @@ export class TupleType extends BaseType {
   }
 }
 
-const NO_NAMES: ReadonlySet<string> = new Set();
+/** @internal The optional attributes of object types without any. */
+export const NO_NAMES: ReadonlySet<string> = new Set();
 
 /** Named attributes, each of its own type. A value has all of them, whether they are optional or not. */
 export class ObjectType extends BaseType {
@@ -169,7 +170,8 @@ export class ObjectType extends BaseType {
   readonly types: readonly Type[];
   /** Attributes that a source of a conversion may lack. Means nothing outside of constraints. */
   readonly optional: ReadonlySet<string>;
-  readonly #index: Map<string, number>;
+  /** Made when an attribute is first looked up: most object types only ever serve to name and compare. */
+  #index: Map<string, number> | undefined;
 
   /** @internal Names must be normalised, distinct and sorted. */
   constructor(names: readonly string[], types: readonly Type[], optional: ReadonlySet<string>) {
@@ -177,11 +179,11 @@ export class ObjectType extends BaseType {
     this.names = names;
     this.types = types;
     this.optional = optional;
-    this.#index = new Map(names.map((name, i) => [name, i]));
   }
 
   /** Position in `names` and `types`, or undefined where there is no such attribute. */
   indexOf(name: string): number | undefined {
+    this.#index ??= new Map(this.names.map((own, i) => [own, i]));
     return this.#index.get(name) ?? this.#index.get(normalizeString(name));
   }
 

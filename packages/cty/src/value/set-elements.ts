@@ -24,7 +24,10 @@ function isPlainStrings(items: readonly Payload[]): items is readonly string[] {
 }
 
 function distinctStrings(items: readonly string[]): string[] {
-  return [...new Set(items)].sort(compareStrings);
+  const distinct = [...new Set(items)];
+  // Without surrogates the platform's order by UTF-16 units is the order by code points.
+  const plain = distinct.every((text) => !/[\ud800-\uffff]/.test(text));
+  return plain ? distinct.sort() : distinct.sort(compareStrings);
 }
 
 interface Candidate {

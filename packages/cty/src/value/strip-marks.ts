@@ -6,6 +6,7 @@ import { Entries, HAS_MARKS, Marked, type Payload, Sequence } from "./payload.ts
  * original, and a payload without any is returned as it is. Sets are not entered: they hold no marks.
  */
 export function stripMarks(payload: Payload): readonly [Payload, Marks] {
+  if (!mayHaveMarks(payload)) return [payload, Marks.none];
   let marks = Marks.none;
   const strip = (part: Payload): Payload => {
     if (part instanceof Marked) {
@@ -26,8 +27,15 @@ export function stripMarks(payload: Payload): readonly [Payload, Marks] {
   return [stripped, marks];
 }
 
+function mayHaveMarks(payload: Payload): boolean {
+  if (payload instanceof Marked) return true;
+  const compound = payload instanceof Sequence || payload instanceof Entries;
+  return compound && (payload.flags & HAS_MARKS) !== 0;
+}
+
 /** All payloads without marks, and the union of the marks. */
 export function stripAllMarks(payloads: readonly Payload[]): readonly [readonly Payload[], Marks] {
+  if (!payloads.some(mayHaveMarks)) return [payloads, Marks.none];
   let marks = Marks.none;
   const stripped = payloads.map((payload) => {
     const [plain, own] = stripMarks(payload);

@@ -9,7 +9,13 @@ import {
   toSafeInteger,
 } from "../number/number-payload.ts";
 import { typeName } from "../type/names.ts";
-import { type CapsuleType, Type, withoutOptionalAttributes } from "../type/type.ts";
+import {
+  type CapsuleType,
+  NO_NAMES,
+  ObjectType,
+  Type,
+  withoutOptionalAttributes,
+} from "../type/type.ts";
 import { unreachable } from "../unreachable.ts";
 import { equalPayloads, identicalPayloads } from "./equality.ts";
 import { type Mark, Marks } from "./marks.ts";
@@ -161,13 +167,18 @@ export class Value {
   static object(attributes: ValueEntries): Value {
     const sorted = sortedEntries(attributes);
     if (sorted.size === 0) return Value.emptyObject;
-    const type = Type.object([...sorted].map(([name, value]) => [name, value.type] as const));
-    const payloads = [...sorted.values()].map((value) => value.#payload);
-    return new Value(type, structurePayload(type.types, payloads));
+    const types: Type[] = [];
+    const payloads: Payload[] = [];
+    for (const value of sorted.values()) {
+      types.push(value.type);
+      payloads.push(value.#payload);
+    }
+    const type = new ObjectType([...sorted.keys()], types.slice(), NO_NAMES);
+    return new Value(type, structurePayload(type.types, payloads.slice()));
   }
 
   /** An object of a known type, from its attributes in the order of `type.names`, each of its attribute's type. */
-  static objectOf(type: Extract<Type, { kind: "object" }>, attributes: readonly Value[]): Value {
+  static objectOf(type: ObjectType, attributes: readonly Value[]): Value {
     const fits =
       attributes.length === type.names.length &&
       attributes.every((value, i) => type.types[i]?.equals(value.type) === true);

@@ -2,54 +2,68 @@ import type { Path } from "../path/path.ts";
 import { Type } from "../type/type.ts";
 import { unreachable } from "../unreachable.ts";
 import { haveCommonType } from "../value/parts.ts";
-import { Entries, Sequence, SetElements } from "../value/payload.ts";
+import { Entries, Sequence, SetElements, unmarkedPayload } from "../value/payload.ts";
 import { Value } from "../value/value.ts";
 
 /** A part of a compound value, with its path. */
 export type Part = readonly [path: Path, value: Value];
 
 /**
- * The parts of a known, non-null compound value, which keep their own marks but do not get those of the whole; nothing
- * for other values. Lists and tuples by position, maps and objects by key, sets in iteration order.
+ * Calls `visit` for the parts of a known, non-null compound value, which keep their own marks but do not get those of the
+ * whole; not at all for other values. Lists and tuples by position, maps and objects by key, sets in iteration order.
  */
-export function partsOf(path: Path, value: Value): Part[] {
-  const payload = Value.payload(value.unmark()[0]);
+export function forEachPart(
+  path: Path,
+  value: Value,
+  visit: (path: Path, part: Value) => void,
+): void {
+  const payload = unmarkedPayload(Value.payload(value));
   const { type } = value;
   if (payload instanceof Entries && type.kind === "map") {
-    return Array.from(payload.map, ([key, item]) => [
-      path.index(key),
-      new Value(type.element, item),
-    ]);
+    for (const [key, item] of payload.map) visit(path.index(key), new Value(type.element, item));
+    return;
   }
-  if (!(payload instanceof Sequence || payload instanceof SetElements)) return [];
+  if (!(payload instanceof Sequence || payload instanceof SetElements)) return;
+  const { items } = payload;
   switch (type.kind) {
     case "set":
-      return payload.items.map((item) => {
+      for (const item of items) {
         const element = new Value(type.element, item);
-        return [path.index(element), element];
-      });
+        visit(path.index(element), element);
+      }
+      break;
     case "list":
-      return payload.items.map((item, i) => [path.index(i), new Value(type.element, item)]);
+      for (let i = 0; i < items.length; i += 1) {
+        visit(path.index(i), new Value(type.element, items[i] ?? null));
+      }
+      break;
     case "tuple":
-      return payload.items.map((item, i) => [
-        path.index(i),
-        new Value(type.elements[i] ?? Type.dynamic, item),
-      ]);
+      for (const [i, element] of type.elements.entries()) {
+        visit(path.index(i), new Value(element, items[i] ?? null));
+      }
+      break;
     case "object":
-      return payload.items.map((item, i) => [
-        path.attribute(type.names[i] ?? ""),
-        new Value(type.types[i] ?? Type.dynamic, item),
-      ]);
+      for (const [i, name] of type.names.entries()) {
+        visit(path.attribute(name), new Value(type.types[i] ?? Type.dynamic, items[i] ?? null));
+      }
+      break;
     case "string":
     case "number":
     case "bool":
     case "dynamic":
     case "map":
     case "capsule":
-      return [];
+      break;
     default:
-      return unreachable(type);
+      unreachable(type);
   }
+}
+
+/** The parts that {@link forEachPart} visits. */
+export function partsOf(path: Path, value: Value): Part[] {
+  const parts: Part[] = [];
+  forEachPart(path, value, (partPath, part) => parts.push([partPath, part]));
+  return parts;
 }
 
 /**

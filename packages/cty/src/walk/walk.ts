@@ -1,6 +1,6 @@
 import { Path } from "../path/path.ts";
 import type { Value } from "../value/value.ts";
-import { type Part, partsOf, withParts } from "./parts.ts";
+import { forEachPart, type Part, partsOf, withParts } from "./parts.ts";
 
 /**
  * Calls `visit` for the value and then for all its parts, the whole before its parts, parts in iteration order. Where
@@ -8,8 +8,7 @@ import { type Part, partsOf, withParts } from "./parts.ts";
  */
 export function walk(value: Value, visit: (path: Path, value: Value) => boolean | void): void {
   const step = (path: Path, current: Value): void => {
-    if (visit(path, current) === false) return;
-    for (const [partPath, part] of partsOf(path, current)) step(partPath, part);
+    if (visit(path, current) !== false) forEachPart(path, current, step);
   };
   step(Path.root, value);
 }
@@ -45,12 +44,12 @@ export function transform(
     typeof transformer === "function" ? { exit: transformer } : transformer;
   const step = (path: Path, given: Value): Value => {
     const current = enter === undefined ? given : enter(path, given);
-    const parts = partsOf(path, current);
     let changed = false;
-    const transformed = parts.map(([partPath, part]) => {
+    const transformed: Value[] = [];
+    forEachPart(path, current, (partPath, part) => {
       const result = step(partPath, part);
       changed ||= result !== part;
-      return result;
+      transformed.push(result);
     });
     const whole = changed ? withParts(current, transformed) : current;
     return exit === undefined ? whole : exit(path, whole);
