@@ -63,7 +63,7 @@ export function partial<T, P>(
 export type Transformation<I, O> = (
   context: TransformationContext,
   input: I,
-) => Sync<O> | undefined | null;
+) => O | undefined | null;
 
 /** One input to any number of outputs. Each must have a key of its own, across all inputs. */
 export type ManyTransformation<I, O> = (
@@ -72,14 +72,12 @@ export type ManyTransformation<I, O> = (
 ) => Iterable<O> | undefined | null;
 
 /** No input to at most one output. */
-export type SingletonTransformation<O> = (
-  context: TransformationContext,
-) => Sync<O> | undefined | null;
+export type SingletonTransformation<O> = (context: TransformationContext) => O | undefined | null;
 
 /** No input to any number of outputs. */
 export type ManyFromTransformation<O> = (
   context: TransformationContext,
 ) => Iterable<O> | undefined | null;
 
-/** Refuses promises as results at compile time. */
-export type Sync<O> = O extends PromiseLike<unknown> ? never : O;
+/** What may be an object of a collection: anything there is, but no promise. */
+export type Output = string | number | bigint | boolean | symbol | (object & { readonly then?: never });

@@ -21,7 +21,7 @@ export function resolveRuntimeOptions(options: RuntimeOptions): GraphOptions {
     maxTurnMs: positive("maxTurnMs", options.maxTurnMs ?? Number.POSITIVE_INFINITY),
     highWater: positive("highWater", options.highWater ?? 10_000),
     timing: options.timing ?? false,
-    explain: false,
+    explain: options.explain ?? false,
     strict: undefined,
   };
 }

@@ -3,6 +3,7 @@ import { GroupNode } from "./core/group-node.ts";
 import { type Factories, Graph } from "./core/graph.ts";
 import { Owner } from "./core/scope.ts";
 import type { KrtError } from "./errors.ts";
+import { GraphInspector, type Inspector } from "./inspect/inspector.ts";
 import type { Diagnostic, Instrumentation } from "./instrumentation.ts";
 import { resolveRuntimeOptions } from "./options.ts";
 import type { Scheduler } from "./scheduler.ts";
@@ -47,6 +48,11 @@ export interface RuntimeOptions {
    * @default false
    */
   readonly timing?: boolean;
+  /**
+   * Whether {@link Inspector.explain} can tell why an input last ran.
+   * @default false
+   */
+  readonly explain?: boolean;
   /** Name prefix of all collections. */
   readonly prefix?: string;
 }
@@ -76,6 +82,8 @@ export interface Runtime extends Scope {
    * handlers whose promise is pending are not waited for.
    */
   settled(options?: WaitOptions): Promise<void>;
+  /** A look at what is in the graph and why. */
+  inspect(): Inspector;
 }
 
 /** Makes an empty runtime. Throws `KRT_INVALID_OPTION`. */
@@ -121,6 +129,10 @@ class RuntimeHandle extends ScopeHandle implements Runtime {
 
   settled({ signal }: WaitOptions = {}): Promise<void> {
     return this.#graph.whenIdle(signal);
+  }
+
+  inspect(): Inspector {
+    return new GraphInspector(this.#graph);
   }
 
   override dispose(): void {

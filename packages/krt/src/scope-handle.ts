@@ -2,6 +2,7 @@ import type { Cell, Collection, CollectionOptions, Singleton, Source } from "./c
 import type {
   ManyFromTransformation,
   ManyTransformation,
+  Output,
   SingletonTransformation,
   Transformation,
   TransformationContext,
@@ -109,7 +110,7 @@ export class ScopeHandle implements Scope {
 
   // ---- derivations ----
 
-  derive<I, O, Tr extends Trait = never>(
+  derive<I, O extends Output, Tr extends Trait = never>(
     input: Collection<I>,
     transformation: Transformation<I, O>,
     options: DeriveOptions<O, Tr> = {},
@@ -129,7 +130,7 @@ export class ScopeHandle implements Scope {
     return this.#enter(new ManyNode<I, O>(this.owner, "derive", kind, spec, options));
   }
 
-  deriveSingleton<O, Tr extends Trait = never>(
+  deriveSingleton<O extends Output, Tr extends Trait = never>(
     transformation: SingletonTransformation<O>,
     options: DeriveOptions<O, Tr> = {},
   ): Singleton<O, Tr> {
@@ -147,7 +148,7 @@ export class ScopeHandle implements Scope {
     return this.#enter(new ManyNode<unknown, O>(this.owner, "derive", kind, spec, options));
   }
 
-  deriveWithStatus<I, S, O, Tr extends Trait = never>(
+  deriveWithStatus<I, S, O extends Output, Tr extends Trait = never>(
     input: Collection<I>,
     transformation: (context: TransformationContext, input: I) => WithStatus<S, O>,
     options: DeriveOptions<O, Tr> = {},

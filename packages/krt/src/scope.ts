@@ -8,6 +8,7 @@ import type {
 import type {
   ManyFromTransformation,
   ManyTransformation,
+  Output,
   SingletonTransformation,
   Transformation,
   TransformationContext,
@@ -103,38 +104,38 @@ export interface Scope extends Disposable {
   external<V>(value: V, options?: CollectionOptions & { readonly synced?: boolean }): External<V>;
 
   /** At most one output per input. */
-  derive<I, O, Tr extends Trait = never>(
+  derive<I, O extends Output, Tr extends Trait = never>(
     input: Collection<I>,
     transformation: Transformation<I, O>,
-    options?: DeriveOptions<NoInfer<O>, Tr>,
+    options?: DeriveOptions<O, Tr>,
   ): Collection<O, Tr>;
   /** Any number of outputs per input. */
   deriveMany<I, O, Tr extends Trait = never>(
     input: Collection<I>,
     transformation: ManyTransformation<I, O>,
-    options?: DeriveOptions<NoInfer<O>, Tr>,
+    options?: DeriveOptions<O, Tr>,
   ): Collection<O, Tr>;
   /** At most one output of what it fetches. A value without a key of its own has the key `static`. */
-  deriveSingleton<O, Tr extends Trait = never>(
+  deriveSingleton<O extends Output, Tr extends Trait = never>(
     transformation: SingletonTransformation<O>,
-    options?: DeriveOptions<NoInfer<O>, Tr>,
+    options?: DeriveOptions<O, Tr>,
   ): Singleton<O, Tr>;
   /** Any number of outputs of what it fetches. */
   deriveManyFrom<O, Tr extends Trait = never>(
     transformation: ManyFromTransformation<O>,
-    options?: DeriveOptions<NoInfer<O>, Tr>,
+    options?: DeriveOptions<O, Tr>,
   ): Collection<O, Tr>;
   /** Like {@link Scope.derive}, with a status per input. */
-  deriveWithStatus<I, S, O, Tr extends Trait = never>(
+  deriveWithStatus<I, S, O extends Output, Tr extends Trait = never>(
     input: Collection<I>,
     transformation: (context: TransformationContext, input: I) => WithStatus<S, O>,
-    options?: DeriveOptions<NoInfer<O>, Tr>,
+    options?: DeriveOptions<O, Tr>,
   ): StatusPair<I, S, O, Tr>;
   /** Like {@link Scope.deriveMany}, with a status per input. */
   deriveManyWithStatus<I, S, O, Tr extends Trait = never>(
     input: Collection<I>,
     transformation: (context: TransformationContext, input: I) => WithStatus<S, Iterable<O>>,
-    options?: DeriveOptions<NoInfer<O>, Tr>,
+    options?: DeriveOptions<O, Tr>,
   ): StatusPair<I, S, O, Tr>;
 
   /** The union of collections. The kind is that of the first member unless given. */
@@ -154,7 +155,7 @@ export interface Scope extends Disposable {
   view<B, T, Tr extends Trait = never>(
     base: Collection<B>,
     project: (object: B) => T,
-    options?: ViewOptions<NoInfer<T>, Tr>,
+    options?: ViewOptions<T, Tr>,
   ): Collection<T, Tr>;
 
   /** An index of `collection` by what `extract` tells. May be added at any time. Throws `KRT_INDEX_NAME`. */

@@ -24,16 +24,16 @@ export class CellNode<T> extends RowNode<T> implements Cell<T> {
   }
 
   set(value: T | undefined, options?: WriteOptions): void {
-    this.graph.change(this.name, () => this.#put(value, options?.force === true));
+    this.graph.change(this, () => this.#put(value, options?.force === true));
   }
 
   update(change: (value: T | undefined) => T | undefined): void {
-    this.graph.change(this.name, () => this.#put(change(this.#row()?.value), false));
+    this.graph.change(this, () => this.#put(change(this.#row()?.value), false));
   }
 
   markSynced(): void {
-    if (this.synced) return;
-    this.graph.change(this.name, () => {
+    if (this.synced || this.disposed) return;
+    this.graph.change(this, () => {
       this.becomeSynced();
       this.graph.enqueue(this);
     });

@@ -25,6 +25,14 @@ export interface DerivedSpec<I, R> {
   readonly status?: StatusNode<I, unknown>;
 }
 
+/** Why an input ran: the first change that asked for it in that turn. */
+export interface RunCause {
+  readonly turn: number;
+  /** Absent: a dependency became synced, or another input let go of an output key. */
+  readonly collection: string | undefined;
+  readonly key: string | undefined;
+}
+
 /** What a transformation with status returns. */
 interface StatusResult<R> {
   readonly status: unknown;
@@ -59,6 +67,8 @@ export abstract class DerivedNode<I, O, R = unknown> extends RowNode<O> {
   readonly #entries: (Entry | undefined)[] = [];
   readonly #dirty = new Buffer<Entry>();
   #next = 0;
+  /** Set while entries are run, which is when more of them become dirty without the node being queued. */
+  #computing = false;
   /** Whether the primary's rows have been taken in as a whole. */
   #loaded = false;
   #loading: Iterator<Row<I>> | undefined;
@@ -68,6 +78,7 @@ export abstract class DerivedNode<I, O, R = unknown> extends RowNode<O> {
   /** What each suspended entry waits for. */
   readonly #suspended = new Map<Entry, AnyNode>();
   readonly #failures = new Map<Entry, KrtError>();
+  #causes: WeakMap<Entry, RunCause> | undefined;
   /** Keys that several inputs yield, with the entries that do. */
   #contested: Map<string, Set<Entry>> | undefined;
 
@@ -99,17 +110,20 @@ export abstract class DerivedNode<I, O, R = unknown> extends RowNode<O> {
 
   // ---- what others tell this node ----
 
-  markDirty(entry: Entry): void {
+  markDirty(entry: Entry, source: AnyNode | undefined, key: string | undefined): void {
     this.#dirty.push(entry);
-    this.graph.enqueue(this);
+    if (this.graph.options.explain) this.#noteCause(entry, source, key);
+    if (!this.#computing) this.graph.enqueue(this);
   }
 
   // ---- the turn ----
 
   protected compute(): boolean {
     if (this.#primary !== undefined && this.#primary.syncState === SyncState.unsynced) return true;
-    if (!this.#takeIn()) return false;
-    if (!this.#runDirty()) return false;
+    this.#computing = true;
+    const done = this.#takeIn() && this.#runDirty();
+    this.#computing = false;
+    if (!done) return false;
     this.#settleContested();
     if (this.#suspended.size === 0) this.becomeSynced();
     return true;
@@ -134,7 +148,7 @@ export abstract class DerivedNode<I, O, R = unknown> extends RowNode<O> {
       } else if (entry === undefined) {
         this.#addEntry(row);
       } else {
-        entry.mark();
+        entry.mark(primary, row.key);
       }
       this.#taken = ++i;
       if (i % INPUTS_PER_CLOCK === 0 && graph.outOfTime()) return false;
@@ -154,7 +168,7 @@ export abstract class DerivedNode<I, O, R = unknown> extends RowNode<O> {
     for (let i = 1; ; i++) {
       const next = this.#loading.next();
       if (next.done === true) break;
-      if (primary.valueOf(next.value) !== undefined) this.#addEntry(next.value);
+      if (primary.isPresent(next.value)) this.#addEntry(next.value);
       if (i % INPUTS_PER_CLOCK === 0 && this.graph.outOfTime()) return false;
     }
     this.#loading = undefined;
@@ -167,7 +181,7 @@ export abstract class DerivedNode<I, O, R = unknown> extends RowNode<O> {
   #addEntry(row: Row<unknown>): void {
     const entry = new Entry(this as unknown as DerivedNode<never, unknown>, row);
     this.#entries[row.slot] = entry;
-    entry.mark();
+    entry.mark(this.#primary, row.key);
   }
 
   #dropEntry(entry: Entry): void {
@@ -358,6 +372,17 @@ export abstract class DerivedNode<I, O, R = unknown> extends RowNode<O> {
   }
 
   // ---- inspection ----
+
+  #noteCause(entry: Entry, source: AnyNode | undefined, key: string | undefined): void {
+    this.#causes ??= new WeakMap();
+    const { turn } = this.graph;
+    this.#causes.set(entry, { turn, collection: source?.name, key });
+  }
+
+  /** Why an entry last ran, where explanations are on. */
+  causeOf(entry: Entry): RunCause | undefined {
+    return this.#causes?.get(entry);
+  }
 
   get primary(): AnyNode | undefined {
     return this.#primary;

@@ -1,5 +1,6 @@
 import type { DerivedNode } from "./derived-node.ts";
 import type { Link } from "./link.ts";
+import type { AnyNode } from "./node.ts";
 import type { Row } from "./row.ts";
 
 /** The entry waits in the dirty list of its node. */
@@ -33,10 +34,13 @@ export class Entry {
     this.input = input;
   }
 
-  /** Has the entry run in this turn. Harmless when it already will, or is gone. */
-  mark(): void {
+  /**
+   * Has the entry run in this turn. Harmless when it already will, or is gone. `source` and `key` say
+   * what changed, where something did.
+   */
+  mark(source?: AnyNode, key?: string): void {
     if ((this.state & (DIRTY | GONE)) !== 0) return;
     this.state |= DIRTY;
-    this.node.markDirty(this);
+    this.node.markDirty(this, source, key);
   }
 }

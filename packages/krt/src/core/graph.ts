@@ -123,6 +123,15 @@ export class Graph {
     if (this.#disposed) throw new KrtError("KRT_DISPOSED", "the runtime was disposed");
   }
 
+  /** Refuses writes to collections that have ended, and {@link guardWrite}. */
+  guardSource(node: AnyNode): void {
+    this.guardWrite(node.name);
+    if (!node.disposed) return;
+    throw new KrtError("KRT_DISPOSED", `${node.name} was disposed and cannot be written`, {
+      details: { collection: node.name },
+    });
+  }
+
   /** Refuses changes of the graph from inside transformations and other functions given to it. */
   guardWrite(name: string): void {
     if (!this.#propagating) return;
@@ -220,11 +229,13 @@ export class Graph {
     }
   }
 
-  /** Carries out a change of the graph now, or as soon as the open turn allows. */
-  change(name: string, write: () => void): void {
-    this.guardWrite(name);
+  /** Carries out a write to a source now, or as soon as the open turn allows. */
+  change(node: AnyNode, write: () => void): void {
+    this.guardSource(node);
     if (this.defers) {
-      this.defer(write);
+      this.defer(() => {
+        if (!node.disposed) write();
+      });
       return;
     }
     this.begin();

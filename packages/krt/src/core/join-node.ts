@@ -63,10 +63,11 @@ export class JoinNode<T> extends SteppedNode<T> {
   }
 
   #decide(member: CollectionNode<T>, row: Row<T>, event: MutableEvent<T> | undefined): void {
+    const updated = event?.type === "update" ? member : undefined;
     try {
       switch (this.#rule.type) {
         case "first":
-          return takeFirst(this.target, this.members, row.key, event && member);
+          return takeFirst(this.target, this.members, row.key, updated);
         case "unchecked":
           return takeUnchecked(this.target, member, row.key, member.valueOf(row));
         case "merge":

@@ -22,9 +22,9 @@ function valueAt<T>(member: CollectionNode<T>, key: string): T | undefined {
 }
 
 /**
- * Shows the object of the first member that has the key. `updated` is the member whose change is looked
- * at: an update of the object shown is passed on, also one the member was forced to emit. A change of
- * owner shows only when the objects differ.
+ * Shows the object of the first member that has the key. `updated` is the member whose update is looked
+ * at: where it is the object shown it is passed on, also one the member was forced to emit. A change
+ * of owner shows only when the objects differ.
  */
 export function takeFirst<T>(
   target: JoinTarget<T>,
@@ -39,7 +39,9 @@ export function takeFirst<T>(
     if (row?.value === undefined) {
       target.add(key, value, member);
     } else if (row.owner === member) {
-      if (member === updated || row.value !== value) target.update(row, value);
+      if (member === updated || !target.node.kind.equals(row.value, value)) {
+        target.update(row, value);
+      }
     } else {
       row.owner = member;
       if (!target.node.kind.equals(row.value, value)) target.update(row, value);

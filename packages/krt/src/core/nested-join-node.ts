@@ -138,7 +138,8 @@ export class NestedJoinNode<T> extends SteppedNode<T> {
     }
     const { events } = active;
     for (let i = 0; i < events.count; i++) {
-      this.#decide(events.at(i).key, active);
+      const event = events.at(i);
+      this.#decide(event.key, event.type === "update" ? active : undefined);
       if ((i + 1) % KEYS_PER_YIELD === 0) yield;
     }
   }

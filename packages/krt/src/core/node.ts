@@ -161,6 +161,10 @@ export abstract class CollectionNode<T> implements Collection<T>, Leveled<AnyNod
   abstract rows(): Iterable<Row<T>>;
   /** Value as of now, `undefined` for tombstones. */
   abstract valueOf(row: Row<T>): T | undefined;
+  /** Whether the row is there as of now, without making its value. */
+  isPresent(row: Row<T>): boolean {
+    return this.valueOf(row) !== undefined;
+  }
   /** Value as of the last commit, `undefined` for rows that were not there. */
   abstract committedOf(row: Row<T>): T | undefined;
   /** Number of objects as of now, and as of the last commit. */

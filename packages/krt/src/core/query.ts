@@ -55,6 +55,7 @@ export class Query<T> {
     this.filters = filters;
     this.projection = projection;
     this.shareKey = shareKey;
+    for (const filter of filters) requireTrait(source, filter);
     this.anchor = findAnchor(source, filters);
     this.rest = without(filters, this.anchor);
   }
@@ -115,7 +116,9 @@ export class Query<T> {
     if (matchedOld && matchesNew && this.#sameProjection(event)) return;
     this.marked = turn;
     this.#result = undefined;
-    for (let link = this.users; link !== undefined; link = link.nextUser) link.entry.mark();
+    for (let link = this.users; link !== undefined; link = link.nextUser) {
+      link.entry.mark(this.source, event.key);
+    }
   }
 
   #sameProjection(event: MutableEvent<T>): boolean {
@@ -148,6 +151,17 @@ export class Query<T> {
       if (!(rest[i] as FilterSpec).test(this.source.kind, row.key, value)) return undefined;
     }
     return value;
+  }
+
+  /** Whether the query selects the object of this row now. */
+  selects(row: Row<T>): boolean {
+    const { anchor } = this;
+    const value = this.source.valueOf(row);
+    if (value === undefined) return false;
+    return (
+      (anchor === undefined || anchor.test(this.source.kind, row.key, value)) &&
+      this.#passes(row) !== undefined
+    );
   }
 
   #valueAt(key: string): T | undefined {
@@ -202,6 +216,18 @@ export class Query<T> {
       if (value !== undefined) found.push(value);
     }
   }
+}
+
+function requireTrait(source: AnyNode, filter: FilterSpec): void {
+  const { kind, name } = source;
+  const missing =
+    (filter.type === FilterType.labels && kind.labels === undefined && "labels") ||
+    (filter.type === FilterType.selects && kind.selector === undefined && "selector") ||
+    (filter.type === FilterType.name && kind.name === undefined && "name");
+  if (missing === false) return;
+  throw new KrtError("KRT_TRAIT", `the objects of ${name} have no ${missing} to filter by`, {
+    details: { collection: name },
+  });
 }
 
 function findAnchor(

@@ -22,9 +22,9 @@ export class SourceNode<T> extends RowNode<T> implements Source<T> {
 
   set(object: T, options?: WriteOptions): void {
     const { graph } = this;
-    graph.guardWrite(this.name);
+    graph.guardSource(this);
     if (graph.defers) {
-      graph.defer(() => this.set(object, options));
+      graph.change(this, () => void this.put(object, options?.force === true));
       return;
     }
     graph.begin();
@@ -36,14 +36,14 @@ export class SourceNode<T> extends RowNode<T> implements Source<T> {
   }
 
   delete(key: string): void {
-    this.graph.change(this.name, () => {
+    this.graph.change(this, () => {
       const row = this.rowAt(key);
       if (row !== undefined) this.#remove(row);
     });
   }
 
   deleteWhere(predicate: (object: T) => boolean): void {
-    this.graph.change(this.name, () => {
+    this.graph.change(this, () => {
       const doomed: Row<T>[] = [];
       for (const row of this.rows()) {
         if (row.value !== undefined && predicate(row.value)) doomed.push(row);
@@ -54,7 +54,7 @@ export class SourceNode<T> extends RowNode<T> implements Source<T> {
 
   reset(objects: Iterable<T>): void {
     const wanted = this.#keyed(objects);
-    this.graph.change(this.name, () => {
+    this.graph.change(this, () => {
       for (const row of this.rows()) {
         if (row.value !== undefined && !wanted.has(row.key)) this.#remove(row);
       }
@@ -99,8 +99,8 @@ export class SourceNode<T> extends RowNode<T> implements Source<T> {
   }
 
   markSynced(): void {
-    if (this.synced) return;
-    this.graph.change(this.name, () => {
+    if (this.synced || this.disposed) return;
+    this.graph.change(this, () => {
       this.becomeSynced();
       this.graph.enqueue(this);
     });

@@ -52,6 +52,11 @@ export class ViewNode<B, T> extends CollectionNode<T> {
     return value === undefined ? undefined : this.#shownAs(row, value);
   }
 
+  override isPresent(row: Row<T>): boolean {
+    if (this.#kept !== undefined) return row.value !== undefined;
+    return this.#base.isPresent(row as Row<unknown> as Row<B>);
+  }
+
   committedOf(row: Row<T>): T | undefined {
     if (this.#kept !== undefined) return row.value;
     const value = this.#base.committedOf(row as Row<unknown> as Row<B>);
