@@ -1,3 +1,7 @@
+export { lift2017 } from "../lift/lift-2017.ts";
+export type { LiftOptions } from "../lift/lift-pulumi.ts";
+export { liftPulumi } from "../lift/lift-pulumi.ts";
+export { nameOfToken } from "../lift/token-name.ts";
 export type { CallLimits } from "./call-gate.ts";
 export { CallGate } from "./call-gate.ts";
 export type { Diagnostic } from "./diagnostic.ts";
