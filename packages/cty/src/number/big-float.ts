@@ -163,7 +163,8 @@ export class BigFloat {
     if (this.isInfinite || other.isInfinite) {
       return sign * (Number(this.isInfinite) - Number(other.isInfinite));
     }
-    return sign * compareMagnitudes(this.magnitude, other.magnitude);
+    const order = compareMagnitudes(this.magnitude, other.magnitude);
+    return sign < 0 ? 0 - order : order;
   }
 
   /** The sum, at the larger precision. Throws `CTY_NOT_A_NUMBER` for infinities of opposite signs. */

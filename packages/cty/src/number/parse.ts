@@ -55,12 +55,13 @@ export function parseLiteral(text: string): DecimalLiteral | "range" | undefined
 
 /**
  * `5 ** power` with a mantissa of `precision` bits, by repeated squaring in which every product is rounded:
- * to `precision` for the result and to 64 bits more for the squares. Powers beyond 248 do not fit 576 bits, so
- * for them the rounding of each step is visible in the last place of a parsed number, and has to happen here too.
+ * to `precision` for the result and to 64 bits more for the squares. Where the power does not fit (beyond 248 for the 576
+ * bits of ordinary numbers), the rounding of each step is visible in the last place of a parsed number, and has to
+ * happen here too.
  */
 function roundedPowerOfFive(power: number, precision: number): Binary {
   const exactPowers = 27;
-  if (power <= 248) return { mantissa: powerOfFive(power), exponent: 0 };
+  if (power * Math.log2(5) <= precision) return { mantissa: powerOfFive(power), exponent: 0 };
   let result: Binary = { mantissa: powerOfFive(exactPowers), exponent: 0 };
   let square: Binary = { mantissa: 5n, exponent: 0 };
   let rest = power - exactPowers;

@@ -1,0 +1,134 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { CtyError, convert, deepMarks, refines, Type, unify, Value } from "../index.ts";
+import { value as anyValue, relatedConstraint, type, valueOf } from "../vectors/arbitraries.ts";
+import { build, dump } from "../vectors/notation.ts";
+
+/** The conversion, or undefined where there is none. */
+function tryConvert(value: Value, target: Type): Value | undefined {
+  try {
+    return convert(value, target);
+  } catch (error) {
+    if (error instanceof CtyError && error.code === "CTY_CONVERSION") return undefined;
+    throw error;
+  }
+}
+
+const convertible = type({ depth: 3 }).chain((t) =>
+  fc.record({ notation: valueOf(t, { marks: true }), target: relatedConstraint(t) }),
+);
+
+describe("conversion", () => {
+  it("is idempotent", () => {
+    fc.assert(
+      fc.property(convertible, ({ notation, target }) => {
+        const once = tryConvert(build(notation), target);
+        fc.pre(once !== undefined);
+        expect(dump(convert(once, target))).toEqual(dump(once));
+      }),
+    );
+  });
+
+  it("never loses a mark that is not on something that was left out", () => {
+    const whole = fc.record({
+      notation: anyValue({ depth: 2, marks: true }),
+      kind: fc.constantFrom("list", "set", "same"),
+    });
+    fc.assert(
+      fc.property(whole, ({ notation, kind }) => {
+        const value = build(notation);
+        const wrapped = Value.tuple([value, value]);
+        const target =
+          kind === "same"
+            ? Type.dynamic
+            : kind === "list"
+              ? Type.list(Type.dynamic)
+              : Type.set(Type.dynamic);
+        const result = tryConvert(wrapped, target);
+        fc.pre(result !== undefined);
+        expect(deepMarks(result).equals(deepMarks(value))).toBe(true);
+      }),
+    );
+  });
+
+  it("of a value with unknowns allows for what the known value converts to", () => {
+    const pair = type({ depth: 2 }).chain((t) =>
+      fc.record({
+        notation: valueOf(t, { unknowns: false }),
+        target: relatedConstraint(t),
+        seed: fc.nat(),
+      }),
+    );
+    fc.assert(
+      fc.property(pair, ({ notation, target, seed }) => {
+        const known = build(notation);
+        const converted = tryConvert(known, target);
+        fc.pre(converted !== undefined);
+        const placeholder = withUnknowns(known, seed);
+        expect(refines(known, placeholder)).toBe(true);
+        const early = tryConvert(placeholder, target);
+        expect(early !== undefined && refines(converted, early)).toBe(true);
+      }),
+    );
+  });
+});
+
+/** The value with some of its parts unknown, chosen by the bits of the seed. */
+function withUnknowns(value: Value, seed: number): Value {
+  let bits = seed;
+  const next = (): boolean => {
+    bits = (Math.imul(bits, 1103515245) + 12345) >>> 0;
+    return bits % 4 === 0;
+  };
+  const step = (part: Value): Value => {
+    if (next()) return Value.unknown(part.type);
+    if (part.isNull) return part;
+    switch (part.type.kind) {
+      case "list":
+      case "set":
+        return Value[part.type.kind](part.elements().map(step), part.type.element);
+      case "tuple":
+        return Value.tuple(part.elements().map(step));
+      case "map":
+        return Value.map(
+          Array.from(part.entries(), ([key, v]) => [key, step(v)] as const),
+          part.type.element,
+        );
+      case "object":
+        return Value.object(Array.from(part.entries(), ([key, v]) => [key, step(v)] as const));
+      default:
+        return part;
+    }
+  };
+  return step(value);
+}
+
+describe("unification", () => {
+  const types = type({ depth: 2 }).chain((t) =>
+    fc.array(relatedConstraint(t), { minLength: 1, maxLength: 4 }),
+  );
+
+  it("gives a type that every safe conversion reaches", () => {
+    fc.assert(
+      fc.property(types, (all) => {
+        const unified = unify(all);
+        fc.pre(unified !== undefined);
+        for (const [i, conversion] of unified.conversions.entries()) {
+          const source = Value.unknown(all[i] ?? Type.dynamic);
+          const result = conversion === undefined ? source : conversion(source);
+          expect(refines(result, Value.unknown(unified.type))).toBe(true);
+        }
+      }),
+    );
+  });
+
+  it("does not change when a type is there twice", () => {
+    fc.assert(
+      fc.property(types, (all) => {
+        const once = unify(all)?.type;
+        const twice = unify([...all, ...all])?.type;
+        expect(once === undefined ? twice === undefined : twice?.equals(once)).toBe(true);
+      }),
+    );
+  });
+});
