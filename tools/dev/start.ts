@@ -26,7 +26,7 @@ if (examples.length === 0) {
   process.exitCode = 1;
 } else {
   process.stdout.write(
-    `\nRan ${examples.length} examples: ${examples.join(", ")}.\n` +
+    `\nRan ${examples.length} of ${examples.length} examples: ${examples.join(", ")}.\n` +
       "Look at examples/<name>/main.ts for what they do, at packages/<name>/README.md for each library.\n",
   );
 }
