@@ -22,9 +22,9 @@ export interface PlanDraft<A extends Attributes> {
   readonly config: PartlyKnown<A>;
   readonly planned: PartlyKnown<A>;
   /** Decides computed attributes already now; `undefined` makes one unknown. */
-  readonly set: (outcome: { readonly [K in keyof A]?: Outcome<A>[K] | undefined }) => void;
+  set(this: void, outcome: { readonly [K in keyof A]?: Outcome<A>[K] | undefined }): void;
   /** Asks for a new object because of these attributes. */
-  readonly replaceBecauseOf: (...names: (keyof A & string)[]) => void;
+  replaceBecauseOf(this: void, ...names: (keyof A & string)[]): void;
 }
 
 /**
