@@ -40,6 +40,15 @@ export const MUX_ERRORS = {
   MUX_SERVER_OVERLOADED: { status: "RESOURCE_EXHAUSTED", retryable: true },
   MUX_SERVER_TIMEOUT: { status: "DEADLINE_EXCEEDED", retryable: false },
   MUX_CLOSED: { status: "UNAVAILABLE", retryable: false },
+  MUX_ENGINE_UNREACHABLE: { status: "UNAVAILABLE", retryable: true },
+  MUX_ATTACH_INVALID: { status: "INVALID_ARGUMENT", retryable: false },
+  MUX_ATTACH_FAILED: { status: "FAILED_PRECONDITION", retryable: false },
+  MUX_PROCESS_NOT_FOUND: { status: "NOT_FOUND", retryable: false },
+  MUX_PROCESS_START_TIMEOUT: { status: "DEADLINE_EXCEEDED", retryable: true },
+  MUX_PROCESS_PORT_INVALID: { status: "FAILED_PRECONDITION", retryable: false },
+  MUX_PROCESS_HANDSHAKE_FAILED: { status: "FAILED_PRECONDITION", retryable: false },
+  MUX_PROCESS_ENDED: { status: "UNAVAILABLE", retryable: true },
+  MUX_PROCESS_CRASHED: { status: "UNKNOWN", retryable: false },
 } as const satisfies Record<string, { status: MuxStatus; retryable: boolean }>;
 
 export type MuxErrorCode = keyof typeof MUX_ERRORS;

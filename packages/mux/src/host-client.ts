@@ -6,6 +6,10 @@ export interface HostLogEntry {
   readonly message: string;
   /** The resource that it is about; absent: none. */
   readonly urn?: string;
+  /** Entries of one stream are parts of one text; absent: none. */
+  readonly streamId?: number;
+  /** Progress: shown while it is the newest entry, not kept. @default false */
+  readonly ephemeral?: boolean;
 }
 
 /** A connection to the engine that started a provider: what providers call back. */
@@ -23,10 +27,16 @@ export interface HostClient {
 export class HostSlot implements HostClient {
   readonly #dial: (address: string) => HostClient | Promise<HostClient>;
   #current: HostClient | undefined;
+  #address: string | undefined;
 
   constructor(dial: (address: string) => HostClient | Promise<HostClient>, initial?: HostClient) {
     this.#dial = dial;
     this.#current = initial;
+  }
+
+  /** Address of the engine that was attached last. */
+  get address(): string | undefined {
+    return this.#address;
   }
 
   /** Whether there is an engine at all. */
@@ -36,14 +46,16 @@ export class HostSlot implements HostClient {
 
   /** Connects to another engine. The old connection is closed once the new one stands. */
   async replace(address: string): Promise<void> {
+    const next = await this.#dial(address);
     const old = this.#current;
-    this.#current = await this.#dial(address);
+    this.#current = next;
+    this.#address = address;
     await old?.close();
   }
 
-  /** Without an engine a log line has nowhere to go and is dropped. */
+  /** Without an engine, or with one that is gone, a log line has nowhere to go and is dropped. */
   async log(entry: HostLogEntry): Promise<void> {
-    await this.#current?.log(entry);
+    await this.#current?.log(entry).catch(() => undefined);
   }
 
   async close(): Promise<void> {

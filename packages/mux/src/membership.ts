@@ -10,6 +10,7 @@ import type { DispatchTable } from "./core/dispatch-table.ts";
 import { configKeysOf, type PackageSchema, parsePackageSchema } from "./core/package-schema.ts";
 import { tableChannel } from "./diagnostics.ts";
 import { MuxError } from "./errors.ts";
+import { dialEngine } from "./host/engine-client.ts";
 import { HostSlot } from "./host-client.ts";
 import type { MuxServer, ResolvedMuxOptions } from "./mux-options.ts";
 import { createRouting, needsSchemas, type Routing, type SubpackageSchema } from "./routing.ts";
@@ -43,7 +44,7 @@ export class Membership {
   }
 
   static async create(options: ResolvedMuxOptions): Promise<Membership> {
-    const host = options.host ?? new HostSlot(() => Promise.reject(noEngine()));
+    const host = options.host ?? new HostSlot((address) => dialEngine(address));
     const servers: ServerHandle[] = [];
     for (const server of options.servers) servers.push(await connect(server, options, host));
     const { dispatchTable: table, schema } = options;
@@ -269,8 +270,4 @@ async function tolerateMissing(call: Promise<unknown>): Promise<void> {
   } catch (error) {
     if (!(error instanceof Error && "code" in error && error.code === "UNIMPLEMENTED")) throw error;
   }
-}
-
-function noEngine(): MuxError {
-  return new MuxError("MUX_OPTIONS_INVALID", "this mux was made without a way to dial an engine");
 }

@@ -34,7 +34,7 @@ export interface MuxOptions {
   readonly package?: string;
   /** @default "seed" */
   readonly profile?: MuxProfile;
-  /** Where the engine connection stands. @default a place without an engine */
+  /** Where the engine connection stands. @default a place without an engine, where Attach dials one */
   readonly host?: HostSlot;
   /** Precomputed with {@link mergeSchemas}, instead of asking every server for its schema. */
   readonly dispatchTable?: DispatchTable;

@@ -1,0 +1,58 @@
+import { ConfigureRequest, CreateRequest } from "@stackwright/proto/pulumirpc";
+import { describe, expect, it, vi } from "vitest";
+import { hostProvider } from "./hosted-provider.ts";
+import { ECHO, isThere } from "./programs/programs.ts";
+
+const create = (name: string) =>
+  CreateRequest.create({ urn: `urn:pulumi:dev::shop::echo:index:Echo::${name}` });
+
+describe("a hosted provider", () => {
+  it("comes back configured, and its provider stays the same object", async () => {
+    await using hosted = await hostProvider({ ...ECHO, restart: { initialDelayMs: 1 } });
+    const { provider } = hosted;
+    await provider.configure(ConfigureRequest.create({}), {});
+    const before = await provider.create(create("x"), {});
+    await expect(provider.create(create("crash"), {})).rejects.toMatchObject({
+      code: "MUX_PROCESS_CRASHED",
+    });
+    // Waits for the new process.
+    const after = await provider.create(create("x"), {});
+    expect(hosted).toMatchObject({ restarts: 1, state: "ready" });
+    expect(before.id).toMatch(/configured 1$/);
+    expect(after.id).toBe(`${hosted.process?.pid} configured 1`);
+    expect(after.id).not.toBe(before.id);
+  });
+
+  it("stays down without a policy", async () => {
+    await using hosted = await hostProvider(ECHO);
+    await expect(hosted.provider.create(create("crash"), {})).rejects.toThrow();
+    await vi.waitFor(() => expect(hosted.state).toBe("down"));
+    await expect(hosted.provider.create(create("x"), {})).rejects.toMatchObject({
+      code: "MUX_PROCESS_ENDED",
+    });
+  });
+
+  it("stays down when it ended too often in too short a time", async () => {
+    await using hosted = await hostProvider({
+      ...ECHO,
+      restart: { maxRestarts: 1, initialDelayMs: 1 },
+    });
+    const crash = () => hosted.provider.create(create("crash"), {});
+    await expect(crash()).rejects.toMatchObject({ code: "MUX_PROCESS_CRASHED" });
+    await expect(crash()).rejects.toMatchObject({ code: "MUX_PROCESS_CRASHED" });
+    await vi.waitFor(() => expect(hosted).toMatchObject({ state: "down", restarts: 1 }));
+  });
+
+  it("is not started again when it is closed, not even during a restart", async () => {
+    const hosted = await hostProvider({ ...ECHO, restart: { initialDelayMs: 60_000 } });
+    const group = hosted.process?.group ?? 0;
+    await expect(hosted.provider.create(create("crash"), {})).rejects.toThrow();
+    await vi.waitFor(() => expect(hosted.state).toBe("restarting"));
+    const waiting = hosted.provider.create(create("x"), {});
+    const refused = expect(waiting).rejects.toMatchObject({ code: "MUX_PROCESS_ENDED" });
+    await hosted.close();
+    await refused;
+    expect(hosted.state).toBe("closed");
+    await vi.waitFor(() => expect(isThere(-group)).toBe(false));
+  });
+});
