@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { setTimeout as delay } from "node:timers/promises";
 import { StorageError, type StorageErrorCode } from "../errors.ts";
 import { resourceKey } from "../key.ts";
-import type { Resource } from "../resource.ts";
-import type { Watch, WatchEvent } from "../types.ts";
+import type { Resource, Tenancy, UnversionedType } from "../resource.ts";
+import type { StorageBackend, Watch, WatchEvent } from "../types.ts";
 
 /** How long an eventual assertion is repeated, and an event is waited for. */
 export const PATIENCE_MS = 5_000;
@@ -51,6 +51,28 @@ export function assertSameSet(actual: readonly Resource[], expected: readonly Re
       .toSorted((left, right) => (resourceKey(left.id) < resourceKey(right.id) ? -1 : 1))
       .map(normalize);
   assert.deepEqual(sorted(actual), sorted(expected));
+}
+
+/**
+ * What is stored after everything that was acknowledged: by a strong list, or where there is none by
+ * an eventual one that does not change any more.
+ */
+export async function settledList(
+  storage: StorageBackend,
+  type: UnversionedType,
+  tenancy: Tenancy,
+  prefix: string,
+): Promise<readonly Resource[]> {
+  if (storage.capabilities.strongList) return storage.list("strong", type, tenancy, prefix);
+  let last = await storage.list("eventual", type, tenancy, prefix);
+  for (;;) {
+    await delay(100);
+    const next = await storage.list("eventual", type, tenancy, prefix);
+    const shown = (resources: readonly Resource[]): string =>
+      JSON.stringify(resources.map((one) => `${resourceKey(one.id)} ${one.version}`).toSorted());
+    if (shown(next) === shown(last)) return next;
+    last = next;
+  }
 }
 
 /** The next event, or a failed assertion when none comes. */

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { isStorageError } from "../../errors.ts";
 import type { Resource, ResourceId } from "../../resource.ts";
 import type { BatchOperation } from "../../types.ts";
-import { assertCode } from "../assertions.ts";
+import { assertCode, settledList } from "../assertions.ts";
 import type { ScenarioGroup } from "../harness.ts";
 import { A1, EVERYWHERE, HOME, sample, sampleId } from "../samples.ts";
 
@@ -70,7 +70,7 @@ export const INPUT_SCENARIOS: ScenarioGroup = {
           }
           await refusesAll(what, calls);
         }
-        assert.deepEqual(await storage.list("eventual", A1, EVERYWHERE, ""), []);
+        assert.deepEqual(await settledList(storage, A1, EVERYWHERE, ""), []);
       },
     },
     {
@@ -79,7 +79,7 @@ export const INPUT_SCENARIOS: ScenarioGroup = {
         for (const [what, parts] of malformedContents) {
           await refusesAll(what, [storage.writeCAS({ ...sample(A1, HOME, "web"), ...parts })]);
         }
-        assert.deepEqual(await storage.list("eventual", A1, EVERYWHERE, ""), []);
+        assert.deepEqual(await settledList(storage, A1, EVERYWHERE, ""), []);
       },
     },
     {
@@ -98,7 +98,7 @@ export const INPUT_SCENARIOS: ScenarioGroup = {
           const longest = letter.repeat(Math.floor(nameBytes / width));
           const stored = await storage.writeCAS(sample(A1, HOME, longest));
           assert.equal((await storage.read("strong", stored.id)).id.name, longest);
-          const listed = await storage.list("eventual", A1, HOME, longest);
+          const listed = await settledList(storage, A1, HOME, longest);
           assert.equal(listed.length, 1);
           const tooLong = sample(A1, HOME, longest + letter);
           await assertCode(storage.writeCAS(tooLong), "STORAGE_TOO_LARGE");

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { Resource } from "../../resource.ts";
 import type { StorageBackend } from "../../types.ts";
-import { assertCode, assertSame, assertSameSet, nextUpsert } from "../assertions.ts";
+import { assertCode, assertSame, assertSameSet, nextUpsert, settledList } from "../assertions.ts";
 import type { ScenarioGroup } from "../harness.ts";
 import { A1, B1, EVERYWHERE, HOME, sample, sampleId } from "../samples.ts";
 import { writeSeed } from "./list.ts";
@@ -71,7 +71,7 @@ export const SNAPSHOT_SCENARIOS: ScenarioGroup = {
         await assertCode(restore.commit(), "STORAGE_INVALID_ARGUMENT");
         const more = restore.apply(sample(A1, HOME, "more", { version: "2" }));
         await assertCode(more, "STORAGE_INVALID_ARGUMENT");
-        assertSameSet(await storage.list("eventual", A1, HOME, ""), [api]);
+        assertSameSet(await settledList(storage, A1, HOME, ""), [api]);
         const marker = await storage.writeCAS(sample(A1, HOME, "marker"));
         assertSame(await nextUpsert(watch), marker);
       },
@@ -81,13 +81,13 @@ export const SNAPSHOT_SCENARIOS: ScenarioGroup = {
       applies: (capabilities) => capabilities.snapshot && capabilities.restore,
       run: async ({ storage }) => {
         await writeSeed(storage);
-        const before = await storage.list("eventual", A1, EVERYWHERE, "");
+        const before = await settledList(storage, A1, EVERYWHERE, "");
         await using snapshot = await storage.snapshot();
         await using restore = await storage.restore();
         for await (const resource of snapshot) await restore.apply(resource);
         await storage.writeCAS(sample(A1, HOME, "doomed"));
         await restore.commit();
-        assertSameSet(await storage.list("eventual", A1, EVERYWHERE, ""), before);
+        assertSameSet(await settledList(storage, A1, EVERYWHERE, ""), before);
       },
     },
     {
@@ -131,7 +131,7 @@ export const SNAPSHOT_SCENARIOS: ScenarioGroup = {
           const committing = restore.commit();
           const late = storage.writeCAS(sample(A1, HOME, `late${round}`));
           await Promise.all([writing, committing, late]);
-          assertSameSet(await watchedSet(storage), await storage.list("eventual", A1, HOME, ""));
+          assertSameSet(await watchedSet(storage), await settledList(storage, A1, HOME, ""));
         }
       },
     },

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { resourceKey } from "../../key.ts";
 import type { Resource } from "../../resource.ts";
 import type { StorageBackend, Watch } from "../../types.ts";
-import { assertSameSet, nextEvent } from "../assertions.ts";
+import { assertSameSet, nextEvent, settledList } from "../assertions.ts";
 import type { ScenarioGroup } from "../harness.ts";
 import { createRandom } from "../random.ts";
 import { A1, HOME, sample } from "../samples.ts";
@@ -22,10 +22,7 @@ export const WATCH_RACE_SCENARIOS: ScenarioGroup = {
           await writing;
           const marker = await storage.writeCAS(sample(A1, HOME, `r${round}-~marker`));
           const folded = await foldUntil(watch, marker);
-          assertSameSet(
-            [...folded.values()],
-            await storage.list("eventual", A1, HOME, `r${round}-`),
-          );
+          assertSameSet([...folded.values()], await settledList(storage, A1, HOME, `r${round}-`));
         }
       },
     },

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { Resource } from "../../resource.ts";
-import { assertCode, assertSame, nextUpsert } from "../assertions.ts";
+import { assertCode, assertSame, nextUpsert, settledList } from "../assertions.ts";
 import type { ScenarioGroup } from "../harness.ts";
 import { A1, A2, B1, HOME, payload, sample, sampleId } from "../samples.ts";
 
@@ -206,7 +206,7 @@ export const WRITE_SCENARIOS: ScenarioGroup = {
           assert.equal(stored.id.name, name);
           assert.equal(new TextDecoder().decode(stored.data?.value), name);
         }
-        assert.equal((await storage.list("eventual", A1, HOME, "")).length, names.length);
+        assert.equal((await settledList(storage, A1, HOME, "")).length, names.length);
       },
     },
   ],

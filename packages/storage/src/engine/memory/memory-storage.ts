@@ -1,0 +1,324 @@
+import { randomUUID } from "node:crypto";
+import type { StorageCapabilities } from "../../capabilities.ts";
+import { StorageError } from "../../errors.ts";
+import type { Commit } from "../../feed/commit.ts";
+import { CommitLog, type HistoryOptions } from "../../feed/commit-log.ts";
+import { formatCursor, parseCursor } from "../../feed/cursor.ts";
+import { EventFeed } from "../../feed/event-feed.ts";
+import { backlogPrologue, pagedPrologue } from "../../feed/prologue.ts";
+import { resolveWatchBuffer, type WatchBufferOptions } from "../../feed/watch-stream.ts";
+import { freezeResource, handOut } from "../../freeze.ts";
+import { filterMatches, resourceKey } from "../../key.ts";
+import type { Resource, ResourceId, Tenancy, UnversionedType } from "../../resource.ts";
+import {
+  guardFailed,
+  guardHolds,
+  judgeDelete,
+  judgeRead,
+  judgeWrite,
+  refused,
+} from "../../rules.ts";
+import type {
+  BatchOperation,
+  CallOptions,
+  Guard,
+  ReadConsistency,
+  Restore,
+  Snapshot,
+  StorageBackend,
+  Watch,
+  WatchOptions,
+  WriteOptions,
+} from "../../types.ts";
+import {
+  checkBatch,
+  checkConsistency,
+  checkFilter,
+  checkGuards,
+  checkId,
+  checkResource,
+  checkVersion,
+} from "../../validate.ts";
+import { indexResources, ResourceIndex } from "./resource-index.ts";
+import { selectResources } from "./select.ts";
+
+/** What a {@link MemoryStorage} is made of. */
+export interface MemoryStorageParts {
+  readonly capabilities: StorageCapabilities;
+  readonly watchBuffer?: WatchBufferOptions | undefined;
+  readonly history?: HistoryOptions | undefined;
+  /** Names the store in cursors. */
+  readonly epoch?: string | undefined;
+  /** Hears of every commit in the turn in which it happens. */
+  readonly onCommit?: ((commit: Commit) => void) | undefined;
+}
+
+// Atomicity comes from the single thread: judging, changing and publishing are one synchronous
+// block. Whatever continues after an `await` therefore sees a commit and its event together.
+
+/** The {@link StorageBackend} of the memory engine. */
+export class MemoryStorage implements StorageBackend {
+  readonly capabilities: StorageCapabilities;
+  readonly #feed: EventFeed;
+  readonly #history: HistoryOptions;
+  readonly #onCommit: ((commit: Commit) => void) | undefined;
+  #resources = new ResourceIndex();
+  #log: CommitLog;
+  /** Number of commits so far; each takes the next one as its version. */
+  #revision = 0;
+  /** Changes with every restore, so that cursors of the old content are recognised. */
+  #epoch: string;
+  #restores = 0;
+  #closed = false;
+
+  constructor(options: MemoryStorageParts) {
+    this.capabilities = options.capabilities;
+    this.#onCommit = options.onCommit;
+    this.#feed = new EventFeed(resolveWatchBuffer(options.watchBuffer));
+    this.#history = options.history ?? {};
+    this.#log = new CommitLog(this.#history);
+    this.#epoch = options.epoch ?? randomUUID();
+  }
+
+  async read(
+    consistency: ReadConsistency,
+    id: ResourceId,
+    options: CallOptions = {},
+  ): Promise<Resource> {
+    this.#begin(options);
+    checkConsistency(consistency);
+    checkId(id, this.capabilities.limits);
+    const stored = this.#resources.get(resourceKey(id));
+    return judgeRead(stored === undefined ? undefined : handOut(stored), id);
+  }
+
+  async writeCAS(resource: Resource, options: WriteOptions = {}): Promise<Resource> {
+    this.#begin(options);
+    checkResource(resource, this.capabilities.limits);
+    this.#checkGuards(options.guards ?? []);
+    const key = resourceKey(resource.id);
+    this.#judgeWrite(key, resource);
+    return this.#put(key, resource);
+  }
+
+  async deleteCAS(id: ResourceId, version: string, options: WriteOptions = {}): Promise<void> {
+    this.#begin(options);
+    checkId(id, this.capabilities.limits);
+    checkVersion(version);
+    this.#checkGuards(options.guards ?? []);
+    const key = resourceKey(id);
+    const doomed = this.#judgeDelete(key, id, version);
+    if (doomed !== undefined) this.#drop(key, doomed);
+  }
+
+  async list(
+    consistency: ReadConsistency,
+    type: UnversionedType,
+    tenancy: Tenancy,
+    namePrefix: string,
+    options: CallOptions = {},
+  ): Promise<readonly Resource[]> {
+    this.#begin(options);
+    checkConsistency(consistency);
+    checkFilter(type, tenancy, namePrefix, this.capabilities.limits);
+    return this.#resources.select({ type, tenancy, namePrefix }).map(handOut);
+  }
+
+  async watchList(
+    type: UnversionedType,
+    tenancy: Tenancy,
+    namePrefix: string,
+    options: WatchOptions = {},
+  ): Promise<Watch> {
+    this.#begin(options);
+    checkFilter(type, tenancy, namePrefix, this.capabilities.limits);
+    const filter = {
+      type: { group: type.group, kind: type.kind },
+      tenancy: { ...tenancy },
+      namePrefix,
+    };
+    const stream = this.#feed.open(filter);
+    if (options.resumeAfter === undefined) {
+      stream.start(
+        pagedPrologue({
+          revision: this.#revision,
+          resources: selectResources(this.#resources.snapshot(), filter),
+          marker: options.endOfSnapshot === true,
+          cursor: formatCursor(this.#epoch, this.#revision),
+        }),
+      );
+      return stream;
+    }
+    const missed = this.#missedSince(options.resumeAfter);
+    if (missed === undefined) {
+      stream.fail(
+        new StorageError("STORAGE_WATCH_CLOSED", "the history after the cursor is not retained"),
+      );
+    } else {
+      const matching = missed.filter((commit) => filterMatches(filter, commit.resource));
+      stream.start(backlogPrologue(this.#revision, matching));
+    }
+    return stream;
+  }
+
+  async listByOwner(id: ResourceId, options: CallOptions = {}): Promise<readonly Resource[]> {
+    this.#begin(options);
+    checkId(id, this.capabilities.limits);
+    return this.#resources.ownedBy(id).map(handOut);
+  }
+
+  async batch(
+    operations: readonly BatchOperation[],
+    options: WriteOptions = {},
+  ): Promise<readonly (Resource | undefined)[]> {
+    this.#begin(options);
+    checkBatch(operations, this.capabilities);
+    this.#checkGuards(options.guards ?? []);
+    const steps = operations.map((operation, index) => {
+      if (operation.kind === "write") {
+        const key = resourceKey(operation.resource.id);
+        this.#judgeWrite(key, operation.resource, index);
+        return () => this.#put(key, operation.resource);
+      }
+      const key = resourceKey(operation.id);
+      const doomed = this.#judgeDelete(key, operation.id, operation.version, index);
+      return () => {
+        if (doomed !== undefined) this.#drop(key, doomed);
+        return undefined;
+      };
+    });
+    // All are judged and none can fail any more: only now the first is applied.
+    return steps.map((apply) => apply());
+  }
+
+  async snapshot(options: CallOptions = {}): Promise<Snapshot> {
+    this.#begin(options);
+    const resources = this.#resources.snapshot();
+    const close = (): Promise<void> => Promise.resolve();
+    return {
+      async *[Symbol.asyncIterator]() {
+        for (const [, resource] of resources.entriesFrom("")) yield handOut(resource);
+      },
+      close,
+      [Symbol.asyncDispose]: close,
+    };
+  }
+
+  async restore(options: CallOptions = {}): Promise<Restore> {
+    this.#begin(options);
+    let staged: Resource[] | undefined = [];
+    const abort = (): Promise<void> => {
+      staged = undefined;
+      return Promise.resolve();
+    };
+    const staging = (): Resource[] => {
+      this.#begin({});
+      if (staged === undefined) {
+        throw new StorageError("STORAGE_INVALID_ARGUMENT", "the restore is over");
+      }
+      return staged;
+    };
+    return {
+      apply: async (resource) => {
+        const target = staging();
+        checkResource(resource, this.capabilities.limits);
+        if (resource.version === "") {
+          throw new StorageError("STORAGE_INVALID_ARGUMENT", "a restored resource has a version", {
+            details: { field: "resource.version" },
+          });
+        }
+        target.push(freezeResource(resource));
+      },
+      commit: async () => {
+        this.#replaceAll(staging());
+        staged = undefined;
+      },
+      abort,
+      [Symbol.asyncDispose]: abort,
+    };
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#feed.closeAll(new StorageError("STORAGE_WATCH_CLOSED", "the backend was closed"));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  #begin(options: CallOptions): void {
+    options.signal?.throwIfAborted();
+    if (!this.#closed) return;
+    throw new StorageError("STORAGE_INCONSISTENT", "the backend is closed", {
+      details: { outcome: "not-applied" },
+    });
+  }
+
+  #checkGuards(guards: readonly Guard[]): void {
+    checkGuards(guards, this.capabilities);
+    for (const guard of guards) {
+      if (!guardHolds(headOf(this.#resources.get(resourceKey(guard.id))), guard)) {
+        throw guardFailed(guard);
+      }
+    }
+  }
+
+  #judgeWrite(key: string, resource: Resource, index?: number): void {
+    const stored = headOf(this.#resources.get(key));
+    const refusal = judgeWrite(stored, resource.id.uid, resource.version);
+    if (refusal !== undefined) throw refused(refusal, resource.id, resource.version, index);
+  }
+
+  /** The resource to delete, `undefined` when the delete is a success without effect. */
+  #judgeDelete(key: string, id: ResourceId, version: string, index?: number): Resource | undefined {
+    const stored = this.#resources.get(key);
+    const verdict = judgeDelete(headOf(stored), id.uid, version);
+    if (verdict === "STORAGE_CAS_FAILURE") throw refused(verdict, id, version, index);
+    return verdict === "delete" ? stored : undefined;
+  }
+
+  #put(key: string, resource: Resource): Resource {
+    const stored = freezeResource(resource, String(this.#revision + 1));
+    this.#resources.set(key, stored, this.#resources.get(key));
+    this.#commit("upsert", stored);
+    return handOut(stored);
+  }
+
+  #drop(key: string, stored: Resource): void {
+    this.#resources.delete(key, stored);
+    this.#commit("delete", stored);
+  }
+
+  #commit(operation: Commit["operation"], resource: Resource): void {
+    this.#revision += 1;
+    const cursor = formatCursor(this.#epoch, this.#revision);
+    const commit: Commit = { revision: this.#revision, operation, resource, cursor };
+    this.#log.push(commit);
+    this.#feed.publish(commit);
+    this.#onCommit?.(commit);
+  }
+
+  #missedSince(cursor: string): readonly Commit[] | undefined {
+    const revision = parseCursor(cursor, this.#epoch);
+    if (revision === undefined || revision > this.#revision) return undefined;
+    return this.#log.since(revision);
+  }
+
+  #replaceAll(resources: readonly Resource[]): void {
+    this.#resources = indexResources(resources);
+    for (const { version } of resources) {
+      const number = Number(version);
+      if (Number.isSafeInteger(number)) this.#revision = Math.max(this.#revision, number);
+    }
+    this.#restores += 1;
+    this.#epoch = `${this.#epoch.split("~")[0]}~${this.#restores}`;
+    this.#log = new CommitLog(this.#history, this.#revision);
+    this.#feed.closeAll(new StorageError("STORAGE_WATCH_CLOSED", "a snapshot was restored"));
+  }
+}
+
+function headOf(stored: Resource | undefined): { uid: string; version: string } | undefined {
+  return stored === undefined ? undefined : { uid: stored.id.uid, version: stored.version };
+}
