@@ -219,12 +219,13 @@ class JsonDecoder {
       const next = slots.next;
       const head = next === undefined ? undefined : heads?.[next];
       const expected = head !== undefined && reader.takeText(head);
-      const position = expected ? next : slots.position(reader.memberName());
+      const name = expected ? "" : reader.memberName();
+      this.#place.next(expected ? (type.names[next ?? 0] ?? "") : name);
+      const position = expected ? next : slots.position(name);
       const attribute = position === undefined ? undefined : type.types[position];
       if (position === undefined || attribute === undefined) {
         throw reader.error("unexpected attribute");
       }
-      this.#place.next(type.names[position] ?? "");
       slots.set(position, read(attribute));
     });
     this.#place.leave();

@@ -198,12 +198,13 @@ class MsgpackDecoder {
       const next = slots.next;
       const packed = next === undefined ? undefined : names?.[next];
       const expected = packed !== undefined && reader.takeBytes(packed);
-      const position = expected ? next : slots.position(reader.string());
+      const name = expected ? "" : reader.string();
+      this.#place.next(expected ? (type.names[next ?? 0] ?? "") : name);
+      const position = expected ? next : slots.position(name);
       const attribute = position === undefined ? undefined : type.types[position];
       if (position === undefined || attribute === undefined) {
         throw reader.error("unexpected attribute");
       }
-      this.#place.next(type.names[position] ?? "");
       if (!slots.set(position, read(attribute))) throw reader.error("the attribute is there twice");
     }
     this.#place.leave();

@@ -83,22 +83,14 @@ function withUnknowns(value: Value, seed: number): Value {
   const step = (part: Value): Value => {
     if (next()) return Value.unknown(part.type);
     if (part.isNull) return part;
-    switch (part.type.kind) {
-      case "list":
-      case "set":
-        return Value[part.type.kind](part.elements().map(step), part.type.element);
-      case "tuple":
-        return Value.tuple(part.elements().map(step));
-      case "map":
-        return Value.map(
-          Array.from(part.entries(), ([key, v]) => [key, step(v)] as const),
-          part.type.element,
-        );
-      case "object":
-        return Value.object(Array.from(part.entries(), ([key, v]) => [key, step(v)] as const));
-      default:
-        return part;
+    const { type } = part;
+    if (type.kind === "list" || type.kind === "set") {
+      return Value[type.kind](part.elements().map(step), type.element);
     }
+    if (type.kind === "tuple") return Value.tuple(part.elements().map(step));
+    if (type.kind !== "map" && type.kind !== "object") return part;
+    const entries = Array.from(part.entries(), ([key, v]) => [key, step(v)] as const);
+    return type.kind === "map" ? Value.map(entries, type.element) : Value.object(entries);
   };
   return step(value);
 }

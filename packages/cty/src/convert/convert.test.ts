@@ -283,9 +283,10 @@ describe("convert", () => {
 
   it("follows the rules of capsule types", () => {
     const upper = Type.capsule<string>("upper", {
-      conversionFrom: (source) =>
-        source === string ? (value) => value.asString().toUpperCase() : undefined,
-      conversionTo: (target) => (target === string ? (content) => s(content) : undefined),
+      canConvertFrom: (source) => source === string,
+      convertFrom: (value) => value.asString().toUpperCase(),
+      canConvertTo: (target) => target === string || target === bool,
+      convertTo: (content) => s(content),
     });
     const capsule = convert(s("abc"), upper);
     expect(capsule.asCapsule(upper)).toBe("ABC");
@@ -296,6 +297,9 @@ describe("convert", () => {
         ?.asCapsule(upper),
     ).toBe("X");
     expect(findConversion(string, upper)).toBeUndefined();
+    expect(() => convert(capsule, bool)).toThrow(
+      expect.objectContaining({ code: "CTY_CONVERSION" }),
+    );
     expect(() => convert(capsule, number)).toThrow(
       expect.objectContaining({ code: "CTY_CONVERSION" }),
     );

@@ -1,7 +1,8 @@
 import { CtyError } from "../errors.ts";
+import { typeName } from "../type/names.ts";
 import { isPrimitiveType, Type, withoutOptionalAttributes } from "../type/type.ts";
 import { unreachable } from "../unreachable.ts";
-import { Encapsulated, Unknown } from "../value/payload.ts";
+import { Unknown } from "../value/payload.ts";
 import { Value } from "../value/value.ts";
 import {
   collectionToList,
@@ -105,18 +106,15 @@ function toSet(from: Type, element: Type, unsafe: boolean): Convert | undefined 
 
 function capsuleConversion(from: Type, to: Type, unsafe: boolean): Convert | undefined {
   if (!unsafe || from === to) return undefined;
-  if (to.kind === "capsule") {
-    const make = to.operations.conversionFrom?.(from);
-    if (make !== undefined) return (value) => Value.capsule(to, make(value));
+  if (to.kind === "capsule" && to.operations.canConvertFrom?.(from) === true) {
+    return (value) => Value.capsule(to, to.operations.convertFrom?.(value));
   }
-  if (from.kind === "capsule") {
-    const take = from.operations.conversionTo?.(to);
-    if (take !== undefined) {
-      return (value) => {
-        const payload = Value.payload(value);
-        return take(payload instanceof Encapsulated ? payload.content : undefined);
-      };
-    }
+  if (from.kind === "capsule" && from.operations.canConvertTo?.(to) === true) {
+    return (value) => {
+      const made = from.operations.convertTo?.(value.asCapsule(from), to);
+      if (made?.type.equals(to) === true) return made;
+      throw new CtyError("CTY_CONVERSION", `${from.name} did not become ${typeName(to)}`);
+    };
   }
   return undefined;
 }

@@ -7,19 +7,15 @@ import type { Type } from "./type.ts";
  */
 export interface CapsuleOperations<T> {
   /** Equality of two encapsulated values. @default identity */
-  readonly equals?: (a: T, b: T) => boolean;
+  equals?(a: T, b: T): boolean;
   /** A key that equal values share, which makes sets of them fast. @default one key for all */
-  readonly hashKey?: (value: T) => string;
-  /**
-   * How to turn an encapsulated value into `target`; undefined where that is impossible. The function may throw
-   * `CTY_CONVERSION`.
-   */
-  readonly conversionTo?: (target: Type) => ((value: T) => Value) | undefined;
-  /**
-   * How to make an encapsulated value of a known value of type `source`; undefined where that is impossible. The
-   * function may throw `CTY_CONVERSION`.
-   */
-  readonly conversionFrom?: (source: Type) => ((value: Value) => T) | undefined;
-  /** Text for debugging. @default the name of the type */
-  readonly describe?: (value: T) => string;
+  hashKey?(value: T): string;
+  /** Whether values of `target` can be made by {@link convertTo}. @default never */
+  canConvertTo?(target: Type): boolean;
+  /** Makes a value of `target`. May throw `CTY_CONVERSION`. */
+  convertTo?(value: T, target: Type): Value;
+  /** Whether {@link convertFrom} takes values of `source`. @default never */
+  canConvertFrom?(source: Type): boolean;
+  /** Makes what is to be encapsulated from a known value. May throw `CTY_CONVERSION`. */
+  convertFrom?(value: Value): T;
 }

@@ -70,8 +70,7 @@ function equalKnown(type: Type, a: Payload, b: Payload): Tristate {
       return equalSets(type.element, a, b);
     case "capsule": {
       if (!(a instanceof Encapsulated) || !(b instanceof Encapsulated)) return false;
-      const { equals } = type.operations;
-      return a.content === b.content || equals?.(a.content, b.content) === true;
+      return a.content === b.content || type.operations.equals?.(a.content, b.content) === true;
     }
     case "string":
     case "bool":

@@ -193,8 +193,7 @@ export class Value {
   }
 
   static capsule<T>(type: CapsuleType<T>, content: T): Value {
-    // A capsule type is opaque to this package, so its content type means nothing here.
-    return new Value(type as CapsuleType, new Encapsulated(content));
+    return new Value(type, new Encapsulated(content));
   }
 
   get isNull(): boolean {
@@ -310,7 +309,7 @@ export class Value {
   /** Content of a capsule. */
   asCapsule<T>(type: CapsuleType<T>): T {
     const content = this.#content("capsule");
-    if (this.type !== (type as CapsuleType)) throw wrongType(type.name, this.type);
+    if (this.type !== type) throw wrongType(type.name, this.type);
     // The identity of the type vouches for what is inside.
     return (content as Encapsulated).content as T;
   }
