@@ -83,9 +83,18 @@ function equalBytes(a: ArrayBufferView, b: ArrayBufferView): boolean {
   return true;
 }
 
+/** Marks an equality that leaves out parts of the objects on purpose. */
+const SELECTIVE: unique symbol = Symbol("krt.selective");
+
 /** Equality of the listed parts only, each compared structurally. */
 export function byFields<T>(fields: (object: T) => readonly unknown[]): Equals<T> {
-  return (a, b) => a === b || equalArrays(fields(a), fields(b));
+  const equals: Equals<T> = (a, b) => a === b || equalArrays(fields(a), fields(b));
+  return Object.assign(equals, { [SELECTIVE]: true });
+}
+
+/** Whether an equality is known to leave out parts of the objects on purpose. */
+export function ignoresFields(equals: object): boolean {
+  return SELECTIVE in equals;
 }
 
 /** The property path of the first difference, or `undefined` where {@link deepEqual} holds. */

@@ -8,7 +8,9 @@ export type Diagnostic =
     readonly collection: string;
     readonly subscription: string | undefined;
     readonly queued: number;
-  };
+  }
+  /** Strict mode: an output differs for its equality from one of the same content, and so is a change. */
+  | { readonly type: "churn"; readonly collection: string; readonly key: string };
 
 /** The part of a collection that instrumentation sees while a turn is open. */
 export interface InstrumentedNode extends Pick<Collection<unknown>, "id" | "name"> {

@@ -1,20 +1,16 @@
 import type { GraphOptions } from "./core/graph.ts";
 import { KrtError } from "./errors.ts";
 import type { RuntimeOptions } from "./runtime.ts";
-import { createScheduler } from "./scheduler.ts";
+import { createScheduler, type Scheduler } from "./scheduler.ts";
+import { Strict } from "./strict/strict.ts";
 
 /** Fills in defaults and checks ranges. Throws `KRT_INVALID_OPTION`. */
 export function resolveRuntimeOptions(options: RuntimeOptions): GraphOptions {
   const scheduler = options.scheduler ?? createScheduler();
+  const onError = options.onError ?? throwLater(scheduler);
   return {
     scheduler,
-    onError:
-      options.onError ??
-      ((error) => {
-        scheduler.macrotask(() => {
-          throw error;
-        });
-      }),
+    onError,
     onDiagnostic: options.onDiagnostic,
     instrumentation: options.instrumentation,
     sliceMs: positive("sliceMs", options.sliceMs ?? 10),
@@ -22,8 +18,22 @@ export function resolveRuntimeOptions(options: RuntimeOptions): GraphOptions {
     highWater: positive("highWater", options.highWater ?? 10_000),
     timing: options.timing ?? false,
     explain: options.explain ?? false,
-    strict: undefined,
+    strict: strictMode(options.strict ?? "off", onError),
   };
+}
+
+function throwLater(scheduler: Scheduler): (error: KrtError) => void {
+  return (error) =>
+    scheduler.macrotask(() => {
+      throw error;
+    });
+}
+
+function strictMode(
+  level: "off" | "cheap" | "full",
+  report: (error: KrtError) => void,
+): Strict | undefined {
+  return level === "off" ? undefined : new Strict(level === "full", report);
 }
 
 function positive(name: string, value: number): number {

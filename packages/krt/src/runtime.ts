@@ -1,10 +1,14 @@
-import type { Collection, WaitOptions } from "./collection.ts";
+import type { Collection, Source, WaitOptions } from "./collection.ts";
 import { GroupNode } from "./core/group-node.ts";
 import { type Factories, Graph } from "./core/graph.ts";
+import type { AnyNode } from "./core/node.ts";
 import { Owner } from "./core/scope.ts";
 import type { KrtError } from "./errors.ts";
+import { type AuditFinding, type AuditOptions, auditGraph, scheduleAudits } from "./strict/audit.ts";
+import { nodeOf } from "./core/tracker.ts";
 import { GraphInspector, type Inspector } from "./inspect/inspector.ts";
 import type { Diagnostic, Instrumentation } from "./instrumentation.ts";
+import { kind } from "./kind.ts";
 import { resolveRuntimeOptions } from "./options.ts";
 import type { Scheduler } from "./scheduler.ts";
 import type { Scope } from "./scope.ts";
@@ -44,6 +48,14 @@ export interface RuntimeOptions {
    */
   readonly highWater?: number;
   /**
+   * How transformations are watched. `cheap`: reads without fetch, overlaps of unchecked joins, views that
+   * change keys. `full`, for tests and development, as well: each transformation runs twice and must
+   * give equal results and fetches, on frozen inputs, without clock, randomness, timers and network,
+   * and equalities are checked against the content.
+   * @default "off"
+   */
+  readonly strict?: "off" | "cheap" | "full";
+  /**
    * Whether the time spent in each collection is measured.
    * @default false
    */
@@ -53,8 +65,22 @@ export interface RuntimeOptions {
    * @default false
    */
   readonly explain?: boolean;
+  /**
+   * Audits some inputs again and again, see {@link Runtime.audit}: finds hidden inputs in production.
+   * Off by default.
+   */
+  readonly audit?: AuditOptions & { readonly everyMs: number };
   /** Name prefix of all collections. */
   readonly prefix?: string;
+}
+
+/** An input whose last run threw. */
+export interface TransformationFailure {
+  /** Unique: the collection's id and the input. */
+  readonly key: string;
+  readonly collection: string;
+  readonly input: string;
+  readonly error: KrtError;
 }
 
 /**
@@ -64,6 +90,8 @@ export interface RuntimeOptions {
 export interface Runtime extends Scope {
   /** Number of the last turn. */
   readonly version: number;
+  /** The inputs whose transformation throws at present. Follows a turn behind what it tells of. */
+  readonly errors: Collection<TransformationFailure>;
   /**
    * Carries out all writes of `write` in one turn, which ends before `batch` returns. Sources show what
    * was written at once, everything derived when the outermost batch ends. What was written before a
@@ -82,6 +110,12 @@ export interface Runtime extends Scope {
    * handlers whose promise is pending are not waited for.
    */
   settled(options?: WaitOptions): Promise<void>;
+  /**
+   * Runs the transformations of some inputs again, chosen at random, and compares: a difference is a
+   * dependency that was not fetched. Reports each as `KRT_STRICT_STALE` and returns them. Only between
+   * turns; costs the runs and leaves no traces.
+   */
+  audit(options?: AuditOptions): AuditFinding[];
   /** A look at what is in the graph and why. */
   inspect(): Inspector;
 }
@@ -97,15 +131,35 @@ export function createRuntime(options: RuntimeOptions = {}): Runtime {
     scope: (owner) => new ScopeHandle(new Owner(graph, owner, undefined)),
   };
   const graph: Graph = new Graph(resolveRuntimeOptions(options), factories);
-  return new RuntimeHandle(graph, options.prefix);
+  const stopAudits = options.audit && scheduleAudits(graph, options.audit);
+  return new RuntimeHandle(graph, options.prefix, stopAudits);
 }
+
+const FAILURE = kind<TransformationFailure>()({ key: (failure) => failure.key, equals: "reference" });
 
 class RuntimeHandle extends ScopeHandle implements Runtime {
   readonly #graph: Graph;
 
-  constructor(graph: Graph, prefix: string | undefined) {
+  readonly #stopAudits: (() => void) | undefined;
+  readonly errors: Source<TransformationFailure>;
+
+  constructor(graph: Graph, prefix: string | undefined, stopAudits: (() => void) | undefined) {
     super(new Owner(graph, undefined, prefix));
     this.#graph = graph;
+    this.#stopAudits = stopAudits;
+    this.errors = this.source<TransformationFailure>([], { kind: FAILURE, name: "errors" });
+    graph.nodes.delete(nodeOf(this.errors));
+    graph.onFailure = (node, input, error) => this.#noteFailure(node, input, error);
+  }
+
+  /** Failures come up inside a turn, where nothing can be written, and are noted after it. */
+  #noteFailure(node: AnyNode, input: string, error: KrtError | undefined): void {
+    const key = `${node.id}/${input}`;
+    this.#graph.afterTurn(() => {
+      if (this.errors.disposed) return;
+      if (error === undefined) this.errors.delete(key);
+      else this.errors.set({ key, collection: node.name, input, error });
+    });
   }
 
   get version(): number {
@@ -131,11 +185,16 @@ class RuntimeHandle extends ScopeHandle implements Runtime {
     return this.#graph.whenIdle(signal);
   }
 
+  audit(options?: AuditOptions): AuditFinding[] {
+    return auditGraph(this.#graph, options);
+  }
+
   inspect(): Inspector {
     return new GraphInspector(this.#graph);
   }
 
   override dispose(): void {
+    this.#stopAudits?.();
     super.dispose();
     this.#graph.close();
   }

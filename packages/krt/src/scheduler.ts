@@ -5,6 +5,8 @@
 export interface Scheduler {
   /** A monotonic clock in milliseconds. */
   now(): number;
+  /** A number from 0 up to, not including, 1. */
+  random(): number;
   /** Runs soon, before timers and input. May run at once, inside the call: delivery is then synchronous. */
   microtask(run: () => void): void;
   /** Runs after the event loop had the chance to serve timers and input. */
@@ -17,6 +19,7 @@ export interface Scheduler {
 export function createScheduler(): Scheduler {
   return {
     now: () => performance.now(),
+    random: Math.random,
     microtask: (run) => queueMicrotask(run),
     macrotask: (run) => {
       setImmediate(run);

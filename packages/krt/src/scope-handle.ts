@@ -228,14 +228,14 @@ export class ScopeHandle implements Scope {
     extract: (object: T) => IndexKeys<K>,
     options: IndexOptions<K> = {},
   ): Index<K, T> {
-    return (nodeOf(collection) as CollectionNode<T>).addIndex(extract, options);
+    return (nodeOf(collection) as CollectionNode<T>).addIndex(this.owner, extract, options);
   }
 
   namespaceIndex<T>(collection: Collection<T, "namespace">): Index<string, T> {
     const node = nodeOf(collection) as CollectionNode<T>;
     const { namespace } = node.kind;
     if (namespace === undefined) throw missingTrait(node, "namespace");
-    return node.addIndex<string>(namespace, { name: "namespace" });
+    return node.addIndex<string>(this.owner, namespace, { name: "namespace" });
   }
 
   labelIndex<T>(collection: Collection<T, "labels">, names: readonly string[]): void {
@@ -250,10 +250,22 @@ export class ScopeHandle implements Scope {
     const labelsOf: ((object: T) => Labels | undefined) | undefined = node.kind[trait];
     if (labelsOf === undefined) throw missingTrait(node, trait);
     const name = `${trait}:${names.join(",")}`;
-    node.queries.labelIndexes.push(
-      new LabelIndex<T>(names, trait, (extract) => node.addIndex<string>(extract, { name }), labelsOf),
-    );
+    const { owner } = this;
+    const existing = node.queries.labelIndexes.find((index) => index.store.name === name);
+    if (existing !== undefined) {
+      node.holdIndex(owner, existing.store);
+      return;
+    }
+    const createStore = (extract: (object: T) => readonly string[]) =>
+      node.addIndex<string>(owner, extract, { name });
+    node.queries.labelIndexes.push(new LabelIndex<T>(names, trait, createStore, labelsOf));
   }
+}
+
+/** The owner behind a scope. Throws `KRT_FOREIGN` for a scope that this package did not make. */
+export function ownerOf(scope: Scope): Owner {
+  if (scope instanceof ScopeHandle) return scope.owner;
+  throw new KrtError("KRT_FOREIGN", "this is not a scope of this package");
 }
 
 type Transform<I, O> = (context: TransformationContext, input: I) => O | undefined | null;

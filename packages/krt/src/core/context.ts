@@ -77,7 +77,9 @@ export class RunContext implements TransformationContext {
   ): readonly T[] {
     this.#check();
     const specs = filters as unknown as readonly FilterSpec[];
-    return this.#graph.tracker.query<T>(collection, specs, undefined).read();
+    const found = this.#graph.tracker.query<T>(collection, specs, undefined).read();
+    const { strict } = this.#graph.options;
+    return strict === undefined ? found : strict.given(found);
   }
 
   fetchOne<T, Tr extends Trait>(
@@ -86,7 +88,9 @@ export class RunContext implements TransformationContext {
   ): T | undefined {
     this.#check();
     const specs = filters as unknown as readonly FilterSpec[];
-    return this.#graph.tracker.query<T>(collection, specs, undefined).readOne();
+    const found = this.#graph.tracker.query<T>(collection, specs, undefined).readOne();
+    const { strict } = this.#graph.options;
+    return strict === undefined ? found : strict.given(found);
   }
 
   fetchPartial<T, Tr extends Trait, P>(
@@ -97,7 +101,9 @@ export class RunContext implements TransformationContext {
     this.#check();
     const specs = filters as unknown as readonly FilterSpec[];
     const own = projection as PartialProjection<unknown, unknown>;
-    const found = this.#graph.tracker.query<T>(collection, specs, own).read();
+    const read = this.#graph.tracker.query<T>(collection, specs, own).read();
+    const { strict } = this.#graph.options;
+    const found = strict === undefined ? read : strict.given(read);
     return found.map((object) => projection.project(object));
   }
 
@@ -108,6 +114,7 @@ export class RunContext implements TransformationContext {
 
   scope(): Scope {
     this.#check();
+    this.#graph.tracker.madeScope = true;
     this.#made ??= this.#graph.factories.scope(this.#owner);
     return this.#made;
   }

@@ -105,6 +105,9 @@ export abstract class DerivedNode<I, O, R = unknown> extends RowNode<O> {
    */
   protected abstract apply(entry: Entry, result: R): boolean;
 
+  /** Where a result differs from the present output: a path, or an empty text for the whole. */
+  protected abstract difference(entry: Entry, result: R): string | undefined;
+
   /** Whether the result means that there is no output. */
   protected abstract isNothing(result: R): boolean;
 
@@ -220,7 +223,7 @@ export abstract class DerivedNode<I, O, R = unknown> extends RowNode<O> {
     tracker.begin(entry);
     context.begin();
     try {
-      result = this.#execute(this.inputOf(entry));
+      result = this.#execute(entry, this.inputOf(entry));
     } catch (error) {
       failure = { error };
     }
@@ -239,10 +242,11 @@ export abstract class DerivedNode<I, O, R = unknown> extends RowNode<O> {
     }
   }
 
-  #execute(input: I): R {
+  #execute(entry: Entry, input: I): R {
     const { strict } = this.graph.options;
     if (strict === undefined) return this.#transform(this.context, input);
-    return strict.execute(this, input, (given) => this.#transform(this.context, given));
+    const transform = (given: I) => this.#transform(this.context, given);
+    return strict.execute({ node: this, entry, input, transform });
   }
 
   /** The value of an entry's input as of now. */
@@ -303,6 +307,29 @@ export abstract class DerivedNode<I, O, R = unknown> extends RowNode<O> {
     entry.state &= ~FAILED;
     this.#failures.delete(entry);
     this.graph.onFailure?.(this, entry.input.key, undefined);
+  }
+
+  /**
+   * Runs the transformation once more for an entry that nothing asked to run, and says where the result
+   * differs from the output that is there. A difference means that it depends on something it did not
+   * fetch. Changes nothing. Only between turns.
+   */
+  audit(entry: Entry): string | undefined {
+    if ((entry.state & (DIRTY | GONE | SUSPENDED | FAILED)) !== 0) return undefined;
+    const { tracker } = this.graph;
+    tracker.beginDry(entry);
+    this.context.begin();
+    try {
+      const result = this.#transform(this.context, this.inputOf(entry));
+      if (tracker.madeScope || this.context.end(entry, false)) return undefined;
+      const output = this.#status === undefined ? result : (result as StatusResult<R>).output;
+      return this.difference(entry, output);
+    } catch (error) {
+      this.context.end(entry, false);
+      return error instanceof Error ? `threw ${error.message}` : "threw";
+    } finally {
+      tracker.endDry();
+    }
   }
 
   // ---- output ----
@@ -390,6 +417,15 @@ export abstract class DerivedNode<I, O, R = unknown> extends RowNode<O> {
 
   *entries(): IterableIterator<Entry> {
     for (const entry of this.#entries) if (entry !== undefined) yield entry;
+  }
+
+  /** One above the highest slot of an input. */
+  get slots(): number {
+    return this.#entries.length;
+  }
+
+  entryAt(slot: number): Entry | undefined {
+    return this.#entries[slot];
   }
 
   entryOf(key: string): Entry | undefined {

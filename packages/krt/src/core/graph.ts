@@ -485,6 +485,19 @@ export class Graph {
     this.#afterTurn.push(hook);
   }
 
+  /** Calls user functions outside of a turn, under the same prohibition to write as in one. */
+  examine<R>(run: () => R): R {
+    this.guardWrite("an examination");
+    if (this.#open || this.#depth > 0) throw new KrtError("KRT_WRITE", "a turn is open");
+    this.#propagating = true;
+    try {
+      return run();
+    } finally {
+      this.#propagating = false;
+      this.#finish();
+    }
+  }
+
   // ---- idleness ----
 
   get isIdle(): boolean {

@@ -1,10 +1,11 @@
-import type { CollectionOptions } from "../collection.ts";
-import type { Collection } from "../collection.ts";
+import type { Collection, CollectionOptions } from "../collection.ts";
+import { KrtError } from "../errors.ts";
 import type { Group, Index, IndexKeys } from "../secondary-index.ts";
 import { addToBucket, type Bucket, bucketMembers, bucketSize, deleteFromBucket } from "./bucket.ts";
 import type { CollectionNode } from "./node.ts";
 import type { Query } from "./query.ts";
 import type { Row } from "./row.ts";
+import type { Owned, Owner } from "./scope.ts";
 
 /** An index whatever its keys are. */
 // oxlint-disable-next-line typescript/no-explicit-any -- indexes are invariant in their key, and nodes mix them
@@ -31,6 +32,11 @@ export class IndexStore<K, T> implements Index<K, T> {
   readonly buckets = new Map<unknown, Bucket<Row<T>>>();
   /** Queries anchored here, by store key. Kept by the query registry. */
   readonly queries = new Map<unknown, Bucket<Query<T>>>();
+  /**
+   * The scopes that asked for the index, first one first. Without any it is dropped, as soon as no
+   * query is anchored here.
+   */
+  readonly owners = new Map<Owner, Owned>();
   readonly #toText: ((key: K) => string) | undefined;
   /** The typed keys behind texts. */
   readonly #typed: Map<string, K> | undefined;
@@ -68,7 +74,9 @@ export class IndexStore<K, T> implements Index<K, T> {
   }
 
   asCollection(options: CollectionOptions = {}): Collection<Group<K, T>> {
-    return this.node.groupBy(this, options);
+    const [owner] = this.owners.keys();
+    if (owner === undefined) throw new KrtError("KRT_DISPOSED", `index ${this.name} was disposed`);
+    return this.node.graph.factories.group(owner, this, options);
   }
 
   /** Whether an object is, by its value alone, under one of the store keys. */

@@ -27,7 +27,7 @@ function pairKey(name: string, value: string): string {
 export class LabelIndex<T> {
   readonly #names: readonly string[];
   readonly #type: FilterType;
-  readonly #store: IndexStore<string, T>;
+  readonly store: IndexStore<string, T>;
 
   constructor(
     names: readonly string[],
@@ -37,7 +37,7 @@ export class LabelIndex<T> {
   ) {
     this.#names = names;
     this.#type = type === "labels" ? FilterType.labels : FilterType.selects;
-    this.#store = createStore(
+    this.store = createStore(
       type === "labels"
         ? (object) => pairsOf(names, labelsOf(object))
         : (object) => [pairsOf(names, labelsOf(object))[0] ?? OTHERS],
@@ -59,15 +59,15 @@ export class LabelIndex<T> {
     let best: string | undefined;
     let count = Number.POSITIVE_INFINITY;
     for (const pair of pairs) {
-      const size = this.#store.countAtAny(pair);
+      const size = this.store.countAtAny(pair);
       if (size < count) [best, count] = [pair, size];
     }
-    return best === undefined ? undefined : { rows: this.#store.rowsAt(best), count };
+    return best === undefined ? undefined : { rows: this.store.rowsAt(best), count };
   }
 
   #union(keys: readonly string[]): Candidates<T> {
     const rows: Row<T>[] = [];
-    for (const key of keys) for (const row of this.#store.rowsAt(key)) rows.push(row);
+    for (const key of keys) for (const row of this.store.rowsAt(key)) rows.push(row);
     return { rows, count: rows.length };
   }
 }

@@ -4,31 +4,37 @@ import type { AnyNode } from "./node.ts";
 /**
  * Lifts `reader` above `source`, and with it, transitively, everything that reads `reader`.
  *
- * Meeting `source` on the way means that it (indirectly) reads `reader`: a cycle. Since every edge
- * points upwards, such a path exists only where `source.level >= reader.level`, and then each node on it
- * is below the level asked of it, so the search cannot pass it by. Levels lifted before a cycle is found
- * stay: a level that is higher than needed costs nothing but its place in the queue.
+ * First it looks whether `source` (indirectly) reads `reader`, which would make the new edge a cycle;
+ * nothing is lifted then, so that the edges that exist keep pointing upwards. Since they do, such a
+ * path leads only through nodes below `source`.
  */
 export function liftAbove(reader: AnyNode, source: AnyNode): void {
-  const path: AnyNode[] = [];
-  if (!lift(reader, source.level + 1, source, path)) return;
-  const cycle = cyclePath([reader, ...path.reverse()]);
-  throw new KrtError("KRT_CYCLE", `collections depend on each other: ${cycle.join(" -> ")}`, {
-    details: { collection: reader.name, path: cycle },
-  });
+  const path = pathBetween(reader, source, new Set());
+  if (path !== undefined) {
+    const cycle = cyclePath([reader, ...path.reverse()]);
+    throw new KrtError("KRT_CYCLE", `collections depend on each other: ${cycle.join(" -> ")}`, {
+      details: { collection: reader.name, path: cycle },
+    });
+  }
+  lift(reader, source.level + 1);
 }
 
-function lift(node: AnyNode, level: number, target: AnyNode, path: AnyNode[]): boolean {
-  path.push(node);
-  if (node === target) return true;
-  if (node.level < level) {
-    node.level = level;
-    for (const edge of node.readers) {
-      if (lift(edge.reader, level + 1, target, path)) return true;
-    }
+function lift(node: AnyNode, level: number): void {
+  if (node.level >= level) return;
+  node.level = level;
+  for (const edge of node.readers) lift(edge.reader, level + 1);
+}
+
+/** The nodes from `from` to `to` along readers, both included. */
+function pathBetween(from: AnyNode, to: AnyNode, seen: Set<AnyNode>): AnyNode[] | undefined {
+  if (from === to) return [to];
+  if (from.level >= to.level || seen.has(from)) return undefined;
+  seen.add(from);
+  for (const edge of from.readers) {
+    const rest = pathBetween(edge.reader, to, seen);
+    if (rest !== undefined) return [from, ...rest];
   }
-  path.pop();
-  return false;
+  return undefined;
 }
 
 /** Names along a closed path, beginning with its oldest collection, so that a cycle has one text. */

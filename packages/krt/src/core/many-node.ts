@@ -1,3 +1,4 @@
+import { firstDifference } from "../equality.ts";
 import { DerivedNode } from "./derived-node.ts";
 import type { Entry } from "./entry.ts";
 import { refusePromise } from "./result.ts";
@@ -13,6 +14,20 @@ export class ManyNode<I, O> extends DerivedNode<I, O, Iterable<O> | undefined | 
     if (result === undefined || result === null) return true;
     for (const _ of result) return false;
     return true;
+  }
+
+  protected difference(entry: Entry, result: Iterable<O> | undefined | null): string | undefined {
+    const { keys, values } = this.#told(result ?? []);
+    const rows = (entry.output ?? []) as Row<O>[];
+    if (rows.length !== keys.length) return "";
+    for (const row of rows) {
+      const at = keys.indexOf(row.key);
+      if (at < 0) return row.key;
+      const value = values[at] as O;
+      if (row.value === undefined || this.kind.equals(row.value, value)) continue;
+      return `${row.key}.${firstDifference(row.value, value) ?? ""}`;
+    }
+    return undefined;
   }
 
   /**

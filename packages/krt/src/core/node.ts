@@ -11,7 +11,7 @@ import type {
 import { KrtError } from "../errors.ts";
 import type { Event } from "../event.ts";
 import { COLLECTION, type Kind } from "../kind.ts";
-import type { Group, IndexKeys, IndexOptions } from "../secondary-index.ts";
+import type { IndexKeys, IndexOptions } from "../secondary-index.ts";
 import { Buffer } from "./buffer.ts";
 import type { Edge, EdgeType } from "./edge.ts";
 import type { Entry } from "./entry.ts";
@@ -31,6 +31,8 @@ export type AnyNode = CollectionNode<any>;
 /** Word for what a node is, in names, diagrams and dumps. */
 export type NodeType =
   | "source"
+  | "watch"
+  | "stream"
   | "cell"
   | "derive"
   | "singleton"
@@ -120,6 +122,7 @@ export abstract class CollectionNode<T> implements Collection<T>, Leveled<AnyNod
   readonly awaiting = new Set<Entry>();
 
   readonly indexes: AnyIndex<T>[] = [];
+  #indexNumber = 0;
   readonly queries: QueryRegistry<T>;
   readonly subscriptions: Subscription<T>[] = [];
   readonly #owner: Owner;
@@ -380,11 +383,16 @@ export abstract class CollectionNode<T> implements Collection<T>, Leveled<AnyNod
 
   // ---- indexes and groups ----
 
-  addIndex<K>(extract: (object: T) => IndexKeys<K>, options: IndexOptions<K>): IndexStore<K, T> {
-    const name = options.name ?? `index-${this.indexes.length}`;
+  /** The index of this name, made where there is none yet. It lives as long as a scope that asked for it. */
+  addIndex<K>(
+    owner: Owner,
+    extract: (object: T) => IndexKeys<K>,
+    options: IndexOptions<K>,
+  ): IndexStore<K, T> {
+    const name = options.name ?? `index-${++this.#indexNumber}`;
     const existing = this.indexes.find((index) => index.name === name);
     if (existing !== undefined) {
-      if (existing.extract === extract) return existing as unknown as IndexStore<K, T>;
+      if (existing.extract === extract) return this.holdIndex(owner, existing);
       throw new KrtError(
         "KRT_INDEX_NAME",
         `collection ${this.name} has an index ${name} with another extractor`,
@@ -397,11 +405,30 @@ export abstract class CollectionNode<T> implements Collection<T>, Leveled<AnyNod
       if (value !== undefined) store.add(row, value);
     }
     this.indexes.push(store);
+    return this.holdIndex(owner, store);
+  }
+
+  /** Keeps an index for as long as `owner` and this collection live. */
+  holdIndex<K>(owner: Owner, store: IndexStore<K, T>): IndexStore<K, T> {
+    if (store.owners.has(owner)) return store;
+    const held = {
+      dispose: () => {
+        store.owners.delete(owner);
+        this.dropUnusedIndex(store);
+      },
+    };
+    store.owners.set(owner, held);
+    owner.add(held);
     return store;
   }
 
-  groupBy<K>(index: IndexStore<K, T>, options: CollectionOptions): Collection<Group<K, T>> {
-    return this.graph.factories.group(this.#owner, index, options);
+  /** Drops an index that no scope and no query needs. */
+  dropUnusedIndex(store: AnyIndex<T>): void {
+    if (store.owners.size > 0 || store.queries.size > 0) return;
+    const at = this.indexes.indexOf(store);
+    if (at < 0) return;
+    this.indexes.splice(at, 1);
+    this.queries.dropLabelIndex(store);
   }
 
   // ---- subscriptions ----
@@ -459,6 +486,9 @@ export abstract class CollectionNode<T> implements Collection<T>, Leveled<AnyNod
       this.graph.end();
     }
     for (const subscription of [...this.subscriptions]) subscription.unsubscribe();
+    for (const index of this.indexes) {
+      for (const [owner, held] of index.owners) owner.remove(held);
+    }
     this.#syncGate.fail(new KrtError("KRT_DISPOSED", `collection ${this.name} was disposed`));
     this.graph.nodes.delete(this);
     this.#owner.remove(this);

@@ -74,6 +74,12 @@ export class QueryRegistry<T> {
     return best;
   }
 
+  /** Forgets the label index behind a store that is dropped. */
+  dropLabelIndex(store: AnyIndex<T>): void {
+    const at = this.labelIndexes.findIndex((index) => index.store === store);
+    if (at >= 0) this.labelIndexes.splice(at, 1);
+  }
+
   /** All live queries, for inspection. */
   *all(): IterableIterator<Query<T>> {
     const seen = new Set<Query<T>>(this.#scanned);
@@ -124,8 +130,12 @@ export class QueryRegistry<T> {
       else deleteFromBucket(index.queries, key, query);
     }
     const users = (this.#indexes.get(index) ?? 0) + (enter ? 1 : -1);
-    if (users === 0) this.#indexes.delete(index);
-    else this.#indexes.set(index, users);
+    if (users === 0) {
+      this.#indexes.delete(index);
+      this.#node.dropUnusedIndex(index);
+    } else {
+      this.#indexes.set(index, users);
+    }
   }
 
   #placeUnanchored(query: Query<T>, enter: boolean): void {

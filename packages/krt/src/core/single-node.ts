@@ -1,4 +1,5 @@
 import type { Singleton } from "../collection.ts";
+import { firstDifference } from "../equality.ts";
 import { KrtError } from "../errors.ts";
 import { DerivedNode } from "./derived-node.ts";
 import type { Entry } from "./entry.ts";
@@ -18,6 +19,13 @@ export class SingleNode<I, O>
     return result === undefined || result === null;
   }
 
+  protected difference(entry: Entry, result: O | undefined | null): string | undefined {
+    const value = (entry.output as Row<O> | undefined)?.value;
+    if (result === undefined || result === null) return value === undefined ? undefined : "";
+    if (value === undefined) return "";
+    return this.kind.equals(value, result) ? undefined : firstDifference(value, result);
+  }
+
   protected apply(entry: Entry, result: O | undefined | null): boolean {
     const output = entry.output as Row<O> | undefined;
     if (result === undefined || result === null) {
@@ -28,7 +36,9 @@ export class SingleNode<I, O>
     refusePromise(result);
     const key = this.kind.key(result);
     if (output !== undefined && output.owner === entry && output.key === key) {
-      if (this.kind.equals(output.value as O, result)) return false;
+      const equal = this.kind.equals(output.value as O, result);
+      this.graph.options.strict?.compared(this, key, output.value, result, equal);
+      if (equal) return false;
       this.updateRow(output, result);
       return true;
     }

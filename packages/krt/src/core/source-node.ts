@@ -8,10 +8,16 @@ import type { Owner } from "./scope.ts";
 
 /** A collection that is written from outside. Its writes are what turns begin with. */
 export class SourceNode<T> extends RowNode<T> implements Source<T> {
-  readonly type: NodeType = "source";
+  readonly type: NodeType;
 
-  constructor(owner: Owner, kind: Kind<T>, options: CollectionOptions) {
-    super(owner, "source", kind, options);
+  constructor(
+    owner: Owner,
+    kind: Kind<T>,
+    options: CollectionOptions,
+    type: NodeType = "source",
+  ) {
+    super(owner, type, kind, options);
+    this.type = type;
   }
 
   /** The initial objects, as part of coming into the graph. */
@@ -36,10 +42,7 @@ export class SourceNode<T> extends RowNode<T> implements Source<T> {
   }
 
   delete(key: string): void {
-    this.graph.change(this, () => {
-      const row = this.rowAt(key);
-      if (row !== undefined) this.#remove(row);
-    });
+    this.graph.change(this, () => this.remove(key));
   }
 
   deleteWhere(predicate: (object: T) => boolean): void {
@@ -125,6 +128,12 @@ export class SourceNode<T> extends RowNode<T> implements Source<T> {
     this.updateRow(row, object);
     this.graph.enqueue(this);
     return row;
+  }
+
+  /** Removes one object within an open batch. */
+  remove(key: string): void {
+    const row = this.rowAt(key);
+    if (row !== undefined) this.#remove(row);
   }
 
   #remove(row: Row<T>): void {

@@ -4,7 +4,7 @@ import type { Entry } from "./entry.ts";
 import type { Graph } from "./graph.ts";
 import { Link } from "./link.ts";
 import { type AnyNode, CollectionNode, SyncState } from "./node.ts";
-import type { AnyQuery, Projection, Query } from "./query.ts";
+import { type AnyQuery, type Projection, Query } from "./query.ts";
 
 /** Thrown out of a fetch to give up a run. Never reaches user code that lets errors pass. */
 export const ABANDON = Symbol("abandon");
@@ -28,6 +28,10 @@ export class Tracker {
   #tail: Link | undefined;
   /** Set by a fetch that gave up the run, so that a `catch` in user code cannot hide it. */
   abandoned: Abandoned | undefined;
+  /** Whether the run made a scope for collections of its own. */
+  madeScope = false;
+  /** Set while a run is made for comparison only: its fetches leave no traces. */
+  #dry = false;
 
   constructor(graph: Graph) {
     this.#graph = graph;
@@ -48,6 +52,30 @@ export class Tracker {
     this.#cursor = entry.links;
     this.#tail = undefined;
     this.abandoned = undefined;
+    this.madeScope = false;
+  }
+
+  /** Begins a run whose fetches are answered but not remembered. */
+  beginDry(entry: Entry): void {
+    this.begin(entry);
+    this.#cursor = undefined;
+    this.#dry = true;
+  }
+
+  endDry(): void {
+    this.#entry = undefined;
+    this.#dry = false;
+  }
+
+  /** What the run on the stack fetched so far, in order. */
+  fetched(): AnyQuery[] {
+    const queries: AnyQuery[] = [];
+    if (this.#tail === undefined) return queries;
+    for (let link = this.#entry?.links; link !== undefined; link = link.next) {
+      queries.push(link.query);
+      if (link === this.#tail) break;
+    }
+    return queries;
   }
 
   /** Ends the run: releases the links it did not confirm. */
@@ -94,6 +122,7 @@ export class Tracker {
     const entry = this.#entry;
     if (entry === undefined) throw new KrtError("KRT_CONTEXT");
     const source = nodeOf(collection);
+    if (this.#dry) return new Query<unknown>(source, filters, projection, undefined);
     const reader = entry.node;
     const { level } = reader;
     reader.addEdge(source, "fetch");

@@ -70,7 +70,7 @@ function classesBetween(source: AnyNode, reader: AnyNode): string {
 }
 
 function isSource(node: AnyNode): boolean {
-  return node.type === "source" || node.type === "cell";
+  return node.inputs.length === 0 && node.level === 0;
 }
 
 function stateClass(node: AnyNode): string {

@@ -26,6 +26,10 @@ export class ManualScheduler implements Scheduler {
     return this.#now;
   }
 
+  random(): number {
+    return 0.5;
+  }
+
   microtask(run: () => void): void {
     this.#microtasks.push(run);
   }

@@ -1,0 +1,43 @@
+import type { Scheduler } from "../scheduler.ts";
+
+/** How long to wait after failures: doubling, with a random part so that many clients spread out. */
+export interface BackoffOptions {
+  /** @default 200 */
+  readonly initialMs?: number;
+  /** @default 30000 */
+  readonly maxMs?: number;
+}
+
+/** Waits that grow with each failure in a row. */
+export class Backoff {
+  readonly #scheduler: Scheduler;
+  readonly #initialMs: number;
+  readonly #maxMs: number;
+  #failures = 0;
+
+  constructor(scheduler: Scheduler, { initialMs = 200, maxMs = 30_000 }: BackoffOptions = {}) {
+    this.#scheduler = scheduler;
+    this.#initialMs = initialMs;
+    this.#maxMs = maxMs;
+  }
+
+  reset(): void {
+    this.#failures = 0;
+  }
+
+  /** Waits between half and the whole of the present length; returns early when `signal` aborts. */
+  async wait(signal: AbortSignal): Promise<void> {
+    const length = Math.min(this.#maxMs, this.#initialMs * 2 ** this.#failures++);
+    const ms = (length * (1 + this.#scheduler.random())) / 2;
+    if (signal.aborted) return;
+    await new Promise<void>((resolve) => {
+      const done = () => {
+        signal.removeEventListener("abort", done);
+        cancel();
+        resolve();
+      };
+      const cancel = this.#scheduler.delay(ms, done);
+      signal.addEventListener("abort", done, { once: true });
+    });
+  }
+}
