@@ -56,17 +56,28 @@ export class CallGate {
   /** Runs `call` when it may begin. Rejects with the signal's reason while waiting, or overloaded. */
   async run<T>(call: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     signal?.throwIfAborted();
-    await this.#enter(signal);
+    if (!this.tryEnter()) await this.enter(signal);
     try {
       return await call();
     } finally {
-      this.#running -= 1;
-      this.#admit();
+      this.leave();
     }
   }
 
-  async #enter(signal: AbortSignal | undefined): Promise<void> {
-    if (this.#queue.size === 0 && this.#take()) return;
+  /** Takes a place if there is one and nobody waits. Whoever took one calls {@link leave} once. */
+  tryEnter(): boolean {
+    return this.#queue.size === 0 && this.#take();
+  }
+
+  /** Gives a place back. */
+  leave(): void {
+    this.#running -= 1;
+    if (this.#queue.size > 0) this.#admit();
+  }
+
+  /** Takes a place when it is this call's turn. Rejects as {@link run} does. */
+  async enter(signal: AbortSignal | undefined): Promise<void> {
+    if (this.tryEnter()) return;
     if (this.#queue.size >= this.#maxWaiting) {
       throw new MuxError(
         "MUX_SERVER_OVERLOADED",

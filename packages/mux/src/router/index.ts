@@ -1,3 +1,5 @@
+export type { AsResourceProviderOptions } from "../lift/as-resource-provider.ts";
+export { asResourceProvider } from "../lift/as-resource-provider.ts";
 export { lift2017 } from "../lift/lift-2017.ts";
 export type { LiftOptions } from "../lift/lift-pulumi.ts";
 export { liftPulumi } from "../lift/lift-pulumi.ts";

@@ -1,0 +1,6 @@
+export type {
+  LifecycleHarness,
+  LifecycleSample,
+  SampleConfig,
+} from "./describe-lifecycle-provider.ts";
+export { describeLifecycleProvider } from "./describe-lifecycle-provider.ts";
