@@ -1,5 +1,32 @@
 // The syntax layer.
 
+export type { ConsoleAnswer, ConsoleOptions } from "./console/console.ts";
+// The console.
+export { consoleScope, evaluateLine, runConsole } from "./console/console.ts";
+export { typeText } from "./console/type-text.ts";
+export { valueText } from "./console/value-text.ts";
+export type { EvaluationLimits } from "./eval/context.ts";
+export type { EvalProblemCode } from "./eval/eval-problem.ts";
+export { EVAL_PROBLEMS } from "./eval/eval-problem.ts";
+export type { Evaluated } from "./eval/evaluate.ts";
+// Evaluation.
+export { evaluate } from "./eval/evaluate.ts";
+export type { Resolved, Scope } from "./eval/scope.ts";
+export { createScope } from "./eval/scope.ts";
+export { EMPTY_BUNDLE } from "./function/empty-bundle.ts";
+export type {
+  ExpressionFunction,
+  FunctionCategory,
+  LangFunction,
+  Parameter,
+  ValueFunction,
+} from "./function/function.ts";
+export { FunctionError, functionSignature } from "./function/function.ts";
+export type { FunctionTable } from "./function/function-table.ts";
+// Functions.
+export { createFunctionTable } from "./function/function-table.ts";
+export type { BundleFiles, FunctionHost } from "./function/host.ts";
+export { STANDARD_FUNCTIONS } from "./function/library.ts";
 export type {
   Attribute,
   AttributeStep,

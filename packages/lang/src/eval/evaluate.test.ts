@@ -1,0 +1,182 @@
+import { add, Mark, rangeOf, Type, Value } from "@stackwright/cty";
+import { describe, expect, it } from "vitest";
+import { consoleScope } from "../console/console.ts";
+import { valueText } from "../console/value-text.ts";
+import { parseExpression } from "../syntax/parse.ts";
+import { type Evaluated, evaluate } from "./evaluate.ts";
+import { createScope, type Scope } from "./scope.ts";
+
+const { functions } = consoleScope();
+
+const VALUES = {
+  text: Value.unknown(Type.string),
+  count: Value.unknown(Type.number),
+  flag: Value.unknown(Type.bool),
+  open: Value.dynamic,
+  list: Value.unknown(Type.list(Type.string)),
+  secret: Value.string("s").mark(Mark.sensitive),
+  secretFlag: Value.true.mark(Mark.sensitive),
+  known: Value.number(1),
+};
+
+function run(
+  text: string,
+  scope: Scope = createScope({ functions, variables: VALUES }),
+): Evaluated {
+  return evaluate(parseExpression({ name: "t", text }).value, scope);
+}
+
+function codes(text: string): string[] {
+  return run(text).diagnostics.map(({ code }) => code);
+}
+
+describe("unknown values", () => {
+  it.each([
+    ["count + 1", Type.number],
+    ["count > 1", Type.bool],
+    ['text == "a"', Type.bool],
+    ["flag ? 1 : 2", Type.number],
+    ['flag ? "a" : 2', Type.string],
+    ["list[0]", Type.string],
+    ["list[*]", Type.list(Type.string)],
+    ["upper(text)", Type.string],
+    ["[for x in list : x]", Type.dynamic],
+    ["open.a.b[0]", Type.dynamic],
+    ["{ (text) = 1 }", Type.dynamic],
+    ["try(text, 1)", Type.dynamic],
+    ["can(text)", Type.bool],
+  ])("%s is unknown of its type", (text, type) => {
+    const { value, diagnostics } = run(text);
+    expect(diagnostics).toEqual([]);
+    expect(value.isKnown).toBe(false);
+    expect(value.type.equals(type)).toBe(true);
+  });
+
+  it("keep the known beginning of a template", () => {
+    expect(rangeOf(run('"abc-${text}-x"').value)).toMatchObject({ prefix: "abc-", isNull: false });
+  });
+
+  it("keep what both arms of a conditional have in common", () => {
+    const range = rangeOf(run("flag ? 3 : 7").value);
+    expect([range.min?.value.toNumber(), range.max?.value.toNumber(), range.isNull]).toEqual([
+      3,
+      7,
+      false,
+    ]);
+  });
+
+  it("are decided by a deciding side of a logical operator", () => {
+    expect(run("flag || true").value.equals(Value.true)).toBe(true);
+    expect(run("false && flag").value.equals(Value.false)).toBe(true);
+    expect(run("flag && true").value.isKnown).toBe(false);
+  });
+});
+
+describe("errors", () => {
+  it.each([
+    ["nope", ["LANG_EVAL_REFERENCE"]],
+    ["[nope, 1 + [], upper()]", ["LANG_EVAL_REFERENCE", "LANG_EVAL_OPERAND", "LANG_EVAL_ARITY"]],
+    ["true || nope", []],
+    ["nope && false", []],
+    ["false || nope", ["LANG_EVAL_REFERENCE"]],
+    ["true ? 1 : nope", []],
+    ["false ? 1 : nope", ["LANG_EVAL_REFERENCE"]],
+    ["true ? {a = 1} : []", ["LANG_EVAL_CONDITIONAL_TYPES"]],
+    ["null ? 1 : 2", ["LANG_EVAL_CONDITION"]],
+    ["try(nope, 1)", ["LANG_EVAL_REFERENCE"]],
+    ["try([][0], 1)", []],
+    ["{ a.b = 1 }", ["LANG_EVAL_KEY"]],
+    ["uper(1)", ["LANG_EVAL_FUNCTION"]],
+    ["[for x in [1, 2] : nope]", ["LANG_EVAL_REFERENCE", "LANG_EVAL_REFERENCE"]],
+  ])("%s", (text, expected) => {
+    expect(codes(text)).toEqual(expected);
+  });
+
+  it("suggest names and show values", () => {
+    const [reference] = run("knwon + 1").diagnostics;
+    expect(reference?.detail).toContain('Did you mean "known"?');
+    const [operand] = run('known + "x${secret}"').diagnostics;
+    expect(operand?.values).toEqual([{ traversal: "secret", statement: "has a sensitive value" }]);
+    const [call] = run("substr(known, [], 1)").diagnostics;
+    expect(call?.call?.signature).toBe("substr(str, offset, length)");
+  });
+
+  it("name the attribute in which the arms of a conditional differ", () => {
+    const [problem] = run("true ? { a = { b = 1 } } : { a = { b = [] } }").diagnostics;
+    expect(problem?.detail).toContain(
+      'in the attribute "a": the values differ in the attribute "b"',
+    );
+  });
+});
+
+describe("marks", () => {
+  it.each([
+    "secret",
+    '"a${secret}"',
+    'secretFlag ? "a" : "b"',
+    'true ? "a" : secret',
+    "secretFlag || true",
+    "[for x in [1] : x if secretFlag]",
+    "{ (secret) = 1 }",
+    "upper(secret)",
+  ])("of parts are on the result of %s", (text) => {
+    const { value, diagnostics } = run(text);
+    expect(diagnostics).toEqual([]);
+    expect(value.hasMark(Mark.sensitive)).toBe(true);
+  });
+});
+
+describe("lazy scopes", () => {
+  it("are asked for one element only", () => {
+    const asked: string[] = [];
+    const scope: Scope = {
+      functions,
+      names: () => [],
+      variable: (name) => (name === "key" ? Value.string("k") : undefined),
+      resolve: ({ root, steps }) => {
+        if (root !== "res") return undefined;
+        asked.push(`${steps.length} steps`);
+        return { value: Value.string("whole"), steps: steps.length };
+      },
+      element: ({ root }, key) => {
+        asked.push(`${root}[${key.asString()}]`);
+        return Value.object({ id: Value.string("one") });
+      },
+    };
+    expect(valueText(run("res.a[key].id", scope).value)).toBe('"one"');
+    expect(valueText(run('res.a["k"].id', scope).value)).toBe('"whole"');
+    expect(asked).toEqual(["res[k]", "3 steps"]);
+  });
+});
+
+describe("limits", () => {
+  it("stop loops that multiply", () => {
+    const loop = "[for a in range(1000) : [for b in range(1000) : [for c in range(1000) : 1]]]";
+    const { diagnostics } = evaluate(
+      parseExpression({ name: "t", text: loop }).value,
+      createScope({ functions }),
+      { maxSteps: 100_000 },
+    );
+    expect(diagnostics.map(({ code }) => code)).toEqual(["LANG_EVAL_LIMIT"]);
+  });
+
+  it("stop strings that multiply", () => {
+    let text = '"0123456789"';
+    for (let depth = 0; depth < 8; depth++) text = `join("", [for i in range(10) : ${text}])`;
+    const { diagnostics } = evaluate(
+      parseExpression({ name: "t", text }).value,
+      createScope({ functions }),
+      { maxStringLength: 100_000 },
+    );
+    expect(diagnostics.map(({ code }) => code)).toEqual(["LANG_EVAL_LIMIT"]);
+  });
+
+  it("allow expressions that are nested as deep as the parser allows", () => {
+    const text = `${"(".repeat(490)}1${")".repeat(490)}`;
+    expect(run(text).value.equals(add(Value.zero, Value.number(1)))).toBe(true);
+    const conditionals = `${"(flag ? 1 : ".repeat(240)}2${")".repeat(240)}`;
+    expect(run(conditionals).diagnostics).toEqual([]);
+    const splats = `[1]${"[*]".repeat(400)}`;
+    expect(run(splats).diagnostics).toEqual([]);
+  });
+});

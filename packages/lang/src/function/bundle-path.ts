@@ -1,0 +1,52 @@
+import { refuse } from "./parameter.ts";
+
+/**
+ * A path in a bundle in its shortest form, relative to the root of the bundle. What would leave the
+ * bundle is refused: absolute paths, `~`, and `..` beyond the root.
+ */
+export function bundlePath(path: string, position = 0): string {
+  if (path.includes("\0")) refuse("a path must not hold null characters", position);
+  if (path.startsWith("~"))
+    refuse("there is no home directory here: paths are inside of the template bundle", position);
+  if (path.startsWith("/")) {
+    refuse(
+      "absolute paths are not possible: paths are relative to the root of the template bundle",
+      position,
+    );
+  }
+  const parts: string[] = [];
+  for (const part of path.split("/")) {
+    if (part === "" || part === ".") continue;
+    if (part !== "..") parts.push(part);
+    else if (parts.pop() === undefined)
+      refuse("the path leads out of the template bundle", position);
+  }
+  return parts.length === 0 ? "." : parts.join("/");
+}
+
+/** The last part of a path. */
+export function baseName(path: string): string {
+  if (path === "") return ".";
+  const trimmed = path.replace(/\/+$/, "");
+  if (trimmed === "") return "/";
+  return trimmed.slice(trimmed.lastIndexOf("/") + 1);
+}
+
+/** A path without its last part, in its shortest form. */
+export function directoryName(path: string): string {
+  return shortestPath(path.slice(0, path.lastIndexOf("/") + 1));
+}
+
+function shortestPath(path: string): string {
+  const rooted = path.startsWith("/");
+  const parts: string[] = [];
+  for (const part of path.split("/")) {
+    if (part === "" || part === ".") continue;
+    const climbs = part === ".." && (parts.length === 0 ? !rooted : parts.at(-1) === "..");
+    if (part !== ".." || climbs) parts.push(part);
+    else parts.pop();
+  }
+  const joined = parts.join("/");
+  if (rooted) return `/${joined}`;
+  return joined === "" ? "." : joined;
+}

@@ -1,0 +1,10 @@
+import type { BundleFiles } from "./host.ts";
+import { refuse } from "./parameter.ts";
+
+/** A bundle without any files, for expressions that belong to no template. */
+export const EMPTY_BUNDLE: BundleFiles = {
+  read: (path) => refuse(`no file exists at ${JSON.stringify(path)}`, 0),
+  exists: () => false,
+  list: () => [],
+  absolute: (path) => (path === "." ? "/" : `/${path}`),
+};

@@ -1,0 +1,110 @@
+import { createHash } from "node:crypto";
+import { Type, Value } from "@stackwright/cty";
+import { decodeUtf8 } from "./base64.ts";
+import { baseName, bundlePath, directoryName } from "./bundle-path.ts";
+import type { LangFunction, ValueFunction } from "./function.ts";
+import { globMatcher } from "./glob.ts";
+import type { BundleFiles, FunctionHost } from "./host.ts";
+import { refuse, text, textParam } from "./parameter.ts";
+
+const path = textParam("path", "the path, relative to the root of the bundle");
+
+export function bundleFiles({ files }: FunctionHost): BundleFiles {
+  return files ?? refuse("there are no files here: no template bundle is loaded");
+}
+
+/** Text of a file of the bundle. */
+export function readText(host: FunctionHost, given: string): string {
+  const where = bundlePath(given);
+  const decoded = decodeUtf8(bundleFiles(host).read(where));
+  return (
+    decoded ??
+    refuse(
+      `contents of ${JSON.stringify(where)} are not valid UTF-8; use the filebase64 function to obtain the Base64 encoded contents`,
+      0,
+    )
+  );
+}
+
+function fileFunction(
+  name: string,
+  description: string,
+  call: (path: string, host: FunctionHost) => Value,
+  returns: Type = Type.string,
+): ValueFunction {
+  return {
+    name,
+    category: "filesystem",
+    description,
+    parameters: [path],
+    returns,
+    call: (args, _type, host) => call(text(args, 0), host),
+  };
+}
+
+function fileHash(name: string, algorithm: string, encoding: "hex" | "base64"): ValueFunction {
+  const form = encoding === "hex" ? "hexadecimal" : "base64";
+  return fileFunction(
+    name,
+    `The ${algorithm.toUpperCase()} hash of a file, in ${form}.`,
+    (given, host) => {
+      const bytes = bundleFiles(host).read(bundlePath(given));
+      return Value.string(createHash(algorithm).update(bytes).digest(encoding));
+    },
+  );
+}
+
+export const FILESYSTEM_FUNCTIONS: readonly LangFunction[] = [
+  fileFunction("abspath", "The absolute form of a path.", (given, host) =>
+    Value.string(bundleFiles(host).absolute(bundlePath(given))),
+  ),
+  fileFunction("basename", "The last part of a path.", (given) => Value.string(baseName(given))),
+  fileFunction("dirname", "A path without its last part.", (given) =>
+    Value.string(directoryName(given)),
+  ),
+  fileFunction(
+    "pathexpand",
+    "The path itself; a home directory (~) does not exist here.",
+    (given) => {
+      if (given.startsWith("~"))
+        refuse("there is no home directory here: paths are inside of the template bundle", 0);
+      return Value.string(given);
+    },
+  ),
+  fileFunction("file", "The text of a file.", (given, host) => Value.string(readText(host, given))),
+  fileFunction("filebase64", "The bytes of a file in base64.", (given, host) =>
+    Value.string(Buffer.from(bundleFiles(host).read(bundlePath(given))).toString("base64")),
+  ),
+  fileFunction(
+    "fileexists",
+    "Whether there is a regular file.",
+    (given, host) => Value.bool(bundleFiles(host).exists(bundlePath(given))),
+    Type.bool,
+  ),
+  fileHash("filemd5", "md5", "hex"),
+  fileHash("filesha1", "sha1", "hex"),
+  fileHash("filesha256", "sha256", "hex"),
+  fileHash("filesha512", "sha512", "hex"),
+  fileHash("filebase64sha256", "sha256", "base64"),
+  fileHash("filebase64sha512", "sha512", "base64"),
+  {
+    name: "fileset",
+    category: "filesystem",
+    description: "The paths of the regular files in a folder that match a pattern.",
+    parameters: [
+      textParam("path", "the folder"),
+      textParam("pattern", "the pattern, such as **/*.txt"),
+    ],
+    returns: Type.set(Type.string),
+    call: (args, _type, host) => {
+      const matches = globMatcher(text(args, 1));
+      const found = bundleFiles(host)
+        .list(bundlePath(text(args, 0)))
+        .filter(matches);
+      return Value.set(
+        found.map((item) => Value.string(item)),
+        Type.string,
+      );
+    },
+  },
+];

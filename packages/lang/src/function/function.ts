@@ -1,0 +1,86 @@
+import type { Type, Value } from "@stackwright/cty";
+import type { EvaluationContext } from "../eval/context.ts";
+import type { FunctionCall } from "../syntax/ast.ts";
+import type { FunctionHost } from "./host.ts";
+
+/** Groups of functions, as documentation lists them. */
+export type FunctionCategory =
+  | "numeric"
+  | "string"
+  | "collection"
+  | "encoding"
+  | "filesystem"
+  | "date"
+  | "hash"
+  | "network"
+  | "type";
+
+/**
+ * One parameter. What is not allowed is dealt with before the function is called: null is an error,
+ * an unknown argument makes the result unknown, marks are taken off and put on the result.
+ */
+export interface Parameter {
+  readonly name: string;
+  /** What the argument is converted to; `Type.dynamic` takes everything as it is. */
+  readonly type: Type;
+  readonly description: string;
+  readonly allowNull?: boolean;
+  /** The function deals with an unknown argument. Unknown parts of a known one it always meets. */
+  readonly allowUnknown?: boolean;
+  /** The function deals with an argument whose type is not known yet. */
+  readonly allowDynamic?: boolean;
+  /** The function sees the marks, and the marks of the result are its business. */
+  readonly allowMarked?: boolean;
+}
+
+interface FunctionBase {
+  readonly name: string;
+  readonly category: FunctionCategory;
+  /** One sentence for documentation: what it gives for what. */
+  readonly description: string;
+  readonly parameters: readonly Parameter[];
+  /** What any number of further arguments must be. */
+  readonly rest?: Parameter;
+  /** Where the function exists. @default "both" */
+  readonly dialect?: "both" | "opentofu" | "stackwright";
+}
+
+/** A function that gets the values of its arguments. */
+export interface ValueFunction extends FunctionBase {
+  /**
+   * Type of the result. As a function it is asked with arguments that may be unknown or null where a
+   * parameter allows it; it throws {@link FunctionError} for arguments that can never work.
+   */
+  readonly returns: Type | ((args: readonly Value[]) => Type);
+  /** The result is never null; an unknown one is refined accordingly. @default true */
+  readonly nullable?: boolean;
+  /** Narrows an unknown result further. `args` are unmarked. */
+  readonly refine?: (unknown: Value, args: readonly Value[]) => Value;
+  readonly call: (args: readonly Value[], returns: Type, host: FunctionHost) => Value;
+}
+
+/** A function that gets its arguments as expressions and decides itself what to do with them. */
+export interface ExpressionFunction extends FunctionBase {
+  readonly evaluate: (call: FunctionCall, context: EvaluationContext) => Value;
+}
+
+export type LangFunction = ValueFunction | ExpressionFunction;
+
+/** What a function throws for arguments it cannot work with. */
+export class FunctionError extends Error {
+  /** Index of the argument to blame. */
+  readonly argument: number | undefined;
+
+  constructor(message: string, argument?: number) {
+    super(message);
+    this.name = "FunctionError";
+    this.argument = argument;
+  }
+}
+
+/** `name(a, b...)` for documentation and messages. */
+export function functionSignature({ name, parameters, rest }: LangFunction): string {
+  const names = parameters.map((parameter) => parameter.name);
+  if (rest !== undefined) names.push(`${rest.name}...`);
+  return `${name}(${names.join(", ")})`;
+}

@@ -1,0 +1,25 @@
+/** What functions that are more than computation get from outside. */
+export interface FunctionHost {
+  /** Files of the template bundle, for `file` and its relatives. Without it they fail. */
+  readonly files?: BundleFiles;
+  /** The present time. `timestamp` is unknown where this is undefined, as while planning. */
+  readonly now?: () => Date;
+  /** The time of the plan, for `plantimestamp`; unknown where it is undefined. */
+  readonly planTime?: Date;
+  /** Random bytes for `uuid` and `bcrypt`, whose results are unknown without it. */
+  readonly randomBytes?: (size: number) => Uint8Array;
+  /** Longest string that a function may make, in UTF-16 units. */
+  readonly maxStringLength: number;
+}
+
+/** Read access to the files of one template bundle and to nothing else. */
+export interface BundleFiles {
+  /** Content of a file. Throws a FunctionError where it cannot be read. */
+  read(path: string): Uint8Array;
+  /** Whether a regular file exists at the path. Throws for what is no regular file. */
+  exists(path: string): boolean;
+  /** Paths of all regular files below a folder, relative to it, with forward slashes, sorted. */
+  list(folder: string): readonly string[];
+  /** The absolute form of a path, as expressions see it. */
+  absolute(path: string): string;
+}

@@ -1,0 +1,69 @@
+import { Type, Value } from "@stackwright/cty";
+import type { EvaluationContext } from "../eval/context.ts";
+import type { FunctionCall } from "../syntax/ast.ts";
+import type { Diagnostic } from "../syntax/diagnostic.ts";
+import type { LangFunction } from "./function.ts";
+import { anyParam } from "./parameter.ts";
+
+const expression = anyParam("expression", "the expression to try");
+
+/** A reference to nothing is a mistake that no other value of anything can mend. */
+function isStaticMistake({ code }: Diagnostic): boolean {
+  return code === "LANG_EVAL_REFERENCE" || code === "LANG_EVAL_FUNCTION";
+}
+
+/**
+ * The first argument that evaluates without errors. Where its value is not wholly known, a later
+ * value may still make it fail and another argument be chosen: nothing can be said then.
+ */
+function evaluateTry(call: FunctionCall, context: EvaluationContext): Value {
+  const failures: Diagnostic[] = [];
+  for (const argument of call.arguments) {
+    const { value, diagnostics, failed } = context.separately(argument);
+    const mistakes = diagnostics.filter(isStaticMistake);
+    if (mistakes.length > 0) {
+      context.add(mistakes);
+      return Value.dynamic;
+    }
+    if (!failed) return value.isWhollyKnown ? value : Value.dynamic.withMarksOf(value);
+    failures.push(...diagnostics);
+  }
+  const reasons = failures.map(({ summary, detail }) => `- ${summary}: ${detail}`);
+  const detail =
+    reasons.length === 0
+      ? "At least one expression is required."
+      : `No expression succeeded:\n\n${reasons.join("\n")}`;
+  context.error("LANG_EVAL_CALL", detail, call, call);
+  return Value.dynamic;
+}
+
+function evaluateCan(call: FunctionCall, context: EvaluationContext): Value {
+  const [argument] = call.arguments;
+  if (argument === undefined) return Value.unknown(Type.bool);
+  const { value, diagnostics, failed } = context.separately(argument);
+  const mistakes = diagnostics.filter(isStaticMistake);
+  if (mistakes.length > 0) {
+    context.add(mistakes);
+    return Value.unknown(Type.bool);
+  }
+  if (failed) return Value.false;
+  return value.isWhollyKnown ? Value.true : Value.unknown(Type.bool);
+}
+
+export const LAZY_FUNCTIONS: readonly LangFunction[] = [
+  {
+    name: "try",
+    category: "type",
+    description: "The value of the first expression that can be evaluated without errors.",
+    parameters: [],
+    rest: expression,
+    evaluate: evaluateTry,
+  },
+  {
+    name: "can",
+    category: "type",
+    description: "Whether an expression can be evaluated without errors.",
+    parameters: [expression],
+    evaluate: evaluateCan,
+  },
+];
