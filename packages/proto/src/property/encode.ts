@@ -53,13 +53,13 @@ class Frame {
  */
 class Encoder {
   readonly #options: ResolvedEncodeOptions;
-  readonly #writer = new ReverseWriter();
+  readonly #writer = new ReverseWriter(() => this.#fail("PROPERTY_TOO_LARGE", ""));
   readonly #pendingKeys: (string | undefined)[] = [];
   readonly #pendingValues: PropertyValue[] = [];
   readonly #frames: Frame[] = [];
   #depth = 0;
-  /** Wrappers that are known not to wrap an unknown value. */
-  readonly #known = new WeakSet<PropertyValue>();
+  /** Wrappers that are known not to wrap an unknown value; made when there are any. */
+  #known: WeakSet<PropertyValue> | undefined;
 
   constructor(options: ResolvedEncodeOptions) {
     this.#options = options;
@@ -279,10 +279,11 @@ class Encoder {
 
   /** Whether something is in a wrapper in the end. Every wrapper of a chain is looked at once. */
   #isKnown(wrapper: PropertyValue): boolean {
+    const known = (this.#known ??= new WeakSet());
     const chain: PropertyValue[] = [];
     let current: PropertyValue | undefined = wrapper;
     while (current?.kind === "secret" || current?.kind === "output") {
-      if (this.#known.has(current)) break;
+      if (known.has(current)) break;
       chain.push(current);
       current = current.value;
     }
@@ -290,7 +291,7 @@ class Encoder {
       current = plainReference(current.urn, current.id);
     }
     if (current === undefined || current.kind === "unknown") return false;
-    for (const link of chain) this.#known.add(link);
+    for (const link of chain) known.add(link);
     return true;
   }
 

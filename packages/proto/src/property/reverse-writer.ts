@@ -13,9 +13,17 @@ const SHORT_TEXT = 48;
  * end of the buffer by `size`.
  */
 export class ReverseWriter {
+  readonly #tooLarge: () => never;
+  readonly #maxBytes: number;
   #buffer = Buffer.allocUnsafe(FIRST_BYTES);
   #view = new DataView(this.#buffer.buffer, this.#buffer.byteOffset, FIRST_BYTES);
   #at = FIRST_BYTES;
+
+  /** `tooLarge` is called, and has to throw, when the message would exceed `maxBytes`. */
+  constructor(tooLarge: () => never, maxBytes: number = MAX_BYTES) {
+    this.#tooLarge = tooLarge;
+    this.#maxBytes = maxBytes;
+  }
 
   /** Bytes written so far. */
   get size(): number {
@@ -92,8 +100,8 @@ export class ReverseWriter {
 
   #grow(needed: number): void {
     const used = this.size;
-    if (used + needed > MAX_BYTES) throw new RangeError("message too large");
-    const capacity = Math.min(MAX_BYTES, Math.max(this.#buffer.length * 2, used + needed));
+    if (used + needed > this.#maxBytes) this.#tooLarge();
+    const capacity = Math.min(this.#maxBytes, Math.max(this.#buffer.length * 2, used + needed));
     const buffer = Buffer.allocUnsafeSlow(capacity);
     buffer.set(this.#buffer.subarray(this.#at), capacity - used);
     this.#buffer = buffer;
