@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { CtyError, convert, deepMarks, refines, Type, unify, Value } from "../index.ts";
 import { value as anyValue, relatedConstraint, type, valueOf } from "../vectors/arbitraries.ts";
 import { build, dump } from "../vectors/notation.ts";
+import { replaceSome } from "../vectors/replace.ts";
 
 /** The conversion, or undefined where there is none. */
 function tryConvert(value: Value, target: Type): Value | undefined {
@@ -64,7 +65,7 @@ describe("conversion", () => {
         const known = build(notation);
         const converted = tryConvert(known, target);
         fc.pre(converted !== undefined);
-        const placeholder = withUnknowns(known, seed);
+        const placeholder = replaceSome(known, seed, (part) => Value.unknown(part.type));
         expect(refines(known, placeholder)).toBe(true);
         const early = tryConvert(placeholder, target);
         expect(early !== undefined && refines(converted, early)).toBe(true);
@@ -72,28 +73,6 @@ describe("conversion", () => {
     );
   });
 });
-
-/** The value with some of its parts unknown, chosen by the bits of the seed. */
-function withUnknowns(value: Value, seed: number): Value {
-  let bits = seed;
-  const next = (): boolean => {
-    bits = (Math.imul(bits, 1103515245) + 12345) >>> 0;
-    return bits % 4 === 0;
-  };
-  const step = (part: Value): Value => {
-    if (next()) return Value.unknown(part.type);
-    if (part.isNull) return part;
-    const { type } = part;
-    if (type.kind === "list" || type.kind === "set") {
-      return Value[type.kind](part.elements().map(step), type.element);
-    }
-    if (type.kind === "tuple") return Value.tuple(part.elements().map(step));
-    if (type.kind !== "map" && type.kind !== "object") return part;
-    const entries = Array.from(part.entries(), ([key, v]) => [key, step(v)] as const);
-    return type.kind === "map" ? Value.map(entries, type.element) : Value.object(entries);
-  };
-  return step(value);
-}
 
 describe("unification", () => {
   const types = type({ depth: 2 }).chain((t) =>
