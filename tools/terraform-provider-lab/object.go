@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
 )
 
 type objectResource struct {
@@ -176,6 +177,8 @@ func upgradeSize(ctx context.Context, req resource.UpgradeStateRequest, resp *re
 	if resp.Diagnostics.HasError() {
 		return
 	}
+	// Everything that version 0 did not have is null.
+	resp.State.Raw = tftypes.NewValue(resp.State.Schema.Type().TerraformType(ctx), nil)
 	resp.Diagnostics.Append(resp.State.SetAttribute(ctx, pathRoot("id"), id)...)
 	resp.Diagnostics.Append(resp.State.SetAttribute(ctx, pathRoot("name"), name)...)
 	resp.Diagnostics.Append(resp.State.SetAttribute(ctx, pathRoot("size"), size)...)
