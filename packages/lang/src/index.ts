@@ -13,6 +13,7 @@ export type { Evaluated } from "./eval/evaluate.ts";
 export { evaluate } from "./eval/evaluate.ts";
 export type { Resolved, Scope } from "./eval/scope.ts";
 export { createScope } from "./eval/scope.ts";
+export { functionReference } from "./function/documentation.ts";
 export { EMPTY_BUNDLE } from "./function/empty-bundle.ts";
 export type {
   ExpressionFunction,
@@ -119,3 +120,8 @@ export { didYouMean, suggestName } from "./syntax/suggestion.ts";
 export type { TokenBuffer } from "./syntax/token.ts";
 export { TokenKind } from "./syntax/token.ts";
 export { childExpressions } from "./syntax/walk.ts";
+export type { ParsedTypeConstraint, TypeConstraint } from "./type/type-constraint.ts";
+// Type constraints.
+export { parseTypeConstraint } from "./type/type-constraint.ts";
+export type { TypeDefaults } from "./type/type-defaults.ts";
+export { applyTypeDefaults } from "./type/type-defaults.ts";

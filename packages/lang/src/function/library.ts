@@ -1,6 +1,8 @@
 import { AGGREGATE_FUNCTIONS } from "./aggregate.ts";
+import { ASSUMPTION_FUNCTIONS } from "./assume.ts";
 import { NETWORK_FUNCTIONS } from "./cidr.ts";
 import { CONVERSION_FUNCTIONS } from "./conversion.ts";
+import { CONVERT_FUNCTION } from "./convert-function.ts";
 import { DATE_FUNCTIONS } from "./date.ts";
 import { ENCODING_FUNCTIONS } from "./encoding.ts";
 import { FILESYSTEM_FUNCTIONS } from "./filesystem.ts";
@@ -32,4 +34,6 @@ export const STANDARD_FUNCTIONS: readonly LangFunction[] = [
   ...NETWORK_FUNCTIONS,
   ...CONVERSION_FUNCTIONS,
   ...LAZY_FUNCTIONS,
+  ...ASSUMPTION_FUNCTIONS,
+  CONVERT_FUNCTION,
 ].toSorted((a, b) => (a.name < b.name ? -1 : 1));
