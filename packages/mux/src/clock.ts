@@ -9,5 +9,8 @@ export interface Clock {
 /** The monotonic clock of the process. */
 export const systemClock: Clock = {
   now: () => performance.now(),
-  schedule: (callback, delayMs) => setTimeout(callback, delayMs),
+  schedule: (callback, delayMs) => {
+    const timer = setTimeout(callback, delayMs);
+    return { [Symbol.dispose]: () => clearTimeout(timer) };
+  },
 };

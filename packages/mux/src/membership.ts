@@ -4,12 +4,15 @@ import type {
   ParameterizeResponse,
   ProviderHandshakeRequest,
 } from "@stackwright/proto/pulumirpc";
+import { Announced } from "./announced.ts";
 import type { CallContext } from "./call-context.ts";
+import { EVERYTHING, NOTHING } from "./core/combine-configure.ts";
 import { createConfigFilter } from "./core/config-filter.ts";
 import type { DispatchTable } from "./core/dispatch-table.ts";
 import { configKeysOf, type PackageSchema, parsePackageSchema } from "./core/package-schema.ts";
 import { tableChannel } from "./diagnostics.ts";
 import { MuxError } from "./errors.ts";
+import { GuardedCall } from "./guarded-call.ts";
 import { dialEngine } from "./host/engine-client.ts";
 import { HostSlot } from "./host-client.ts";
 import type { MuxServer, ResolvedMuxOptions } from "./mux-options.ts";
@@ -20,26 +23,38 @@ import { ServerHandle } from "./server-handle.ts";
 interface Recorded {
   handshake?: ProviderHandshakeRequest;
   configure?: ConfigureRequest;
-  readonly parameterize: { readonly server: string; readonly request: ParameterizeRequest }[];
+  parameterize: readonly { readonly server: string; readonly request: ParameterizeRequest }[];
 }
+
+/** What a server was told last; equal to what is recorded when it stands where the others are. */
+type Told = Pick<Recorded, "handshake" | "configure">;
 
 /**
  * The servers of a mux, and the routing made from them.
  *
  * Changes run one after the other. A change prepares everything first (connect, schema, handshake, parameters,
- * configuration); then the routing is replaced in one step; then the server that left is drained. A change that
- * fails leaves the mux as it was.
+ * configuration); then the routing is replaced in one step; then the server that left is drained, while further
+ * changes may go on. A change that fails leaves the mux as it was.
+ *
+ * A Handshake or Configure may come while a server is being prepared, and nobody waits for the other. Invariant: a
+ * server in the routing was told what is recorded, or is being told. What is recorded before the swap, the change
+ * sees in the same turn in which it swaps; what is recorded after it finds the server in the routing.
  */
 export class Membership {
   readonly #options: ResolvedMuxOptions;
   readonly host: HostSlot;
+  readonly announced: Announced;
   readonly #recorded: Recorded = { parameterize: [] };
+  readonly #told = new WeakMap<ServerHandle, Told>();
+  readonly #draining = new Set<ServerHandle>();
+  readonly #closing = new AbortController();
   #routing: Routing;
   #last: Promise<unknown> = Promise.resolve();
 
   private constructor(options: ResolvedMuxOptions, host: HostSlot, routing: Routing) {
     this.#options = options;
     this.host = host;
+    this.announced = new Announced(options.profile === "seed" ? NOTHING : EVERYTHING);
     this.#routing = routing;
   }
 
@@ -57,72 +72,88 @@ export class Membership {
     return this.#routing;
   }
 
-  /** Remembers what servers that come later have to be told. */
-  record(method: "handshake", request: ProviderHandshakeRequest): void;
-  record(method: "configure", request: ConfigureRequest): void;
-  record(method: "parameterize", request: ParameterizeRequest, server: ServerHandle): void;
-  record(method: keyof Recorded, request: object, server?: ServerHandle): void {
-    if (method === "handshake") this.#recorded.handshake = request as ProviderHandshakeRequest;
-    else if (method === "configure") this.#recorded.configure = request as ConfigureRequest;
-    else {
-      const entry = { server: server?.name ?? "", request: request as ParameterizeRequest };
-      this.#recorded.parameterize.push(entry);
-    }
+  /** All servers that may have calls under way, those that are being taken out included. */
+  get active(): readonly ServerHandle[] {
+    return [...this.#routing.servers, ...this.#draining];
+  }
+
+  /** Remembers what was said to these servers, and says it to those that came meanwhile. */
+  async record(said: Told, servers: readonly ServerHandle[]): Promise<void> {
+    Object.assign(this.#recorded, said);
+    for (const server of servers) this.#told.set(server, { ...this.#told.get(server), ...said });
+    for (const server of this.#routing.servers) await this.#catchUp(server, this.#routing);
+  }
+
+  /** Remembers whose parameters these are, for a server that takes its place. */
+  recordParameters(request: ParameterizeRequest, server: ServerHandle): void {
+    const entry = { server: server.name, request };
+    this.#recorded.parameterize = [...this.#recorded.parameterize, entry];
   }
 
   /** Asks a server that was parameterized for the schema of its new package, and routes by it. */
   async addSubpackage(
     server: ServerHandle,
-    { name, version }: ParameterizeResponse,
+    reply: ParameterizeResponse,
     context: CallContext,
   ): Promise<void> {
     await this.#exclusive(async () => {
-      const request = { version: 0, subpackageName: name, subpackageVersion: version };
-      const { schema: text } = await server.call("getSchema", request, context);
+      const added = await askSubpackage(server, reply, context);
       const others = this.#routing.subpackages.filter(
-        (entry) => entry.name !== name || entry.version !== version,
+        ({ name, version }) => name !== added.name || version !== added.version,
       );
-      const subpackages = [...others, { server, name, version, text }];
-      this.#swap(this.#routing.servers, this.#routing.schemas, subpackages);
+      this.#swap(this.#routing.servers, this.#routing.schemas, [...others, added]);
     });
   }
 
   async add(server: MuxServer): Promise<void> {
     await this.#exclusive(async () => {
-      const { servers } = this.#routing;
-      await this.#join(server, [...servers, undefined], undefined);
+      await this.#join(server, [...this.#routing.servers, undefined], undefined);
     });
   }
 
   async replace(name: string, server: MuxServer): Promise<void> {
-    await this.#exclusive(async () => {
-      const old = this.#find(name);
-      const places = this.#routing.servers.map((one) => (one === old ? undefined : one));
-      await this.#join(server, places, old);
-      await old.drain();
+    const old = await this.#exclusive(async () => {
+      const found = this.#find(name);
+      const places = this.#routing.servers.map((one) => (one === found ? undefined : one));
+      await this.#join(server, places, found);
+      return found;
     });
+    await this.#drain(old);
   }
 
   async remove(name: string): Promise<void> {
-    await this.#exclusive(async () => {
-      const old = this.#find(name);
+    const old = await this.#exclusive(async () => {
+      const found = this.#find(name);
       const { servers, schemas, subpackages } = this.#routing;
       if (servers.length === 1) {
         throw new MuxError("MUX_NO_SERVERS", `${name} is the last server of the mux`);
       }
       this.#swap(
-        servers.filter((one) => one !== old),
-        new Map([...schemas].filter(([one]) => one !== old)),
-        subpackages.filter((entry) => entry.server !== old),
+        servers.filter((one) => one !== found),
+        new Map([...schemas].filter(([one]) => one !== found)),
+        subpackages.filter((entry) => entry.server !== found),
       );
-      await old.drain();
+      this.#hand(found, undefined);
+      return found;
     });
+    await this.#drain(old);
   }
 
   async close(): Promise<void> {
     const reason = new MuxError("MUX_CLOSED", "the mux is closed");
-    for (const server of this.#routing.servers) server.abort(reason);
-    await Promise.all(this.#routing.servers.map((server) => server.drain()));
+    this.#closing.abort(reason);
+    const { active } = this;
+    for (const server of active) server.abort(reason);
+    await Promise.all(active.map((server) => server.drain()));
+  }
+
+  async #drain(server: ServerHandle): Promise<void> {
+    this.#draining.add(server);
+    try {
+      await server.drain();
+    } finally {
+      this.#draining.delete(server);
+    }
   }
 
   /** Brings a new server to where the others are, and puts it in the free place. */
@@ -134,25 +165,81 @@ export class Membership {
     if (places.some((one) => one?.name === server.name)) {
       throw new MuxError("MUX_OPTIONS_INVALID", `there is a server "${server.name}" already`);
     }
-    const handle = await connect(server, this.#options, this.host);
-    const schema = await schemaOf(handle);
-    const { handshake, configure, parameterize } = this.#recorded;
-    if (handshake !== undefined) await tolerateMissing(handle.call("handshake", handshake, {}));
+    const handle = await this.#unlessClosed(connect(server, this.#options, this.host));
+    const schema = await this.#unlessClosed(schemaOf(handle));
+    const schemas = new Map([...this.#routing.schemas, [handle, schema]]);
+    const servers = places.map((one) => one ?? handle);
+    const future = { servers, schemas, table: this.#routing.table };
+    const context = { signal: this.#closing.signal };
+    await this.#tellHandshake(handle);
     let { subpackages } = this.#routing;
     if (old !== undefined) subpackages = subpackages.filter((entry) => entry.server !== old);
-    for (const entry of parameterize.filter((one) => one.server === old?.name)) {
-      const { name, version } = await handle.call("parameterize", entry.request, {});
-      const request = { version: 0, subpackageName: name, subpackageVersion: version };
-      const { schema: text } = await handle.call("getSchema", request, {});
-      subpackages = [...subpackages, { server: handle, name, version, text }];
+    for (const entry of this.#recorded.parameterize.filter((one) => one.server === old?.name)) {
+      const reply = await handle.call("parameterize", entry.request, context);
+      subpackages = [...subpackages, await askSubpackage(handle, reply, context)];
     }
-    if (configure !== undefined) {
-      const keys = this.#options.configFilter ? [configKeysOf(schema)] : [];
-      const seen = createConfigFilter(keys).configure(0, configure);
-      await tolerateMissing(handle.call("configure", seen, {}));
+    await this.#catchUp(handle, future);
+    if (old !== undefined) schemas.delete(old);
+    this.#swap(servers, schemas, subpackages);
+    if (old !== undefined) this.#hand(old, handle);
+  }
+
+  /** Tells a server what is recorded and it has not heard, until there is nothing left. */
+  async #catchUp(
+    server: ServerHandle,
+    routing: Pick<Routing, "servers" | "schemas" | "table">,
+  ): Promise<void> {
+    for (;;) {
+      const { handshake, configure } = this.#recorded;
+      const told = this.#told.get(server);
+      if (told?.handshake !== handshake) await this.#tellHandshake(server);
+      else if (told?.configure !== configure) await this.#tellConfigure(server, routing);
+      else return;
     }
-    const servers = places.map((one) => one ?? handle);
-    this.#swap(servers, new Map([...this.#routing.schemas, [handle, schema]]), subpackages);
+  }
+
+  async #tellHandshake(server: ServerHandle): Promise<void> {
+    const { handshake } = this.#recorded;
+    if (handshake === undefined) return;
+    const reply = await unlessMissing(server.call("handshake", handshake, this.#context));
+    if (reply !== undefined) this.announced.say(server, reply);
+    this.#told.set(server, { ...this.#told.get(server), handshake });
+  }
+
+  async #tellConfigure(
+    server: ServerHandle,
+    { servers, schemas, table }: Pick<Routing, "servers" | "schemas" | "table">,
+  ): Promise<void> {
+    const { configure } = this.#recorded;
+    if (configure === undefined) return;
+    const before = this.#routing.servers;
+    const keys = servers.map((one) => {
+      const schema = schemas.get(one);
+      if (schema !== undefined) return configKeysOf(schema);
+      return before.includes(one) ? table.configKeys?.[before.indexOf(one)] : undefined;
+    });
+    const filter = createConfigFilter(this.#options.configFilter ? keys : []);
+    const seen = filter.configure(servers.indexOf(server), configure);
+    const reply = await unlessMissing(server.call("configure", seen, this.#context));
+    if (reply !== undefined) this.announced.say(server, reply);
+    this.#told.set(server, { ...this.#told.get(server), configure });
+  }
+
+  get #context(): CallContext {
+    return { signal: this.#closing.signal };
+  }
+
+  /** The parameters of a server that left belong to the one in its place, whatever that is called. */
+  #hand(old: ServerHandle, next: ServerHandle | undefined): void {
+    this.#recorded.parameterize = this.#recorded.parameterize.flatMap((entry) => {
+      if (entry.server !== old.name) return [entry];
+      return next === undefined ? [] : [{ ...entry, server: next.name }];
+    });
+  }
+
+  async #unlessClosed<T>(promise: Promise<T>): Promise<T> {
+    using guard = new GuardedCall(this.#context);
+    return await guard.untilGivenUp(promise);
   }
 
   #swap(
@@ -187,8 +274,11 @@ export class Membership {
   }
 
   async #exclusive<T>(change: () => Promise<T>): Promise<T> {
-    const before = this.#last;
-    const result = before.then(change, change);
+    const begin = () => {
+      this.#closing.signal.throwIfAborted();
+      return change();
+    };
+    const result = this.#last.then(begin);
     this.#last = result.catch(() => undefined);
     return result;
   }
@@ -264,10 +354,24 @@ async function schemaOf(server: ServerHandle): Promise<PackageSchema> {
   return parsePackageSchema(server.name, text);
 }
 
-async function tolerateMissing(call: Promise<unknown>): Promise<void> {
+/** Asks a server that was parameterized for the schema of what it became. */
+async function askSubpackage(
+  server: ServerHandle,
+  { name, version }: ParameterizeResponse,
+  context: CallContext,
+): Promise<SubpackageSchema> {
+  const request = { version: 0, subpackageName: name, subpackageVersion: version };
+  const { schema: text } = await server.call("getSchema", request, context);
+  return { server, name, version, text };
+}
+
+/** The reply, or `undefined` from a server that does not have the method. */
+async function unlessMissing<T>(call: Promise<T>): Promise<T | undefined> {
   try {
-    await call;
+    return await call;
   } catch (error) {
-    if (!(error instanceof Error && "code" in error && error.code === "UNIMPLEMENTED")) throw error;
+    if (error instanceof Error && "code" in error && error.code === "UNIMPLEMENTED")
+      return undefined;
+    throw error;
   }
 }

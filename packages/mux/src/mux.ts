@@ -25,11 +25,11 @@ import type {
   ReadRequest,
   UpdateRequest,
 } from "@stackwright/proto/pulumirpc";
+import type { Acceptance } from "./announced.ts";
 import { askAll, repliesOf, throwFailures } from "./broadcast.ts";
 import type { CallContext } from "./call-context.ts";
-import { type CapabilityMask, createCapabilityMask } from "./capability-mask.ts";
+import type { CapabilityMask } from "./capability-mask.ts";
 import { checkConfig, configure, diffConfig } from "./configuration.ts";
-import type { Capabilities } from "./core/combine-configure.ts";
 import type { DispatchTable } from "./core/dispatch-table.ts";
 import type { SchemaConflict } from "./core/merge-schemas.ts";
 import { routeToken, routeUrn } from "./core/route.ts";
@@ -101,7 +101,6 @@ export async function createMux(options: MuxOptions): Promise<Mux> {
 class MuxProvider implements Mux {
   readonly #options: ResolvedMuxOptions;
   readonly #membership: Membership;
-  #capabilities: ReadonlyMap<ServerHandle, Capabilities> = new Map();
   #closed = false;
 
   constructor(options: ResolvedMuxOptions, membership: Membership) {
@@ -110,8 +109,12 @@ class MuxProvider implements Mux {
   }
 
   get #routing() {
-    if (this.#closed) throw new MuxError("MUX_CLOSED", "the mux is closed");
+    this.#assertOpen();
     return this.#membership.routing;
+  }
+
+  #assertOpen(): void {
+    if (this.#closed) throw new MuxError("MUX_CLOSED", "the mux is closed");
   }
 
   get dispatchTable(): DispatchTable {
@@ -156,7 +159,10 @@ class MuxProvider implements Mux {
     if (replies.length < servers.length) {
       throw new RpcError("UNIMPLEMENTED", "a server of this mux does not implement Handshake");
     }
-    this.#membership.record("handshake", request);
+    for (const { server, reply } of repliesOf(results)) {
+      this.#membership.announced.say(server, reply);
+    }
+    await this.#membership.record({ handshake: request }, servers);
     const can = (
       flag:
         | "acceptSecrets"
@@ -196,7 +202,7 @@ class MuxProvider implements Mux {
       );
     }
     await this.#membership.addSubpackage(only.server, only.reply, context);
-    this.#membership.record("parameterize", request, only.server);
+    this.#membership.recordParameters(request, only.server);
     return only.reply;
   }
 
@@ -229,22 +235,27 @@ class MuxProvider implements Mux {
 
   async configure(request: ConfigureRequest, context: CallContext): Promise<ConfigureResponse> {
     const { profile, perServerCapabilities } = this.#options;
-    const { reply, capabilities } = await configure(this.#routing, profile, request, context);
-    this.#membership.record("configure", request);
-    if (!perServerCapabilities) return reply;
-    this.#capabilities = capabilities;
-    const any = (flag: keyof Capabilities) => [...capabilities.values()].some((one) => one[flag]);
-    return {
-      ...reply,
-      acceptSecrets: any("acceptSecrets"),
-      acceptResources: any("acceptResources"),
-      acceptOutputs: any("acceptOutputs"),
-    };
+    const { announced } = this.#membership;
+    const routing = this.#routing;
+    const { reply, capabilities } = await configure(routing, profile, request, context);
+    for (const [server, said] of capabilities) announced.say(server, said);
+    const any = (flag: keyof Acceptance) => [...capabilities.values()].some((one) => one[flag]);
+    const accepted = perServerCapabilities
+      ? {
+          acceptSecrets: any("acceptSecrets"),
+          acceptResources: any("acceptResources"),
+          acceptOutputs: any("acceptOutputs"),
+        }
+      : reply;
+    announced.announce(accepted);
+    await this.#membership.record({ configure: request }, routing.servers);
+    return { ...reply, ...accepted };
   }
 
   async cancel(_request: Empty, context: CallContext): Promise<Empty> {
-    const { servers } = this.#routing;
-    const results = await askAll(servers, (server) => server.cancel(context));
+    this.#assertOpen();
+    // Calls may be under way on servers that are being taken out, too.
+    const results = await askAll(this.#membership.active, (server) => server.cancel(context));
     throwFailures(results);
     return EMPTY;
   }
@@ -397,8 +408,7 @@ class MuxProvider implements Mux {
     mask: CapabilityMask | undefined;
   } {
     if (server === undefined) throw new MuxError("MUX_TABLE_INVALID", "the table names no server");
-    const capabilities = this.#capabilities.get(server);
-    return { server, mask: capabilities && createCapabilityMask(capabilities) };
+    return { server, mask: this.#membership.announced.maskOf(server) };
   }
 
   // Membership.

@@ -2,7 +2,8 @@ import { RpcError } from "@stackwright/proto/grpc";
 import type { CallContext } from "./call-context.ts";
 import type { Clock } from "./clock.ts";
 import { callChannel } from "./diagnostics.ts";
-import { MuxError } from "./errors.ts";
+import { MuxError, type MuxErrorCode } from "./errors.ts";
+import { GuardedCall } from "./guarded-call.ts";
 import type {
   ItemOf,
   ReplyOf,
@@ -22,6 +23,8 @@ export interface ServerLimits extends CallLimits {
   readonly callTimeoutMs?: number;
   /** Time for an answer to Cancel; past it, calls under way are given up. @default 5_000 */
   readonly cancelTimeoutMs?: number;
+  /** Time for calls under way when the server is taken out of the mux; past it they are given up. @default no limit */
+  readonly drainTimeoutMs?: number;
 }
 
 export interface ServerHandleOptions {
@@ -30,6 +33,19 @@ export interface ServerHandleOptions {
   readonly provider: ResourceProvider;
   readonly limits: ServerLimits;
   readonly clock: Clock;
+}
+
+interface CallUnderWay {
+  readonly method: keyof ResourceProvider;
+  readonly guard: GuardedCall;
+  /** Whether it may begin. */
+  readonly isAdmitted: boolean;
+  /** Whether it has a place in the gate, to be given back. */
+  hasPlace: boolean;
+  startedAt: number;
+  timer: Disposable | undefined;
+  /** Status of a failure. */
+  code: string | undefined;
 }
 
 /**
@@ -41,7 +57,7 @@ export class ServerHandle {
   readonly provider: ResourceProvider;
   readonly #options: ServerHandleOptions;
   readonly #gate: CallGate;
-  readonly #running = new Set<AbortController>();
+  readonly #running = new Set<CallUnderWay>();
   #health: ServerHealth = "ready";
   #idle: PromiseWithResolvers<void> | undefined;
 
@@ -66,13 +82,23 @@ export class ServerHandle {
     request: RequestOf<M>,
     context: CallContext,
   ): Promise<ReplyOf<M>> {
-    return this.#guarded(method, context, (inner) => {
+    const call = this.#begin(method, context);
+    try {
+      if (!call.isAdmitted) await this.#admit(call);
       const handler = this.provider[method] as unknown as (
         request: RequestOf<M>,
         context: CallContext,
       ) => Promise<ReplyOf<M>>;
-      return handler.call(this.provider, request, inner);
-    });
+      const reply = await call.guard.untilGivenUp(
+        handler.call(this.provider, request, call.guard.context),
+      );
+      this.#succeed();
+      return reply;
+    } catch (error) {
+      throw this.#fail(call, error);
+    } finally {
+      this.#end(call);
+    }
   }
 
   /** Relays a stream item by item: the server is asked for the next one when the reader wants it. */
@@ -81,48 +107,51 @@ export class ServerHandle {
     request: RequestOf<M>,
     context: CallContext,
   ): AsyncGenerator<ItemOf<M>, void, undefined> {
-    // The whole stream is one guarded call: it begins when a place is free, and ends with `ended`.
-    const begun = Promise.withResolvers<CallContext & { readonly signal: AbortSignal }>();
-    const ended = Promise.withResolvers<void>();
-    const whole = this.#guarded(method, context, async (inner) => {
-      begun.resolve(inner);
-      await ended.promise;
-    });
-    whole.catch(begun.reject);
-    const inner = await begun.promise;
-    const handler = this.provider[method] as unknown as (
-      request: RequestOf<M>,
-      context: CallContext,
-    ) => AsyncIterable<ItemOf<M>>;
-    const iterator = handler.call(this.provider, request, inner)[Symbol.asyncIterator]();
-    let finished = false;
+    const call = this.#begin(method, context);
+    let iterator: AsyncIterator<ItemOf<M>> | undefined;
     try {
+      if (!call.isAdmitted) await this.#admit(call);
+      const handler = this.provider[method] as unknown as (
+        request: RequestOf<M>,
+        context: CallContext,
+      ) => AsyncIterable<ItemOf<M>>;
+      iterator = handler.call(this.provider, request, call.guard.context)[Symbol.asyncIterator]();
       for (;;) {
-        const item = await untilAborted(iterator.next(), inner.signal);
+        const item = await call.guard.untilGivenUp(iterator.next());
         if (item.done === true) break;
         yield item.value;
       }
-      finished = true;
+      iterator = undefined;
+      this.#succeed();
     } catch (error) {
-      finished = true;
-      ended.reject(error);
+      throw this.#fail(call, error);
     } finally {
       // A reader that leaves cancels the server's stream; how the server takes that concerns nobody.
-      if (!finished) iterator.return?.().catch(() => undefined);
-      ended.resolve();
-      await whole;
+      iterator?.return?.().catch(() => undefined);
+      this.#end(call);
     }
   }
 
-  /** Takes no more calls; resolves when those under way have ended. */
+  /**
+   * Takes no more calls but Cancel; resolves when those under way have ended. Past `drainTimeoutMs` they are given up.
+   */
   async drain(): Promise<void> {
     this.#health = "draining";
     if (this.#running.size === 0) return;
     this.#idle ??= Promise.withResolvers();
+    const { drainTimeoutMs } = this.#options.limits;
+    const timer =
+      drainTimeoutMs === undefined
+        ? undefined
+        : this.#options.clock.schedule(() => {
+            const message = `server ${this.name} was taken out of the mux and its calls did not end within ${drainTimeoutMs} ms`;
+            this.abort(new MuxError("MUX_SERVER_TIMEOUT", message, { server: this.name }));
+          }, drainTimeoutMs);
     await this.#idle.promise;
+    timer?.[Symbol.dispose]();
   }
 
-  /** Forwards Cancel. A server that does not answer in time has its calls under way given up. */
+  /** Forwards Cancel, past all limits. A server that does not answer in time has its calls under way given up. */
   async cancel(context: CallContext): Promise<ReplyOf<"cancel">> {
     const { cancelTimeoutMs = 5000 } = this.#options.limits;
     const timer = this.#options.clock.schedule(() => {
@@ -138,74 +167,63 @@ export class ServerHandle {
 
   /** Gives every call under way up. */
   abort(reason: unknown): void {
-    for (const controller of this.#running) controller.abort(reason);
+    for (const { guard } of this.#running) guard.abort(reason);
   }
 
-  async #guarded<T>(
-    method: keyof ResourceProvider,
-    context: CallContext,
-    run: (context: CallContext & { readonly signal: AbortSignal }) => Promise<T>,
-  ): Promise<T> {
-    const { signal } = context;
-    signal?.throwIfAborted();
-    if (this.#health === "draining") {
+  /** Enters a call, with a place if one is free. Throws when it may not even wait. */
+  #begin(method: keyof ResourceProvider, context: CallContext): CallUnderWay {
+    context.signal?.throwIfAborted();
+    const isCancel = method === "cancel";
+    if (this.#health === "draining" && !isCancel) {
       const message = `server ${this.name} is being taken out of the mux`;
       throw new MuxError("MUX_SERVER_UNAVAILABLE", message, { server: this.name });
     }
-    const { callTimeoutMs } = this.#options.limits;
-    const controller = new AbortController();
-    const signals = signal === undefined ? [controller.signal] : [signal, controller.signal];
-    const timer =
-      callTimeoutMs === undefined
-        ? undefined
-        : this.#options.clock.schedule(() => {
-            const message = `server ${this.name} did not answer ${wireName(method)} within ${callTimeoutMs} ms`;
-            controller.abort(new MuxError("MUX_SERVER_TIMEOUT", message, { server: this.name }));
-          }, callTimeoutMs);
-    this.#running.add(controller);
-    // Members by name: a context may be an object with getters, which a spread would lose.
-    const { metadata, deadline } = context;
-    const inner = { metadata, deadline, signal: AbortSignal.any(signals) };
-    let startedAt = this.#options.clock.now();
-    let code: string | undefined;
-    try {
-      const result = await this.#gate.run(async () => {
-        startedAt = this.#options.clock.now();
-        return untilAborted(run(inner), inner.signal);
-      }, inner.signal);
-      if (this.#health === "degraded") this.#health = "ready";
-      return result;
-    } catch (error) {
-      const failure = this.#judge(method, error, inner.signal);
-      code = failure instanceof MuxError ? failure.status : statusOf(failure);
-      throw failure;
-    } finally {
-      timer?.[Symbol.dispose]();
-      this.#running.delete(controller);
-      if (this.#running.size === 0) {
-        this.#idle?.resolve();
-        this.#idle = undefined;
-      }
-      if (callChannel.hasSubscribers) {
-        callChannel.publish({
-          package: this.#options.package,
-          server: this.name,
-          method: wireName(method),
-          durationMs: this.#options.clock.now() - startedAt,
-          ...(code !== undefined && { code }),
-        });
-      }
+    const { limits, clock } = this.#options;
+    const guard = new GuardedCall(context);
+    // Cancel is what frees the places: it does not wait for one.
+    const hasPlace = !isCancel && this.#gate.tryEnter();
+    const call: CallUnderWay = {
+      method,
+      guard,
+      hasPlace,
+      isAdmitted: hasPlace || isCancel,
+      startedAt: callChannel.hasSubscribers ? clock.now() : 0,
+      timer: undefined,
+      code: undefined,
+    };
+    const { callTimeoutMs } = limits;
+    if (callTimeoutMs !== undefined && !isCancel) {
+      call.timer = clock.schedule(() => {
+        const message = `server ${this.name} did not answer ${wireName(method)} within ${callTimeoutMs} ms`;
+        guard.abort(new MuxError("MUX_SERVER_TIMEOUT", message, { server: this.name }));
+      }, callTimeoutMs);
     }
+    this.#running.add(call);
+    return call;
+  }
+
+  async #admit(call: CallUnderWay): Promise<void> {
+    await this.#gate.enter(call.guard.context.signal);
+    call.hasPlace = true;
+    if (callChannel.hasSubscribers) call.startedAt = this.#options.clock.now();
+  }
+
+  #succeed(): void {
+    if (this.#health === "degraded") this.#health = "ready";
   }
 
   /** What the caller gets for what a server threw; also what that says of the server's health. */
-  #judge(method: keyof ResourceProvider, error: unknown, signal: AbortSignal): unknown {
-    if (signal.aborted && error === signal.reason) return error;
-    if (error instanceof RpcError) {
-      if (error.code === "UNAVAILABLE" && this.#health === "ready") this.#health = "degraded";
+  #fail(call: CallUnderWay, error: unknown): unknown {
+    const failure = this.#judge(call, error);
+    call.code = failure instanceof MuxError ? failure.status : statusOf(failure);
+    if (this.#health === "ready" && isLoss(failure)) this.#health = "degraded";
+    return failure;
+  }
+
+  #judge({ method, guard }: CallUnderWay, error: unknown): unknown {
+    if (guard.isReason(error) || error instanceof RpcError || error instanceof MuxError) {
       return error;
     }
-    if (error instanceof MuxError) return error;
     const text = error instanceof Error ? error.message : String(error);
     return new MuxError(
       "MUX_SERVER_CRASHED",
@@ -213,7 +231,41 @@ export class ServerHandle {
       { server: this.name, cause: error },
     );
   }
+
+  #end(call: CallUnderWay): void {
+    call.timer?.[Symbol.dispose]();
+    call.guard[Symbol.dispose]();
+    if (call.hasPlace) this.#gate.leave();
+    this.#running.delete(call);
+    if (this.#running.size === 0) {
+      this.#idle?.resolve();
+      this.#idle = undefined;
+    }
+    if (callChannel.hasSubscribers) {
+      callChannel.publish({
+        package: this.#options.package,
+        server: this.name,
+        method: wireName(call.method),
+        durationMs: this.#options.clock.now() - call.startedAt,
+        ...(call.code !== undefined && { code: call.code }),
+      });
+    }
+  }
 }
+
+/** Whether the server itself was lost or did not answer, as opposed to an answer that is an error. */
+function isLoss(failure: unknown): boolean {
+  if (failure instanceof RpcError) return failure.code === "UNAVAILABLE";
+  if (!(failure instanceof MuxError)) return false;
+  return LOSSES.has(failure.code);
+}
+
+const LOSSES: ReadonlySet<MuxErrorCode> = new Set([
+  "MUX_SERVER_TIMEOUT",
+  "MUX_SERVER_UNAVAILABLE",
+  "MUX_PROCESS_ENDED",
+  "MUX_PROCESS_CRASHED",
+]);
 
 /** Name of a method in the protocol. */
 export function wireName(method: keyof ResourceProvider): string {
@@ -222,17 +274,4 @@ export function wireName(method: keyof ResourceProvider): string {
 
 function statusOf(error: unknown): string {
   return error instanceof RpcError ? error.code : "CANCELLED";
-}
-
-/** The promise, or the signal's reason as soon as it is aborted: a server that hangs is not waited for. */
-async function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const abort = () => reject(signal.reason);
-  if (signal.aborted) abort();
-  else signal.addEventListener("abort", abort, { once: true });
-  try {
-    return await Promise.race([promise, aborted]);
-  } finally {
-    signal.removeEventListener("abort", abort);
-  }
 }

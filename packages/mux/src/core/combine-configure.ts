@@ -1,6 +1,7 @@
 import type { ConfigureResponse } from "@stackwright/proto/pulumirpc";
 
-const NOTHING: Capabilities = {
+/** What a server can that says nothing of itself. */
+export const NOTHING: Capabilities = {
   acceptSecrets: false,
   supportsPreview: false,
   acceptResources: false,
@@ -8,7 +9,7 @@ const NOTHING: Capabilities = {
   supportsAutonamingConfiguration: false,
 };
 
-const EVERYTHING: Capabilities = {
+export const EVERYTHING: Capabilities = {
   acceptSecrets: true,
   supportsPreview: true,
   acceptResources: true,

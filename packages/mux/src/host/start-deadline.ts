@@ -39,6 +39,8 @@ export class StartDeadline implements Disposable {
   /** The promise, or the reason why it is not waited for any more. */
   async bound<T>(promise: Promise<T>): Promise<T> {
     const { signal } = this;
+    // It may fail later, when nobody waits for it any more.
+    promise.catch(() => undefined);
     signal.throwIfAborted();
     const { promise: aborted, reject } = Promise.withResolvers<never>();
     const abort = () => reject(signal.reason);
