@@ -8,7 +8,8 @@ import { STATUS_DETAILS_KEY } from "./status-details.ts";
  * adds. Other clients take far more (Go: 16 MiB).
  */
 const NODE_TRAILER_BYTES = 60_000;
-const LONGEST_TEXT = 8192;
+/** Characters of a text that certainly fit: percent-encoded each takes at most nine bytes. */
+const LONGEST_TEXT = 4096;
 const FIELD_BYTES = 32;
 
 /** Whether the client of a call with this metadata is grpc-js, by its user agent. */

@@ -4,8 +4,8 @@ import type { ServerCall } from "./server-call.ts";
 
 /**
  * The requests of a call, for its handler, to be iterated once. Ends when the client has sent all
- * of them; throws the reason of the call's signal when it aborts. After `return` the client can
- * send no more than fits the buffers.
+ * of them; throws the reason of the call's signal when it aborts. What arrives after `return` is
+ * dropped.
  *
  * A client in Node that cancels in the middle ends its stream before it resets it, in this order
  * on the wire. So the end is held back for a moment, in which the reset nearly always arrives too;

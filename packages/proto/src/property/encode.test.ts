@@ -282,5 +282,6 @@ describe("depth", () => {
     }
     expect(error).toMatchObject({ code: "PROPERTY_TEXT_INVALID" });
     expect((error as PropertyError).path.length).toBe(DEPTH);
+    expect((error as PropertyError).message.length).toBeLessThan(500);
   });
 });

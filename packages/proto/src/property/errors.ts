@@ -37,9 +37,18 @@ export class PropertyError extends Error {
   readonly retryable = false;
 
   constructor(code: PropertyErrorCode, path: PropertyPath, detail = "") {
-    const where = path.length === 0 ? "top level" : `property ${formatPropertyPath(path)}`;
+    const where = path.length === 0 ? "top level" : `property ${describePath(path)}`;
     super(`${where}: ${PROPERTY_ERRORS[code]}${detail === "" ? "" : `: ${detail}`}`);
     this.code = code;
     this.path = path;
   }
+}
+
+const SHOWN_STEPS = 20;
+
+/** The path for people: of a very long one, the beginning and the end. */
+function describePath(path: PropertyPath): string {
+  if (path.length <= 2 * SHOWN_STEPS) return formatPropertyPath(path);
+  const [start, end] = [path.slice(0, SHOWN_STEPS), path.slice(-SHOWN_STEPS)];
+  return `${formatPropertyPath(start)}…${formatPropertyPath(end)} (${path.length} steps)`;
 }

@@ -27,8 +27,7 @@ export function interpretSignature(
   const signature = members.get(SIGNATURE_KEY);
   const kind = signature?.kind === "string" ? kindOfSignature(signature.value) : undefined;
   if (kind === undefined) {
-    const found = signature?.kind === "string" ? `"${signature.value}"` : `a ${signature?.kind}`;
-    return fail("PROPERTY_SIGNATURE_UNKNOWN", `found ${found}`);
+    return fail("PROPERTY_SIGNATURE_UNKNOWN", describeSignature(signature));
   }
   const object = new SignatureMembers(members, kind, options, fail);
   switch (kind) {
@@ -49,6 +48,12 @@ export function interpretSignature(
     default:
       return kind satisfies never;
   }
+}
+
+/** Shows what looks like a signature, and nothing that could be a value. */
+function describeSignature(signature: PropertyValue | undefined): string {
+  if (signature?.kind !== "string") return `found a ${signature?.kind}`;
+  return /^[0-9a-f]{32}$/.test(signature.value) ? `found ${signature.value}` : "found other text";
 }
 
 /** The members of one signature object; what is not taken by name remains as `extra`. */
