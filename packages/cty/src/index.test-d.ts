@@ -13,18 +13,15 @@ import {
 } from "./index.ts";
 
 describe("types narrow by kind", () => {
-  it("in a switch", () => {
+  it("in conditions", () => {
     const inspect = (type: Type): Type | readonly string[] | undefined => {
-      switch (type.kind) {
-        case "list":
-          expectTypeOf(type).toEqualTypeOf<ListType>();
-          return type.element;
-        case "object":
-          expectTypeOf(type).toEqualTypeOf<ObjectType>();
-          return type.names;
-        default:
-          return undefined;
+      if (type.kind === "list") {
+        expectTypeOf(type).toEqualTypeOf<ListType>();
+        return type.element;
       }
+      if (type.kind !== "object") return undefined;
+      expectTypeOf(type).toEqualTypeOf<ObjectType>();
+      return type.names;
     };
     expectTypeOf(inspect).returns.toEqualTypeOf<Type | readonly string[] | undefined>();
   });
