@@ -73,7 +73,7 @@ describe("buildTool", () => {
     using folder = new ToolsFolder();
     const pidFile = join(folder.root, "pid");
     const { tool, options } = setUp(folder, `sleep 600 & echo $! > '${pidFile}'; wait`);
-    const result = await buildTool({ ...tool, deadlineMs: 300 }, options);
+    const result = await buildTool({ ...tool, deadlineMs: 1500 }, options);
     expect(result).toMatchObject({ status: "failed", reason: "deadline" });
     await expect.poll(() => isRunning(Number(readFileSync(pidFile, "utf8")))).toBe(false);
   });
