@@ -99,7 +99,10 @@ const heredoc = fc
 
 const comment = fc.constantFrom("", "", " # why", " // é 👍🏽", "   #");
 
-/** Files of the language as source text: arguments, blocks, comments, blank lines. */
+/**
+ * Files of the language as source text: arguments, blocks, comments, blank lines. The type of a
+ * block says how many labels it has, because the oracle cannot hold others together.
+ */
 export const configText: fc.Arbitrary<string> = fc.letrec<{ body: string }>((tie) => ({
   body: fc
     .array(
@@ -116,8 +119,10 @@ export const configText: fc.Arbitrary<string> = fc.letrec<{ body: string }>((tie
             tie("body"),
             comment,
           )
-          .map(([labels, body, c]) => `block ${labels.join(" ")} {\n${body}}${c}\n`),
-        expressionText.map((e) => `block { one = ${e} }\n`),
+          .map(
+            ([labels, body, c]) => `block${labels.length} ${labels.join(" ")} {\n${body}}${c}\n`,
+          ),
+        expressionText.map((e) => `block0 { one = ${e} }\n`),
       ),
       { maxLength: 4 },
     )
