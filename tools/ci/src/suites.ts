@@ -1,4 +1,4 @@
-import { existsSync, globSync } from "node:fs";
+import { globSync } from "node:fs";
 import { join } from "node:path";
 import { runCommand } from "./command.ts";
 import { checkGeneratedCode } from "./generated-code.ts";
@@ -106,6 +106,15 @@ export const SUITES: readonly Suite[] = [
       return tallyVitest(report, result);
     },
   },
+  command("servers", "PostgreSQL is installed where it is missing", 10, [
+    "node",
+    "tools/servers/src/main.ts",
+    "install",
+  ]),
+  command("tools", "etcd and the provider binaries, built with Go or taken from the cache", 25, [
+    "node",
+    "tools/go/build.ts",
+  ]),
   {
     name: "live",
     what: "tests against real servers, provider binaries and commands",
@@ -116,10 +125,8 @@ export const SUITES: readonly Suite[] = [
       }
       const report = join(reports, "live.json");
       const servers = join(root, "tools/servers/src/main.ts");
-      const vitest = ["vitest", "run", "--config", "vitest.live.config.ts"] as const;
-      const argv: [string, ...string[]] = existsSync(servers)
-        ? [process.execPath, servers, "exec", "--", ...vitest]
-        : [...vitest];
+      const vitest = ["vitest", "run", "--config", "vitest.live.config.ts"];
+      const argv: [string, ...string[]] = [process.execPath, servers, "exec", "--", ...vitest];
       const result = await runCommand(argv, {
         cwd: root,
         timeoutMs: minutes(40),
