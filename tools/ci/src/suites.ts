@@ -2,6 +2,7 @@ import { globSync } from "node:fs";
 import { join } from "node:path";
 import { runCommand } from "./command.ts";
 import { checkGeneratedCode } from "./generated-code.ts";
+import { buildGoPrograms } from "./go-programs.ts";
 import { checkImports } from "./import-rules.ts";
 import { checkPackages } from "./package-checks.ts";
 import { checkReadmeSnippets } from "./readme-snippets.ts";
@@ -111,10 +112,12 @@ export const SUITES: readonly Suite[] = [
     "tools/servers/src/main.ts",
     "install",
   ]),
-  command("tools", "etcd and the provider binaries, built with Go or taken from the cache", 25, [
-    "node",
-    "tools/go/build.ts",
-  ]),
+  {
+    name: "programs",
+    what: "etcd and the provider binaries, built with Go or taken from the cache",
+    limitMinutes: 30,
+    run: ({ root }) => buildGoPrograms(root, minutes(30)),
+  },
   {
     name: "live",
     what: "tests against real servers, provider binaries and commands",
