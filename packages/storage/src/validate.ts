@@ -8,6 +8,7 @@ import { resourceKey } from "./key.ts";
 import {
   type Resource,
   type ResourceId,
+  type Status,
   type Tenancy,
   type UnversionedType,
   WILDCARD,
@@ -21,37 +22,42 @@ import type { BatchOperation, Guard, ReadConsistency } from "./types.ts";
 /** Longest group, kind, group version, tenancy field or uid, in UTF-8 bytes. */
 export const MAX_FIELD_BYTES = 256;
 
-/** Checks an id that names one resource: for reads, writes, deletes, guards and owners. */
-export function checkId(id: ResourceId, limits: StorageLimits, field = "id"): void {
-  checkType(id.type, `${field}.type`);
-  checkText(id.type.groupVersion, `${field}.type.groupVersion`, MAX_FIELD_BYTES);
-  checkTenancy(id.tenancy, `${field}.tenancy`);
+/** Checks an id that names one resource, and gives its size in bytes. */
+export function checkId(id: ResourceId, limits: StorageLimits, field = "id"): number {
+  const { type, tenancy } = id;
+  checkNotEmpty(type, field);
+  if (id.name === "") throw invalid(`${field}.name`, "is empty");
   for (const part of ["partition", "peerName", "namespace"] as const) {
-    if (id.tenancy[part] === WILDCARD) {
+    if (tenancy[part] === WILDCARD) {
       throw invalid(
         `${field}.tenancy.${part}`,
         "is a wildcard, which only list and watchList take",
       );
     }
   }
-  if (id.name === "") throw invalid(`${field}.name`, "is empty");
-  checkText(id.name, `${field}.name`, limits.nameBytes);
-  checkText(id.uid, `${field}.uid`, MAX_FIELD_BYTES);
+  return (
+    checkText(id.name, limits.nameBytes, field, "name") +
+    checkText(id.uid, MAX_FIELD_BYTES, field, "uid") +
+    checkText(type.group, MAX_FIELD_BYTES, field, "type.group") +
+    checkText(type.groupVersion, MAX_FIELD_BYTES, field, "type.groupVersion") +
+    checkText(type.kind, MAX_FIELD_BYTES, field, "type.kind") +
+    checkTenancy(tenancy, field)
+  );
 }
 
-/** Checks a type without its group version: group and kind are required. */
-export function checkType(type: UnversionedType, field = "type"): void {
+/** Checks a tenancy, wildcards allowed, and gives its size in bytes. */
+function checkTenancy(tenancy: Tenancy, field: string): number {
+  return (
+    checkText(tenancy.partition, MAX_FIELD_BYTES, field, "tenancy.partition") +
+    checkText(tenancy.peerName, MAX_FIELD_BYTES, field, "tenancy.peerName") +
+    checkText(tenancy.namespace, MAX_FIELD_BYTES, field, "tenancy.namespace")
+  );
+}
+
+function checkNotEmpty(type: UnversionedType, field: string): void {
   for (const part of ["group", "kind"] as const) {
-    if (type[part] === "") throw invalid(`${field}.${part}`, "is empty");
-    checkText(type[part], `${field}.${part}`, MAX_FIELD_BYTES);
+    if (type[part] === "") throw invalid(`${field}.type.${part}`, "is empty");
   }
-}
-
-/** Checks a tenancy, wildcards allowed. */
-export function checkTenancy(tenancy: Tenancy, field = "tenancy"): void {
-  checkText(tenancy.partition, `${field}.partition`, MAX_FIELD_BYTES);
-  checkText(tenancy.peerName, `${field}.peerName`, MAX_FIELD_BYTES);
-  checkText(tenancy.namespace, `${field}.namespace`, MAX_FIELD_BYTES);
 }
 
 /** Checks the arguments of `list` and `watchList`. */
@@ -61,14 +67,16 @@ export function checkFilter(
   namePrefix: string,
   limits: StorageLimits,
 ): void {
-  checkType(type);
-  checkTenancy(tenancy);
-  checkText(namePrefix, "namePrefix", limits.nameBytes);
+  checkNotEmpty(type, "filter");
+  checkText(type.group, MAX_FIELD_BYTES, "filter", "type.group");
+  checkText(type.kind, MAX_FIELD_BYTES, "filter", "type.kind");
+  checkTenancy(tenancy, "filter");
+  checkText(namePrefix, limits.nameBytes, "filter", "namePrefix");
 }
 
 /** Checks a version that a caller gives; it is opaque, so only its form is looked at. */
-export function checkVersion(version: string, field = "version"): void {
-  checkText(version, field, MAX_FIELD_BYTES);
+export function checkVersion(version: string, field = "call"): void {
+  checkText(version, MAX_FIELD_BYTES, field, "version");
 }
 
 /** An unknown mode cannot be satisfied: `STORAGE_INCONSISTENT`. */
@@ -87,20 +95,17 @@ export function checkResource(
   limits: StorageLimits,
   field = "resource",
 ): number {
-  checkId(resource.id, limits, `${field}.id`);
+  let envelope = checkId(resource.id, limits, `${field}.id`);
   if (resource.id.type.groupVersion === "") {
     throw invalid(`${field}.id.type.groupVersion`, "is empty");
   }
-  if (resource.owner !== undefined) checkId(resource.owner, limits, `${field}.owner`);
-  checkVersion(resource.version, `${field}.version`);
-  const size = measureResource(resource, field);
-  if (size.data > limits.dataBytes) {
-    throw tooLarge(`${field}.data.value`, limits.dataBytes, size.data);
-  }
-  if (size.envelope > limits.envelopeBytes) {
-    throw tooLarge(field, limits.envelopeBytes, size.envelope);
-  }
-  return size.data + size.envelope;
+  if (resource.owner !== undefined) envelope += checkId(resource.owner, limits, `${field}.owner`);
+  checkVersion(resource.version, field);
+  envelope += measureContents(resource, field);
+  if (envelope > limits.envelopeBytes) throw tooLarge(field, limits.envelopeBytes, envelope);
+  const data = resource.data?.value.byteLength ?? 0;
+  if (data > limits.dataBytes) throw tooLarge(`${field}.data.value`, limits.dataBytes, data);
+  return data + envelope;
 }
 
 /** Checks guards against what the engine offers. */
@@ -112,7 +117,7 @@ export function checkGuards(guards: readonly Guard[], capabilities: StorageCapab
   }
   for (const [position, guard] of guards.entries()) {
     checkId(guard.id, capabilities.limits, `guards[${position}].id`);
-    checkVersion(guard.version, `guards[${position}].version`);
+    checkVersion(guard.version, `guards[${position}]`);
   }
 }
 
@@ -135,7 +140,7 @@ export function checkBatch(
       id = operation.resource.id;
     } else {
       checkId(operation.id, capabilities.limits, `${field}.id`);
-      checkVersion(operation.version, `${field}.version`);
+      checkVersion(operation.version, field);
       id = operation.id;
     }
     const key = resourceKey(id);
@@ -152,36 +157,33 @@ export function unsupported(capabilities: StorageCapabilities, what: string): St
   return new StorageError("STORAGE_UNSUPPORTED", `${capabilities.engine} has no ${what}`);
 }
 
-function measureResource(resource: Resource, field: string): { data: number; envelope: number } {
-  let envelope = idBytes(resource.id) + resource.generation.length;
-  const add = (text: string, path: string): void => {
-    if (!text.isWellFormed()) throw invalid(path, "is not well-formed Unicode");
-    envelope += Buffer.byteLength(text) + 2;
-  };
-  add(resource.generation, `${field}.generation`);
-  if (resource.owner !== undefined) envelope += idBytes(resource.owner);
-  for (const [key, value] of Object.entries(resource.metadata)) {
-    add(key, `${field}.metadata`);
-    add(value, `${field}.metadata["${key}"]`);
+/** Bytes of what is neither identity nor data; all texts have to be encodable. */
+function measureContents(resource: Resource, field: string): number {
+  let bytes = measure(resource.generation, field, "generation");
+  for (const key of Object.keys(resource.metadata)) {
+    bytes += measure(key, field, "metadata");
+    bytes += measure(resource.metadata[key] ?? "", field, "metadata");
   }
   for (const [key, status] of Object.entries(resource.status)) {
-    const path = `${field}.status["${key}"]`;
-    add(key, path);
-    add(status.observedGeneration, path);
-    if (status.updatedAt !== undefined) checkTimestamp(status.updatedAt, `${path}.updatedAt`);
-    for (const condition of status.conditions) {
-      add(condition.type, path);
-      add(condition.reason, path);
-      add(condition.message, path);
-      const reference = condition.resource;
-      if (reference === undefined) continue;
-      for (const text of [reference.name, reference.section]) add(text, path);
-      for (const text of Object.values(reference.type)) add(text, path);
-      for (const text of Object.values(reference.tenancy)) add(text, path);
-    }
+    bytes += measure(key, field, "status") + measureStatus(status, `${field}.status["${key}"]`);
   }
-  if (resource.data !== undefined) add(resource.data.typeUrl, `${field}.data.typeUrl`);
-  return { data: resource.data?.value.byteLength ?? 0, envelope };
+  if (resource.data !== undefined) bytes += measure(resource.data.typeUrl, field, "data.typeUrl");
+  return bytes;
+}
+
+function measureStatus(status: Status, field: string): number {
+  let bytes = measure(status.observedGeneration, field, "observedGeneration");
+  if (status.updatedAt !== undefined) checkTimestamp(status.updatedAt, `${field}.updatedAt`);
+  for (const condition of status.conditions) {
+    const { type, reason, message, resource: reference } = condition;
+    const texts = [type, reason, message];
+    if (reference !== undefined) {
+      texts.push(reference.name, reference.section);
+      texts.push(...Object.values(reference.type), ...Object.values(reference.tenancy));
+    }
+    for (const text of texts) bytes += measure(text, field, "conditions");
+  }
+  return bytes;
 }
 
 /** The range of google.protobuf.Timestamp: years 1 to 9999. */
@@ -194,25 +196,19 @@ function checkTimestamp(time: { seconds: number; nanos: number }, field: string)
   if (!seconds || !nanos) throw invalid(field, "is not a time between the years 1 and 9999");
 }
 
-function idBytes(id: ResourceId): number {
-  const { type, tenancy } = id;
-  let bytes = 0;
-  for (const text of [id.uid, id.name, type.group, type.groupVersion, type.kind]) {
-    bytes += Buffer.byteLength(text) + 2;
-  }
-  for (const text of [tenancy.partition, tenancy.peerName, tenancy.namespace]) {
-    bytes += Buffer.byteLength(text) + 2;
-  }
+/** A text that takes part in identity or comparison: no NUL, encodable, not over-long. */
+function checkText(text: string, maxBytes: number, field: string, part: string): number {
+  if (typeof text !== "string") throw invalid(`${field}.${part}`, "is not a string");
+  const bytes = measure(text, field, part);
+  if (text.includes("\0")) throw invalid(`${field}.${part}`, "contains NUL");
+  if (bytes - 2 > maxBytes) throw tooLarge(`${field}.${part}`, maxBytes, bytes - 2);
   return bytes;
 }
 
-/** A text that takes part in identity or comparison: no NUL, encodable, not over-long. */
-function checkText(text: string, field: string, maxBytes: number): void {
-  if (typeof text !== "string") throw invalid(field, "is not a string");
-  if (text.includes("\0")) throw invalid(field, "contains NUL");
-  if (!text.isWellFormed()) throw invalid(field, "is not well-formed Unicode");
-  const bytes = Buffer.byteLength(text);
-  if (bytes > maxBytes) throw tooLarge(field, maxBytes, bytes);
+/** UTF-8 bytes of a text and of the lengths around it; it has to be encodable. */
+function measure(text: string, field: string, part: string): number {
+  if (!text.isWellFormed()) throw invalid(`${field}.${part}`, "is not well-formed Unicode");
+  return Buffer.byteLength(text) + 2;
 }
 
 function invalid(field: string, what: string): StorageError {

@@ -1,16 +1,14 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { describeStorage } from "../testing/describe-storage.ts";
+import { makeScratchDirectory } from "../testing/scratch-directory.ts";
 import { createSqliteStorage, SQLITE_CAPABILITIES } from "./sqlite.ts";
 
 describeStorage(
   "sqlite",
   async () => {
-    const directory = await mkdtemp(join(tmpdir(), "stackwright-sqlite-"));
+    const scratch = await makeScratchDirectory();
     return {
-      open: (options) => createSqliteStorage({ directory, ...options }),
-      [Symbol.asyncDispose]: () => rm(directory, { recursive: true, force: true }),
+      open: (options) => createSqliteStorage({ directory: scratch.path, ...options }),
+      [Symbol.asyncDispose]: () => scratch[Symbol.asyncDispose](),
     };
   },
   SQLITE_CAPABILITIES,

@@ -32,9 +32,14 @@ export class EventFeed {
     return stream;
   }
 
-  /** Hands a commit to the watches that select it. */
-  publish(commit: Commit): void {
-    this.#streams.match(commit.resource, (stream) => stream.push(commit));
+  /** Hands a commit to the watches that select it; whether there was one. */
+  publish(commit: Commit): boolean {
+    let watched = false;
+    this.#streams.match(commit.resource, (stream) => {
+      watched = true;
+      stream.push(commit);
+    });
+    return watched;
   }
 
   /** Ends all watches. */

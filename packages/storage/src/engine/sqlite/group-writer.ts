@@ -1,15 +1,15 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { StorageError } from "../../errors.ts";
 import { guardHolds, judgeDelete, judgeWrite, type StoredHead } from "../../rules.ts";
-import type {
-  BodyRow,
-  GuardRow,
-  StagedRow,
-  StepResult,
-  WriteOutcome,
-  WriteRequest,
-  WriteRow,
-  WriteStep,
+import {
+  type BodyRow,
+  type GuardRow,
+  isWriteRow,
+  type StepResult,
+  type WriteOutcome,
+  type WriteRequest,
+  type WriteRow,
+  type WriteStep,
 } from "./protocol.ts";
 
 /** Numbers of the operations in the event table. */
@@ -153,79 +153,69 @@ export class GroupWriter {
     this.#historyBytes = historyBytes;
   }
 
-  #apply(request: WriteRequest): WriteOutcome {
-    for (const [index, guard] of request.guards.entries()) {
+  #apply([steps, guards]: WriteRequest): WriteOutcome {
+    for (const [index, guard] of guards.entries()) {
       if (!this.#guardHolds(guard)) return { kind: "guard", index };
     }
-    const [only] = request.steps;
-    if (request.steps.length === 1 && only?.kind === "write" && only.row.expected !== "") {
-      return this.#updateAtOnce(only.row);
+    const [only] = steps;
+    if (steps.length === 1 && only !== undefined && isWriteRow(only) && only[2] !== "") {
+      return this.#updateAtOnce(only);
     }
     const judged: ("apply" | "skip")[] = [];
-    for (const [index, step] of request.steps.entries()) {
+    for (const [index, step] of steps.entries()) {
       const verdict = this.#judge(step);
       if (verdict !== "apply" && verdict !== "skip") {
         return { kind: "refused", code: verdict, index };
       }
       judged.push(verdict);
     }
-    const results = request.steps.map((step, index): StepResult => {
-      if (judged[index] === "skip") return { kind: "skipped" };
-      return step.kind === "write" ? this.#put(step.row) : this.#drop(step.key);
+    return steps.map((step, index): StepResult => {
+      if (judged[index] === "skip") return null;
+      return isWriteRow(step) ? this.#put(step) : this.#drop(step[0]);
     });
-    return { kind: "applied", results };
   }
 
   /** The most frequent request in one statement: the update's condition judges it. */
   #updateAtOnce(row: WriteRow): WriteOutcome {
-    const result = this.#replace(row);
-    if (result !== undefined) return { kind: "applied", results: [result] };
-    const refusal = judgeWrite(this.#headOf(row.key), row.uid, row.expected);
+    const revision = this.#replace(row);
+    if (revision !== undefined) return [revision];
+    const [key, uid, expected] = row;
+    const refusal = judgeWrite(this.#headOf(key), uid, expected);
     if (refusal === undefined) throw new Error("a write was refused without a reason");
     return { kind: "refused", code: refusal, index: 0 };
   }
 
-  #guardHolds(guard: GuardRow): boolean {
-    const id = { uid: guard.uid };
-    return guardHolds(this.#headOf(guard.key), { id, version: guard.version });
+  #guardHolds([key, uid, version]: GuardRow): boolean {
+    return guardHolds(this.#headOf(key), { id: { uid }, version });
   }
 
   #judge(step: WriteStep): "apply" | "skip" | "STORAGE_WRONG_UID" | "STORAGE_CAS_FAILURE" {
-    if (step.kind === "write") {
-      const { key, uid, expected } = step.row;
-      return judgeWrite(this.#headOf(key), uid, expected) ?? "apply";
-    }
-    const verdict = judgeDelete(this.#headOf(step.key), step.uid, step.expected);
+    const [key, uid, expected] = step;
+    if (isWriteRow(step)) return judgeWrite(this.#headOf(key), uid, expected) ?? "apply";
+    const verdict = judgeDelete(this.#headOf(key), uid, expected);
     return verdict === "delete" ? "apply" : verdict;
   }
 
-  #put(row: WriteRow): StepResult {
-    if (row.expected !== "") {
+  #put(row: WriteRow): number {
+    const [key, uid, expected, owner, body, checksum] = row;
+    if (expected !== "") {
       const replaced = this.#replace(row);
       if (replaced === undefined) throw new Error("a judged write did not find its row");
       return replaced;
     }
     const version = String(this.#revision + 1);
-    const { key, uid, body, checksum } = row;
-    this.#insert.run(Buffer.from(key), uid, version, bytesOrNull(row.owner), body, checksum);
-    return { kind: "written", revision: this.#record(UPSERT, { version, body, checksum }) };
+    this.#insert.run(Buffer.from(key), uid, version, bytesOrNull(owner), body, checksum);
+    return this.#record(UPSERT, { version, body, checksum });
   }
 
-  #replace(row: WriteRow): StepResult | undefined {
-    const { key, uid, expected, body, checksum } = row;
+  /** The revision of an update, or `undefined` when no row has this uid and version. */
+  #replace([key, uid, expected, owner, body, checksum]: WriteRow): number | undefined {
     const version = String(this.#revision + 1);
-    const owner = bytesOrNull(row.owner);
-    const changed = this.#update.run(
-      version,
-      owner,
-      body,
-      checksum,
-      Buffer.from(key),
-      uid,
-      expected,
-    );
+    const bytes = Buffer.from(key);
+    const ownerBytes = bytesOrNull(owner);
+    const changed = this.#update.run(version, ownerBytes, body, checksum, bytes, uid, expected);
     if (changed.changes === 0) return undefined;
-    return { kind: "written", revision: this.#record(UPSERT, { version, body, checksum }) };
+    return this.#record(UPSERT, { version, body, checksum });
   }
 
   #drop(key: string): StepResult {
@@ -233,7 +223,7 @@ export class GroupWriter {
     const row = this.#row.get(bytes) as BodyRow | undefined;
     if (row === undefined) throw new Error("a judged delete did not find its row");
     this.#remove.run(bytes);
-    return { kind: "deleted", revision: this.#record(DELETE, row), row };
+    return [this.#record(DELETE, row), row];
   }
 
   #record(operation: number, row: BodyRow): number {
@@ -268,7 +258,7 @@ export class GroupWriter {
 }
 
 /** Bytes of a text, or the SQL null. */
-export function bytesOrNull(text: StagedRow["owner"]): Buffer | null {
+export function bytesOrNull(text: string | null): Buffer | null {
   return text === null ? null : Buffer.from(text);
 }
 

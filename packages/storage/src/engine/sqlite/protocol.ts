@@ -17,43 +17,37 @@ export interface WorkerOptions {
 /** How thoroughly the file is checked when it is opened. */
 export type IntegrityCheck = "auto" | "full" | "quick" | "none";
 
-/** A row to be written. */
-export interface WriteRow {
-  readonly key: string;
-  readonly uid: string;
-  /** The expected version, empty for a creation. */
-  readonly expected: string;
+// What every write pays for is made of tuples and bare numbers: to clone the name of a property into
+// the other thread costs about as much as to clone its value.
+
+/** A row to be written; `expected` is the version to replace, empty for a creation. */
+export type WriteRow = readonly [
+  key: string,
+  uid: string,
+  expected: string,
   /** Lifetime key of the owner. */
-  readonly owner: string | null;
-  readonly body: Uint8Array;
+  owner: string | null,
+  body: Uint8Array,
   /** CRC-32 of the body. */
-  readonly checksum: number;
+  checksum: number,
+];
+
+/** A row to be deleted. */
+export type DeleteRow = readonly [key: string, uid: string, expected: string];
+
+/** A step of a write request: a write by its row, or a delete by its. */
+export type WriteStep = WriteRow | DeleteRow;
+
+/** Tells the two kinds of steps apart. */
+export function isWriteRow(step: WriteStep): step is WriteRow {
+  return step.length > 3;
 }
 
-/** A step of a write request. */
-export type WriteStep =
-  | { readonly kind: "write"; readonly row: WriteRow }
-  | {
-      readonly kind: "delete";
-      readonly key: string;
-      readonly uid: string;
-      readonly expected: string;
-    };
-
-/** A guard as the worker judges it. */
-export interface GuardRow {
-  readonly key: string;
-  /** Empty for any. */
-  readonly uid: string;
-  /** Empty for absence. */
-  readonly version: string;
-}
+/** A guard as the worker judges it; uid and version as in `Guard`. */
+export type GuardRow = readonly [key: string, uid: string, version: string];
 
 /** One write, delete or batch: applied as a whole or not at all. */
-export interface WriteRequest {
-  readonly guards: readonly GuardRow[];
-  readonly steps: readonly WriteStep[];
-}
+export type WriteRequest = readonly [steps: readonly WriteStep[], guards: readonly GuardRow[]];
 
 /** A stored row as it is sent. */
 export interface BodyRow {
@@ -62,15 +56,15 @@ export interface BodyRow {
   readonly checksum: number;
 }
 
-/** What became of a step: the revision it was committed as; a delete also has what was deleted. */
-export type StepResult =
-  | { readonly kind: "written"; readonly revision: number }
-  | { readonly kind: "deleted"; readonly revision: number; readonly row: BodyRow }
-  | { readonly kind: "skipped" };
+/**
+ * What became of a step: a write is the revision it was committed as, a delete that and what was
+ * deleted, and a delete without effect nothing.
+ */
+export type StepResult = number | readonly [revision: number, row: BodyRow] | null;
 
-/** What became of a request. */
+/** What became of a request: the results of its steps, or why it was refused. */
 export type WriteOutcome =
-  | { readonly kind: "applied"; readonly results: readonly StepResult[] }
+  | readonly StepResult[]
   | {
       readonly kind: "refused";
       readonly code: "STORAGE_WRONG_UID" | "STORAGE_CAS_FAILURE";
@@ -131,10 +125,8 @@ export interface WorkerCalls {
   close: { argument: undefined; result: undefined };
 }
 
-/** A row of a restore. */
-export interface StagedRow extends Omit<WriteRow, "expected"> {
-  readonly version: string;
-}
+/** A row of a restore: as one to be written, with its version in the place of the expected one. */
+export type StagedRow = WriteRow;
 
 /** Name of a worker call. */
 export type WorkerCall = keyof WorkerCalls;

@@ -3,7 +3,7 @@ import { StorageError } from "../../errors.ts";
 import type { Restore } from "../../types.ts";
 import { checkResource } from "../../validate.ts";
 import type { StagedRow } from "./protocol.ts";
-import { toStagedRow } from "./rows.ts";
+import { toWriteRow } from "./rows.ts";
 import type { WorkerClient } from "./worker-client.ts";
 
 /** Rows are sent to the worker in lots of this many rows or bytes. */
@@ -55,9 +55,9 @@ export function createRestore({ client, limits, begin, committed, id }: RestoreP
           details: { field: "resource.version" },
         });
       }
-      const row = toStagedRow(resource);
+      const row: StagedRow = toWriteRow(resource);
       lot.push(row);
-      lotBytes += row.body.byteLength;
+      lotBytes += row[4].byteLength;
       if (lot.length >= LOT_ROWS || lotBytes >= LOT_BYTES) await flush();
     },
     commit: async () => {

@@ -25,7 +25,7 @@ export class Restores {
     );
     this.#database.exec("BEGIN");
     try {
-      for (const { key, uid, version, owner, body, checksum } of rows) {
+      for (const [key, uid, version, owner, body, checksum] of rows) {
         insert.run(Buffer.from(key), uid, version, bytesOrNull(owner), body, checksum);
       }
       this.#database.exec("COMMIT");

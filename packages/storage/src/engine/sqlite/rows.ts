@@ -4,30 +4,19 @@ import { StorageError } from "../../errors.ts";
 import { lifetimeKey, resourceKey } from "../../key.ts";
 import type { Resource } from "../../resource.ts";
 import type { Guard } from "../../types.ts";
-import type { BodyRow, GuardRow, StagedRow, WriteRow } from "./protocol.ts";
+import type { BodyRow, GuardRow, WriteRow } from "./protocol.ts";
 
-/** The row of a resource to be written. */
+/** The row of a resource to be written; its version is the one to replace. */
 export function toWriteRow(resource: Resource): WriteRow {
   const body = encodeResource(resource);
-  return {
-    key: resourceKey(resource.id),
-    uid: resource.id.uid,
-    expected: resource.version,
-    owner: resource.owner === undefined ? null : lifetimeKey(resource.owner),
-    body,
-    checksum: crc32(body),
-  };
-}
-
-/** The row of a resource to be restored. */
-export function toStagedRow(resource: Resource): StagedRow {
-  const { expected: version, ...row } = toWriteRow(resource);
-  return { ...row, version };
+  const owner = resource.owner === undefined ? null : lifetimeKey(resource.owner);
+  const { id, version } = resource;
+  return [resourceKey(id), id.uid, version, owner, body, crc32(body)];
 }
 
 /** A guard as the worker judges it. */
 export function toGuardRow(guard: Guard): GuardRow {
-  return { key: resourceKey(guard.id), uid: guard.id.uid, version: guard.version };
+  return [resourceKey(guard.id), guard.id.uid, guard.version];
 }
 
 /** The resource of a row; `STORAGE_CORRUPT` when the body is not what was once written. */

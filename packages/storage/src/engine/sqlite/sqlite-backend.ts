@@ -1,6 +1,5 @@
 import type { StorageCapabilities } from "../../capabilities.ts";
 import { StorageError } from "../../errors.ts";
-import type { Commit } from "../../feed/commit.ts";
 import { formatCursor } from "../../feed/cursor.ts";
 import { EventFeed } from "../../feed/event-feed.ts";
 import type { ResolvedWatchBuffer } from "../../feed/watch-stream.ts";
@@ -31,7 +30,7 @@ import {
 import { abortable } from "../abortable.ts";
 import { ChangePoller } from "./change-poller.ts";
 import { openResumed, openSnapshotWatch } from "./open-watch.ts";
-import type { ScanTarget, StepResult, WriteOutcome, WriteStep } from "./protocol.ts";
+import type { ScanTarget, StepResult, WriteOutcome, WriteRequest, WriteStep } from "./protocol.ts";
 import { createRestore } from "./restore-handle.ts";
 import { fromBodyRow, toGuardRow, toWriteRow } from "./rows.ts";
 import { scanPages } from "./scan-pages.ts";
@@ -261,10 +260,8 @@ export class SqliteBackend implements SqliteStorage {
     const guards = options.guards ?? [];
     checkGuards(guards, this.capabilities);
     const kept = operations.map(keepOperation);
-    const request = {
-      guards: guards.map(toGuardRow),
-      steps: kept.map((operation) => operation.step),
-    };
+    const steps = kept.map((operation) => operation.step);
+    const request: WriteRequest = [steps, guards.map(toGuardRow)];
     const writing = this.#writes.add(request, (outcome) =>
       this.#settle(kept, [...guards], outcome, batch),
     );
@@ -277,18 +274,10 @@ export class SqliteBackend implements SqliteStorage {
     outcome: WriteOutcome,
     batch: boolean,
   ): readonly (Resource | undefined)[] {
-    switch (outcome.kind) {
-      case "guard":
-        throw guardFailed(guards[outcome.index] as Guard);
-      case "refused": {
-        const { id, version } = operations[outcome.index] as KeptOperation;
-        throw refused(outcome.code, id, version, batch ? outcome.index : undefined);
-      }
-      case "applied":
-        return this.#publishAll(operations, outcome.results);
-      default:
-        return outcome satisfies never;
-    }
+    if (!("kind" in outcome)) return this.#publishAll(operations, outcome);
+    if (outcome.kind === "guard") throw guardFailed(guards[outcome.index] as Guard);
+    const { id, version } = operations[outcome.index] as KeptOperation;
+    throw refused(outcome.code, id, version, batch ? outcome.index : undefined);
   }
 
   #publishAll(
@@ -307,20 +296,21 @@ export class SqliteBackend implements SqliteStorage {
   }
 
   #publish(operation: KeptOperation, result: StepResult): Resource | undefined {
-    if (result.kind === "skipped") return undefined;
-    const { revision } = result;
+    if (result === null) return undefined;
+    const [revision, deleted] = typeof result === "number" ? [result, undefined] : result;
     const resource =
-      result.kind === "deleted"
-        ? fromBodyRow(result.row)
-        : withVersion(operation.resource as Resource, String(revision));
-    const commit: Commit = {
+      deleted === undefined
+        ? withVersion(operation.resource as Resource, String(revision))
+        : fromBodyRow(deleted);
+    const watched = this.#feed.publish({
       revision,
-      operation: result.kind === "deleted" ? "delete" : "upsert",
+      operation: deleted === undefined ? "upsert" : "delete",
       resource,
       cursor: formatCursor(this.#epoch, revision),
-    };
-    this.#feed.publish(commit);
-    return result.kind === "deleted" ? undefined : handOut(resource);
+    });
+    if (deleted !== undefined) return undefined;
+    // Without a watcher nobody else has the bytes.
+    return watched ? handOut(resource) : resource;
   }
 }
 
@@ -337,10 +327,9 @@ function keepOperation(operation: BatchOperation): KeptOperation {
   if (operation.kind === "delete") {
     const id = freezeId(operation.id);
     const { version } = operation;
-    const step = { kind: "delete", key: resourceKey(id), uid: id.uid, expected: version } as const;
+    const step: WriteStep = [resourceKey(id), id.uid, version];
     return { step, id, version };
   }
   const resource = freezeResource(operation.resource);
-  const step = { kind: "write", row: toWriteRow(resource) } as const;
-  return { step, id: resource.id, version: resource.version, resource };
+  return { step: toWriteRow(resource), id: resource.id, version: resource.version, resource };
 }

@@ -1,5 +1,4 @@
-import { chmod, mkdir, mkdtemp, open, readFile, rm, stat, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { chmod, mkdir, open, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -7,17 +6,20 @@ import type { Logger } from "../../logger.ts";
 import { assertCode, assertSame, nextUpsert } from "../../testing/assertions.ts";
 import { ForkedStorage } from "../../testing/forked/forked-storage.ts";
 import { A1, HOME, payload, sample, sampleId } from "../../testing/samples.ts";
+import { makeScratchDirectory, type ScratchDirectory } from "../../testing/scratch-directory.ts";
 import { createSqliteStorage } from "../sqlite.ts";
 import { migrate } from "./schema.ts";
 
+let scratch: ScratchDirectory;
 let directory: string;
 
 beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), "stackwright-file-"));
+  scratch = await makeScratchDirectory();
+  directory = scratch.path;
 });
 
 afterEach(async () => {
-  await rm(directory, { recursive: true, force: true });
+  await scratch[Symbol.asyncDispose]();
 });
 
 describe("the directory of a sqlite store", () => {

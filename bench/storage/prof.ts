@@ -1,0 +1,28 @@
+import { benchResource } from "./resources.ts";
+import { checkResource } from "../../packages/storage/src/validate.ts";
+import { freezeResource, handOut, withVersion } from "../../packages/storage/src/freeze.ts";
+import { encodeResource, resourceToMessage, decodeResource } from "../../packages/storage/src/codec.ts";
+import { toWriteRow } from "../../packages/storage/src/engine/sqlite/rows.ts";
+import { DEFAULT_LIMITS } from "@stackwright/storage";
+import { crc32 } from "node:zlib";
+const r = freezeResource(benchResource("many-1-1"), "12345");
+const row = toWriteRow(r);
+function t(name: string, f: () => unknown) { for (let i=0;i<20000;i++) f(); let best=Infinity; for (let k=0;k<5;k++){const a=performance.now(); for (let i=0;i<20000;i++) f(); best=Math.min(best,(performance.now()-a)/20000*1000);} console.log(name.padEnd(20), best.toFixed(2),"us"); }
+t("check", () => checkResource(r, DEFAULT_LIMITS));
+t("freeze", () => freezeResource(r));
+t("message", () => resourceToMessage(r, ""));
+t("encode", () => encodeResource(r));
+t("crc", () => crc32(row.body));
+t("row", () => toWriteRow(r));
+t("handout", () => handOut(r));
+t("withVersion", () => withVersion(r, "1"));
+t("clone nested", () => structuredClone({id:1,call:"write",argument:[{guards:[],steps:[{kind:"write",row}]}]}));
+t("clone flat", () => structuredClone({id:1,key:row.key,expected:row.expected,body:row.body}));
+t("decode", () => decodeResource(row.body, "1"));
+const tuple=[row.key,row.uid,row.expected,row.owner,row.body,row.checksum];
+t("clone tuple", () => structuredClone([1,"write",[[tuple]]]));
+t("clone kinds", () => structuredClone([1,"write",[{steps:[{kind:"write",row:tuple}]}]]));
+t("clone reply nested", () => structuredClone({kind:"result",id:1,result:[{kind:"applied",results:[{kind:"written",revision:12}]}]}));
+t("clone reply flat", () => structuredClone([1,[[12]]]));
+t("clone body only", () => structuredClone(row.body));
+t("key", () => toWriteRow(r).key.length);
