@@ -1,0 +1,313 @@
+import type { Attribute, Block, Body, Expression } from "../syntax/ast.ts";
+import { type Diagnostic, sourceRange } from "../syntax/diagnostic.ts";
+import { jsonExpression } from "../syntax/json-expression.ts";
+import type { JsonMember, JsonObject, JsonText, JsonValue } from "../syntax/json-tree.ts";
+import type { SourceRange } from "../syntax/source.ts";
+import { didYouMean } from "../syntax/suggestion.ts";
+
+/**
+ * A body in either syntax. What a member of a JSON object means (an argument or blocks, and with
+ * how many labels) depends on the schema, so that it stays as it is until it is read with one.
+ */
+export type ConfigBody = Body | JsonBody;
+
+/** The objects of a JSON file that together make one body. */
+export interface JsonBody {
+  readonly kind: "json-body";
+  readonly objects: readonly JsonObject[];
+  /** Where to point for what is missing. */
+  readonly range: SourceRange;
+}
+
+/** What may stand in a body. */
+export interface BodySchema {
+  /** Names of arguments. */
+  readonly attributes?: readonly string[];
+  /** Arguments that must be there. */
+  readonly required?: readonly string[];
+  /** Types of blocks with the names of their labels. */
+  readonly blocks?: Readonly<Record<string, readonly string[]>>;
+}
+
+/** An argument with its value still an expression. */
+export interface ContentAttribute {
+  readonly name: string;
+  readonly nameRange: SourceRange;
+  readonly expression: Expression;
+}
+
+/** A block with its body still unread. */
+export interface ContentBlock {
+  readonly type: string;
+  readonly labels: readonly { readonly value: string; readonly range: SourceRange }[];
+  /** Type and labels, for messages about the block as a whole. */
+  readonly headerRange: SourceRange;
+  readonly body: ConfigBody;
+}
+
+/** The parts of a body that a schema names. */
+export interface BodyContent {
+  readonly attributes: ReadonlyMap<string, ContentAttribute>;
+  /** In the order of the source. */
+  readonly blocks: readonly ContentBlock[];
+}
+
+/** How a body is read. */
+export interface ReadOptions {
+  /** Names that somebody else reads from the same body; `true` leaves all unknown ones alone. */
+  readonly ignore?: ReadonlySet<string> | true;
+}
+
+/** Reads a body by a schema. What does not fit is reported and left out. */
+export function readBody(
+  body: ConfigBody,
+  schema: BodySchema,
+  diagnostics: Diagnostic[],
+  options: ReadOptions = {},
+): BodyContent {
+  const reader = new BodyReader(schema, diagnostics, options);
+  const content = body.kind === "body" ? reader.native(body) : reader.json(body);
+  reader.checkRequired(content, bodyRange(body));
+  return content;
+}
+
+/** All arguments of a body that takes any names and no blocks, such as that of `locals`. */
+export function readAttributes(
+  body: ConfigBody,
+  diagnostics: Diagnostic[],
+): ReadonlyMap<string, ContentAttribute> {
+  const names =
+    body.kind === "body"
+      ? body.items.flatMap((item) => (item.kind === "attribute" ? [item.name] : []))
+      : body.objects.flatMap(({ members }) => members.map(({ name }) => name.value));
+  const attributes = [...new Set(names)].filter((name) => !isComment(body, name));
+  return readBody(body, { attributes }, diagnostics).attributes;
+}
+
+function isComment(body: ConfigBody, name: string): boolean {
+  return body.kind === "json-body" && name === "//";
+}
+
+/** Where a body ends or stands: the place for what is missing in it. */
+export function bodyRange(body: ConfigBody): SourceRange {
+  if (body.kind === "json-body") return body.range;
+  return sourceRange(body.source, body.start, Math.min(body.end, body.start + 1));
+}
+
+function range({
+  source,
+  start,
+  end,
+}: {
+  source: SourceRange["source"];
+  start: number;
+  end: number;
+}) {
+  return sourceRange(source, start, end);
+}
+
+class BodyReader {
+  readonly #schema: BodySchema;
+  readonly #diagnostics: Diagnostic[];
+  readonly #options: ReadOptions;
+  readonly #attributes = new Map<string, ContentAttribute>();
+  readonly #blocks: ContentBlock[] = [];
+
+  constructor(schema: BodySchema, diagnostics: Diagnostic[], options: ReadOptions) {
+    this.#schema = schema;
+    this.#diagnostics = diagnostics;
+    this.#options = options;
+  }
+
+  #fail(summary: string, detail: string, subject: SourceRange): void {
+    this.#diagnostics.push({ severity: "error", code: "LANG_BODY", summary, detail, subject });
+  }
+
+  #result(): BodyContent {
+    return { attributes: this.#attributes, blocks: this.#blocks };
+  }
+
+  #isIgnored(name: string): boolean {
+    const { ignore } = this.#options;
+    return ignore === true || ignore?.has(name) === true;
+  }
+
+  #labelsOf(type: string): readonly string[] | undefined {
+    const { blocks = {} } = this.#schema;
+    return Object.hasOwn(blocks, type) ? blocks[type] : undefined;
+  }
+
+  #isAttribute(name: string): boolean {
+    return this.#schema.attributes?.includes(name) === true;
+  }
+
+  checkRequired({ attributes }: BodyContent, place: SourceRange): void {
+    for (const name of this.#schema.required ?? []) {
+      if (attributes.has(name)) continue;
+      this.#fail(
+        "Missing required argument",
+        `The argument "${name}" is required, but it is not set.`,
+        place,
+      );
+    }
+  }
+
+  // ---- native syntax ----
+
+  native(body: Body): BodyContent {
+    for (const item of body.items) {
+      if (item.kind === "attribute") this.#nativeAttribute(item);
+      else this.#nativeBlock(item);
+    }
+    return this.#result();
+  }
+
+  #nativeAttribute({ source, start, nameEnd, name, expression }: Attribute): void {
+    const nameRange = sourceRange(source, start, nameEnd);
+    if (this.#isAttribute(name)) {
+      this.#attributes.set(name, { name, nameRange, expression });
+      return;
+    }
+    if (this.#isIgnored(name)) return;
+    const known = this.#labelsOf(name);
+    const detail =
+      known === undefined
+        ? `An argument named "${name}" is not expected here.${didYouMean(name, this.#schema.attributes ?? [])}`
+        : `"${name}" is a block: write "${name} {" without an equals sign.`;
+    this.#fail("Unsupported argument", detail, nameRange);
+  }
+
+  #nativeBlock(block: Block): void {
+    const { source, type } = block;
+    const labelNames = this.#labelsOf(type);
+    const typeRange = sourceRange(source, block.start, block.typeEnd);
+    if (labelNames === undefined) {
+      if (this.#isIgnored(type)) return;
+      const detail = this.#isAttribute(type)
+        ? `"${type}" is an argument: write "${type} = ..." with an equals sign.`
+        : `Blocks of type "${type}" are not expected here.${didYouMean(type, Object.keys(this.#schema.blocks ?? {}))}`;
+      this.#fail("Unsupported block type", detail, typeRange);
+      return;
+    }
+    const labels = block.labels.map((label) => ({ value: label.value, range: range(label) }));
+    const missing = labelNames[labels.length];
+    const extra = labels[labelNames.length];
+    const needed =
+      labelNames.length === 0
+        ? "no labels"
+        : `${labelNames.length} label(s): ${labelNames.join(", ")}`;
+    if (missing !== undefined) {
+      this.#fail(
+        `Missing ${missing} for ${type}`,
+        `A block of type "${type}" has ${needed}.`,
+        typeRange,
+      );
+      return;
+    }
+    if (extra !== undefined) {
+      this.#fail(
+        `Extraneous label for ${type}`,
+        `A block of type "${type}" has ${needed}.`,
+        extra.range,
+      );
+      return;
+    }
+    const headerRange = sourceRange(source, block.start, block.headerEnd);
+    this.#blocks.push({ type, labels, headerRange, body: block.body });
+  }
+
+  // ---- JSON ----
+
+  json(body: JsonBody): BodyContent {
+    for (const object of body.objects) {
+      for (const member of object.members) this.#jsonMember(member);
+    }
+    return this.#result();
+  }
+
+  #jsonMember({ name, value }: JsonMember): void {
+    const type = name.value;
+    if (type === "//") return;
+    if (this.#isAttribute(type)) {
+      if (this.#attributes.has(type)) {
+        const detail = `The argument "${type}" is set already. An argument can be set once.`;
+        this.#fail("Duplicate argument", detail, range(name));
+        return;
+      }
+      const expression = jsonExpression(value, this.#diagnostics);
+      this.#attributes.set(type, { name: type, nameRange: range(name), expression });
+      return;
+    }
+    const labelNames = this.#labelsOf(type);
+    if (labelNames !== undefined) {
+      this.#jsonBlocks(name, labelNames, [], value);
+      return;
+    }
+    if (this.#isIgnored(type)) return;
+    const known = [...(this.#schema.attributes ?? []), ...Object.keys(this.#schema.blocks ?? {})];
+    const detail = `No argument or block type is named "${type}".${didYouMean(type, known)}`;
+    this.#fail("Extraneous JSON object property", detail, range(name));
+  }
+
+  /** Blocks below a member: one level of objects, or of arrays of objects, for each label left. */
+  #jsonBlocks(
+    type: JsonText,
+    labelNames: readonly string[],
+    labels: ContentBlock["labels"],
+    value: JsonValue,
+  ): void {
+    const [labelName, ...rest] = labelNames;
+    if (labelName !== undefined) {
+      const objects = this.#objects(value, `names for ${labelName}`);
+      const members = objects?.flatMap((object) => object.members) ?? [];
+      if (objects !== undefined && members.length === 0 && value.kind !== "null") {
+        const detail = `At least one member is required, whose name is the ${labelName} of the block.`;
+        this.#fail("Missing block label", detail, range(value));
+      }
+      for (const member of members) {
+        if (member.name.value === "//") continue;
+        const label = { value: member.name.value, range: range(member.name) };
+        this.#jsonBlocks(type, rest, [...labels, label], member.value);
+      }
+      return;
+    }
+    const objects = this.#objects(value, `the content of "${type.value}" blocks`) ?? [];
+    const header = labels.at(-1)?.range ?? range(type);
+    for (const object of objects) {
+      const body: JsonBody = { kind: "json-body", objects: [object], range: range(object) };
+      this.#blocks.push({ type: type.value, labels, headerRange: header, body });
+    }
+  }
+
+  /** An object, or those of an array; null is none. Undefined and reported for anything else. */
+  #objects(value: JsonValue, what: string): JsonObject[] | undefined {
+    if (value.kind === "object") return [value];
+    if (value.kind === "null") return [];
+    const elements = value.kind === "array" ? value.elements : [value];
+    const objects = elements.filter((element) => element.kind === "object");
+    const wrong = elements.find(
+      (element) => element.kind !== "object" && element.kind !== "invalid",
+    );
+    if (wrong === undefined) return objects;
+    const detail = `An object, or an array of objects, is required here for ${what}.`;
+    this.#fail("Incorrect JSON value type", detail, range(wrong));
+    return value.kind === "array" ? objects : undefined;
+  }
+}
+
+/** The body of a JSON file, whose root is an object or an array of objects. */
+export function jsonRootBody(root: JsonValue, diagnostics: Diagnostic[]): JsonBody {
+  const elements = root.kind === "array" ? root.elements : [root];
+  const objects = elements.filter((element) => element.kind === "object");
+  const wrong = elements.find((element) => element.kind !== "object" && element.kind !== "invalid");
+  if (wrong !== undefined) {
+    diagnostics.push({
+      severity: "error",
+      code: "LANG_JSON_ROOT",
+      summary: "Root value must be object",
+      detail: "A file of the language must hold a JSON object, or an array of them.",
+      subject: range(wrong),
+    });
+  }
+  return { kind: "json-body", objects, range: range(root) };
+}
