@@ -26,8 +26,10 @@ export interface Result {
   readonly spread: readonly [number, number];
   readonly p50: number;
   readonly p99: number;
-  /** Median of the rounds' ratios to the baseline of the same round. */
+  /** Median of the rounds' ratios of rates to the baseline of the same round. */
   readonly ratio: number | undefined;
+  /** The baseline's median latency over this one's. */
+  readonly latencyRatio: number | undefined;
 }
 
 /** How much is measured. */
@@ -72,17 +74,20 @@ export async function compare(subjects: readonly Subject[], effort: Effort): Pro
     }
   }
   const rates = lots.map((rounds) => rounds.map(rateOf));
+  const latencies = lots.map((rounds) => rounds.flatMap((lot) => lot.latencies));
+  const baseline = quantile(latencies[0] ?? [], 0.5);
   return subjects.map((subject, index) => {
     const own = rates[index] ?? [];
     const ratios = own.map((rate, round) => rate / (rates[0]?.[round] ?? rate));
-    const latencies = (lots[index] ?? []).flatMap((lot) => lot.latencies);
+    const p50 = quantile(latencies[index] ?? [], 0.5);
     return {
       name: subject.name,
       perSecond: median(own),
       spread: [Math.min(...own), Math.max(...own)],
-      p50: quantile(latencies, 0.5),
-      p99: quantile(latencies, 0.99),
+      p50,
+      p99: quantile(latencies[index] ?? [], 0.99),
       ratio: index === 0 ? undefined : median(ratios),
+      latencyRatio: index === 0 ? undefined : baseline / p50,
     };
   });
 }

@@ -18,20 +18,25 @@ export function printTable(
   for (const row of rows) console.log(line(row));
 }
 
-/** Prints rates, latencies and ratios. */
+/** Prints rates, latencies, and their ratios to the first row (above 1 is better than it). */
 export function printResults(title: string, results: readonly Result[]): void {
   printTable(
     title,
-    ["what", "per second", "min-max", "p50 ms", "p99 ms", "of the first"],
+    ["what", "per second", "min-max", "p50 ms", "p99 ms", "rate", "1 / p50"],
     results.map((result) => [
       result.name,
       whole(result.perSecond),
       `${whole(result.spread[0])}-${whole(result.spread[1])}`,
       fine(result.p50),
       fine(result.p99),
-      result.ratio === undefined ? "" : `${result.ratio.toFixed(2)}x`,
+      ratio(result.ratio),
+      ratio(result.latencyRatio),
     ]),
   );
+}
+
+function ratio(value: number | undefined): string {
+  return value === undefined ? "" : `${value.toFixed(2)}x`;
 }
 
 /** A number without decimals, with separators. */

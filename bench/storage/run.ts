@@ -7,8 +7,8 @@ import { benchSqlite } from "./sqlite/run.ts";
 // node --expose-gc bench/storage/run.ts [section ...]; BENCH_ROUNDS and BENCH_ROUND_MS set the effort.
 
 const effort: Effort = {
-  rounds: Number(process.env.BENCH_ROUNDS ?? 7),
-  roundMs: Number(process.env.BENCH_ROUND_MS ?? 700),
+  rounds: Number(process.env.BENCH_ROUNDS ?? 31),
+  roundMs: Number(process.env.BENCH_ROUND_MS ?? 150),
 };
 
 /** What can be measured. Each gives rows for the table of latencies, or none when it was skipped. */

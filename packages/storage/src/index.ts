@@ -1,9 +1,5 @@
 export type { Durability, StorageCapabilities, StorageLimits } from "./capabilities.ts";
-export {
-  DEFAULT_LIMITS,
-  MAX_BATCH_OPERATIONS,
-  MAX_GUARDS,
-} from "./capabilities.ts";
+export { DEFAULT_LIMITS, MAX_BATCH_OPERATIONS, MAX_GUARDS } from "./capabilities.ts";
 export type {
   StorageErrorCode,
   StorageErrorDetails,
@@ -18,6 +14,8 @@ export {
 } from "./errors.ts";
 export type { HistoryOptions } from "./feed/commit-log.ts";
 export type { WatchBufferOptions } from "./feed/watch-stream.ts";
+export type { Logger } from "./logger.ts";
+export { readStored } from "./read-stored.ts";
 export type {
   Condition,
   ConditionState,
@@ -32,6 +30,8 @@ export type {
   UnversionedType,
 } from "./resource.ts";
 export { toUnversionedType, WILDCARD } from "./resource.ts";
+export type { Scheduler } from "./scheduler.ts";
+export { sleep, systemScheduler } from "./scheduler.ts";
 export type {
   BatchOperation,
   CallOptions,
@@ -45,3 +45,5 @@ export type {
   WatchOptions,
   WriteOptions,
 } from "./types.ts";
+export type { UlidSource } from "./ulid.ts";
+export { createUlidGenerator, isUlid, ulidTime } from "./ulid.ts";

@@ -1,7 +1,11 @@
 import { describe, test } from "vitest";
 import type { StorageCapabilities } from "../capabilities.ts";
 import type { CreateHarness, Scenario, StorageHarness } from "./harness.ts";
+import { runFactor } from "./run-scale.ts";
 import { STORAGE_SCENARIOS } from "./scenarios.ts";
+
+/** Of one scenario: a cluster on a busy machine takes its time. */
+const TIMEOUT_MS = 60_000;
 
 /**
  * Registers the conformance suite for an engine with vitest, one test per scenario and one new
@@ -17,7 +21,8 @@ export function describeStorage(
       describe(group.title, () => {
         for (const scenario of group.scenarios) {
           const applies = scenario.applies?.(capabilities) ?? true;
-          test.skipIf(!applies)(scenario.title, () => runScenario(scenario, create, capabilities));
+          const run = (): Promise<void> => runScenario(scenario, create, capabilities);
+          test.skipIf(!applies)(scenario.title, run, TIMEOUT_MS * runFactor());
         }
       });
     }
@@ -32,6 +37,5 @@ export async function runScenario(
 ): Promise<void> {
   await using harness: StorageHarness = await create();
   await using storage = await harness.open(scenario.open);
-  const factor = Math.max(1, Math.round(Number(process.env.STACKWRIGHT_RUNS ?? 1)));
-  await scenario.run({ storage, harness, capabilities, factor });
+  await scenario.run({ storage, harness, capabilities, factor: runFactor() });
 }

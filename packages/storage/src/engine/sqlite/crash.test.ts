@@ -7,11 +7,12 @@ import { ForkedStorage } from "../../testing/forked/forked-storage.ts";
 import { checkHistory } from "../../testing/history/check-history.ts";
 import { runWorkload } from "../../testing/history/workload.ts";
 import { createRandom } from "../../testing/random.ts";
+import { runFactor, runSeeds } from "../../testing/run-scale.ts";
 import { A1, HOME, sample } from "../../testing/samples.ts";
 import { createSqliteStorage } from "../sqlite.ts";
 
-// The soak multiplies the numbers: 20 runs of 500 operations are the 10,000 that are asked for.
-const factor = Math.max(1, Math.round(Number(process.env.STACKWRIGHT_RUNS ?? 1)));
+// In the soak 20 runs of 500 operations make 10,000.
+const factor = runFactor();
 const module = new URL("../sqlite.ts", import.meta.url).href;
 
 const directories: string[] = [];
@@ -48,7 +49,7 @@ describe("a sqlite store whose process is killed with SIGKILL", () => {
   test(
     "loses nothing acknowledged and invents nothing, in random histories",
     async () => {
-      for (let seed = 1; seed <= factor; seed += 1) {
+      for (const seed of runSeeds(1)) {
         const storage = forkedStorage(await newDirectory());
         await storage.start();
         const random = createRandom(seed);
@@ -77,7 +78,7 @@ describe("a sqlite store whose process is killed with SIGKILL", () => {
     "keeps every acknowledged write of a burst, and at most what was under way beside it",
     async () => {
       const directory = await newDirectory();
-      const random = createRandom(7);
+      const random = createRandom(runSeeds(1)[0] ?? 1);
       const acknowledged = new Set<string>();
       for (let round = 0; round < 3 * factor; round += 1) {
         const storage = forkedStorage(directory);
@@ -115,7 +116,7 @@ describe("a sqlite store whose process is killed with SIGKILL", () => {
   test(
     "can be opened again wherever its first start was cut off",
     async () => {
-      const random = createRandom(11);
+      const random = createRandom(runSeeds(1)[0] ?? 1);
       for (let round = 0; round < 4 * factor; round += 1) {
         const directory = await newDirectory();
         const storage = forkedStorage(directory);
@@ -136,7 +137,7 @@ describe("a sqlite store whose wall clock jumps", () => {
     "keeps every rule in random histories, also over a kill",
     async () => {
       const clock = new URL("../../testing/forked/jumping-clock.ts", import.meta.url).href;
-      for (let seed = 1; seed <= factor; seed += 1) {
+      for (const seed of runSeeds(1)) {
         const storage = forkedStorage(await newDirectory(), ["--import", clock]);
         await storage.start();
         let restarting: Promise<void> = Promise.resolve();

@@ -6,10 +6,9 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { assertCode, assertSame } from "../../testing/assertions.ts";
 import { checkHistory } from "../../testing/history/check-history.ts";
 import { runWorkload } from "../../testing/history/workload.ts";
+import { runSeeds } from "../../testing/run-scale.ts";
 import { A1, HOME, sample } from "../../testing/samples.ts";
 import { createSqliteStorage } from "../sqlite.ts";
-
-const factor = Math.max(1, Math.round(Number(process.env.STACKWRIGHT_RUNS ?? 1)));
 
 /** A small file system of its own; making one takes the rights of root. */
 function mountSmallDisk(): string | undefined {
@@ -73,7 +72,7 @@ describe.skipIf(disk === undefined)("a sqlite store on a full disk", () => {
   });
 
   test("loses nothing acknowledged when it fills up and is freed again and again", async () => {
-    for (let seed = 1; seed <= factor; seed += 1) {
+    for (const seed of runSeeds(1)) {
       const directory = join(root, `random${seed}`);
       const storage = await createSqliteStorage({
         directory,

@@ -7,6 +7,7 @@ import type { BatchOperation, Guard, StorageBackend, Watch } from "../../types.t
 import { eventually, nextEvent } from "../assertions.ts";
 import type { ScenarioGroup } from "../harness.ts";
 import { createRandom, type Random } from "../random.ts";
+import { runSeeds } from "../run-scale.ts";
 import { A1, A2, B1, BILLING, EVERYWHERE, HOME, payload, sample } from "../samples.ts";
 
 // The same calls, one after the other, on the engine and on the memory engine: outcomes, lists and
@@ -78,8 +79,8 @@ export const DIFFERENTIAL_SCENARIOS: ScenarioGroup = {
   scenarios: [
     {
       title: "have the outcomes that they have on the memory engine",
-      run: async ({ storage, capabilities, factor }) => {
-        for (let seed = 1; seed <= factor; seed += 1) {
+      run: async ({ storage, capabilities }) => {
+        for (const seed of runSeeds(1)) {
           await using oracle = createMemoryStorage();
           const sides = [new Side(storage), new Side(oracle)] as const;
           await clear(storage);
