@@ -1,0 +1,109 @@
+import { randomUUID } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { assertCode } from "../testing/assertions.ts";
+import { A1, HOME, sample } from "../testing/samples.ts";
+import { createThreadedStorage, startThreadedHost } from "../testing/threaded/threaded-storage.ts";
+import type { StorageBackend } from "../types.ts";
+import { fenceId, heartbeatId } from "./lease-records.ts";
+import { createLeases, type Leases } from "./leases.ts";
+import type { Renewer } from "./renewer.ts";
+import { createThreadRenewer } from "./thread-renewer.ts";
+
+const name = `storage-${randomUUID()}`;
+const module = new URL("../testing/threaded/threaded-storage.ts", import.meta.url).href;
+const source = { module, factory: "createThreadedStorage", options: { name } };
+const TIMING = { ttlMs: 1_500, renewMs: 100, stopMs: 1_000 };
+
+let host: AsyncDisposable;
+let storage: StorageBackend;
+
+beforeAll(async () => {
+  host = await startThreadedHost(name);
+  storage = createThreadedStorage({ name });
+});
+
+afterAll(async () => {
+  await storage.close();
+  await host[Symbol.asyncDispose]();
+});
+
+function leasesOf(owner: string, renewer: Renewer): Leases {
+  return createLeases({ storage, owner, timing: TIMING, renewer });
+}
+
+/** A turn of this thread that takes long. */
+function spin(ms: number): void {
+  const until = performance.now() + ms;
+  while (performance.now() < until);
+}
+
+describe("renewal in a thread of its own", () => {
+  test("keeps a lease through a turn that is longer than the time to live", async () => {
+    await using renewer = createThreadRenewer({ source });
+    await using lease = await leasesOf("one", renewer).acquire({
+      tenancy: HOME,
+      name: "long-turn",
+    });
+    // The thread is up as soon as it has renewed for the first time.
+    const id = heartbeatId(lease.name);
+    const first = await storage.read("strong", id);
+    while ((await storage.read("strong", id)).version === first.version) await delay(10);
+    const before = await storage.read("strong", id);
+    spin(TIMING.ttlMs * 1.5);
+    expect(lease.isHeld()).toBe(true);
+    const after = await storage.read("strong", id);
+    // Not one renewal in a row, but many: nobody ever saw the heartbeat stand still.
+    expect(Number(after.version) - Number(before.version)).toBeGreaterThan(5);
+    expect(lease.signal.aborted).toBe(false);
+    await storage.writeCAS(sample(A1, HOME, "guarded"), { guards: [lease.guard] });
+  });
+
+  test("tells the holder when the lease was taken", async () => {
+    await using renewer = createThreadRenewer({ source });
+    const lease = await leasesOf("one", renewer).acquire({ tenancy: HOME, name: "taken" });
+    const fence = await storage.read("strong", fenceId(lease.name));
+    await storage.writeCAS(fence);
+    while (!lease.signal.aborted) await delay(10);
+    expect(lease.signal.reason).toMatchObject({ code: "STORAGE_LEASE_LOST" });
+    expect(lease.isHeld()).toBe(false);
+    const late = storage.writeCAS(sample(A1, HOME, "late"), { guards: [lease.guard] });
+    await assertCode(late, "STORAGE_GUARD_FAILED");
+    await lease.release();
+  });
+
+  test("stops on release, and serves many leases", async () => {
+    await using renewer = createThreadRenewer({ source });
+    const leases = leasesOf("one", renewer);
+    const held = await Promise.all(
+      ["a", "b", "c"].map((letter) => leases.acquire({ tenancy: HOME, name: `many-${letter}` })),
+    );
+    for (const lease of held) await lease.release();
+    const ids = held.map((lease) => heartbeatId(lease.name));
+    const versions = await Promise.all(ids.map((id) => storage.read("strong", id)));
+    await delay(TIMING.renewMs * 3);
+    const later = await Promise.all(ids.map((id) => storage.read("strong", id)));
+    expect(later.map((one) => one.version)).toEqual(versions.map((one) => one.version));
+  });
+
+  test("lets the leases of a worker go that does not run any more", async () => {
+    await using renewer = createThreadRenewer({ source, maxSilenceMs: 400 });
+    const lease = await leasesOf("one", renewer).acquire({ tenancy: HOME, name: "stuck" });
+    const id = heartbeatId(lease.name);
+    const first = await storage.read("strong", id);
+    while ((await storage.read("strong", id)).version === first.version) await delay(10);
+    spin(900);
+    const stopped = await storage.read("strong", id);
+    await delay(TIMING.renewMs * 3);
+    expect((await storage.read("strong", id)).version).toBe(stopped.version);
+    expect(lease.signal.aborted).toBe(true);
+  });
+
+  test("ends the leases at once when the thread cannot open its store", async () => {
+    await using renewer = createThreadRenewer({ source: { ...source, factory: "nothing" } });
+    const lease = await leasesOf("one", renewer).acquire({ tenancy: HOME, name: "no-store" });
+    while (!lease.signal.aborted) await delay(10);
+    expect(lease.signal.reason).toMatchObject({ code: "STORAGE_LEASE_LOST" });
+    await lease.release();
+  });
+});
