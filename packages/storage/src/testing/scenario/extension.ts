@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { setTimeout as delay } from "node:timers/promises";
 import type { Resource } from "../../resource.ts";
 import type { BatchOperation, Guard } from "../../types.ts";
 import {
@@ -106,6 +107,27 @@ export const GUARD_SCENARIOS: ScenarioGroup = {
           assertSameSet(before, after);
           assert.notEqual(stolen.version, fence.version);
         }
+      },
+    },
+    {
+      title: "do not fail because of writes beside the guarded resource",
+      applies: (capabilities) => capabilities.guards > 0,
+      run: async ({ storage, factor }) => {
+        const fence = await storage.writeCAS(sample(B1, HOME, "fence"));
+        let heartbeat = await storage.writeCAS(sample(B1, HOME, "heartbeat"));
+        const holder = { working: true };
+        const renewing = (async () => {
+          while (holder.working) {
+            heartbeat = await storage.writeCAS(heartbeat, { guards: [guardOn(fence)] });
+            await delay(0);
+          }
+        })();
+        let stored = await storage.writeCAS(sample(A1, HOME, "web"));
+        for (let count = 0; count < 300 * factor; count += 1) {
+          stored = await storage.writeCAS(stored, { guards: [guardOn(fence)] });
+        }
+        holder.working = false;
+        await renewing;
       },
     },
     {
