@@ -1,3 +1,4 @@
+import { inspect } from "node:util";
 import { RpcError } from "@stackwright/proto/grpc";
 import type { CallContext } from "./call-context.ts";
 import type { Clock } from "./clock.ts";
@@ -224,7 +225,7 @@ export class ServerHandle {
     if (guard.isReason(error) || error instanceof RpcError || error instanceof MuxError) {
       return error;
     }
-    const text = error instanceof Error ? error.message : String(error);
+    const text = error instanceof Error ? error.message : inspect(error, { depth: 1 });
     return new MuxError(
       "MUX_SERVER_CRASHED",
       `server ${this.name} failed in ${wireName(method)}: ${text}`,
