@@ -1,5 +1,42 @@
 // The syntax layer.
 
+export type {
+  BodyContent,
+  BodySchema,
+  ConfigBody,
+  ContentAttribute,
+  ContentBlock,
+  JsonBody,
+  MergedBody,
+  ReadOptions,
+} from "./config/body-content.ts";
+// Configuration.
+export { bodyRange, jsonRootBody, readAttributes, readBody } from "./config/body-content.ts";
+export type { ConfigProblemCode } from "./config/config-problem.ts";
+export { CONFIG_PROBLEMS } from "./config/config-problem.ts";
+export type { LoadedModule, LoadOptions } from "./config/load-module.ts";
+export { loadModule } from "./config/load-module.ts";
+export type {
+  CheckConfig,
+  Condition,
+  ImportConfig,
+  LifecycleConfig,
+  LocalConfig,
+  ModuleCall,
+  ModuleConfig,
+  MovedConfig,
+  OutputConfig,
+  ProviderConfig,
+  ProviderReference,
+  RemovedConfig,
+  Repetition,
+  RequiredProvider,
+  ResourceConfig,
+  ResourceMode,
+  VariableConfig,
+} from "./config/module-config.ts";
+export type { ModuleFiles } from "./config/module-files.ts";
+export { selectModuleFiles, selectVariableFiles } from "./config/module-files.ts";
 export type { ConsoleAnswer, ConsoleOptions } from "./console/console.ts";
 // The console.
 export { consoleScope, evaluateLine, runConsole } from "./console/console.ts";

@@ -1,3 +1,4 @@
+import { unreachable } from "../internal/unreachable.ts";
 import type { Attribute, Block, Body, Expression } from "../syntax/ast.ts";
 import { type Diagnostic, sourceRange } from "../syntax/diagnostic.ts";
 import { jsonExpression } from "../syntax/json-expression.ts";
@@ -9,7 +10,14 @@ import { didYouMean } from "../syntax/suggestion.ts";
  * A body in either syntax. What a member of a JSON object means (an argument or blocks, and with
  * how many labels) depends on the schema, so that it stays as it is until it is read with one.
  */
-export type ConfigBody = Body | JsonBody;
+export type ConfigBody = Body | JsonBody | MergedBody;
+
+/** A body with another one, from an override file, over it. */
+export interface MergedBody {
+  readonly kind: "merged-body";
+  readonly base: ConfigBody;
+  readonly over: ConfigBody;
+}
 
 /** The objects of a JSON file that together make one body. */
 export interface JsonBody {
@@ -65,10 +73,44 @@ export function readBody(
   diagnostics: Diagnostic[],
   options: ReadOptions = {},
 ): BodyContent {
-  const reader = new BodyReader(schema, diagnostics, options);
-  const content = body.kind === "body" ? reader.native(body) : reader.json(body);
-  reader.checkRequired(content, bodyRange(body));
+  const content = readParts(body, schema, diagnostics, options);
+  for (const name of schema.required ?? []) {
+    if (content.attributes.has(name)) continue;
+    diagnostics.push({
+      severity: "error",
+      code: "LANG_BODY",
+      summary: "Missing required argument",
+      detail: `The argument "${name}" is required, but it is not set.`,
+      subject: bodyRange(body),
+    });
+  }
   return content;
+}
+
+function readParts(
+  body: ConfigBody,
+  schema: BodySchema,
+  diagnostics: Diagnostic[],
+  options: ReadOptions,
+): BodyContent {
+  if (body.kind !== "merged-body") {
+    const reader = new BodyReader(schema, diagnostics, options);
+    return body.kind === "body" ? reader.native(body) : reader.json(body);
+  }
+  const base = readParts(body.base, schema, diagnostics, options);
+  const over = readParts(body.over, schema, diagnostics, options);
+  const replaced = new Set(over.blocks.map(({ type }) => type));
+  const kept = base.blocks.filter(({ type }) => !replaced.has(type));
+  const replacing = over.blocks.map((block): ContentBlock => {
+    // Of this one the arguments replace each other one by one; other blocks are replaced whole.
+    const earlier = base.blocks.find(({ type }) => type === block.type);
+    if (block.type !== "lifecycle" || earlier === undefined) return block;
+    return { ...block, body: { kind: "merged-body", base: earlier.body, over: block.body } };
+  });
+  return {
+    attributes: new Map([...base.attributes, ...over.attributes]),
+    blocks: [...kept, ...replacing],
+  };
 }
 
 /** All arguments of a body that takes any names and no blocks, such as that of `locals`. */
@@ -76,20 +118,27 @@ export function readAttributes(
   body: ConfigBody,
   diagnostics: Diagnostic[],
 ): ReadonlyMap<string, ContentAttribute> {
-  const names =
-    body.kind === "body"
-      ? body.items.flatMap((item) => (item.kind === "attribute" ? [item.name] : []))
-      : body.objects.flatMap(({ members }) => members.map(({ name }) => name.value));
-  const attributes = [...new Set(names)].filter((name) => !isComment(body, name));
-  return readBody(body, { attributes }, diagnostics).attributes;
+  return readBody(body, { attributes: [...new Set(argumentNames(body))] }, diagnostics).attributes;
 }
 
-function isComment(body: ConfigBody, name: string): boolean {
-  return body.kind === "json-body" && name === "//";
+function argumentNames(body: ConfigBody): string[] {
+  switch (body.kind) {
+    case "body":
+      return body.items.flatMap((item) => (item.kind === "attribute" ? [item.name] : []));
+    case "json-body":
+      return body.objects
+        .flatMap(({ members }) => members.map(({ name }) => name.value))
+        .filter((name) => name !== "//");
+    case "merged-body":
+      return [...argumentNames(body.base), ...argumentNames(body.over)];
+    default:
+      return unreachable(body);
+  }
 }
 
 /** Where a body ends or stands: the place for what is missing in it. */
 export function bodyRange(body: ConfigBody): SourceRange {
+  if (body.kind === "merged-body") return bodyRange(body.base);
   if (body.kind === "json-body") return body.range;
   return sourceRange(body.source, body.start, Math.min(body.end, body.start + 1));
 }
@@ -139,17 +188,6 @@ class BodyReader {
 
   #isAttribute(name: string): boolean {
     return this.#schema.attributes?.includes(name) === true;
-  }
-
-  checkRequired({ attributes }: BodyContent, place: SourceRange): void {
-    for (const name of this.#schema.required ?? []) {
-      if (attributes.has(name)) continue;
-      this.#fail(
-        "Missing required argument",
-        `The argument "${name}" is required, but it is not set.`,
-        place,
-      );
-    }
   }
 
   // ---- native syntax ----

@@ -1,0 +1,8 @@
+/** The kinds of problems that the configuration layer reports. Their summaries say more. */
+export const CONFIG_PROBLEMS = {
+  LANG_BODY: "Content of a body that its schema does not allow, or that is missing",
+  LANG_CONFIG: "Declarations of a module that are wrong by themselves or together",
+} as const;
+
+/** Code of a kind of configuration problem. */
+export type ConfigProblemCode = keyof typeof CONFIG_PROBLEMS;

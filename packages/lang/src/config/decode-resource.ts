@@ -1,0 +1,175 @@
+import { type Diagnostic } from "../syntax/diagnostic.ts";
+import { staticList, staticMap } from "../syntax/static.ts";
+import { type BodyContent, type ContentBlock, readBody } from "./body-content.ts";
+import { blockName, decodeConditions } from "./decode-values.ts";
+import type {
+  LifecycleConfig,
+  ModuleCall,
+  ProviderReference,
+  Repetition,
+  ResourceConfig,
+  ResourceMode,
+} from "./module-config.ts";
+import { rangeOf, type StaticReader } from "./static-reader.ts";
+
+const REPETITION = ["count", "for_each", "depends_on"] as const;
+
+/** How often something exists; count and for_each exclude each other. */
+function decodeRepetition(reader: StaticReader, { attributes }: BodyContent): Repetition {
+  const count = attributes.get("count");
+  const forEach = attributes.get("for_each");
+  if (count !== undefined && forEach !== undefined) {
+    const detail = "Only one of count and for_each can say how many instances there are.";
+    reader.fail('Invalid combination of "count" and "for_each"', detail, forEach.nameRange);
+  }
+  return {
+    count: count?.expression,
+    forEach: forEach?.expression,
+    dependsOn: reader.references(attributes.get("depends_on")),
+  };
+}
+
+export function decodeResource(
+  reader: StaticReader,
+  mode: ResourceMode,
+  block: ContentBlock,
+): ResourceConfig {
+  const content = readBody(
+    block.body,
+    {
+      attributes: [...REPETITION, "provider"],
+      blocks: {
+        lifecycle: [],
+        connection: [],
+        provisioner: ["type"],
+      },
+    },
+    reader.diagnostics,
+    { ignore: true },
+  );
+  for (const { type, headerRange } of content.blocks) {
+    if (type === "lifecycle") continue;
+    const detail = `Blocks of type "${type}" are not supported: what they do on other machines cannot be planned or undone.`;
+    reader.fail("Provisioners are not supported", detail, headerRange);
+  }
+  const provider = content.attributes.get("provider");
+  return {
+    mode,
+    type: blockName(reader, block, 0),
+    name: blockName(reader, block, 1),
+    range: block.headerRange,
+    provider: provider === undefined ? undefined : reader.provider(provider.expression),
+    ...decodeRepetition(reader, content),
+    lifecycle: decodeLifecycle(reader, mode, content),
+    body: block.body,
+  };
+}
+
+function decodeLifecycle(
+  reader: StaticReader,
+  mode: ResourceMode,
+  { blocks }: BodyContent,
+): LifecycleConfig {
+  const own = blocks.filter(({ type }) => type === "lifecycle");
+  const [block, second] = own;
+  if (second !== undefined) {
+    reader.fail(
+      "Duplicate lifecycle block",
+      "A resource has at most one lifecycle block.",
+      second.headerRange,
+    );
+  }
+  const managed = mode === "managed";
+  const { attributes, blocks: conditions } =
+    block === undefined
+      ? { attributes: new Map<string, never>(), blocks: [] }
+      : readBody(
+          block.body,
+          {
+            attributes: managed
+              ? [
+                  "create_before_destroy",
+                  "prevent_destroy",
+                  "ignore_changes",
+                  "replace_triggered_by",
+                ]
+              : [],
+            blocks: { precondition: [], postcondition: [] },
+          },
+          reader.diagnostics,
+        );
+  const ignore = attributes.get("ignore_changes");
+  const triggers = attributes.get("replace_triggered_by");
+  return {
+    createBeforeDestroy: reader.flag(attributes.get("create_before_destroy")),
+    preventDestroy: reader.flag(attributes.get("prevent_destroy")) ?? false,
+    ignoreChanges:
+      ignore !== undefined && reader.isWord(ignore, "all") ? "all" : reader.references(ignore),
+    replaceTriggeredBy:
+      triggers === undefined ? [] : taken(staticList(triggers.expression), reader.diagnostics),
+    preconditions: decodeConditions(
+      reader,
+      conditions.filter(({ type }) => type === "precondition"),
+    ),
+    postconditions: decodeConditions(
+      reader,
+      conditions.filter(({ type }) => type === "postcondition"),
+    ),
+  };
+}
+
+function taken<T>(
+  result: {
+    readonly value?: readonly T[] | undefined;
+    readonly diagnostics?: readonly Diagnostic[] | undefined;
+  },
+  diagnostics: Diagnostic[],
+): readonly T[] {
+  diagnostics.push(...(result.diagnostics ?? []));
+  return result.value ?? [];
+}
+
+export function decodeModuleCall(
+  reader: StaticReader,
+  block: ContentBlock,
+): ModuleCall | undefined {
+  const content = readBody(
+    block.body,
+    { attributes: [...REPETITION, "source", "version", "providers"], required: ["source"] },
+    reader.diagnostics,
+    { ignore: true },
+  );
+  const source = reader.text(content.attributes.get("source"));
+  if (source === undefined) return undefined;
+  return {
+    name: blockName(reader, block),
+    range: block.headerRange,
+    source,
+    version: reader.versions(content.attributes.get("version")),
+    providers: decodeProviders(reader, content),
+    ...decodeRepetition(reader, content),
+    body: block.body,
+  };
+}
+
+/** `providers = { aws = aws.west, aws.other = aws }` */
+function decodeProviders(
+  reader: StaticReader,
+  { attributes }: BodyContent,
+): Map<string, ProviderReference> | undefined {
+  const attribute = attributes.get("providers");
+  if (attribute === undefined) return undefined;
+  const providers = new Map<string, ProviderReference>();
+  for (const { key, value } of taken(staticMap(attribute.expression), reader.diagnostics)) {
+    const inside = reader.provider(key.expression);
+    const outside = reader.provider(value);
+    if (inside === undefined || outside === undefined) continue;
+    const name = inside.alias === undefined ? inside.name : `${inside.name}.${inside.alias}`;
+    if (providers.has(name)) {
+      const detail = `A configuration for "${name}" is passed already.`;
+      reader.fail("Duplicate provider address", detail, rangeOf(key));
+    }
+    providers.set(name, outside);
+  }
+  return providers;
+}

@@ -1,0 +1,234 @@
+import type { Diagnostic } from "../syntax/diagnostic.ts";
+import { sortDiagnostics } from "../syntax/diagnostic.ts";
+import { parseJson } from "../syntax/json-parser.ts";
+import type { SyntaxLimits } from "../syntax/limits.ts";
+import { parseFile } from "../syntax/parse.ts";
+import {
+  type BodySchema,
+  type ConfigBody,
+  type ContentBlock,
+  jsonRootBody,
+  readAttributes,
+  readBody,
+} from "./body-content.ts";
+import { decodeCheck, decodeImport, decodeMoved, decodeRemoved } from "./decode-refactoring.ts";
+import { decodeModuleCall, decodeResource } from "./decode-resource.ts";
+import { decodeRfsProvider, decodeTerraform } from "./decode-terraform.ts";
+import { blockName, decodeOutput, decodeVariable } from "./decode-values.ts";
+import type { LocalConfig, ModuleConfig, ProviderConfig, ResourceConfig } from "./module-config.ts";
+import { selectModuleFiles } from "./module-files.ts";
+import { mergeOverrides } from "./override.ts";
+import { StaticReader } from "./static-reader.ts";
+
+/** How a module is loaded. */
+export interface LoadOptions {
+  /** Prefix of the file names in messages, such as `modules/net/`. @default "" */
+  readonly prefix?: string;
+  /** Whether the forms of RFS templates are accepted, with a warning. @default false */
+  readonly rfsTemplates?: boolean;
+  readonly limits?: SyntaxLimits;
+}
+
+/** A module as it was written, complete as far as it was understood, and what is wrong with it. */
+export interface LoadedModule {
+  readonly config: ModuleConfig;
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+const ROOT: BodySchema = {
+  blocks: {
+    terraform: [],
+    Provider: ["name"],
+    provider: ["name"],
+    variable: ["name"],
+    locals: [],
+    output: ["name"],
+    module: ["name"],
+    resource: ["type", "name"],
+    data: ["type", "name"],
+    ephemeral: ["type", "name"],
+    moved: [],
+    removed: [],
+    import: [],
+    check: ["name"],
+  },
+};
+
+/**
+ * Loads the files of one folder as a module, override files last. All problems of all files are
+ * reported in one run, in the order of the files. `files` are the contents by name; names that do
+ * not belong to a module are passed over.
+ */
+export function loadModule(
+  files: ReadonlyMap<string, string | Uint8Array>,
+  options: LoadOptions = {},
+): LoadedModule {
+  const diagnostics: Diagnostic[] = [];
+  const { primary, override } = selectModuleFiles(files.keys());
+  const read = (name: string): readonly ContentBlock[] => {
+    const file = { name: `${options.prefix ?? ""}${name}`, text: files.get(name) ?? "" };
+    return readBody(parseBody(file, diagnostics, options.limits), ROOT, diagnostics).blocks;
+  };
+  const blocks = primary.flatMap(read);
+  const reader = new StaticReader(diagnostics);
+  const merged = mergeOverrides(reader, blocks, override.map(read));
+  const config = new ModuleDecoder(reader, options.rfsTemplates ?? false).decode(merged);
+  return { config, diagnostics: sortDiagnostics(diagnostics) };
+}
+
+function parseBody(
+  file: { readonly name: string; readonly text: string | Uint8Array },
+  diagnostics: Diagnostic[],
+  limits: SyntaxLimits | undefined,
+): ConfigBody {
+  if (file.name.endsWith(".json")) {
+    const { root, diagnostics: found } = parseJson(file, limits);
+    diagnostics.push(...found);
+    return jsonRootBody(root, diagnostics);
+  }
+  const { body, diagnostics: found } = parseFile(file, limits);
+  diagnostics.push(...found);
+  return body;
+}
+
+class ModuleDecoder {
+  readonly #reader: StaticReader;
+  readonly #rfsTemplates: boolean;
+
+  constructor(reader: StaticReader, rfsTemplates: boolean) {
+    this.#reader = reader;
+    this.#rfsTemplates = rfsTemplates;
+  }
+
+  decode({ blocks, settings, locals }: ReturnType<typeof mergeOverrides>): ModuleConfig {
+    const reader = this.#reader;
+    const of = (type: string): ContentBlock[] => blocks.filter((block) => block.type === type);
+    const { requiredVersions, requiredProviders } = decodeTerraform(
+      reader,
+      of("terraform"),
+      settings,
+      this.#rfsTemplates,
+    );
+    for (const block of of("Provider")) {
+      const provider = decodeRfsProvider(reader, block, this.#rfsTemplates);
+      if (provider === undefined) continue;
+      this.#add(requiredProviders, provider.name, provider, "required provider");
+    }
+    const resources = new Map<string, ResourceConfig>();
+    for (const [type, mode] of [
+      ["resource", "managed"],
+      ["data", "data"],
+      ["ephemeral", "ephemeral"],
+    ] as const) {
+      for (const block of of(type)) {
+        const resource = decodeResource(reader, mode, block);
+        const address = `${mode === "managed" ? "" : `${mode}.`}${resource.type}.${resource.name}`;
+        this.#add(resources, address, resource, type);
+      }
+    }
+    return {
+      requiredVersions,
+      requiredProviders,
+      providers: this.#collect(of("provider"), "provider configuration", (block) =>
+        this.#provider(block),
+      ),
+      variables: this.#collect(of("variable"), "variable", (block) =>
+        decodeVariable(reader, block),
+      ),
+      locals: this.#locals(of("locals"), locals),
+      outputs: this.#collect(of("output"), "output", (block) => decodeOutput(reader, block)),
+      modules: this.#collect(of("module"), "module call", (block) =>
+        decodeModuleCall(reader, block),
+      ),
+      resources,
+      moved: of("moved").flatMap((block) => decodeMoved(reader, block)),
+      removed: of("removed").flatMap((block) => decodeRemoved(reader, block)),
+      imports: of("import").flatMap((block) => decodeImport(reader, block)),
+      checks: this.#collect(of("check"), "check", (block) => decodeCheck(reader, block)),
+    };
+  }
+
+  #add<T extends { readonly range: ContentBlock["headerRange"] }>(
+    into: Map<string, T>,
+    key: string,
+    item: T,
+    what: string,
+  ): void {
+    const earlier = into.get(key);
+    if (earlier === undefined) {
+      into.set(key, item);
+      return;
+    }
+    const { filename, start } = earlier.range.source.locate(earlier.range.start, earlier.range.end);
+    const detail = `A ${what} "${key}" is declared already, at ${filename} line ${start.line}. Names must be unique in a module.`;
+    this.#reader.fail(`Duplicate ${what}`, detail, item.range);
+  }
+
+  #collect<
+    T extends {
+      readonly name: string;
+      readonly alias?: string | undefined;
+      readonly range: ContentBlock["headerRange"];
+    },
+  >(
+    blocks: readonly ContentBlock[],
+    what: string,
+    decode: (block: ContentBlock) => T | undefined,
+  ): Map<string, T> {
+    const items = new Map<string, T>();
+    for (const block of blocks) {
+      const item = decode(block);
+      if (item === undefined) continue;
+      const key = item.alias === undefined ? item.name : `${item.name}.${item.alias}`;
+      this.#add(items, key, item, what);
+    }
+    return items;
+  }
+
+  #provider(block: ContentBlock): ProviderConfig {
+    const { attributes } = readBody(
+      block.body,
+      { attributes: ["alias", "version"] },
+      this.#reader.diagnostics,
+      {
+        ignore: true,
+      },
+    );
+    const version = attributes.get("version");
+    if (version !== undefined) {
+      const detail = "The version of a provider is declared in required_providers.";
+      this.#reader.warn(
+        "Version constraints inside provider configuration blocks are deprecated",
+        detail,
+        version.nameRange,
+      );
+    }
+    return {
+      name: blockName(this.#reader, block),
+      alias: this.#reader.text(attributes.get("alias")),
+      range: block.headerRange,
+      body: block.body,
+    };
+  }
+
+  /** All locals; those of override files replace others of their name. */
+  #locals(
+    blocks: readonly ContentBlock[],
+    overrides: readonly ContentBlock[],
+  ): Map<string, LocalConfig> {
+    const locals = new Map<string, LocalConfig>();
+    const read = (block: ContentBlock): LocalConfig[] =>
+      [...readAttributes(block.body, this.#reader.diagnostics).values()].map(
+        ({ name, nameRange, expression }) => ({ name, range: nameRange, expression }),
+      );
+    for (const local of blocks.flatMap(read)) this.#add(locals, local.name, local, "local value");
+    for (const local of overrides.flatMap(read)) {
+      if (!locals.has(local.name)) {
+        const detail = `There is no local value "${local.name}" that this could override.`;
+        this.#reader.fail("Missing base local value definition to override", detail, local.range);
+      }
+      locals.set(local.name, local);
+    }
+    return locals;
+  }
+}

@@ -1,0 +1,155 @@
+import type { Value } from "@stackwright/cty";
+import type { ProviderAddress, VersionConstraints } from "@stackwright/provider-source";
+import type { Expression, ScopeTraversal } from "../syntax/ast.ts";
+import type { SourceRange } from "../syntax/source.ts";
+import type { TypeConstraint } from "../type/type-constraint.ts";
+import type { ConfigBody } from "./body-content.ts";
+
+/** What one folder of configuration declares. Names and places are checked, nothing is evaluated. */
+export interface ModuleConfig {
+  readonly requiredVersions: readonly {
+    readonly constraint: string;
+    readonly range: SourceRange;
+  }[];
+  /** By local name. */
+  readonly requiredProviders: ReadonlyMap<string, RequiredProvider>;
+  /** By `name` or `name.alias`. */
+  readonly providers: ReadonlyMap<string, ProviderConfig>;
+  readonly variables: ReadonlyMap<string, VariableConfig>;
+  readonly locals: ReadonlyMap<string, LocalConfig>;
+  readonly outputs: ReadonlyMap<string, OutputConfig>;
+  readonly modules: ReadonlyMap<string, ModuleCall>;
+  /** Resources, data sources and ephemeral resources by address, such as `data.x.y`. */
+  readonly resources: ReadonlyMap<string, ResourceConfig>;
+  readonly moved: readonly MovedConfig[];
+  readonly removed: readonly RemovedConfig[];
+  readonly imports: readonly ImportConfig[];
+  readonly checks: ReadonlyMap<string, CheckConfig>;
+}
+
+/** What all declarations have. */
+interface Declared {
+  /** The header of the block, or the name of the argument. */
+  readonly range: SourceRange;
+}
+
+export interface RequiredProvider extends Declared {
+  readonly name: string;
+  readonly source: ProviderAddress | undefined;
+  readonly version: VersionConstraints | undefined;
+  /** References such as `aws.west` to configurations that the caller of the module must pass. */
+  readonly configurationAliases: readonly ScopeTraversal[];
+}
+
+export interface ProviderConfig extends Declared {
+  readonly name: string;
+  readonly alias: string | undefined;
+  /** The whole body; what the provider's schema does not know is `alias` and `version`. */
+  readonly body: ConfigBody;
+}
+
+export interface VariableConfig extends Declared {
+  readonly name: string;
+  readonly constraint: TypeConstraint;
+  /** Converted to the type, defaults of optional attributes applied. */
+  readonly default: Value | undefined;
+  readonly description: string | undefined;
+  readonly sensitive: boolean;
+  readonly ephemeral: boolean;
+  readonly nullable: boolean;
+  readonly deprecated: string | undefined;
+  readonly validations: readonly Condition[];
+}
+
+/** A condition with the message for when it does not hold. */
+export interface Condition extends Declared {
+  readonly condition: Expression;
+  readonly errorMessage: Expression;
+}
+
+export interface LocalConfig extends Declared {
+  readonly name: string;
+  readonly expression: Expression;
+}
+
+export interface OutputConfig extends Declared {
+  readonly name: string;
+  readonly expression: Expression;
+  readonly description: string | undefined;
+  readonly sensitive: boolean;
+  readonly ephemeral: boolean;
+  readonly deprecated: string | undefined;
+  readonly dependsOn: readonly ScopeTraversal[];
+  readonly preconditions: readonly Condition[];
+}
+
+/** A reference to a provider configuration of the module. */
+export interface ProviderReference extends Declared {
+  readonly name: string;
+  readonly alias: string | undefined;
+}
+
+/** How often something exists, and what it waits for. */
+export interface Repetition {
+  readonly count: Expression | undefined;
+  readonly forEach: Expression | undefined;
+  readonly dependsOn: readonly ScopeTraversal[];
+}
+
+export interface ModuleCall extends Declared, Repetition {
+  readonly name: string;
+  readonly source: string;
+  readonly version: VersionConstraints | undefined;
+  /** Configurations passed down, by the child's name or `name.alias`. Undefined inherits. */
+  readonly providers: ReadonlyMap<string, ProviderReference> | undefined;
+  /** The inputs, with the arguments above among them. */
+  readonly body: ConfigBody;
+}
+
+export type ResourceMode = "managed" | "data" | "ephemeral";
+
+export interface ResourceConfig extends Declared, Repetition {
+  readonly mode: ResourceMode;
+  readonly type: string;
+  readonly name: string;
+  readonly provider: ProviderReference | undefined;
+  readonly lifecycle: LifecycleConfig;
+  /** The whole body, with the arguments above among what the provider's schema knows. */
+  readonly body: ConfigBody;
+}
+
+export interface LifecycleConfig {
+  readonly createBeforeDestroy: boolean | undefined;
+  readonly preventDestroy: boolean;
+  /** Paths into the resource, or all of it. */
+  readonly ignoreChanges: "all" | readonly ScopeTraversal[];
+  readonly replaceTriggeredBy: readonly Expression[];
+  readonly preconditions: readonly Condition[];
+  readonly postconditions: readonly Condition[];
+}
+
+export interface MovedConfig extends Declared {
+  readonly from: ScopeTraversal;
+  readonly to: ScopeTraversal;
+}
+
+export interface RemovedConfig extends Declared {
+  readonly from: ScopeTraversal;
+  readonly destroy: boolean;
+}
+
+export interface ImportConfig extends Declared {
+  /** A reference whose instance key may be an expression. */
+  readonly to: Expression;
+  readonly id: Expression | undefined;
+  readonly identity: Expression | undefined;
+  readonly provider: ProviderReference | undefined;
+  readonly forEach: Expression | undefined;
+}
+
+export interface CheckConfig extends Declared {
+  readonly name: string;
+  /** The data source that exists for this check only. */
+  readonly data: ResourceConfig | undefined;
+  readonly assertions: readonly Condition[];
+}
