@@ -1,0 +1,129 @@
+import { randomUUID } from "node:crypto";
+import {
+  Compare,
+  Compare_CompareResult,
+  Compare_CompareTarget,
+  PutRequest,
+  RangeRequest,
+  RequestOp,
+  TxnRequest,
+} from "@stackwright/proto/etcd";
+import type { ChannelTls } from "@stackwright/proto/grpc";
+import { MAX_BATCH_OPERATIONS, MAX_GUARDS, type StorageCapabilities } from "../capabilities.ts";
+import { StorageError } from "../errors.ts";
+import { resolveWatchBuffer, type WatchBufferOptions } from "../feed/watch-stream.ts";
+import type { Logger } from "../logger.ts";
+import type { StorageBackend } from "../types.ts";
+import { EtcdBackend } from "./etcd/etcd-backend.ts";
+import { EtcdClient } from "./etcd/etcd-client.ts";
+import { Layout } from "./etcd/layout.ts";
+
+/** Options of {@link createEtcdStorage}. */
+export interface EtcdStorageOptions {
+  /** URLs of members of one cluster, `http://host:port` or `https://host:port`. */
+  readonly endpoints: readonly string[];
+  /** Trusted authorities and the client's identity, for `https` endpoints. */
+  readonly tls?: ChannelTls;
+  /** For clusters with authentication by name and password. */
+  readonly credentials?: { readonly name: string; readonly password: string };
+  /** Beginning of all keys of the store. @default "stackwright/" */
+  readonly root?: string;
+  /** How long a call may take, with all attempts. @default 5,000 */
+  readonly timeoutMs?: number;
+  /**
+   * Takes servers before 3.5 too. They are known to lose acknowledged writes and watch events.
+   *
+   * @default false
+   */
+  readonly allowOldServers?: boolean;
+  /** How much a watch holds back for a slow consumer. */
+  readonly watchBuffer?: WatchBufferOptions;
+  readonly logger?: Logger;
+}
+
+const MIB = 1024 * 1024;
+
+/**
+ * What the etcd engine offers. The limits keep requests under the 1.5 MiB and 128 operations that
+ * servers take by default. Content cannot be replaced in one step, so there is no restore.
+ */
+export const ETCD_CAPABILITIES: StorageCapabilities = Object.freeze({
+  engine: "etcd",
+  durability: "replicated",
+  shared: true,
+  strongList: true,
+  guards: MAX_GUARDS,
+  batch: MAX_BATCH_OPERATIONS,
+  endOfSnapshot: true,
+  resume: true,
+  snapshot: true,
+  restore: false,
+  limits: Object.freeze({
+    nameBytes: 512,
+    dataBytes: MIB,
+    envelopeBytes: MIB / 4,
+    batchBytes: MIB + MIB / 8,
+  }),
+});
+
+/**
+ * Opens a store in an etcd cluster, 3.5 or newer. Any number of instances in any number of processes
+ * may work on one store.
+ *
+ * Everything is linearizable, `eventual` reads too. How long history is kept for watches that resume
+ * is up to the cluster's compaction, which has to be set up there.
+ *
+ * Rejects with `STORAGE_UNSUPPORTED` for an older server, `STORAGE_INVALID_ARGUMENT`,
+ * `STORAGE_PERMISSION_DENIED`, or `STORAGE_INCONSISTENT` when no quorum can be reached.
+ */
+export async function createEtcdStorage(options: EtcdStorageOptions): Promise<StorageBackend> {
+  const { timeoutMs = 5_000, root = "stackwright/", logger } = options;
+  const client = new EtcdClient({ ...options, timeoutMs });
+  try {
+    if (options.allowOldServers !== true) await checkVersions(client);
+    const layout = new Layout(root);
+    const epoch = `${await readEpoch(client, layout)}~${client.clusterId.toString(16)}`;
+    return new EtcdBackend({
+      client,
+      layout,
+      epoch,
+      capabilities: ETCD_CAPABILITIES,
+      watchBuffer: resolveWatchBuffer(options.watchBuffer),
+      logger,
+    });
+  } catch (error) {
+    await client.close();
+    throw error;
+  }
+}
+
+async function checkVersions(client: EtcdClient): Promise<void> {
+  for (const version of await client.versions()) {
+    const [major = 0, minor = 0] = version.split(".").map(Number);
+    if (major > 3 || (major === 3 && minor >= 5)) continue;
+    throw new StorageError("STORAGE_UNSUPPORTED", `etcd ${version} is too old: 3.5 is needed`);
+  }
+}
+
+/** The text that names the store, made up by whoever is first. */
+async function readEpoch(client: EtcdClient, layout: Layout): Promise<string> {
+  const key = layout.epochKey;
+  const put = PutRequest.create({ key, value: Buffer.from(randomUUID()) });
+  const transaction = TxnRequest.create({
+    compare: [
+      Compare.create({
+        key,
+        result: Compare_CompareResult.EQUAL,
+        target: Compare_CompareTarget.CREATE,
+        targetUnion: { $case: "createRevision", value: 0n },
+      }),
+    ],
+    success: [RequestOp.create({ request: { $case: "requestPut", value: put } })],
+  });
+  // Harmless when repeated, so it may be tried again like a read.
+  await client.txn(transaction, "read");
+  const { kvs } = await client.range(RangeRequest.create({ key }));
+  const [epoch] = kvs;
+  if (epoch === undefined) throw new StorageError("STORAGE_INCONSISTENT", "the store was removed");
+  return Buffer.from(epoch.value).toString("utf8");
+}

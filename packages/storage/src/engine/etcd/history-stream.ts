@@ -1,0 +1,120 @@
+import { setTimeout as delay } from "node:timers/promises";
+import {
+  WatchCreateRequest,
+  WatchProgressRequest,
+  WatchRequest,
+  type WatchResponse,
+} from "@stackwright/proto/etcd";
+import type { Event } from "@stackwright/proto/etcd/mvccpb";
+import { Event_EventType } from "@stackwright/proto/etcd/mvccpb";
+import { decodeResource } from "../../codec.ts";
+import { StorageError } from "../../errors.ts";
+import type { Commit } from "../../feed/commit.ts";
+import { formatCursor } from "../../feed/cursor.ts";
+import type { EtcdClient } from "./etcd-client.ts";
+import type { Layout } from "./layout.ts";
+import { endOfRevision, positionOf, revisionBehind } from "./position.ts";
+
+/** What a {@link historyStream} gives: the next commits, and how far it is certain to have come. */
+export interface HistoryPage {
+  readonly commits: readonly Commit[];
+  readonly position: number;
+}
+
+/** Where and how to read the history. */
+export interface HistoryStreamOptions {
+  readonly client: EtcdClient;
+  readonly layout: Layout;
+  readonly epoch: string;
+  /** Commits up to here are left out. */
+  readonly after: number;
+  /** How often the server is asked how far it has come. */
+  readonly progressMs: number;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Streams the commits behind a position from the member in use until something breaks: then it
+ * throws, and a new stream can start where this one has come to. `STORAGE_WATCH_CLOSED` means that
+ * what comes next is gone for good.
+ *
+ * The stream starts at the revision that the position is in, so changes that were seen already come
+ * again; they are recognised by their place, which is the same every time.
+ */
+export async function* historyStream(options: HistoryStreamOptions): AsyncGenerator<HistoryPage> {
+  const { client, layout, epoch, signal } = options;
+  const { member } = client;
+  const requests = watchRequests(layout, revisionBehind(options.after), options.progressMs, signal);
+  const metadata = await client.streamMetadata();
+  const responses = member.watch.watch(requests, { metadata, signal });
+  let position = options.after;
+  let revision = 0n;
+  let place = 0;
+  for await (const response of responses) {
+    checkAlive(client, response);
+    const commits: Commit[] = [];
+    for (const event of response.events) {
+      const at = event.kv?.modRevision ?? 0n;
+      place = at === revision ? place + 1 : 0;
+      revision = at;
+      const here = positionOf(at, place);
+      if (here <= position) continue;
+      position = here;
+      commits.push(toCommit(layout, event, here, epoch));
+    }
+    // Without events it is a progress notification: all events up to its revision were sent. One
+    // that is for the revision of the last event does not say that the last one was its last.
+    if (response.events.length === 0 && !response.created) {
+      position = Math.max(position, endOfRevision(response.header?.revision ?? 0n));
+    }
+    yield { commits, position };
+  }
+  throw new StorageError("STORAGE_INCONSISTENT", "the server ended the watch");
+}
+
+async function* watchRequests(
+  layout: Layout,
+  startRevision: bigint,
+  progressMs: number,
+  signal: AbortSignal,
+): AsyncGenerator<WatchRequest> {
+  const create = WatchCreateRequest.create({
+    ...layout.resources,
+    startRevision,
+    prevKv: true,
+    progressNotify: true,
+    fragment: true,
+  });
+  yield WatchRequest.create({ requestUnion: { $case: "createRequest", value: create } });
+  const progress = WatchProgressRequest.create({});
+  while (!signal.aborted) {
+    await delay(progressMs, undefined, { signal, ref: false }).catch(() => undefined);
+    if (signal.aborted) return;
+    yield WatchRequest.create({ requestUnion: { $case: "progressRequest", value: progress } });
+  }
+}
+
+function checkAlive(client: EtcdClient, response: WatchResponse): void {
+  client.checkHeader(response.header);
+  if (response.compactRevision > 0n) {
+    throw new StorageError("STORAGE_WATCH_CLOSED", "the history was compacted");
+  }
+  if (!response.canceled) return;
+  const reason = response.cancelReason;
+  if (/auth|permission/i.test(reason)) client.dropToken();
+  throw new StorageError("STORAGE_INCONSISTENT", `the watch was cancelled: ${reason}`);
+}
+
+function toCommit(layout: Layout, event: Event, position: number, epoch: string): Commit {
+  const isDelete = event.type === Event_EventType.DELETE;
+  const kv = isDelete ? event.prevKv : event.kv;
+  if (kv === undefined) {
+    throw new StorageError("STORAGE_WATCH_CLOSED", "a deleted resource was compacted");
+  }
+  return {
+    revision: position,
+    operation: isDelete ? "delete" : "upsert",
+    resource: decodeResource(kv.value, layout.versionOf(kv)),
+    cursor: formatCursor(epoch, position),
+  };
+}

@@ -1,0 +1,28 @@
+import { describe, test } from "vitest";
+import { describeStorage } from "../testing/describe-storage.ts";
+import { createSchema, postgresServers } from "../testing/live/postgres-servers.ts";
+import { createPostgresStorage, POSTGRES_CAPABILITIES } from "./postgres.ts";
+
+const servers = postgresServers();
+
+describe.runIf(servers.length === 0)("the postgres engine", () => {
+  test("keeps the storage contract", (context) => {
+    context.skip(true, "TEST_POSTGRES_URL names no server");
+  });
+});
+
+for (const { name, url } of servers) {
+  describeStorage(
+    name,
+    async () => {
+      const schema = await createSchema(url);
+      return {
+        open: (options) => createPostgresStorage({ url, schema: schema.name, ...options }),
+        compact: (storage) =>
+          (storage as Awaited<ReturnType<typeof createPostgresStorage>>).compactHistory(),
+        [Symbol.asyncDispose]: () => schema.drop(),
+      };
+    },
+    POSTGRES_CAPABILITIES,
+  );
+}

@@ -1,0 +1,93 @@
+import {
+  DEFAULT_LIMITS,
+  MAX_BATCH_OPERATIONS,
+  MAX_GUARDS,
+  type StorageCapabilities,
+} from "../capabilities.ts";
+import type { HistoryOptions } from "../feed/commit-log.ts";
+import { resolveWatchBuffer, type WatchBufferOptions } from "../feed/watch-stream.ts";
+import type { Logger } from "../logger.ts";
+import {
+  type ConnectionOptions,
+  Connections,
+  resolveConnectionOptions,
+} from "./postgres/connections.ts";
+import { prepareDatabase } from "./postgres/migrate.ts";
+import { PostgresBackend } from "./postgres/postgres-backend.ts";
+import type { PostgresStorage } from "./postgres/postgres-storage.ts";
+
+export type { ConnectionOptions } from "./postgres/connections.ts";
+export type { PostgresStorage } from "./postgres/postgres-storage.ts";
+
+/** Options of {@link createPostgresStorage}. */
+export interface PostgresStorageOptions extends ConnectionOptions {
+  /**
+   * Whether an open brings the tables to the newest layout. Without it they have to be there, and
+   * the user needs no right to create any.
+   *
+   * @default true
+   */
+  readonly migrate?: boolean;
+  /** How much history is kept for watches that resume. @default 16,384 commits, 64 MiB of bodies */
+  readonly history?: HistoryOptions;
+  /** How much a watch holds back for a slow consumer. */
+  readonly watchBuffer?: WatchBufferOptions;
+  /**
+   * How often an instance with watches looks for commits when nobody has told it of any. Instances
+   * tell each other, but what they tell can get lost.
+   *
+   * @default 500
+   */
+  readonly pollMs?: number;
+  readonly logger?: Logger;
+}
+
+/** What the PostgreSQL engine offers. */
+export const POSTGRES_CAPABILITIES: StorageCapabilities = Object.freeze({
+  engine: "postgres",
+  durability: "os",
+  shared: true,
+  strongList: true,
+  guards: MAX_GUARDS,
+  batch: MAX_BATCH_OPERATIONS,
+  endOfSnapshot: true,
+  resume: true,
+  snapshot: true,
+  restore: true,
+  limits: DEFAULT_LIMITS,
+});
+
+/**
+ * Opens a store in a PostgreSQL database, 15 or newer. Any number of instances in any number of
+ * processes may work on one store.
+ *
+ * Everything is linearizable, `eventual` reads too, as all of it goes to the primary. Watches get
+ * commits in commit order without holes and go on after a lost connection; they close when another
+ * server becomes the primary, because that one may not have the last commits.
+ *
+ * Rejects with `STORAGE_SCHEMA`, `STORAGE_INVALID_ARGUMENT`, `STORAGE_PERMISSION_DENIED`, or
+ * `STORAGE_INCONSISTENT` when the server cannot be reached.
+ */
+export async function createPostgresStorage(
+  options: PostgresStorageOptions,
+): Promise<PostgresStorage> {
+  const connections = new Connections(resolveConnectionOptions(options));
+  try {
+    const { fsync } = await prepareDatabase(connections, options.migrate ?? true);
+    if (!fsync) options.logger?.warn({}, "the server has fsync off: a crash can lose the store");
+  } catch (error) {
+    await connections.close();
+    throw error;
+  }
+  return new PostgresBackend({
+    connections,
+    capabilities: POSTGRES_CAPABILITIES,
+    watchBuffer: resolveWatchBuffer(options.watchBuffer),
+    history: {
+      events: options.history?.events ?? 16_384,
+      bytes: options.history?.bytes ?? 64 * 1024 * 1024,
+    },
+    pollMs: options.pollMs ?? 500,
+    logger: options.logger,
+  });
+}

@@ -1,0 +1,207 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { Sql } from "postgres";
+import { StorageError } from "../../errors.ts";
+import type { EventFeed } from "../../feed/event-feed.ts";
+import type { Logger } from "../../logger.ts";
+import { readChanges, readHead } from "./changes.ts";
+import type { Connections } from "./connections.ts";
+
+/** Commits fetched at a time. */
+const PAGE = 500;
+
+/** Hints to other instances are sent at most this often. */
+const NOTIFY_MS = 5;
+
+// Revisions are handed out in commit order and without holes, so the follower has a position, asks
+// for what is behind it, and publishes that. Everything that can wake it only makes it ask sooner: a
+// commit of this instance, a notification of another one, the time. A lost notification costs one
+// poll interval, never an event. While the server is away the watches stay open and silent.
+
+/** Feeds the watches of an instance from the history in the database, while there are watches. */
+export class ChangeFollower {
+  readonly #connections: Connections;
+  readonly #feed: EventFeed;
+  readonly #pollMs: number;
+  readonly #logger: Logger | undefined;
+  readonly #stopping = new AbortController();
+  /** Everything up to here was published. */
+  #position: { readonly epoch: string; readonly revision: number } | undefined;
+  #starting: Promise<void> | undefined;
+  #running: Promise<void> | undefined;
+  #wake: (() => void) | undefined;
+  #hinted = false;
+  #listener: Sql | undefined;
+  #listening = false;
+  #notifying: Promise<void> | undefined;
+  #notifyAgain = false;
+
+  constructor(
+    connections: Connections,
+    feed: EventFeed,
+    pollMs: number,
+    logger: Logger | undefined,
+  ) {
+    this.#connections = connections;
+    this.#feed = feed;
+    this.#pollMs = pollMs;
+    this.#logger = logger;
+  }
+
+  /**
+   * Resolves when the follower runs and has a position, which is then not behind that of any
+   * snapshot taken afterwards. A stream has to be open in the feed already.
+   */
+  async start(): Promise<void> {
+    if (this.#position !== undefined) return;
+    this.#starting ??= this.#start().finally(() => {
+      this.#starting = undefined;
+    });
+    await this.#starting;
+  }
+
+  /** Of the content that the watches follow. */
+  get epoch(): string | undefined {
+    return this.#position?.epoch;
+  }
+
+  /** Ends all watches and goes on from the end of the history, after the content was replaced. */
+  async reset(reason: string): Promise<void> {
+    const head = await this.#connections.run("read", readHead);
+    if (this.#position !== undefined) this.#position = head;
+    this.#feed.closeAll(new StorageError("STORAGE_WATCH_CLOSED", reason));
+  }
+
+  /** Says that there may be something new. */
+  hint(): void {
+    this.#hinted = true;
+    this.#wake?.();
+  }
+
+  /** Tells the other instances, and this one, of a commit. */
+  announce(): void {
+    this.hint();
+    this.#notifyAgain = true;
+    this.#notifying ??= this.#notify().finally(() => {
+      this.#notifying = undefined;
+    });
+  }
+
+  /** Publishes what is committed at this moment, and gives the position that was reached. */
+  async catchUp(): Promise<number> {
+    const { revision } = await this.#connections.run("read", readHead);
+    while (this.#position !== undefined && this.#position.revision < revision) {
+      this.hint();
+      await delay(1);
+      this.#stopping.signal.throwIfAborted();
+    }
+    return this.#position?.revision ?? revision;
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    this.#wake?.();
+    await Promise.all([this.#running, this.#notifying]);
+    await this.#closeListener();
+  }
+
+  async #start(): Promise<void> {
+    await this.#running;
+    this.#position = await this.#connections.run("read", readHead);
+    this.#running = this.#run();
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stopping;
+    let failures = 0;
+    while (!signal.aborted) {
+      try {
+        // Whatever comes after this point wakes the next round.
+        this.#hinted = false;
+        while (await this.#fetch());
+        failures = 0;
+      } catch (error) {
+        failures += 1;
+        const { message } = StorageError.from(error);
+        this.#logger?.warn({ message, failures }, "watches wait for the database");
+      }
+      if (this.#feed.size === 0) break;
+      this.#listen();
+      await this.#pause(failures);
+    }
+    this.#position = undefined;
+    this.#running = undefined;
+  }
+
+  /** Waits for a hint or the poll interval, and after failures longer. */
+  async #pause(failures: number): Promise<void> {
+    if (failures > 0) {
+      const wait = Math.min(20 * 2 ** failures, 1_000);
+      await delay(wait, undefined, { signal: this.#stopping.signal }).catch(() => undefined);
+      return;
+    }
+    if (this.#hinted || this.#stopping.signal.aborted) return;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, this.#pollMs);
+      this.#wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+    this.#wake = undefined;
+  }
+
+  /** Publishes a page of commits; true when there may be another. */
+  async #fetch(): Promise<boolean> {
+    const from = this.#position;
+    if (from === undefined) return false;
+    const { epoch, revision, commits } = await this.#connections.run("read", (sql) =>
+      readChanges(sql, from.revision, PAGE),
+    );
+    if (this.#position !== from) return true;
+    if (epoch !== from.epoch || commits === undefined) {
+      this.#position = { epoch, revision };
+      this.#feed.closeAll(
+        new StorageError("STORAGE_WATCH_CLOSED", "the history is gone or was replaced"),
+      );
+      return false;
+    }
+    for (const commit of commits) this.#feed.publish(commit);
+    this.#position = { epoch, revision: from.revision + commits.length };
+    return commits.length === PAGE;
+  }
+
+  /** Sees to it that notifications are heard; a lost connection is opened again by a later poll. */
+  #listen(): void {
+    if (this.#listening) return;
+    this.#listening = true;
+    const lost = (): void => {
+      this.#listening = false;
+    };
+    this.#listener ??= this.#connections.dedicated({
+      onClose: lost,
+      onNotify: () => this.hint(),
+    });
+    // What was announced while nobody listened is found now.
+    this.#listener.unsafe(`LISTEN ${CHANNEL}`).then(() => this.hint(), lost);
+  }
+
+  async #closeListener(): Promise<void> {
+    const listener = this.#listener;
+    this.#listener = undefined;
+    await listener?.end({ timeout: 1 });
+  }
+
+  /** Sends hints while there is something to announce. They are not part of any write. */
+  async #notify(): Promise<void> {
+    while (this.#notifyAgain && !this.#stopping.signal.aborted) {
+      this.#notifyAgain = false;
+      await this.#connections
+        .run("read", (sql) => sql`SELECT pg_notify(${CHANNEL}, '')`)
+        .catch(() => undefined);
+      await delay(NOTIFY_MS);
+    }
+  }
+}
+
+/** Stores in one database share it: a hint too many costs one query. */
+const CHANNEL = "stackwright_commit";

@@ -1,0 +1,64 @@
+import type { Sql } from "postgres";
+import { decodeResource } from "../../codec.ts";
+import type { Commit } from "../../feed/commit.ts";
+import { formatCursor } from "../../feed/cursor.ts";
+
+/** A stretch of the history. */
+export interface Changes {
+  readonly epoch: string;
+  /** The last commit of the store. */
+  readonly revision: number;
+  /** The commits, or `undefined` when some of them are gone or were never there. */
+  readonly commits: readonly Commit[] | undefined;
+}
+
+interface ChangeRow {
+  readonly epoch: string;
+  readonly head: string;
+  readonly compacted: string;
+  readonly revision: string | null;
+  readonly operation: number | null;
+  readonly version: string | null;
+  readonly body: Uint8Array | null;
+}
+
+/** Where the history ends. */
+export async function readHead(client: Sql): Promise<{ epoch: string; revision: number }> {
+  const [row] = await client<{ epoch: string; revision: string }[]>`
+    SELECT content_epoch() AS epoch, revision FROM store`;
+  return { epoch: row?.epoch ?? "", revision: Number(row?.revision) };
+}
+
+/** The commits after a revision, at most `limit`, in order and without holes. */
+export async function readChanges(client: Sql, after: number, limit: number): Promise<Changes> {
+  // One statement, so that the rows and the counters are of one point in time. The subquery is
+  // ordered by its own column: an output column of the same name would be sorted as text.
+  const rows = await client<ChangeRow[]>`
+    SELECT content_epoch() AS epoch, s.revision AS head, s.compacted, c.revision, c.operation,
+      c.version, c.body
+    FROM store s LEFT JOIN (
+      SELECT e.revision, e.operation, e.version, e.body FROM event e
+      WHERE e.revision > ${after} ORDER BY e.revision LIMIT ${limit}
+    ) c ON true ORDER BY c.revision`;
+  const [first] = rows;
+  const epoch = first?.epoch ?? "";
+  const revision = Number(first?.head);
+  if (after > revision || after < Number(first?.compacted)) {
+    return { epoch, revision, commits: undefined };
+  }
+  const commits: Commit[] = [];
+  for (const row of rows) {
+    if (row.revision === null || row.body === null || row.version === null) continue;
+    const at = Number(row.revision);
+    // Revisions are dense: a hole means that the history was tampered with.
+    if (at !== after + commits.length + 1) return { epoch, revision, commits: undefined };
+    commits.push({
+      revision: at,
+      operation: row.operation === 2 ? "delete" : "upsert",
+      resource: decodeResource(row.body, row.version),
+      cursor: formatCursor(epoch, at),
+    });
+  }
+  const complete = commits.length === limit || after + commits.length === revision;
+  return { epoch, revision, commits: complete ? commits : undefined };
+}

@@ -1,0 +1,142 @@
+import postgres, { type Sql } from "postgres";
+import { StorageError } from "../../errors.ts";
+import { toStorageError } from "./server-error.ts";
+
+/** How the engine and the blobs reach a server. */
+export interface ConnectionOptions {
+  /**
+   * URL of the database, `postgres://user:password@host:port/database?sslmode=verify-full`; several
+   * hosts of one cluster are tried for the primary. It has to lead to sessions of their own, not to
+   * a proxy that pools transactions.
+   */
+  readonly url: string;
+  /** Trusted authorities, client certificate and the like, as `tls.connect` takes them. */
+  readonly tls?: object;
+  /** Schema that holds the tables, made by the first open. @default "stackwright" */
+  readonly schema?: string;
+  /** Most connections for calls; two more are used for hints and for each open snapshot. @default 8 */
+  readonly connections?: number;
+  /**
+   * How long a call may take. The server gives statements up a little earlier.
+   *
+   * @default 10,000
+   */
+  readonly timeoutMs?: number;
+}
+
+/** {@link ConnectionOptions} with the defaults filled in. */
+export type ResolvedConnectionOptions = Required<Omit<ConnectionOptions, "tls">> &
+  Pick<ConnectionOptions, "tls">;
+
+/** Fills in the defaults; `STORAGE_INVALID_ARGUMENT` for what cannot work. */
+export function resolveConnectionOptions(options: ConnectionOptions): ResolvedConnectionOptions {
+  const { url, tls, schema = "stackwright", connections = 8, timeoutMs = 10_000 } = options;
+  if (!/^[a-z_][a-z0-9_]{0,62}$/.test(schema)) {
+    throw new StorageError("STORAGE_INVALID_ARGUMENT", `"${schema}" cannot name a schema`, {
+      details: { field: "schema" },
+    });
+  }
+  return { url, schema, connections, timeoutMs, ...(tls === undefined ? {} : { tls }) };
+}
+
+/** What a call does, for telling what a failure left behind. */
+export type CallKind = "read" | "write";
+
+// postgres.js connects again by itself, but it has no deadlines: on a connection whose other end is
+// silent a query waits until the system gives the socket up. So each call has a timer here, and when
+// it runs out while nothing else was answered either, the whole pool is thrown away for a new one.
+
+/** The connections of an instance. */
+export class Connections {
+  readonly options: ResolvedConnectionOptions;
+  #pool: Sql;
+  #lastAnswer = 0;
+  #closed = false;
+
+  constructor(options: ResolvedConnectionOptions) {
+    this.options = options;
+    this.#pool = this.#connect(options.connections);
+  }
+
+  /**
+   * Runs a call with its deadline and gives its failure as a `StorageError`. When the call's signal
+   * aborts, that is for the caller to see to.
+   */
+  async run<T>(kind: CallKind, call: (sql: Sql) => PromiseLike<T>): Promise<T> {
+    const pool = this.#pool;
+    const started = performance.now();
+    let timer: NodeJS.Timeout | undefined;
+    const expired = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => {
+        if (this.#lastAnswer < started) this.#replace(pool);
+        const message = `no answer within ${this.options.timeoutMs} ms`;
+        const details = kind === "write" ? ({ outcome: "unknown" } as const) : {};
+        reject(new StorageError("STORAGE_INCONSISTENT", message, { details }));
+      }, this.options.timeoutMs);
+    });
+    try {
+      const result = await Promise.race([call(pool), expired]);
+      this.#lastAnswer = performance.now();
+      return result;
+    } catch (error) {
+      if (error instanceof postgres.PostgresError) this.#lastAnswer = performance.now();
+      throw toStorageError(error, kind);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** A client with one connection of its own, which the caller ends. */
+  dedicated(options: DedicatedOptions = {}): Sql {
+    return this.#connect(1, options);
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#pool.end({ timeout: this.options.timeoutMs / 1000 });
+  }
+
+  #replace(pool: Sql): void {
+    if (this.#closed || this.#pool !== pool) return;
+    this.#pool = this.#connect(this.options.connections);
+    // Rejects what is under way on the old connections.
+    pool.end({ timeout: 0 }).catch(() => undefined);
+  }
+
+  #connect(max: number, dedicated: DedicatedOptions = {}): Sql {
+    const { url, tls, schema, timeoutMs } = this.options;
+    const options = {
+      max,
+      ...(tls === undefined ? {} : { ssl: tls }),
+      connect_timeout: Math.max(1, Math.ceil(timeoutMs / 2000)),
+      keep_alive: 15,
+      backoff: (retries: number) => Math.min(0.02 * 2 ** retries, 1) * (0.5 + Math.random() / 2),
+      // Only the types of PostgreSQL itself are used.
+      fetch_types: false,
+      target_session_attrs: "read-write" as const,
+      onnotice: () => undefined,
+      connection: {
+        application_name: "stackwright-storage",
+        search_path: schema,
+        statement_timeout: dedicated.patient === true ? 0 : Math.ceil(timeoutMs * 0.8),
+        idle_in_transaction_session_timeout: 120_000,
+        default_transaction_isolation: "read committed" as const,
+        client_min_messages: "warning",
+      },
+      ...(dedicated.onClose === undefined ? {} : { onclose: dedicated.onClose }),
+      // Not in the types: how the library's own listen() hears of notifications.
+      ...(dedicated.onNotify === undefined
+        ? {}
+        : { onnotify: dedicated.onNotify, max_lifetime: null }),
+    };
+    return postgres(url, options);
+  }
+}
+
+/** What makes a dedicated connection differ from those of the pool. */
+export interface DedicatedOptions {
+  /** Lets statements take their time: migrations, restores. */
+  readonly patient?: boolean;
+  readonly onClose?: () => void;
+  readonly onNotify?: () => void;
+}

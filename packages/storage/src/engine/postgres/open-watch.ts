@@ -1,0 +1,88 @@
+import { StorageError } from "../../errors.ts";
+import { commitToEvent } from "../../feed/commit.ts";
+import { formatCursor, parseCursor } from "../../feed/cursor.ts";
+import { markerEvent } from "../../feed/prologue.ts";
+import type { WatchPrologue } from "../../feed/watch-stream.ts";
+import { filterMatches, type ResourceFilter } from "../../key.ts";
+import type { WatchEvent } from "../../types.ts";
+import { readChanges, readHead } from "./changes.ts";
+import type { Connections } from "./connections.ts";
+import { listRowsAt } from "./reads.ts";
+import { type BodyRow, fromBodyRow } from "./rows.ts";
+
+/** Rows decoded, or events fetched, at a time. */
+const PAGE = 256;
+
+/** A prologue, and the epoch of the content that it is of. */
+export interface OpenedPrologue extends WatchPrologue {
+  readonly epoch: string;
+}
+
+/**
+ * The snapshot of a new watch. Its rows are fetched by one statement, so that no transaction of the
+ * server has to wait for the consumer; they are decoded as they are consumed.
+ */
+export async function openSnapshotWatch(
+  connections: Connections,
+  filter: ResourceFilter,
+  marker: boolean,
+): Promise<OpenedPrologue> {
+  const { epoch, revision, rows } = await connections.run("read", (sql) => listRowsAt(sql, filter));
+  let rest: readonly BodyRow[] | undefined = rows;
+  return {
+    epoch,
+    revision,
+    nextPage: () => {
+      if (rest === undefined) return undefined;
+      const page: WatchEvent[] = rest
+        .slice(0, PAGE)
+        .map((row) => ({ operation: "upsert", resource: fromBodyRow(row) }));
+      rest = rest.length > PAGE ? rest.slice(PAGE) : undefined;
+      if (rest === undefined && marker) page.push(markerEvent(formatCursor(epoch, revision)));
+      return page;
+    },
+    close: () => {
+      rest = undefined;
+    },
+  };
+}
+
+/** The history of a resumed watch; `STORAGE_WATCH_CLOSED` when it is not retained. */
+export async function openResumed(
+  connections: Connections,
+  filter: ResourceFilter,
+  cursor: string,
+): Promise<OpenedPrologue> {
+  const { epoch, revision } = await connections.run("read", readHead);
+  const after = parseCursor(cursor, epoch);
+  if (after === undefined || after > revision) throw lostHistory();
+  let position = after;
+  const fetch = async (): Promise<readonly WatchEvent[]> => {
+    const changes = await connections.run("read", (sql) => readChanges(sql, position, PAGE));
+    if (changes.epoch !== epoch || changes.commits === undefined) throw lostHistory();
+    // Of what was committed since the watch was opened its buffer has the rest.
+    const commits = changes.commits.filter((commit) => commit.revision <= revision);
+    position = commits.at(-1)?.revision ?? revision;
+    return commits.filter((commit) => filterMatches(filter, commit.resource)).map(commitToEvent);
+  };
+  let first: readonly WatchEvent[] | undefined = await fetch();
+  return {
+    epoch,
+    revision,
+    nextPage: async () => {
+      if (first !== undefined) {
+        const page = first;
+        first = undefined;
+        return page;
+      }
+      return position < revision ? fetch() : undefined;
+    },
+    close: () => {
+      first = undefined;
+    },
+  };
+}
+
+function lostHistory(): StorageError {
+  return new StorageError("STORAGE_WATCH_CLOSED", "the history after the cursor is not retained");
+}

@@ -1,0 +1,140 @@
+import { StorageError } from "../../errors.ts";
+import type { Connections } from "./connections.ts";
+import { byteaArray, numberArray, textArray, type WriteStep } from "./rows.ts";
+
+/** Requests and bytes of one transaction; what is beyond waits for the next. */
+const GROUP_REQUESTS = 128;
+const GROUP_BYTES = 4 * 1024 * 1024;
+
+/** Transactions under way: while the server syncs one, the next is on its way. */
+const GROUPS = 2;
+
+/** What became of a request: revisions per step (`undefined`: no effect), or the refused step. */
+export type WriteOutcome =
+  | { readonly kind: "applied"; readonly revisions: ReadonlyMap<number, number> }
+  | { readonly kind: "refused"; readonly step: number; readonly reason: 2 | 3 | 4 };
+
+interface Queued {
+  readonly steps: readonly WriteStep[];
+  readonly bytes: number;
+  readonly deadline: number;
+  readonly resolve: (outcome: WriteOutcome) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+interface OutcomeRow {
+  readonly step: number;
+  readonly outcome: number;
+  readonly at_revision: string | null;
+}
+
+/**
+ * Merges concurrent write requests into transactions. Commits are in one order for the whole store,
+ * so what a write costs is its share of a round trip and of a sync of the log; a lone writer waits
+ * for nobody.
+ */
+export class WriteGroups {
+  readonly #connections: Connections;
+  readonly #onCommit: () => void;
+  #queue: Queued[] = [];
+  readonly #running = new Set<Promise<void>>();
+
+  /** `onCommit` is called after each transaction that changed something. */
+  constructor(connections: Connections, onCommit: () => void) {
+    this.#connections = connections;
+    this.#onCommit = onCommit;
+  }
+
+  /** Applies a request: guards first, then operations, all or nothing. */
+  add(steps: readonly WriteStep[]): Promise<WriteOutcome> {
+    let bytes = 0;
+    for (const step of steps) bytes += step.body?.length ?? 0;
+    const deadline = performance.now() + this.#connections.options.timeoutMs;
+    return new Promise((resolve, reject) => {
+      this.#queue.push({ steps, bytes, deadline, resolve, reject });
+      if (this.#running.size >= GROUPS) return;
+      const running = this.#run();
+      this.#running.add(running);
+      void running.finally(() => this.#running.delete(running));
+    });
+  }
+
+  /** Resolves when nothing is queued or under way. */
+  async idle(): Promise<void> {
+    while (this.#running.size > 0) await Promise.all(this.#running);
+  }
+
+  async #run(): Promise<void> {
+    // Requests of the same turn travel together from the first group on.
+    await Promise.resolve();
+    while (this.#queue.length > 0) {
+      const group = this.#takeGroup();
+      if (group.length === 0) continue;
+      try {
+        await this.#apply(group);
+      } catch (error) {
+        for (const queued of group) queued.reject(error);
+      }
+    }
+  }
+
+  #takeGroup(): Queued[] {
+    const now = performance.now();
+    const group: Queued[] = [];
+    let bytes = 0;
+    while (group.length < GROUP_REQUESTS && (group.length === 0 || bytes < GROUP_BYTES)) {
+      const queued = this.#queue.shift();
+      if (queued === undefined) break;
+      if (queued.deadline < now) {
+        queued.reject(
+          new StorageError("STORAGE_INCONSISTENT", "the write had no turn before its deadline", {
+            details: { outcome: "not-applied" },
+          }),
+        );
+        continue;
+      }
+      bytes += queued.bytes;
+      group.push(queued);
+    }
+    return group;
+  }
+
+  async #apply(group: readonly Queued[]): Promise<void> {
+    const steps = group.flatMap((queued) => queued.steps);
+    const requests = group.flatMap((queued, index) => queued.steps.map(() => index));
+    const rows = await this.#connections.run("write", (sql) => {
+      const texts = (value: (step: WriteStep) => string) => textArray(steps.map(value));
+      return sql<OutcomeRow[]>`
+        SELECT step, outcome, at_revision FROM apply_writes(
+          ${numberArray(requests)}::integer[],
+          ${numberArray(steps.map((step) => step.kind))}::smallint[],
+          ${texts((step) => step.id.type.group)}::text[],
+          ${texts((step) => step.id.type.kind)}::text[],
+          ${texts((step) => step.id.tenancy.partition)}::text[],
+          ${texts((step) => step.id.tenancy.peerName)}::text[],
+          ${texts((step) => step.id.tenancy.namespace)}::text[],
+          ${texts((step) => step.id.name)}::text[],
+          ${texts((step) => step.id.uid)}::text[],
+          ${texts((step) => step.expected)}::text[],
+          ${byteaArray(steps.map((step) => step.owner))}::bytea[],
+          ${byteaArray(steps.map((step) => step.body))}::bytea[])`;
+    });
+    if (rows.some((row) => row.at_revision !== null)) this.#onCommit();
+    let first = 1;
+    for (const queued of group) {
+      queued.resolve(toOutcome(rows, first, queued.steps.length));
+      first += queued.steps.length;
+    }
+  }
+}
+
+function toOutcome(rows: readonly OutcomeRow[], first: number, count: number): WriteOutcome {
+  const revisions = new Map<number, number>();
+  for (const row of rows) {
+    if (row.step < first || row.step >= first + count) continue;
+    const step = row.step - first;
+    if (row.outcome >= 2) return { kind: "refused", step, reason: row.outcome as 2 | 3 | 4 };
+    if (row.at_revision !== null) revisions.set(step, Number(row.at_revision));
+  }
+  return { kind: "applied", revisions };
+}
