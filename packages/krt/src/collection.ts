@@ -33,6 +33,8 @@ export interface SubscribeOptions {
   readonly name?: string;
   /** An opt-in bound of the queue. */
   readonly overflow?: Overflow;
+  /** Called once when the registration ends, by whatever side: nothing is delivered after it. Must not throw. */
+  readonly onEnd?: () => void;
 }
 
 /** Called with one event. A returned promise delays this handler's next events, and nobody else. */

@@ -80,4 +80,10 @@ export type ManyFromTransformation<O> = (
 ) => Iterable<O> | undefined | null;
 
 /** What may be an object of a collection: anything there is, but no promise. */
-export type Output = string | number | bigint | boolean | symbol | (object & { readonly then?: never });
+export type Output =
+  | string
+  | number
+  | bigint
+  | boolean
+  | symbol
+  | (object & { readonly then?: never });

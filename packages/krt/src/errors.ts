@@ -24,7 +24,10 @@ const TABLE = {
   KRT_SOURCE: { retryable: true, text: "an outside source failed" },
   KRT_STRICT_RESULT: { retryable: false, text: "two runs on equal inputs differ" },
   KRT_STRICT_READ: { retryable: false, text: "a collection was read without fetch" },
-  KRT_STRICT_MUTATION: { retryable: false, text: "a transformation changed an object it was given" },
+  KRT_STRICT_MUTATION: {
+    retryable: false,
+    text: "a transformation changed an object it was given",
+  },
   KRT_STRICT_AMBIENT: { retryable: false, text: "a transformation used ambient state" },
   KRT_STRICT_EQUALITY: { retryable: false, text: "equality and content disagree" },
   KRT_STRICT_STALE: { retryable: false, text: "an output differs from a fresh run" },

@@ -1,6 +1,6 @@
 import type { AnyIndex } from "./core/index-store.ts";
-import { includesLabels, isEmptyLabels, type Labels, sameLabels } from "./labels.ts";
 import { type Kind, namespacedKey, type Trait, type TraitSet } from "./kind.ts";
+import { includesLabels, isEmptyLabels, type Labels, sameLabels } from "./labels.ts";
 import type { Index } from "./secondary-index.ts";
 
 declare const SUBJECT: unique symbol;
@@ -136,10 +136,7 @@ export function byKeys(keys: Iterable<string>): Filter<unknown, never> {
 }
 
 /** The object of this namespace and name: a point lookup for kinds that are keyed by them. */
-export function byName(
-  namespace: string | undefined,
-  name: string,
-): Filter<unknown, "name"> {
+export function byName(namespace: string | undefined, name: string): Filter<unknown, "name"> {
   const key = namespacedKey(namespace, name);
   return new FilterSpec(FilterType.name, key, undefined, undefined, false, undefined);
 }

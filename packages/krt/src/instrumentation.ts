@@ -3,12 +3,12 @@ import type { Collection } from "./collection.ts";
 /** Something worth knowing that is not an error. */
 export type Diagnostic =
   /** A queue crossed the high-water mark, or twice, four times, ... of it. */
-  {
-    readonly type: "queue-high-water";
-    readonly collection: string;
-    readonly subscription: string | undefined;
-    readonly queued: number;
-  }
+  | {
+      readonly type: "queue-high-water";
+      readonly collection: string;
+      readonly subscription: string | undefined;
+      readonly queued: number;
+    }
   /** Strict mode: an output differs for its equality from one of the same content, and so is a change. */
   | { readonly type: "churn"; readonly collection: string; readonly key: string };
 

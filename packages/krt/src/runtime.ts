@@ -1,11 +1,10 @@
 import type { Collection, Source, WaitOptions } from "./collection.ts";
-import { GroupNode } from "./core/group-node.ts";
 import { type Factories, Graph } from "./core/graph.ts";
+import { GroupNode } from "./core/group-node.ts";
 import type { AnyNode } from "./core/node.ts";
 import { Owner } from "./core/scope.ts";
-import type { KrtError } from "./errors.ts";
-import { type AuditFinding, type AuditOptions, auditGraph, scheduleAudits } from "./strict/audit.ts";
 import { nodeOf } from "./core/tracker.ts";
+import type { KrtError } from "./errors.ts";
 import { GraphInspector, type Inspector } from "./inspect/inspector.ts";
 import type { Diagnostic, Instrumentation } from "./instrumentation.ts";
 import { kind } from "./kind.ts";
@@ -13,6 +12,12 @@ import { resolveRuntimeOptions } from "./options.ts";
 import type { Scheduler } from "./scheduler.ts";
 import type { Scope } from "./scope.ts";
 import { ScopeHandle } from "./scope-handle.ts";
+import {
+  type AuditFinding,
+  type AuditOptions,
+  auditGraph,
+  scheduleAudits,
+} from "./strict/audit.ts";
 
 /** Options of a runtime. */
 export interface RuntimeOptions {
@@ -135,7 +140,10 @@ export function createRuntime(options: RuntimeOptions = {}): Runtime {
   return new RuntimeHandle(graph, options.prefix, stopAudits);
 }
 
-const FAILURE = kind<TransformationFailure>()({ key: (failure) => failure.key, equals: "reference" });
+const FAILURE = kind<TransformationFailure>()({
+  key: (failure) => failure.key,
+  equals: "reference",
+});
 
 class RuntimeHandle extends ScopeHandle implements Runtime {
   readonly #graph: Graph;

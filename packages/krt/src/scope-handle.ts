@@ -1,3 +1,4 @@
+import type { Aggregate, Aggregators, GroupBy } from "./aggregate.ts";
 import type { Cell, Collection, CollectionOptions, Singleton, Source } from "./collection.ts";
 import type {
   ManyFromTransformation,
@@ -7,6 +8,7 @@ import type {
   Transformation,
   TransformationContext,
 } from "./context.ts";
+import { AggregateNode } from "./core/aggregate-node.ts";
 import { CellNode } from "./core/cell-node.ts";
 import type { DerivedSpec } from "./core/derived-node.ts";
 import { JoinNode, type JoinRule } from "./core/join-node.ts";
@@ -89,10 +91,7 @@ export class ScopeHandle implements Scope {
     return this.#enter(node, () => node.begin(initial, options.synced !== false));
   }
 
-  cell<T, Tr extends Trait = never>(
-    initial?: T,
-    options: SourceOptions<T, Tr> = {},
-  ): Cell<T, Tr> {
+  cell<T, Tr extends Trait = never>(initial?: T, options: SourceOptions<T, Tr> = {}): Cell<T, Tr> {
     const node = new CellNode<T>(this.owner, options.kind ?? singletonKind<T>(), options);
     return this.#enter(node, () => node.init(initial, options.synced !== false));
   }
@@ -198,11 +197,13 @@ export class ScopeHandle implements Scope {
   ): Collection<T, Tr> {
     const nodes = members.map((member) => nodeOf(member) as CollectionNode<T>);
     const kind = options.kind ?? nodes[0]?.kind ?? shapeKind<T>();
-    return this.#enter(new JoinNode(this.owner, nodes, ruleOf(options, nodes.length), kind, options));
+    return this.#enter(
+      new JoinNode(this.owner, nodes, ruleOf(options, nodes.length), kind, options),
+    );
   }
 
   joinNested<T, Tr extends Trait = never>(
-    container: Collection<Collection<T, Tr>>,
+    container: Collection<Collection<T>>,
     options: Omit<JoinOptions<T, Tr>, "unchecked"> = {},
   ): Collection<T, Tr> {
     const kind = options.kind ?? shapeKind<T>();
@@ -219,6 +220,27 @@ export class ScopeHandle implements Scope {
     const kind = options.equals === undefined ? given : { ...given, equals: options.equals };
     const node = nodeOf(base) as CollectionNode<B>;
     return this.#enter(new ViewNode<B, T>(this.owner, node, project, kind, options));
+  }
+
+  aggregate<T, A extends Aggregators<T>>(
+    collection: Collection<T>,
+    values: A,
+    options: CollectionOptions = {},
+  ): Singleton<Aggregate<string, A>> {
+    const base = nodeOf(collection) as CollectionNode<T>;
+    return this.#enter(
+      new AggregateNode<T, string, A>(this.owner, base, values, undefined, options),
+    );
+  }
+
+  aggregateBy<T, K, A extends Aggregators<T>>(
+    collection: Collection<T>,
+    grouping: GroupBy<T, K>,
+    values: A,
+    options: CollectionOptions = {},
+  ): Collection<Aggregate<K, A>> {
+    const base = nodeOf(collection) as CollectionNode<T>;
+    return this.#enter(new AggregateNode<T, K, A>(this.owner, base, values, grouping, options));
   }
 
   // ---- indexes ----

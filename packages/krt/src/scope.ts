@@ -1,10 +1,5 @@
-import type {
-  Cell,
-  Collection,
-  CollectionOptions,
-  Singleton,
-  Source,
-} from "./collection.ts";
+import type { Aggregate, Aggregators, GroupBy } from "./aggregate.ts";
+import type { Cell, Collection, CollectionOptions, Singleton, Source } from "./collection.ts";
 import type {
   ManyFromTransformation,
   ManyTransformation,
@@ -148,7 +143,7 @@ export interface Scope extends Disposable {
    * under the same name shows only the differences, and only when the new one is synced.
    */
   joinNested<T, Tr extends Trait = never>(
-    container: Collection<Collection<T, Tr>>,
+    container: Collection<Collection<T>>,
     options?: Omit<JoinOptions<T, Tr>, "unchecked">,
   ): Collection<T, Tr>;
   /** A projection laid over a collection, without a copy of it. Must not change keys. */
@@ -157,6 +152,20 @@ export interface Scope extends Disposable {
     project: (object: B) => T,
     options?: ViewOptions<T, Tr>,
   ): Collection<T, Tr>;
+
+  /** Values over all objects of a collection, which follow each change at the cost of the change. */
+  aggregate<T, A extends Aggregators<T>>(
+    collection: Collection<T>,
+    values: A,
+    options?: CollectionOptions,
+  ): Singleton<Aggregate<string, A>>;
+  /** Values over the objects of a collection by group. */
+  aggregateBy<T, K, A extends Aggregators<T>>(
+    collection: Collection<T>,
+    grouping: GroupBy<T, K>,
+    values: A,
+    options?: CollectionOptions,
+  ): Collection<Aggregate<K, A>>;
 
   /** An index of `collection` by what `extract` tells. May be added at any time. Throws `KRT_INDEX_NAME`. */
   index<T, K>(
@@ -167,7 +176,10 @@ export interface Scope extends Disposable {
   /** An index by namespace. */
   namespaceIndex<T>(collection: Collection<T, "namespace">): Index<string, T>;
   /** Has fetches by labels find their matches by the values of these label names. */
-  labelIndex<T>(collection: Collection<T, "labels">, names: readonly (keyof Labels & string)[]): void;
+  labelIndex<T>(
+    collection: Collection<T, "labels">,
+    names: readonly (keyof Labels & string)[],
+  ): void;
   /** Has fetches by selection find their matches by the values of these label names in selectors. */
   selectorIndex<T>(
     collection: Collection<T, "selector">,

@@ -4,11 +4,7 @@
  */
 export type Bucket<M extends object> = M | Set<M>;
 
-export function addToBucket<K, M extends object>(
-  map: Map<K, Bucket<M>>,
-  key: K,
-  member: M,
-): void {
+export function addToBucket<K, M extends object>(map: Map<K, Bucket<M>>, key: K, member: M): void {
   const bucket = map.get(key);
   if (bucket === undefined) map.set(key, member);
   else if (bucket instanceof Set) bucket.add(member);

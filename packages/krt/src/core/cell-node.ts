@@ -50,13 +50,9 @@ export class CellNode<T> extends RowNode<T> implements Cell<T> {
     const key = value === undefined || value === null ? undefined : this.kind.key(value);
     if (this.graph.recordsUndo) this.graph.recordUndo(() => this.#put(old, false));
     if (row !== undefined && row.key === key && value !== undefined) {
-      if (force) {
-        this.forced ??= new Set();
-        this.forced.add(row);
-      } else if (old !== undefined && this.kind.equals(old, value)) {
-        return;
-      }
-      this.updateRow(row, value);
+      if (force) this.forceRow(row, value);
+      else if (old !== undefined && this.kind.equals(old, value)) return;
+      else this.updateRow(row, value);
     } else {
       if (row !== undefined) this.removeRow(row);
       if (value !== undefined && key !== undefined) this.addRow(key, value, undefined);

@@ -176,6 +176,11 @@ export class Graph {
 
   // ---- writing ----
 
+  /** Whether a batch is on the stack, whose turn has not begun. */
+  get isWriting(): boolean {
+    return this.#depth > 0 && !this.#propagating;
+  }
+
   /** Whether a sliced turn is between two slices, or not yet swept. */
   get isOpen(): boolean {
     return this.#open;
@@ -354,8 +359,7 @@ export class Graph {
 
   #startSlice(lengthMs: number): void {
     this.#expired = false;
-    this.#deadline =
-      lengthMs === Number.POSITIVE_INFINITY ? lengthMs : this.now() + lengthMs;
+    this.#deadline = lengthMs === Number.POSITIVE_INFINITY ? lengthMs : this.now() + lengthMs;
   }
 
   #runTurn(): void {
@@ -534,7 +538,10 @@ export class Graph {
     const text = error instanceof Error ? error.message : String(error);
     const details = { collection };
     this.report(
-      new KrtError("KRT_CALLBACK", `${what} of ${collection} threw: ${text}`, { details, cause: error }),
+      new KrtError("KRT_CALLBACK", `${what} of ${collection} threw: ${text}`, {
+        details,
+        cause: error,
+      }),
     );
   }
 

@@ -1,6 +1,13 @@
 import type { CollectionOptions } from "../collection.ts";
 import type { Kind } from "../kind.ts";
-import { type JoinTarget, mergeInto, type Merge, takeFirst, takeUnchecked } from "./join-rule.ts";
+import {
+  forcedBy,
+  type JoinTarget,
+  type Merge,
+  mergeInto,
+  takeFirst,
+  takeUnchecked,
+} from "./join-rule.ts";
 import { type CollectionNode, type NodeType, SyncState } from "./node.ts";
 import type { MutableEvent, Row } from "./row.ts";
 import type { Owner } from "./scope.ts";
@@ -59,15 +66,15 @@ export class JoinNode<T> extends SteppedNode<T> {
       }
     }
     this.#loaded = true;
-    if (this.members.every((member) => member.syncState !== SyncState.unsynced)) this.becomeSynced();
+    if (this.members.every((member) => member.syncState !== SyncState.unsynced))
+      this.becomeSynced();
   }
 
   #decide(member: CollectionNode<T>, row: Row<T>, event: MutableEvent<T> | undefined): void {
-    const updated = event?.type === "update" ? member : undefined;
     try {
       switch (this.#rule.type) {
         case "first":
-          return takeFirst(this.target, this.members, row.key, updated);
+          return takeFirst(this.target, this.members, row.key, forcedBy(member, event));
         case "unchecked":
           return takeUnchecked(this.target, member, row.key, member.valueOf(row));
         case "merge":
@@ -86,6 +93,7 @@ export class JoinNode<T> extends SteppedNode<T> {
     rowAt: (key: string) => this.rowAt(key),
     add: (key: string, value: T, owner: unknown) => void this.addRow(key, value, owner),
     update: (row: Row<T>, value: T) => this.updateRow(row, value),
+    force: (row: Row<T>, value: T) => this.forceRow(row, value),
     remove: (row: Row<T>) => this.removeRow(row),
   };
 

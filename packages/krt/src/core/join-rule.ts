@@ -1,5 +1,5 @@
 import type { CollectionNode } from "./node.ts";
-import type { Row } from "./row.ts";
+import type { MutableEvent, Row } from "./row.ts";
 
 /**
  * Makes one object of all versions of a key, given in the order of the members. At least one is given.
@@ -13,6 +13,7 @@ export interface JoinTarget<T> {
   rowAt(key: string): Row<T> | undefined;
   add(key: string, value: T, owner: unknown): void;
   update(row: Row<T>, value: T): void;
+  force(row: Row<T>, value: T): void;
   remove(row: Row<T>): void;
 }
 
@@ -22,15 +23,15 @@ function valueAt<T>(member: CollectionNode<T>, key: string): T | undefined {
 }
 
 /**
- * Shows the object of the first member that has the key. `updated` is the member whose update is looked
- * at: where it is the object shown it is passed on, also one the member was forced to emit. A change
- * of owner shows only when the objects differ.
+ * Shows the object of the first member that has the key. A change of owner, or of what it has, shows only
+ * when the objects differ. `forced` is the member whose change is looked at, where that is an update it
+ * was forced to emit although nothing changed: it is passed on.
  */
 export function takeFirst<T>(
   target: JoinTarget<T>,
   members: readonly CollectionNode<T>[],
   key: string,
-  updated: CollectionNode<T> | undefined,
+  forced: CollectionNode<T> | undefined,
 ): void {
   const row = target.rowAt(key);
   for (const member of members) {
@@ -38,17 +39,24 @@ export function takeFirst<T>(
     if (value === undefined) continue;
     if (row?.value === undefined) {
       target.add(key, value, member);
-    } else if (row.owner === member) {
-      if (member === updated || !target.node.kind.equals(row.value, value)) {
-        target.update(row, value);
-      }
     } else {
+      const passesOn = row.owner === member && member === forced;
       row.owner = member;
-      if (!target.node.kind.equals(row.value, value)) target.update(row, value);
+      if (passesOn) target.force(row, value);
+      else if (!target.node.kind.equals(row.value, value)) target.update(row, value);
     }
     return;
   }
   if (row?.value !== undefined) target.remove(row);
+}
+
+/** The member of a change, where the change is an update that changes nothing. */
+export function forcedBy<T>(
+  member: CollectionNode<T>,
+  event: MutableEvent<T> | undefined,
+): CollectionNode<T> | undefined {
+  if (event?.old === undefined || event.new === undefined) return undefined;
+  return member.kind.equals(event.old, event.new) ? member : undefined;
 }
 
 /** Shows what the changed member has, whatever the others have. */

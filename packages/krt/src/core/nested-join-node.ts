@@ -1,6 +1,6 @@
 import type { Collection, CollectionOptions } from "../collection.ts";
 import type { Kind } from "../kind.ts";
-import { type JoinTarget, mergeInto, type Merge, takeFirst } from "./join-rule.ts";
+import { forcedBy, type JoinTarget, type Merge, mergeInto, takeFirst } from "./join-rule.ts";
 import { type CollectionNode, type NodeType, SyncState } from "./node.ts";
 import type { Row } from "./row.ts";
 import type { Owner } from "./scope.ts";
@@ -139,7 +139,7 @@ export class NestedJoinNode<T> extends SteppedNode<T> {
     const { events } = active;
     for (let i = 0; i < events.count; i++) {
       const event = events.at(i);
-      this.#decide(event.key, event.type === "update" ? active : undefined);
+      this.#decide(event.key, forcedBy(active, event));
       if ((i + 1) % KEYS_PER_YIELD === 0) yield;
     }
   }
@@ -153,10 +153,10 @@ export class NestedJoinNode<T> extends SteppedNode<T> {
     }
   }
 
-  #decide(key: string, updated: CollectionNode<T> | undefined): void {
+  #decide(key: string, forced: CollectionNode<T> | undefined): void {
     const members = this.members();
     try {
-      if (this.#merge === undefined) takeFirst(this.#target, members, key, updated);
+      if (this.#merge === undefined) takeFirst(this.#target, members, key, forced);
       else mergeInto(this.#target, members, key, this.#merge);
     } catch (error) {
       this.graph.reportCallback(`merging ${key}`, this.name, error);
@@ -168,6 +168,7 @@ export class NestedJoinNode<T> extends SteppedNode<T> {
     rowAt: (key: string) => this.rowAt(key),
     add: (key: string, value: T, owner: unknown) => void this.addRow(key, value, owner),
     update: (row: Row<T>, value: T) => this.updateRow(row, value),
+    force: (row: Row<T>, value: T) => this.forceRow(row, value),
     remove: (row: Row<T>) => this.removeRow(row),
   };
 

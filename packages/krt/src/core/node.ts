@@ -115,6 +115,7 @@ export abstract class CollectionNode<T> implements Collection<T>, Leveled<AnyNod
   #published = 0;
   #swept = 0;
   #listed: readonly T[] | undefined;
+  #listStale = false;
 
   syncState: SyncState = SyncState.unsynced;
   readonly #syncGate = new Gate();
@@ -181,13 +182,13 @@ export abstract class CollectionNode<T> implements Collection<T>, Leveled<AnyNod
 
   // ---- reading ----
 
-  /** Whether a reader outside must be kept from seeing this node's part of an open turn. */
-  get #hidesTurn(): boolean {
-    return this.graph.paused && this.events.count > 0;
+  /** Whether readers outside see the last commit, although this or another node is further already. */
+  protected get readsCommitted(): boolean {
+    return this.graph.paused;
   }
 
   #visible(row: Row<T>): T | undefined {
-    return this.#hidesTurn ? this.committedOf(row) : this.valueOf(row);
+    return this.readsCommitted ? this.committedOf(row) : this.valueOf(row);
   }
 
   get(key: string): T | undefined {
@@ -202,12 +203,12 @@ export abstract class CollectionNode<T> implements Collection<T>, Leveled<AnyNod
 
   get size(): number {
     this.graph.guardRead(this);
-    return this.count(this.#hidesTurn);
+    return this.count(this.readsCommitted);
   }
 
   list(): readonly T[] {
     this.graph.guardRead(this);
-    const committed = this.#hidesTurn || this.events.count === 0;
+    const committed = this.readsCommitted || this.events.count === 0;
     if (committed && this.#listed !== undefined) return this.#listed;
     const list: T[] = [];
     for (const row of this.rows()) {
@@ -227,21 +228,21 @@ export abstract class CollectionNode<T> implements Collection<T>, Leveled<AnyNod
     return this.list()[Symbol.iterator]();
   }
 
-  /** Forgets the cached list, for changes that were not worth an event. */
+  /** Has the cached list forgotten with the turn, for changes that were not worth an event. */
   protected forgetList(): void {
-    this.#listed = undefined;
+    this.#listStale = true;
   }
 
   readIndex(index: AnyIndex<T>, key: unknown): readonly T[] {
     this.graph.guardRead(this);
     const found: T[] = [];
-    const hides = this.#hidesTurn;
+    const committed = this.readsCommitted;
     for (const row of index.rowsAt(key)) {
       const value = this.#visible(row);
-      if (value === undefined || (hides && !index.holds(value, key))) continue;
+      if (value === undefined || (committed && !index.holds(value, key))) continue;
       found.push(value);
     }
-    if (!hides) return found;
+    if (!committed) return found;
     for (const row of index.leftInTurn(key)) {
       const value = this.committedOf(row);
       if (value !== undefined && index.holds(value, key)) found.push(value);
@@ -331,8 +332,9 @@ export abstract class CollectionNode<T> implements Collection<T>, Leveled<AnyNod
     const { events, subscriptions } = this;
     this.touched = false;
     this.#computed = false;
+    if (events.count > 0 || this.#listStale) this.#listed = undefined;
+    this.#listStale = false;
     if (events.count > 0) {
-      this.#listed = undefined;
       this.#published = 0;
       this.counters.events += events.count;
       if (subscriptions.length > 0) this.#deliver(events.take() as Event<T>[]);
@@ -453,11 +455,12 @@ export abstract class CollectionNode<T> implements Collection<T>, Leveled<AnyNod
 
   /** The committed state as `add` events. What the open turn changed comes with its commit. */
   replay(): Event<T>[] {
-    const open = this.events.count > 0;
+    const open = this.readsCommitted || this.events.count > 0;
     const events: Event<T>[] = [];
     for (const row of this.rows()) {
       const value = open ? this.committedOf(row) : this.valueOf(row);
-      if (value !== undefined) events.push({ type: "add", key: row.key, old: undefined, new: value });
+      if (value !== undefined)
+        events.push({ type: "add", key: row.key, old: undefined, new: value });
     }
     return events;
   }

@@ -20,6 +20,7 @@ type Pairs<T> = Map<string, Map<string, Set<Query<T>>>>;
  * - selects: `#selectPairs`, under all of its pairs (a selector has only some), and where an empty
  *   selector matches, also in `#selectEmpty`;
  * - otherwise: `#scanned`, which every change has to go through.
+ * A query that can match nothing (no keys, no labels for a selector that may not be empty) is in `#vain`.
  *
  * So a change reaches every query whose filters match its old or new version, and few others.
  */
@@ -31,6 +32,7 @@ export class QueryRegistry<T> {
   readonly #selectPairs: Pairs<T> = new Map();
   readonly #selectEmpty = new Set<Query<T>>();
   readonly #scanned = new Set<Query<T>>();
+  readonly #vain = new Set<Query<T>>();
   /** Indexes with queries anchored at them, and how many. */
   readonly #indexes = new Map<AnyIndex<T>, number>();
   readonly labelIndexes: LabelIndex<T>[] = [];
@@ -84,6 +86,7 @@ export class QueryRegistry<T> {
   *all(): IterableIterator<Query<T>> {
     const seen = new Set<Query<T>>(this.#scanned);
     for (const query of this.#selectEmpty) seen.add(query);
+    for (const query of this.#vain) seen.add(query);
     for (const bucket of this.#byKey.values()) for (const q of bucketMembers(bucket)) seen.add(q);
     for (const pairs of [this.#labelPairs, this.#selectPairs]) {
       for (const values of pairs.values()) {
@@ -91,7 +94,8 @@ export class QueryRegistry<T> {
       }
     }
     for (const index of this.#indexes.keys()) {
-      for (const bucket of index.queries.values()) for (const q of bucketMembers(bucket)) seen.add(q);
+      for (const bucket of index.queries.values())
+        for (const q of bucketMembers(bucket)) seen.add(q);
     }
     yield* seen;
   }
@@ -109,12 +113,15 @@ export class QueryRegistry<T> {
 
   #place(query: Query<T>, enter: boolean): void {
     const { anchor } = query;
-    if (anchor === undefined) {
+    if (isVain(query)) {
+      toggle(this.#vain, query, enter);
+    } else if (anchor === undefined) {
       this.#placeUnanchored(query, enter);
     } else if (anchor.type === FilterType.index) {
       this.#placeIndexed(query, anchor, enter);
     } else {
-      const keys = anchor.type === FilterType.keys ? (anchor.key as string[]) : [anchor.key as string];
+      const keys =
+        anchor.type === FilterType.keys ? (anchor.key as string[]) : [anchor.key as string];
       for (const key of keys) {
         if (enter) addToBucket(this.#byKey, key, query);
         else deleteFromBucket(this.#byKey, key, query);
@@ -150,16 +157,13 @@ export class QueryRegistry<T> {
     }
     const selects = query.filters.find((filter) => filter.type === FilterType.selects);
     if (selects?.labels === undefined) {
-      if (enter) this.#scanned.add(query);
-      else this.#scanned.delete(query);
+      toggle(this.#scanned, query, enter);
       return;
     }
     for (const name in selects.labels) {
       placeInPairs(this.#selectPairs, name, selects.labels[name] ?? "", query, enter);
     }
-    if (!selects.emptyMatches) return;
-    if (enter) this.#selectEmpty.add(query);
-    else this.#selectEmpty.delete(query);
+    if (selects.emptyMatches) toggle(this.#selectEmpty, query, enter);
   }
 
   /**
@@ -208,7 +212,8 @@ export class QueryRegistry<T> {
       const labels = value === undefined ? undefined : labelsOf(value);
       for (const name in labels) {
         const queries = pairs.get(name)?.get(labels[name] ?? "");
-        if (queries !== undefined) for (const query of queries) query.notice(event, true, true, turn);
+        if (queries !== undefined)
+          for (const query of queries) query.notice(event, true, true, turn);
       }
     }
   }
@@ -225,11 +230,26 @@ export class QueryRegistry<T> {
       }
       for (const name in selector) {
         const queries = this.#selectPairs.get(name)?.get(selector[name] ?? "");
-        if (queries !== undefined) for (const query of queries) query.notice(event, true, true, turn);
+        if (queries !== undefined)
+          for (const query of queries) query.notice(event, true, true, turn);
         break;
       }
     }
   }
+}
+
+function toggle<M>(set: Set<M>, member: M, enter: boolean): void {
+  if (enter) set.add(member);
+  else set.delete(member);
+}
+
+/** Whether a query can match nothing, whatever the objects are. */
+function isVain<T>({ filters }: Query<T>): boolean {
+  return filters.some(
+    ({ type, key, labels, emptyMatches }) =>
+      (Array.isArray(key) && key.length === 0) ||
+      (type === FilterType.selects && !emptyMatches && isEmptyLabels(labels)),
+  );
 }
 
 function notifyAll<T>(bucket: Bucket<Query<T>> | undefined, event: MutableEvent<T>, turn: number) {

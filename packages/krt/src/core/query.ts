@@ -1,9 +1,9 @@
-import { FilterSpec, FilterType } from "../filter.ts";
-import { canonicalLabels } from "../labels.ts";
 import { deepEqual, type Equals } from "../equality.ts";
 import { KrtError } from "../errors.ts";
-import type { Link } from "./link.ts";
+import { FilterSpec, FilterType } from "../filter.ts";
+import { canonicalLabels } from "../labels.ts";
 import type { FunctionIds } from "./function-ids.ts";
+import type { Link } from "./link.ts";
 import type { AnyNode, CollectionNode } from "./node.ts";
 import type { MutableEvent, Row } from "./row.ts";
 
@@ -91,7 +91,11 @@ export class Query<T> {
   /** The only match, or `undefined`. Throws `KRT_NOT_ONE`. */
   readOne(): T | undefined {
     const { anchor } = this;
-    if (anchor !== undefined && anchor.type !== FilterType.index && anchor.type !== FilterType.keys) {
+    if (
+      anchor !== undefined &&
+      anchor.type !== FilterType.index &&
+      anchor.type !== FilterType.keys
+    ) {
       return this.#valueAt(anchor.key as string);
     }
     const found = this.read();
@@ -113,9 +117,9 @@ export class Query<T> {
     const matchedOld = before && event.old !== undefined && this.#matches(event.key, event.old);
     const matchesNew = after && event.new !== undefined && this.#matches(event.key, event.new);
     if (!matchedOld && !matchesNew) return;
+    this.#result = undefined;
     if (matchedOld && matchesNew && this.#sameProjection(event)) return;
     this.marked = turn;
-    this.#result = undefined;
     for (let link = this.users; link !== undefined; link = link.nextUser) {
       link.entry.mark(this.source, event.key);
     }
@@ -230,10 +234,7 @@ function requireTrait(source: AnyNode, filter: FilterSpec): void {
   });
 }
 
-function findAnchor(
-  source: AnyNode,
-  filters: readonly FilterSpec[],
-): FilterSpec | undefined {
+function findAnchor(source: AnyNode, filters: readonly FilterSpec[]): FilterSpec | undefined {
   let anchor: FilterSpec | undefined;
   for (const filter of filters) {
     const keyed = isKeyed(source, filter);

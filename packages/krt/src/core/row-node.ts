@@ -22,7 +22,7 @@ export abstract class RowNode<T> extends CollectionNode<T> {
   /** Whether a row changed twice in this turn, so that events may have to go. */
   #rewritten = false;
   /** Rows whose update is to be emitted even if it changes nothing. */
-  protected forced: Set<Row<T>> | undefined;
+  #forced: Set<Row<T>> | undefined;
 
   constructor(
     owner: Owner,
@@ -51,7 +51,7 @@ export abstract class RowNode<T> extends CollectionNode<T> {
   }
 
   count(committed: boolean): number {
-    return committed ? this.#liveBefore : this.#live;
+    return committed && this.events.count > 0 ? this.#liveBefore : this.#live;
   }
 
   /** Adds an object under a key that has none now. */
@@ -76,6 +76,13 @@ export abstract class RowNode<T> extends CollectionNode<T> {
     row.value = value;
     this.#record(row, old, value);
     for (const index of this.indexes) index.update(row, value);
+  }
+
+  /** An update that is emitted even where it changes nothing, and stays so when it is repeated. */
+  protected forceRow(row: Row<T>, value: T): void {
+    this.#forced ??= new Set();
+    this.#forced.add(row);
+    this.updateRow(row, value);
   }
 
   protected removeRow(row: Row<T>): void {
@@ -132,7 +139,7 @@ export abstract class RowNode<T> extends CollectionNode<T> {
     const { event } = row;
     if (event === undefined || event.type === "void") return true;
     if (event.old === undefined || event.new === undefined) return false;
-    return this.forced?.has(row) !== true && this.kind.equals(event.old, event.new);
+    return this.#forced?.has(row) !== true && this.kind.equals(event.old, event.new);
   }
 
   override undoTurn(): void {
@@ -144,7 +151,7 @@ export abstract class RowNode<T> extends CollectionNode<T> {
       else if (row.value === undefined) this.addRow(row.key, event.old, row.owner);
       else this.updateRow(row, event.old);
     }
-    this.forced = undefined;
+    this.#forced = undefined;
   }
 
   protected sweepRow(row: Row<T>): void {
@@ -158,7 +165,7 @@ export abstract class RowNode<T> extends CollectionNode<T> {
   }
 
   override commit(): void {
-    this.forced = undefined;
+    this.#forced = undefined;
     super.commit();
   }
 }

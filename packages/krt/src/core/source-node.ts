@@ -10,12 +10,7 @@ import type { Owner } from "./scope.ts";
 export class SourceNode<T> extends RowNode<T> implements Source<T> {
   readonly type: NodeType;
 
-  constructor(
-    owner: Owner,
-    kind: Kind<T>,
-    options: CollectionOptions,
-    type: NodeType = "source",
-  ) {
+  constructor(owner: Owner, kind: Kind<T>, options: CollectionOptions, type: NodeType = "source") {
     super(owner, type, kind, options);
     this.type = type;
   }
@@ -119,13 +114,9 @@ export class SourceNode<T> extends RowNode<T> implements Source<T> {
       this.graph.enqueue(this);
       return added;
     }
-    if (force) {
-      this.forced ??= new Set();
-      this.forced.add(row);
-    } else if (this.kind.equals(row.value, object)) {
-      return row;
-    }
-    this.updateRow(row, object);
+    if (force) this.forceRow(row, object);
+    else if (this.kind.equals(row.value, object)) return row;
+    else this.updateRow(row, object);
     this.graph.enqueue(this);
     return row;
   }
@@ -171,9 +162,13 @@ export class SourceNode<T> extends RowNode<T> implements Source<T> {
   }
 
   #duplicate(key: string): KrtError {
-    return new KrtError("KRT_DUPLICATE_KEY", `${this.name} was given the key ${key} twice at once`, {
-      details: { collection: this.name, key },
-    });
+    return new KrtError(
+      "KRT_DUPLICATE_KEY",
+      `${this.name} was given the key ${key} twice at once`,
+      {
+        details: { collection: this.name, key },
+      },
+    );
   }
 
   protected compute(): boolean {
@@ -183,7 +178,10 @@ export class SourceNode<T> extends RowNode<T> implements Source<T> {
   protected release(): void {}
 }
 
-async function collect<T>(objects: AsyncIterable<T>, signal: AbortSignal | undefined): Promise<T[]> {
+async function collect<T>(
+  objects: AsyncIterable<T>,
+  signal: AbortSignal | undefined,
+): Promise<T[]> {
   const list: T[] = [];
   for await (const object of objects) {
     signal?.throwIfAborted();

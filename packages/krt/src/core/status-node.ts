@@ -66,7 +66,8 @@ export class StatusNode<I, S> extends RowNode<StatusOf<I, S>> {
   }
 
   protected compute(): boolean {
-    if (this.#twin !== undefined && this.#twin.syncState !== SyncState.unsynced) this.becomeSynced();
+    if (this.#twin !== undefined && this.#twin.syncState !== SyncState.unsynced)
+      this.becomeSynced();
     return true;
   }
 

@@ -38,6 +38,7 @@ export class Subscription<T> implements Registration {
   readonly #batchHandler: BatchHandler<T> | undefined;
   readonly #overflow: Overflow | undefined;
   readonly #signal: AbortSignal | undefined;
+  readonly #onEnd: (() => void) | undefined;
   readonly #gate = new Gate();
   #items: Item<T>[] = [];
   #head = 0;
@@ -64,6 +65,7 @@ export class Subscription<T> implements Registration {
     this.#overflow = options.overflow;
     this.#nextMark = node.graph.options.highWater;
     this.#signal = options.signal;
+    this.#onEnd = options.onEnd;
     options.signal?.addEventListener("abort", this.#abort, { once: true });
   }
 
@@ -136,6 +138,7 @@ export class Subscription<T> implements Registration {
     const at = subscriptions.indexOf(this);
     if (at >= 0) subscriptions.splice(at, 1);
     this.#gate.fail(new KrtError("KRT_DISPOSED", "the registration was ended"));
+    this.#onEnd?.();
   }
 
   [Symbol.dispose](): void {

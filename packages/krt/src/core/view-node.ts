@@ -21,7 +21,7 @@ export class ViewNode<B, T> extends CollectionNode<T> {
   readonly #of: (B | undefined)[] = [];
   readonly #shown: T[] = [];
   #next = 0;
-  /** After the end: the base goes on, the last state of the view does not. */
+  /** After the end: the base goes on, the last state of the view does not. Indexes still name rows of the base. */
   #kept: Map<string, Row<T>> | undefined;
 
   constructor(
@@ -47,18 +47,18 @@ export class ViewNode<B, T> extends CollectionNode<T> {
   }
 
   valueOf(row: Row<T>): T | undefined {
-    if (this.#kept !== undefined) return row.value;
+    if (this.#kept !== undefined) return this.#kept.get(row.key)?.value;
     const value = this.#base.valueOf(row as Row<unknown> as Row<B>);
     return value === undefined ? undefined : this.#shownAs(row, value);
   }
 
   override isPresent(row: Row<T>): boolean {
-    if (this.#kept !== undefined) return row.value !== undefined;
+    if (this.#kept !== undefined) return this.#kept.has(row.key);
     return this.#base.isPresent(row as Row<unknown> as Row<B>);
   }
 
   committedOf(row: Row<T>): T | undefined {
-    if (this.#kept !== undefined) return row.value;
+    if (this.#kept !== undefined) return this.#kept.get(row.key)?.value;
     const value = this.#base.committedOf(row as Row<unknown> as Row<B>);
     if (value === undefined) return undefined;
     return this.#of[row.slot] === value ? this.#shown[row.slot] : this.#project(value);
@@ -81,6 +81,11 @@ export class ViewNode<B, T> extends CollectionNode<T> {
     const shown = this.#project(value);
     this.graph.options.strict?.checkViewKey(this as AnyNode, key, shown);
     return shown;
+  }
+
+  /** In an open batch the base shows what was written already; the view, like all that is derived, does not. */
+  protected override get readsCommitted(): boolean {
+    return this.graph.paused || this.graph.isWriting;
   }
 
   get #observed(): boolean {
@@ -117,7 +122,11 @@ export class ViewNode<B, T> extends CollectionNode<T> {
   #takeIn(row: Row<T>, old: B | undefined, now: B | undefined): void {
     const { slot } = row;
     const before =
-      old === undefined ? undefined : this.#of[slot] === old ? this.#shown[slot] : this.#project(old);
+      old === undefined
+        ? undefined
+        : this.#of[slot] === old
+          ? this.#shown[slot]
+          : this.#project(old);
     let after = now === undefined ? undefined : this.#make(row.key, now);
     if (before !== undefined && after !== undefined && this.kind.equals(before, after)) {
       this.#of[slot] = now;

@@ -1,6 +1,6 @@
 import type { Collection } from "../collection.ts";
-import { DerivedNode } from "../core/derived-node.ts";
 import type { RunCause } from "../core/derived-node.ts";
+import { DerivedNode } from "../core/derived-node.ts";
 import type { EdgeType } from "../core/edge.ts";
 import type { Entry } from "../core/entry.ts";
 import type { Graph } from "../core/graph.ts";

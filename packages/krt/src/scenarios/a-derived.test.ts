@@ -5,8 +5,8 @@ import {
   createRig,
   endpoints,
   keysOf,
-  pod,
   type Pod,
+  pod,
   podSource,
   type Rig,
   serviceSource,
@@ -61,7 +61,9 @@ describe("derived collections, one to one and one to many", () => {
   it("S007 sync covers a two-level chain and a fetch", () => {
     const { rt } = rig;
     const pods = podSource(rt, [pod("pod", "1.2.3.4", { app: "foo" })]);
-    const services = serviceSource(rt, [{ ns: "namespace", name: "svc", selector: { app: "foo" } }]);
+    const services = serviceSource(rt, [
+      { ns: "namespace", name: "svc", selector: { app: "foo" } },
+    ]);
     const all = endpoints(rt, simplePods(rt, pods), simpleServices(rt, services));
     expect(all.synced).toBe(true);
     expect(all.list()).toEqual([
@@ -144,7 +146,10 @@ describe("derived collections, one to one and one to many", () => {
     const tracker = trackEvents(outputs);
     await rt.settled();
     tracker.take();
-    for (const [first, second] of [["a", "b"], ["b", "a"]] as const) {
+    for (const [first, second] of [
+      ["a", "b"],
+      ["b", "a"],
+    ] as const) {
       const [left, right] = [inputs.get("a")!.out, inputs.get("b")!.out];
       rt.batch(() => {
         inputs.set({ key: first, out: first === "a" ? right : left });

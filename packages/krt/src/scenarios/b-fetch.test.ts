@@ -19,8 +19,8 @@ import {
   configMapSource,
   createRig,
   keysOf,
-  pod,
   type Pod,
+  pod,
   podSource,
   type Rig,
   type Service,
@@ -121,11 +121,15 @@ describe("fetch, filters and dependency tracking", () => {
       const pods = podSource(rt);
       const maps = configMapSource(rt, [waypoint("old", "old"), waypoint("new", "new")]);
       let runs = 0;
-      const values = rt.derive(pods, (ctx, { ns, name, labels }) => {
-        runs++;
-        const found = ctx.fetchOne(maps, byKey(`ns/${labels?.["use-waypoint"]}`));
-        return { key: `${ns}/${name}`, value: found?.data?.value ?? "" };
-      }, { name: "Values" });
+      const values = rt.derive(
+        pods,
+        (ctx, { ns, name, labels }) => {
+          runs++;
+          const found = ctx.fetchOne(maps, byKey(`ns/${labels?.["use-waypoint"]}`));
+          return { key: `${ns}/${name}`, value: found?.data?.value ?? "" };
+        },
+        { name: "Values" },
+      );
       const dependants = (key: string) => rt.inspect().dependants(maps, key);
       return { rt, pods, maps, values, runs: () => runs, dependants };
     }
@@ -330,7 +334,10 @@ describe("fetch, filters and dependency tracking", () => {
     const { rt } = rig;
     const inputs = rt.source(["i"]);
     const late = rt.source<ConfigMap>([], { synced: false });
-    const out = rt.derive(inputs, (ctx, key) => ({ key, names: ctx.fetch(late).map((m) => m.name) }));
+    const out = rt.derive(inputs, (ctx, key) => ({
+      key,
+      names: ctx.fetch(late).map((m) => m.name),
+    }));
     const tracker = trackEvents(out);
     await rt.settled();
     expect(out.synced).toBe(false);
@@ -451,7 +458,9 @@ describe("fetches that are refused", () => {
     });
     expect(() => leaked?.fetch(maps)).toThrow(expect.objectContaining({ code: "KRT_CONTEXT" }));
     expect(fetchOrList(undefined, maps).length).toBe(2);
-    expect(fetchOrList(undefined, maps, byLabels({ x: "y" })).map((map) => map.name)).toEqual(["a"]);
+    expect(fetchOrList(undefined, maps, byLabels({ x: "y" })).map((map) => map.name)).toEqual([
+      "a",
+    ]);
     const inside = rig.rt.deriveSingleton((ctx) => fetchOrList(ctx, maps).length);
     maps.set({ name: "c" });
     expect(inside.value).toBe(3);
@@ -459,10 +468,13 @@ describe("fetches that are refused", () => {
 
   it("S044 a filter on a trait the kind lacks does not compile, and matches nothing untyped", () => {
     using rig = createRig();
-    const bare = rig.rt.source([{ key: "a" }], { kind: kind<{ key: string }>()({ key: (o) => o.key }) });
-    const count = rig.rt.deriveSingleton((ctx) =>
-      // @ts-expect-error the kind has no labels
-      ctx.fetch(bare, byLabels({ a: "1" })).length,
+    const bare = rig.rt.source([{ key: "a" }], {
+      kind: kind<{ key: string }>()({ key: (o) => o.key }),
+    });
+    const count = rig.rt.deriveSingleton(
+      (ctx) =>
+        // @ts-expect-error the kind has no labels
+        ctx.fetch(bare, byLabels({ a: "1" })).length,
     );
     expect(count.value).toBeUndefined();
     expect(rig.errors.map((error) => error.code)).toEqual(["KRT_TRAIT"]);
@@ -487,7 +499,10 @@ describe("fetches that are refused", () => {
       tested++;
       return object.on;
     });
-    const out = rt.derive(inputs, (ctx, i) => ({ key: `${i}`, n: ctx.fetch(objects, isOn).length }));
+    const out = rt.derive(inputs, (ctx, i) => ({
+      key: `${i}`,
+      n: ctx.fetch(objects, isOn).length,
+    }));
     tested = 0;
     objects.set({ key: "b", on: true });
     expect(out.get("99")?.n).toBe(2);

@@ -70,7 +70,11 @@ describe("sources", () => {
     await rt.settled();
     expect(tracker.batches.length).toBe(1);
     expect(tracker.takeSorted()).toEqual(["add/d", "delete/c", "update/b"]);
-    const twice = () => source.reset([{ key: "x", v: 1 }, { key: "x", v: 2 }]);
+    const twice = () =>
+      source.reset([
+        { key: "x", v: 1 },
+        { key: "x", v: 2 },
+      ]);
     expect(twice).toThrow(expect.objectContaining({ code: "KRT_DUPLICATE_KEY" }));
     expect(source.size).toBe(3);
   });

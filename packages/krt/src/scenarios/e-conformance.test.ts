@@ -1,10 +1,16 @@
 import { describe, it } from "vitest";
-import { type Collection, type CollectionOptions, type Runtime, type Source, where } from "../index.ts";
 import {
-  collectionConformance,
+  type Collection,
+  type CollectionOptions,
+  type Runtime,
+  type Source,
+  where,
+} from "../index.ts";
+import {
   type ConformanceRig,
-  replaceConformance,
+  collectionConformance,
   type ReplaceRig,
+  replaceConformance,
 } from "../testing/conformance.ts";
 import { ManualScheduler } from "../testing/manual-scheduler.ts";
 import { createRig } from "./fixtures.ts";
@@ -48,7 +54,11 @@ const setups: Record<string, CreateSetup> = {
   },
   "one to one": (rt, options) => {
     const source = rt.source<Thing>();
-    return through(source, rt.derive(source, (_, { key }) => ({ key, n: 1 }), options), rt);
+    return through(
+      source,
+      rt.derive(source, (_, { key }) => ({ key, n: 1 }), options),
+      rt,
+    );
   },
   "one to many": (rt, options) => {
     // Namespaces are the primary, names are fetched, and the outputs are the pairs.
@@ -85,7 +95,11 @@ const setups: Record<string, CreateSetup> = {
   },
   "many from nothing": (rt, options) => {
     const source = rt.source<Thing>();
-    return through(source, rt.deriveManyFrom((ctx) => ctx.fetch(source).map(({ key }) => ({ key })), options), rt);
+    return through(
+      source,
+      rt.deriveManyFrom((ctx) => ctx.fetch(source).map(({ key }) => ({ key })), options),
+      rt,
+    );
   },
   "checked join": (rt, options) => {
     const members = [rt.source<Thing>(), rt.source<Thing>()] as const;
@@ -117,21 +131,35 @@ const setups: Record<string, CreateSetup> = {
   },
   view: (rt, options) => {
     const source = rt.source<Thing>();
-    return through(source, rt.view(source, ({ key }) => ({ key, seen: true }), options), rt);
+    return through(
+      source,
+      rt.view(source, ({ key }) => ({ key, seen: true }), options),
+      rt,
+    );
   },
   "view of a view": (rt, options) => {
     const source = rt.source<Thing>([], options);
     const inner = rt.view(source, ({ key }) => ({ key, seen: true }));
-    return through(source, rt.view(inner, ({ key, seen }) => ({ key, twice: seen })), rt);
+    return through(
+      source,
+      rt.view(inner, ({ key, seen }) => ({ key, twice: seen })),
+      rt,
+    );
   },
   "status collection": (rt, options) => {
     const source = rt.source<Thing>();
-    const transformation = (_: unknown, { key }: Thing) => ({ status: { ok: true }, output: { key } });
+    const transformation = (_: unknown, { key }: Thing) => ({
+      status: { ok: true },
+      output: { key },
+    });
     return through(source, rt.deriveWithStatus(source, transformation, options).status, rt);
   },
   "output beside a status": (rt, options) => {
     const source = rt.source<Thing>();
-    const transformation = (_: unknown, { key }: Thing) => ({ status: { ok: true }, output: [{ key }] });
+    const transformation = (_: unknown, { key }: Thing) => ({
+      status: { ok: true },
+      output: [{ key }],
+    });
     return through(source, rt.deriveManyWithStatus(source, transformation, options).output, rt);
   },
   "groups of an index": (rt, options) => {

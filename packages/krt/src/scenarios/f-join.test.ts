@@ -39,7 +39,12 @@ describe("join", () => {
     const all = rt.join([c1, c2, c3], options);
     const seen: string[] = [];
     all.subscribe((event) => void seen.push(latest(event)));
-    for (const [cell, value] of [[c1, "c1/a"], [c2, "c2/a"], [c3, "c3/a"], [c1, "c1/b"]] as const) {
+    for (const [cell, value] of [
+      [c1, "c1/a"],
+      [c2, "c2/a"],
+      [c3, "c3/a"],
+      [c1, "c1/b"],
+    ] as const) {
       cell.set(value);
       await rt.settled();
       expect(seen.at(-1)).toBe(value);
@@ -77,7 +82,11 @@ describe("join", () => {
     const allPods = rt.join([simplePods(rt, pods), fixed]);
     const allServices = rt.join([simpleServices(rt, services), entryServices(rt, entries)]);
     const all = endpoints(rt, allPods, allServices);
-    const ips = () => all.list().map((one) => `${one.service} ${one.pod} ${one.ip}`).sort();
+    const ips = () =>
+      all
+        .list()
+        .map((one) => `${one.service} ${one.pod} ${one.ip}`)
+        .sort();
 
     pods.set(pod("name", "", labels));
     services.set({ ns: "namespace", name: "svc", selector: labels });
@@ -103,7 +112,12 @@ describe("join", () => {
     const fixed = rt.cell(pod("name-static", "9.9.9.9"), { kind: podKind });
     const all = rt.join([simplePods(rt, pods), fixed]);
     expect(all.synced).toBe(true);
-    expect(all.list().map((one) => one.ip).sort()).toEqual(["1.2.3.4", "9.9.9.9"]);
+    expect(
+      all
+        .list()
+        .map((one) => one.ip)
+        .sort(),
+    ).toEqual(["1.2.3.4", "9.9.9.9"]);
 
     const late = rt.source<string>([], { synced: false });
     const waiting = rt.join([rt.source(["a"]), late]);
@@ -179,13 +193,27 @@ describe("join", () => {
 
   it("S102 an index of a checked join has the winning objects only, each once", () => {
     const { rt } = rig;
-    const [c1, c2] = [rt.source([{ key: "a", g: "x" }]), rt.source([{ key: "a", g: "y" }, { key: "b", g: "x" }])];
+    const [c1, c2] = [
+      rt.source([{ key: "a", g: "x" }]),
+      rt.source([
+        { key: "a", g: "y" },
+        { key: "b", g: "x" },
+      ]),
+    ];
     const all = rt.join([c1, c2]);
     const index = rt.index(all, (object) => object.g);
     const fetched = rt.deriveSingleton((ctx) =>
-      ctx.fetch(all, byIndex(index, "y")).map((object) => object.key).join(),
+      ctx
+        .fetch(all, byIndex(index, "y"))
+        .map((object) => object.key)
+        .join(),
     );
-    expect(index.lookup("x").map((object) => object.key).sort()).toEqual(["a", "b"]);
+    expect(
+      index
+        .lookup("x")
+        .map((object) => object.key)
+        .sort(),
+    ).toEqual(["a", "b"]);
     expect(index.lookup("y")).toEqual([]);
     c1.delete("a");
     expect(index.lookup("x").map((object) => object.key)).toEqual(["b"]);

@@ -2,8 +2,8 @@ import {
   byLabels,
   type Collection,
   createRuntime,
-  kind,
   type KrtError,
+  kind,
   type Labels,
   type Runtime,
   type RuntimeOptions,
@@ -65,7 +65,10 @@ export const configMapKind = kind<ConfigMap>()({
   namespace: (map) => map.ns,
   labels: (map) => map.labels,
 });
-export const sizedPodKind = kind<SizedPod>()({ name: (pod) => pod.name, namespace: (pod) => pod.ns });
+export const sizedPodKind = kind<SizedPod>()({
+  name: (pod) => pod.name,
+  namespace: (pod) => pod.ns,
+});
 export const endpointKind = kind<Endpoint>()({
   key: (endpoint) => `${endpoint.namespace}/${endpoint.service}/${endpoint.pod}`,
 });

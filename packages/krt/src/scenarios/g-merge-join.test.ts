@@ -42,7 +42,10 @@ describe("merge-join and nested merge-join", () => {
     };
   });
 
-  const sourceOf = (initial: readonly Svc[] = [], name?: string): Source<Svc, "name" | "namespace" | "selector"> =>
+  const sourceOf = (
+    initial: readonly Svc[] = [],
+    name?: string,
+  ): Source<Svc, "name" | "namespace" | "selector"> =>
     rig.rt.source(initial, { kind: svcKind, ...(name !== undefined && { name }) });
 
   const options = { kind: svcKind, merge: mergeServices };
@@ -119,7 +122,9 @@ describe("merge-join and nested merge-join", () => {
   it("a merge that yields nothing makes the key absent", () => {
     const { rt } = rig;
     const member = rt.source([{ key: "a", hide: false }]);
-    const joined = rt.join([member], { merge: ([first]) => (first?.hide === true ? undefined : first) });
+    const joined = rt.join([member], {
+      merge: ([first]) => (first?.hide === true ? undefined : first),
+    });
     expect(keysOf(joined)).toEqual(["a"]);
     member.set({ key: "a", hide: true });
     expect(keysOf(joined)).toEqual([]);
@@ -127,7 +132,10 @@ describe("merge-join and nested merge-join", () => {
 
   it("S110 churn of one key in two members never gives an event out of order", async () => {
     const { rt } = rig;
-    const members = [rt.source<{ key: string; v: number }>(), rt.source<{ key: string; v: number }>()];
+    const members = [
+      rt.source<{ key: string; v: number }>(),
+      rt.source<{ key: string; v: number }>(),
+    ];
     const joined = rt.join(members, {
       merge: (versions) => ({ key: "k", v: versions.reduce((sum, { v }) => sum * 1000 + v, 0) }),
     });
@@ -187,18 +195,23 @@ describe("merge-join and nested merge-join", () => {
     const { rt } = rig;
     const a = sourceOf([svc({ app: "foo" }, "1.2.3.4")], "A");
     const b = sourceOf(
-      [svc({ app: "bar", version: "v1" }, "1.2.3.5", "svc2"), svc({ app: "bar", version: "v1" }, "1.2.3.4")],
+      [
+        svc({ app: "bar", version: "v1" }, "1.2.3.5", "svc2"),
+        svc({ app: "bar", version: "v1" }, "1.2.3.4"),
+      ],
       "B",
     );
     const container = rt.source<Collection<Svc>>([a]);
     const joined = rt.joinNested(container, options);
-    const ips = ipsByNamespace(joined as Collection<Svc, "namespace">);
+    const ips = ipsByNamespace(joined);
     const tracker = trackEvents(ips);
     expect(ips.get("namespace")?.ips).toEqual(["1.2.3.4"]);
     container.set(b);
     await rt.settled();
     expect(joined.get("namespace/svc")).toEqual(svc({ app: "foo", version: "v1" }, "1.2.3.4"));
-    expect(joined.get("namespace/svc2")).toEqual(svc({ app: "foo", version: "v1" }, "1.2.3.5", "svc2"));
+    expect(joined.get("namespace/svc2")).toEqual(
+      svc({ app: "foo", version: "v1" }, "1.2.3.5", "svc2"),
+    );
     expect(tracker.take()).toEqual(["add/namespace", "update/namespace"]);
   });
 
@@ -279,8 +292,10 @@ describe("merge-join and nested merge-join", () => {
   it("members may be made by a transformation, in a scope that ends with their input", () => {
     const { rt } = rig;
     const clusters = rt.source([{ key: "east", v: 1 }]);
-    const members = rt.derive(clusters, (ctx, { key, v }): Collection<Plain> =>
-      ctx.scope().source([{ key: `${key}/o`, v }], { name: key }),
+    const members = rt.derive(
+      clusters,
+      (ctx, { key, v }): Collection<Plain> =>
+        ctx.scope().source([{ key: `${key}/o`, v }], { name: key }),
     );
     const joined = rt.joinNested(members);
     expect(joined.list()).toEqual([{ key: "east/o", v: 1 }]);

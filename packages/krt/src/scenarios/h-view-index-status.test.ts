@@ -60,7 +60,9 @@ describe("map view", () => {
     const marked = rt.source<string>([], { metadata: { foo: "bar" } });
     expect(rt.view(bare, (s) => s).metadata).toBeUndefined();
     expect(rt.view(bare, (s) => s, { metadata: {} }).metadata).toEqual({});
-    expect(rt.view(marked, (s) => s, { metadata: { foo: "own" } }).metadata).toEqual({ foo: "own" });
+    expect(rt.view(marked, (s) => s, { metadata: { foo: "own" } }).metadata).toEqual({
+      foo: "own",
+    });
     expect(rt.view(marked, (s) => s).metadata).toEqual({ foo: "bar" });
   });
 
@@ -71,7 +73,10 @@ describe("map view", () => {
       merge: (versions) => ({ key: "a", v: versions.reduce((sum, { v }) => sum + v, 0) }),
     });
     const view = rt.view(joined, ({ key, v }) => ({ key, text: `${v}` }));
-    const out = rt.derive(rt.view(view, ({ key, text }) => ({ key, n: text.length })), (_, o) => o);
+    const out = rt.derive(
+      rt.view(view, ({ key, text }) => ({ key, n: text.length })),
+      (_, o) => o,
+    );
     expect(view.get("a")).toEqual({ key: "a", text: "3" });
     members[1]?.set({ key: "a", v: 20 });
     expect(view.get("a")).toEqual({ key: "a", text: "21" });
@@ -119,7 +124,11 @@ describe("indexes", () => {
     const { rt } = rig;
     const pods = podSource(rt);
     const byIp = rt.index(simplePods(rt, pods), (one) => one.ip);
-    const names = (ip: string) => byIp.lookup(ip).map((one) => one.name).sort();
+    const names = (ip: string) =>
+      byIp
+        .lookup(ip)
+        .map((one) => one.name)
+        .sort();
     pods.set(pod("name", "1.2.3.4"));
     expect(names("1.2.3.4")).toEqual(["name"]);
     pods.set(pod("name", "1.2.3.5"));
@@ -180,9 +189,9 @@ describe("indexes", () => {
     pods.set(pod("name", "1.2.3.5"));
     expect(counts.get("1.2.3.4")).toBeUndefined();
     expect(counts.get("1.2.3.5")?.count).toBe(2);
-    expect(groups.list().map((group) => [group.key, group.objects.map((o) => o.name).sort()])).toEqual([
-      ["1.2.3.5", ["name", "name2"]],
-    ]);
+    expect(
+      groups.list().map((group) => [group.key, group.objects.map((o) => o.name).sort()]),
+    ).toEqual([["1.2.3.5", ["name", "name2"]]]);
   });
 
   it("S127 an index fetch and a keys fetch in one run", () => {
@@ -232,7 +241,9 @@ describe("indexes", () => {
     expect([at("x"), at("y"), at("z")]).toEqual([1, 1, 0]);
     source.set({ key: "o", under: ["y", "z"] });
     expect([at("x"), at("y"), at("z")]).toEqual([0, 1, 1]);
-    const both = rt.deriveSingleton((ctx) => ctx.fetch(source, byIndexKeys(index, ["y", "z"])).length);
+    const both = rt.deriveSingleton(
+      (ctx) => ctx.fetch(source, byIndexKeys(index, ["y", "z"])).length,
+    );
     expect(both.value, "an object under both keys comes once").toBe(1);
     source.set({ key: "o", under: [] });
     expect([at("x"), at("y"), at("z"), both.value]).toEqual([0, 0, 0, 0]);
@@ -259,7 +270,10 @@ describe("indexes", () => {
 
   it("index keys may be objects that have a text", () => {
     const { rt } = rig;
-    const source = rt.source([{ key: "a", at: { x: 1, y: 2 } }, { key: "b", at: { x: 1, y: 2 } }]);
+    const source = rt.source([
+      { key: "a", at: { x: 1, y: 2 } },
+      { key: "b", at: { x: 1, y: 2 } },
+    ]);
     const index = rt.index(source, (object) => object.at, { toText: ({ x, y }) => `${x},${y}` });
     expect(index.lookup({ x: 1, y: 2 }).length).toBe(2);
     expect([...index.keys()]).toEqual([{ x: 1, y: 2 }]);
@@ -270,7 +284,10 @@ describe("indexes", () => {
     const { rt } = rig;
     let looked = 0;
     const labelled = (name: string, app: string) => pod(name, "1", { app });
-    const pods = podSource(rt, Array.from({ length: 100 }, (_, i) => labelled(`p${i}`, `a${i % 50}`)));
+    const pods = podSource(
+      rt,
+      Array.from({ length: 100 }, (_, i) => labelled(`p${i}`, `a${i % 50}`)),
+    );
     rt.labelIndex(pods, ["app"]);
     const spied = where(() => {
       looked++;
@@ -289,7 +306,11 @@ describe("indexes", () => {
     expect(found.value).toBe("p58,p7,p8");
   });
 
-  const keysOf_ = (found: readonly { name: string }[]) => found.map((one) => one.name).sort().join();
+  const keysOf_ = (found: readonly { name: string }[]) =>
+    found
+      .map((one) => one.name)
+      .sort()
+      .join();
 });
 
 describe("status collections", () => {
@@ -306,7 +327,12 @@ describe("status collections", () => {
         return {
           status: gone ? undefined : { validName: service.name.length === 5, total: found.length },
           output: found.map(
-            ({ name, ip }): Endpoint => ({ namespace: service.ns, service: service.name, pod: name, ip }),
+            ({ name, ip }): Endpoint => ({
+              namespace: service.ns,
+              service: service.name,
+              pod: name,
+              ip,
+            }),
           ),
         };
       },
@@ -319,7 +345,8 @@ describe("status collections", () => {
       return tracker.take();
     };
     const labels = { app: "foo" };
-    const set = (ip: string, extra: Labels = {}) => pods.set(pod("pod", ip, { ...labels, ...extra }));
+    const set = (ip: string, extra: Labels = {}) =>
+      pods.set(pod("pod", ip, { ...labels, ...extra }));
 
     set("");
     expect(await take(), "S134").toEqual([]);
@@ -352,7 +379,10 @@ describe("status collections", () => {
   it("S139 a changed input with an equal status is an update", async () => {
     const { rt } = rig;
     const inputs = rt.source([{ key: "a", v: 1 }]);
-    const { status } = rt.deriveWithStatus(inputs, (_, { key }) => ({ status: "ok", output: { key } }));
+    const { status } = rt.deriveWithStatus(inputs, (_, { key }) => ({
+      status: "ok",
+      output: { key },
+    }));
     const tracker = trackEvents(status, { replay: false });
     inputs.set({ key: "a", v: 2 });
     await rt.settled();

@@ -5,8 +5,8 @@ import { trackEvents } from "../testing/tracker.ts";
 import {
   createRig,
   endpoints,
-  pod,
   type Pod,
+  pod,
   podKind,
   podSource,
   type Rig,
@@ -33,7 +33,11 @@ describe("S147 stop releases everything on live sources", () => {
   /** What is built on the live sources in each cycle, with what it must hold. */
   const builds: Record<
     string,
-    (scope: Scope, pods: Collection<Pod, "labels">, services: Collection<Service>) => [Collection<unknown>, number]
+    (
+      scope: Scope,
+      pods: Collection<Pod, "labels">,
+      services: Collection<Service>,
+    ) => [Collection<unknown>, number]
   > = {
     "one to many with fetch": (scope, pods, services) => [endpoints(scope, pods, services), 1],
     "merge-join": (scope, pods) => [scope.join([pods, pods], { merge: ([first]) => first }), 1],
@@ -69,12 +73,15 @@ describe("S147 stop releases everything on live sources", () => {
     const pods = podSource(rt, [pod("pod", "1.2.3.4", labels)]);
     const services = serviceSource(rt, [service]);
     const state = () =>
-      rt.inspect().collections().map(({ name, level, queries, subscriptions }) => ({
-        name,
-        level,
-        queries,
-        subscriptions: subscriptions.length,
-      }));
+      rt
+        .inspect()
+        .collections()
+        .map(({ name, level, queries, subscriptions }) => ({
+          name,
+          level,
+          queries,
+          subscriptions: subscriptions.length,
+        }));
     const before = state();
     for (let i = 0; i < 20; i++) {
       const scope = rt.scope();
@@ -93,20 +100,25 @@ describe("S147 stop releases everything on live sources", () => {
 describe("the inspector's list", () => {
   it("S148 has every type of collection until it is disposed", () => {
     const { rt } = rig;
-    const names = () => rt.inspect().collections().map((one) => one.name);
+    const names = () =>
+      rt
+        .inspect()
+        .collections()
+        .map((one) => one.name);
     const source = rt.source<string>([], { name: "static" });
     const scope = rt.scope();
-    fromWatch(
-      scope,
-      { watch: ({ signal }) => stalled(signal) },
-      { name: "watch" },
-    );
+    fromWatch(scope, { watch: ({ signal }) => stalled(signal) }, { name: "watch" });
     scope.cell("x", { name: "cell" });
     scope.view(source, (s) => s, { name: "view" });
-    scope.index(source, (s) => s).asCollection({ name: "ignored" }).dispose();
+    scope
+      .index(source, (s) => s)
+      .asCollection({ name: "ignored" })
+      .dispose();
     scope.derive(source, (_, s) => s, { name: "derive" });
     scope.join([source, source], { merge: ([s]) => s, name: "merge" });
-    scope.joinNested(scope.source<Collection<string>>([source], { name: "container" }), { name: "nested" });
+    scope.joinNested(scope.source<Collection<string>>([source], { name: "container" }), {
+      name: "nested",
+    });
     expect(names()).toEqual([
       "static",
       "watch",
@@ -163,7 +175,11 @@ describe("dump", () => {
     const pods = podSource(scope, [pod("pod", "1.2.3.4", labels)]);
     const services = serviceSource(scope, [service]);
     endpoints(scope, simplePods(scope, pods), simpleServices(scope, services));
-    return (name: string) => rig.rt.inspect().dump().find((one) => one.name === name);
+    return (name: string) =>
+      rig.rt
+        .inspect()
+        .dump()
+        .find((one) => one.name === name);
   }
 
   it("S150 has outputs, the input collection, and inputs with outputs and dependencies", () => {
@@ -196,7 +212,12 @@ describe("dump", () => {
     const { rt } = rig;
     const late = rt.source<string>([], { synced: false, name: "late" });
     rt.derive(late, (_, s) => s, { name: "derived" });
-    expect(rt.inspect().dump().map(({ name, state }) => [name, state])).toEqual([
+    expect(
+      rt
+        .inspect()
+        .dump()
+        .map(({ name, state }) => [name, state]),
+    ).toEqual([
       ["late", { synced: false }],
       ["derived", { inputCollection: "late", synced: false }],
     ]);
@@ -206,9 +227,15 @@ describe("dump", () => {
     const { rt } = rig;
     const members = [rt.source(["a"], { name: "m1" }), rt.source(["b"], { name: "m2" })] as const;
     rt.join([...members], { name: "join" });
-    rt.joinNested(rt.source<Collection<string>>([members[0]], { name: "container" }), { name: "nested" });
+    rt.joinNested(rt.source<Collection<string>>([members[0]], { name: "container" }), {
+      name: "nested",
+    });
     rt.deriveSingleton(() => 7, { name: "seven" });
-    const stateOf = (name: string) => rt.inspect().dump().find((one) => one.name === name)?.state;
+    const stateOf = (name: string) =>
+      rt
+        .inspect()
+        .dump()
+        .find((one) => one.name === name)?.state;
     expect(stateOf("join")?.inputs).toEqual({ a: {}, b: {} });
     expect(stateOf("nested")?.inputs).toEqual({ [members[0].id]: { outputs: ["a"] } });
     expect(stateOf("seven")?.outputs).toEqual({ static: 7 });

@@ -1,9 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import {
-  collectionConformance,
-  type ConformanceRig,
-} from "../testing/conformance.ts";
-import {
   fromAsyncIterable,
   fromObservable,
   fromWatch,
@@ -12,6 +8,7 @@ import {
   type WatchEvent,
   type WatchSource,
 } from "../index.ts";
+import { type ConformanceRig, collectionConformance } from "../testing/conformance.ts";
 import { trackEvents } from "../testing/tracker.ts";
 import { type ConfigMap, configMapKind, createRig, keysOf, type Rig } from "./fixtures.ts";
 
@@ -191,7 +188,11 @@ describe("watch-backed sources", () => {
     await reconnect();
     expect(server.lists).toBe(2);
     expect(tracker.batches.length, "one turn").toBe(1);
-    expect(tracker.takeSorted()).toEqual(["add/ns/fresh", "delete/ns/vanished", "update/ns/changed"]);
+    expect(tracker.takeSorted()).toEqual([
+      "add/ns/fresh",
+      "delete/ns/vanished",
+      "update/ns/changed",
+    ]);
     expect(maps.synced).toBe(true);
   });
 
@@ -295,11 +296,9 @@ describe("watch-backed sources", () => {
         // Objects have keys of two parts, of which the server here only knows the second.
         const nameOf = (key: string) => key.split("/")[1] ?? "";
         const renamed: ConformanceRig = {
-          collection: rig.rt.derive(
-            collection,
-            (_, map) => ({ key: `a/${map.name}` }),
-            { metadata: { foo: "bar" } },
-          ),
+          collection: rig.rt.derive(collection, (_, map) => ({ key: `a/${map.name}` }), {
+            metadata: { foo: "bar" },
+          }),
           create: (key) => server.set(nameOf(key)),
           remove: (key) => server.delete(nameOf(key)),
           settled: settle,

@@ -1,5 +1,11 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { byIndex, byKey, type Collection, type Event, type TransformationContext } from "../index.ts";
+import {
+  byIndex,
+  byKey,
+  type Collection,
+  type Event,
+  type TransformationContext,
+} from "../index.ts";
 import { trackEvents } from "../testing/tracker.ts";
 import { configMapSource, createRig, type Rig } from "./fixtures.ts";
 
@@ -97,6 +103,27 @@ describe("turns", () => {
     expect(count.value).toBe(3);
   });
 
+  it("a view within a batch shows the state before it, as everything derived does", async () => {
+    const { rt } = rig;
+    const source = rt.source([{ key: "a", v: 1 }]);
+    const view = rt.view(source, ({ key, v }) => ({ key, w: v * 2 }));
+    const index = rt.index(view, (object) => object.w);
+    const tracker = rt.batch(() => {
+      source.set({ key: "a", v: 2 });
+      source.set({ key: "b", v: 3 });
+      expect(view.list()).toEqual([{ key: "a", w: 2 }]);
+      expect([view.get("a"), view.size]).toEqual([{ key: "a", w: 2 }, 1]);
+      expect(index.lookup(2)).toEqual([{ key: "a", w: 2 }]);
+      return trackEvents(view);
+    });
+    await rt.settled();
+    expect(tracker.take()).toEqual(["add/a", "update/a", "add/b"]);
+    expect(view.list()).toEqual([
+      { key: "a", w: 4 },
+      { key: "b", w: 6 },
+    ]);
+  });
+
   it("a subscription made within a batch gets each object once", async () => {
     const { rt } = rig;
     const source = rt.source(["a"]);
@@ -110,7 +137,10 @@ describe("turns", () => {
 
   it("a batch that throws keeps what it wrote; a transaction keeps nothing", async () => {
     const { rt } = rig;
-    const source = rt.source([{ key: "a", v: 1 }, { key: "b", v: 1 }]);
+    const source = rt.source([
+      { key: "a", v: 1 },
+      { key: "b", v: 1 },
+    ]);
     const cell = rt.cell<string>("before");
     const copy = rt.derive(source, (_, object) => object);
     const tracker = trackEvents(copy, { replay: false });
@@ -123,7 +153,10 @@ describe("turns", () => {
       throw new Error("stop");
     };
     expect(() => rt.transaction(write)).toThrow("stop");
-    expect(copy.list()).toEqual([{ key: "a", v: 1 }, { key: "b", v: 1 }]);
+    expect(copy.list()).toEqual([
+      { key: "a", v: 1 },
+      { key: "b", v: 1 },
+    ]);
     expect(cell.value).toBe("before");
     await rt.settled();
     expect(tracker.take()).toEqual([]);
@@ -183,7 +216,9 @@ describe("failures", () => {
       cause: new Error("one is none"),
     });
     await rt.settled();
-    expect(rt.errors.list().map(({ collection, input }) => [collection, input])).toEqual([["Fussy", "i"]]);
+    expect(rt.errors.list().map(({ collection, input }) => [collection, input])).toEqual([
+      ["Fussy", "i"],
+    ]);
     expect(rt.inspect().explain(derived, "i")?.failure?.code).toBe("KRT_TRANSFORMATION");
     maps.set({ name: "b" });
     expect(derived.get("i")?.n).toBe(2);
@@ -258,7 +293,11 @@ describe("failures", () => {
     const { rt, errors } = rig;
     const inputs = rt.source(["i"]);
     const self: Collection<string>[] = [];
-    self.push(rt.derive(inputs, (ctx, key) => `${key}${self[0] && ctx.fetch(self[0]).length}`, { name: "A" }));
+    self.push(
+      rt.derive(inputs, (ctx, key) => `${key}${self[0] && ctx.fetch(self[0]).length}`, {
+        name: "A",
+      }),
+    );
     inputs.set("j");
     expect(errors.map((error) => error.details.path)).toEqual([["A", "A"]]);
   });

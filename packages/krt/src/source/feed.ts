@@ -63,7 +63,10 @@ export class Feed<T> {
   /** Makes the contents equal to `objects`, in one turn, in slices. What was pending is superseded. */
   async replace(objects: Iterable<T> | AsyncIterable<T>, signal?: AbortSignal): Promise<void> {
     this.#pending = new Map();
-    await this.node.load(objects, signal === undefined ? { replace: true } : { replace: true, signal });
+    await this.node.load(
+      objects,
+      signal === undefined ? { replace: true } : { replace: true, signal },
+    );
   }
 
   /** Resolves when everything that was pushed is in the graph. */

@@ -77,7 +77,9 @@ export function fromAsyncIterable<T, M extends keyof StreamItems<T>, Tr extends 
 /** A collection of what an observable emits, of whatever library. Disposing it unsubscribes. */
 export function fromObservable<T, M extends keyof StreamItems<T>, Tr extends Trait = never>(
   scope: Scope,
-  observable: ObservableLike<StreamItems<T>[M]> | { [key: symbol]: () => ObservableLike<StreamItems<T>[M]> },
+  observable:
+    | ObservableLike<StreamItems<T>[M]>
+    | { [key: symbol]: () => ObservableLike<StreamItems<T>[M]> },
   options: StreamOptions<T, Tr, M>,
 ): Collection<T, Tr> {
   const { node, sink, stopped } = createStream(scope, options);

@@ -71,7 +71,12 @@ export function fromWatch<T, R = string, Tr extends Trait = never>(
   options: WatchOptions<T, Tr> = {},
 ): WatchedCollection<T, Tr> {
   const owner = ownerOf(scope);
-  const node = new WatchNode<T, R>(owner, options.kind ?? shapeKind<T>(), source, options as WatchOptions<T, never>);
+  const node = new WatchNode<T, R>(
+    owner,
+    options.kind ?? shapeKind<T>(),
+    source,
+    options as WatchOptions<T, never>,
+  );
   owner.graph.construct(node, () => node.begin([], false));
   node.follow();
   return node;

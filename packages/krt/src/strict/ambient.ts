@@ -25,7 +25,12 @@ export function withoutAmbient<R>(where: string, run: () => R): R {
   for (const [ownerName, name] of GUARDED) {
     const owner = ownerName === undefined ? globalThis : memberOf(globalThis, ownerName);
     if (typeof owner !== "object" || owner === null) continue;
-    replace(owner, name, refusal(ownerName === undefined ? name : `${ownerName}.${name}`, where), undo);
+    replace(
+      owner,
+      name,
+      refusal(ownerName === undefined ? name : `${ownerName}.${name}`, where),
+      undo,
+    );
   }
   replace(globalThis, "Date", guardedDate(where), undo);
   try {

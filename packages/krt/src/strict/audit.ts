@@ -57,7 +57,8 @@ function choose(graph: Graph, sample: number): [AnyDerived, Entry][] {
   };
   if (slots <= sample) for (let at = 0; at < slots; at++) take(at);
   // Slots may be empty, and chosen before: that many tries find enough where there is enough.
-  else for (let i = 0; i < sample * 2 && chosen.size < sample; i++) take(Math.floor(random() * slots));
+  else
+    for (let i = 0; i < sample * 2 && chosen.size < sample; i++) take(Math.floor(random() * slots));
   return Array.from(chosen, ([entry, node]) => [node, entry]);
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { byFields, createRuntime, type Diagnostic, kind, type KrtError, where } from "../index.ts";
+import { byFields, createRuntime, type Diagnostic, type KrtError, kind, where } from "../index.ts";
 import { checkTransformation } from "../testing/check-transformation.ts";
 
 interface Item {
@@ -29,7 +29,10 @@ describe("strict mode", () => {
     const other = rt.source(items);
     const isX = where((item: Item) => item.labels.app === "x");
     const derived = rt.derive(source, (ctx, { key }) => {
-      const inline = ctx.fetch(other, where((item) => item.list.length > 0));
+      const inline = ctx.fetch(
+        other,
+        where((item) => item.list.length > 0),
+      );
       return { key, n: ctx.fetch(other, isX).length + inline.length, made: new Date(0) };
     });
     rt.deriveMany(source, function* (_, { key }) {
@@ -44,7 +47,9 @@ describe("strict mode", () => {
   it("S164 reports a transformation with a counter, with the path of the difference", () => {
     const { rt, errors } = strictRuntime();
     let counter = 0;
-    rt.derive(rt.source(["a"]), (_, key) => ({ key, inner: { n: counter++ } }), { name: "Counting" });
+    rt.derive(rt.source(["a"]), (_, key) => ({ key, inner: { n: counter++ } }), {
+      name: "Counting",
+    });
     expect(errors.map(({ code, details }) => ({ code, details }))).toEqual([
       {
         code: "KRT_STRICT_RESULT",
@@ -158,7 +163,10 @@ describe("strict mode", () => {
     });
     source.set({ key: "a", v: 1, other: 2 });
     expect(errors.map(({ code, details }) => ({ code, details }))).toEqual([
-      { code: "KRT_STRICT_EQUALITY", details: { collection: "Blind", key: "a", property: "other" } },
+      {
+        code: "KRT_STRICT_EQUALITY",
+        details: { collection: "Blind", key: "a", property: "other" },
+      },
     ]);
     expect(diagnostics).toEqual([{ type: "churn", collection: "Churning", key: "a" }]);
   });
@@ -201,7 +209,9 @@ describe("audit", () => {
     const errors: KrtError[] = [];
     using rt = createRuntime({ onError: (error) => errors.push(error) });
     let hidden = 1;
-    rt.derive(rt.source(["a", "b"]), (_, key) => ({ key, v: key === "a" ? hidden : 0 }), { name: "Leaky" });
+    rt.derive(rt.source(["a", "b"]), (_, key) => ({ key, v: key === "a" ? hidden : 0 }), {
+      name: "Leaky",
+    });
     rt.deriveMany(rt.source(["c"]), (_, key) => [{ key, v: hidden }], { name: "LeakyMany" });
     expect(rt.audit()).toEqual([]);
     hidden = 2;
@@ -223,8 +233,15 @@ describe("audit", () => {
     look = true;
     expect(rt.audit().length).toBe(1);
     expect(derived.get("a")?.n).toBe(0);
-    expect(rt.inspect().edges().filter((edge) => edge.type === "fetch")).toEqual([]);
-    expect(() => rt.batch(() => rt.audit())).toThrow(expect.objectContaining({ code: "KRT_WRITE" }));
+    expect(
+      rt
+        .inspect()
+        .edges()
+        .filter((edge) => edge.type === "fetch"),
+    ).toEqual([]);
+    expect(() => rt.batch(() => rt.audit())).toThrow(
+      expect.objectContaining({ code: "KRT_WRITE" }),
+    );
   });
 });
 

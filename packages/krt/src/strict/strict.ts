@@ -96,7 +96,9 @@ export class Strict implements StrictMode {
       key,
       ...(property !== undefined && { property }),
     };
-    this.#report(new KrtError(code, `${text} (${node.name}, input ${JSON.stringify(key)})`, { details }));
+    this.#report(
+      new KrtError(code, `${text} (${node.name}, input ${JSON.stringify(key)})`, { details }),
+    );
   }
 
   given<T>(value: T): T {

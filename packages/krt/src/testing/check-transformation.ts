@@ -26,4 +26,3 @@ export function checkTransformation<I, O>(
   );
   return found;
 }
-
