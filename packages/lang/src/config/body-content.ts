@@ -31,6 +31,11 @@ export interface JsonBody {
 export interface BodySchema {
   /** Names of arguments. */
   readonly attributes?: readonly string[];
+  /**
+   * Arguments that are read without evaluation: their strings in JSON files are plain text and no
+   * templates, so that mistakes in what looks like one are none. `true` stands for all.
+   */
+  readonly literals?: readonly string[] | true;
   /** Arguments that must be there. */
   readonly required?: readonly string[];
   /** Types of blocks with the names of their labels. */
@@ -117,8 +122,10 @@ function readParts(
 export function readAttributes(
   body: ConfigBody,
   diagnostics: Diagnostic[],
+  options: Pick<BodySchema, "literals"> = {},
 ): ReadonlyMap<string, ContentAttribute> {
-  return readBody(body, { attributes: [...new Set(argumentNames(body))] }, diagnostics).attributes;
+  const attributes = [...new Set(argumentNames(body))];
+  return readBody(body, { ...options, attributes }, diagnostics).attributes;
 }
 
 function argumentNames(body: ConfigBody): string[] {
@@ -272,7 +279,9 @@ class BodyReader {
         this.#fail("Duplicate argument", detail, range(name));
         return;
       }
-      const expression = jsonExpression(value, this.#diagnostics);
+      const { literals } = this.#schema;
+      const literal = literals === true || literals?.includes(type) === true;
+      const expression = jsonExpression(value, literal ? [] : this.#diagnostics);
       this.#attributes.set(type, { name: type, nameRange: range(name), expression });
       return;
     }

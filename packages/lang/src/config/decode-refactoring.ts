@@ -7,7 +7,7 @@ import type { StaticReader } from "./static-reader.ts";
 export function decodeMoved(reader: StaticReader, block: ContentBlock): MovedConfig[] {
   const { attributes } = readBody(
     block.body,
-    { attributes: ["from", "to"], required: ["from", "to"] },
+    { attributes: ["from", "to"], literals: true, required: ["from", "to"] },
     reader.diagnostics,
   );
   const [from, to] = ["from", "to"].map((name) => {
@@ -22,6 +22,7 @@ export function decodeRemoved(reader: StaticReader, block: ContentBlock): Remove
     block.body,
     {
       attributes: ["from"],
+      literals: true,
       required: ["from"],
       blocks: { lifecycle: [], provisioner: ["type"], connection: [] },
     },
@@ -49,7 +50,11 @@ export function decodeRemoved(reader: StaticReader, block: ContentBlock): Remove
 export function decodeImport(reader: StaticReader, block: ContentBlock): ImportConfig[] {
   const { attributes } = readBody(
     block.body,
-    { attributes: ["to", "id", "identity", "provider", "for_each"], required: ["to"] },
+    {
+      attributes: ["to", "id", "identity", "provider", "for_each"],
+      literals: ["to", "provider"],
+      required: ["to"],
+    },
     reader.diagnostics,
   );
   const to = attributes.get("to")?.expression;

@@ -38,6 +38,7 @@ export function decodeResource(
     block.body,
     {
       attributes: [...REPETITION, "provider"],
+      literals: ["depends_on", "provider"],
       blocks: {
         lifecycle: [],
         connection: [],
@@ -94,6 +95,7 @@ function decodeLifecycle(
                   "replace_triggered_by",
                 ]
               : [],
+            literals: ["ignore_changes", "replace_triggered_by"],
             blocks: { precondition: [], postcondition: [] },
           },
           reader.diagnostics,
@@ -135,7 +137,11 @@ export function decodeModuleCall(
 ): ModuleCall | undefined {
   const content = readBody(
     block.body,
-    { attributes: [...REPETITION, "source", "version", "providers"], required: ["source"] },
+    {
+      attributes: [...REPETITION, "source", "version", "providers"],
+      literals: ["source", "version", "providers", "depends_on"],
+      required: ["source"],
+    },
     reader.diagnostics,
     { ignore: true },
   );

@@ -1,7 +1,7 @@
 import {
   ProviderAddress,
   ProviderSourceError,
-  VersionConstraints,
+  type VersionConstraints,
 } from "@stackwright/provider-source";
 import type { Expression, ScopeTraversal } from "../syntax/ast.ts";
 import { staticList } from "../syntax/static.ts";
@@ -42,6 +42,7 @@ export function decodeTerraform(
       block.body,
       {
         attributes: ["required_version", "experiments"],
+        literals: true,
         blocks: {
           required_providers: [],
           backend: ["type"],
@@ -90,18 +91,20 @@ export function decodeTerraform(
 }
 
 function decodeRequiredProviders(reader: StaticReader, block: ContentBlock): RequiredProvider[] {
-  return [...readAttributes(block.body, reader.diagnostics).values()].map((attribute) => {
-    const { name, nameRange: range, expression } = attribute;
-    const base = { name, range, source: undefined, version: undefined, configurationAliases: [] };
-    if (name !== name.toLowerCase()) {
-      const detail = `The local name of a provider is written in lower case: ${name.toLowerCase()}.`;
-      reader.fail("Invalid provider local name", detail, range);
-    }
-    if (expression.kind !== "object") {
-      return { ...base, version: reader.versions(attribute) };
-    }
-    return { ...base, ...decodeRequirement(reader, expression) };
-  });
+  return [...readAttributes(block.body, reader.diagnostics, { literals: true }).values()].map(
+    (attribute) => {
+      const { name, nameRange: range, expression } = attribute;
+      const base = { name, range, source: undefined, version: undefined, configurationAliases: [] };
+      if (name !== name.toLowerCase()) {
+        const detail = `The local name of a provider is written in lower case: ${name.toLowerCase()}.`;
+        reader.fail("Invalid provider local name", detail, range);
+      }
+      if (expression.kind !== "object") {
+        return { ...base, version: reader.versions(attribute) };
+      }
+      return { ...base, ...decodeRequirement(reader, expression) };
+    },
+  );
 }
 
 function decodeRequirement(
@@ -161,7 +164,7 @@ export function decodeRfsProvider(
   const name = block.labels[0]?.value ?? "";
   const { attributes } = readBody(
     block.body,
-    { attributes: ["source", "version"], required: ["source"] },
+    { attributes: ["source", "version"], literals: true, required: ["source"] },
     reader.diagnostics,
   );
   const source = attributes.get("source");

@@ -1,4 +1,4 @@
-import { CtyError, convert, Type, Value } from "@stackwright/cty";
+import { CtyError, convert, isPrimitiveType, Type, type Value } from "@stackwright/cty";
 import { isIdentifier } from "../syntax/identifier.ts";
 import { parseTypeConstraint, type TypeConstraint } from "../type/type-constraint.ts";
 import { applyTypeDefaults } from "../type/type-defaults.ts";
@@ -48,6 +48,7 @@ export function decodeVariable(reader: StaticReader, block: ContentBlock): Varia
         "deprecated",
         "const",
       ],
+      literals: true,
       blocks: { validation: [] },
     },
     reader.diagnostics,
@@ -63,6 +64,8 @@ export function decodeVariable(reader: StaticReader, block: ContentBlock): Varia
     sensitive: reader.flag(attributes.get("sensitive")) ?? false,
     ephemeral: reader.flag(attributes.get("ephemeral")) ?? false,
     nullable,
+    // As long as no type says otherwise, text from outside is the text itself.
+    textIsLiteral: !attributes.has("type") || isPrimitiveType(constraint.type),
     deprecated: reader.text(attributes.get("deprecated")),
     validations: decodeConditions(reader, blocks),
   };
@@ -106,6 +109,7 @@ export function decodeOutput(reader: StaticReader, block: ContentBlock): OutputC
     block.body,
     {
       attributes: ["value", "description", "sensitive", "ephemeral", "deprecated", "depends_on"],
+      literals: ["description", "deprecated", "depends_on"],
       required: ["value"],
       blocks: { precondition: [] },
     },

@@ -57,6 +57,8 @@ export interface VariableConfig extends Declared {
   readonly sensitive: boolean;
   readonly ephemeral: boolean;
   readonly nullable: boolean;
+  /** Whether text from a command line or environment is the value, and not an expression of it. */
+  readonly textIsLiteral: boolean;
   readonly deprecated: string | undefined;
   readonly validations: readonly Condition[];
 }

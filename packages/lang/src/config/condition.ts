@@ -1,0 +1,83 @@
+import { CtyError, convert, Mark, Type, unmarkDeep, type Value } from "@stackwright/cty";
+import { evaluate } from "../eval/evaluate.ts";
+import type { Scope } from "../eval/scope.ts";
+import { type Diagnostic, hasErrors } from "../syntax/diagnostic.ts";
+import type { Condition } from "./module-config.ts";
+import { rangeOf } from "./static-reader.ts";
+
+/** What came of a condition. */
+export interface ConditionResult {
+  /** `unknown` where it cannot be decided yet, `error` where it cannot be evaluated. */
+  readonly status: "pass" | "fail" | "unknown" | "error";
+  /** The message for people, of a failed condition. Without what must not be shown. */
+  readonly message?: string;
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+/** Evaluates a condition in a scope; a failed one is reported with its message under a summary. */
+export function checkCondition(
+  { condition, errorMessage, range }: Condition,
+  scope: Scope,
+  summary: string,
+): ConditionResult {
+  const { value, diagnostics } = evaluate(condition, scope);
+  if (hasErrors(diagnostics)) return { status: "error", diagnostics };
+  const [plain] = unmarkDeep(value);
+  const invalid = (detail: string): ConditionResult => ({
+    status: "error",
+    diagnostics: [
+      ...diagnostics,
+      {
+        severity: "error",
+        code: "LANG_CONFIG",
+        summary: "Invalid condition result",
+        detail,
+        subject: rangeOf(condition),
+      },
+    ],
+  });
+  if (!plain.isKnown) return { status: "unknown", diagnostics };
+  if (plain.isNull) return invalid("A condition must be true or false, not null.");
+  let holds: boolean;
+  try {
+    holds = convert(plain, Type.bool).asBoolean();
+  } catch (error) {
+    if (!(error instanceof CtyError)) throw error;
+    return invalid(`A condition must be true or false: ${error.message}.`);
+  }
+  if (holds) return { status: "pass", diagnostics };
+  const text = evaluate(errorMessage, scope);
+  const message = messageText(text.value);
+  return {
+    status: "fail",
+    message,
+    diagnostics: [
+      ...diagnostics,
+      ...text.diagnostics,
+      {
+        severity: "error",
+        code: "LANG_CONFIG",
+        summary,
+        detail: message,
+        subject: rangeOf(condition),
+        context: range,
+      },
+    ],
+  };
+}
+
+function messageText(given: Value): string {
+  const [value, marks] = unmarkDeep(given);
+  for (const mark of [Mark.sensitive, Mark.ephemeral]) {
+    if (marks.has(mark)) {
+      return `The message of this condition is made of ${mark.kind} values and is not shown.`;
+    }
+  }
+  try {
+    const text = convert(value, Type.string);
+    if (text.isKnown && !text.isNull) return text.asString().trim();
+  } catch (error) {
+    if (!(error instanceof CtyError)) throw error;
+  }
+  return "The condition does not hold, and its message could not be evaluated.";
+}
