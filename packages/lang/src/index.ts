@@ -12,6 +12,11 @@ export type {
 } from "./config/body-content.ts";
 // Configuration.
 export { bodyRange, jsonRootBody, readAttributes, readBody } from "./config/body-content.ts";
+export { bodyReferences } from "./config/body-references.ts";
+export type { ReferenceOwner } from "./config/check-references.ts";
+export { checkReferences, referenceOwners, resourceAddress } from "./config/check-references.ts";
+export type { ConditionResult } from "./config/condition.ts";
+export { checkCondition } from "./config/condition.ts";
 export type { ConfigProblemCode } from "./config/config-problem.ts";
 export { CONFIG_PROBLEMS } from "./config/config-problem.ts";
 export type { LoadedModule, LoadOptions } from "./config/load-module.ts";
@@ -37,6 +42,10 @@ export type {
 } from "./config/module-config.ts";
 export type { ModuleFiles } from "./config/module-files.ts";
 export { selectModuleFiles, selectVariableFiles } from "./config/module-files.ts";
+export type { InstanceKey, Reference, ReferenceSubject } from "./config/reference.ts";
+export { parseReference } from "./config/reference.ts";
+export type { VariableSource, VariableValues } from "./config/variable-values.ts";
+export { resolveVariables } from "./config/variable-values.ts";
 export type { ConsoleAnswer, ConsoleOptions } from "./console/console.ts";
 // The console.
 export { consoleScope, evaluateLine, runConsole } from "./console/console.ts";

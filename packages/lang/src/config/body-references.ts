@@ -1,0 +1,124 @@
+import type { Expression, ScopeTraversal } from "../syntax/ast.ts";
+import { jsonExpression } from "../syntax/json-expression.ts";
+import type { JsonObject, JsonValue } from "../syntax/json-tree.ts";
+import { expressionReferences } from "../syntax/references.ts";
+import { staticKeyword } from "../syntax/static.ts";
+import type { ConfigBody } from "./body-content.ts";
+
+/**
+ * All references in a body that no schema has been applied to yet, with what is inside of its
+ * blocks. The iterators of `dynamic` blocks are no references inside of these. `skip` names
+ * arguments and blocks at the top of the body that are not looked at.
+ */
+export function bodyReferences(
+  body: ConfigBody,
+  skip: ReadonlySet<string> = NONE,
+): ScopeTraversal[] {
+  const found: ScopeTraversal[] = [];
+  collect(body, NONE, skip, found);
+  return found;
+}
+
+const NONE: ReadonlySet<string> = new Set();
+
+function add(expression: Expression, local: ReadonlySet<string>, found: ScopeTraversal[]): void {
+  for (const reference of expressionReferences(expression)) {
+    if (!local.has(reference.root)) found.push(reference);
+  }
+}
+
+function collect(
+  body: ConfigBody,
+  local: ReadonlySet<string>,
+  skip: ReadonlySet<string>,
+  found: ScopeTraversal[],
+): void {
+  if (body.kind === "merged-body") {
+    collect(body.base, local, skip, found);
+    collect(body.over, local, skip, found);
+    return;
+  }
+  if (body.kind === "json-body") {
+    for (const object of body.objects) collectMembers(object, local, skip, found);
+    return;
+  }
+  for (const item of body.items) {
+    if (item.kind === "attribute") {
+      if (!skip.has(item.name)) add(item.expression, local, found);
+    } else if (item.type === "dynamic" && item.labels[0] !== undefined) {
+      collectDynamic(item.body, item.labels[0].value, local, found);
+    } else if (!skip.has(item.type)) {
+      collect(item.body, local, NONE, found);
+    }
+  }
+}
+
+/** `dynamic "x" { for_each, iterator, labels, content }`: its iterator is a name in the content. */
+function collectDynamic(
+  body: Extract<ConfigBody, { kind: "body" }>,
+  type: string,
+  local: ReadonlySet<string>,
+  found: ScopeTraversal[],
+): void {
+  let iterator = type;
+  for (const item of body.items) {
+    if (item.kind === "attribute" && item.name === "iterator") {
+      iterator = staticKeyword(item.expression) ?? type;
+    }
+  }
+  const inner = new Set(local).add(iterator);
+  for (const item of body.items) {
+    if (item.kind === "block") collect(item.body, inner, NONE, found);
+    else if (item.name === "for_each") add(item.expression, local, found);
+    else if (item.name === "labels") add(item.expression, inner, found);
+  }
+}
+
+/** In JSON blocks and arguments look alike; dynamic blocks are told by their form. */
+function collectJson(value: JsonValue, local: ReadonlySet<string>, found: ScopeTraversal[]): void {
+  if (value.kind === "array") {
+    for (const element of value.elements) collectJson(element, local, found);
+    return;
+  }
+  if (value.kind !== "object") {
+    add(jsonExpression(value, []), local, found);
+    return;
+  }
+  collectMembers(value, local, NONE, found);
+}
+
+function collectMembers(
+  { members }: JsonObject,
+  local: ReadonlySet<string>,
+  skip: ReadonlySet<string>,
+  found: ScopeTraversal[],
+): void {
+  for (const { name, value } of members) {
+    if (skip.has(name.value) || name.value === "//") continue;
+    if (name.value === "dynamic" && value.kind === "object") {
+      for (const member of value.members) {
+        collectJsonDynamic(member.value, member.name.value, local, found);
+      }
+    } else {
+      add(jsonExpression(name, []), local, found);
+      collectJson(value, local, found);
+    }
+  }
+}
+
+function collectJsonDynamic(
+  value: JsonValue,
+  type: string,
+  local: ReadonlySet<string>,
+  found: ScopeTraversal[],
+): void {
+  for (const block of value.kind === "array" ? value.elements : [value]) {
+    if (block.kind !== "object") continue;
+    const iterator = block.members.find(({ name }) => name.value === "iterator")?.value;
+    const inner = new Set(local).add(iterator?.kind === "string" ? iterator.value : type);
+    for (const { name, value: part } of block.members) {
+      if (name.value === "iterator") continue;
+      collectJson(part, name.value === "for_each" ? local : inner, found);
+    }
+  }
+}
