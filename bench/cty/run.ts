@@ -32,15 +32,29 @@ interface Measured {
   readonly spread: number;
 }
 
-/** Milliseconds of one call: best and median of several, and half of the distance between the quartiles. */
-function measure(run: () => unknown): Measured {
-  run();
+/** Processor time of this thread in milliseconds: what others do on the machine does not count. */
+function now(): number {
+  const { user, system } = process.threadCpuUsage();
+  return (user + system) / 1000;
+}
+
+/** Shortest time that is measured at once; the clock of the processor time ticks in milliseconds. */
+const SHORTEST_MS = 30;
+
+function timed(run: () => unknown, calls: number): number {
   globalThis.gc?.();
-  const times = Array.from({ length: ROUNDS }, () => {
-    const start = performance.now();
-    run();
-    return performance.now() - start;
-  }).toSorted((a, b) => a - b);
+  const start = now();
+  for (let i = 0; i < calls; i += 1) run();
+  return now() - start;
+}
+
+/** Milliseconds of one call: best and median of several rounds, and half of the distance between the quartiles. */
+function measure(run: () => unknown): Measured {
+  let calls = 1;
+  while (timed(run, calls) < SHORTEST_MS) calls *= 2;
+  const times = Array.from({ length: ROUNDS }, () => timed(run, calls) / calls).toSorted(
+    (x, y) => x - y,
+  );
   const at = (share: number): number => times[Math.round((times.length - 1) * share)] ?? 0;
   return { best: at(0), median: at(0.5), spread: (at(0.75) - at(0.25)) / 2 };
 }
@@ -126,31 +140,43 @@ function rowsOf(subject: Subject): Row[] {
 const number = (value: number): string => value.toFixed(value < 10 ? 2 : value < 100 ? 1 : 0);
 const shown = ({ median, spread }: Measured): string => `${number(median)} ± ${number(spread)}`;
 
+/** Best time per element of each size, relative to the size before: 1 is linear growth. */
+function growth(sizes: readonly number[], best: readonly (number | undefined)[]): string {
+  return sizes
+    .slice(1)
+    .map((size, i) => {
+      const [before = Number.NaN, after = Number.NaN] = best.slice(i);
+      return number(after / before / (size / (sizes[i] ?? 1)));
+    })
+    .join(", ");
+}
+
 function printTimes(make: (size: number) => Subject, sizes: readonly number[]): void {
   const all = sizes.map((size) => rowsOf(make(size)));
   const largest = all.at(-1) ?? [];
-  console.log(
-    `\n${make(1).name}, ${sizes.at(-1)?.toLocaleString("en")} (milliseconds, median ± quartile distance / 2)`,
-  );
+  const title = `${make(1).name}, ${sizes.map((size) => size.toLocaleString("en")).join(", ")}`;
+  console.log(`\n${title} (milliseconds for the last, growth per element from size to size)`);
   console.table(
     Object.fromEntries(
       largest.map((row, i) => {
-        // Best time per element, relative to the size before: 1 is linear growth.
-        const growth = sizes.slice(1).map((size, k) => {
-          const before = all[k]?.[i]?.own.best ?? 0;
-          const after = all[k + 1]?.[i]?.own.best ?? 0;
-          return number(after / before / (size / (sizes[k] ?? 1)));
-        });
-        return [
-          row.what,
-          {
-            value: shown(row.own),
-            plain: row.plain === undefined ? "" : shown(row.plain),
-            ratio: row.plain === undefined ? "" : number(row.own.median / row.plain.median),
-            against: row.against,
-            "growth per step": growth.join(", "),
-          },
-        ];
+        const { own, plain, against } = row;
+        const ownGrowth = growth(
+          sizes,
+          all.map((rows) => rows[i]?.own.best),
+        );
+        const base =
+          plain === undefined
+            ? {}
+            : {
+                plain: shown(plain),
+                ratio: number(own.median / plain.median),
+                against,
+                "plain growth": growth(
+                  sizes,
+                  all.map((rows) => rows[i]?.plain?.best),
+                ),
+              };
+        return [row.what, { value: shown(own), growth: ownGrowth, ...base }];
       }),
     ),
   );
@@ -189,7 +215,7 @@ function printMemory(subjects: readonly Subject[]): void {
 }
 
 console.log(`node ${process.version}, ${process.platform}-${process.arch}, ${ROUNDS} rounds`);
-printTimes(wideObject, [100, 1000, 10_000]);
+printTimes(wideObject, [1000, 10_000, 100_000]);
 printTimes(stringList, [1000, 10_000, 100_000]);
 printTimes(numberList, [1000, 10_000, 100_000]);
 printTimes(objectList, [1000, 10_000, 100_000]);

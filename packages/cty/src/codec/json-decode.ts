@@ -11,7 +11,7 @@ import {
   withoutOptionalAttributes,
 } from "../type/type.ts";
 import { unreachable } from "../unreachable.ts";
-import { haveCommonType, sortedEntries } from "../value/parts.ts";
+import { haveCommonType, sortedMap } from "../value/parts.ts";
 import { listPayload, mapPayload, type Payload, structurePayload } from "../value/payload.ts";
 import { setPayload } from "../value/set-elements.ts";
 import { normalizeString } from "../value/strings.ts";
@@ -118,7 +118,7 @@ class JsonDecoder {
       }
       case "map": {
         const entries = this.#entries(type, (element) => this.#payload(element));
-        return mapPayload(type.element, sortedEntries(entries));
+        return mapPayload(type.element, sortedMap(entries));
       }
       case "tuple":
         return structurePayload(

@@ -1,4 +1,9 @@
-import { type ObjectType, Type, withoutOptionalAttributes } from "../type/type.ts";
+import {
+  isCollectionType,
+  type ObjectType,
+  Type,
+  withoutOptionalAttributes,
+} from "../type/type.ts";
 import { haveCommonType } from "../value/parts.ts";
 import { lengthRange } from "../value/range.ts";
 import { Value } from "../value/value.ts";
@@ -59,40 +64,29 @@ function convertAll(values: readonly Value[], convert: Convert | undefined): rea
 /** Map to map. Elements whose types came out different are unified once more. */
 export function collectionToMap(converter: Converter, element: Type, convert: Convert): Convert {
   return (value) => {
-    const source = elementTypeOf(value);
-    const entries = new Map<string, Value>();
+    const keys: string[] = [];
+    const parts: Value[] = [];
     for (const [key, part] of value.entries()) {
-      entries.set(
-        key,
-        convertPart(convert, part, () => elementStep(key)),
-      );
+      keys.push(key);
+      parts.push(convertPart(convert, part, () => elementStep(key)));
     }
-    if (entries.size === 0) return Value.map(entries, emptyElement(element, source));
-    return mapOf(unifyEntries(converter, element, entries, false));
+    if (keys.length === 0) return Value.map([], emptyElement(element, elementTypeOf(value)));
+    return mapOf(converter, element, keys, parts, false);
   };
 }
 
-function mapOf(entries: ReadonlyMap<string, Value>): Value {
-  expectCommonType([...entries.values()], "map elements");
-  return Value.map(entries);
-}
-
 /** Compound elements of a map may have come out with different types where the target left something open. */
-function unifyEntries(
+function mapOf(
   converter: Converter,
   element: Type,
-  entries: ReadonlyMap<string, Value>,
+  keys: readonly string[],
+  parts: readonly Value[],
   unsafe: boolean,
-): ReadonlyMap<string, Value> {
-  const compound =
-    element.kind === "list" ||
-    element.kind === "set" ||
-    element.kind === "map" ||
-    element.kind === "object";
-  if (!compound) return entries;
-  const keys = [...entries.keys()];
-  const values = unifyAll(converter, [...entries.values()], unsafe, (i) => keys[i] ?? "");
-  return new Map(keys.map((key, i) => [key, values[i] ?? Value.dynamic]));
+): Value {
+  const compound = isCollectionType(element) || element.kind === "object";
+  const values = compound ? unifyAll(converter, parts, unsafe, (i) => keys[i] ?? "") : parts;
+  expectCommonType(values, "map elements");
+  return Value.map(values.map((value, i) => [keys[i] ?? "", value] as const));
 }
 
 function unifyAll(
@@ -191,14 +185,10 @@ export function objectToMap(
   const conversions = new PartConversions(converter, element, unsafe);
   if (source.types.some((type) => conversions.find(type) === undefined)) return undefined;
   return (value) => {
-    const entries = new Map<string, Value>();
-    for (const [name, part] of value.entries()) {
-      const convert = conversions.find(source.attribute(name) ?? part.type);
-      entries.set(
-        name,
-        convertPart(convert, part, () => elementStep(name)),
-      );
-    }
-    return mapOf(unifyEntries(converter, element, entries, unsafe));
+    const parts = value.elements().map((part, i) => {
+      const convert = conversions.find(source.types[i] ?? part.type);
+      return convertPart(convert, part, () => elementStep(source.names[i] ?? ""));
+    });
+    return mapOf(converter, element, source.names, parts, unsafe);
   };
 }

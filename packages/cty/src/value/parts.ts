@@ -1,7 +1,7 @@
 import { CtyError } from "../errors.ts";
 import { typeName } from "../type/names.ts";
 import { Type, withoutOptionalAttributes } from "../type/type.ts";
-import { compareStrings, isStrictlySorted, normalizeString } from "./strings.ts";
+import { compareStrings, normalizeString } from "./strings.ts";
 
 /** Anything with a type. */
 interface Typed {
@@ -45,15 +45,55 @@ export function haveCommonType(values: readonly Typed[]): boolean {
   return true;
 }
 
-/** The entries with normalised keys in code-point order. Of equal keys the last one counts. */
+/** Keys in code-point order, and what is under them in the same order. */
+export interface SortedEntries<T> {
+  readonly keys: readonly string[];
+  readonly values: readonly T[];
+}
+
+/**
+ * The entries with normalised keys in code-point order. Of equal keys the last one counts. Entries that are in order
+ * already, which nearly all are, cost one pass over two arrays.
+ */
 export function sortedEntries<T>(
   entries: Readonly<Record<string, T>> | Iterable<readonly [string, T]>,
-): Map<string, T> {
+): SortedEntries<T> {
   const given: Iterable<readonly [string, T]> =
     Symbol.iterator in entries ? entries : Object.entries(entries);
-  const byKey = new Map<string, T>();
-  for (const [key, value] of given) byKey.set(normalizeString(key), value);
-  const keys = [...byKey.keys()];
-  if (isStrictlySorted(keys)) return byKey;
-  return new Map([...byKey].sort(([a], [b]) => compareStrings(a, b)));
+  const keys: string[] = [];
+  const values: T[] = [];
+  let sorted = true;
+  for (const [key, value] of given) {
+    const normal = normalizeString(key);
+    const previous = keys.at(-1);
+    sorted &&= previous === undefined || compareStrings(previous, normal) < 0;
+    keys.push(normal);
+    values.push(value);
+  }
+  return sorted ? { keys: keys.slice(), values: values.slice() } : sort(keys, values);
+}
+
+function sort<T>(keys: readonly string[], values: readonly T[]): SortedEntries<T> {
+  const places = new Map(keys.map((key, i) => [key, i]));
+  const order = [...places].sort(([a], [b]) => compareStrings(a, b));
+  return {
+    keys: order.map(([key]) => key),
+    values: order.flatMap(([, place]) => values.slice(place, place + 1)),
+  };
+}
+
+/** The map itself where its keys are normalised and in code-point order, else one in which they are. */
+export function sortedMap<T>(map: ReadonlyMap<string, T>): ReadonlyMap<string, T> {
+  let previous: string | undefined;
+  for (const key of map.keys()) {
+    const inOrder = previous === undefined || compareStrings(previous, key) < 0;
+    if (!inOrder || normalizeString(key) !== key) {
+      const { keys, values } = sortedEntries(map);
+      return new Map(
+        keys.flatMap((name, i) => values.slice(i, i + 1).map((value) => [name, value] as const)),
+      );
+    }
+    previous = key;
+  }
+  return map;
 }

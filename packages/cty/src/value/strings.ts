@@ -25,13 +25,3 @@ export function compareStrings(a: string, b: string): number {
   }
   return a.length - b.length;
 }
-
-/** Whether the strings are in strictly ascending code-point order. */
-export function isStrictlySorted(texts: readonly string[]): boolean {
-  let previous: string | undefined;
-  for (const text of texts) {
-    if (previous !== undefined && compareStrings(previous, text) >= 0) return false;
-    previous = text;
-  }
-  return true;
-}

@@ -144,10 +144,10 @@ export class Value {
 
   /** A map. Types as for {@link list}; keys are normalised. */
   static map(entries: ValueEntries, element?: Type): Value {
-    const sorted = sortedEntries(entries);
-    const type = commonElementType("map", [...sorted.values()], element);
+    const { keys, values } = sortedEntries(entries);
+    const type = commonElementType("map", values, element);
     const payloads = new Map<string, Payload>();
-    for (const [key, value] of sorted) payloads.set(key, value.#payload);
+    for (const [i, value] of values.entries()) payloads.set(keys[i] ?? "", value.#payload);
     return new Value(Type.map(type), mapPayload(type, payloads));
   }
 
@@ -165,16 +165,12 @@ export class Value {
 
   /** An object; its type follows from the attributes. Names are normalised. */
   static object(attributes: ValueEntries): Value {
-    const sorted = sortedEntries(attributes);
-    if (sorted.size === 0) return Value.emptyObject;
-    const types: Type[] = [];
-    const payloads: Payload[] = [];
-    for (const value of sorted.values()) {
-      types.push(value.type);
-      payloads.push(value.#payload);
-    }
-    const type = new ObjectType([...sorted.keys()], types.slice(), NO_NAMES);
-    return new Value(type, structurePayload(type.types, payloads.slice()));
+    const { keys, values } = sortedEntries(attributes);
+    if (keys.length === 0) return Value.emptyObject;
+    const types = values.map((value) => value.type);
+    const payloads = values.map((value) => value.#payload);
+    const type = new ObjectType(keys, types, NO_NAMES);
+    return new Value(type, structurePayload(types, payloads));
   }
 
   /** An object of a known type, from its attributes in the order of `type.names`, each of its attribute's type. */
