@@ -54,7 +54,7 @@ function equalInstances(a: object, b: object): boolean {
   if (a instanceof Map) return equalMaps(a, b as Map<unknown, unknown>);
   if (a instanceof Set) return equalSets(a, b as Set<unknown>);
   if (ArrayBuffer.isView(a)) return equalBytes(a, b as ArrayBufferView);
-  if (a instanceof RegExp) return String(a) === String(b);
+  if (a instanceof RegExp) return a.toString() === (b as RegExp).toString();
   const own = (a as { equals?: unknown }).equals;
   if (typeof own === "function") return Boolean(own.call(a, b));
   return equalFields(a as Record<string, unknown>, b as Record<string, unknown>);

@@ -52,7 +52,7 @@ export function createExternal<V>(initial: V, trigger: Trigger): External<V> {
     },
     modify: (change) => {
       const next = change(value);
-      if (next !== undefined) value = next as V;
+      if (next !== undefined) value = next;
       trigger.fire();
     },
     markSynced: () => trigger.markSynced(),

@@ -114,7 +114,7 @@ export class ScopeHandle implements Scope {
     transformation: Transformation<I, O>,
     options: DeriveOptions<O, Tr> = {},
   ): Collection<O, Tr> {
-    const spec = specOf(nodeOf(input), transformation as Transform<I, O>, options);
+    const spec = specOf(nodeOf(input), transformation, options);
     const kind = options.kind ?? shapeKind<O>();
     return this.#enter(new SingleNode<I, O>(this.owner, "derive", kind, spec, options));
   }

@@ -14,7 +14,6 @@ import type { StatusOf } from "./core/status-node.ts";
 import type { Equals } from "./equality.ts";
 import type { External, Trigger } from "./external.ts";
 import type { Kind, Trait } from "./kind.ts";
-import type { Labels } from "./labels.ts";
 import type { Index, IndexKeys, IndexOptions } from "./secondary-index.ts";
 
 /** Options of collections whose objects have a kind. */
@@ -176,13 +175,7 @@ export interface Scope extends Disposable {
   /** An index by namespace. */
   namespaceIndex<T>(collection: Collection<T, "namespace">): Index<string, T>;
   /** Has fetches by labels find their matches by the values of these label names. */
-  labelIndex<T>(
-    collection: Collection<T, "labels">,
-    names: readonly (keyof Labels & string)[],
-  ): void;
+  labelIndex<T>(collection: Collection<T, "labels">, names: readonly string[]): void;
   /** Has fetches by selection find their matches by the values of these label names in selectors. */
-  selectorIndex<T>(
-    collection: Collection<T, "selector">,
-    names: readonly (keyof Labels & string)[],
-  ): void;
+  selectorIndex<T>(collection: Collection<T, "selector">, names: readonly string[]): void;
 }

@@ -28,7 +28,7 @@ export function deleteFromBucket<K, M extends object>(
 /** The members as something to iterate. A lone member is wrapped. */
 export function bucketMembers<M extends object>(bucket: Bucket<M> | undefined): Iterable<M> {
   if (bucket === undefined) return [];
-  return bucket instanceof Set ? (bucket as Set<M>) : [bucket];
+  return bucket instanceof Set ? bucket : [bucket];
 }
 
 export function bucketSize(bucket: Bucket<object> | undefined): number {

@@ -30,7 +30,7 @@ export class Gate {
 
   wait({ signal }: WaitOptions = {}): Promise<void> {
     if (this.#state === "open") return Promise.resolve();
-    if (this.#state === "failed") return Promise.reject(this.#reason as Error);
+    if (this.#state === "failed") return Promise.reject(this.#reason);
     if (signal === undefined) return new Promise((resolve, reject) => this.#add(resolve, reject));
     if (signal.aborted) return Promise.reject(signal.reason as Error);
     return new Promise((resolve, reject) => {
@@ -46,7 +46,7 @@ export class Gate {
         },
         (reason) => {
           signal.removeEventListener("abort", abort);
-          reject(reason as Error);
+          reject(reason);
         },
       );
     });

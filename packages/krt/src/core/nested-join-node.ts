@@ -71,7 +71,7 @@ export class NestedJoinNode<T> extends SteppedNode<T> {
     const container = this.#container;
     if (!this.#loaded) {
       this.#loaded = true;
-      for (const row of [...container.rows()]) {
+      for (const row of container.rows()) {
         const value = container.valueOf(row);
         if (value !== undefined) this.#propose(row.key, value);
       }

@@ -475,20 +475,20 @@ export abstract class CollectionNode<T> implements Collection<T>, Leveled<AnyNod
     if (this.#disposed) return;
     this.graph.guardWrite(this.name);
     if (this.graph.isOpen) {
-      for (const subscription of [...this.subscriptions]) subscription.unsubscribe();
+      for (const subscription of this.subscriptions.slice()) subscription.unsubscribe();
       this.graph.afterTurn(() => this.dispose());
       return;
     }
     this.#disposed = true;
     this.#signal?.removeEventListener("abort", this.#abort);
     this.release();
-    for (const edge of [...this.inputs]) this.graph.disconnect(edge, true);
+    for (const edge of this.inputs.slice()) this.graph.disconnect(edge, true);
     if (this.awaiting.size > 0) {
       this.graph.begin();
-      for (const entry of [...this.awaiting]) entry.mark();
+      for (const entry of Array.from(this.awaiting)) entry.mark();
       this.graph.end();
     }
-    for (const subscription of [...this.subscriptions]) subscription.unsubscribe();
+    for (const subscription of this.subscriptions.slice()) subscription.unsubscribe();
     for (const index of this.indexes) {
       for (const [owner, held] of index.owners) owner.remove(held);
     }

@@ -255,7 +255,7 @@ function isVain<T>({ filters }: Query<T>): boolean {
 function notifyAll<T>(bucket: Bucket<Query<T>> | undefined, event: MutableEvent<T>, turn: number) {
   if (bucket === undefined) return;
   if (bucket instanceof Set) {
-    for (const query of bucket as Set<Query<T>>) query.notice(event, true, true, turn);
+    for (const query of bucket) query.notice(event, true, true, turn);
   } else {
     bucket.notice(event, true, true, turn);
   }

@@ -1,6 +1,6 @@
 import { deepEqual, type Equals } from "../equality.ts";
 import { KrtError } from "../errors.ts";
-import { FilterSpec, FilterType } from "../filter.ts";
+import { type FilterSpec, FilterType } from "../filter.ts";
 import { canonicalLabels } from "../labels.ts";
 import type { FunctionIds } from "./function-ids.ts";
 import type { Link } from "./link.ts";
@@ -199,7 +199,7 @@ export class Query<T> {
     const narrowed = this.source.queries.candidates(this.rest);
     if (narrowed !== undefined && narrowed.count < store.countAtAny(anchor.key)) {
       for (const row of narrowed.rows) {
-        if (!store.has(row as Row<unknown>, anchor.key)) continue;
+        if (!store.has(row, anchor.key)) continue;
         const value = this.#passes(row);
         if (value !== undefined) found.push(value);
       }

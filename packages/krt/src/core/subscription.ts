@@ -199,15 +199,15 @@ export class Subscription<T> implements Registration {
     this.#busy = true;
     const { delivery } = this.#node.graph;
     delivery.busy++;
-    const done = (): void => {
+    const release = (): void => {
       this.#busy = false;
       delivery.busy--;
       if (!this.#closed && (this.#resyncing || this.#head < this.#items.length)) this.#wake();
       delivery.kick();
     };
-    promise.then(done, (error: unknown) => {
+    promise.then(release, (error: unknown) => {
       this.#reportFailure(error);
-      done();
+      release();
     });
   }
 

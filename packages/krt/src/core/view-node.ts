@@ -19,7 +19,7 @@ export class ViewNode<B, T> extends CollectionNode<T> {
   readonly #base: CollectionNode<B>;
   readonly #project: (object: B) => T;
   readonly #of: (B | undefined)[] = [];
-  readonly #shown: T[] = [];
+  readonly #shown: (T | undefined)[] = [];
   #next = 0;
   /** After the end: the base goes on, the last state of the view does not. Indexes still name rows of the base. */
   #kept: Map<string, Row<T>> | undefined;
@@ -127,16 +127,14 @@ export class ViewNode<B, T> extends CollectionNode<T> {
         : this.#of[slot] === old
           ? this.#shown[slot]
           : this.#project(old);
-    let after = now === undefined ? undefined : this.#make(row.key, now);
+    const after = now === undefined ? undefined : this.#make(row.key, now);
     if (before !== undefined && after !== undefined && this.kind.equals(before, after)) {
       this.#of[slot] = now;
       this.#shown[slot] = before;
       return;
     }
     this.#of[slot] = now;
-    if (after === undefined) delete this.#shown[slot];
-    else this.#shown[slot] = after;
-    after = this.#shown[slot];
+    this.#shown[slot] = after;
     this.changed.push(row);
     this.events.push({ type: eventType(before, after), key: row.key, old: before, new: after });
     for (const index of this.indexes) {

@@ -159,8 +159,14 @@ export class Builder {
         );
         return { objects: output, status };
       }
-      default:
+      case "join":
+      case "nested":
+      case "view":
+      case "groups":
+      case "sums":
         return this.#combine(desc, refs);
+      default:
+        return desc satisfies never;
     }
   }
 

@@ -19,7 +19,8 @@ export function sameMaps<K, V>(
   expected: ReadonlyMap<K, V>,
   what: string,
 ): void {
-  const text = (map: ReadonlyMap<K, V>) => JSON.stringify([...map].sort());
+  const text = (map: ReadonlyMap<K, V>) =>
+    JSON.stringify(Array.from(map, (pair) => pair.join("=")).sort());
   let equal = found.size === expected.size;
   for (const [key, value] of expected) equal &&= Object.is(found.get(key), value);
   if (!equal) throw new Error(`${what}: found ${text(found)}, expected ${text(expected)}`);

@@ -222,7 +222,7 @@ export class Lockstep {
         objects.delete(objectOf(write.key, 0).key);
         return;
       case "deleteWhere":
-        for (const object of [...objects.values()]) {
+        for (const object of Array.from(objects.values())) {
           if (object.n === write.value) objects.delete(object.key);
         }
         return;
@@ -312,7 +312,11 @@ function referencesOf(desc: NodeDesc): readonly number[] {
     case "join":
     case "nested":
       return desc.members;
-    default:
+    case "view":
+    case "groups":
+    case "sums":
       return [desc.of];
+    default:
+      return desc satisfies never;
   }
 }

@@ -73,7 +73,7 @@ describe("merge-join and nested merge-join", () => {
     const groups = rig.rt.namespaceIndex(services).asCollection();
     return rig.rt.derive(groups, (_, { key, objects }) => ({
       key,
-      ips: objects.map((object) => object.ip).sort(),
+      ips: objects.map((object) => object.ip ?? "").sort(),
     }));
   }
 

@@ -165,8 +165,13 @@ describe("the inspector's list", () => {
   });
 });
 
-async function* stalled(signal: AbortSignal): AsyncGenerator<never> {
-  await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
+/** A watch that yields nothing until it is given up. */
+function stalled(signal: AbortSignal): AsyncIterable<never> {
+  const next = () =>
+    new Promise<IteratorResult<never>>((resolve) => {
+      signal.addEventListener("abort", () => resolve({ done: true, value: undefined }));
+    });
+  return { [Symbol.asyncIterator]: () => ({ next }) };
 }
 
 describe("dump", () => {

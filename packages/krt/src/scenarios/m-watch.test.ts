@@ -372,7 +372,7 @@ describe("streams", () => {
   it("an observable is found behind the common symbol, and a bad item is left out", async () => {
     const subject = new Subject<unknown>();
     const wrapped = { "@@observable": () => subject };
-    const keys = fromObservable<unknown, "objects">(rig.rt, wrapped as never, {
+    const keys = fromObservable<unknown, "objects">(rig.rt, wrapped, {
       items: "objects",
       synced: "start",
     });

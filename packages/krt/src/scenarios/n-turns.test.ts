@@ -256,13 +256,13 @@ describe("failures", () => {
   it("S165 a cycle is an error with its path, and nothing hangs", () => {
     const { rt, errors } = rig;
     const inputs = rt.source(["i"]);
-    let b: Collection<string> | undefined;
+    const others: Collection<string>[] = [];
     const a: Collection<string> = rt.derive(
       inputs,
-      (ctx, key) => (b === undefined ? key : `${key}${ctx.fetch(b).length}`),
+      (ctx, key) => (others[0] === undefined ? key : `${key}${ctx.fetch(others[0]).length}`),
       { name: "A" },
     );
-    b = rt.derive(inputs, (ctx, key) => `${key}${ctx.fetch(a).length}`, { name: "B" });
+    others[0] = rt.derive(inputs, (ctx, key) => `${key}${ctx.fetch(a).length}`, { name: "B" });
     expect(errors).toEqual([]);
     inputs.set("j");
     expect(errors.map((error) => error.code)).toEqual(["KRT_CYCLE"]);

@@ -109,20 +109,25 @@ export class Feed<T> {
     }
     const changes = this.#pending;
     this.#pending = new Map();
+    this.#flushed = this.#carryOut(changes);
+  }
+
+  async #carryOut(changes: ReadonlyMap<string, Change<T>>): Promise<void> {
+    const graph = this.#graph;
     const entries = changes.entries();
-    this.#flushed = this.#graph
-      .sliced(() => {
+    try {
+      await graph.sliced(() => {
         if (this.node.disposed) return true;
         for (let i = 1; ; i++) {
           const next = entries.next();
           if (next.done === true) return true;
           this.#apply(next.value[0], next.value[1]);
-          if (i % CHANGES_PER_CLOCK === 0 && this.#graph.outOfTime()) return false;
+          if (i % CHANGES_PER_CLOCK === 0 && graph.outOfTime()) return false;
         }
-      })
-      .catch((error: unknown) => this.fail("a change", error))
-      .then(() => {
-        this.#graph.options.scheduler.macrotask(() => this.#flush());
       });
+    } catch (error) {
+      this.fail("a change", error);
+    }
+    graph.options.scheduler.macrotask(() => this.#flush());
   }
 }

@@ -98,7 +98,7 @@ export function fromObservable<T, M extends keyof StreamItems<T>, Tr extends Tra
 function interopOf<V>(
   observable: ObservableLike<V> | { [key: symbol]: () => ObservableLike<V> },
 ): ObservableLike<V> {
-  if ("subscribe" in observable) return observable as ObservableLike<V>;
+  if ("subscribe" in observable) return observable;
   const convert =
     observable[Symbol.observable ?? "@@observable"] ??
     (observable as Record<string, (() => ObservableLike<V>) | undefined>)["@@observable"];
@@ -163,16 +163,19 @@ class StreamNode<T> extends SourceNode<T> {
   }
 
   async #load(objects: Iterable<T>): Promise<void> {
-    this.#loading = this.#loading.then(async () => {
-      if (this.#stop.signal.aborted) return;
-      try {
-        await this.#feed.replace(objects, this.#stop.signal);
-        this.#feed.markSynced();
-      } catch (error) {
-        this.#feed.fail("a snapshot", error);
-      }
-    });
+    this.#loading = this.#loadAfter(this.#loading, objects);
     await this.#loading;
+  }
+
+  async #loadAfter(former: Promise<void>, objects: Iterable<T>): Promise<void> {
+    await former;
+    if (this.#stop.signal.aborted) return;
+    try {
+      await this.#feed.replace(objects, this.#stop.signal);
+      this.#feed.markSynced();
+    } catch (error) {
+      this.#feed.fail("a snapshot", error);
+    }
   }
 
   protected override release(): void {

@@ -71,12 +71,7 @@ export function fromWatch<T, R = string, Tr extends Trait = never>(
   options: WatchOptions<T, Tr> = {},
 ): WatchedCollection<T, Tr> {
   const owner = ownerOf(scope);
-  const node = new WatchNode<T, R>(
-    owner,
-    options.kind ?? shapeKind<T>(),
-    source,
-    options as WatchOptions<T, never>,
-  );
+  const node = new WatchNode<T, R>(owner, options.kind ?? shapeKind<T>(), source, options);
   owner.graph.construct(node, () => node.begin([], false));
   node.follow();
   return node;
@@ -98,7 +93,7 @@ class WatchNode<T, R> extends SourceNode<T> implements WatchedCollection<T> {
     owner: Owner,
     kind: Kind<T>,
     source: WatchSource<T, R>,
-    options: WatchOptions<T, never>,
+    options: Pick<WatchOptions<T, never>, "backoff"> & CollectionOptions,
   ) {
     super(owner, kind, options, "watch");
     this.#source = source;
@@ -161,12 +156,12 @@ class WatchNode<T, R> extends SourceNode<T> implements WatchedCollection<T> {
 
   /** Lists where it has to, then watches until the watch ends. */
   async #round(signal: AbortSignal): Promise<void> {
-    const { list, order } = this.#source;
-    if (this.#mustList && list !== undefined && order === "watch-first") {
+    const lists = this.#mustList && this.#source.list !== undefined;
+    if (lists && this.#source.order === "watch-first") {
       await this.#watchThenList(signal);
       return;
     }
-    if (this.#mustList && list !== undefined) await this.#list(signal);
+    if (lists) await this.#list(signal);
     const from = this.#mustList ? undefined : this.#revision;
     const events = await this.#follow(this.#source.watch({ signal, from }), signal);
     // A watch that ended by itself goes on where it was; without a revision nobody knows what it missed.

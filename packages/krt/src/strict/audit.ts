@@ -45,7 +45,7 @@ function choose(graph: Graph, sample: number): [AnyDerived, Entry][] {
     slots += node.slots;
   }
   const chosen = new Map<Entry, AnyDerived>();
-  const { random } = graph.options.scheduler;
+  const { scheduler } = graph.options;
   const take = (at: number): void => {
     let slot = at;
     for (const node of nodes) {
@@ -58,7 +58,8 @@ function choose(graph: Graph, sample: number): [AnyDerived, Entry][] {
   if (slots <= sample) for (let at = 0; at < slots; at++) take(at);
   // Slots may be empty, and chosen before: that many tries find enough where there is enough.
   else
-    for (let i = 0; i < sample * 2 && chosen.size < sample; i++) take(Math.floor(random() * slots));
+    for (let i = 0; i < sample * 2 && chosen.size < sample; i++)
+      take(Math.floor(scheduler.random() * slots));
   return Array.from(chosen, ([entry, node]) => [node, entry]);
 }
 

@@ -84,7 +84,7 @@ describe("strict mode", () => {
       return key;
     });
     rt.derive(source, (ctx, { key }) => {
-      (ctx.fetch(source) as Item[]).sort().pop();
+      (ctx.fetch(source) as Item[]).reverse().pop();
       return key;
     });
     rt.derive(maps, (_, one) => {

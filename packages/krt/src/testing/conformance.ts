@@ -9,17 +9,17 @@ import { trackEvents } from "./tracker.ts";
 export interface ConformanceRig extends AsyncDisposable {
   readonly collection: Collection<unknown>;
   /** Brings an object with this key into the collection. */
-  create(key: string): void | Promise<void>;
+  readonly create: (key: string) => void | Promise<void>;
   /** Takes the object with this key out. */
-  remove(key: string): void | Promise<void>;
+  readonly remove: (key: string) => void | Promise<void>;
   /** Resolves when nothing is left to propagate or to deliver. */
-  settled(): Promise<void>;
+  readonly settled: () => Promise<void>;
 }
 
 /** One thing that every collection has to do. Rejects where it does not. */
 export interface ConformanceCase {
   readonly name: string;
-  run(rig: ConformanceRig): Promise<void>;
+  readonly run: (rig: ConformanceRig) => Promise<void>;
 }
 
 const never = (): Promise<void> => new Promise(() => {});
@@ -200,7 +200,7 @@ export const collectionConformance: readonly ConformanceCase[] = [
 /** A collection under test for a change of key: it must start empty. */
 export interface ReplaceRig extends Pick<ConformanceRig, "collection" | "create" | "settled"> {
   /** Puts the object with the second key in the place of that with the first, in one turn. */
-  replace(from: string, to: string): void | Promise<void>;
+  readonly replace: (from: string, to: string) => void | Promise<void>;
 }
 
 /** S093: what replacing a key looks like, for collections and singletons. */
@@ -223,5 +223,5 @@ export const replaceConformance: ConformanceCaseOf<ReplaceRig> = {
 /** One case over another kind of rig. */
 export interface ConformanceCaseOf<R> {
   readonly name: string;
-  run(rig: R): Promise<void>;
+  readonly run: (rig: R) => Promise<void>;
 }
