@@ -21,6 +21,8 @@ export type { ConfigProblemCode } from "./config/config-problem.ts";
 export { CONFIG_PROBLEMS } from "./config/config-problem.ts";
 export type { LoadedModule, LoadOptions } from "./config/load-module.ts";
 export { loadModule } from "./config/load-module.ts";
+export type { LoadedTree, ModuleFetcher, ModuleNode, TreeOptions } from "./config/load-tree.ts";
+export { loadModuleTree } from "./config/load-tree.ts";
 export type {
   CheckConfig,
   Condition,
@@ -42,6 +44,8 @@ export type {
 } from "./config/module-config.ts";
 export type { ModuleFiles } from "./config/module-files.ts";
 export { selectModuleFiles, selectVariableFiles } from "./config/module-files.ts";
+export type { ModuleSource } from "./config/module-source.ts";
+export { parseModuleSource } from "./config/module-source.ts";
 export type { InstanceKey, Reference, ReferenceSubject } from "./config/reference.ts";
 export { parseReference } from "./config/reference.ts";
 export type { VariableSource, VariableValues } from "./config/variable-values.ts";
@@ -59,6 +63,8 @@ export type { Evaluated } from "./eval/evaluate.ts";
 export { evaluate } from "./eval/evaluate.ts";
 export type { Resolved, Scope } from "./eval/scope.ts";
 export { createScope } from "./eval/scope.ts";
+export type { DirectoryLimits } from "./function/directory-files.ts";
+export { createDirectoryFiles } from "./function/directory-files.ts";
 export { functionReference } from "./function/documentation.ts";
 export { EMPTY_BUNDLE } from "./function/empty-bundle.ts";
 export type {

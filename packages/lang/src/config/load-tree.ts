@@ -1,0 +1,216 @@
+import { functionFailure } from "../function/call-function.ts";
+import type { BundleFiles } from "../function/host.ts";
+import { type Diagnostic, sortDiagnostics } from "../syntax/diagnostic.ts";
+import { didYouMean } from "../syntax/suggestion.ts";
+import { readAttributes } from "./body-content.ts";
+import { type LoadOptions, loadModule } from "./load-module.ts";
+import type { ModuleCall, ModuleConfig } from "./module-config.ts";
+import { joinFolder, type ModuleSource, parseModuleSource } from "./module-source.ts";
+
+/** A module in the tree of modules. */
+export interface ModuleNode {
+  /** Names of the calls from the root module to this one. */
+  readonly path: readonly string[];
+  readonly config: ModuleConfig;
+  /** By the name of the call. */
+  readonly children: ReadonlyMap<string, ModuleNode>;
+  /** The files that paths in the module refer to. */
+  readonly files: BundleFiles;
+  /** The folder of the module in these files: what `path.module` is. */
+  readonly folder: string;
+}
+
+/** Brings modules that are not in the bundle. What it may fetch is decided by `allow`. */
+export interface ModuleFetcher {
+  /** Whether a source may be fetched at all. Asked before anything else happens. */
+  allow(source: Exclude<ModuleSource, { kind: "local" }>): boolean;
+  /** The files of the package. Rejects with an error whose message says why there are none. */
+  fetch(
+    source: Exclude<ModuleSource, { kind: "local" }>,
+    version: ModuleCall["version"],
+  ): Promise<BundleFiles>;
+}
+
+/** How a tree is loaded. */
+export interface TreeOptions extends Pick<LoadOptions, "limits" | "rfsTemplates"> {
+  /** Without one only modules of the bundle can be called. */
+  readonly fetcher?: ModuleFetcher;
+  /** Deepest nesting of calls. @default 32 */
+  readonly maxDepth?: number;
+  /** Most modules, each call counted. @default 1000 */
+  readonly maxModules?: number;
+}
+
+/** A tree as far as it could be loaded, and what is wrong with all of its modules. */
+export interface LoadedTree {
+  readonly root: ModuleNode;
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+/**
+ * Loads the root module of a bundle and everything that it calls. Arguments of calls are checked
+ * against the variables of the called modules.
+ */
+export async function loadModuleTree(
+  files: BundleFiles,
+  options: TreeOptions = {},
+): Promise<LoadedTree> {
+  const loader = new TreeLoader(options);
+  const root = await loader.load({ path: [], files, folder: ".", ancestors: [] });
+  return { root, diagnostics: sortDiagnostics(loader.diagnostics) };
+}
+
+interface Place {
+  readonly path: readonly string[];
+  readonly files: BundleFiles;
+  readonly folder: string;
+  readonly ancestors: readonly { readonly files: BundleFiles; readonly folder: string }[];
+}
+
+const META = new Set(["source", "version", "providers", "count", "for_each", "depends_on"]);
+
+class TreeLoader {
+  readonly diagnostics: Diagnostic[] = [];
+  readonly #options: TreeOptions;
+  #modules = 0;
+
+  constructor(options: TreeOptions) {
+    this.#options = options;
+  }
+
+  #fail(summary: string, detail: string, { range }: ModuleCall): undefined {
+    this.diagnostics.push({
+      severity: "error",
+      code: "LANG_CONFIG",
+      summary,
+      detail,
+      subject: range,
+    });
+  }
+
+  async load(place: Place): Promise<ModuleNode> {
+    const { path, files, folder } = place;
+    const { limits, rfsTemplates } = this.#options;
+    const prefix = folder === "." ? "" : `${folder}/`;
+    const names = files.list(folder).filter((name) => !name.includes("/"));
+    const contents = new Map(
+      names
+        .filter((name) => /\.tf(?:\.json)?$/.test(name))
+        .map((name) => [name, files.read(prefix + name)] as const),
+    );
+    const { config, diagnostics } = loadModule(contents, {
+      prefix,
+      ...(limits !== undefined && { limits }),
+      ...(rfsTemplates !== undefined && { rfsTemplates }),
+    });
+    this.diagnostics.push(...diagnostics);
+    this.#modules++;
+    const children = new Map<string, ModuleNode>();
+    for (const [name, call] of config.modules) {
+      const child = await this.#child(place, call);
+      if (child === undefined) continue;
+      this.#checkCall(call, child.config);
+      children.set(name, child);
+    }
+    return { path, config, children, files, folder };
+  }
+
+  async #child(parent: Place, call: ModuleCall): Promise<ModuleNode | undefined> {
+    const { maxDepth = 32, maxModules = 1000 } = this.#options;
+    if (parent.path.length >= maxDepth) {
+      return this.#fail(
+        "Modules nested too deeply",
+        `Calls may be nested at most ${maxDepth} levels deep.`,
+        call,
+      );
+    }
+    if (this.#modules >= maxModules) {
+      return this.#fail(
+        "Too many modules",
+        `A configuration may have at most ${maxModules} modules.`,
+        call,
+      );
+    }
+    const place = await this.#locate(parent, call);
+    if (place === undefined) return undefined;
+    const ancestors = [...parent.ancestors, { files: parent.files, folder: parent.folder }];
+    if (ancestors.some(({ files, folder }) => files === place.files && folder === place.folder)) {
+      return this.#fail(
+        "Module calls itself",
+        `The module in "${place.folder}" would contain itself.`,
+        call,
+      );
+    }
+    if (!place.files.list(place.folder).some((name) => /^[^/]+\.tf(?:\.json)?$/.test(name))) {
+      return this.#fail(
+        "Module not found",
+        `There are no configuration files in "${place.folder}".`,
+        call,
+      );
+    }
+    return this.load({ ...place, path: [...parent.path, call.name], ancestors });
+  }
+
+  async #locate(
+    parent: Place,
+    call: ModuleCall,
+  ): Promise<{ files: BundleFiles; folder: string } | undefined> {
+    try {
+      const source = parseModuleSource(call.source);
+      if (source.kind === "local") {
+        return { files: parent.files, folder: joinFolder(parent.folder, source.path) };
+      }
+      const { fetcher } = this.#options;
+      if (fetcher?.allow(source) !== true) {
+        const detail = `Modules from "${source.address}" are not allowed here. Modules of the same bundle begin with "./" or "../".`;
+        return this.#fail("Module source not allowed", detail, call);
+      }
+      return { files: await fetcher.fetch(source, call.version), folder: source.folder };
+    } catch (error) {
+      return this.#fail(
+        "Module not available",
+        `The module "${call.source}" cannot be loaded: ${reason(error)}.`,
+        call,
+      );
+    }
+  }
+
+  /** Checks the arguments of a call, and that a module with providers of its own exists once. */
+  #checkCall(call: ModuleCall, { variables, providers }: ModuleConfig): void {
+    // Blocks are not expected in a call; reading any names reports them.
+    const given = readAttributes(call.body, this.diagnostics);
+    for (const [name, { nameRange }] of given) {
+      if (META.has(name) || variables.has(name)) continue;
+      this.diagnostics.push({
+        severity: "error",
+        code: "LANG_BODY",
+        summary: "Unsupported argument",
+        detail: `The module has no variable "${name}".${didYouMean(name, variables.keys())}`,
+        subject: nameRange,
+      });
+    }
+    for (const [name, variable] of variables) {
+      if (variable.default !== undefined || given.has(name)) continue;
+      this.#fail(
+        "Missing required argument",
+        `The variable "${name}" of the module has no default and must be set.`,
+        call,
+      );
+    }
+    const repeated =
+      call.count !== undefined || call.forEach !== undefined || call.dependsOn.length > 0;
+    if (repeated && providers.size > 0) {
+      const detail =
+        "A module with provider configurations of its own cannot be called with count, for_each or depends_on. Pass the configurations to it instead.";
+      this.#fail("Module is incompatible with count, for_each, and depends_on", detail, call);
+    }
+  }
+}
+
+function reason(error: unknown): string {
+  try {
+    return functionFailure(error).message;
+  } catch {
+    return error instanceof Error ? error.message : String(error);
+  }
+}

@@ -1,0 +1,91 @@
+import { lstatSync, readdirSync, readFileSync, realpathSync, type Stats, statSync } from "node:fs";
+import { join, relative, resolve, sep } from "node:path";
+import { bundlePath } from "./bundle-path.ts";
+import type { BundleFiles } from "./host.ts";
+import { refuse } from "./parameter.ts";
+
+/** Bounds on a folder that serves as a bundle. */
+export interface DirectoryLimits {
+  /** Largest file that is read, in bytes. @default 32 MiB */
+  readonly maxFileBytes?: number;
+  /** Most files that one listing gives. @default 100,000 */
+  readonly maxFiles?: number;
+}
+
+/**
+ * The files below a folder as a bundle. Nothing outside of the folder can be reached: paths that
+ * leave it are refused, and so are symbolic links that lead out of it. The folder must exist.
+ */
+export function createDirectoryFiles(folder: string, limits: DirectoryLimits = {}): BundleFiles {
+  const root = realpathSync(folder);
+  const { maxFileBytes = 32 * 1024 * 1024, maxFiles = 100_000 } = limits;
+
+  /** The real place of a path in the bundle; undefined where there is nothing. */
+  const locate = (path: string): string | undefined => {
+    const wanted = resolve(root, bundlePath(path));
+    let real: string;
+    try {
+      real = realpathSync(wanted);
+    } catch {
+      return undefined;
+    }
+    const inside = real === root || real.startsWith(root + sep);
+    return inside ? real : refuse("the path leads out of the template bundle through a link", 0);
+  };
+  const stat = (place: string): Stats | undefined => statSync(place, { throwIfNoEntry: false });
+
+  const list = (place: string, prefix: string, found: string[]): void => {
+    for (const entry of readdirSync(place, { withFileTypes: true }).toSorted(byName)) {
+      const path = prefix + entry.name;
+      if (entry.isDirectory()) list(join(place, entry.name), `${path}/`, found);
+      else if (isFileInside(root, join(place, entry.name))) found.push(path);
+      if (found.length > maxFiles) refuse(`a listing may have at most ${maxFiles} files`, 0);
+    }
+  };
+
+  return {
+    read: (path) => {
+      const place = locate(path);
+      const stats = place === undefined ? undefined : stat(place);
+      if (place === undefined || stats === undefined) {
+        return refuse(`no file exists at ${JSON.stringify(path)}`, 0);
+      }
+      if (!stats.isFile()) return refuse(`${JSON.stringify(path)} is not a regular file`, 0);
+      if (stats.size > maxFileBytes)
+        return refuse(`a file may have at most ${maxFileBytes} bytes`, 0);
+      return readFileSync(place);
+    },
+    exists: (path) => {
+      const place = locate(path);
+      const stats = place === undefined ? undefined : stat(place);
+      if (stats === undefined) return false;
+      return stats.isFile() || refuse(`${JSON.stringify(path)} is not a regular file`, 0);
+    },
+    list: (path) => {
+      const place = locate(path);
+      const found: string[] = [];
+      if (place !== undefined && stat(place)?.isDirectory() === true) list(place, "", found);
+      return found.toSorted();
+    },
+    absolute: (path) =>
+      `/${relative(root, resolve(root, bundlePath(path)))
+        .split(sep)
+        .join("/")}`,
+  };
+}
+
+function byName(a: { readonly name: string }, b: { readonly name: string }): number {
+  return a.name < b.name ? -1 : 1;
+}
+
+/** Whether a path is a regular file, or a link to one inside of the folder. */
+function isFileInside(root: string, place: string): boolean {
+  const stats = lstatSync(place, { throwIfNoEntry: false });
+  if (stats?.isSymbolicLink() !== true) return stats?.isFile() === true;
+  try {
+    const real = realpathSync(place);
+    return real.startsWith(root + sep) && statSync(real).isFile();
+  } catch {
+    return false;
+  }
+}
