@@ -1,6 +1,8 @@
 import { describe, test } from "vitest";
 import { describeStorage } from "../testing/describe-storage.ts";
+import type { CreateHarness } from "../testing/harness.ts";
 import { createSchema, postgresServers } from "../testing/live/postgres-servers.ts";
+import { overRemote } from "../testing/live/remote-harness.ts";
 import { createPostgresStorage, POSTGRES_CAPABILITIES } from "./postgres.ts";
 
 const servers = postgresServers();
@@ -12,17 +14,15 @@ describe.runIf(servers.length === 0)("the postgres engine", () => {
 });
 
 for (const { name, url } of servers) {
-  describeStorage(
-    name,
-    async () => {
-      const schema = await createSchema(url);
-      return {
-        open: (options) => createPostgresStorage({ url, schema: schema.name, ...options }),
-        compact: (storage) =>
-          (storage as Awaited<ReturnType<typeof createPostgresStorage>>).compactHistory(),
-        [Symbol.asyncDispose]: () => schema.drop(),
-      };
-    },
-    POSTGRES_CAPABILITIES,
-  );
+  const create: CreateHarness = async () => {
+    const schema = await createSchema(url);
+    return {
+      open: (options) => createPostgresStorage({ url, schema: schema.name, ...options }),
+      compact: (storage) =>
+        (storage as Awaited<ReturnType<typeof createPostgresStorage>>).compactHistory(),
+      [Symbol.asyncDispose]: () => schema.drop(),
+    };
+  };
+  describeStorage(name, create, POSTGRES_CAPABILITIES);
+  describeStorage(`remote over ${name}`, overRemote(create), POSTGRES_CAPABILITIES);
 }

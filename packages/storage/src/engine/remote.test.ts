@@ -1,0 +1,131 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { startServer } from "@stackwright/proto/grpc";
+import { describe, expect, test } from "vitest";
+import { assertCode, assertSame, nextUpsert } from "../testing/assertions.ts";
+import { describeStorage } from "../testing/describe-storage.ts";
+import { overRemote } from "../testing/live/remote-harness.ts";
+import { A1, A2, BILLING, EVERYWHERE, HOME, sample, sampleId } from "../testing/samples.ts";
+import { createMemoryStorage, MEMORY_CAPABILITIES } from "./memory.ts";
+import { createRemoteStorage, createStorageService, type Grant } from "./remote.ts";
+import { createSqliteStorage, SQLITE_CAPABILITIES } from "./sqlite.ts";
+
+describeStorage(
+  "remote over memory",
+  overRemote(async () => ({
+    open: async (options) => createMemoryStorage(options),
+    [Symbol.asyncDispose]: async () => undefined,
+  })),
+  { ...MEMORY_CAPABILITIES, shared: true },
+);
+
+describeStorage(
+  "remote over sqlite",
+  overRemote(async () => {
+    const directory = await mkdtemp(join(tmpdir(), "stackwright-remote-"));
+    return {
+      open: (options) => createSqliteStorage({ directory, ...options }),
+      [Symbol.asyncDispose]: () => rm(directory, { recursive: true, force: true }),
+    };
+  }),
+  { ...SQLITE_CAPABILITIES, shared: true },
+);
+
+const GRANTS: Readonly<Record<string, Grant>> = {
+  all: { scopes: "all" },
+  home: { scopes: [{ tenancy: HOME, namePrefix: "web-" }] },
+  reader: { scopes: [{ tenancy: EVERYWHERE, access: "read" }] },
+};
+
+async function serve() {
+  const storage = createMemoryStorage();
+  const authorize = (token: string | undefined) => GRANTS[token ?? ""];
+  const server = await startServer({ services: [createStorageService({ storage, authorize })] });
+  const open = (token?: string) =>
+    createRemoteStorage({ address: server.address, ...(token === undefined ? {} : { token }) });
+  const close = async (): Promise<void> => {
+    await server.close();
+    await storage.close();
+  };
+  return { storage, server, open, [Symbol.asyncDispose]: close };
+}
+
+describe("a storage service", () => {
+  test("refuses callers without a valid token", async () => {
+    await using service = await serve();
+    await assertCode(service.open(), "STORAGE_PERMISSION_DENIED");
+    await assertCode(service.open("wrong"), "STORAGE_PERMISSION_DENIED");
+  });
+
+  test("lets a token write in its tenancy and under its prefix only", async () => {
+    await using service = await serve();
+    await using storage = await service.open("home");
+    const stored = await storage.writeCAS(sample(A1, HOME, "web-1"));
+    assertSame(await storage.read("strong", stored.id), stored);
+    const outside = [sample(A1, HOME, "db-1"), sample(A1, BILLING, "web-1")];
+    for (const resource of outside) {
+      await assertCode(storage.writeCAS(resource), "STORAGE_PERMISSION_DENIED");
+      await assertCode(storage.deleteCAS(resource.id, "1"), "STORAGE_PERMISSION_DENIED");
+      await assertCode(storage.read("strong", resource.id), "STORAGE_PERMISSION_DENIED");
+      const batch = [
+        { kind: "write", resource: stored },
+        { kind: "write", resource },
+      ] as const;
+      await assertCode(storage.batch(batch), "STORAGE_PERMISSION_DENIED");
+      const guards = [{ id: resource.id, version: "" }];
+      await assertCode(storage.writeCAS(stored, { guards }), "STORAGE_PERMISSION_DENIED");
+    }
+    assertSame(await service.storage.read("strong", stored.id), stored);
+    await assertCode(storage.snapshot(), "STORAGE_UNSUPPORTED");
+    await assertCode(storage.restore(), "STORAGE_UNSUPPORTED");
+  });
+
+  test("leaves out of lists and watches what a token does not cover", async () => {
+    await using service = await serve();
+    const owner = sampleId(A1, HOME, "owner");
+    await service.storage.writeCAS(sample(A1, HOME, "db-1", { owner }));
+    const seen = await service.storage.writeCAS(sample(A1, HOME, "web-1", { owner }));
+    await using storage = await service.open("home");
+    expect(await storage.list("strong", A1, EVERYWHERE, "")).toEqual([seen]);
+    expect(await storage.listByOwner(owner)).toEqual([seen]);
+    using watch = await storage.watchList(A1, EVERYWHERE, "");
+    assertSame(await nextUpsert(watch), seen);
+    await service.storage.writeCAS(sample(A1, BILLING, "web-2"));
+    await service.storage.writeCAS(sample(A1, HOME, "db-2"));
+    const next = await service.storage.writeCAS(sample(A1, HOME, "web-2"));
+    assertSame(await nextUpsert(watch), next);
+  });
+
+  test("lets a reader read everywhere and write nowhere", async () => {
+    await using service = await serve();
+    const stored = await service.storage.writeCAS(sample(A1, BILLING, "web-1"));
+    await using storage = await service.open("reader");
+    assertSame(await storage.read("strong", stored.id), stored);
+    await assertCode(storage.writeCAS(stored), "STORAGE_PERMISSION_DENIED");
+  });
+
+  test("carries a stored resource that is too large for the trailers of an error", async () => {
+    await using service = await serve();
+    await using storage = await service.open("all");
+    const data = { typeUrl: "t", value: new Uint8Array(300_000).fill(7) };
+    const stored = await storage.writeCAS(sample(A1, HOME, "web", { data }));
+    const reading = storage.read("strong", sampleId(A2, HOME, "web"));
+    const error = await assertCode(reading, "STORAGE_GROUP_VERSION_MISMATCH");
+    expect(error).toMatchObject({ stored });
+  });
+
+  test("closes watches and fails calls as unknown or not applied when the server goes", async () => {
+    await using service = await serve();
+    await using storage = await service.open("all");
+    const stored = await storage.writeCAS(sample(A1, HOME, "web"));
+    using watch = await storage.watchList(A1, HOME, "");
+    assertSame(await nextUpsert(watch), stored);
+    const next = assertCode(watch.next(), "STORAGE_WATCH_CLOSED");
+    await service.server.close();
+    await next;
+    const error = await assertCode(storage.writeCAS(stored), "STORAGE_INCONSISTENT");
+    expect(error.details.outcome).toBeOneOf(["unknown", "not-applied"]);
+    await assertCode(storage.read("strong", stored.id), "STORAGE_INCONSISTENT");
+  });
+});

@@ -1,0 +1,43 @@
+import { StorageError } from "../../errors.ts";
+import { tenancyMatches } from "../../key.ts";
+import type { ResourceId, Tenancy } from "../../resource.ts";
+
+/** A part of a store that the holder of a token may use. */
+export interface GrantScope {
+  /** Fields may be `*`. */
+  readonly tenancy: Tenancy;
+  /** Beginning of the names. @default all */
+  readonly namePrefix?: string;
+  /** @default "write" */
+  readonly access?: "read" | "write";
+}
+
+/** What a token allows: everything, or what one of its scopes allows. */
+export interface Grant {
+  readonly scopes: "all" | readonly GrantScope[];
+}
+
+/** Whether a grant covers a resource. */
+export function allows(grant: Grant, id: ResourceId, access: "read" | "write"): boolean {
+  if (grant.scopes === "all") return true;
+  return grant.scopes.some(
+    (scope) =>
+      (access === "read" || scope.access !== "read") &&
+      tenancyMatches(scope.tenancy, id.tenancy) &&
+      id.name.startsWith(scope.namePrefix ?? ""),
+  );
+}
+
+/** Fails with `STORAGE_PERMISSION_DENIED` unless a grant covers a resource. */
+export function requireAccess(grant: Grant, id: ResourceId, access: "read" | "write"): void {
+  if (allows(grant, id, access)) return;
+  throw new StorageError("STORAGE_PERMISSION_DENIED", `the token does not allow to ${access} it`, {
+    details: { id },
+  });
+}
+
+/** Fails with `STORAGE_PERMISSION_DENIED` for all but unrestricted grants. */
+export function requireAll(grant: Grant): void {
+  if (grant.scopes === "all") return;
+  throw new StorageError("STORAGE_PERMISSION_DENIED", "the token is for parts of the store only");
+}

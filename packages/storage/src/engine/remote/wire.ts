@@ -1,0 +1,135 @@
+import {
+  type BatchOperation as BatchOperationMessage,
+  type StorageCapabilities as CapabilitiesMessage,
+  ReadConsistency as ConsistencyMessage,
+  Durability as DurabilityMessage,
+  type Guard as GuardMessage,
+  type ListFilter,
+} from "@stackwright/proto/storage";
+import { DEFAULT_LIMITS, type Durability, type StorageCapabilities } from "../../capabilities.ts";
+import {
+  idToMessage,
+  messageToId,
+  messageToResource,
+  messageToTenancy,
+  resourceToMessage,
+  tenancyToMessage,
+} from "../../codec.ts";
+import { StorageError } from "../../errors.ts";
+import type { ResourceFilter } from "../../key.ts";
+import type { BatchOperation, Guard, ReadConsistency } from "../../types.ts";
+
+// Between the contract and the messages of `stackwright.storage.v1`, one function per message and
+// direction.
+
+export function guardToMessage(guard: Guard): GuardMessage {
+  return { id: idToMessage(guard.id), version: guard.version };
+}
+
+export function messageToGuard(message: GuardMessage): Guard {
+  return { id: messageToId(message.id), version: message.version };
+}
+
+export function operationToMessage(operation: BatchOperation): BatchOperationMessage {
+  return operation.kind === "write"
+    ? { operation: { $case: "write", value: resourceToMessage(operation.resource) } }
+    : {
+        operation: {
+          $case: "delete",
+          value: { id: idToMessage(operation.id), version: operation.version },
+        },
+      };
+}
+
+/** `STORAGE_INVALID_ARGUMENT` for an operation of a kind that this release does not know. */
+export function messageToOperation(message: BatchOperationMessage): BatchOperation {
+  const { operation } = message;
+  if (operation?.$case === "write") {
+    return { kind: "write", resource: messageToResource(operation.value) };
+  }
+  if (operation?.$case === "delete") {
+    const { id, version } = operation.value;
+    return { kind: "delete", id: messageToId(id), version };
+  }
+  throw new StorageError("STORAGE_INVALID_ARGUMENT", "an operation without a kind");
+}
+
+export function filterToMessage(filter: ResourceFilter): ListFilter {
+  return {
+    group: filter.type.group,
+    kind: filter.type.kind,
+    tenancy: tenancyToMessage(filter.tenancy),
+    namePrefix: filter.namePrefix,
+  };
+}
+
+export function messageToFilter(message: ListFilter | undefined): ResourceFilter {
+  return {
+    type: { group: message?.group ?? "", kind: message?.kind ?? "" },
+    tenancy: messageToTenancy(message?.tenancy),
+    namePrefix: message?.namePrefix ?? "",
+  };
+}
+
+export function consistencyToMessage(consistency: ReadConsistency): ConsistencyMessage {
+  return consistency === "strong"
+    ? ConsistencyMessage.READ_CONSISTENCY_STRONG
+    : ConsistencyMessage.READ_CONSISTENCY_EVENTUAL;
+}
+
+/** `STORAGE_INCONSISTENT` for a mode that this release does not know. */
+export function messageToConsistency(message: ConsistencyMessage): ReadConsistency {
+  if (message === ConsistencyMessage.READ_CONSISTENCY_STRONG) return "strong";
+  if (message === ConsistencyMessage.READ_CONSISTENCY_EVENTUAL) return "eventual";
+  throw new StorageError("STORAGE_INCONSISTENT", `unknown read consistency ${message}`);
+}
+
+const DURABILITY: Readonly<Record<Durability, DurabilityMessage>> = {
+  none: DurabilityMessage.DURABILITY_NONE,
+  process: DurabilityMessage.DURABILITY_PROCESS,
+  os: DurabilityMessage.DURABILITY_OS,
+  replicated: DurabilityMessage.DURABILITY_REPLICATED,
+};
+
+export function capabilitiesToMessage(capabilities: StorageCapabilities): CapabilitiesMessage {
+  const { limits, durability, ...rest } = capabilities;
+  return {
+    ...rest,
+    durability: DURABILITY[durability],
+    limits: {
+      nameBytes: BigInt(limits.nameBytes),
+      dataBytes: BigInt(limits.dataBytes),
+      envelopeBytes: BigInt(limits.envelopeBytes),
+      batchBytes: BigInt(limits.batchBytes),
+    },
+  };
+}
+
+/** What a client offers over a server: any number of clients share its store. */
+export function messageToCapabilities(message: CapabilitiesMessage): StorageCapabilities {
+  const { limits } = message;
+  const durability = (Object.keys(DURABILITY) as Durability[]).find(
+    (name) => DURABILITY[name] === message.durability,
+  );
+  return Object.freeze({
+    engine: `remote ${message.engine}`,
+    durability: durability ?? "none",
+    shared: true,
+    strongList: message.strongList,
+    guards: message.guards,
+    batch: message.batch,
+    endOfSnapshot: message.endOfSnapshot,
+    resume: message.resume,
+    snapshot: message.snapshot,
+    restore: message.restore,
+    limits:
+      limits === undefined
+        ? DEFAULT_LIMITS
+        : Object.freeze({
+            nameBytes: Number(limits.nameBytes),
+            dataBytes: Number(limits.dataBytes),
+            envelopeBytes: Number(limits.envelopeBytes),
+            batchBytes: Number(limits.batchBytes),
+          }),
+  });
+}
