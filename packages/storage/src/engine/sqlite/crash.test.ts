@@ -3,12 +3,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, describe, expect, test } from "vitest";
+import { assertSameSet } from "../../testing/assertions.ts";
 import { ForkedStorage } from "../../testing/forked/forked-storage.ts";
 import { checkHistory } from "../../testing/history/check-history.ts";
 import { runWorkload } from "../../testing/history/workload.ts";
 import { createRandom } from "../../testing/random.ts";
 import { runFactor, runSeeds } from "../../testing/run-scale.ts";
-import { A1, HOME, sample } from "../../testing/samples.ts";
+import { A1, B1, HOME, sample, sampleId } from "../../testing/samples.ts";
 import { createSqliteStorage } from "../sqlite.ts";
 
 // In the soak 20 runs of 500 operations make 10,000.
@@ -109,6 +110,44 @@ describe("a sqlite store whose process is killed with SIGKILL", () => {
         for (const name of names) acknowledged.add(name);
       }
       expect(acknowledged.size).toBeGreaterThan(0);
+    },
+    60_000 * factor,
+  );
+
+  test(
+    "deletes whole resources or none, and owners agree with lists",
+    async () => {
+      const random = createRandom(runSeeds(1)[0] ?? 1);
+      for (let round = 0; round < 2 * factor; round += 1) {
+        const directory = await newDirectory();
+        const storage = forkedStorage(directory);
+        await storage.start();
+        const owner = sampleId(A1, HOME, "owner");
+        const children = await Promise.all(
+          Array.from({ length: 200 }, (_, index) =>
+            storage.writeCAS(sample(B1, HOME, `child-${index}`, { owner })),
+          ),
+        );
+        const acknowledged = new Set<string>();
+        const deleting = children.map(async ({ id, version }, index) => {
+          await delay(index / 4);
+          await storage.deleteCAS(id, version);
+          acknowledged.add(id.name);
+        });
+        const deleted = Promise.allSettled(deleting);
+        await delay(random.below(50));
+        await storage.kill();
+        await deleted;
+
+        await using reopened = await createSqliteStorage({ directory, integrity: "full" });
+        const left = await reopened.list("strong", B1, HOME, "");
+        for (const resource of left) {
+          expect(acknowledged.has(resource.id.name)).toBe(false);
+          const before = children.find((child) => child.id.name === resource.id.name);
+          expect(resource.version).toBe(before?.version);
+        }
+        assertSameSet(await reopened.listByOwner(owner), left);
+      }
     },
     60_000 * factor,
   );

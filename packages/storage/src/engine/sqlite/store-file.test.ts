@@ -1,6 +1,8 @@
+import { once } from "node:events";
 import { chmod, mkdir, open, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import type { Worker } from "node:worker_threads";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Logger } from "../../logger.ts";
 import { assertCode, assertSame, nextUpsert } from "../../testing/assertions.ts";
@@ -8,7 +10,8 @@ import { ForkedStorage } from "../../testing/forked/forked-storage.ts";
 import { A1, HOME, payload, sample, sampleId } from "../../testing/samples.ts";
 import { makeScratchDirectory, type ScratchDirectory } from "../../testing/scratch-directory.ts";
 import { createSqliteStorage } from "../sqlite.ts";
-import { migrate } from "./schema.ts";
+import { openForWriting } from "./open-database.ts";
+import { migrate, pragmaNumber } from "./schema.ts";
 
 let scratch: ScratchDirectory;
 let directory: string;
@@ -98,6 +101,20 @@ describe("a read-only instance", () => {
     await using restore = await writer.restore();
     await restore.commit();
     await assertCode(watch.next(), "STORAGE_WATCH_CLOSED");
+  });
+
+  test("closes its watches when commits were compacted before it looked", async () => {
+    await using writer = await createSqliteStorage({ directory });
+    await using reader = await createSqliteStorage({ directory, readOnly: true, pollMs: 200 });
+    using watch = await reader.watchList(A1, HOME, "");
+    // The first look, which only takes the position, was before the watch was there.
+    for (let count = 0; count < 20; count += 1) {
+      await writer.writeCAS(sample(A1, HOME, `r${count}`));
+    }
+    await writer.compactHistory(1);
+    await assertCode(watch.next(), "STORAGE_WATCH_CLOSED");
+    using fresh = await reader.watchList(A1, HOME, "r1");
+    await nextUpsert(fresh);
   });
 
   test("refuses writes", async () => {
@@ -233,6 +250,34 @@ describe("opening a damaged or foreign file", () => {
     expect(names.length).toBeGreaterThan(0);
     const prefix = Array.from({ length: names.length }, (_, index) => `r${index}`);
     expect(new Set(names)).toEqual(new Set(prefix));
+  });
+});
+
+describe("the database of a writer", () => {
+  test("syncs every commit", () => {
+    const { database } = openForWriting(directory, "auto");
+    const FULL = 2;
+    expect(pragmaNumber(database, "synchronous")).toBe(FULL);
+    expect(database.prepare("PRAGMA journal_mode").get()).toMatchObject({ journal_mode: "wal" });
+    database.close();
+  });
+});
+
+describe("a store whose thread ends", () => {
+  test("says that the fate of pending writes is unknown, and closes its watches", async () => {
+    const started = once(process, "worker") as Promise<[Worker]>;
+    const storage = await createSqliteStorage({ directory });
+    const [worker] = await started;
+    using watch = await storage.watchList(A1, HOME, "");
+    const pending = assertCode(storage.writeCAS(sample(A1, HOME, "web")), "STORAGE_INCONSISTENT");
+    await worker.terminate();
+    expect((await pending).details.outcome).toBe("unknown");
+    await assertCode(watch.next(), "STORAGE_WATCH_CLOSED");
+    const later = storage.read("strong", sampleId(A1, HOME, "web"));
+    await assertCode(later, "STORAGE_INCONSISTENT");
+    await storage.close();
+    // Nothing keeps the next one from opening.
+    await (await createSqliteStorage({ directory })).close();
   });
 });
 
