@@ -67,6 +67,7 @@ export function mergeSchemas(
   const functions = mergeNames({ ...pick, kind: "function", part: "functions", policy: tokens });
   const mergedTypes = mergeNames({ ...pick, kind: "type", part: "types", policy: types });
   refuseConflicts(conflicts, tokens, types);
+  let schemaHash: string | undefined;
 
   return {
     schema: {
@@ -82,7 +83,11 @@ export function mergeSchemas(
       functions: functions.owner,
       listResources: listOwners(schemas, resources.owner, tokens),
       configKeys: schemas.map(({ schema }) => configKeysOf(schema)),
-      schemaHash: hashSchemas(schemas.map(({ schema }) => schema)),
+      // Costs more than all the rest, and is wanted only by who stores the table.
+      get schemaHash() {
+        schemaHash ??= hashSchemas(schemas.map(({ schema }) => schema));
+        return schemaHash;
+      },
     },
     conflicts,
   };
