@@ -19,6 +19,8 @@ export type { ConditionResult } from "./config/condition.ts";
 export { checkCondition } from "./config/condition.ts";
 export type { ConfigProblemCode } from "./config/config-problem.ts";
 export { CONFIG_PROBLEMS } from "./config/config-problem.ts";
+export type { Expansion } from "./config/expansion.ts";
+export { expandRepetition } from "./config/expansion.ts";
 export type { LoadedModule, LoadOptions } from "./config/load-module.ts";
 export { loadModule } from "./config/load-module.ts";
 export type { LoadedTree, ModuleFetcher, ModuleNode, TreeOptions } from "./config/load-tree.ts";
