@@ -59,16 +59,21 @@ export function partial<T, P>(
   return equals === undefined ? { project } : { project, equals: equals as Equals<unknown> };
 }
 
-/** One input to at most one output. Must be pure; nothing returned means no output. */
-export type Transformation<I, O> = (
+/**
+ * One input to at most one output. Must be pure; nothing returned means no output. `fetched` is what
+ * the fetches declared with the derivation give.
+ */
+export type Transformation<I, O, F = void> = (
   context: TransformationContext,
   input: I,
+  fetched: F,
 ) => O | undefined | null;
 
 /** One input to any number of outputs. Each must have a key of its own, across all inputs. */
-export type ManyTransformation<I, O> = (
+export type ManyTransformation<I, O, F = void> = (
   context: TransformationContext,
   input: I,
+  fetched: F,
 ) => Iterable<O> | undefined | null;
 
 /** No input to at most one output. */

@@ -38,6 +38,8 @@ export type { EdgeType } from "./core/edge.ts";
 export type { Merge } from "./core/join-rule.ts";
 export type { NodeCounters, NodeType } from "./core/node.ts";
 export type { StatusOf } from "./core/status-node.ts";
+export type { DeclaredFetch, DeclaredFetches, FetchedBy } from "./declared-fetch.ts";
+export { inputFetch, staticFetch } from "./declared-fetch.ts";
 export type { Equals } from "./equality.ts";
 export { byFields, deepEqual } from "./equality.ts";
 export type { KrtErrorCode, KrtErrorDetails } from "./errors.ts";
@@ -79,6 +81,7 @@ export { allSynced, createRuntime } from "./runtime.ts";
 export type { Scheduler } from "./scheduler.ts";
 export { createScheduler } from "./scheduler.ts";
 export type {
+  DeclaredOptions,
   DeriveOptions,
   JoinOptions,
   KindOptions,

@@ -22,11 +22,13 @@ import { SourceNode } from "./core/source-node.ts";
 import { StatusNode } from "./core/status-node.ts";
 import { nodeOf } from "./core/tracker.ts";
 import { ViewNode } from "./core/view-node.ts";
+import type { DeclaredFetches, DeclaredFetchSpec } from "./declared-fetch.ts";
 import { KrtError } from "./errors.ts";
 import { createExternal, createTrigger, type External, type Trigger } from "./external.ts";
 import { type Kind, shapeKind, singletonKey, type Trait } from "./kind.ts";
 import type { Labels } from "./labels.ts";
 import type {
+  DeclaredOptions,
   DeriveOptions,
   JoinOptions,
   Scope,
@@ -111,8 +113,8 @@ export class ScopeHandle implements Scope {
 
   derive<I, O extends Output, Tr extends Trait = never>(
     input: Collection<I>,
-    transformation: Transformation<I, O>,
-    options: DeriveOptions<O, Tr> = {},
+    transformation: Transformation<I, O, never>,
+    options: DerivationOptions<O, Tr> = {},
   ): Collection<O, Tr> {
     const spec = specOf(nodeOf(input), transformation, options);
     const kind = options.kind ?? shapeKind<O>();
@@ -121,8 +123,8 @@ export class ScopeHandle implements Scope {
 
   deriveMany<I, O, Tr extends Trait = never>(
     input: Collection<I>,
-    transformation: ManyTransformation<I, O>,
-    options: DeriveOptions<O, Tr> = {},
+    transformation: ManyTransformation<I, O, never>,
+    options: DerivationOptions<O, Tr> = {},
   ): Collection<O, Tr> {
     const spec = specOf(nodeOf(input), transformation, options);
     const kind = options.kind ?? shapeKind<O>();
@@ -292,12 +294,17 @@ export function ownerOf(scope: Scope): Owner {
 
 type Transform<I, O> = (context: TransformationContext, input: I) => O | undefined | null;
 
+type DerivationOptions<O, Tr extends Trait> =
+  | DeriveOptions<O, Tr>
+  | DeclaredOptions<O, DeclaredFetches<never>, Tr>;
+
 function specOf<I, R, O, Tr extends Trait>(
   primary: AnyNode | undefined,
-  transform: (context: TransformationContext, input: I) => R,
-  options: DeriveOptions<O, Tr>,
+  transform: (context: TransformationContext, input: I, fetched: never) => R,
+  { fetches, onFailure = "keep" }: DerivationOptions<O, Tr>,
 ): DerivedSpec<I, R> {
-  return { primary, transform, onFailure: options.onFailure ?? "keep" };
+  const declared = fetches as Readonly<Record<string, DeclaredFetchSpec>> | undefined;
+  return { primary, transform, onFailure, ...(declared !== undefined && { fetches: declared }) };
 }
 
 function ruleOf<T, Tr extends Trait>(

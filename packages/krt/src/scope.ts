@@ -11,6 +11,7 @@ import type {
 import type { FailurePolicy } from "./core/derived-node.ts";
 import type { Merge } from "./core/join-rule.ts";
 import type { StatusOf } from "./core/status-node.ts";
+import type { DeclaredFetches, FetchedBy } from "./declared-fetch.ts";
 import type { Equals } from "./equality.ts";
 import type { External, Trigger } from "./external.ts";
 import type { Kind, Trait } from "./kind.ts";
@@ -38,6 +39,19 @@ export interface DeriveOptions<O, Tr extends Trait> extends KindOptions<O, Tr> {
    * @default "keep"
    */
   readonly onFailure?: FailurePolicy;
+  /** Only with {@link DeclaredOptions}. */
+  readonly fetches?: undefined;
+}
+
+/** Options of derivations with declared fetches. */
+export interface DeclaredOptions<O, F, Tr extends Trait>
+  extends Omit<DeriveOptions<O, Tr>, "fetches"> {
+  /**
+   * Fetches that the transformation gets the results of. What is declared is known before the first run:
+   * the graph is complete at once, no run is given up because a collection turns out to lie above or
+   * not to be synced, and fetches that are the same for all inputs cost nothing per input.
+   */
+  readonly fetches: F;
 }
 
 /** Options of joins. */
@@ -103,11 +117,21 @@ export interface Scope extends Disposable {
     transformation: Transformation<I, O>,
     options?: DeriveOptions<O, Tr>,
   ): Collection<O, Tr>;
+  derive<I, O extends Output, F extends DeclaredFetches<I>, Tr extends Trait = never>(
+    input: Collection<I>,
+    transformation: Transformation<I, O, FetchedBy<F>>,
+    options: DeclaredOptions<O, F, Tr>,
+  ): Collection<O, Tr>;
   /** Any number of outputs per input. */
   deriveMany<I, O, Tr extends Trait = never>(
     input: Collection<I>,
     transformation: ManyTransformation<I, O>,
     options?: DeriveOptions<O, Tr>,
+  ): Collection<O, Tr>;
+  deriveMany<I, O, F extends DeclaredFetches<I>, Tr extends Trait = never>(
+    input: Collection<I>,
+    transformation: ManyTransformation<I, O, FetchedBy<F>>,
+    options: DeclaredOptions<O, F, Tr>,
   ): Collection<O, Tr>;
   /** At most one output of what it fetches. A value without a key of its own has the key `static`. */
   deriveSingleton<O extends Output, Tr extends Trait = never>(

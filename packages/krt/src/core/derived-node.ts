@@ -1,10 +1,13 @@
 import type { CollectionOptions } from "../collection.ts";
 import type { TransformationContext } from "../context.ts";
+import type { DeclaredFetchSpec } from "../declared-fetch.ts";
 import { KrtError } from "../errors.ts";
 import type { Kind } from "../kind.ts";
 import { Buffer } from "./buffer.ts";
 import { RunContext } from "./context.ts";
+import { DeclaredFetchSet } from "./declared.ts";
 import { DIRTY, Entry, FAILED, GONE, SETTLED, SUSPENDED } from "./entry.ts";
+import type { Link } from "./link.ts";
 import { type AnyNode, type NodeType, SyncState } from "./node.ts";
 import { Row } from "./row.ts";
 import { RowNode } from "./row-node.ts";
@@ -19,7 +22,8 @@ export type FailurePolicy = "keep" | "delete";
 export interface DerivedSpec<I, R> {
   /** `undefined`: there is one input that never changes. */
   readonly primary: AnyNode | undefined;
-  readonly transform: (context: TransformationContext, input: I) => R;
+  readonly transform: (context: TransformationContext, input: I, fetched: never) => R;
+  readonly fetches?: Readonly<Record<string, DeclaredFetchSpec>>;
   readonly onFailure: FailurePolicy;
   /** Takes the status out of each result, which is then a {@link StatusResult}. */
   readonly status?: StatusNode<I, unknown>;
@@ -60,7 +64,8 @@ const UNIT = Object.freeze({});
 export abstract class DerivedNode<I, O, R = unknown> extends RowNode<O> {
   readonly type: NodeType;
   readonly #primary: AnyNode | undefined;
-  readonly #transform: (context: TransformationContext, input: I) => R;
+  readonly #transform: (context: TransformationContext, input: I, fetched: never) => R;
+  readonly #declared: DeclaredFetchSet | undefined;
   readonly #onFailure: FailurePolicy;
   readonly #status: StatusNode<I, unknown> | undefined;
   readonly context: RunContext;
@@ -97,6 +102,9 @@ export abstract class DerivedNode<I, O, R = unknown> extends RowNode<O> {
     this.#status = spec.status;
     this.context = new RunContext(this.graph, owner);
     if (spec.primary !== undefined) this.addEdge(spec.primary, "input");
+    this.#declared =
+      spec.fetches &&
+      new DeclaredFetchSet(this as unknown as DerivedNode<never, unknown>, spec.fetches);
   }
 
   /**
@@ -123,6 +131,7 @@ export abstract class DerivedNode<I, O, R = unknown> extends RowNode<O> {
 
   protected compute(): boolean {
     if (this.#primary !== undefined && this.#primary.syncState === SyncState.unsynced) return true;
+    if (this.#declared?.ready === false) return true;
     this.#computing = true;
     const done = this.#takeIn() && this.#runDirty();
     this.#computing = false;
@@ -244,9 +253,12 @@ export abstract class DerivedNode<I, O, R = unknown> extends RowNode<O> {
 
   #execute(entry: Entry, input: I): R {
     const { strict } = this.graph.options;
-    if (strict === undefined) return this.#transform(this.context, input);
-    const transform = (given: I) => this.#transform(this.context, given);
-    return strict.execute({ node: this, entry, input, transform });
+    if (strict === undefined) return this.#call(input);
+    return strict.execute({ node: this, entry, input, transform: (given) => this.#call(given) });
+  }
+
+  #call(input: I): R {
+    return this.#transform(this.context, input, this.#declared?.read(input) as never);
   }
 
   /** The value of an entry's input as of now. */
@@ -320,7 +332,7 @@ export abstract class DerivedNode<I, O, R = unknown> extends RowNode<O> {
     tracker.beginDry(entry);
     this.context.begin();
     try {
-      const result = this.#transform(this.context, this.inputOf(entry));
+      const result = this.#call(this.inputOf(entry));
       if (tracker.madeScope || this.context.end(entry, false)) return undefined;
       const output = this.#status === undefined ? result : (result as StatusResult<R>).output;
       return this.difference(entry, output);
@@ -434,6 +446,18 @@ export abstract class DerivedNode<I, O, R = unknown> extends RowNode<O> {
     return row === undefined ? undefined : this.#entries[row.slot];
   }
 
+  /** The links of declared fetches that are the same for all entries. */
+  get sharedLinks(): Link | undefined {
+    return this.#declared?.links;
+  }
+
+  /** What an entry fetched in its last run, declared fetches included. */
+  *linksOf(entry: Entry): IterableIterator<Link> {
+    for (const first of [this.sharedLinks, entry.links]) {
+      for (let link = first; link !== undefined; link = link.next) yield link;
+    }
+  }
+
   failureOf(entry: Entry): KrtError | undefined {
     return this.#failures.get(entry);
   }
@@ -451,6 +475,7 @@ export abstract class DerivedNode<I, O, R = unknown> extends RowNode<O> {
       entry.links = undefined;
       this.context.endScope(entry);
     }
+    this.#declared?.release();
     this.#entries.length = 0;
     this.#dirty.clear();
     this.context.dispose();

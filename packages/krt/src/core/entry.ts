@@ -34,6 +34,11 @@ export class Entry {
     this.input = input;
   }
 
+  /** The entries it stands for: itself. */
+  represented(): Iterable<Entry> {
+    return [this];
+  }
+
   /**
    * Has the entry run in this turn. Harmless when it already will, or is gone. `source` and `key` say
    * what changed, where something did.

@@ -317,7 +317,9 @@ export abstract class CollectionNode<T> implements Collection<T>, Leveled<AnyNod
     }
     const synced = this.syncState === SyncState.inTurn;
     if (events.count > 0 || synced) {
-      for (const edge of this.readers) if (edge.type === "input") graph.enqueue(edge.reader);
+      for (const { type, reader } of this.readers) {
+        if (type === "input" || (type === "static" && synced)) graph.enqueue(reader);
+      }
     }
     if (synced && this.awaiting.size > 0) {
       const entries = [...this.awaiting];

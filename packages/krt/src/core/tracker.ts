@@ -133,21 +133,18 @@ export class Tracker {
       reader.removeEdge(source, "fetch");
       throw error;
     }
-    this.#link(query, entry);
+    this.#append(query, entry);
     if (reader.level > level && this.#graph.queue.hasUpTo(source.level)) this.#abandon("order");
     if (source.syncState === SyncState.unsynced && !source.disposed) this.#await(source);
     return query;
   }
 
-  #link(query: AnyQuery, entry: Entry): void {
-    const link = new Link(query, entry);
+  #append(query: AnyQuery, entry: Entry): void {
+    const link = makeUser(query, entry);
     link.next = this.#cursor;
     if (this.#tail === undefined) entry.links = link;
     else this.#tail.next = link;
     this.#tail = link;
-    link.nextUser = query.users;
-    if (query.users !== undefined) query.users.previousUser = link;
-    query.users = link;
   }
 
   #await(source: AnyNode): void {
@@ -160,6 +157,15 @@ export class Tracker {
     this.abandoned = reason;
     throw ABANDON;
   }
+}
+
+/** A link that is the query's newest user, and not yet in a list of its entry. */
+export function makeUser(query: AnyQuery, entry: Entry): Link {
+  const link = new Link(query, entry);
+  link.nextUser = query.users;
+  if (query.users !== undefined) query.users.previousUser = link;
+  query.users = link;
+  return link;
 }
 
 /** Unlinks a list of links from their queries, and queries without users from their collections. */

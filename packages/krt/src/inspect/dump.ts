@@ -64,9 +64,7 @@ function dumpEntry(entry: Entry): InputDump {
   const rows = output === undefined ? [] : Array.isArray(output) ? output : [output];
   const outputs = rows.map((row) => row.key).sort();
   const dependencies: string[] = [];
-  for (let link = entry.links; link !== undefined; link = link.next) {
-    dependencies.push(link.query.source.name);
-  }
+  for (const link of entry.node.linksOf(entry)) dependencies.push(link.query.source.name);
   dependencies.sort();
   return {
     ...(outputs.length > 0 && { outputs }),

@@ -118,8 +118,9 @@ export class GraphInspector implements Inspector {
     for (const query of node.queries.all()) {
       if (row === undefined || !query.selects(row)) continue;
       for (let link = query.users; link !== undefined; link = link.nextUser) {
-        const { entry } = link;
-        found.set(entry, { collection: entry.node.name, input: entry.input.key });
+        for (const entry of link.entry.represented()) {
+          found.set(entry, { collection: entry.node.name, input: entry.input.key });
+        }
       }
     }
     return [...found.values()];
@@ -176,11 +177,11 @@ function explainEntry(node: DerivedNode<unknown, unknown>, entry: Entry): Explan
   const { output } = entry;
   const rows = output === undefined ? [] : Array.isArray(output) ? output : [output];
   const dependencies: DependencyInfo[] = [];
-  for (let link = entry.links; link !== undefined; link = link.next) {
+  for (const { query } of node.linksOf(entry)) {
     dependencies.push({
-      collection: link.query.source.name,
-      filters: link.query.filters.map(describeFilter).join(" and "),
-      matches: link.query.read().length,
+      collection: query.source.name,
+      filters: query.filters.map(describeFilter).join(" and "),
+      matches: query.read().length,
     });
   }
   return {

@@ -10,6 +10,7 @@ import {
   count,
   type Filter,
   type Index,
+  inputFetch,
   kind,
   partial,
   type Runtime,
@@ -17,6 +18,7 @@ import {
   type StatusOf,
   selecting,
   selectingNonEmpty,
+  staticFetch,
   sum,
   type TransformationContext,
   where,
@@ -127,6 +129,8 @@ export class Builder {
         );
         return { objects };
       }
+      case "declared":
+        return { objects: this.#declared(desc.fetches, refs, node) };
       case "many": {
         const objects = rt.deriveMany(
           this.#at(first),
@@ -168,6 +172,26 @@ export class Builder {
       default:
         return desc satisfies never;
     }
+  }
+
+  /** Fetches without conditions are the same for all inputs, others depend on the input. */
+  #declared(fetches: readonly FetchDesc[], refs: readonly number[], node: BuiltNode): Objects {
+    const declare = (fetch: FetchDesc, i: number) => {
+      const target = this.#at(refs[i + 1] ?? 0);
+      const filters = (input: Obj) =>
+        fetch.filters.flatMap((filter) => this.#filter(filter, target, input));
+      const constant = fetch.filters.every(({ type }) => type === "all" || type === "whereStable");
+      return constant ? staticFetch(target, ...filters(UNIT)) : inputFetch(target, filters);
+    };
+    return this.#rt.derive(
+      this.#at(refs[0] ?? 0),
+      (_, input, fetched): Obj | undefined => {
+        const total = runFetches(fetches, input, (fetch) => fetched[fetches.indexOf(fetch)] ?? []);
+        node.runs++;
+        return derived(input, total);
+      },
+      { kind: OBJ, fetches: Object.fromEntries(fetches.map((fetch, i) => [i, declare(fetch, i)])) },
+    );
   }
 
   #combine(

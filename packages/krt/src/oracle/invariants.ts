@@ -32,8 +32,11 @@ export function checkInvariants(rt: Runtime): void {
     check(node.syncState !== SyncState.inTurn, "sync is committed");
     if (!(node instanceof DerivedNode)) continue;
     const fetched = new Map<unknown, number>();
-    for (const entry of node.entries()) {
-      for (let link = entry.links; link !== undefined; link = link.next) {
+    const links = [...node.entries()].map((entry) => ({ entry, first: entry.links }));
+    const shared = node.sharedLinks;
+    if (shared !== undefined) links.push({ entry: shared.entry, first: shared });
+    for (const { entry, first } of links) {
+      for (let link = first; link !== undefined; link = link.next) {
         same(link.entry, entry, "entry of a link");
         live.set(link.query, (live.get(link.query) ?? 0) + 1);
         fetched.set(link.query.source, (fetched.get(link.query.source) ?? 0) + 1);

@@ -304,6 +304,7 @@ function referencesOf(desc: NodeDesc): readonly number[] {
     case "source":
       return [];
     case "derive":
+    case "declared":
     case "many":
     case "status":
       return [desc.of, ...desc.fetches.map((fetch) => fetch.from)];

@@ -70,6 +70,11 @@ export class OracleNode {
       case "source":
         this.contents = new Map(this.objects);
         return;
+      case "declared": {
+        const ready = this.refs.every((ref) => ref.synced || ref.frozen);
+        if (ready) this.#evaluateDerived(this.refs[0] as OracleNode, desc.fetches);
+        return;
+      }
       case "derive":
       case "many":
       case "status":

@@ -48,6 +48,8 @@ export type NodeDesc =
       readonly fetches: readonly FetchDesc[];
       readonly discards: boolean;
     }
+  /** A derivation whose fetches are declared. None of them is conditional or partial. */
+  | { readonly type: "declared"; readonly of: number; readonly fetches: readonly FetchDesc[] }
   | { readonly type: "many"; readonly of: number; readonly fetches: readonly FetchDesc[] }
   | { readonly type: "singleton"; readonly fetches: readonly FetchDesc[] }
   | { readonly type: "status"; readonly of: number; readonly fetches: readonly FetchDesc[] }
@@ -140,6 +142,13 @@ const node: fc.Arbitrary<NodeDesc> = fc.oneof(
     of: small,
     fetches,
     discards: fc.constant(false),
+  }),
+  fc.record({
+    type: fc.constant("declared" as const),
+    of: small,
+    fetches: fetches.map((all) =>
+      all.map((one) => ({ ...one, conditional: false, partial: false })),
+    ),
   }),
   fc.record({ type: fc.constant("many" as const), of: small, fetches }),
   fc.record({ type: fc.constant("singleton" as const), fetches }),

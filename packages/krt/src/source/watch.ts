@@ -215,7 +215,8 @@ class WatchNode<T, R> extends SourceNode<T> implements WatchedCollection<T> {
     let initial = this.#mustList ? new Map<string, T>() : undefined;
     for await (const event of events) {
       if (signal.aborted) break;
-      count++;
+      // A watch that yields something works: what failed before it must not lengthen later waits.
+      if (++count === 1) this.#backoff.reset();
       if (event.type === "synced") {
         if (initial !== undefined) await this.#feed.replace(initial.values(), signal);
         initial = undefined;
