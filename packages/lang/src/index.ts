@@ -46,6 +46,8 @@ export type {
 } from "./config/module-config.ts";
 export type { ModuleFiles } from "./config/module-files.ts";
 export { selectModuleFiles, selectVariableFiles } from "./config/module-files.ts";
+export type { InstanceContext, ModuleScope, ModuleValues } from "./config/module-scope.ts";
+export { createModuleScope } from "./config/module-scope.ts";
 export type { ModuleSource } from "./config/module-source.ts";
 export { parseModuleSource } from "./config/module-source.ts";
 export type { InstanceKey, Reference, ReferenceSubject } from "./config/reference.ts";

@@ -1,0 +1,212 @@
+import { getAttribute, Type, Value } from "@stackwright/cty";
+import { evaluate } from "../eval/evaluate.ts";
+import type { Resolved, Scope } from "../eval/scope.ts";
+import type { FunctionTable } from "../function/function-table.ts";
+import type { ScopeTraversal } from "../syntax/ast.ts";
+import { type Diagnostic, sourceRange } from "../syntax/diagnostic.ts";
+import type { ModuleConfig } from "./module-config.ts";
+import { type InstanceKey, parseReference, type ReferenceSubject } from "./reference.ts";
+
+type ResourceSubject = Extract<ReferenceSubject, { kind: "resource" }>;
+type ModuleSubject = Extract<ReferenceSubject, { kind: "module" }>;
+
+/** Values of a module that come from elsewhere than its own expressions. */
+export interface ModuleValues {
+  /** By name; complete. */
+  readonly variables: ReadonlyMap<string, Value>;
+  /**
+   * A resource: the instance with the key, or without a key all of it (one object, or a tuple or
+   * object of instances). Undefined where there is none.
+   */
+  resource(subject: ResourceSubject): Value | undefined;
+  /** Outputs of a called module, of one instance or all: an object, or a tuple or object of them. */
+  module(subject: ModuleSubject): Value | undefined;
+  /** What `path.module` is. */
+  readonly folder: string;
+  readonly workspace: string;
+}
+
+/** The instance that expressions are evaluated for. */
+export interface InstanceContext {
+  readonly each?: { readonly key: Value; readonly value: Value };
+  readonly countIndex?: number;
+  /** The object itself, for postconditions. */
+  readonly self?: Value;
+}
+
+/** The names of a module. Locals are evaluated once, when they are first asked for. */
+export interface ModuleScope extends Scope {
+  /** The same names with those of an instance. Shares what has been evaluated. */
+  forInstance(context: InstanceContext): ModuleScope;
+  /** The value of a local and what is wrong with it. */
+  local(name: string): { readonly value: Value; readonly diagnostics: readonly Diagnostic[] };
+}
+
+/** Evaluated locals of a module; undefined while one is being evaluated. */
+type Locals = Map<string, ReturnType<ModuleScope["local"]> | undefined>;
+
+/**
+ * A scope of the names of a module. A reference to one instance, with a literal or a computed key,
+ * asks for that instance only, so that what an expression costs does not grow with the number of
+ * instances of what it refers to.
+ */
+export function createModuleScope(
+  config: ModuleConfig,
+  values: ModuleValues,
+  functions: FunctionTable,
+): ModuleScope {
+  return new Names(config, values, functions, {}, new Map());
+}
+
+class Names implements ModuleScope {
+  readonly functions: FunctionTable;
+  readonly #config: ModuleConfig;
+  readonly #values: ModuleValues;
+  readonly #context: InstanceContext;
+  readonly #locals: Locals;
+
+  constructor(
+    config: ModuleConfig,
+    values: ModuleValues,
+    functions: FunctionTable,
+    context: InstanceContext,
+    locals: Locals,
+  ) {
+    this.#config = config;
+    this.#values = values;
+    this.functions = functions;
+    this.#context = context;
+    this.#locals = locals;
+  }
+
+  forInstance(context: InstanceContext): ModuleScope {
+    return new Names(this.#config, this.#values, this.functions, context, this.#locals);
+  }
+
+  // No root is a value by itself: everything is resolved by what it refers to.
+  variable(): undefined {
+    return undefined;
+  }
+
+  names(): Iterable<string> {
+    const types = [...this.#config.resources.values()].flatMap(({ mode, type }) =>
+      mode === "managed" ? [type] : [],
+    );
+    return new Set([
+      "var",
+      "local",
+      "data",
+      "module",
+      "path",
+      "each",
+      "count",
+      "terraform",
+      ...types,
+    ]);
+  }
+
+  resolve(traversal: ScopeTraversal): Resolved | undefined {
+    const reference = parseReference(traversal);
+    if (reference === undefined) return undefined;
+    const value = this.#valueOf(reference.subject);
+    if (value === undefined) return undefined;
+    return { value, steps: traversal.steps.length - reference.steps.length };
+  }
+
+  element(collection: ScopeTraversal, key: Value): Value | undefined {
+    const reference = parseReference(collection);
+    const instance = instanceKey(key);
+    if (reference === undefined || instance === undefined || reference.steps.length > 0)
+      return undefined;
+    const { subject } = reference;
+    const open =
+      (subject.kind === "resource" || subject.kind === "module") && subject.key === undefined;
+    if (!open || (subject.kind === "module" && subject.output !== undefined)) return undefined;
+    return this.#valueOf({ ...subject, key: instance })?.withMarksOf(key);
+  }
+
+  explainMissing(traversal: ScopeTraversal): string | undefined {
+    let detail: string | undefined;
+    parseReference(traversal, (diagnostic) => {
+      detail = diagnostic.detail;
+    });
+    const { source, start, end } = traversal;
+    return detail ?? `There is no ${source.text.slice(start, end)} here.`;
+  }
+
+  local(name: string): ReturnType<ModuleScope["local"]> {
+    const config = this.#config.locals.get(name);
+    if (config === undefined) return { value: Value.dynamic, diagnostics: [] };
+    if (this.#locals.has(name)) return this.#locals.get(name) ?? circular(config.range, name);
+    this.#locals.set(name, undefined);
+    // Locals belong to the module: they see no instance.
+    const result = evaluate(config.expression, this.forInstance({}));
+    this.#locals.set(name, result);
+    return result;
+  }
+
+  #valueOf(subject: ReferenceSubject): Value | undefined {
+    switch (subject.kind) {
+      case "variable":
+        return this.#values.variables.get(subject.name);
+      case "local":
+        return this.#config.locals.has(subject.name) ? this.local(subject.name).value : undefined;
+      case "resource":
+        return this.#values.resource(subject);
+      case "module":
+        return this.#module(subject);
+      case "each":
+        return this.#context.each?.[subject.name];
+      case "count": {
+        const { countIndex } = this.#context;
+        return countIndex === undefined ? undefined : Value.number(countIndex);
+      }
+      case "self":
+        return this.#context.self;
+      case "path":
+        return Value.string(subject.name === "module" ? this.#values.folder : ".");
+      case "terraform":
+        return subject.name === "workspace"
+          ? Value.string(this.#values.workspace)
+          : Value.unknown(Type.bool);
+      default:
+        return undefined;
+    }
+  }
+
+  /** Outputs of a module. One of them is taken out here only where there is exactly one instance. */
+  #module(subject: ModuleSubject): Value | undefined {
+    const { output } = subject;
+    const outputs = this.#values.module({ ...subject, output: undefined });
+    if (outputs === undefined || output === undefined) return outputs;
+    const [plain] = outputs.unmark();
+    if (plain.type.kind === "dynamic") return outputs;
+    return plain.type.kind === "object" && plain.type.has(output)
+      ? getAttribute(outputs, output)
+      : undefined;
+  }
+}
+
+function instanceKey(marked: Value): InstanceKey | undefined {
+  const [key] = marked.unmark();
+  if (!key.isKnown || key.isNull) return undefined;
+  if (key.type.kind === "string") return key.asString();
+  if (key.type.kind !== "number" || !key.asBigFloat().isInteger) return undefined;
+  const number = key.asNumber();
+  return Number.isSafeInteger(number) ? number : undefined;
+}
+
+function circular(range: Diagnostic["subject"], name: string): ReturnType<ModuleScope["local"]> {
+  return {
+    value: Value.dynamic,
+    diagnostics: [
+      {
+        severity: "error",
+        code: "LANG_CONFIG",
+        summary: "Circular reference",
+        detail: `The local value "${name}" refers to itself, directly or through others.`,
+        ...(range !== undefined && { subject: sourceRange(range.source, range.start, range.end) }),
+      },
+    ],
+  };
+}
