@@ -4,11 +4,16 @@ import { CollectionNode, type NodeType } from "./node.ts";
 import { eventType, Row } from "./row.ts";
 import type { Owner } from "./scope.ts";
 
+/** How many rows without a value are kept at least and at most, and an eighth of all rows in between. */
+const MIN_LEFT = 64;
+const MAX_LEFT = 4096;
+
 /**
  * A node with rows of its own.
  *
  * Invariants:
- * - `#rows` has every row with a value, and the tombstones of the open turn. `#live` counts the former.
+ * - `#rows` has every row with a value, and tombstones: those of the open turn, and for a while those
+ *   of former turns, which `#left` lists. `#live` counts the rows with a value.
  * - A row has an event exactly when it is in `changed`, and the event's `old` is its committed value.
  * - Every change goes through `addRow`, `updateRow`, `removeRow`, which keep the indexes.
  */
@@ -19,6 +24,8 @@ export abstract class RowNode<T> extends CollectionNode<T> {
   #liveBefore = 0;
   #slots = 0;
   readonly #freeSlots: number[] = [];
+  /** Rows without a value that are still in the map, or that have been; see {@link #forget}. */
+  #left: Row<T>[] = [];
   /** Whether a row changed twice in this turn, so that events may have to go. */
   #rewritten = false;
   /** Rows whose update is to be emitted even if it changes nothing. */
@@ -159,9 +166,27 @@ export abstract class RowNode<T> extends CollectionNode<T> {
     if (row.value === undefined) this.#forget(row);
   }
 
+  /**
+   * Lets a row without a value go, later and together with others. The maps of V8 keep a deleted entry in
+   * its hash chain until they grow or are rebuilt, so that a key which comes and goes would make a chain
+   * as long as the map, and each look-up of it O(size). A row that comes back in time is simply used again.
+   */
   #forget(row: Row<T>): void {
-    this.#rows.delete(row.key);
-    this.#freeSlots.push(row.slot);
+    this.#left.push(row);
+    const limit = Math.min(MAX_LEFT, Math.max(MIN_LEFT, this.#rows.size >> 3));
+    if (this.#left.length <= limit) return;
+    const gone = Array.from(new Set(this.#left)).filter((one) => one.value === undefined);
+    if (gone.length <= limit >> 1) {
+      this.#left = gone;
+      return;
+    }
+    this.#left = [];
+    for (const one of gone) {
+      // A change of the open turn needs its row until the sweep, which brings it here again.
+      if (one.event !== undefined) continue;
+      this.#rows.delete(one.key);
+      this.#freeSlots.push(one.slot);
+    }
   }
 
   override commit(): void {

@@ -3,10 +3,11 @@ import type { Event } from "../event.ts";
 /**
  * One object of a collection.
  *
- * - `slot` is unique among the rows of the collection and stays with the row until the sweep at the
- *   end of the turn that deleted it, so consumers may keep arrays by slot for the whole of a turn.
- * - `value` is `undefined` in a tombstone: a row deleted in the open turn. It stays in the map until
- *   the sweep, so that a later write of the turn meets it and both become one change.
+ * - `slot` is unique among the rows of the collection and stays with the row at least until the sweep at
+ *   the end of the turn that deleted it, so consumers may keep arrays by slot for the whole of a turn.
+ * - `value` is `undefined` in a tombstone: a deleted row. It stays in the map at least until the sweep,
+ *   so that a later write of the turn meets it and both become one change, and mostly for some turns
+ *   more, so that a key which comes and goes keeps its row.
  * - `event` is set from the first change in a turn to the sweep. Its `old` is the committed value,
  *   which is what readers outside of a sliced turn get.
  * - `owner` says who put the row there: the entry of a derivation, the member of a join.
