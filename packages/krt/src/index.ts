@@ -71,14 +71,16 @@ export type {
   Inspector,
   SubscriptionInfo,
 } from "./inspect/inspector.ts";
-export type { Diagnostic, Instrumentation, InstrumentedNode } from "./instrumentation.ts";
+export type { DeliveryInfo, Diagnostic, Instrumentation, InstrumentedNode } from "./instrumentation.ts";
 export type { Kind, KindSpec, Trait, TraitSet } from "./kind.ts";
 export { kind, namespacedKey, SINGLETON_KEY } from "./kind.ts";
 export type { Labels } from "./labels.ts";
 export { onlyWhenChanged } from "./only-when-changed.ts";
 export type { Runtime, RuntimeOptions, TransformationFailure } from "./runtime.ts";
 export { allSynced, createRuntime } from "./runtime.ts";
+export type { ChannelMessages } from "./channels.ts";
 export type { Scheduler } from "./scheduler.ts";
+export { createChannels } from "./channels.ts";
 export { createScheduler } from "./scheduler.ts";
 export type {
   DeclaredOptions,

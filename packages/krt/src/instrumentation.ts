@@ -27,6 +27,16 @@ export interface InstrumentedNode extends Pick<Collection<unknown>, "id" | "name
   };
 }
 
+/** One call of a handler. */
+export interface DeliveryInfo {
+  readonly collection: string;
+  readonly subscription: string | undefined;
+  /** Number of events handed over. */
+  readonly events: number;
+  /** The turn the events are from. Absent for replays and merged events. */
+  readonly turn: number | undefined;
+}
+
 /** Calls made at fixed points of every turn. They must not touch the graph. Absent means no cost. */
 export interface Instrumentation {
   turnStart?(turn: number): void;
@@ -35,4 +45,6 @@ export interface Instrumentation {
   nodeEnd?(node: InstrumentedNode, turn: number): void;
   /** The turn was committed. `nodes` are those that took part. */
   turnEnd?(turn: number, nodes: readonly InstrumentedNode[]): void;
+  /** Called in the place of a handler. Must make `call`, once, and return what it returns. */
+  deliver?<R>(delivery: DeliveryInfo, call: () => R): R;
 }

@@ -75,6 +75,8 @@ export class Graph {
   readonly tracker: Tracker;
   readonly delivery: Delivery;
   readonly functionIds = new FunctionIds();
+  /** The turn of each queued batch, where instrumentation asks for it. */
+  readonly turns: WeakMap<object, number> | undefined;
   turn = 0;
   paused = false;
   readonly factories: Factories;
@@ -101,6 +103,7 @@ export class Graph {
   constructor(options: GraphOptions, factories: Factories) {
     this.options = options;
     this.factories = factories;
+    this.turns = options.instrumentation?.deliver === undefined ? undefined : new WeakMap();
     this.tracker = new Tracker(this);
     this.delivery = new Delivery(this);
   }

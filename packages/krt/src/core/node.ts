@@ -351,10 +351,12 @@ export abstract class CollectionNode<T> implements Collection<T>, Leveled<AnyNod
 
   /** Handlers of batches get arrays of their own; handlers of single events share one they never see. */
   #deliver(events: Event<T>[]): void {
-    const { subscriptions } = this;
+    const { subscriptions, graph } = this;
     const alone = subscriptions.length === 1;
     for (const subscription of subscriptions) {
-      subscription.enqueue(subscription.batched && !alone ? events.slice() : events);
+      const own = subscription.batched && !alone ? events.slice() : events;
+      graph.turns?.set(own, graph.turn);
+      subscription.enqueue(own);
     }
   }
 

@@ -172,27 +172,42 @@ export class Subscription<T> implements Registration {
     if (this.#handler === undefined) {
       this.#shift();
       this.#queued -= events.length;
-      if (this.#batchHandler !== undefined) this.#call(this.#batchHandler, events);
+      if (this.#batchHandler !== undefined) this.#call(this.#batchHandler, events, events);
       return;
     }
     const event = events[this.#cursor] as Event<T>;
     if (++this.#cursor === events.length) this.#shift();
     this.#queued--;
-    this.#call(this.#handler, event);
+    this.#call(this.#handler, event, events);
   }
 
-  #call<A>(handle: (argument: A) => void | PromiseLike<void>, argument: A): void {
+  #call<A>(
+    handle: (argument: A) => void | PromiseLike<void>,
+    argument: A,
+    batch: readonly Event<T>[] | undefined,
+  ): void {
     const { graph } = this.#node;
     let result: unknown;
     graph.delivery.onStack++;
     try {
-      result = handle(argument);
+      result =
+        graph.turns === undefined || batch === undefined
+          ? handle(argument)
+          : this.#instrument(() => handle(argument), batch);
     } catch (error) {
       this.#reportFailure(error);
     } finally {
       graph.delivery.onStack--;
     }
     if (isPromise(result)) this.#await(result);
+  }
+
+  #instrument(call: () => unknown, batch: readonly Event<T>[]): unknown {
+    const { graph, name } = this.#node;
+    const turn = graph.turns?.get(batch);
+    const events = this.batched ? batch.length : 1;
+    const delivery = { collection: name, subscription: this.name, events, turn };
+    return graph.options.instrumentation?.deliver?.(delivery, call);
   }
 
   #await(promise: PromiseLike<unknown>): void {
@@ -250,7 +265,7 @@ export class Subscription<T> implements Registration {
   #resync(): void {
     this.#resyncing = false;
     const overflow = this.#overflow;
-    if (overflow?.policy === "resync") this.#call(overflow.onResync, undefined);
+    if (overflow?.policy === "resync") this.#call(overflow.onResync, undefined, undefined);
     const events = this.#node.replay();
     if (events.length > 0) {
       this.#items.push(events);
