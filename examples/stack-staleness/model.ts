@@ -1,0 +1,121 @@
+import { byIndex, byKey, byKeys, type Collection, kind, type Scope } from "@stackwright/krt";
+
+/** What is known of a stack without its state: which outputs of others it was made with. */
+export interface Stack {
+  readonly name: string;
+  /** Goes up with every deployment. */
+  readonly deployment: number;
+  /** The inputs of the last deployment: outputs of other stacks, with the fingerprint each had. */
+  readonly inputs: readonly StackInput[];
+}
+
+export interface StackInput {
+  readonly stack: string;
+  readonly output: string;
+  readonly fingerprint: string;
+}
+
+/** One published output of a stack. The value itself is not here, since it may be secret. */
+export interface Output {
+  readonly stack: string;
+  readonly name: string;
+  readonly fingerprint: string;
+}
+
+/** Why a stack should be deployed again. */
+export interface Reason {
+  readonly type: "changed" | "missing" | "upstream";
+  /** The output, or for `upstream` the stack, that is the reason. */
+  readonly what: string;
+}
+
+export interface Staleness {
+  readonly stack: string;
+  readonly deployment: number;
+  readonly stale: boolean;
+  readonly reasons: readonly Reason[];
+}
+
+export const STACK = kind<Stack>()({ label: "stack", key: (stack) => stack.name });
+export const OUTPUT = kind<Output>()({
+  label: "output",
+  key: (output) => outputKey(output.stack, output.name),
+});
+const STALENESS = kind<Staleness>()({ label: "staleness", key: (one) => one.stack });
+
+export function outputKey(stack: string, output: string): string {
+  return `${stack}.${output}`;
+}
+
+/**
+ * Which stacks are stale by themselves: an input changed or vanished since they were deployed. A stack
+ * fetches exactly the outputs it uses, so that the change of one touches its users and nobody else.
+ */
+export function directStaleness(
+  scope: Scope,
+  stacks: Collection<Stack>,
+  outputs: Collection<Output>,
+): Collection<Staleness> {
+  return scope.derive(
+    stacks,
+    (ctx, { name, deployment, inputs }): Staleness => {
+      const keys = inputs.map(({ stack, output }) => outputKey(stack, output));
+      const found = new Map<string, Output>();
+      for (const one of ctx.fetch(outputs, byKeys(keys))) found.set(OUTPUT.key(one), one);
+      const reasons = inputs.flatMap(({ stack, output, fingerprint }): Reason[] => {
+        const what = outputKey(stack, output);
+        const now = found.get(what);
+        if (now === undefined) return [{ type: "missing", what }];
+        return now.fingerprint === fingerprint ? [] : [{ type: "changed", what }];
+      });
+      return { stack: name, deployment, stale: reasons.length > 0, reasons };
+    },
+    { kind: STALENESS, name: "direct" },
+  );
+}
+
+/**
+ * Which stacks are stale by themselves or because a stack is that they depend on, directly or through
+ * others. One collection cannot read itself, so the walk along the dependencies is done by each stack on
+ * its own; it fetches the stacks on its way and runs again only when one of these changes.
+ */
+export function transitiveStaleness(
+  scope: Scope,
+  stacks: Collection<Stack>,
+  direct: Collection<Staleness>,
+): Collection<Staleness> {
+  return scope.derive(
+    direct,
+    (ctx, own): Staleness => {
+      const reasons = [...own.reasons];
+      const seen = new Set([own.stack]);
+      const next = [own.stack];
+      for (let name = next.pop(); name !== undefined; name = next.pop()) {
+        for (const { stack } of ctx.fetchOne(stacks, byKey(name))?.inputs ?? []) {
+          if (seen.has(stack)) continue;
+          seen.add(stack);
+          next.push(stack);
+          if (ctx.fetchOne(direct, byKey(stack))?.stale === true) {
+            reasons.push({ type: "upstream", what: stack });
+          }
+        }
+      }
+      return { ...own, stale: reasons.length > 0, reasons };
+    },
+    { kind: STALENESS, name: "staleness" },
+  );
+}
+
+/** The stacks that use an output of each stack, so that "who is hit by this?" is one look-up. */
+export function usersByStack(scope: Scope, stacks: Collection<Stack>) {
+  return scope.index(stacks, (stack) => [...new Set(stack.inputs.map((input) => input.stack))]);
+}
+
+/** How many stacks each stack has as direct users. */
+export function fanOut(scope: Scope, stacks: Collection<Stack>) {
+  const users = usersByStack(scope, stacks);
+  return scope.derive(stacks, (ctx, { name }) => ({
+    key: name,
+    users: ctx.fetch(stacks, byIndex(users, name)).length,
+  }));
+}
