@@ -43,6 +43,27 @@ describe("a hosted provider", () => {
     await vi.waitFor(() => expect(hosted).toMatchObject({ state: "down", restarts: 1 }));
   });
 
+  it("is killed and comes back when it runs and does not answer", async () => {
+    const warnings: string[] = [];
+    await using hosted = await hostProvider({
+      ...ECHO,
+      restart: { initialDelayMs: 1 },
+      liveness: { intervalMs: 10, timeoutMs: 300, failures: 2 },
+      logger: {
+        debug: () => undefined,
+        info: () => undefined,
+        warn: (_data, message) => warnings.push(message),
+        error: () => undefined,
+      },
+    });
+    const { pid = 0, group = 0 } = hosted.process ?? {};
+    process.kill(pid, "SIGSTOP");
+    await vi.waitFor(() => expect(hosted.restarts).toBe(1), { timeout: 20_000 });
+    expect(warnings).toEqual(["provider process does not answer and is killed"]);
+    await hosted.provider.create(create("x"), {});
+    expect(hosted.process?.group).not.toBe(group);
+  });
+
   it("is not started again when it is closed, not even during a restart", async () => {
     const hosted = await hostProvider({ ...ECHO, restart: { initialDelayMs: 60_000 } });
     const group = hosted.process?.group ?? 0;

@@ -12,6 +12,8 @@ import {
   resolveLaunchOptions,
 } from "./launch-options.ts";
 import { type LaunchedProvider, startProcess } from "./launch-provider.ts";
+import { type LivenessPolicy, LivenessProbe } from "./liveness.ts";
+import type { ProcessExit } from "./supervised-process.ts";
 
 /** How often a provider that ended by itself is started again. */
 export interface RestartPolicy {
@@ -26,6 +28,8 @@ export interface RestartPolicy {
 }
 
 export interface HostOptions extends LaunchOptions {
+  /** Kills a process that runs and does not answer, so that the restart policy takes over. @default never */
+  readonly liveness?: LivenessPolicy;
   /** @default never */
   readonly restart?: RestartPolicy;
 }
@@ -64,13 +68,14 @@ interface Said {
 export async function hostProvider(options: HostOptions): Promise<HostedProvider> {
   const resolved = resolveLaunchOptions(options);
   const first = await startProcess(resolved);
-  return new RestartingProvider(resolved, options.restart, first);
+  return new RestartingProvider(resolved, options, first);
 }
 
 class RestartingProvider implements HostedProvider {
   readonly provider: ResourceProvider;
   readonly #options: ResolvedLaunchOptions;
   readonly #policy: Required<RestartPolicy> | undefined;
+  readonly #liveness: LivenessPolicy | undefined;
   readonly #said: Said = { parameterize: [] };
   readonly #closed = new AbortController();
   readonly #owner: Promise<void>;
@@ -83,10 +88,11 @@ class RestartingProvider implements HostedProvider {
 
   constructor(
     options: ResolvedLaunchOptions,
-    policy: RestartPolicy | undefined,
+    { restart: policy, liveness }: HostOptions,
     first: LaunchedProvider,
   ) {
     this.#options = options;
+    this.#liveness = liveness;
     this.#policy = policy && {
       maxRestarts: policy.maxRestarts ?? 5,
       windowMs: policy.windowMs ?? 60_000,
@@ -129,7 +135,7 @@ class RestartingProvider implements HostedProvider {
   async #keep(first: LaunchedProvider): Promise<void> {
     let current = first;
     for (;;) {
-      const exit = await current.exited;
+      const exit = await this.#endOf(current);
       this.#process = undefined;
       if (this.#closed.signal.aborted) return;
       this.#next = Promise.withResolvers();
@@ -155,6 +161,21 @@ class RestartingProvider implements HostedProvider {
       this.#next.resolve(next);
       this.#next = undefined;
     }
+  }
+
+  async #endOf(current: LaunchedProvider): Promise<ProcessExit> {
+    const { clock, logger, command } = this.#options;
+    if (this.#liveness === undefined) return current.exited;
+    using _probe = new LivenessProbe(current.provider, {
+      clock,
+      policy: this.#liveness,
+      onDead: () => {
+        logger.warn({ provider: command }, "provider process does not answer and is killed");
+        // Its end is waited for below.
+        void current.kill();
+      },
+    });
+    return await current.exited;
   }
 
   /** Tries until a process stands where the old one stood, or the policy gives up, or we are closed. */

@@ -15,6 +15,7 @@ export { hostProvider } from "./hosted-provider.ts";
 export type { EngineAbilities, LaunchOptions, ProcessLine } from "./launch-options.ts";
 export type { LaunchedProvider } from "./launch-provider.ts";
 export { launchProvider } from "./launch-provider.ts";
+export type { LivenessPolicy } from "./liveness.ts";
 export type { Logger } from "./logger.ts";
 export type { ProviderArguments } from "./provider-arguments.ts";
 export { parseProviderArguments } from "./provider-arguments.ts";

@@ -32,6 +32,8 @@ export interface LaunchedProvider extends AsyncDisposable {
   readonly exited: Promise<ProcessExit>;
   /** Present once the process has ended. */
   readonly exit: ProcessExit | undefined;
+  /** Kills the process group at once, as a loss that nobody asked for. */
+  kill(): Promise<ProcessExit>;
   /**
    * Sends Cancel and waits for its answer, then asks the process group to end, and kills it after the grace. May be
    * called again, and at any time.
@@ -184,6 +186,11 @@ class ProviderProcess implements LaunchedProvider {
 
   get exit(): ProcessExit | undefined {
     return this.#process.exit;
+  }
+
+  async kill(): Promise<ProcessExit> {
+    await this.#process.kill();
+    return this.exited;
   }
 
   close(): Promise<void> {
