@@ -2,9 +2,11 @@ import { convert, Marks, Type, Value } from "@stackwright/cty";
 import type { ObjectConstructor, ObjectKey, Tuple } from "../syntax/ast.ts";
 import type { EvaluationContext } from "./context.ts";
 import { conversionMessage } from "./conversion-message.ts";
+import { checkWeight } from "./weight.ts";
 
 export function evaluateTuple(context: EvaluationContext, node: Tuple): Value {
-  return Value.tuple(node.elements.map((element) => context.value(element)));
+  const elements = node.elements.map((element) => context.value(element));
+  return checkWeight(context, Value.tuple(elements), elements);
 }
 
 /**
@@ -30,7 +32,8 @@ export function evaluateObject(context: EvaluationContext, node: ObjectConstruct
     if (name === undefined) known = false;
     else attributes.set(name, value);
   }
-  return (known ? Value.object(attributes) : Value.dynamic).withMarks(marks);
+  if (!known) return Value.dynamic.withMarks(marks);
+  return checkWeight(context, Value.object(attributes).withMarks(marks), attributes.values());
 }
 
 function evaluateKey(context: EvaluationContext, key: ObjectKey): Value {

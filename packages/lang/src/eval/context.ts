@@ -24,6 +24,8 @@ export interface EvaluationLimits {
   readonly maxSteps?: number;
   /** Longest string that may come out of a template or function, in UTF-16 units. @default 32 Mi */
   readonly maxStringLength?: number;
+  /** Most parts of one value, shared parts counted as often as they occur. @default 10,000,000 */
+  readonly maxValueParts?: number;
 }
 
 /** Thrown inside of an evaluation that has become too expensive; it never leaves `evaluate`. */
@@ -57,7 +59,12 @@ export class EvaluationContext {
     evaluate: (context: EvaluationContext, expression: Expression) => Value,
   ) {
     this.scope = scope;
-    this.limits = { maxSteps: 20_000_000, maxStringLength: 32 * 1024 * 1024, ...limits };
+    this.limits = {
+      maxSteps: 20_000_000,
+      maxStringLength: 32 * 1024 * 1024,
+      maxValueParts: 10_000_000,
+      ...limits,
+    };
     this.#evaluate = evaluate;
   }
 

@@ -171,6 +171,46 @@ describe("limits", () => {
     expect(diagnostics.map(({ code }) => code)).toEqual(["LANG_EVAL_LIMIT"]);
   });
 
+  it("stop values that double with every line", () => {
+    for (const text of [
+      "[value, value]",
+      "{ a = value, b = value }",
+      "[for x in [1, 2] : value]",
+    ]) {
+      let value = Value.number(1);
+      let codes: string[] = [];
+      for (let depth = 0; depth < 60 && codes.length === 0; depth++) {
+        const result = run(text, createScope({ functions, variables: { value } }));
+        codes = result.diagnostics.map(({ code }) => code);
+        ({ value } = result);
+      }
+      expect(codes).toEqual(["LANG_EVAL_LIMIT"]);
+    }
+  });
+
+  it("stop replacements that multiply", () => {
+    const text =
+      'replace(join("", [for i in range(1000) : "aaaaaaaaaa"]), search, join("", [for i in range(1000) : "bbbbbbbbbb"]))';
+    for (const search of ["a", "", "/a/"]) {
+      const scope = createScope({ functions, variables: { search: Value.string(search) } });
+      const { diagnostics } = run(text, scope);
+      expect(diagnostics.map(({ code }) => code)).toEqual(["LANG_EVAL_CALL"]);
+    }
+  });
+
+  it("stop values that are nested ever deeper", () => {
+    for (const text of ["[value]", "{ a = value }", "tolist([value])", "[for x in [value] : x]"]) {
+      let value = Value.number(1);
+      let codes: string[] = [];
+      for (let depth = 0; depth < 1000 && codes.length === 0; depth++) {
+        const result = run(text, createScope({ functions, variables: { value } }));
+        codes = result.diagnostics.map(({ code }) => code);
+        ({ value } = result);
+      }
+      expect(codes).toEqual(["LANG_EVAL_LIMIT"]);
+    }
+  });
+
   it("allow expressions that are nested as deep as the parser allows", () => {
     const text = `${"(".repeat(490)}1${")".repeat(490)}`;
     expect(run(text).value.equals(add(Value.zero, Value.number(1)))).toBe(true);

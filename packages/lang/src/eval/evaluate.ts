@@ -1,4 +1,4 @@
-import { Type, Value } from "@stackwright/cty";
+import { CtyError, Type, Value } from "@stackwright/cty";
 import { unreachable } from "../internal/unreachable.ts";
 import type { Expression, Index, ScopeTraversal } from "../syntax/ast.ts";
 import { type Diagnostic, sourceRange } from "../syntax/diagnostic.ts";
@@ -37,7 +37,7 @@ export function evaluate(
     const value = context.value(expression);
     return { value, diagnostics: context.diagnostics };
   } catch (error) {
-    if (!(error instanceof LimitReached)) throw error;
+    if (!isLimit(error)) throw error;
     const { source, start, end } = expression;
     const limit: Diagnostic = {
       severity: "error",
@@ -48,6 +48,13 @@ export function evaluate(
     };
     return { value: Value.dynamic, diagnostics: [...context.diagnostics, limit] };
   }
+}
+
+/** Whether an error says that a bound was reached: one of ours, or that on the depth of types. */
+function isLimit(error: unknown): error is Error {
+  return (
+    error instanceof LimitReached || (error instanceof CtyError && error.code === "CTY_TOO_DEEP")
+  );
 }
 
 function evaluateNode(context: EvaluationContext, node: Expression): Value {

@@ -3,6 +3,7 @@ import type { Expression, For } from "../syntax/ast.ts";
 import type { EvaluationContext } from "./context.ts";
 import { conversionMessage } from "./conversion-message.ts";
 import { iterate } from "./iterate.ts";
+import { checkWeight } from "./weight.ts";
 
 type Names = (readonly [name: string, value: Value])[];
 
@@ -128,12 +129,16 @@ class Loop {
 
   result(): Value {
     if (!this.#known) return Value.dynamic.withMarks(this.#marks);
-    if (this.#node.key === undefined) return Value.tuple(this.#values).withMarks(this.#marks);
+    if (this.#node.key === undefined) {
+      const tuple = Value.tuple(this.#values).withMarks(this.#marks);
+      return checkWeight(this.#context, tuple, this.#values);
+    }
     const attributes = [...this.#attributes].map(
       ([name, values]) =>
         [name, this.#node.group ? Value.tuple(values) : (values[0] ?? Value.dynamic)] as const,
     );
-    return Value.object(attributes).withMarks(this.#marks);
+    const object = Value.object(attributes).withMarks(this.#marks);
+    return checkWeight(this.#context, object, [...this.#attributes.values()].flat());
   }
 
   #fail(detail: string, at: Expression, summary?: string): void {

@@ -91,7 +91,12 @@ function* matches(matcher: Matcher): Generator<Matcher> {
   }
 }
 
-function replaceMatches(input: string, source: string, replacement: string): string {
+function replaceMatches(
+  input: string,
+  source: string,
+  replacement: string,
+  maxLength: number,
+): string {
   const compiled = compile(source, 1);
   const names = groupNames(compiled);
   let out = "";
@@ -99,14 +104,22 @@ function replaceMatches(input: string, source: string, replacement: string): str
   for (const match of matches(compiled.matcher(input))) {
     out += input.slice(at, match.start()) + expand(replacement, match, names);
     at = match.end();
+    if (out.length > maxLength) refuse("the result is too long");
   }
   return out + input.slice(at);
 }
 
 /** Every occurrence; an empty text occurs in front of every character and at the end. */
-function replaceText(input: string, search: string, replacement: string): string {
-  if (search !== "") return input.split(search).join(replacement);
-  return [replacement, ...Array.from(input, (char) => char + replacement)].join("");
+function replaceText(
+  input: string,
+  search: string,
+  replacement: string,
+  maxLength: number,
+): string {
+  const parts = search === "" ? ["", ...Array.from(input), ""] : input.split(search);
+  const kept = parts.reduce((sum, part) => sum + part.length, 0);
+  if (kept + (parts.length - 1) * replacement.length > maxLength) refuse("the result is too long");
+  return parts.join(replacement);
 }
 
 export const REGULAR_EXPRESSION_FUNCTIONS: readonly LangFunction[] = [
@@ -152,12 +165,12 @@ export const REGULAR_EXPRESSION_FUNCTIONS: readonly LangFunction[] = [
       textParam("replace", "what to put there; $1 and ${name} are groups of the expression"),
     ],
     returns: Type.string,
-    call: (args) => {
+    call: (args, _type, { maxStringLength }) => {
       const [input, search, replacement] = [text(args, 0), text(args, 1), text(args, 2)];
       const isPattern = search.length > 1 && search.startsWith("/") && search.endsWith("/");
       const result = isPattern
-        ? replaceMatches(input, search.slice(1, -1), replacement)
-        : replaceText(input, search, replacement);
+        ? replaceMatches(input, search.slice(1, -1), replacement, maxStringLength)
+        : replaceText(input, search, replacement, maxStringLength);
       return Value.string(result);
     },
   },
