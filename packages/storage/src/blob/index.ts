@@ -1,1 +1,17 @@
-export {};
+export type { BlobChunk, BlobEngine, BlobHead, BlobUpload } from "./blob-engine.ts";
+export type { BlobStoreOptions } from "./blob-store.ts";
+export { ChunkedBlobStore } from "./blob-store.ts";
+export type { DirectoryBlobsOptions } from "./directory-blobs.ts";
+export { createDirectoryBlobs } from "./directory-blobs.ts";
+export type { SqliteBlobsOptions } from "./sqlite-blobs.ts";
+export { createSqliteBlobs } from "./sqlite-blobs.ts";
+export type {
+  BlobCapabilities,
+  BlobContent,
+  BlobReadOptions,
+  BlobReference,
+  BlobStore,
+  BlobWriteOptions,
+  Collected,
+  CollectOptions,
+} from "./types.ts";

@@ -1,3 +1,5 @@
+export type { BlobHarness } from "./describe-blobs.ts";
+export { describeBlobs } from "./describe-blobs.ts";
 export { describeStorage, runScenario } from "./describe-storage.ts";
 export type {
   CreateHarness,

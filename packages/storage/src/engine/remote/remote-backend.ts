@@ -181,21 +181,15 @@ export class RemoteBackend implements StorageBackend {
       throw unsupported(this.capabilities, "watch resume");
     }
     const filter = { type: { ...type }, tenancy: { ...tenancy }, namePrefix };
-    let opened: WatchStream | undefined;
-    const watch = await openRemoteWatch({
+    return openRemoteWatch({
       client: this.#client,
       filter,
       options: { ...options },
       buffer: this.#watchBuffer,
       marker: this.capabilities.endOfSnapshot,
       timeoutMs: this.#timeoutMs,
-      release: () => {
-        if (opened !== undefined) this.#watches.delete(opened);
-      },
+      watches: this.#watches,
     });
-    opened = watch;
-    this.#watches.add(watch);
-    return watch;
   }
 
   async snapshot(options: CallOptions = {}): Promise<Snapshot> {

@@ -20,8 +20,8 @@ export interface RemoteWatchOptions {
   /** Whether the server can mark the end of the snapshot. */
   readonly marker: boolean;
   readonly timeoutMs: number;
-  /** Called once, when the watch has ended. */
-  readonly release: () => void;
+  /** The open watches, this one among them while it is. */
+  readonly watches: Set<WatchStream>;
 }
 
 // The stream is read as it comes. While the snapshot lasts, reading waits for the consumer, so that
@@ -53,8 +53,9 @@ export async function openRemoteWatch(parts: RemoteWatchOptions): Promise<WatchS
   const stream = new WatchStream(buffer, () => {
     clearTimeout(timer);
     stopping.abort(new StorageError("STORAGE_WATCH_ENDED"));
-    parts.release();
+    parts.watches.delete(stream);
   });
+  parts.watches.add(stream);
   try {
     // A call that fails has no headers, or has them together with its status.
     await Promise.race([established.promise, first]);

@@ -1,0 +1,229 @@
+import { createHash } from "node:crypto";
+import { StorageError } from "../errors.ts";
+import type { CallOptions } from "../types.ts";
+import type { BlobEngine, BlobHead } from "./blob-engine.ts";
+import { cutChunks } from "./chunks.ts";
+import type {
+  BlobCapabilities,
+  BlobContent,
+  BlobReadOptions,
+  BlobReference,
+  BlobStore,
+  BlobWriteOptions,
+  Collected,
+  CollectOptions,
+} from "./types.ts";
+
+/** Options of every blob store. */
+export interface BlobStoreOptions {
+  /**
+   * How long a blob is kept after it was written or found without being referred to.
+   *
+   * @default one hour
+   */
+  readonly holdMs?: number;
+  /** How long a writer may pause before its content counts as abandoned. @default one hour */
+  readonly uploadIdleMs?: number;
+  /** Largest blob. @default 16 GiB */
+  readonly maxBytes?: number;
+  /** Bytes per chunk of new blobs. @default 256 KiB */
+  readonly chunkBytes?: number;
+}
+
+const HOUR = 3_600_000;
+const EXPIRED_PAGE = 500;
+
+// A collection, and why it cannot take what a writer needs:
+//
+//   1. t := the store's clock
+//   2. live := all references, read after 1
+//   3. remove each blob not in live whose hold ended before t; the engine compares the hold in the
+//      same step as it removes
+//
+// Let a writer commit a reference while its hold lasts. If the hold lasted at t, 3 does not remove
+// the blob. If it ended before t, the reference was committed before t, so 2 shows it. A writer that
+// comes in between (same content again, or find) holds the blob anew: either before 3 compares, and
+// it stays, or after it is gone, and the writer writes it, or is told that it does not exist.
+
+/** The {@link BlobStore} over an engine. */
+export class ChunkedBlobStore implements BlobStore {
+  readonly #engine: BlobEngine;
+  readonly #holdMs: number;
+  readonly #uploadIdleMs: number;
+  readonly #maxBytes: number;
+  readonly #chunkBytes: number;
+  #closing: Promise<void> | undefined;
+
+  constructor(engine: BlobEngine, options: BlobStoreOptions = {}) {
+    this.#engine = engine;
+    this.#holdMs = options.holdMs ?? HOUR;
+    this.#uploadIdleMs = options.uploadIdleMs ?? HOUR;
+    this.#maxBytes = options.maxBytes ?? 16 * 1024 ** 3;
+    this.#chunkBytes = options.chunkBytes ?? 256 * 1024;
+  }
+
+  get capabilities(): BlobCapabilities {
+    return this.#engine.capabilities;
+  }
+
+  async write(content: BlobContent, options: BlobWriteOptions = {}): Promise<BlobReference> {
+    this.#begin(options);
+    if (options.expected?.sha256 !== undefined) checkDigest(options.expected.sha256);
+    const upload = await this.#engine.begin();
+    try {
+      const hash = createHash("sha256");
+      let size = 0;
+      let position = 0;
+      for await (const bytes of cutChunks(content, this.#chunkBytes)) {
+        this.#begin(options);
+        size += bytes.length;
+        if (size > this.#maxBytes) {
+          throw new StorageError(
+            "STORAGE_TOO_LARGE",
+            `a blob has at most ${this.#maxBytes} bytes`,
+            {
+              details: { field: "content", limit: this.#maxBytes, actual: size },
+            },
+          );
+        }
+        hash.update(bytes);
+        await answered(upload.append(position, { bytes, sha256: sha256Of(bytes) }));
+        position += 1;
+      }
+      this.#begin(options);
+      const reference = { sha256: hash.digest("hex"), size };
+      checkExpected(reference, options.expected);
+      await answered(upload.finish({ ...reference, chunkBytes: this.#chunkBytes }, this.#holdMs));
+      return reference;
+    } catch (error) {
+      await upload.abort().catch(() => undefined);
+      throw error;
+    }
+  }
+
+  async *read(sha256: string, options: BlobReadOptions = {}): AsyncGenerator<Uint8Array> {
+    this.#begin(options);
+    checkDigest(sha256);
+    const { offset = 0, length = Number.POSITIVE_INFINITY } = options;
+    if (!(Number.isSafeInteger(offset) && offset >= 0 && length >= 0)) {
+      throw new StorageError("STORAGE_INVALID_ARGUMENT", "not a range of bytes", {
+        details: { field: "offset" },
+      });
+    }
+    const blob = await this.#engine.head(sha256);
+    if (blob === undefined) throw absent(sha256);
+    const end = Math.min(blob.size, offset + length);
+    const whole = offset === 0 && end === blob.size ? createHash("sha256") : undefined;
+    const first = Math.floor(offset / blob.chunkBytes);
+    for (let position = first; position * blob.chunkBytes < end; position += 1) {
+      this.#begin(options);
+      const bytes = await this.#readChunk(blob, position);
+      whole?.update(bytes);
+      const start = position * blob.chunkBytes;
+      yield bytes.subarray(Math.max(0, offset - start), Math.min(bytes.length, end - start));
+    }
+    if (whole !== undefined && whole.digest("hex") !== sha256) throw damaged(sha256);
+  }
+
+  async find(
+    sha256: readonly string[],
+    options: CallOptions = {},
+  ): Promise<readonly BlobReference[]> {
+    this.#begin(options);
+    for (const digest of sha256) checkDigest(digest);
+    const found = await this.#engine.hold([...new Set(sha256)], this.#holdMs);
+    return found.map((blob) => ({ sha256: blob.sha256, size: blob.size }));
+  }
+
+  async collect(options: CollectOptions): Promise<Collected> {
+    this.#begin(options);
+    const started = await this.#engine.now();
+    const live = new Set<string>();
+    for await (const sha256 of options.references()) {
+      checkDigest(sha256);
+      live.add(sha256);
+    }
+    let removed = 0;
+    let held = 0;
+    let after = "";
+    for (;;) {
+      this.#begin(options);
+      const page = await this.#engine.expired(started, after, EXPIRED_PAGE);
+      for (const sha256 of page) {
+        if (live.has(sha256)) continue;
+        if (await this.#engine.remove(sha256, started)) removed += 1;
+        else held += 1;
+      }
+      const last = page.at(-1);
+      if (last === undefined || page.length < EXPIRED_PAGE) break;
+      after = last;
+    }
+    const abandoned = await this.#engine.removeUploads(started - this.#uploadIdleMs);
+    return { removed, held, abandoned };
+  }
+
+  async close(): Promise<void> {
+    this.#closing ??= this.#engine.close();
+    await this.#closing;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  async #readChunk(blob: BlobHead, position: number): Promise<Uint8Array> {
+    const chunk = await this.#engine.chunk(blob, position);
+    if (chunk === undefined) {
+      // Collected while it was read, or damaged.
+      throw (await this.#engine.head(blob.sha256)) === undefined
+        ? absent(blob.sha256)
+        : damaged(blob.sha256);
+    }
+    const expected = Math.min(blob.chunkBytes, blob.size - position * blob.chunkBytes);
+    const intact = chunk.bytes.length === expected && sha256Of(chunk.bytes).equals(chunk.sha256);
+    if (!intact) throw damaged(blob.sha256);
+    return chunk.bytes;
+  }
+
+  #begin(options: CallOptions): void {
+    options.signal?.throwIfAborted();
+    if (this.#closing === undefined) return;
+    throw new StorageError("STORAGE_INCONSISTENT", "the blob store is closed");
+  }
+}
+
+/** What an engine fails with, as a storage error; errors of the content pass as they are. */
+async function answered<T>(call: Promise<T>): Promise<T> {
+  try {
+    return await call;
+  } catch (error) {
+    throw StorageError.from(error);
+  }
+}
+
+function sha256Of(bytes: Uint8Array): Buffer {
+  return createHash("sha256").update(bytes).digest();
+}
+
+function checkDigest(sha256: string): void {
+  if (/^[0-9a-f]{64}$/.test(sha256)) return;
+  throw new StorageError("STORAGE_INVALID_ARGUMENT", "not a SHA-256 in lower-case hexadecimal", {
+    details: { field: "sha256" },
+  });
+}
+
+function checkExpected(actual: BlobReference, expected: Partial<BlobReference> = {}): void {
+  const { sha256 = actual.sha256, size = actual.size } = expected;
+  if (actual.sha256 === sha256 && actual.size === size) return;
+  throw new StorageError("STORAGE_INVALID_ARGUMENT", "the content is not what was announced", {
+    details: { field: "content" },
+  });
+}
+
+function absent(sha256: string): StorageError {
+  return new StorageError("STORAGE_NOT_FOUND", `there is no blob ${sha256}`);
+}
+
+function damaged(sha256: string): StorageError {
+  return new StorageError("STORAGE_CORRUPT", `the stored bytes of blob ${sha256} are damaged`);
+}

@@ -1,0 +1,57 @@
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { expect, test } from "vitest";
+import { assertCode } from "../testing/assertions.ts";
+import { describeBlobs } from "../testing/describe-blobs.ts";
+import { createDirectoryBlobs, createSqliteBlobs } from "./index.ts";
+
+const newDirectory = (): Promise<string> => mkdtemp(join(tmpdir(), "stackwright-blobs-"));
+
+describeBlobs(
+  "a directory",
+  async () => {
+    const directory = await newDirectory();
+    return {
+      open: (options) => createDirectoryBlobs({ directory, ...options }),
+      damage: async (sha256) => {
+        const path = join(directory, "blobs", sha256.slice(0, 2), sha256, "data");
+        const bytes = await readFile(path);
+        bytes[100] = (bytes[100] ?? 0) ^ 1;
+        await writeFile(path, bytes);
+      },
+      [Symbol.asyncDispose]: () => rm(directory, { recursive: true, force: true }),
+    };
+  },
+  { damage: true },
+);
+
+describeBlobs(
+  "sqlite",
+  async () => {
+    const directory = await newDirectory();
+    return {
+      open: (options) => createSqliteBlobs({ directory, ...options }),
+      damage: async () => {
+        using database = new DatabaseSync(join(directory, "blobs.db"));
+        const row = database.prepare("SELECT rowid, bytes FROM chunk LIMIT 1").get();
+        const bytes = Buffer.from(row?.bytes as Uint8Array);
+        bytes[0] = (bytes[0] ?? 0) ^ 1;
+        const update = database.prepare("UPDATE chunk SET bytes = ? WHERE rowid = ?");
+        update.run(bytes, row?.rowid as number);
+      },
+      [Symbol.asyncDispose]: () => rm(directory, { recursive: true, force: true }),
+    };
+  },
+  { damage: true },
+);
+
+test("a directory has one process at a time", async () => {
+  const directory = await newDirectory();
+  await using blobs = await createDirectoryBlobs({ directory });
+  const error = await assertCode(createDirectoryBlobs({ directory }), "STORAGE_LOCKED");
+  expect(error.details.holder?.pid).toBe(process.pid);
+  await blobs.close();
+  await rm(directory, { recursive: true });
+});

@@ -1,0 +1,76 @@
+import { DatabaseSync, type SQLInputValue } from "node:sqlite";
+import { parentPort, workerData } from "node:worker_threads";
+
+// The thread that has the database of an SQLite blob store. It runs one statement, or one list of
+// statements as a transaction, per message, in the order in which they come.
+
+/** One statement with its parameters. */
+export interface Statement {
+  readonly sql: string;
+  readonly values: readonly SQLInputValue[];
+}
+
+/** What the thread is asked. */
+export interface BlobWorkerRequest {
+  readonly id: number;
+  readonly statements: readonly Statement[];
+}
+
+/** Its answer: the rows of each statement, or what went wrong. */
+export interface BlobWorkerAnswer {
+  readonly id: number;
+  readonly rows?: readonly (readonly Record<string, unknown>[])[];
+  readonly error?: string;
+}
+
+const LAYOUT = `
+  CREATE TABLE IF NOT EXISTS blob (
+    sha256 TEXT PRIMARY KEY,
+    size INTEGER NOT NULL,
+    chunk_bytes INTEGER NOT NULL,
+    content TEXT NOT NULL,
+    held_until REAL NOT NULL
+  ) STRICT;
+  CREATE INDEX IF NOT EXISTS blob_held_until ON blob (held_until);
+  CREATE TABLE IF NOT EXISTS chunk (
+    content TEXT NOT NULL,
+    position INTEGER NOT NULL,
+    sha256 BLOB NOT NULL,
+    bytes BLOB NOT NULL,
+    UNIQUE (content, position)
+  ) STRICT;
+  CREATE TABLE IF NOT EXISTS upload (
+    content TEXT PRIMARY KEY,
+    active_at REAL NOT NULL
+  ) STRICT;
+`;
+
+const database = new DatabaseSync(workerData as string, { timeout: 5_000 });
+database.exec("PRAGMA journal_mode = WAL");
+database.exec("PRAGMA synchronous = FULL");
+database.exec(LAYOUT);
+
+const port = parentPort;
+if (port === null) throw new Error("the blob worker is not a program");
+const send = (message: BlobWorkerAnswer): void => port.postMessage(message);
+
+port.on("message", (request: BlobWorkerRequest | "close") => {
+  if (request === "close") {
+    database.close();
+    port.close();
+  } else {
+    send(answer(request));
+  }
+});
+
+function answer({ id, statements }: BlobWorkerRequest): BlobWorkerAnswer {
+  try {
+    database.exec("BEGIN IMMEDIATE");
+    const rows = statements.map(({ sql, values }) => database.prepare(sql).all(...values));
+    database.exec("COMMIT");
+    return { id, rows };
+  } catch (error) {
+    if (database.isTransaction) database.exec("ROLLBACK");
+    return { id, error: error instanceof Error ? error.message : String(error) };
+  }
+}

@@ -1,0 +1,236 @@
+import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { mkdir } from "node:fs/promises";
+import { extname, join, resolve } from "node:path";
+import { Worker } from "node:worker_threads";
+import { acquireWriterLock } from "../engine/sqlite/writer-lock.ts";
+import { StorageError } from "../errors.ts";
+import type { BlobChunk, BlobEngine, BlobHead, BlobUpload } from "./blob-engine.ts";
+import { type BlobStoreOptions, ChunkedBlobStore } from "./blob-store.ts";
+import type { BlobWorkerAnswer, BlobWorkerRequest, Statement } from "./sqlite-blob-worker.ts";
+import type { BlobCapabilities, BlobStore } from "./types.ts";
+
+/** Options of {@link createSqliteBlobs}. */
+export interface SqliteBlobsOptions extends BlobStoreOptions {
+  /** Made with mode 0700 when it does not exist. It belongs to the blobs. */
+  readonly directory: string;
+}
+
+/**
+ * A blob store in an SQLite database, in a thread of its own, for one process at a time
+ * (`STORAGE_LOCKED` otherwise). What was written survives the loss of power.
+ */
+export async function createSqliteBlobs(options: SqliteBlobsOptions): Promise<BlobStore> {
+  const directory = resolve(options.directory);
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  const lock = acquireWriterLock(directory);
+  // The worker has the extension of this file: TypeScript in the workspace, JavaScript published.
+  const entry = new URL(`./sqlite-blob-worker${extname(import.meta.url)}`, import.meta.url);
+  const worker = new Worker(entry, {
+    workerData: join(directory, "blobs.db"),
+    name: "stackwright-blobs",
+  });
+  return new ChunkedBlobStore(new SqliteBlobEngine(worker, lock), options);
+}
+
+interface HeadRow {
+  readonly sha256: string;
+  readonly size: number;
+  readonly chunk_bytes: number;
+  readonly content: string;
+}
+
+type Rows = readonly Record<string, unknown>[];
+
+interface Waiting {
+  readonly resolve: (rows: readonly Rows[]) => void;
+  readonly reject: (error: Error) => void;
+}
+
+const HEAD = "sha256, size, chunk_bytes, content";
+
+class SqliteBlobEngine implements BlobEngine {
+  readonly capabilities: BlobCapabilities = { engine: "sqlite", durability: "os", shared: false };
+  readonly #worker: Worker;
+  readonly #lock: Disposable;
+  readonly #waiting = new Map<number, Waiting>();
+  #requests = 0;
+  #lost: StorageError | undefined;
+
+  constructor(worker: Worker, lock: Disposable) {
+    this.#worker = worker;
+    this.#lock = lock;
+    worker.on("message", (answer: BlobWorkerAnswer) => {
+      const waiting = this.#waiting.get(answer.id);
+      this.#waiting.delete(answer.id);
+      if (answer.rows !== undefined) waiting?.resolve(answer.rows);
+      else waiting?.reject(new StorageError("STORAGE_INCONSISTENT", answer.error));
+    });
+    worker.on("error", (error) => this.#lose(error));
+    worker.on("exit", () => this.#lose(new Error("the thread has ended")));
+  }
+
+  async now(): Promise<number> {
+    return Date.now();
+  }
+
+  async begin(): Promise<BlobUpload> {
+    const content = randomUUID();
+    await this.#run({ sql: "INSERT INTO upload VALUES (?, ?)", values: [content, Date.now()] });
+    const isActive = "EXISTS (SELECT 1 FROM upload WHERE content = ?)";
+    return {
+      append: async (position, { sha256, bytes }) => {
+        const [, inserted] = await this.#run(
+          {
+            sql: "UPDATE upload SET active_at = ? WHERE content = ?",
+            values: [Date.now(), content],
+          },
+          {
+            sql: `INSERT INTO chunk SELECT ?, ?, ?, ? WHERE ${isActive} RETURNING position`,
+            values: [content, position, sha256, bytes, content],
+          },
+        );
+        if (inserted?.length === 0) throw uploadLost();
+      },
+      finish: async (blob, holdMs) => {
+        const [finished] = await this.#run(
+          {
+            sql: `INSERT INTO blob SELECT ?, ?, ?, ?, ? WHERE ${isActive}
+              ON CONFLICT (sha256) DO UPDATE SET held_until = max(held_until, excluded.held_until)
+              RETURNING content`,
+            values: [
+              blob.sha256,
+              blob.size,
+              blob.chunkBytes,
+              content,
+              Date.now() + holdMs,
+              content,
+            ],
+          },
+          { sql: "DELETE FROM upload WHERE content = ?", values: [content] },
+          {
+            sql: `DELETE FROM chunk
+              WHERE content = ? AND NOT EXISTS (SELECT 1 FROM blob WHERE content = ?)`,
+            values: [content, content],
+          },
+        );
+        if (finished?.length === 0) throw uploadLost();
+      },
+      abort: async () => {
+        await this.#run(
+          { sql: "DELETE FROM upload WHERE content = ?", values: [content] },
+          { sql: "DELETE FROM chunk WHERE content = ?", values: [content] },
+        );
+      },
+    };
+  }
+
+  async head(sha256: string): Promise<BlobHead | undefined> {
+    const [rows] = await this.#run({
+      sql: `SELECT ${HEAD} FROM blob WHERE sha256 = ?`,
+      values: [sha256],
+    });
+    return toHeads(rows).at(0);
+  }
+
+  async hold(sha256: readonly string[], holdMs: number): Promise<readonly BlobHead[]> {
+    const until = Date.now() + holdMs;
+    const found = await this.#run(
+      ...sha256.map((digest) => ({
+        sql: `UPDATE blob SET held_until = max(held_until, ?) WHERE sha256 = ? RETURNING ${HEAD}`,
+        values: [until, digest],
+      })),
+    );
+    return found.flatMap(toHeads);
+  }
+
+  async chunk(blob: BlobHead, position: number): Promise<BlobChunk | undefined> {
+    const [rows] = await this.#run({
+      sql: "SELECT sha256, bytes FROM chunk WHERE content = ? AND position = ?",
+      values: [blob.content, position],
+    });
+    return rows?.[0] as BlobChunk | undefined;
+  }
+
+  async expired(before: number, after: string, limit: number): Promise<readonly string[]> {
+    const [rows = []] = await this.#run({
+      sql: "SELECT sha256 FROM blob WHERE held_until < ? AND sha256 > ? ORDER BY sha256 LIMIT ?",
+      values: [before, after, limit],
+    });
+    return rows.map((row) => String(row.sha256));
+  }
+
+  async remove(sha256: string, before: number): Promise<boolean> {
+    const [, removed] = await this.#run(
+      {
+        sql: `DELETE FROM chunk WHERE content IN
+          (SELECT content FROM blob WHERE sha256 = ? AND held_until < ?)`,
+        values: [sha256, before],
+      },
+      {
+        sql: "DELETE FROM blob WHERE sha256 = ? AND held_until < ? RETURNING sha256",
+        values: [sha256, before],
+      },
+    );
+    return removed?.length === 1;
+  }
+
+  async removeUploads(before: number): Promise<number> {
+    const [, removed = []] = await this.#run(
+      {
+        sql: "DELETE FROM chunk WHERE content IN (SELECT content FROM upload WHERE active_at < ?)",
+        values: [before],
+      },
+      { sql: "DELETE FROM upload WHERE active_at < ? RETURNING content", values: [before] },
+    );
+    return removed.length;
+  }
+
+  async close(): Promise<void> {
+    if (this.#lost === undefined) {
+      this.#lost = new StorageError("STORAGE_INCONSISTENT", "the blob store is closed");
+      const exited = once(this.#worker, "exit");
+      // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
+      this.#worker.postMessage("close");
+      await exited;
+    }
+    this.#lock[Symbol.dispose]();
+  }
+
+  /** Runs statements as one transaction. */
+  #run(...statements: readonly Statement[]): Promise<readonly Rows[]> {
+    if (this.#lost !== undefined) return Promise.reject(this.#lost);
+    this.#requests += 1;
+    const request: BlobWorkerRequest = { id: this.#requests, statements };
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(request.id, { resolve, reject });
+      // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
+      this.#worker.postMessage(request);
+    });
+  }
+
+  #lose(cause: Error): void {
+    this.#lost ??= new StorageError("STORAGE_INCONSISTENT", "the blob store's thread is gone", {
+      cause,
+    });
+    for (const waiting of this.#waiting.values()) waiting.reject(this.#lost);
+    this.#waiting.clear();
+  }
+}
+
+function toHeads(rows: Rows | undefined): readonly BlobHead[] {
+  return (rows ?? []).map((row) => {
+    const { sha256, size, chunk_bytes: chunkBytes, content } = row as unknown as HeadRow;
+    return { sha256, size, chunkBytes, content };
+  });
+}
+
+function uploadLost(): StorageError {
+  return new StorageError(
+    "STORAGE_INCONSISTENT",
+    "the upload was removed, its writer was too slow",
+    {
+      details: { outcome: "not-applied" },
+    },
+  );
+}

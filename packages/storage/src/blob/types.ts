@@ -1,0 +1,88 @@
+import type { Durability } from "../capabilities.ts";
+import type { CallOptions } from "../types.ts";
+
+/** Names a blob. */
+export interface BlobReference {
+  /** SHA-256 of the content, 64 lower-case hexadecimal digits. */
+  readonly sha256: string;
+  /** Bytes of the content. */
+  readonly size: number;
+}
+
+/** The bytes of a blob as a writer gives them. */
+export type BlobContent = Uint8Array | Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
+
+/** Options of `write`. */
+export interface BlobWriteOptions extends CallOptions {
+  /** What the content has to be; anything else is `STORAGE_INVALID_ARGUMENT` and leaves nothing. */
+  readonly expected?: Partial<BlobReference>;
+}
+
+/** Options of `read`. */
+export interface BlobReadOptions extends CallOptions {
+  /** First byte wanted. @default 0 */
+  readonly offset?: number;
+  /** Most bytes wanted. @default all up to the end */
+  readonly length?: number;
+}
+
+/** What a collection has to know. */
+export interface CollectOptions extends CallOptions {
+  /**
+   * Lists the digests of all blobs that are referred to. Called after the collection has begun; it
+   * has to show every reference that was committed before it was called, so it reads strongly.
+   */
+  readonly references: () => AsyncIterable<string> | Iterable<string>;
+}
+
+/** What a collection has done. */
+export interface Collected {
+  /** Blobs removed. */
+  readonly removed: number;
+  /** Blobs that nobody refers to but that are held. */
+  readonly held: number;
+  /** Contents removed whose writers have gone away. */
+  readonly abandoned: number;
+}
+
+/** What a blob store promises. */
+export interface BlobCapabilities {
+  readonly engine: string;
+  readonly durability: Durability;
+  /** Whether several processes may use one store. */
+  readonly shared: boolean;
+}
+
+/**
+ * Large values beside the resources: immutable, named by the SHA-256 of their content.
+ *
+ * Lifetime. A blob that is written, or found by `find`, is **held** for a while (`holdMs` of the
+ * store). A reference to it has to be committed within that time; who is later asks `find` again. A
+ * collection removes only what was not held when it began and is not referred to since. Both are
+ * checked in the same step as the removal, so no writer, and no reference committed in time, ever
+ * loses its blob to a collection, whatever runs at the same time.
+ *
+ * Errors: `STORAGE_NOT_FOUND`, `STORAGE_CORRUPT` when stored bytes are not what was written,
+ * `STORAGE_INVALID_ARGUMENT`, `STORAGE_TOO_LARGE`, `STORAGE_INCONSISTENT`.
+ *
+ * Source: the design of this project; `stackwright.storage.v1.Blobs` has the same rules.
+ */
+export interface BlobStore extends AsyncDisposable {
+  readonly capabilities: BlobCapabilities;
+  /**
+   * Stores a content. The blob exists, durably, when the call resolves; when it fails, or the
+   * content throws, nothing does. Content that is there already is kept and held anew.
+   */
+  write(content: BlobContent, options?: BlobWriteOptions): Promise<BlobReference>;
+  /**
+   * Streams a blob or a part of it. No byte is given out before the chunk around it was compared
+   * with its digest; reading a whole blob also ends with the comparison of the blob's own.
+   */
+  read(sha256: string, options?: BlobReadOptions): AsyncIterable<Uint8Array>;
+  /** Tells which of some blobs exist, and holds those. */
+  find(sha256: readonly string[], options?: CallOptions): Promise<readonly BlobReference[]>;
+  /** Removes what nobody refers to. Any number may run at the same time. */
+  collect(options: CollectOptions): Promise<Collected>;
+  /** Later calls fail with `STORAGE_INCONSISTENT`. */
+  close(): Promise<void>;
+}
