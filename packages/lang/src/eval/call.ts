@@ -23,7 +23,7 @@ export function evaluateCall(context: EvaluationContext, node: FunctionCall): Va
   }
   const errors = context.errorCount;
   const args = expandArguments(context, node);
-  if (args === undefined) return Value.dynamic;
+  if (args instanceof Value) return args;
   if (!checkArity(context, node, definition, args.length)) return Value.dynamic;
   const values = args.map((argument, position) =>
     convertArgument(context, node, definition, argument, position),
@@ -54,24 +54,26 @@ function unknownFunction(context: EvaluationContext, node: FunctionCall): Value 
   return Value.dynamic;
 }
 
-/** Values of the arguments, `...` expanded. Undefined where that is not possible (yet). */
-function expandArguments(context: EvaluationContext, node: FunctionCall): Argument[] | undefined {
+/** Values of the arguments, `...` expanded; or the result of the call, where that is not possible (yet). */
+function expandArguments(context: EvaluationContext, node: FunctionCall): Argument[] | Value {
   const expressions = node.expandFinal ? node.arguments.slice(0, -1) : node.arguments;
   const final = node.expandFinal ? node.arguments.at(-1) : undefined;
   const args = expressions.map((expression) => ({ value: context.value(expression), expression }));
   if (final === undefined) return args;
   const errors = context.errorCount;
   const [value, marks] = context.value(final).unmark();
-  if (context.errorCount > errors) return undefined;
-  const fail = (detail: string): undefined => {
+  const result = Value.dynamic.withMarks(marks);
+  if (context.errorCount > errors) return result;
+  const fail = (detail: string): Value => {
     context.error("LANG_EVAL_EXPAND", detail, final, final, { context: node });
+    return result;
   };
   if (value.isNull) return fail('The argument in front of "..." must not be null.');
-  if (value.type.kind === "dynamic") return undefined;
+  if (value.type.kind === "dynamic") return result;
   if (!["list", "set", "tuple"].includes(value.type.kind)) {
     return fail('The argument in front of "..." must be a list, set or tuple.');
   }
-  if (!value.isKnown) return undefined;
+  if (!value.isKnown) return result;
   for (const element of value.elements()) {
     args.push({ value: element.withMarks(marks), expression: final });
   }

@@ -15,6 +15,7 @@ const VALUES = {
   open: Value.dynamic,
   list: Value.unknown(Type.list(Type.string)),
   secret: Value.string("s").mark(Mark.sensitive),
+  secretList: Value.unknown(Type.list(Type.number)).mark(Mark.sensitive),
   secretFlag: Value.true.mark(Mark.sensitive),
   known: Value.number(1),
 };
@@ -119,6 +120,7 @@ describe("marks", () => {
     "[for x in [1] : x if secretFlag]",
     "{ (secret) = 1 }",
     "upper(secret)",
+    "max(secretList...)",
   ])("of parts are on the result of %s", (text) => {
     const { value, diagnostics } = run(text);
     expect(diagnostics).toEqual([]);
