@@ -31,7 +31,7 @@ export async function change(
   const news = session.encode(inputs);
   const call = callContext(context);
   if (planned.isNull) {
-    const properties = session.encode(toProperties(shapes.all, prior));
+    const properties = session.encode(toProperties(shapes.stored, prior));
     await session.provider.delete(
       DeleteRequest.create({ id: idOf(prior), urn, properties, oldInputs: news }),
       call,
@@ -49,7 +49,7 @@ export async function change(
     UpdateRequest.create({
       id: idOf(prior),
       urn,
-      olds: session.encode(toProperties(shapes.all, prior)),
+      olds: session.encode(toProperties(shapes.stored, prior)),
       oldInputs: session.encode(oldInputs),
       news,
     }),

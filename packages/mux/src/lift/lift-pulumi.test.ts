@@ -51,6 +51,11 @@ const SCHEMA = JSON.stringify({
 const TYPE = "disk_volume";
 const json = (struct: EncodedStruct | undefined) => structToJson(struct ?? new Uint8Array());
 
+/** Providers in Go refuse a state with members that they do not have; the id is none of them. */
+function refuseId(state: EncodedStruct | undefined): void {
+  if ("id" in json(state)) throw new RpcError("UNKNOWN", "Unrecognized field 'id'");
+}
+
 /** A Pulumi provider that keeps volumes in memory. Changing the size replaces one. */
 class Disk {
   readonly volumes = new Map<string, Record<string, unknown>>();
@@ -79,7 +84,8 @@ class Disk {
       }
       return { inputs: structFromJson({ label: "unnamed", ...inputs }), failures: [] };
     },
-    diff: async ({ oldInputs, news }) => {
+    diff: async ({ olds, oldInputs, news }) => {
+      refuseId(olds);
       const [before, after] = [json(oldInputs), json(news)];
       const same = JSON.stringify(before) === JSON.stringify(after);
       return DiffResponse.create({
@@ -97,18 +103,21 @@ class Disk {
       this.volumes.set(id, state);
       return CreateResponse.create({ id, properties: structFromJson(state) });
     },
-    update: async ({ id, news, oldInputs, preview }) => {
+    update: async ({ id, olds, news, oldInputs, preview }) => {
+      refuseId(olds);
       this.seen.push(["update", { news: json(news), oldInputs: json(oldInputs), preview }]);
       const state = { ...this.volumes.get(id), ...json(news) };
       if (!preview) this.volumes.set(id, state);
       return { properties: structFromJson(state), refreshBeforeUpdate: false };
     },
-    read: async ({ id, inputs }) => {
+    read: async ({ id, properties, inputs }) => {
+      refuseId(properties);
       const state = this.volumes.get(id);
       if (state === undefined) return ReadResponse.create({});
       return ReadResponse.create({ id, properties: structFromJson(state), inputs });
     },
-    delete: async ({ id }) => {
+    delete: async ({ id, properties }) => {
+      refuseId(properties);
       this.volumes.delete(id);
       return {};
     },

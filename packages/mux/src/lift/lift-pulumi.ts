@@ -160,7 +160,7 @@ class LiftedProvider implements LifecycleProvider {
         ReadRequest.create({
           id,
           urn: resourceUrn(token, undefined),
-          properties: this.#session.encode(toProperties(shapes.all, request.state)),
+          properties: this.#session.encode(toProperties(shapes.stored, request.state)),
           inputs: this.#session.encode(decodePrivate(request.privateBytes).inputs),
         }),
         callContext(context),

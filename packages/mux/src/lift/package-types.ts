@@ -127,6 +127,8 @@ export interface MemberShapes {
   readonly outputs: ReadonlyMap<string, PropertyShape>;
   /** Both together: the attributes of an object. */
   readonly all: ReadonlyMap<string, PropertyShape>;
+  /** The attributes that a provider knows of: all but an id that only we made one of them. */
+  readonly stored: ReadonlyMap<string, PropertyShape>;
   readonly block: BlockSchema;
 }
 
@@ -145,6 +147,7 @@ export interface MemberSpec {
 export function memberShapes(types: PackageTypes, spec: MemberSpec, id: boolean): MemberShapes {
   const inputs = types.shapesOf(spec.inputs);
   const outputs = new Map(types.shapesOf(spec.outputs));
+  const stored = new Map([...outputs, ...inputs]);
   // A provider's id stands beside the properties; here it is one of them.
   if (id && !outputs.has("id") && !inputs.has("id")) outputs.set("id", { kind: "string" });
   const all = new Map([...outputs, ...inputs]);
@@ -170,6 +173,7 @@ export function memberShapes(types: PackageTypes, spec: MemberSpec, id: boolean)
     inputs,
     outputs,
     all,
+    stored,
     block: {
       attributes: new Map(attributes),
       blocks: new Map(),

@@ -86,7 +86,7 @@ async function diff(
   const request = DiffRequest.create({
     id: idOf(prior),
     urn,
-    olds: session.encode(toProperties(shapes.all, prior)),
+    olds: session.encode(toProperties(shapes.stored, prior)),
     oldInputs: session.encode(old),
     news,
   });
@@ -122,7 +122,7 @@ async function previewUpdate(
   const request = UpdateRequest.create({
     id: idOf(prior),
     urn,
-    olds: session.encode(toProperties(shapes.all, prior)),
+    olds: session.encode(toProperties(shapes.stored, prior)),
     oldInputs: session.encode(decodePrivate(priorPrivate).inputs),
     news,
     preview: true,

@@ -307,10 +307,7 @@ class VectorRun {
     }
   }
 
-  async #call(
-    front: object,
-    spec: RequestSpec,
-  ): Promise<Omit<StepOutcome, "method" | "ms">> {
+  async #call(front: object, spec: RequestSpec): Promise<Omit<StepOutcome, "method" | "ms">> {
     const method = spec.method ?? "";
     const context = contextOf(spec);
     const message = this.#protocol.toRequest(method, spec.request ?? {});
