@@ -98,6 +98,7 @@ const CONVERSIONS: readonly (readonly [string, Value, Type, Value | string])[] =
   ["large integer to string", n("9007199254740993"), string, s("9007199254740993")],
   ["string to exact number", s("9007199254740993"), number, n("9007199254740993")],
   ["text to number", s("one"), number, "CTY_CONVERSION"],
+  ["a number beyond all bounds", s("1e999999999"), number, "CTY_CONVERSION"],
   ["padded text to number", s(" 1"), number, "CTY_CONVERSION"],
   ["true", s("true"), bool, Value.true],
   ["1", s("1"), bool, Value.true],

@@ -17,7 +17,7 @@ const SAFE: Readonly<Record<string, Convert>> = {
 /** String to number and bool, which depend on the content. */
 const UNSAFE: Readonly<Record<string, Convert>> = {
   "string>number": (value) => {
-    const number = BigFloat.parse(value.asString());
+    const number = parseNumber(value.asString());
     if (number === undefined) {
       throw new CtyError("CTY_CONVERSION", "the string does not hold a number");
     }
@@ -32,6 +32,15 @@ const UNSAFE: Readonly<Record<string, Convert>> = {
     throw new CtyError("CTY_CONVERSION", `the string does not hold a bool${hint}`);
   },
 };
+
+/** A number that is too large to be read is as little a number as any other text. */
+function parseNumber(text: string): BigFloat | undefined {
+  try {
+    return BigFloat.parse(text);
+  } catch (error) {
+    throw new CtyError("CTY_CONVERSION", "the number in the string is too large", { cause: error });
+  }
+}
 
 /** The conversion between two different primitive types; undefined where there is none. */
 export function primitiveConversion(
