@@ -7,6 +7,8 @@ export type {
   GroupBy,
 } from "./aggregate.ts";
 export { count, max, min, sum } from "./aggregate.ts";
+export type { ChannelMessages } from "./channels.ts";
+export { createChannels } from "./channels.ts";
 export type {
   BatchHandler,
   Cell,
@@ -33,10 +35,11 @@ export type {
   TransformationContext,
 } from "./context.ts";
 export { partial } from "./context.ts";
+export type { NodeCounters } from "./core/counters.ts";
 export type { FailurePolicy, RunCause } from "./core/derived-node.ts";
 export type { EdgeType } from "./core/edge.ts";
 export type { Merge } from "./core/join-rule.ts";
-export type { NodeCounters, NodeType } from "./core/node.ts";
+export type { NodeType } from "./core/node.ts";
 export type { StatusOf } from "./core/status-node.ts";
 export type { DeclaredFetch, DeclaredFetches, FetchedBy } from "./declared-fetch.ts";
 export { inputFetch, staticFetch } from "./declared-fetch.ts";
@@ -71,16 +74,19 @@ export type {
   Inspector,
   SubscriptionInfo,
 } from "./inspect/inspector.ts";
-export type { DeliveryInfo, Diagnostic, Instrumentation, InstrumentedNode } from "./instrumentation.ts";
+export type {
+  DeliveryInfo,
+  Diagnostic,
+  Instrumentation,
+  InstrumentedNode,
+} from "./instrumentation.ts";
 export type { Kind, KindSpec, Trait, TraitSet } from "./kind.ts";
 export { kind, namespacedKey, SINGLETON_KEY } from "./kind.ts";
 export type { Labels } from "./labels.ts";
 export { onlyWhenChanged } from "./only-when-changed.ts";
 export type { Runtime, RuntimeOptions, TransformationFailure } from "./runtime.ts";
 export { allSynced, createRuntime } from "./runtime.ts";
-export type { ChannelMessages } from "./channels.ts";
 export type { Scheduler } from "./scheduler.ts";
-export { createChannels } from "./channels.ts";
 export { createScheduler } from "./scheduler.ts";
 export type {
   DeclaredOptions,

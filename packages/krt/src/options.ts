@@ -1,4 +1,4 @@
-import type { GraphOptions } from "./core/graph.ts";
+import type { GraphOptions } from "./core/graph-options.ts";
 import { KrtError } from "./errors.ts";
 import type { RuntimeOptions } from "./runtime.ts";
 import { createScheduler, type Scheduler } from "./scheduler.ts";

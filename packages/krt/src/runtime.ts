@@ -1,5 +1,6 @@
 import type { Collection, Source, WaitOptions } from "./collection.ts";
-import { type Factories, Graph } from "./core/graph.ts";
+import { Graph } from "./core/graph.ts";
+import type { Factories } from "./core/graph-options.ts";
 import { GroupNode } from "./core/group-node.ts";
 import type { AnyNode } from "./core/node.ts";
 import { Owner } from "./core/scope.ts";
@@ -163,7 +164,7 @@ class RuntimeHandle extends ScopeHandle implements Runtime {
   /** Failures come up inside a turn, where nothing can be written, and are noted after it. */
   #noteFailure(node: AnyNode, input: string, error: KrtError | undefined): void {
     const key = `${node.id}/${input}`;
-    this.#graph.afterTurn(() => {
+    this.#graph.turn.after(() => {
       if (this.errors.disposed) return;
       if (error === undefined) this.errors.delete(key);
       else this.errors.set({ key, collection: node.name, input, error });
@@ -171,19 +172,19 @@ class RuntimeHandle extends ScopeHandle implements Runtime {
   }
 
   get version(): number {
-    return this.#graph.turn;
+    return this.#graph.turn.number;
   }
 
   batch<R>(write: () => R): R {
-    return this.#graph.batch(write);
+    return this.#graph.writes.batch(write);
   }
 
   transaction<R>(write: () => R): R {
-    return this.#graph.transaction(write);
+    return this.#graph.writes.transaction(write);
   }
 
   sliced(write: () => void): Promise<void> {
-    return this.#graph.sliced(() => {
+    return this.#graph.writes.sliced(() => {
       write();
       return true;
     });

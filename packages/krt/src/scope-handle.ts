@@ -252,14 +252,14 @@ export class ScopeHandle implements Scope {
     extract: (object: T) => IndexKeys<K>,
     options: IndexOptions<K> = {},
   ): Index<K, T> {
-    return (nodeOf(collection) as CollectionNode<T>).addIndex(this.owner, extract, options);
+    return (nodeOf(collection) as CollectionNode<T>).indexes.add(this.owner, extract, options);
   }
 
   namespaceIndex<T>(collection: Collection<T, "namespace">): Index<string, T> {
     const node = nodeOf(collection) as CollectionNode<T>;
     const { namespace } = node.kind;
     if (namespace === undefined) throw missingTrait(node, "namespace");
-    return node.addIndex<string>(this.owner, namespace, { name: "namespace" });
+    return node.indexes.add<string>(this.owner, namespace, { name: "namespace" });
   }
 
   labelIndex<T>(collection: Collection<T, "labels">, names: readonly string[]): void {
@@ -277,11 +277,11 @@ export class ScopeHandle implements Scope {
     const { owner } = this;
     const existing = node.queries.labelIndexes.find((index) => index.store.name === name);
     if (existing !== undefined) {
-      node.holdIndex(owner, existing.store);
+      node.indexes.hold(owner, existing.store);
       return;
     }
     const createStore = (extract: (object: T) => readonly string[]) =>
-      node.addIndex<string>(owner, extract, { name });
+      node.indexes.add<string>(owner, extract, { name });
     node.queries.labelIndexes.push(new LabelIndex<T>(names, trait, createStore, labelsOf));
   }
 }

@@ -24,18 +24,18 @@ export class CellNode<T> extends RowNode<T> implements Cell<T> {
   }
 
   set(value: T | undefined, options?: WriteOptions): void {
-    this.graph.change(this, () => this.#put(value, options?.force === true));
+    this.graph.writes.change(this, () => this.#put(value, options?.force === true));
   }
 
   update(change: (value: T | undefined) => T | undefined): void {
-    this.graph.change(this, () => this.#put(change(this.#row()?.value), false));
+    this.graph.writes.change(this, () => this.#put(change(this.#row()?.value), false));
   }
 
   markSynced(): void {
     if (this.synced || this.disposed) return;
-    this.graph.change(this, () => {
+    this.graph.writes.change(this, () => {
       this.becomeSynced();
-      this.graph.enqueue(this);
+      this.graph.turn.enqueue(this);
     });
   }
 
@@ -48,7 +48,7 @@ export class CellNode<T> extends RowNode<T> implements Cell<T> {
     const row = this.#row();
     const old = row?.value;
     const key = value === undefined || value === null ? undefined : this.kind.key(value);
-    if (this.graph.recordsUndo) this.graph.recordUndo(() => this.#put(old, false));
+    if (this.graph.writes.recordsUndo) this.graph.writes.recordUndo(() => this.#put(old, false));
     if (row !== undefined && row.key === key && value !== undefined) {
       if (force) this.forceRow(row, value);
       else if (old !== undefined && this.kind.equals(old, value)) return;
@@ -57,7 +57,7 @@ export class CellNode<T> extends RowNode<T> implements Cell<T> {
       if (row !== undefined) this.removeRow(row);
       if (value !== undefined && key !== undefined) this.addRow(key, value, undefined);
     }
-    this.graph.enqueue(this);
+    this.graph.turn.enqueue(this);
   }
 
   protected compute(): boolean {

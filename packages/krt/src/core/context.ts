@@ -48,7 +48,7 @@ export class RunContext implements TransformationContext {
   #swapScope(entry: Entry, made: Scope | undefined, accepted: boolean): void {
     const former = this.#scopes?.get(entry);
     const loser = accepted ? former : made;
-    if (loser !== undefined) this.#graph.afterTurn(() => loser.dispose());
+    if (loser !== undefined) this.#graph.turn.after(() => loser.dispose());
     if (!accepted) return;
     if (made === undefined) {
       this.#scopes?.delete(entry);
@@ -62,7 +62,7 @@ export class RunContext implements TransformationContext {
     const scope = this.#scopes?.get(entry);
     if (scope === undefined) return;
     this.#scopes?.delete(entry);
-    this.#graph.afterTurn(() => scope.dispose());
+    this.#graph.turn.after(() => scope.dispose());
   }
 
   #check(): void {

@@ -14,11 +14,11 @@ import { makeUser, releaseFrom } from "./tracker.ts";
  */
 class Hub extends Entry {
   override represented(): Iterable<Entry> {
-    return this.node.entries();
+    return this.node.entries;
   }
 
   override mark(source?: AnyNode, key?: string): void {
-    for (const entry of this.node.entries()) entry.mark(source, key);
+    for (const entry of this.node.entries) entry.mark(source, key);
   }
 }
 

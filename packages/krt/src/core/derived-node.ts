@@ -4,12 +4,14 @@ import type { DeclaredFetchSpec } from "../declared-fetch.ts";
 import { KrtError } from "../errors.ts";
 import type { Kind } from "../kind.ts";
 import { Buffer } from "./buffer.ts";
+import { Claims } from "./claims.ts";
 import { RunContext } from "./context.ts";
 import { DeclaredFetchSet } from "./declared.ts";
-import { DIRTY, Entry, FAILED, GONE, SETTLED, SUSPENDED } from "./entry.ts";
+import { DIRTY, type Entry, FAILED, GONE, SETTLED, SUSPENDED } from "./entry.ts";
+import { EntryTable, UNIT } from "./entry-table.ts";
 import type { Link } from "./link.ts";
 import { type AnyNode, type NodeType, SyncState } from "./node.ts";
-import { Row } from "./row.ts";
+import type { Row } from "./row.ts";
 import { RowNode } from "./row-node.ts";
 import type { Owner } from "./scope.ts";
 import type { StatusNode } from "./status-node.ts";
@@ -45,47 +47,35 @@ interface StatusResult<R> {
 
 /** How many runs are made between two looks at the clock, in sliced turns. */
 const RUNS_PER_CLOCK = 8;
-const INPUTS_PER_CLOCK = 64;
-
-/** The input of a derivation without a primary. */
-const UNIT = Object.freeze({});
 
 /**
  * A collection computed from others by a transformation, once per input key.
  *
  * Invariants between turns:
- * - Once the primary is synced there is exactly one entry per row of the primary, at the row's slot.
+ * - Once the primary is synced there is an entry per input (see {@link EntryTable}).
  * - The rows are the union of the entries' outputs, and each row's `owner` is the entry whose output it
- *   is; where several inputs claim a key (an error, see `#contested`) it is the last that ran.
+ *   is; where several inputs claim a key (an error, see {@link Claims}) it is the last that ran.
  * - `#dirty` is empty. The links of each entry are the fetches of its last run.
  *
  * `R` is what a run returns; how it becomes rows is up to the subclass (`apply`).
  */
 export abstract class DerivedNode<I, O, R = unknown> extends RowNode<O> {
   readonly type: NodeType;
-  readonly #primary: AnyNode | undefined;
   readonly #transform: (context: TransformationContext, input: I, fetched: never) => R;
   readonly #declared: DeclaredFetchSet | undefined;
   readonly #onFailure: FailurePolicy;
   readonly #status: StatusNode<I, unknown> | undefined;
   readonly context: RunContext;
-  readonly #entries: (Entry | undefined)[] = [];
+  readonly #entries: EntryTable;
   readonly #dirty = new Buffer<Entry>();
   #next = 0;
   /** Set while entries are run, which is when more of them become dirty without the node being queued. */
   #computing = false;
-  /** Whether the primary's rows have been taken in as a whole. */
-  #loaded = false;
-  #loading: Iterator<Row<I>> | undefined;
-  /** The turn whose changes of the primary are taken in, and how many of them. */
-  #takenTurn = -1;
-  #taken = 0;
   /** What each suspended entry waits for. */
   readonly #suspended = new Map<Entry, AnyNode>();
   readonly #failures = new Map<Entry, KrtError>();
   #causes: WeakMap<Entry, RunCause> | undefined;
-  /** Keys that several inputs yield, with the entries that do. */
-  #contested: Map<string, Set<Entry>> | undefined;
+  readonly #claims = new Claims();
 
   constructor(
     owner: Owner,
@@ -96,15 +86,14 @@ export abstract class DerivedNode<I, O, R = unknown> extends RowNode<O> {
   ) {
     super(owner, type, kind, options);
     this.type = type;
-    this.#primary = spec.primary;
     this.#transform = spec.transform;
     this.#onFailure = spec.onFailure;
     this.#status = spec.status;
     this.context = new RunContext(this.graph, owner);
+    const self = this as unknown as DerivedNode<never, unknown>;
+    this.#entries = new EntryTable(self, spec.primary);
     if (spec.primary !== undefined) this.addEdge(spec.primary, "input");
-    this.#declared =
-      spec.fetches &&
-      new DeclaredFetchSet(this as unknown as DerivedNode<never, unknown>, spec.fetches);
+    this.#declared = spec.fetches && new DeclaredFetchSet(self, spec.fetches);
   }
 
   /**
@@ -124,80 +113,25 @@ export abstract class DerivedNode<I, O, R = unknown> extends RowNode<O> {
   markDirty(entry: Entry, source: AnyNode | undefined, key: string | undefined): void {
     this.#dirty.push(entry);
     if (this.graph.options.explain) this.#noteCause(entry, source, key);
-    if (!this.#computing) this.graph.enqueue(this);
+    if (!this.#computing) this.graph.turn.enqueue(this);
   }
 
   // ---- the turn ----
 
   protected compute(): boolean {
-    if (this.#primary !== undefined && this.#primary.syncState === SyncState.unsynced) return true;
+    if (this.primary?.syncState === SyncState.unsynced) return true;
     if (this.#declared?.ready === false) return true;
     this.#computing = true;
-    const done = this.#takeIn() && this.#runDirty();
+    const done = this.#entries.takeIn() && this.#runDirty();
     this.#computing = false;
     if (!done) return false;
-    this.#settleContested();
+    this.#claims.settle(this.name, (error) => this.graph.report(error));
     if (this.#suspended.size === 0) this.becomeSynced();
     return true;
   }
 
-  /** Turns changes of the primary into new, dirty and gone entries. */
-  #takeIn(): boolean {
-    if (!this.#loaded) return this.#load();
-    const primary = this.#primary;
-    if (primary === undefined) return true;
-    const { graph } = this;
-    if (this.#takenTurn !== graph.turn) {
-      this.#takenTurn = graph.turn;
-      this.#taken = 0;
-    }
-    const { changed, events } = primary;
-    for (let i = this.#taken; i < events.count; ) {
-      const row: Row<I> = changed.at(i);
-      const entry = this.#entries[row.slot];
-      if (events.at(i).new === undefined) {
-        if (entry !== undefined) this.#dropEntry(entry);
-      } else if (entry === undefined) {
-        this.#addEntry(row);
-      } else {
-        entry.mark(primary, row.key);
-      }
-      this.#taken = ++i;
-      if (i % INPUTS_PER_CLOCK === 0 && graph.outOfTime()) return false;
-    }
-    return true;
-  }
-
-  /** The first time all rows of the primary are taken in, whatever changed in this turn. */
-  #load(): boolean {
-    const primary = this.#primary;
-    if (primary === undefined) {
-      this.#addEntry(new Row<unknown>("", 0, UNIT, undefined));
-      this.#loaded = true;
-      return true;
-    }
-    this.#loading ??= (primary.rows() as Iterable<Row<I>>)[Symbol.iterator]();
-    for (let i = 1; ; i++) {
-      const next = this.#loading.next();
-      if (next.done === true) break;
-      if (primary.isPresent(next.value)) this.#addEntry(next.value);
-      if (i % INPUTS_PER_CLOCK === 0 && this.graph.outOfTime()) return false;
-    }
-    this.#loading = undefined;
-    this.#loaded = true;
-    this.#takenTurn = this.graph.turn;
-    this.#taken = primary.events.count;
-    return true;
-  }
-
-  #addEntry(row: Row<unknown>): void {
-    const entry = new Entry(this as unknown as DerivedNode<never, unknown>, row);
-    this.#entries[row.slot] = entry;
-    entry.mark(this.#primary, row.key);
-  }
-
-  #dropEntry(entry: Entry): void {
-    this.#entries[entry.input.slot] = undefined;
+  /** The input of an entry is gone. */
+  endEntry(entry: Entry): void {
     entry.state |= GONE;
     this.#unsuspend(entry);
     this.#recover(entry);
@@ -215,8 +149,8 @@ export abstract class DerivedNode<I, O, R = unknown> extends RowNode<O> {
       const entry = this.#dirty.at(this.#next++);
       entry.state &= ~DIRTY;
       if ((entry.state & GONE) === 0) this.#run(entry);
-      if (this.level !== level && graph.queue.hasUpTo(this.level - 1)) return false;
-      if (this.#next % RUNS_PER_CLOCK === 0 && graph.outOfTime()) return false;
+      if (this.level !== level && graph.turn.queue.hasUpTo(this.level - 1)) return false;
+      if (this.#next % RUNS_PER_CLOCK === 0 && graph.turn.outOfTime()) return false;
     }
     this.#dirty.clear();
     this.#next = 0;
@@ -263,7 +197,7 @@ export abstract class DerivedNode<I, O, R = unknown> extends RowNode<O> {
 
   /** The value of an entry's input as of now. */
   inputOf(entry: Entry): I {
-    const primary = this.#primary;
+    const { primary } = this;
     return primary === undefined ? (UNIT as I) : (primary.valueOf(entry.input) as I);
   }
 
@@ -351,7 +285,7 @@ export abstract class DerivedNode<I, O, R = unknown> extends RowNode<O> {
     const row = this.rowAt(key);
     if (row?.value === undefined) return this.addRow(key, value, entry);
     if (row.owner !== entry) {
-      this.#contest(key, row.owner as Entry, entry);
+      this.#claims.contest(key, row.owner as Entry, entry);
       row.owner = entry;
     }
     if (!this.kind.equals(row.value, value)) this.updateRow(row, value);
@@ -362,10 +296,7 @@ export abstract class DerivedNode<I, O, R = unknown> extends RowNode<O> {
   protected dropOutput(entry: Entry, row: Row<unknown>): void {
     if (row.owner !== entry) return;
     this.removeRow(row as Row<O>);
-    const claims = this.#contested?.get(row.key);
-    if (claims === undefined) return;
-    claims.delete(entry);
-    for (const other of claims) other.mark();
+    this.#claims.release(row.key, entry);
   }
 
   protected removeOutput(entry: Entry): void {
@@ -376,46 +307,12 @@ export abstract class DerivedNode<I, O, R = unknown> extends RowNode<O> {
     else this.dropOutput(entry, output);
   }
 
-  #contest(key: string, former: Entry, entry: Entry): void {
-    this.#contested ??= new Map();
-    const claims = this.#contested.get(key);
-    if (claims === undefined) this.#contested.set(key, new Set([former, entry]));
-    else claims.add(former).add(entry);
-  }
-
-  /**
-   * A key that moved from one input to another within the turn was contested for a moment, whichever
-   * ran first; one that two inputs still yield now is an error. Such keys are remembered, so that a
-   * claimant runs again when the owner lets go.
-   */
-  #settleContested(): void {
-    if (this.#contested === undefined) return;
-    for (const [key, claims] of this.#contested) {
-      const before = claims.size;
-      for (const entry of claims) if (!yields(entry, key)) claims.delete(entry);
-      if (claims.size < 2) this.#contested.delete(key);
-      else if (claims.size === before) this.#reportContested(key, claims);
-    }
-    if (this.#contested.size === 0) this.#contested = undefined;
-  }
-
-  #reportContested(key: string, claims: ReadonlySet<Entry>): void {
-    const inputs = Array.from(claims, (entry) => entry.input.key).sort();
-    this.graph.report(
-      new KrtError(
-        "KRT_DUPLICATE_OUTPUT",
-        `inputs ${inputs.join(" and ")} of ${this.name} yield the same key ${key}`,
-        { details: { collection: this.name, key, inputs } },
-      ),
-    );
-  }
-
   // ---- inspection ----
 
   #noteCause(entry: Entry, source: AnyNode | undefined, key: string | undefined): void {
     this.#causes ??= new WeakMap();
-    const { turn } = this.graph;
-    this.#causes.set(entry, { turn, collection: source?.name, key });
+    const { number } = this.graph.turn;
+    this.#causes.set(entry, { turn: number, collection: source?.name, key });
   }
 
   /** Why an entry last ran, where explanations are on. */
@@ -424,26 +321,12 @@ export abstract class DerivedNode<I, O, R = unknown> extends RowNode<O> {
   }
 
   get primary(): AnyNode | undefined {
-    return this.#primary;
+    return this.#entries.primary;
   }
 
-  *entries(): IterableIterator<Entry> {
-    for (const entry of this.#entries) if (entry !== undefined) yield entry;
-  }
-
-  /** One above the highest slot of an input. */
-  get slots(): number {
-    return this.#entries.length;
-  }
-
-  entryAt(slot: number): Entry | undefined {
-    return this.#entries[slot];
-  }
-
-  entryOf(key: string): Entry | undefined {
-    if (this.#primary === undefined) return this.#entries[0];
-    const row = this.#primary.rowAt(key) as Row<unknown> | undefined;
-    return row === undefined ? undefined : this.#entries[row.slot];
+  /** The inputs with their state. */
+  get entries(): EntryTable {
+    return this.#entries;
   }
 
   /** The links of declared fetches that are the same for all entries. */
@@ -467,7 +350,7 @@ export abstract class DerivedNode<I, O, R = unknown> extends RowNode<O> {
   }
 
   protected release(): void {
-    for (const entry of this.entries()) {
+    for (const entry of this.#entries) {
       this.#unsuspend(entry);
       this.#recover(entry);
       entry.state |= GONE;
@@ -476,17 +359,10 @@ export abstract class DerivedNode<I, O, R = unknown> extends RowNode<O> {
       this.context.endScope(entry);
     }
     this.#declared?.release();
-    this.#entries.length = 0;
+    this.#entries.clear();
     this.#dirty.clear();
     this.context.dispose();
   }
-}
-
-function yields(entry: Entry, key: string): boolean {
-  if ((entry.state & GONE) !== 0) return false;
-  const { output } = entry;
-  if (Array.isArray(output)) return output.some((row) => row.key === key);
-  return output?.key === key;
 }
 
 function transformationError(collection: string, key: string, cause: unknown): KrtError {

@@ -1,5 +1,4 @@
 import type { CollectionOptions } from "../collection.ts";
-import { KrtError } from "../errors.ts";
 import type { Kind } from "../kind.ts";
 import type { Group } from "../secondary-index.ts";
 import type { IndexStore } from "./index-store.ts";
@@ -73,14 +72,6 @@ export class GroupNode<K, T> extends SteppedNode<Group<K, T>> {
     const group = { key: this.#index.typedKey(key), objects };
     if (row?.value === undefined) this.addRow(text, group, undefined);
     else this.updateRow(row, group);
-  }
-
-  override addIndex(): never {
-    throw new KrtError(
-      "KRT_INDEX_UNSUPPORTED",
-      `${this.name} holds the groups of an index and cannot be indexed itself`,
-      { details: { collection: this.name } },
-    );
   }
 
   protected release(): void {}

@@ -11,13 +11,14 @@ import type {
 import { KrtError } from "../errors.ts";
 import type { Event } from "../event.ts";
 import { COLLECTION, type Kind } from "../kind.ts";
-import type { IndexKeys, IndexOptions } from "../secondary-index.ts";
 import { Buffer } from "./buffer.ts";
+import { createCounters } from "./counters.ts";
 import type { Edge, EdgeType } from "./edge.ts";
 import type { Entry } from "./entry.ts";
 import { Gate } from "./gate.ts";
 import type { Graph } from "./graph.ts";
-import { type AnyIndex, IndexStore } from "./index-store.ts";
+import { IndexSet } from "./index-set.ts";
+import type { AnyIndex } from "./index-store.ts";
 import type { Leveled } from "./level-queue.ts";
 import { QueryRegistry } from "./query-registry.ts";
 import type { MutableEvent, Row } from "./row.ts";
@@ -47,26 +48,6 @@ export type NodeType =
 export const SyncState = { unsynced: 0, inTurn: 1, committed: 2 } as const;
 type SyncState = (typeof SyncState)[keyof typeof SyncState];
 
-/** Counters of one node. Plain numbers, always kept. */
-export interface NodeCounters {
-  /** Completed runs of the transformation. */
-  runs: number;
-  /** Runs given up because a dependency was not final or not synced. */
-  abandoned: number;
-  /** Completed runs that changed nothing. */
-  unchanged: number;
-  /** Runs that threw. */
-  failed: number;
-  /** Runs that asked to be discarded. */
-  discarded: number;
-  /** Committed changes. */
-  events: number;
-  /** Turns in which the node was processed. */
-  turns: number;
-  /** Milliseconds spent in processing. Kept only when timing is on. */
-  timeMs: number;
-}
-
 /**
  * A collection in the graph. This class holds what all types of nodes share: identity, reading,
  * edges, the part of a turn that comes after computing, sync, subscriptions and disposal.
@@ -89,16 +70,10 @@ export abstract class CollectionNode<T> implements Collection<T>, Leveled<AnyNod
   readonly metadata: Metadata | undefined;
   readonly kind: Kind<T>;
   readonly graph: Graph;
-  readonly counters: NodeCounters = {
-    runs: 0,
-    abandoned: 0,
-    unchanged: 0,
-    failed: 0,
-    discarded: 0,
-    events: 0,
-    turns: 0,
-    timeMs: 0,
-  };
+  readonly counters = createCounters();
+
+  /** The run of a transformation that made this collection, if one did. */
+  readonly madeIn: number | undefined;
 
   level = 0;
   queued = false;
@@ -122,8 +97,7 @@ export abstract class CollectionNode<T> implements Collection<T>, Leveled<AnyNod
   /** Entries whose run found this node unsynced. */
   readonly awaiting = new Set<Entry>();
 
-  readonly indexes: AnyIndex<T>[] = [];
-  #indexNumber = 0;
+  readonly indexes: IndexSet<T>;
   readonly queries: QueryRegistry<T>;
   readonly subscriptions: Subscription<T>[] = [];
   readonly #owner: Owner;
@@ -142,15 +116,17 @@ export abstract class CollectionNode<T> implements Collection<T>, Leveled<AnyNod
     this.graph = graph;
     this.id = graph.nextId();
     this.kind = kind;
+    this.madeIn = graph.tracker.run;
     this.name = owner.qualify(options.name ?? `${type}-${this.id}`);
     this.metadata = metadata;
     this.queries = new QueryRegistry(this);
+    this.indexes = new IndexSet(this);
     this.#owner = owner;
     this.#signal = options.signal;
     owner.add(this);
     graph.nodes.add(this);
     if (options.signal !== undefined) {
-      if (options.signal.aborted) graph.afterTurn(() => this.dispose());
+      if (options.signal.aborted) graph.turn.after(() => this.dispose());
       else options.signal.addEventListener("abort", this.#abort, { once: true });
     }
   }
@@ -184,7 +160,7 @@ export abstract class CollectionNode<T> implements Collection<T>, Leveled<AnyNod
 
   /** Whether readers outside see the last commit, although this or another node is further already. */
   protected get readsCommitted(): boolean {
-    return this.graph.paused;
+    return this.graph.turn.paused;
   }
 
   #visible(row: Row<T>): T | undefined {
@@ -293,7 +269,7 @@ export abstract class CollectionNode<T> implements Collection<T>, Leveled<AnyNod
   touch(): void {
     if (this.touched) return;
     this.touched = true;
-    this.graph.touchedNodes.push(this);
+    this.graph.turn.touched.push(this);
   }
 
   /** Removes changes that undid each other within the turn. Only nodes that can produce such override it. */
@@ -318,7 +294,7 @@ export abstract class CollectionNode<T> implements Collection<T>, Leveled<AnyNod
     const synced = this.syncState === SyncState.inTurn;
     if (events.count > 0 || synced) {
       for (const { type, reader } of this.readers) {
-        if (type === "input" || (type === "static" && synced)) graph.enqueue(reader);
+        if (type === "input" || (type === "static" && synced)) graph.turn.enqueue(reader);
       }
     }
     if (synced && this.awaiting.size > 0) {
@@ -355,7 +331,7 @@ export abstract class CollectionNode<T> implements Collection<T>, Leveled<AnyNod
     const alone = subscriptions.length === 1;
     for (const subscription of subscriptions) {
       const own = subscription.batched && !alone ? events.slice() : events;
-      graph.turns?.set(own, graph.turn);
+      graph.turnOf?.set(own, graph.turn.number);
       subscription.enqueue(own);
     }
   }
@@ -366,14 +342,14 @@ export abstract class CollectionNode<T> implements Collection<T>, Leveled<AnyNod
     let i = this.#swept;
     while (i < changed.count) {
       this.sweepRow(changed.at(i));
-      if ((++i & 255) === 0 && graph.outOfTime()) {
+      if ((++i & 255) === 0 && graph.turn.outOfTime()) {
         this.#swept = i;
         return false;
       }
     }
     this.#swept = 0;
     changed.clear();
-    for (const index of this.indexes) index.sweep();
+    this.indexes.sweep();
     return true;
   }
 
@@ -385,56 +361,6 @@ export abstract class CollectionNode<T> implements Collection<T>, Leveled<AnyNod
 
   whenSynced(options?: WaitOptions): Promise<void> {
     return this.#syncGate.wait(options);
-  }
-
-  // ---- indexes and groups ----
-
-  /** The index of this name, made where there is none yet. It lives as long as a scope that asked for it. */
-  addIndex<K>(
-    owner: Owner,
-    extract: (object: T) => IndexKeys<K>,
-    options: IndexOptions<K>,
-  ): IndexStore<K, T> {
-    const name = options.name ?? `index-${++this.#indexNumber}`;
-    const existing = this.indexes.find((index) => index.name === name);
-    if (existing !== undefined) {
-      if (existing.extract === extract) return this.holdIndex(owner, existing);
-      throw new KrtError(
-        "KRT_INDEX_NAME",
-        `collection ${this.name} has an index ${name} with another extractor`,
-        { details: { collection: this.name } },
-      );
-    }
-    const store = new IndexStore(this, name, extract, options.toText);
-    for (const row of this.rows()) {
-      const value = this.valueOf(row);
-      if (value !== undefined) store.add(row, value);
-    }
-    this.indexes.push(store);
-    return this.holdIndex(owner, store);
-  }
-
-  /** Keeps an index for as long as `owner` and this collection live. */
-  holdIndex<K>(owner: Owner, store: IndexStore<K, T>): IndexStore<K, T> {
-    if (store.owners.has(owner)) return store;
-    const held = {
-      dispose: () => {
-        store.owners.delete(owner);
-        this.dropUnusedIndex(store);
-      },
-    };
-    store.owners.set(owner, held);
-    owner.add(held);
-    return store;
-  }
-
-  /** Drops an index that no scope and no query needs. */
-  dropUnusedIndex(store: AnyIndex<T>): void {
-    if (store.owners.size > 0 || store.queries.size > 0) return;
-    const at = this.indexes.indexOf(store);
-    if (at < 0) return;
-    this.indexes.splice(at, 1);
-    this.queries.dropLabelIndex(store);
   }
 
   // ---- subscriptions ----
@@ -478,9 +404,9 @@ export abstract class CollectionNode<T> implements Collection<T>, Leveled<AnyNod
   dispose(): void {
     if (this.#disposed) return;
     this.graph.guardWrite(this.name);
-    if (this.graph.isOpen) {
+    if (this.graph.turn.isOpen) {
       for (const subscription of this.subscriptions.slice()) subscription.unsubscribe();
-      this.graph.afterTurn(() => this.dispose());
+      this.graph.turn.after(() => this.dispose());
       return;
     }
     this.#disposed = true;
@@ -488,14 +414,12 @@ export abstract class CollectionNode<T> implements Collection<T>, Leveled<AnyNod
     this.release();
     for (const edge of this.inputs.slice()) this.graph.disconnect(edge, true);
     if (this.awaiting.size > 0) {
-      this.graph.begin();
+      this.graph.writes.begin();
       for (const entry of Array.from(this.awaiting)) entry.mark();
-      this.graph.end();
+      this.graph.writes.end();
     }
     for (const subscription of this.subscriptions.slice()) subscription.unsubscribe();
-    for (const index of this.indexes) {
-      for (const [owner, held] of index.owners) owner.remove(held);
-    }
+    this.indexes.release();
     this.#syncGate.fail(new KrtError("KRT_DISPOSED", `collection ${this.name} was disposed`));
     this.graph.nodes.delete(this);
     this.#owner.remove(this);

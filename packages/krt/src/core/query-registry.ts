@@ -139,7 +139,7 @@ export class QueryRegistry<T> {
     const users = (this.#indexes.get(index) ?? 0) + (enter ? 1 : -1);
     if (users === 0) {
       this.#indexes.delete(index);
-      this.#node.dropUnusedIndex(index);
+      this.#node.indexes.dropUnused(index);
     } else {
       this.#indexes.set(index, users);
     }
@@ -173,7 +173,7 @@ export class QueryRegistry<T> {
   publish(start: number): number {
     const { events, changed, graph } = this.#node;
     if (this.#size === 0) return events.count;
-    const { turn } = graph;
+    const turn = graph.turn.number;
     for (let i = start; i < events.count; ) {
       const event = events.at(i);
       try {
@@ -182,7 +182,7 @@ export class QueryRegistry<T> {
         // A trait threw. Runs that fetch will meet the same error and report it with their input.
         for (const query of this.all()) query.notice(event, true, true, turn);
       }
-      if ((++i & 63) === 0 && graph.outOfTime()) return i;
+      if ((++i & 63) === 0 && graph.turn.outOfTime()) return i;
     }
     return events.count;
   }

@@ -74,7 +74,7 @@ export abstract class RowNode<T> extends CollectionNode<T> {
       this.#record(row, undefined, value);
     }
     this.#live++;
-    for (const index of this.indexes) index.add(row, value);
+    this.indexes.addRow(row, value);
     return row;
   }
 
@@ -82,7 +82,7 @@ export abstract class RowNode<T> extends CollectionNode<T> {
     const old = row.value;
     row.value = value;
     this.#record(row, old, value);
-    for (const index of this.indexes) index.update(row, value);
+    this.indexes.updateRow(row, value);
   }
 
   /** An update that is emitted even where it changes nothing, and stays so when it is repeated. */
@@ -99,7 +99,7 @@ export abstract class RowNode<T> extends CollectionNode<T> {
     row.owner = undefined;
     this.#record(row, old, undefined);
     this.#live--;
-    for (const index of this.indexes) index.remove(row);
+    this.indexes.removeRow(row);
   }
 
   #record(row: Row<T>, old: T | undefined, now: T | undefined): void {

@@ -24,24 +24,24 @@ export class SourceNode<T> extends RowNode<T> implements Source<T> {
   set(object: T, options?: WriteOptions): void {
     const { graph } = this;
     graph.guardSource(this);
-    if (graph.defers) {
-      graph.change(this, () => void this.put(object, options?.force === true));
+    if (graph.writes.defers) {
+      graph.writes.change(this, () => void this.put(object, options?.force === true));
       return;
     }
-    graph.begin();
+    graph.writes.begin();
     try {
       this.put(object, options?.force === true);
     } finally {
-      graph.end();
+      graph.writes.end();
     }
   }
 
   delete(key: string): void {
-    this.graph.change(this, () => this.remove(key));
+    this.graph.writes.change(this, () => this.remove(key));
   }
 
   deleteWhere(predicate: (object: T) => boolean): void {
-    this.graph.change(this, () => {
+    this.graph.writes.change(this, () => {
       const doomed: Row<T>[] = [];
       for (const row of this.rows()) {
         if (row.value !== undefined && predicate(row.value)) doomed.push(row);
@@ -52,7 +52,7 @@ export class SourceNode<T> extends RowNode<T> implements Source<T> {
 
   reset(objects: Iterable<T>): void {
     const wanted = this.#keyed(objects);
-    this.graph.change(this, () => {
+    this.graph.writes.change(this, () => {
       for (const row of this.rows()) {
         if (row.value !== undefined && !wanted.has(row.key)) this.#remove(row);
       }
@@ -64,7 +64,7 @@ export class SourceNode<T> extends RowNode<T> implements Source<T> {
     const { signal } = options;
     const list = Symbol.asyncIterator in objects ? await collect(objects, signal) : objects;
     signal?.throwIfAborted();
-    await this.graph.sliced(this.#feeder(list, options));
+    await this.graph.writes.sliced(this.#feeder(list, options));
   }
 
   /** Writes a bit of the load at each call. What is to go goes last, so that a failed load deletes nothing. */
@@ -85,22 +85,22 @@ export class SourceNode<T> extends RowNode<T> implements Source<T> {
         const { key } = this.put(next.value, false);
         if (seen.has(key)) throw this.#duplicate(key);
         seen.add(key);
-        if (i % 64 === 0 && graph.outOfTime()) return false;
+        if (i % 64 === 0 && graph.turn.outOfTime()) return false;
       }
       for (let i = 1; ; i++) {
         const next = left.next();
         if (next.done === true) return true;
         if (!seen.has(next.value.key)) this.#remove(next.value);
-        if (i % 64 === 0 && graph.outOfTime()) return false;
+        if (i % 64 === 0 && graph.turn.outOfTime()) return false;
       }
     };
   }
 
   markSynced(): void {
     if (this.synced || this.disposed) return;
-    this.graph.change(this, () => {
+    this.graph.writes.change(this, () => {
       this.becomeSynced();
-      this.graph.enqueue(this);
+      this.graph.turn.enqueue(this);
     });
   }
 
@@ -108,16 +108,16 @@ export class SourceNode<T> extends RowNode<T> implements Source<T> {
   put(object: T, force: boolean): Row<T> {
     const key = this.keyOf(object);
     const row = this.rowAt(key);
-    if (this.graph.recordsUndo) this.#recordUndo(key, row?.value);
+    if (this.graph.writes.recordsUndo) this.#recordUndo(key, row?.value);
     if (row?.value === undefined) {
       const added = this.addRow(key, object, undefined);
-      this.graph.enqueue(this);
+      this.graph.turn.enqueue(this);
       return added;
     }
     if (force) this.forceRow(row, object);
     else if (this.kind.equals(row.value, object)) return row;
     else this.updateRow(row, object);
-    this.graph.enqueue(this);
+    this.graph.turn.enqueue(this);
     return row;
   }
 
@@ -129,13 +129,13 @@ export class SourceNode<T> extends RowNode<T> implements Source<T> {
 
   #remove(row: Row<T>): void {
     if (row.value === undefined) return;
-    if (this.graph.recordsUndo) this.#recordUndo(row.key, row.value);
+    if (this.graph.writes.recordsUndo) this.#recordUndo(row.key, row.value);
     this.removeRow(row);
-    this.graph.enqueue(this);
+    this.graph.turn.enqueue(this);
   }
 
   #recordUndo(key: string, value: T | undefined): void {
-    this.graph.recordUndo(() => {
+    this.graph.writes.recordUndo(() => {
       const row = this.rowAt(key);
       if (value !== undefined) this.put(value, false);
       else if (row !== undefined) this.#remove(row);

@@ -55,14 +55,14 @@ export class StatusNode<I, S> extends RowNode<StatusOf<I, S>> {
     const value = { object, status };
     if (row?.value === undefined) this.addRow(key, value, undefined);
     else if (!this.kind.equals(row.value, value)) this.updateRow(row, value);
-    this.graph.enqueue(this);
+    this.graph.turn.enqueue(this);
   }
 
   drop(key: string): void {
     const row = this.rowAt(key);
     if (this.disposed || row?.value === undefined) return;
     this.removeRow(row);
-    this.graph.enqueue(this);
+    this.graph.turn.enqueue(this);
   }
 
   protected compute(): boolean {

@@ -13,8 +13,8 @@ export abstract class SteppedNode<T> extends RowNode<T> {
     const { level, graph } = this;
     this.#work ??= this.work();
     while (this.#work.next().done !== true) {
-      if (this.level !== level && graph.queue.hasUpTo(this.level - 1)) return false;
-      if (graph.outOfTime()) return false;
+      if (this.level !== level && graph.turn.queue.hasUpTo(this.level - 1)) return false;
+      if (graph.turn.outOfTime()) return false;
     }
     this.#work = undefined;
     return true;

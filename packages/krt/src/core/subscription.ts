@@ -162,7 +162,7 @@ export class Subscription<T> implements Registration {
         continue;
       }
       this.#handOver(item);
-      graph.flushDeferred();
+      graph.writes.flush();
       if (++calls % CALLS_PER_CLOCK === 0 && graph.now() >= deadline) break;
     }
     if (!this.#closed && !this.#busy && this.#head < this.#items.length) this.#wake();
@@ -191,7 +191,7 @@ export class Subscription<T> implements Registration {
     graph.delivery.onStack++;
     try {
       result =
-        graph.turns === undefined || batch === undefined
+        graph.turnOf === undefined || batch === undefined
           ? handle(argument)
           : this.#instrument(() => handle(argument), batch);
     } catch (error) {
@@ -204,7 +204,7 @@ export class Subscription<T> implements Registration {
 
   #instrument(call: () => unknown, batch: readonly Event<T>[]): unknown {
     const { graph, name } = this.#node;
-    const turn = graph.turns?.get(batch);
+    const turn = graph.turnOf?.get(batch);
     const events = this.batched ? batch.length : 1;
     const delivery = { collection: name, subscription: this.name, events, turn };
     return graph.options.instrumentation?.deliver?.(delivery, call);

@@ -24,6 +24,8 @@ export type Abandoned = "order" | AnyNode;
 export class Tracker {
   readonly #graph: Graph;
   #entry: Entry | undefined;
+  /** Number of the run on the stack, or of the last one. */
+  #run = 0;
   #cursor: Link | undefined;
   #tail: Link | undefined;
   /** Set by a fetch that gave up the run, so that a `catch` in user code cannot hide it. */
@@ -42,12 +44,18 @@ export class Tracker {
     return this.#entry !== undefined;
   }
 
+  /** The run on the stack, if any. */
+  get run(): number | undefined {
+    return this.#entry === undefined ? undefined : this.#run;
+  }
+
   /** The entry whose run is on the stack. */
   get entry(): Entry | undefined {
     return this.#entry;
   }
 
   begin(entry: Entry): void {
+    this.#run++;
     this.#entry = entry;
     this.#cursor = entry.links;
     this.#tail = undefined;
@@ -123,6 +131,9 @@ export class Tracker {
     if (entry === undefined) throw new KrtError("KRT_CONTEXT");
     const source = nodeOf(collection);
     if (this.#dry) return new Query<unknown>(source, filters, projection, undefined);
+    if (source.madeIn === this.#run) {
+      throw new KrtError("KRT_CONTEXT", `${source.name} was made by the run that fetches from it`);
+    }
     const reader = entry.node;
     const { level } = reader;
     reader.addEdge(source, "fetch");
@@ -134,7 +145,8 @@ export class Tracker {
       throw error;
     }
     this.#append(query, entry);
-    if (reader.level > level && this.#graph.queue.hasUpTo(source.level)) this.#abandon("order");
+    if (reader.level > level && this.#graph.turn.queue.hasUpTo(source.level))
+      this.#abandon("order");
     if (source.syncState === SyncState.unsynced && !source.disposed) this.#await(source);
     return query;
   }

@@ -85,7 +85,7 @@ export class ViewNode<B, T> extends CollectionNode<T> {
 
   /** In an open batch the base shows what was written already; the view, like all that is derived, does not. */
   protected override get readsCommitted(): boolean {
-    return this.graph.paused || this.graph.isWriting;
+    return this.graph.turn.paused || this.graph.writes.isWriting;
   }
 
   get #observed(): boolean {
@@ -93,7 +93,7 @@ export class ViewNode<B, T> extends CollectionNode<T> {
       this.subscriptions.length > 0 ||
       this.queries.size > 0 ||
       this.readers.length > 0 ||
-      this.indexes.length > 0
+      this.indexes.size > 0
     );
   }
 
@@ -109,7 +109,7 @@ export class ViewNode<B, T> extends CollectionNode<T> {
         } catch (error) {
           this.graph.reportCallback("the projection", this.name, error);
         }
-        if ((this.#next & 63) === 0 && this.graph.outOfTime()) return false;
+        if ((this.#next & 63) === 0 && this.graph.turn.outOfTime()) return false;
       }
       this.#next = 0;
     } else if (events.count > 0) {
@@ -137,11 +137,9 @@ export class ViewNode<B, T> extends CollectionNode<T> {
     this.#shown[slot] = after;
     this.changed.push(row);
     this.events.push({ type: eventType(before, after), key: row.key, old: before, new: after });
-    for (const index of this.indexes) {
-      if (before === undefined && after !== undefined) index.add(row, after);
-      else if (after === undefined) index.remove(row);
-      else index.update(row, after);
-    }
+    if (before === undefined && after !== undefined) this.indexes.addRow(row, after);
+    else if (after === undefined) this.indexes.removeRow(row);
+    else this.indexes.updateRow(row, after);
   }
 
   /** The rows are the base's, and are swept by it. */

@@ -50,7 +50,7 @@ export function dumpNode(node: AnyNode): CollectionDump {
 function inputsOf(node: AnyNode): Record<string, InputDump> {
   const inputs: Record<string, InputDump> = {};
   if (node instanceof DerivedNode) {
-    for (const entry of node.entries()) inputs[entry.input.key] = dumpEntry(entry);
+    for (const entry of node.entries) inputs[entry.input.key] = dumpEntry(entry);
   } else if (node instanceof JoinNode) {
     for (const member of node.members) for (const key of member.keys()) inputs[key] = {};
   } else if (node instanceof NestedJoinNode) {

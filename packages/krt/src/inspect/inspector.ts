@@ -1,10 +1,11 @@
 import type { Collection } from "../collection.ts";
+import type { NodeCounters } from "../core/counters.ts";
 import type { RunCause } from "../core/derived-node.ts";
 import { DerivedNode } from "../core/derived-node.ts";
 import type { EdgeType } from "../core/edge.ts";
 import type { Entry } from "../core/entry.ts";
 import type { Graph } from "../core/graph.ts";
-import type { AnyNode, NodeCounters, NodeType } from "../core/node.ts";
+import type { AnyNode, NodeType } from "../core/node.ts";
 import { nodeOf } from "../core/tracker.ts";
 import type { KrtError } from "../errors.ts";
 import { describeFilter } from "./describe-filter.ts";
@@ -129,7 +130,7 @@ export class GraphInspector implements Inspector {
   explain(collection: Collection<unknown>, input: string): Explanation | undefined {
     const node = nodeOf(collection);
     if (!(node instanceof DerivedNode)) return undefined;
-    const entry = node.entryOf(input);
+    const entry = node.entries.of(input);
     return entry === undefined ? undefined : explainEntry(node, entry);
   }
 
@@ -163,7 +164,7 @@ function infoOf(node: AnyNode): CollectionInfo {
     synced: node.synced,
     counters: { ...node.counters },
     queries: node.queries.size,
-    indexes: node.indexes.map((index) => index.name),
+    indexes: Array.from(node.indexes, (index) => index.name),
     subscriptions: node.subscriptions.map(({ name, queued, busy, synced }) => ({
       name,
       queued,

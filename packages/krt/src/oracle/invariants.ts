@@ -19,8 +19,8 @@ export function graphOf(rt: Runtime): Graph {
  */
 export function checkInvariants(rt: Runtime): void {
   const graph = graphOf(rt);
-  check(graph.queue.isEmpty, "the queue is empty");
-  same(graph.touchedNodes.count, 0, "touched nodes");
+  check(graph.turn.queue.isEmpty, "the queue is empty");
+  same(graph.turn.touched.count, 0, "touched nodes");
   const live = new Map<Query<unknown>, number>();
   for (const node of graph.nodes) {
     for (const edge of node.inputs) {
@@ -32,7 +32,7 @@ export function checkInvariants(rt: Runtime): void {
     check(node.syncState !== SyncState.inTurn, "sync is committed");
     if (!(node instanceof DerivedNode)) continue;
     const fetched = new Map<unknown, number>();
-    const links = [...node.entries()].map((entry) => ({ entry, first: entry.links }));
+    const links = [...node.entries].map((entry) => ({ entry, first: entry.links }));
     const shared = node.sharedLinks;
     if (shared !== undefined) links.push({ entry: shared.entry, first: shared });
     for (const { entry, first } of links) {

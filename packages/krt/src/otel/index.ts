@@ -1,5 +1,5 @@
-export { createTracing } from "./tracing.ts";
+export type { MetricsOptions } from "./metrics.ts";
 export { observeRuntime } from "./metrics.ts";
 
 export type { TracingOptions } from "./tracing.ts";
-export type { MetricsOptions } from "./metrics.ts";
+export { createTracing } from "./tracing.ts";

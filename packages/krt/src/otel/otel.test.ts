@@ -55,7 +55,9 @@ describe("tracing", () => {
 
     const [delivery] = named("krt.deliver D");
     expect(delivery?.attributes).toMatchObject({ "krt.events": 1, "krt.subscription": "H" });
-    expect(delivery?.links.map((link) => link.context.spanId)).toEqual([first?.spanContext().spanId]);
+    expect(delivery?.links.map((link) => link.context.spanId)).toEqual([
+      first?.spanContext().spanId,
+    ]);
   });
 
   it("hands back what handlers return, and lets their failures through", async () => {
@@ -67,7 +69,9 @@ describe("tracing", () => {
       throw new Error("no");
     });
     let release = () => {};
-    const registration = source.subscribe(() => new Promise<void>((resolve) => (release = resolve)));
+    const registration = source.subscribe(
+      () => new Promise<void>((resolve) => (release = resolve)),
+    );
     await rt.settled();
     expect(errors).toMatchObject([{ code: "KRT_HANDLER" }]);
     expect(registration.synced).toBe(false);
@@ -89,7 +93,8 @@ describe("metrics", () => {
         return instrument;
       };
     }
-    meter.addBatchObservableCallback = (callback) => (collect = callback as BatchObservableCallback);
+    meter.addBatchObservableCallback = (callback) =>
+      (collect = callback as BatchObservableCallback);
     meter.removeBatchObservableCallback = () => (collect = undefined);
 
     const rt = createRuntime();
@@ -101,7 +106,9 @@ describe("metrics", () => {
     void collect?.({
       observe: (metric: Observable, value: number, attributes = {}) => {
         expect(attributes.app).toBe("test");
-        seen[`${names.get(metric)} ${attributes["krt.subscription"] ?? attributes["krt.collection"]}`] = value;
+        seen[
+          `${names.get(metric)} ${attributes["krt.subscription"] ?? attributes["krt.collection"]}`
+        ] = value;
       },
     });
     expect(seen).toMatchObject({

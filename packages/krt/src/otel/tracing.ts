@@ -1,4 +1,11 @@
-import { type Context, context, type Link, type Span, trace, type Tracer } from "@opentelemetry/api";
+import {
+  type Context,
+  context,
+  type Link,
+  type Span,
+  type Tracer,
+  trace,
+} from "@opentelemetry/api";
 import type { DeliveryInfo, Instrumentation, InstrumentedNode } from "../instrumentation.ts";
 
 /** Options of tracing. */

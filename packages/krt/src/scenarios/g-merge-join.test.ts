@@ -289,6 +289,18 @@ describe("merge-join and nested merge-join", () => {
     expect(joined.size).toBe(0);
   });
 
+  it("a run cannot fetch from a collection it made", () => {
+    const { rt, errors } = rig;
+    const inputs = rt.source(["i"]);
+    const derived = rt.derive(inputs, (ctx, key) => {
+      const own = ctx.scope().source([key]);
+      return { key, n: ctx.fetch(own).length };
+    });
+    expect(derived.synced).toBe(true);
+    expect(errors.splice(0).map((error) => error.code)).toEqual(["KRT_CONTEXT"]);
+    expect(rt.inspect().collections().length).toBe(2);
+  });
+
   it("members may be made by a transformation, in a scope that ends with their input", () => {
     const { rt } = rig;
     const clusters = rt.source([{ key: "east", v: 1 }]);

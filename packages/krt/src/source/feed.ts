@@ -57,7 +57,7 @@ export class Feed<T> {
     }
     this.#hot = true;
     this.#graph.options.scheduler.macrotask(() => this.#flush());
-    this.#graph.change(this.node, () => this.#apply(key, change));
+    this.#graph.writes.change(this.node, () => this.#apply(key, change));
   }
 
   /** Makes the contents equal to `objects`, in one turn, in slices. What was pending is superseded. */
@@ -116,13 +116,13 @@ export class Feed<T> {
     const graph = this.#graph;
     const entries = changes.entries();
     try {
-      await graph.sliced(() => {
+      await graph.writes.sliced(() => {
         if (this.node.disposed) return true;
         for (let i = 1; ; i++) {
           const next = entries.next();
           if (next.done === true) return true;
           this.#apply(next.value[0], next.value[1]);
-          if (i % CHANGES_PER_CLOCK === 0 && graph.outOfTime()) return false;
+          if (i % CHANGES_PER_CLOCK === 0 && graph.turn.outOfTime()) return false;
         }
       });
     } catch (error) {

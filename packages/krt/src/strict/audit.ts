@@ -24,7 +24,7 @@ type AnyDerived = DerivedNode<unknown, unknown>;
 
 export function auditGraph(graph: Graph, { sample = 10 }: AuditOptions = {}): AuditFinding[] {
   const findings: AuditFinding[] = [];
-  graph.examine(() => {
+  graph.turn.examine(() => {
     for (const [node, entry] of choose(graph, sample)) {
       const property = node.audit(entry);
       if (property === undefined) continue;
@@ -42,16 +42,16 @@ function choose(graph: Graph, sample: number): [AnyDerived, Entry][] {
   for (const node of graph.nodes) {
     if (!(node instanceof DerivedNode)) continue;
     nodes.push(node as AnyDerived);
-    slots += node.slots;
+    slots += node.entries.slots;
   }
   const chosen = new Map<Entry, AnyDerived>();
   const { scheduler } = graph.options;
   const take = (at: number): void => {
     let slot = at;
     for (const node of nodes) {
-      const entry = slot < node.slots ? node.entryAt(slot) : undefined;
+      const entry = slot < node.entries.slots ? node.entries.at(slot) : undefined;
       if (entry !== undefined) chosen.set(entry, node);
-      slot -= node.slots;
+      slot -= node.entries.slots;
       if (slot < 0) return;
     }
   };

@@ -1,0 +1,185 @@
+import { KrtError } from "../errors.ts";
+import type { Graph } from "./graph.ts";
+import type { AnyNode } from "./node.ts";
+import type { SlicedJob } from "./turn.ts";
+
+type Write = () => void;
+
+/** A batch whose time has not come, or a sliced job. */
+type Deferred = readonly Write[] | SlicedJob;
+
+/**
+ * The way into a graph: batches, transactions, and writes that have to wait.
+ *
+ * Invariants:
+ * - While `#depth` is above 0 a batch is on the stack: its writes have changed rows of sources, and
+ *   nothing was propagated. The end of the outermost batch runs the turn.
+ * - A write made while a handler is on the stack, or a sliced turn is open, is kept in `#deferred`, with
+ *   the batch it belongs to (`#group`, while that is on the stack). They are carried out in order, each
+ *   batch in a turn of its own, as soon as neither is the case.
+ * - `#undo`, while a transaction is on the stack, has a way back for every write since it began.
+ */
+export class Writes {
+  readonly #graph: Graph;
+  #depth = 0;
+  #deferred: Deferred[] = [];
+  #group: Write[] | undefined;
+  #flushing = false;
+  #undo: Write[] | undefined;
+
+  constructor(graph: Graph) {
+    this.#graph = graph;
+  }
+
+  /** Whether a batch is on the stack, whose turn has not begun. */
+  get isWriting(): boolean {
+    return this.#depth > 0 && !this.#graph.turn.isPropagating;
+  }
+
+  /** Whether nothing is being written, and nothing waits to be. */
+  get isIdle(): boolean {
+    return this.#depth === 0 && this.#deferred.length === 0;
+  }
+
+  /** Whether a write made now has to wait for the end of a handler call or of a sliced turn. */
+  get defers(): boolean {
+    return this.#depth === 0 && (this.#graph.turn.isOpen || this.#graph.delivery.onStack > 0);
+  }
+
+  /** Keeps a write for later, as part of the batch on the stack if there is one. */
+  defer(write: Write): void {
+    if (this.#group !== undefined) this.#group.push(write);
+    else this.#deferred.push([write]);
+  }
+
+  begin(): void {
+    this.#depth++;
+  }
+
+  end(): void {
+    if (--this.#depth === 0) this.#graph.turn.run();
+  }
+
+  /** Runs writes without a turn of their own. */
+  within<R>(write: () => R): R {
+    this.#depth++;
+    try {
+      return write();
+    } finally {
+      this.#depth--;
+    }
+  }
+
+  /** Carries out a write to a source now, or as soon as the open turn allows. */
+  change(node: AnyNode, write: Write): void {
+    this.#graph.guardSource(node);
+    if (this.defers) {
+      this.defer(() => {
+        if (!node.disposed) write();
+      });
+      return;
+    }
+    this.#depth++;
+    try {
+      write();
+    } finally {
+      this.end();
+    }
+  }
+
+  batch<R>(write: () => R): R {
+    this.#graph.guardWrite("a batch");
+    if (this.defers) return this.#deferBatch(write, false);
+    this.#depth++;
+    try {
+      return write();
+    } finally {
+      this.end();
+    }
+  }
+
+  /** A batch whose writes are undone when it throws. Undone, too, inside an outer batch. */
+  transaction<R>(write: () => R): R {
+    this.#graph.guardWrite("a transaction");
+    if (this.defers) return this.#deferBatch(write, true);
+    this.#depth++;
+    const outer = this.#undo;
+    const own: Write[] = [];
+    this.#undo = own;
+    try {
+      const result = write();
+      outer?.push(...own);
+      return result;
+    } catch (error) {
+      this.#undo = undefined;
+      for (const undo of own.reverse()) undo();
+      throw error;
+    } finally {
+      this.#undo = outer;
+      this.end();
+    }
+  }
+
+  /** Whether writes have to say how to undo them. */
+  get recordsUndo(): boolean {
+    return this.#undo !== undefined;
+  }
+
+  recordUndo(undo: Write): void {
+    this.#undo?.push(undo);
+  }
+
+  #deferBatch<R>(write: () => R, undo: boolean): R {
+    const outer = this.#group;
+    const group: Write[] = outer ?? [];
+    const mark = group.length;
+    this.#group = group;
+    try {
+      return write();
+    } catch (error) {
+      if (undo) group.length = mark;
+      throw error;
+    } finally {
+      this.#group = outer;
+      if (outer === undefined && group.length > 0) this.#deferred.push(group);
+    }
+  }
+
+  /** Runs a turn in slices. Its writes are undone when `feed` throws. */
+  sliced(feed: () => boolean): Promise<void> {
+    this.#graph.guardWrite("a sliced turn");
+    this.#graph.checkOpen();
+    return new Promise((resolve, reject) => {
+      this.#deferred.push({ feed, resolve, reject });
+      this.flush();
+    });
+  }
+
+  /** Carries out what had to wait, as far as it may now, and has the effects delivered. */
+  flush(): void {
+    if (this.#flushing) return;
+    this.#flushing = true;
+    try {
+      while (this.#deferred.length > 0 && this.#depth === 0 && !this.defers) {
+        const next = this.#deferred.shift();
+        if (Array.isArray(next)) this.#runGroup(next);
+        else this.#graph.turn.runJob(next as SlicedJob);
+      }
+    } finally {
+      this.#flushing = false;
+    }
+    this.#graph.delivery.kick();
+  }
+
+  #runGroup(writes: readonly Write[]): void {
+    this.#depth++;
+    for (const write of writes) {
+      try {
+        write();
+      } catch (error) {
+        this.#graph.report(KrtError.from(error));
+      }
+    }
+    this.end();
+  }
+}
