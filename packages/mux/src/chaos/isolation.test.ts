@@ -158,7 +158,7 @@ describe("a server that misbehaves harms nobody else", () => {
     }
     // Three hops hold a buffer of 1 MiB and the transport's windows each.
     expect(produced).toBeLessThan(2000);
-    await vi.waitFor(() => expect(mux.status.servers[0]?.running).toBe(0));
+    await vi.waitFor(() => expect(mux.status.servers[0]?.running).toBe(0), { timeout: 10_000 });
     const atEnd = produced;
     await expectGood(client);
     expect(produced).toBe(atEnd);

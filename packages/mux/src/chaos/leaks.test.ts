@@ -107,7 +107,7 @@ it("calls over gRPC leave none behind either", async ({ annotate }) => {
   expect(getEventListeners(signal, "abort")).toEqual([]);
   await vi.waitFor(() => {
     expect(handles().filter((name) => name.startsWith("TCP"))).toEqual([]);
-  });
+  }, 10_000);
 }, 600_000);
 
 it("starts that succeed and fail leave no process and no pipe behind", async ({ annotate }) => {
@@ -123,8 +123,10 @@ it("starts that succeed and fail leave no process and no pipe behind", async ({ 
     await using launched = await launchProvider(ECHO);
     groups.push(launched.group);
   }
-  await vi.waitFor(() => expect(groups.filter((group) => isThere(-group))).toEqual([]));
+  await vi.waitFor(() => expect(groups.filter((group) => isThere(-group))).toEqual([]), {
+    timeout: 10_000,
+  });
   await vi.waitFor(() => {
     expect(handles()).toEqual(before);
-  });
+  }, 10_000);
 }, 600_000);

@@ -26,7 +26,7 @@ describe("a hosted provider", () => {
   it("stays down without a policy", async () => {
     await using hosted = await hostProvider(ECHO);
     await expect(hosted.provider.create(create("crash"), {})).rejects.toThrow();
-    await vi.waitFor(() => expect(hosted.state).toBe("down"));
+    await vi.waitFor(() => expect(hosted.state).toBe("down"), { timeout: 10_000 });
     await expect(hosted.provider.create(create("x"), {})).rejects.toMatchObject({
       code: "MUX_PROCESS_ENDED",
     });
@@ -40,7 +40,9 @@ describe("a hosted provider", () => {
     const crash = () => hosted.provider.create(create("crash"), {});
     await expect(crash()).rejects.toMatchObject({ code: "MUX_PROCESS_CRASHED" });
     await expect(crash()).rejects.toMatchObject({ code: "MUX_PROCESS_CRASHED" });
-    await vi.waitFor(() => expect(hosted).toMatchObject({ state: "down", restarts: 1 }));
+    await vi.waitFor(() => expect(hosted).toMatchObject({ state: "down", restarts: 1 }), {
+      timeout: 10_000,
+    });
   });
 
   it("is killed and comes back when it runs and does not answer", async () => {
@@ -68,12 +70,12 @@ describe("a hosted provider", () => {
     const hosted = await hostProvider({ ...ECHO, restart: { initialDelayMs: 60_000 } });
     const group = hosted.process?.group ?? 0;
     await expect(hosted.provider.create(create("crash"), {})).rejects.toThrow();
-    await vi.waitFor(() => expect(hosted.state).toBe("restarting"));
+    await vi.waitFor(() => expect(hosted.state).toBe("restarting"), { timeout: 10_000 });
     const waiting = hosted.provider.create(create("x"), {});
     const refused = expect(waiting).rejects.toMatchObject({ code: "MUX_PROCESS_ENDED" });
     await hosted.close();
     await refused;
     expect(hosted.state).toBe("closed");
-    await vi.waitFor(() => expect(isThere(-group)).toBe(false));
+    await vi.waitFor(() => expect(isThere(-group)).toBe(false), { timeout: 10_000 });
   });
 });

@@ -30,7 +30,7 @@ describe("a provider that starts", () => {
       { stream: "stderr", text: "echo starts" },
       { stream: "stderr", text: "echo ends: asked" },
     ]);
-    await vi.waitFor(() => expect(isThere(-launched.group)).toBe(false));
+    await vi.waitFor(() => expect(isThere(-launched.group)).toBe(false), { timeout: 10_000 });
   });
 
   it("is told apart from one that has ended, before and during a call", async () => {
@@ -62,12 +62,12 @@ describe("a provider that starts", () => {
     const failed = expect(hanging).rejects.toMatchObject({ code: "CANCELLED" });
     await launched.close();
     await failed;
-    await vi.waitFor(() => expect(isThere(-launched.group)).toBe(false));
+    await vi.waitFor(() => expect(isThere(-launched.group)).toBe(false), { timeout: 10_000 });
   });
 });
 
 describe("a provider that does not start", () => {
-  const start = (text: string, startTimeoutMs = 400) =>
+  const start = (text: string, startTimeoutMs = 20_000) =>
     launchProvider({ ...shell(text), startTimeoutMs });
 
   it.each([
@@ -78,7 +78,8 @@ describe("a provider that does not start", () => {
     ["ends", "echo broken >&2; exit 4", "MUX_PROCESS_ENDED"],
     ["ends after its port", "echo 1; exit 4", "MUX_PROCESS_ENDED"],
   ])("is an error of its own where it %s", async (_what, text, code) => {
-    await expect(start(text)).rejects.toMatchObject({ code });
+    const startTimeoutMs = code === "MUX_PROCESS_START_TIMEOUT" ? 400 : 20_000;
+    await expect(start(text, startTimeoutMs)).rejects.toMatchObject({ code });
   });
 
   it("is quoted with its last lines", async () => {
@@ -94,7 +95,7 @@ describe("a provider that does not start", () => {
       server.listen(0, "127.0.0.1", () => resolve((server.address() as { port: number }).port));
     });
     try {
-      await expect(start(`echo ${port}; sleep 600`)).rejects.toMatchObject({
+      await expect(start(`echo ${port}; sleep 600`, 1500)).rejects.toMatchObject({
         code: "MUX_PROCESS_START_TIMEOUT",
         message: expect.stringContaining("accepted no gRPC connection"),
       });
@@ -109,11 +110,11 @@ describe("a provider that does not start", () => {
     const launch = launchProvider({
       ...shell("sleep 600 & echo $! >&2; echo $$ >&2; wait"),
       onLine,
-      startTimeoutMs: 300,
+      startTimeoutMs: 1500,
     });
     await expect(launch).rejects.toMatchObject({ code: "MUX_PROCESS_START_TIMEOUT" });
     expect(pids).toHaveLength(2);
-    await vi.waitFor(() => expect(pids.filter(isThere)).toEqual([]));
+    await vi.waitFor(() => expect(pids.filter(isThere)).toEqual([]), { timeout: 10_000 });
   });
 
   it("rejects with the reason of a signal, and is gone", async () => {
@@ -151,7 +152,7 @@ it("drains a flood of output without keeping it", async () => {
   const launch = launchProvider({
     ...shell(text),
     onLine: () => void (count += 1),
-    startTimeoutMs: 500,
+    startTimeoutMs: 1500,
   });
   await expect(launch).rejects.toMatchObject({ code: "MUX_PROCESS_START_TIMEOUT" });
   expect(count).toBeGreaterThan(1000);

@@ -114,7 +114,8 @@ beforeAll(async () => {
 afterAll(async () => {
   await mux?.close();
   await Promise.all(processes.map((launched) => launched.close()));
-  for (const { group } of processes) await vi.waitFor(() => expect(isThere(-group)).toBe(false));
+  for (const { group } of processes)
+    await vi.waitFor(() => expect(isThere(-group)).toBe(false), { timeout: 10_000 });
   processes = [];
   await engine?.close();
   if (folder !== undefined) await rm(folder, { recursive: true, force: true });
@@ -362,7 +363,7 @@ describe("a mux of real providers that are made to misbehave", () => {
       const properties = structFromJson({ title: "t", text: "x", fault: "hang-create" });
       const hanging = own.create(CreateRequest.create({ urn: NOTE, properties }), {});
       const failed = expect(hanging).rejects.toThrow(/cancel/i);
-      await vi.waitFor(() => expect(own.status.servers[0]?.running).toBe(1));
+      await vi.waitFor(() => expect(own.status.servers[0]?.running).toBe(1), { timeout: 10_000 });
       await own.cancel({}, {});
       await failed;
     } finally {

@@ -151,5 +151,6 @@ it("two aliases of a real provider live side by side behind the router, each wit
     expect([joined.diagnostics, text(joined.state, "text")]).toEqual([[], "a-b"]);
     await router.stop();
   }
-  for (const group of groups) await vi.waitFor(() => expect(isThere(-group)).toBe(false));
+  for (const group of groups)
+    await vi.waitFor(() => expect(isThere(-group)).toBe(false), { timeout: 10_000 });
 });

@@ -44,7 +44,7 @@ describe("a supervised process", () => {
     const { child, output } = await run(
       "trap 'echo int; exit 5' INT; echo up; while :; do sleep 0.05; done",
     );
-    await vi.waitFor(() => expect(output()).toBe("up\n"));
+    await vi.waitFor(() => expect(output()).toBe("up\n"), { timeout: 10_000 });
     expect(await child.end(10_000)).toEqual({ code: 5, signal: undefined });
     expect(output()).toBe("up\nint\n");
   });
@@ -53,23 +53,23 @@ describe("a supervised process", () => {
     const { child, output } = await run(
       "trap '' INT; trap 'exit 6' TERM; echo up; while :; do sleep 0.05; done",
     );
-    await vi.waitFor(() => expect(output()).toBe("up\n"));
-    expect(await child.end(400)).toEqual({ code: 6, signal: undefined });
+    await vi.waitFor(() => expect(output()).toBe("up\n"), { timeout: 10_000 });
+    expect(await child.end(3000)).toEqual({ code: 6, signal: undefined });
   });
 
   it("is killed with everything it started when it ignores both", async () => {
     const { child, output } = await run(
       "trap '' INT TERM; sleep 600 & echo up; while :; do sleep 600; done",
     );
-    await vi.waitFor(() => expect(output()).toBe("up\n"));
+    await vi.waitFor(() => expect(output()).toBe("up\n"), { timeout: 10_000 });
     expect(await child.end(200)).toEqual({ code: undefined, signal: "SIGKILL" });
-    await vi.waitFor(() => expect(isThere(-child.group)).toBe(false));
+    await vi.waitFor(() => expect(isThere(-child.group)).toBe(false), { timeout: 10_000 });
   });
 
   it("takes along what it left behind when it ended by itself", async () => {
     const { child } = await run("sleep 600 & exit 0");
     expect(await child.exited).toEqual({ code: 0, signal: undefined });
-    await vi.waitFor(() => expect(isThere(-child.group)).toBe(false));
+    await vi.waitFor(() => expect(isThere(-child.group)).toBe(false), { timeout: 10_000 });
   });
 
   it("is not waited for for ever when a daemon of it holds its output", async (context) => {
