@@ -1,0 +1,1 @@
+export { ctyEquality } from "./equality-tester.ts";
