@@ -2,7 +2,7 @@ import type { Resource, StorageBackend, Watch } from "@stackwright/storage";
 import { createMemoryStorage } from "@stackwright/storage/memory";
 import { watchLatency } from "./latency.ts";
 import { compare, type Effort, type Operation } from "./measure.ts";
-import { fine, printResults, printTable, whole } from "./report.ts";
+import { printResults, printTable, whole } from "./report.ts";
 import { benchResource, SCOPE } from "./resources.ts";
 
 /** Sizes that show how costs grow. */
@@ -94,6 +94,8 @@ async function benchMemoryUse(): Promise<void> {
   }
   const count = 100_000;
   const rows: string[][] = [];
+  // All are kept until the end, so that none is collected while the next one is measured.
+  const kept: StorageBackend[] = [];
   for (const bytes of [0, SMALL_BYTES, 1_024]) {
     gc();
     const before = process.memoryUsage();
@@ -102,14 +104,15 @@ async function benchMemoryUse(): Promise<void> {
     gc();
     const after = process.memoryUsage();
     const used = after.heapUsed + after.external - before.heapUsed - before.external;
-    rows.push([`${bytes}`, fine(used / count)]);
-    await storage.close();
+    rows.push([`${bytes}`, whole(used / count)]);
+    kept.push(storage);
   }
   printTable(
     `memory per resource, ${whole(count)} resources`,
     ["bytes of data", "bytes per resource"],
     rows,
   );
+  for (const storage of kept) await storage.close();
 }
 
 /** Stores resources in groups of 10,000 names, written in no order. */

@@ -13,15 +13,22 @@ import type {
 // who mutates its argument later changes nothing. What leaves the store is the frozen object itself;
 // only bytes, which cannot be frozen, are copied again.
 
-/** A frozen copy of a resource that shares nothing with the original, with the given version. */
-export function freezeResource(resource: Resource, version: string = resource.version): Resource {
+/**
+ * A frozen copy of a resource that shares nothing with the original, with the given version. `freeze`
+ * freezes its ids, for stores that let equal parts of them be one object.
+ */
+export function freezeResource(
+  resource: Resource,
+  version: string = resource.version,
+  freeze: (id: ResourceId) => ResourceId = freezeId,
+): Resource {
   return Object.freeze({
-    id: freezeId(resource.id),
-    ...(resource.owner === undefined ? {} : { owner: freezeId(resource.owner) }),
+    id: freeze(resource.id),
+    ...(resource.owner === undefined ? {} : { owner: freeze(resource.owner) }),
     version,
     generation: resource.generation,
-    metadata: Object.freeze(copyRecord(resource.metadata, (value) => value)),
-    status: Object.freeze(copyRecord(resource.status, freezeStatus)),
+    metadata: copyRecord(resource.metadata, (value) => value),
+    status: copyRecord(resource.status, freezeStatus),
     ...(resource.data === undefined ? {} : { data: freezeData(resource.data) }),
   });
 }
@@ -98,7 +105,15 @@ function freezeData(data: ResourceData): ResourceData {
   return Object.freeze({ typeUrl: data.typeUrl, value: new Uint8Array(data.value) });
 }
 
-/** Copies own entries; keys such as `__proto__` stay ordinary keys. */
-function copyRecord<T>(record: Readonly<Record<string, T>>, copy: (value: T) => T) {
-  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, copy(value)]));
+/** All empty records are one object; most resources have two of them. */
+const EMPTY = Object.freeze({});
+
+/** A frozen copy of own entries; keys such as `__proto__` stay ordinary keys. */
+function copyRecord<T>(
+  record: Readonly<Record<string, T>>,
+  copy: (value: T) => T,
+): Readonly<Record<string, T>> {
+  const entries = Object.entries(record);
+  if (entries.length === 0) return EMPTY;
+  return Object.freeze(Object.fromEntries(entries.map(([key, value]) => [key, copy(value)])));
 }

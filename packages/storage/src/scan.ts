@@ -1,14 +1,13 @@
 import { filterKeyPrefix, KEY_SEPARATOR, type ResourceFilter, tenancyMatches } from "./key.ts";
-import type { Tenancy } from "./resource.ts";
+import { type Tenancy, WILDCARD } from "./resource.ts";
 
 // Walks an ordered index of keys for a filter by seeking. A scan starts at the longest prefix that
 // all matches share, and leaves a tenancy unit as soon as it is over or is not selected. It visits
 // the matches and at most two other keys per tenancy unit of the type, whatever else is stored.
 
-/** A key taken apart, as far as a scan needs it. */
+/** A key, with what a scan needs of its parts. */
 export interface ScannedKey {
-  /** The key up to and with the separator before the name. */
-  readonly scope: string;
+  readonly key: string;
   readonly tenancy: Tenancy;
   readonly name: string;
 }
@@ -21,6 +20,12 @@ export function scanStart(filter: ResourceFilter): string {
   return filterKeyPrefix(filter);
 }
 
+/** Whether every key that starts with {@link scanStart} is a match: there is no wildcard. */
+export function scanIsExact({ tenancy }: ResourceFilter): boolean {
+  const { partition, peerName, namespace } = tenancy;
+  return partition !== WILDCARD && peerName !== WILDCARD && namespace !== WILDCARD;
+}
+
 /**
  * Decides about one key of the index. `isBefore` is the order of the index's texts; it has to agree
  * with the order of the UTF-16 or the UTF-8 forms.
@@ -30,18 +35,17 @@ export function scanStep(
   key: ScannedKey,
   isBefore: (left: string, right: string) => boolean,
 ): ScanStep {
-  if (tenancyMatches(filter.tenancy, key.tenancy)) {
-    if (key.name.startsWith(filter.namePrefix)) return "take";
-    if (isBefore(key.name, filter.namePrefix)) return { jump: key.scope + filter.namePrefix };
-  }
+  const { tenancy, name } = key;
+  const selected = tenancyMatches(filter.tenancy, tenancy);
+  if (selected && name.startsWith(filter.namePrefix)) return "take";
+  const scope = key.key.slice(0, key.key.length - name.length);
+  if (selected && isBefore(name, filter.namePrefix)) return { jump: scope + filter.namePrefix };
   // The separator's successor: behind every name of this tenancy unit, before the next unit.
-  return { jump: `${key.scope.slice(0, -KEY_SEPARATOR.length)}\u0001` };
+  return { jump: `${scope.slice(0, -KEY_SEPARATOR.length)}\u0001` };
 }
 
 /** Takes a key apart. */
 export function splitKey(key: string): ScannedKey {
-  const [group = "", kind = "", partition = "", peerName = "", namespace = "", name = ""] =
-    key.split(KEY_SEPARATOR);
-  const scope = [group, kind, partition, peerName, namespace, ""].join(KEY_SEPARATOR);
-  return { scope, tenancy: { partition, peerName, namespace }, name };
+  const [, , partition = "", peerName = "", namespace = "", name = ""] = key.split(KEY_SEPARATOR);
+  return { key, tenancy: { partition, peerName, namespace }, name };
 }

@@ -38,7 +38,7 @@ export {
   refused,
 } from "../rules.ts";
 export type { ScannedKey, ScanStep } from "../scan.ts";
-export { scanStart, scanStep, splitKey } from "../scan.ts";
+export { scanIsExact, scanStart, scanStep, splitKey } from "../scan.ts";
 export {
   checkBatch,
   checkConsistency,

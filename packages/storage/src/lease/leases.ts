@@ -4,6 +4,7 @@ import type { Resource } from "../resource.ts";
 import { type Scheduler, sleep, systemScheduler } from "../scheduler.ts";
 import type { CallOptions, Guard, StorageBackend } from "../types.ts";
 import { createUlidGenerator } from "../ulid.ts";
+import { unsupported } from "../validate.ts";
 import { type LeaseTiming, type ResolvedTiming, resolveTiming } from "./lease-options.ts";
 import {
   fenceId,
@@ -67,8 +68,12 @@ export interface Leases {
 // unchanged for the whole time to live on its own monotonic clock. So a holder that renewed in the
 // meantime makes the steal fail, and a holder that was stolen from fails at its next renewal.
 
-/** Leases over a store; the engine needs guards and batches. */
+/** Leases over a store; `STORAGE_UNSUPPORTED` when its engine has no guards or batches. */
 export function createLeases(options: LeasesOptions): Leases {
+  const { capabilities } = options.storage;
+  if (capabilities.guards < 1 || capabilities.batch < 2) {
+    throw unsupported(capabilities, "guards and batches, which leases need");
+  }
   const scheduler = options.scheduler ?? systemScheduler();
   const token = createUlidGenerator({ wallMs: () => scheduler.wallMs() });
   const renewer =

@@ -40,6 +40,7 @@ import {
   checkVersion,
 } from "../../validate.ts";
 import { indexResources, ResourceIndex } from "./resource-index.ts";
+import { ScopeCache } from "./scope-cache.ts";
 import { selectResources } from "./select.ts";
 
 /** What a {@link MemoryStorage} is made of. */
@@ -62,6 +63,8 @@ export class MemoryStorage implements StorageBackend {
   readonly #feed: EventFeed;
   readonly #history: HistoryOptions;
   readonly #onCommit: ((commit: Commit) => void) | undefined;
+  readonly #scopes = new ScopeCache();
+  readonly #freeze = (id: ResourceId): ResourceId => this.#scopes.freeze(id);
   #resources = new ResourceIndex();
   #log: CommitLog;
   /** Number of commits so far; each takes the next one as its version. */
@@ -227,7 +230,7 @@ export class MemoryStorage implements StorageBackend {
             details: { field: "resource.version" },
           });
         }
-        target.push(freezeResource(resource));
+        target.push(freezeResource(resource, resource.version, this.#freeze));
       },
       commit: async () => {
         this.#replaceAll(staging());
@@ -280,7 +283,7 @@ export class MemoryStorage implements StorageBackend {
   }
 
   #put(key: string, resource: Resource): Resource {
-    const stored = freezeResource(resource, String(this.#revision + 1));
+    const stored = freezeResource(resource, String(this.#revision + 1), this.#freeze);
     this.#resources.set(key, stored, this.#resources.get(key));
     this.#commit("upsert", stored);
     return handOut(stored);

@@ -1,6 +1,6 @@
-import { type ResourceFilter, scopeKey } from "../../key.ts";
+import type { ResourceFilter } from "../../key.ts";
 import type { Resource } from "../../resource.ts";
-import { scanStart, scanStep } from "../../scan.ts";
+import { scanIsExact, scanStart, scanStep } from "../../scan.ts";
 import type { OrderedMap } from "./ordered-map.ts";
 
 /** The resources that a filter selects, in key order. */
@@ -9,13 +9,18 @@ export function* selectResources(
   filter: ResourceFilter,
 ): Generator<Resource> {
   const prefix = scanStart(filter);
+  const exact = scanIsExact(filter);
   let from: string | undefined = prefix;
   while (from !== undefined) {
     let jump: string | undefined;
     for (const [key, resource] of resources.entriesFrom(from)) {
       if (!key.startsWith(prefix)) return;
-      const { name, tenancy, type } = resource.id;
-      const step = scanStep(filter, { scope: scopeKey(type, tenancy), tenancy, name }, isBefore);
+      if (exact) {
+        yield resource;
+        continue;
+      }
+      const { name, tenancy } = resource.id;
+      const step = scanStep(filter, { key, tenancy, name }, isBefore);
       if (step === "take") {
         yield resource;
       } else {

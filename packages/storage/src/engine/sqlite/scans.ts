@@ -1,7 +1,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import { StorageError } from "../../errors.ts";
 import type { ResourceFilter } from "../../key.ts";
-import { scanStart, scanStep, splitKey } from "../../scan.ts";
+import { scanIsExact, scanStart, scanStep, splitKey } from "../../scan.ts";
 import type { BodyRow, ScanPage, ScanTarget } from "./protocol.ts";
 
 /** A page ends after this many rows or bytes, so that writes get their turn between pages. */
@@ -141,12 +141,15 @@ function* selectFiltered(reader: DatabaseSync, filter: ResourceFilter): Generato
   );
   const start = Buffer.from(scanStart(filter));
   const end = successor(start);
+  const exact = scanIsExact(filter);
   let from: Buffer | undefined = start;
   while (from !== undefined) {
     let jump: string | undefined;
     for (const row of statement.iterate(from, end) as unknown as Iterable<KeyedRow>) {
-      const key = splitKey(Buffer.from(row.key).toString());
-      const step = scanStep(filter, key, isBefore);
+      // Without a wildcard the statement selects nothing but matches.
+      const step = exact
+        ? "take"
+        : scanStep(filter, splitKey(Buffer.from(row.key).toString()), isBefore);
       if (step === "take") {
         yield { version: row.version, body: row.body, checksum: row.checksum };
       } else {

@@ -1,0 +1,86 @@
+import { once } from "node:events";
+import { connect, createServer, type Server, type Socket } from "node:net";
+
+/** A proxy in front of one server that disturbs its connections on demand. */
+export class TcpProxy implements AsyncDisposable {
+  readonly #server: Server;
+  readonly #pairs = new Set<readonly [Socket, Socket]>();
+  #delayMs = 0;
+
+  constructor(server: Server) {
+    this.#server = server;
+  }
+
+  /** Starts a proxy for a port of 127.0.0.1. */
+  static async start(targetPort: number): Promise<TcpProxy> {
+    const server = createServer();
+    const proxy = new TcpProxy(server);
+    server.on("connection", (client) => proxy.#join(client, targetPort));
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    return proxy;
+  }
+
+  get port(): number {
+    const address = this.#server.address();
+    return typeof address === "object" && address !== null ? address.port : 0;
+  }
+
+  /** Resets all connections. */
+  cut(): void {
+    for (const [client, server] of this.#pairs) {
+      client.resetAndDestroy();
+      server.resetAndDestroy();
+    }
+  }
+
+  /** Ends the direction to the clients, and swallows what they send from now on. */
+  halfClose(): void {
+    for (const [client, server] of this.#pairs) {
+      client.unpipe(server);
+      client.resume();
+      client.end();
+    }
+  }
+
+  /** Lets no answer through for so long; requests pass. */
+  stall(ms: number): void {
+    for (const [client, server] of this.#pairs) {
+      server.unpipe(client);
+      server.pause();
+      setTimeout(() => server.pipe(client), ms).unref();
+    }
+  }
+
+  /** Holds back everything that new connections carry for so long. */
+  delayBy(ms: number): void {
+    this.#delayMs = ms;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const closed = once(this.#server, "close");
+    this.#server.close();
+    this.cut();
+    await closed;
+  }
+
+  #join(client: Socket, port: number): void {
+    const server = connect({ host: "127.0.0.1", port, allowHalfOpen: false });
+    const pair = [client, server] as const;
+    this.#pairs.add(pair);
+    const end = (): void => {
+      this.#pairs.delete(pair);
+      client.destroy();
+      server.destroy();
+    };
+    for (const socket of pair) socket.on("error", end).on("close", end);
+    client.setNoDelay(true);
+    server.setNoDelay(true);
+    const begin = (): void => {
+      client.pipe(server);
+      server.pipe(client);
+    };
+    if (this.#delayMs === 0) begin();
+    else setTimeout(begin, this.#delayMs).unref();
+  }
+}
