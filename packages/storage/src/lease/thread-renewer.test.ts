@@ -6,14 +6,14 @@ import { A1, HOME, sample } from "../testing/samples.ts";
 import { createThreadedStorage, startThreadedHost } from "../testing/threaded/threaded-storage.ts";
 import type { StorageBackend } from "../types.ts";
 import { fenceId, heartbeatId } from "./lease-records.ts";
-import { createLeases, type Leases } from "./leases.ts";
+import { createLeases, type Lease, type Leases } from "./leases.ts";
 import type { Renewer } from "./renewer.ts";
 import { createThreadRenewer } from "./thread-renewer.ts";
 
 const name = `storage-${randomUUID()}`;
 const module = new URL("../testing/threaded/threaded-storage.ts", import.meta.url).href;
 const source = { module, factory: "createThreadedStorage", options: { name } };
-const TIMING = { ttlMs: 1_500, renewMs: 100, stopMs: 1_000 };
+const TIMING = { ttlMs: 3_000, renewMs: 100, stopMs: 2_000 };
 
 let host: AsyncDisposable;
 let storage: StorageBackend;
@@ -32,6 +32,17 @@ function leasesOf(owner: string, renewer: Renewer): Leases {
   return createLeases({ storage, owner, timing: TIMING, renewer });
 }
 
+/** The thread is up as soon as it has renewed for the first time. */
+async function firstRenewal(lease: Lease): Promise<void> {
+  const acquired = await storage.read("strong", heartbeatId(lease.name));
+  for (;;) {
+    if (lease.signal.aborted) throw lease.signal.reason;
+    const stored = await storage.read("strong", heartbeatId(lease.name));
+    if (stored.version !== acquired.version) return;
+    await delay(10);
+  }
+}
+
 /** A turn of this thread that takes long. */
 function spin(ms: number): void {
   const until = performance.now() + ms;
@@ -45,12 +56,10 @@ describe("renewal in a thread of its own", () => {
       tenancy: HOME,
       name: "long-turn",
     });
-    // The thread is up as soon as it has renewed for the first time.
+    await firstRenewal(lease);
     const id = heartbeatId(lease.name);
-    const first = await storage.read("strong", id);
-    while ((await storage.read("strong", id)).version === first.version) await delay(10);
     const before = await storage.read("strong", id);
-    spin(TIMING.ttlMs * 1.5);
+    spin(TIMING.ttlMs * 1.1);
     expect(lease.isHeld()).toBe(true);
     const after = await storage.read("strong", id);
     // Not one renewal in a row, but many: nobody ever saw the heartbeat stand still.
@@ -87,12 +96,11 @@ describe("renewal in a thread of its own", () => {
   });
 
   test("lets the leases of a worker go that does not run any more", async () => {
-    await using renewer = createThreadRenewer({ source, maxSilenceMs: 400 });
+    await using renewer = createThreadRenewer({ source, maxSilenceMs: 1_500 });
     const lease = await leasesOf("one", renewer).acquire({ tenancy: HOME, name: "stuck" });
+    await firstRenewal(lease);
     const id = heartbeatId(lease.name);
-    const first = await storage.read("strong", id);
-    while ((await storage.read("strong", id)).version === first.version) await delay(10);
-    spin(900);
+    spin(2_500);
     const stopped = await storage.read("strong", id);
     await delay(TIMING.renewMs * 3);
     expect((await storage.read("strong", id)).version).toBe(stopped.version);

@@ -31,11 +31,12 @@ export async function startOwnServers(kind: readonly string[]): Promise<OwnServe
   const started = (await read()) as Partial<Pick<OwnServers, "url" | "endpoints" | "servers">>;
   let last: Promise<unknown> = Promise.resolve();
   const command = (line: string): Promise<void> => {
-    const answered = last.then(async () => {
+    const run = async (): Promise<void> => {
       child.stdin.write(`${line}\n`);
       const answer = await read();
       if (answer.ok !== true) throw new Error(`${line}: ${String(answer.error)}`);
-    });
+    };
+    const answered = last.then(run);
     last = answered.catch(() => undefined);
     return answered;
   };
