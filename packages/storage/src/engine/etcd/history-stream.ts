@@ -14,6 +14,7 @@ import { formatCursor } from "../../feed/cursor.ts";
 import type { EtcdClient } from "./etcd-client.ts";
 import type { Layout } from "./layout.ts";
 import { endOfRevision, positionOf, revisionBehind } from "./position.ts";
+import { readFailure } from "./rpc-failure.ts";
 
 /** What a {@link historyStream} gives: the next commits, and how far it is certain to have come. */
 export interface HistoryPage {
@@ -42,6 +43,14 @@ export interface HistoryStreamOptions {
  * again; they are recognised by their place, which is the same every time.
  */
 export async function* historyStream(options: HistoryStreamOptions): AsyncGenerator<HistoryPage> {
+  try {
+    yield* readHistory(options);
+  } catch (error) {
+    throw readFailure(error, "read").error;
+  }
+}
+
+async function* readHistory(options: HistoryStreamOptions): AsyncGenerator<HistoryPage> {
   const { client, layout, epoch, signal } = options;
   const { member } = client;
   const requests = watchRequests(layout, revisionBehind(options.after), options.progressMs, signal);

@@ -42,19 +42,32 @@ export function resolveConnectionOptions(options: ConnectionOptions): ResolvedCo
 /** What a call does, for telling what a failure left behind. */
 export type CallKind = "read" | "write";
 
-// postgres.js connects again by itself, but it has no deadlines: on a connection whose other end is
-// silent a query waits until the system gives the socket up. So each call has a timer here, and when
-// it runs out while nothing else was answered either, the whole pool is thrown away for a new one.
+// Three things that postgres.js leaves to its user.
+//
+// Deadlines: on a connection whose other end is silent a query waits until the system gives the
+// socket up. Each call has a timer here, and when it runs out the pool is replaced.
+//
+// Broken connections: the library connects again with the state of the connection that broke, and
+// the rows that a result had by then are counted into the next one. So no connection is used again
+// after one has failed under a call: the pool is replaced before anything else is sent, and what is
+// under way on its other connections may finish there.
+//
+// Pipelining: a call never shares a connection with another one, so it fails for its own reasons
+// only. Calls beyond the number of connections wait here, within their deadline.
 
 /** The connections of an instance. */
 export class Connections {
   readonly options: ResolvedConnectionOptions;
   #pool: Sql;
-  #lastAnswer = 0;
+  #free: number;
+  readonly #waiting: (() => void)[] = [];
+  /** Pools that were replaced and have calls under way. */
+  readonly #ending = new Set<Promise<void>>();
   #closed = false;
 
   constructor(options: ResolvedConnectionOptions) {
     this.options = options;
+    this.#free = options.connections;
     this.#pool = this.#connect(options.connections);
   }
 
@@ -63,27 +76,46 @@ export class Connections {
    * aborts, that is for the caller to see to.
    */
   async run<T>(kind: CallKind, call: (sql: Sql) => PromiseLike<T>): Promise<T> {
+    const deadline = performance.now() + this.options.timeoutMs;
+    await this.#takeTurn(kind, deadline);
     const pool = this.#pool;
-    const started = performance.now();
     let timer: NodeJS.Timeout | undefined;
     const expired = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => {
-        if (this.#lastAnswer < started) this.#replace(pool);
-        const message = `no answer within ${this.options.timeoutMs} ms`;
-        const details = kind === "write" ? ({ outcome: "unknown" } as const) : {};
-        reject(new StorageError("STORAGE_INCONSISTENT", message, { details }));
-      }, this.options.timeoutMs);
+      timer = setTimeout(
+        () => reject(tooLate(kind, "unknown", this.options.timeoutMs)),
+        Math.max(1, deadline - performance.now()),
+      );
     });
     try {
-      const result = await Promise.race([call(pool), expired]);
-      this.#lastAnswer = performance.now();
-      return result;
+      return await Promise.race([call(pool), expired]);
     } catch (error) {
-      if (error instanceof postgres.PostgresError) this.#lastAnswer = performance.now();
+      const answered = error instanceof postgres.PostgresError && error.severity === "ERROR";
+      if (!answered) this.#replace(pool);
       throw toStorageError(error, kind);
     } finally {
       clearTimeout(timer);
+      this.#free += 1;
+      this.#waiting.shift()?.();
     }
+  }
+
+  /** Waits for a connection that nobody uses. */
+  async #takeTurn(kind: CallKind, deadline: number): Promise<void> {
+    while (this.#free === 0) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      this.#waiting.push(resolve);
+      const timer = setTimeout(resolve, Math.max(1, deadline - performance.now()));
+      await promise;
+      clearTimeout(timer);
+      // After a timeout it is still there, and must not be given the turn of somebody else.
+      const place = this.#waiting.indexOf(resolve);
+      if (place >= 0) this.#waiting.splice(place, 1);
+      if (this.#free > 0) break;
+      if (performance.now() >= deadline) {
+        throw tooLate(kind, "not-applied", this.options.timeoutMs);
+      }
+    }
+    this.#free -= 1;
   }
 
   /** A client with one connection of its own, which the caller ends. */
@@ -93,14 +125,23 @@ export class Connections {
 
   async close(): Promise<void> {
     this.#closed = true;
-    await this.#pool.end({ timeout: this.options.timeoutMs / 1000 });
+    this.#end(this.#pool);
+    await Promise.all(this.#ending);
   }
 
   #replace(pool: Sql): void {
     if (this.#closed || this.#pool !== pool) return;
     this.#pool = this.#connect(this.options.connections);
-    // Rejects what is under way on the old connections.
-    pool.end({ timeout: 0 }).catch(() => undefined);
+    this.#end(pool);
+  }
+
+  /** Lets what is under way finish, up to the deadline that it has anyway. */
+  #end(pool: Sql): void {
+    const ending = pool
+      .end({ timeout: this.options.timeoutMs / 1000 })
+      .catch(() => undefined)
+      .finally(() => this.#ending.delete(ending));
+    this.#ending.add(ending);
   }
 
   #connect(max: number, dedicated: DedicatedOptions = {}): Sql {
@@ -131,6 +172,16 @@ export class Connections {
     };
     return postgres(url, options);
   }
+}
+
+function tooLate(
+  kind: CallKind,
+  outcome: "unknown" | "not-applied",
+  timeoutMs: number,
+): StorageError {
+  return new StorageError("STORAGE_INCONSISTENT", `no answer within ${timeoutMs} ms`, {
+    details: kind === "write" ? { outcome } : {},
+  });
 }
 
 /** What makes a dedicated connection differ from those of the pool. */

@@ -122,19 +122,29 @@ export class WriteGroups {
     if (rows.some((row) => row.at_revision !== null)) this.#onCommit();
     let first = 1;
     for (const queued of group) {
-      queued.resolve(toOutcome(rows, first, queued.steps.length));
+      queued.resolve(toOutcome(rows, first, queued.steps));
       first += queued.steps.length;
     }
   }
 }
 
-function toOutcome(rows: readonly OutcomeRow[], first: number, count: number): WriteOutcome {
+function toOutcome(
+  rows: readonly OutcomeRow[],
+  first: number,
+  steps: readonly WriteStep[],
+): WriteOutcome {
   const revisions = new Map<number, number>();
+  let answered = 0;
   for (const row of rows) {
-    if (row.step < first || row.step >= first + count) continue;
+    if (row.step < first || row.step >= first + steps.length) continue;
     const step = row.step - first;
     if (row.outcome >= 2) return { kind: "refused", step, reason: row.outcome as 2 | 3 | 4 };
+    answered += 1;
     if (row.at_revision !== null) revisions.set(step, Number(row.at_revision));
   }
-  return { kind: "applied", revisions };
+  const operations = steps.filter((step) => step.kind !== 0).length;
+  if (answered === operations) return { kind: "applied", revisions };
+  throw new StorageError("STORAGE_INCONSISTENT", "the answer of the server is not complete", {
+    details: { outcome: "unknown" },
+  });
 }
