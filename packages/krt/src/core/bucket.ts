@@ -1,10 +1,16 @@
+import type { LazyMap } from "./lazy-map.ts";
+
 /**
  * A set that is mostly of one: the member itself, or a `Set` from the second one on. Saves a `Set` per
- * key where most keys have one member, as in unique indexes and keyed fetches.
+ * key where most keys have one member, as with keyed fetches.
  */
 export type Bucket<M extends object> = M | Set<M>;
 
-export function addToBucket<K, M extends object>(map: Map<K, Bucket<M>>, key: K, member: M): void {
+export function addToBucket<K, M extends object>(
+  map: LazyMap<K, Bucket<M>>,
+  key: K,
+  member: M,
+): void {
   const bucket = map.get(key);
   if (bucket === undefined) map.set(key, member);
   else if (bucket instanceof Set) bucket.add(member);
@@ -12,7 +18,7 @@ export function addToBucket<K, M extends object>(map: Map<K, Bucket<M>>, key: K,
 }
 
 export function deleteFromBucket<K, M extends object>(
-  map: Map<K, Bucket<M>>,
+  map: LazyMap<K, Bucket<M>>,
   key: K,
   member: M,
 ): void {
@@ -29,9 +35,4 @@ export function deleteFromBucket<K, M extends object>(
 export function bucketMembers<M extends object>(bucket: Bucket<M> | undefined): Iterable<M> {
   if (bucket === undefined) return [];
   return bucket instanceof Set ? bucket : [bucket];
-}
-
-export function bucketSize(bucket: Bucket<object> | undefined): number {
-  if (bucket === undefined) return 0;
-  return bucket instanceof Set ? bucket.size : 1;
 }

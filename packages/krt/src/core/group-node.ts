@@ -45,7 +45,7 @@ export class GroupNode<K, T> extends SteppedNode<Group<K, T>> {
   /** Store keys of the groups that have, had or changed a member in this turn. */
   #affected(): Iterable<unknown> {
     const index = this.#index;
-    if (!this.#loaded) return [...index.buckets.keys()];
+    if (!this.#loaded) return [...index.groupKeys()];
     const { changed, events } = index.node;
     const keys = new Set<unknown>();
     for (let i = 0; i < events.count; i++) {

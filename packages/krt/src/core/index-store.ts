@@ -1,10 +1,13 @@
 import type { Collection, CollectionOptions } from "../collection.ts";
 import { KrtError } from "../errors.ts";
 import type { Group, Index, IndexKeys } from "../secondary-index.ts";
-import { addToBucket, type Bucket, bucketMembers, bucketSize, deleteFromBucket } from "./bucket.ts";
+import type { Bucket } from "./bucket.ts";
+import { LazyMap } from "./lazy-map.ts";
 import type { CollectionNode } from "./node.ts";
 import type { Query } from "./query.ts";
 import type { Row } from "./row.ts";
+import { RowGroups } from "./row-groups.ts";
+import { hasKey, sameKeys } from "./store-key.ts";
 import type { Owned, Owner } from "./scope.ts";
 
 /** An index whatever its keys are. */
@@ -18,8 +21,7 @@ const NONE: readonly unknown[] = [];
  * A secondary index of one collection.
  *
  * Invariants between two changes of a row:
- * - `#keys[row.slot]` is what the extractor gave for the row's value, as store keys;
- * - the row is in the bucket of each of those keys, and in no other;
+ * - `#groups` has the row under the store keys that the extractor gave for its value, and no others;
  * - `#moved` has, for each row whose keys changed in the open turn, the keys from before the turn. It
  *   serves publication (who depended on the old place) and readers outside of a sliced turn.
  *
@@ -29,9 +31,9 @@ export class IndexStore<K, T> implements Index<K, T> {
   readonly name: string;
   readonly node: CollectionNode<T>;
   readonly extract: (object: T) => IndexKeys<K>;
-  readonly buckets = new Map<unknown, Bucket<Row<T>>>();
+  readonly #groups = new RowGroups<T>();
   /** Queries anchored here, by store key. Kept by the query registry. */
-  readonly queries = new Map<unknown, Bucket<Query<T>>>();
+  readonly queries = new LazyMap<unknown, Bucket<Query<T>>>();
   /**
    * The scopes that asked for the index, first one first. Without any it is dropped, as soon as no
    * query is anchored here.
@@ -40,7 +42,6 @@ export class IndexStore<K, T> implements Index<K, T> {
   readonly #toText: ((key: K) => string) | undefined;
   /** The typed keys behind texts. */
   readonly #typed: Map<string, K> | undefined;
-  readonly #keys: unknown[] = [];
   #moved: Map<Row<T>, unknown> | undefined;
 
   constructor(
@@ -70,7 +71,7 @@ export class IndexStore<K, T> implements Index<K, T> {
   }
 
   *keys(): IterableIterator<K> {
-    for (const key of this.buckets.keys()) yield this.typedKey(key);
+    for (const key of this.#groups.groupKeys()) yield this.typedKey(key);
   }
 
   asCollection(options: CollectionOptions = {}): Collection<Group<K, T>> {
@@ -86,68 +87,81 @@ export class IndexStore<K, T> implements Index<K, T> {
     return wanted.some((key) => hasKey(keys, key));
   }
 
-  rowsAt(key: unknown): Iterable<Row<T>> {
-    return bucketMembers(this.buckets.get(key));
+  /** Store keys that have rows. */
+  groupKeys(): IterableIterator<unknown> {
+    return this.#groups.groupKeys();
+  }
+
+  rowsAt(key: unknown): readonly Row<T>[] {
+    return this.#groups.rowsAt(key);
   }
 
   /** Upper bound of the rows under a key or any of a list of keys. */
   countAtAny(wanted: unknown): number {
-    if (!Array.isArray(wanted)) return bucketSize(this.buckets.get(wanted));
-    return wanted.reduce<number>((sum, key) => sum + bucketSize(this.buckets.get(key)), 0);
+    if (!Array.isArray(wanted)) return this.#groups.countAt(wanted);
+    return wanted.reduce<number>((sum, key) => sum + this.#groups.countAt(key), 0);
   }
 
   /** Whether a row is under a key or any of a list of keys. */
   has(row: Row<T>, wanted: unknown): boolean {
-    const keys = this.#keys[row.slot];
+    const keys = this.#groups.keysOf(row);
     if (!Array.isArray(wanted)) return hasKey(keys, wanted);
     return wanted.some((key) => hasKey(keys, key));
   }
 
   /** Store keys of a row as they are now: one key, a list, or `undefined`. */
   keysNow(row: Row<T>): unknown {
-    return this.#keys[row.slot];
+    return this.#groups.keysOf(row);
   }
 
   /** Store keys of a row as they were before the open turn, for rows that existed then. */
   keysBefore(row: Row<T>): unknown {
     const moved = this.#moved?.get(row);
-    return moved === undefined ? this.#keys[row.slot] : moved;
+    return moved === undefined ? this.#groups.keysOf(row) : moved;
   }
 
+  /** A row appeared. An index that was made within the turn may have it already. */
   add(row: Row<T>, value: T): void {
+    if (this.#groups.keysOf(row) !== undefined) {
+      this.update(row, value);
+      return;
+    }
     const keys = this.#extractKeys(value);
-    if (keys === undefined) return;
-    this.#keys[row.slot] = keys;
-    this.#enter(row, keys);
+    if (keys !== undefined) this.#groups.enter(row, keys);
   }
 
   update(row: Row<T>, value: T): void {
-    const former = this.#keys[row.slot];
+    const former = this.#groups.keysOf(row);
     const keys = this.#extractKeys(value);
     if (sameKeys(former, keys)) return;
     this.#remember(row, former);
-    this.#leave(row, former);
-    this.#keys[row.slot] = keys;
-    this.#enter(row, keys);
+    this.#groups.leave(row);
+    this.#groups.enter(row, keys);
   }
 
   remove(row: Row<T>): void {
-    const former = this.#keys[row.slot];
-    this.#remember(row, former);
-    this.#leave(row, former);
-    this.#keys[row.slot] = undefined;
+    this.#remember(row, this.#groups.keysOf(row));
+    this.#groups.leave(row);
   }
 
   /** Rows that left `key` in the open turn. */
   *leftInTurn(key: unknown): IterableIterator<Row<T>> {
     if (this.#moved === undefined) return;
     for (const [row, keys] of this.#moved) {
-      if (hasKey(keys, key) && !hasKey(this.#keys[row.slot], key)) yield row;
+      if (hasKey(keys, key) && !hasKey(this.#groups.keysOf(row), key)) yield row;
     }
   }
 
   /** Forgets the turn. */
   sweep(): void {
+    if (this.#moved === undefined) return;
+    if (this.#typed !== undefined) {
+      for (const keys of this.#moved.values()) {
+        for (const key of Array.isArray(keys) ? keys : [keys]) {
+          if (this.#groups.countAt(key) === 0) this.#typed.delete(key as string);
+        }
+      }
+    }
     this.#moved = undefined;
   }
 
@@ -179,25 +193,4 @@ export class IndexStore<K, T> implements Index<K, T> {
     this.#moved ??= new Map();
     if (!this.#moved.has(row)) this.#moved.set(row, keys ?? NONE);
   }
-
-  #enter(row: Row<T>, keys: unknown): void {
-    if (Array.isArray(keys)) for (const key of keys) addToBucket(this.buckets, key, row);
-    else if (keys !== undefined) addToBucket(this.buckets, keys, row);
-  }
-
-  #leave(row: Row<T>, keys: unknown): void {
-    if (Array.isArray(keys)) for (const key of keys) deleteFromBucket(this.buckets, key, row);
-    else if (keys !== undefined) deleteFromBucket(this.buckets, keys, row);
-  }
-}
-
-/** Whether `keys` (none, one or a list) holds `key`. */
-export function hasKey(keys: unknown, key: unknown): boolean {
-  return Array.isArray(keys) ? keys.includes(key) : keys !== undefined && Object.is(keys, key);
-}
-
-function sameKeys(a: unknown, b: unknown): boolean {
-  if (Object.is(a, b)) return true;
-  if (!Array.isArray(a) || !Array.isArray(b) || a.length !== b.length) return false;
-  return a.every((key, i) => Object.is(key, b[i]));
 }

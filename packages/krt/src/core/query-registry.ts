@@ -1,10 +1,12 @@
 import { type FilterSpec, FilterType } from "../filter.ts";
 import { isEmptyLabels, type Labels } from "../labels.ts";
 import { addToBucket, type Bucket, bucketMembers, deleteFromBucket } from "./bucket.ts";
-import { type AnyIndex, hasKey } from "./index-store.ts";
+import type { AnyIndex } from "./index-store.ts";
 import type { Candidates, LabelIndex } from "./label-index.ts";
+import { LazyMap } from "./lazy-map.ts";
 import type { CollectionNode } from "./node.ts";
 import { type Projection, Query, shareKeyOf } from "./query.ts";
+import { hasKey } from "./store-key.ts";
 import type { MutableEvent, Row } from "./row.ts";
 
 /** Label name -> value -> queries that ask for this pair. */
@@ -26,8 +28,8 @@ type Pairs<T> = Map<string, Map<string, Set<Query<T>>>>;
  */
 export class QueryRegistry<T> {
   readonly #node: CollectionNode<T>;
-  readonly #shared = new Map<string, Query<T>>();
-  readonly #byKey = new Map<string, Bucket<Query<T>>>();
+  readonly #shared = new LazyMap<string, Query<T>>();
+  readonly #byKey = new LazyMap<string, Bucket<Query<T>>>();
   readonly #labelPairs: Pairs<T> = new Map();
   readonly #selectPairs: Pairs<T> = new Map();
   readonly #selectEmpty = new Set<Query<T>>();

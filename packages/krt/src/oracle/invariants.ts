@@ -58,7 +58,7 @@ export function checkInvariants(rt: Runtime): void {
     for (const index of node.indexes) {
       for (const row of node.rows()) {
         const value: unknown = node.valueOf(row);
-        for (const key of index.buckets.keys()) {
+        for (const key of index.groupKeys()) {
           const holds = value !== undefined && index.holds(value, key);
           same(index.has(row, key), holds, `index ${index.name}, key ${String(key)}`);
         }
