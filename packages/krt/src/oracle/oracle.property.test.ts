@@ -30,14 +30,16 @@ function run(given: Program, tickMs: number, maxTurnMs: number): void {
 }
 
 describe("random programs agree with an oracle that recomputes everything", { timeout }, () => {
-  it("with turns at once: states, histories, sync and the number of runs", () => {
+  it("with turns at once: states, histories, sync and the number of runs", async ({ annotate }) => {
+    await annotate(`${numRuns} programs`, "count");
     fc.assert(
       fc.property(program, (given) => run(given, 0, 0)),
       { numRuns },
     );
   });
 
-  it("with turns in slices of a few steps", () => {
+  it("with turns in slices of a few steps", async ({ annotate }) => {
+    await annotate(`${Math.ceil(numRuns / 2)} programs`, "count");
     fc.assert(
       fc.property(program, fc.integer({ min: 1, max: 4 }), (given, steps) => run(given, 1, steps)),
       { numRuns: Math.ceil(numRuns / 2) },
