@@ -65,7 +65,7 @@ describe("plain numbers behave like the numbers they stand for", () => {
       fc.property(plain, (a) => {
         expect(numberText(a)).toBe(expandNumber(a).text());
       }),
-      { numRuns: 2000 },
+      { numRuns: Math.ceil(2000 * Number(process.env.STACKWRIGHT_RUNS ?? 1)) },
     );
   });
 

@@ -45,6 +45,13 @@ describe("order of iteration", () => {
       ["-1", "0.5", "9", "10"],
     ],
     ["false before true", Value.set([Value.true, Value.false]), [false, true]],
+    // Equal in size, but not in their hash text, so the reference keeps both, in the order of its buckets.
+    ["both zeros", Value.set(["0", "-0"].map((t) => Value.parseNumber(t))), ["-0", "0"]],
+    [
+      "both zeros the other way",
+      Value.set(["-0", "0"].map((t) => Value.parseNumber(t))),
+      ["-0", "0"],
+    ],
     [
       "unknown, then null, last",
       Value.set([Value.null(Type.string), unknown, s("z"), unknown, s("a")]),

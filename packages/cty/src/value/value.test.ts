@@ -179,6 +179,17 @@ describe("state", () => {
     ]);
   });
 
+  it("of parts shows through their marks", () => {
+    const hidden = Value.tuple([Value.list([Value.dynamic.mark(Mark.sensitive)], Type.dynamic)]);
+    expect([hidden.isWhollyKnown, hidden.hasWhollyKnownType, hidden.containsMarks]).toEqual([
+      false,
+      false,
+      true,
+    ]);
+    const inner = Value.tuple([Value.list([Value.unknown(Type.string)]).mark(Mark.sensitive)]);
+    expect([inner.isWhollyKnown, inner.hasWhollyKnownType]).toEqual([false, true]);
+  });
+
   it("of null and unknown values", () => {
     expect(Value.null(Type.dynamic).isWhollyKnown).toBe(true);
     expect(Value.unknown(Type.dynamic)).toBe(Value.dynamic);
