@@ -1,7 +1,9 @@
 import { cpus, loadavg } from "node:os";
+import { benchEtcd } from "./etcd.ts";
 import { printLatencies } from "./latency.ts";
 import type { Effort } from "./measure.ts";
 import { benchMemory } from "./memory.ts";
+import { benchPostgres } from "./postgres.ts";
 import { benchSqlite } from "./sqlite/run.ts";
 
 // node --expose-gc bench/storage/run.ts [section ...]; BENCH_ROUNDS and BENCH_ROUND_MS set the effort.
@@ -15,6 +17,18 @@ const effort: Effort = {
 const sections: Readonly<Record<string, () => Promise<readonly string[][]>>> = {
   memory: async () => [await benchMemory(effort)],
   sqlite: async () => [await benchSqlite(effort)],
+  postgres: async () => {
+    const { TEST_POSTGRES_URL: url } = process.env;
+    if (url !== undefined) return [await benchPostgres(effort, url)];
+    console.log("\npostgres: skipped, TEST_POSTGRES_URL names no server");
+    return [];
+  },
+  etcd: async () => {
+    const { TEST_ETCD_CLUSTER_ENDPOINTS: endpoints } = process.env;
+    if (endpoints !== undefined) return [await benchEtcd(effort, endpoints.split(","))];
+    console.log("\netcd: skipped, TEST_ETCD_CLUSTER_ENDPOINTS names no servers");
+    return [];
+  },
 };
 
 const chosen = process.argv.slice(2);
