@@ -38,7 +38,9 @@ export function readFailure(thrown: unknown, kind: "read" | "write"): RpcFailure
   if (code === "RESOURCE_EXHAUSTED" && /larger than max/.test(rawMessage)) {
     return failure(new StorageError("STORAGE_TOO_LARGE", rawMessage, cause));
   }
-  if (code === "PERMISSION_DENIED") {
+  const stranger =
+    code === "INVALID_ARGUMENT" && /authentication failed|user name is empty/.test(rawMessage);
+  if (code === "PERMISSION_DENIED" || stranger) {
     return failure(new StorageError("STORAGE_PERMISSION_DENIED", rawMessage, cause));
   }
   const unauthenticated =
