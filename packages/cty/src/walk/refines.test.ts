@@ -21,6 +21,7 @@ const CASES: readonly (readonly [string, Value, Value, string | undefined])[] = 
   ["a prefix that was not", prefixed, s("vpc-1"), ""],
   ["a null against the plan", prefixed, Value.null(string), ""],
   ["an unknown with less said about it", prefixed, unknown, ""],
+  ["an unknown that may be null again", refine(unknown, { notNull: true }), unknown, ""],
   [
     "an unknown with more said about it",
     prefixed,
