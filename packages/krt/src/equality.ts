@@ -2,13 +2,15 @@
 export type Equals<T> = (a: T, b: T) => boolean;
 
 /**
- * Structural equality of plain data: primitives (by `Object.is`), arrays, plain objects, `Map`, `Set`,
+ * Structural equality of plain data: primitives (by `===`, and `NaN` equals itself), arrays, plain objects, `Map`, `Set`,
  * `Date`, `RegExp`, typed arrays, and class instances field by field, where both have the same
  * prototype. A member function `equals` of such an instance decides instead. Cyclic data is not supported.
  */
 export function deepEqual(a: unknown, b: unknown): boolean {
-  if (Object.is(a, b)) return true;
-  if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;
+  if (a === b) return true;
+  if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) {
+    return Number.isNaN(a) && Number.isNaN(b);
+  }
   const prototype: unknown = Object.getPrototypeOf(a);
   if (prototype !== Object.getPrototypeOf(b)) return false;
   if (prototype === Object.prototype) {

@@ -23,92 +23,95 @@ export const FilterType = {
   index: 2,
   labels: 3,
   selects: 4,
-  where: 5,
-  name: 6,
-  any: 7,
+  selectsNonEmpty: 5,
+  where: 6,
+  name: 7,
+  any: 8,
 } as const;
 export type FilterType = (typeof FilterType)[keyof typeof FilterType];
 
-type Predicate = (object: never) => boolean;
+type Predicate = (object: unknown) => boolean;
 
-/** The one class behind all filters: one hidden class keeps the comparison of filters monomorphic. */
+/**
+ * The one class behind all filters: one hidden class keeps the comparison of filters monomorphic, and
+ * few fields keep them cheap, as a transformation makes them anew in every run.
+ */
 export class FilterSpec implements Filter<never, never> {
   readonly type: FilterType;
-  /** The key, the keys, the index key or keys, or the alternatives. */
-  readonly key: unknown;
+  /** The key, keys, index key or keys, labels, predicate, or lists of alternatives. */
+  readonly operand: unknown;
   readonly index: AnyIndex<unknown> | undefined;
-  readonly labels: Labels | undefined;
-  /** `selects` only: whether an empty selector matches. */
-  readonly emptyMatches: boolean;
-  readonly predicate: Predicate | undefined;
 
-  constructor(
-    type: FilterType,
-    key: unknown,
-    index: AnyIndex<unknown> | undefined,
-    labels: Labels | undefined,
-    emptyMatches: boolean,
-    predicate: Predicate | undefined,
-  ) {
+  constructor(type: FilterType, operand: unknown, index: AnyIndex<unknown> | undefined) {
     this.type = type;
-    this.key = key;
+    this.operand = operand;
     this.index = index;
-    this.labels = labels;
-    this.emptyMatches = emptyMatches;
-    this.predicate = predicate;
+  }
+
+  /** The labels of a filter by labels or selection. */
+  get labels(): Labels {
+    return this.operand as Labels;
+  }
+
+  /** Whether it asks for selectors that select labels. */
+  get selects(): boolean {
+    return this.type === FilterType.selects || this.type === FilterType.selectsNonEmpty;
   }
 
   /** Whether both ask the same, but for the function of a `where`. */
   sameQuestion(other: FilterSpec): boolean {
     if (this === other) return true;
-    if (this.type !== other.type) return false;
-    switch (this.type) {
+    const { type, operand } = this;
+    if (type !== other.type) return false;
+    switch (type) {
       case FilterType.key:
       case FilterType.name:
-        return this.key === other.key;
+        return operand === other.operand;
       case FilterType.index:
-        return this.index === other.index && sameKeys(this.key, other.key);
+        return this.index === other.index && sameKeys(operand, other.operand);
       case FilterType.keys:
-        return sameKeys(this.key, other.key);
+        return sameKeys(operand, other.operand);
       case FilterType.labels:
-        return sameLabels(this.labels, other.labels);
       case FilterType.selects:
-        return this.emptyMatches === other.emptyMatches && sameLabels(this.labels, other.labels);
+      case FilterType.selectsNonEmpty:
+        return sameLabels(operand as Labels, other.operand as Labels);
       case FilterType.where:
         return true;
       case FilterType.any:
         return false;
       default:
-        return this.type satisfies never;
+        return type satisfies never;
     }
   }
 
   /** Whether `value` fulfils this condition. Index and key conditions are decided by the caller's `key`. */
   test(kind: Kind<never>, key: string, value: unknown): boolean {
-    switch (this.type) {
+    const { type, operand } = this;
+    switch (type) {
       case FilterType.key:
-        return this.key === key;
+        return operand === key;
       case FilterType.name:
-        return kind.keyIsName ? this.key === key : this.key === nameOf(kind, value);
+        return operand === (kind.keyIsName ? key : nameOf(kind, value));
       case FilterType.keys:
-        return (this.key as readonly string[]).includes(key);
+        return (operand as readonly string[]).includes(key);
       case FilterType.index:
-        return this.index?.holds(value, this.key) ?? false;
+        return this.index?.holds(value, operand) ?? false;
       case FilterType.labels:
-        return includesLabels(kind.labels?.(value as never), this.labels);
-      case FilterType.selects: {
+        return includesLabels(kind.labels?.(value as never), operand as Labels);
+      case FilterType.selects:
+      case FilterType.selectsNonEmpty: {
         const selector = kind.selector?.(value as never);
-        if (isEmptyLabels(selector)) return this.emptyMatches;
-        return includesLabels(this.labels, selector);
+        if (isEmptyLabels(selector)) return type === FilterType.selects;
+        return includesLabels(operand as Labels, selector);
       }
       case FilterType.where:
-        return Boolean((this.predicate as ((value: unknown) => boolean) | undefined)?.(value));
+        return Boolean((operand as Predicate)(value));
       case FilterType.any:
-        return (this.key as readonly (readonly FilterSpec[])[]).some((all) =>
+        return (operand as readonly (readonly FilterSpec[])[]).some((all) =>
           all.every((filter) => filter.test(kind, key, value)),
         );
       default:
-        return this.type satisfies never;
+        return type satisfies never;
     }
   }
 }
@@ -120,53 +123,53 @@ function nameOf(kind: Kind<never>, value: unknown): string | undefined {
 
 /** Index keys and key lists: one value, or a list of them compared in order. */
 function sameKeys(a: unknown, b: unknown): boolean {
-  if (Object.is(a, b)) return true;
+  if (a === b) return true;
   if (!Array.isArray(a) || !Array.isArray(b) || a.length !== b.length) return false;
-  return a.every((key, i) => Object.is(key, b[i]));
+  return a.every((key, i) => key === b[i]);
 }
 
 /** The object of this key. */
 export function byKey(key: string): Filter<unknown, never> {
-  return new FilterSpec(FilterType.key, key, undefined, undefined, false, undefined);
+  return new FilterSpec(FilterType.key, key, undefined);
 }
 
 /** The objects of these keys. An empty list matches nothing. */
 export function byKeys(keys: Iterable<string>): Filter<unknown, never> {
-  return new FilterSpec(FilterType.keys, [...keys], undefined, undefined, false, undefined);
+  return new FilterSpec(FilterType.keys, [...keys], undefined);
 }
 
 /** The object of this namespace and name: a point lookup for kinds that are keyed by them. */
 export function byName(namespace: string | undefined, name: string): Filter<unknown, "name"> {
   const key = namespacedKey(namespace, name);
-  return new FilterSpec(FilterType.name, key, undefined, undefined, false, undefined);
+  return new FilterSpec(FilterType.name, key, undefined);
 }
 
 /** The objects that the index holds under `key`. */
 export function byIndex<K, T>(index: Index<K, T>, key: K): Filter<T, never> {
   const store = index as unknown as AnyIndex<unknown>;
-  return new FilterSpec(FilterType.index, store.toKey(key), store, undefined, false, undefined);
+  return new FilterSpec(FilterType.index, store.toKey(key), store);
 }
 
 /** The objects that the index holds under any of `keys`. An empty list matches nothing. */
 export function byIndexKeys<K, T>(index: Index<K, T>, keys: Iterable<K>): Filter<T, never> {
   const store = index as unknown as AnyIndex<unknown>;
   const list = [...new Set(Array.from(keys, (key) => store.toKey(key)))];
-  return new FilterSpec(FilterType.index, list, store, undefined, false, undefined);
+  return new FilterSpec(FilterType.index, list, store);
 }
 
 /** The objects whose labels include all of `labels`. Empty or absent `labels` match everything. */
 export function byLabels(labels: Labels | undefined): Filter<unknown, "labels"> {
-  return new FilterSpec(FilterType.labels, undefined, undefined, labels ?? {}, false, undefined);
+  return new FilterSpec(FilterType.labels, labels ?? {}, undefined);
 }
 
 /** The objects whose selector selects `labels`. An empty selector selects everything. */
 export function selecting(labels: Labels | undefined): Filter<unknown, "selector"> {
-  return new FilterSpec(FilterType.selects, undefined, undefined, labels ?? {}, true, undefined);
+  return new FilterSpec(FilterType.selects, labels ?? {}, undefined);
 }
 
 /** The objects whose selector selects `labels`. An empty selector selects nothing. */
 export function selectingNonEmpty(labels: Labels | undefined): Filter<unknown, "selector"> {
-  return new FilterSpec(FilterType.selects, undefined, undefined, labels ?? {}, false, undefined);
+  return new FilterSpec(FilterType.selectsNonEmpty, labels ?? {}, undefined);
 }
 
 /**
@@ -174,7 +177,7 @@ export function selectingNonEmpty(labels: Labels | undefined): Filter<unknown, "
  * from run to run where you can: it lets inputs share one query.
  */
 export function where<T>(predicate: (object: T) => boolean): Filter<T, never> {
-  return new FilterSpec(FilterType.where, undefined, undefined, undefined, false, predicate);
+  return new FilterSpec(FilterType.where, predicate, undefined);
 }
 
 /** The objects that fulfil all filters of at least one of `alternatives`. None matches nothing. */
@@ -182,5 +185,5 @@ export function any<T = unknown, Req extends Trait = never>(
   ...alternatives: readonly (Filter<T, Req> | readonly Filter<T, Req>[])[]
 ): Filter<T, Req> {
   const lists = alternatives.map((one) => (Array.isArray(one) ? one : [one]));
-  return new FilterSpec(FilterType.any, lists, undefined, undefined, false, undefined);
+  return new FilterSpec(FilterType.any, lists, undefined);
 }

@@ -167,7 +167,7 @@ export class AggregateNode<T, K, A extends Aggregators<T>>
     ) as AggregateValues<A>;
     const aggregate = { key: group.key, size: group.size, values };
     if (row?.value === undefined) this.addRow(text, aggregate, undefined);
-    else if (!this.kind.equals(row.value, aggregate)) this.updateRow(row, aggregate);
+    else if (!this.comparer.equal(row.value, aggregate)) this.updateRow(row, aggregate);
   }
 
   protected release(): void {

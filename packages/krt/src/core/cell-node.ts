@@ -51,7 +51,7 @@ export class CellNode<T> extends RowNode<T> implements Cell<T> {
     if (this.graph.writes.recordsUndo) this.graph.writes.recordUndo(() => this.#put(old, false));
     if (row !== undefined && row.key === key && value !== undefined) {
       if (force) this.forceRow(row, value);
-      else if (old !== undefined && this.kind.equals(old, value)) return;
+      else if (old !== undefined && this.comparer.equal(old, value)) return;
       else this.updateRow(row, value);
     } else {
       if (row !== undefined) this.removeRow(row);

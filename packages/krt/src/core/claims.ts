@@ -29,6 +29,10 @@ export class Claims {
     for (const other of claims) other.mark();
   }
 
+  get isEmpty(): boolean {
+    return this.#claims === undefined;
+  }
+
   /** Forgets claims that were given up, and reports those that are new. */
   settle(collection: string, report: (error: KrtError) => void): void {
     if (this.#claims === undefined) return;

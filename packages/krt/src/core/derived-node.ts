@@ -125,7 +125,9 @@ export abstract class DerivedNode<I, O, R = unknown> extends RowNode<O> {
     const done = this.#entries.takeIn() && this.#runDirty();
     this.#computing = false;
     if (!done) return false;
-    this.#claims.settle(this.name, (error) => this.graph.report(error));
+    if (!this.#claims.isEmpty) {
+      this.#claims.settle(this.name, (error) => this.graph.report(error));
+    }
     if (this.#suspended.size === 0) this.becomeSynced();
     return true;
   }
@@ -288,7 +290,7 @@ export abstract class DerivedNode<I, O, R = unknown> extends RowNode<O> {
       this.#claims.contest(key, row.owner as Entry, entry);
       row.owner = entry;
     }
-    if (!this.kind.equals(row.value, value)) this.updateRow(row, value);
+    if (!this.comparer.equal(row.value, value)) this.updateRow(row, value);
     return row;
   }
 

@@ -26,6 +26,8 @@ export class Graph {
   readonly functionIds = new FunctionIds();
   /** The turn of each queued batch, where instrumentation asks for it. */
   readonly turnOf: WeakMap<object, number> | undefined;
+  /** Whether somebody wants to know when nodes are processed. */
+  readonly observed: boolean;
   /** Told when an input fails, and with `undefined` when it no longer does. */
   onFailure: ((node: AnyNode, key: string, error: KrtError | undefined) => void) | undefined;
   #lastId = 0;
@@ -36,6 +38,8 @@ export class Graph {
     this.options = options;
     this.factories = factories;
     this.turnOf = options.instrumentation?.deliver === undefined ? undefined : new WeakMap();
+    const { nodeStart, nodeEnd } = options.instrumentation ?? {};
+    this.observed = options.timing || nodeStart !== undefined || nodeEnd !== undefined;
     this.writes = new Writes(this);
     this.turn = new Turn(this);
     this.tracker = new Tracker(this);

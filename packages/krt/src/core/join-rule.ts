@@ -43,7 +43,7 @@ export function takeFirst<T>(
       const passesOn = row.owner === member && member === forced;
       row.owner = member;
       if (passesOn) target.force(row, value);
-      else if (!target.node.kind.equals(row.value, value)) target.update(row, value);
+      else if (!target.node.comparer.equal(row.value, value)) target.update(row, value);
     }
     return;
   }
@@ -56,7 +56,7 @@ export function forcedBy<T>(
   event: MutableEvent<T> | undefined,
 ): CollectionNode<T> | undefined {
   if (event?.old === undefined || event.new === undefined) return undefined;
-  return member.kind.equals(event.old, event.new) ? member : undefined;
+  return member.comparer.equal(event.old, event.new) ? member : undefined;
 }
 
 /** Shows what the changed member has, whatever the others have. */
@@ -100,7 +100,7 @@ export function mergeInto<T>(
     if (row?.value !== undefined) target.remove(row);
   } else if (row?.value === undefined) {
     target.add(key, merged, undefined);
-  } else if (!target.node.kind.equals(row.value, merged)) {
+  } else if (!target.node.comparer.equal(row.value, merged)) {
     target.update(row, merged);
   }
 }

@@ -26,7 +26,7 @@ function pairKey(name: string, value: string): string {
  */
 export class LabelIndex<T> {
   readonly #names: readonly string[];
-  readonly #type: FilterType;
+  readonly #selectors: boolean;
   readonly store: IndexStore<string, T>;
 
   constructor(
@@ -36,7 +36,7 @@ export class LabelIndex<T> {
     labelsOf: (object: T) => Labels | undefined,
   ) {
     this.#names = names;
-    this.#type = type === "labels" ? FilterType.labels : FilterType.selects;
+    this.#selectors = type === "selector";
     this.store = createStore(
       type === "labels"
         ? (object) => pairsOf(names, labelsOf(object))
@@ -46,9 +46,10 @@ export class LabelIndex<T> {
 
   candidates(filters: readonly FilterSpec[]): Candidates<T> | undefined {
     for (const filter of filters) {
-      if (filter.type !== this.#type) continue;
+      const fits = this.#selectors ? filter.selects : filter.type === FilterType.labels;
+      if (!fits) continue;
       const pairs = pairsOf(this.#names, filter.labels);
-      if (this.#type === FilterType.selects) return this.#union([OTHERS, ...pairs]);
+      if (this.#selectors) return this.#union([OTHERS, ...pairs]);
       const best = this.#smallest(pairs);
       if (best !== undefined) return best;
     }

@@ -24,7 +24,7 @@ export class ManyNode<I, O> extends DerivedNode<I, O, Iterable<O> | undefined | 
       const at = keys.indexOf(row.key);
       if (at < 0) return row.key;
       const value = values[at] as O;
-      if (row.value === undefined || this.kind.equals(row.value, value)) continue;
+      if (row.value === undefined || this.comparer.equal(row.value, value)) continue;
       return `${row.key}.${firstDifference(row.value, value) ?? ""}`;
     }
     return undefined;
@@ -50,7 +50,7 @@ export class ManyNode<I, O> extends DerivedNode<I, O, Iterable<O> | undefined | 
         const same = former[i];
         const value = values[i] as O;
         if (same !== undefined && same.key === key && same.owner === entry) {
-          if (!this.kind.equals(same.value as O, value)) this.updateRow(same, value);
+          if (!this.comparer.equal(same.value as O, value)) this.updateRow(same, value);
           rows.push(same);
         } else {
           rows.push(this.putOutput(entry, key, value));

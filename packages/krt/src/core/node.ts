@@ -12,6 +12,7 @@ import { KrtError } from "../errors.ts";
 import type { Event } from "../event.ts";
 import { COLLECTION, type Kind } from "../kind.ts";
 import { Buffer } from "./buffer.ts";
+import { Comparer } from "./comparer.ts";
 import { createCounters } from "./counters.ts";
 import type { Edge, EdgeType } from "./edge.ts";
 import type { Entry } from "./entry.ts";
@@ -69,6 +70,8 @@ export abstract class CollectionNode<T> implements Collection<T>, Leveled<AnyNod
   readonly name: string;
   readonly metadata: Metadata | undefined;
   readonly kind: Kind<T>;
+  /** The equality of the kind. */
+  readonly comparer: Comparer<T>;
   readonly graph: Graph;
   readonly counters = createCounters();
 
@@ -100,6 +103,7 @@ export abstract class CollectionNode<T> implements Collection<T>, Leveled<AnyNod
   readonly indexes: IndexSet<T>;
   readonly queries: QueryRegistry<T>;
   readonly subscriptions: Subscription<T>[] = [];
+  #batchHandlers = 0;
   readonly #owner: Owner;
   readonly #signal: AbortSignal | undefined;
   #disposed = false;
@@ -116,6 +120,7 @@ export abstract class CollectionNode<T> implements Collection<T>, Leveled<AnyNod
     this.graph = graph;
     this.id = graph.nextId();
     this.kind = kind;
+    this.comparer = new Comparer(kind.equals);
     this.madeIn = graph.tracker.run;
     this.name = owner.qualify(options.name ?? `${type}-${this.id}`);
     this.metadata = metadata;
@@ -315,7 +320,7 @@ export abstract class CollectionNode<T> implements Collection<T>, Leveled<AnyNod
     if (events.count > 0) {
       this.#published = 0;
       this.counters.events += events.count;
-      if (subscriptions.length > 0) this.#deliver(events.take() as Event<T>[]);
+      if (subscriptions.length > 0) this.#deliver();
       else events.clear();
     }
     if (this.syncState === SyncState.inTurn) {
@@ -326,8 +331,15 @@ export abstract class CollectionNode<T> implements Collection<T>, Leveled<AnyNod
   }
 
   /** Handlers of batches get arrays of their own; handlers of single events share one they never see. */
-  #deliver(events: Event<T>[]): void {
+  #deliver(): void {
     const { subscriptions, graph } = this;
+    if (this.events.count === 1 && this.#batchHandlers === 0 && graph.turnOf === undefined) {
+      const event = this.events.at(0) as Event<T>;
+      this.events.clear();
+      for (let i = 0; i < subscriptions.length; i++) subscriptions[i]?.enqueueOne(event);
+      return;
+    }
+    const events = this.events.take() as Event<T>[];
     const alone = subscriptions.length === 1;
     for (const subscription of subscriptions) {
       const own = subscription.batched && !alone ? events.slice() : events;
@@ -379,8 +391,17 @@ export abstract class CollectionNode<T> implements Collection<T>, Leveled<AnyNod
       return subscription;
     }
     this.subscriptions.push(subscription);
+    if (subscription.batched) this.#batchHandlers++;
     subscription.start(options.replay ?? true);
     return subscription;
+  }
+
+  /** A subscription has ended. */
+  unregister(subscription: Subscription<T>): void {
+    const at = this.subscriptions.indexOf(subscription);
+    if (at < 0) return;
+    this.subscriptions.splice(at, 1);
+    if (subscription.batched) this.#batchHandlers--;
   }
 
   /** The committed state as `add` events. What the open turn changed comes with its commit. */

@@ -123,7 +123,7 @@ export class QueryRegistry<T> {
       this.#placeIndexed(query, anchor, enter);
     } else {
       const keys =
-        anchor.type === FilterType.keys ? (anchor.key as string[]) : [anchor.key as string];
+        anchor.type === FilterType.keys ? (anchor.operand as string[]) : [anchor.operand as string];
       for (const key of keys) {
         if (enter) addToBucket(this.#byKey, key, query);
         else deleteFromBucket(this.#byKey, key, query);
@@ -133,7 +133,7 @@ export class QueryRegistry<T> {
 
   #placeIndexed(query: Query<T>, anchor: FilterSpec, enter: boolean): void {
     const index = anchor.index as AnyIndex<T>;
-    const keys = Array.isArray(anchor.key) ? anchor.key : [anchor.key];
+    const keys = Array.isArray(anchor.operand) ? anchor.operand : [anchor.operand];
     for (const key of keys) {
       if (enter) addToBucket(index.queries, key, query);
       else deleteFromBucket(index.queries, key, query);
@@ -150,22 +150,22 @@ export class QueryRegistry<T> {
   #placeUnanchored(query: Query<T>, enter: boolean): void {
     const labels = query.filters.find(
       (filter) => filter.type === FilterType.labels && !isEmptyLabels(filter.labels),
-    );
-    if (labels?.labels !== undefined) {
-      for (const name in labels.labels) {
-        placeInPairs(this.#labelPairs, name, labels.labels[name] ?? "", query, enter);
+    )?.labels;
+    if (labels !== undefined) {
+      for (const name in labels) {
+        placeInPairs(this.#labelPairs, name, labels[name] ?? "", query, enter);
         return;
       }
     }
-    const selects = query.filters.find((filter) => filter.type === FilterType.selects);
-    if (selects?.labels === undefined) {
+    const selects = query.filters.find((filter) => filter.selects);
+    if (selects === undefined) {
       toggle(this.#scanned, query, enter);
       return;
     }
     for (const name in selects.labels) {
       placeInPairs(this.#selectPairs, name, selects.labels[name] ?? "", query, enter);
     }
-    if (selects.emptyMatches) toggle(this.#selectEmpty, query, enter);
+    if (selects.type === FilterType.selects) toggle(this.#selectEmpty, query, enter);
   }
 
   /**
@@ -248,9 +248,9 @@ function toggle<M>(set: Set<M>, member: M, enter: boolean): void {
 /** Whether a query can match nothing, whatever the objects are. */
 function isVain<T>({ filters }: Query<T>): boolean {
   return filters.some(
-    ({ type, key, labels, emptyMatches }) =>
-      (Array.isArray(key) && key.length === 0) ||
-      (type === FilterType.selects && !emptyMatches && isEmptyLabels(labels)),
+    ({ type, operand }) =>
+      (Array.isArray(operand) && operand.length === 0) ||
+      (type === FilterType.selectsNonEmpty && isEmptyLabels(operand as Labels)),
   );
 }
 

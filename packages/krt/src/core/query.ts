@@ -69,7 +69,7 @@ export class Query<T> {
       const before = own[i] as FilterSpec;
       const now = filters[i] as FilterSpec;
       if (!before.sameQuestion(now)) return false;
-      replaced ||= before.predicate !== now.predicate;
+      replaced ||= before.type === FilterType.where && before.operand !== now.operand;
     }
     if (replaced) {
       if (this.shareKey !== undefined) return false;
@@ -96,7 +96,7 @@ export class Query<T> {
       anchor.type !== FilterType.index &&
       anchor.type !== FilterType.keys
     ) {
-      return this.#valueAt(anchor.key as string);
+      return this.#valueAt(anchor.operand as string);
     }
     const found = this.read();
     if (found.length > 1) {
@@ -182,12 +182,12 @@ export class Query<T> {
     } else if (anchor.type === FilterType.index) {
       this.#selectIndexed(anchor, found);
     } else if (anchor.type === FilterType.keys) {
-      for (const key of new Set(anchor.key as readonly string[])) {
+      for (const key of new Set(anchor.operand as readonly string[])) {
         const value = this.#valueAt(key);
         if (value !== undefined) found.push(value);
       }
     } else {
-      const value = this.#valueAt(anchor.key as string);
+      const value = this.#valueAt(anchor.operand as string);
       if (value !== undefined) found.push(value);
     }
     return found;
@@ -197,20 +197,20 @@ export class Query<T> {
     const store = anchor.index;
     if (store === undefined) return;
     const narrowed = this.source.queries.candidates(this.rest);
-    if (narrowed !== undefined && narrowed.count < store.countAtAny(anchor.key)) {
+    if (narrowed !== undefined && narrowed.count < store.countAtAny(anchor.operand)) {
       for (const row of narrowed.rows) {
-        if (!store.has(row, anchor.key)) continue;
+        if (!store.has(row, anchor.operand)) continue;
         const value = this.#passes(row);
         if (value !== undefined) found.push(value);
       }
       return;
     }
-    if (!Array.isArray(anchor.key)) {
-      this.#collect(store.rowsAt(anchor.key) as Iterable<Row<T>>, found);
+    if (!Array.isArray(anchor.operand)) {
+      this.#collect(store.rowsAt(anchor.operand) as Iterable<Row<T>>, found);
       return;
     }
     const rows = new Set<Row<T>>();
-    for (const key of anchor.key) for (const row of store.rowsAt(key)) rows.add(row as Row<T>);
+    for (const key of anchor.operand) for (const row of store.rowsAt(key)) rows.add(row as Row<T>);
     this.#collect(rows, found);
   }
 
@@ -226,7 +226,7 @@ function requireTrait(source: AnyNode, filter: FilterSpec): void {
   const { kind, name } = source;
   const missing =
     (filter.type === FilterType.labels && kind.labels === undefined && "labels") ||
-    (filter.type === FilterType.selects && kind.selector === undefined && "selector") ||
+    (filter.selects && kind.selector === undefined && "selector") ||
     (filter.type === FilterType.name && kind.name === undefined && "name");
   if (missing === false) return;
   throw new KrtError("KRT_TRAIT", `the objects of ${name} have no ${missing} to filter by`, {
@@ -277,30 +277,35 @@ export function shareKeyOf(
 }
 
 function sharePart(filter: FilterSpec, functions: FunctionIds): string | undefined {
-  switch (filter.type) {
+  const { type, operand } = filter;
+  switch (type) {
     case FilterType.key:
-      return `k${text(filter.key)}`;
+      return `k${text(operand)}`;
     case FilterType.name:
-      return `n${text(filter.key)}`;
+      return `n${text(operand)}`;
     case FilterType.keys:
-      return `m[${(filter.key as readonly string[]).map(text).join("")}]`;
+      return `m${texts(operand)}`;
     case FilterType.index:
-      return `i${filter.index?.name}=${
-        Array.isArray(filter.key) ? `[${filter.key.map(text).join("")}]` : text(filter.key)
-      }`;
+      return `i${filter.index?.name}=${Array.isArray(operand) ? texts(operand) : text(operand)}`;
     case FilterType.labels:
-      return `l{${canonicalLabels(filter.labels ?? {})}}`;
+      return `l{${canonicalLabels(filter.labels)}}`;
     case FilterType.selects:
-      return `${filter.emptyMatches ? "s" : "S"}{${canonicalLabels(filter.labels ?? {})}}`;
+      return `s{${canonicalLabels(filter.labels)}}`;
+    case FilterType.selectsNonEmpty:
+      return `S{${canonicalLabels(filter.labels)}}`;
     case FilterType.where: {
-      const id = functions.of(filter.predicate as object);
+      const id = functions.of(operand as object);
       return id === undefined ? undefined : `w${id};`;
     }
     case FilterType.any:
       return undefined;
     default:
-      return filter.type satisfies never;
+      return type satisfies never;
   }
+}
+
+function texts(keys: unknown): string {
+  return `[${(keys as readonly unknown[]).map(text).join("")}]`;
 }
 
 /** Unambiguous text of a primitive: type, length, value. */

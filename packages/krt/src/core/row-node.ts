@@ -146,7 +146,7 @@ export abstract class RowNode<T> extends CollectionNode<T> {
     const { event } = row;
     if (event === undefined || event.type === "void") return true;
     if (event.old === undefined || event.new === undefined) return false;
-    return this.#forced?.has(row) !== true && this.kind.equals(event.old, event.new);
+    return this.#forced?.has(row) !== true && this.comparer.equal(event.old, event.new);
   }
 
   override undoTurn(): void {

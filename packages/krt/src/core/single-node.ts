@@ -23,7 +23,7 @@ export class SingleNode<I, O>
     const value = (entry.output as Row<O> | undefined)?.value;
     if (result === undefined || result === null) return value === undefined ? undefined : "";
     if (value === undefined) return "";
-    return this.kind.equals(value, result) ? undefined : firstDifference(value, result);
+    return this.comparer.equal(value, result) ? undefined : firstDifference(value, result);
   }
 
   protected apply(entry: Entry, result: O | undefined | null): boolean {
@@ -34,20 +34,27 @@ export class SingleNode<I, O>
       return true;
     }
     refusePromise(result);
-    const key = this.kind.key(result);
-    if (output !== undefined && output.owner === entry && output.key === key) {
-      const equal = this.kind.equals(output.value as O, result);
-      this.graph.options.strict?.compared(this, key, output.value, result, equal);
+    if (output !== undefined && output.owner === entry && this.#keeps(output, result)) {
+      const equal = this.comparer.equal(output.value as O, result);
+      this.graph.options.strict?.compared(this, output.key, output.value, result, equal);
       if (equal) return false;
       this.updateRow(output, result);
       return true;
     }
+    const key = this.kind.key(result);
     if (key === "" && this.type !== "singleton") throw emptyKey(this.name);
     if (output !== undefined) this.removeOutput(entry);
     // The input's own string is kept where both are equal: one string less per row.
     const { input } = entry;
     entry.output = this.putOutput(entry, key === input.key ? input.key : key, result);
     return true;
+  }
+
+  /** Whether a result has the key of the row it comes after. */
+  #keeps(output: Row<O>, result: O): boolean {
+    const { kind } = this;
+    if (kind.sameKey?.(output.value as O, result) === true) return true;
+    return kind.key(result) === output.key;
   }
 }
 

@@ -115,7 +115,7 @@ export class SourceNode<T> extends RowNode<T> implements Source<T> {
       return added;
     }
     if (force) this.forceRow(row, object);
-    else if (this.kind.equals(row.value, object)) return row;
+    else if (this.comparer.equal(row.value, object)) return row;
     else this.updateRow(row, object);
     this.graph.turn.enqueue(this);
     return row;

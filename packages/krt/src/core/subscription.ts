@@ -15,7 +15,8 @@ import type { CollectionNode } from "./node.ts";
 /** Stands in a queue behind the last event from before the collection was synced. */
 const SYNC = Symbol("sync");
 
-type Item<T> = readonly Event<T>[] | typeof SYNC;
+/** A lone event stands for a batch of one, where only handlers of single events are there to get it. */
+type Item<T> = readonly Event<T>[] | Event<T> | typeof SYNC;
 
 /** How many handler calls are made between two looks at the clock. */
 const CALLS_PER_CLOCK = 32;
@@ -112,6 +113,15 @@ export class Subscription<T> implements Registration {
     this.#wake();
   }
 
+  /** Appends the only event of a turn. For handlers of single events. */
+  enqueueOne(event: Event<T>): void {
+    if (this.#resyncing) return;
+    this.#items.push(event);
+    if (++this.#queued > this.#nextMark) this.#reportDepth();
+    if (this.#overflow !== undefined && this.#queued > this.#overflow.limit) this.#shrink();
+    this.#wake();
+  }
+
   /** The collection is synced: what is queued now is the last of the initial events. */
   parentSynced(): void {
     if (this.#gate.isOpen) return;
@@ -134,9 +144,7 @@ export class Subscription<T> implements Registration {
     this.#head = 0;
     this.#queued = 0;
     this.#signal?.removeEventListener("abort", this.#abort);
-    const { subscriptions } = this.#node;
-    const at = subscriptions.indexOf(this);
-    if (at >= 0) subscriptions.splice(at, 1);
+    this.#node.unregister(this);
     this.#gate.fail(new KrtError("KRT_DISPOSED", "the registration was ended"));
     this.#onEnd?.();
   }
@@ -168,7 +176,14 @@ export class Subscription<T> implements Registration {
     if (!this.#closed && !this.#busy && this.#head < this.#items.length) this.#wake();
   }
 
-  #handOver(events: readonly Event<T>[]): void {
+  #handOver(item: readonly Event<T>[] | Event<T>): void {
+    if (!Array.isArray(item)) {
+      this.#shift();
+      this.#queued--;
+      if (this.#handler !== undefined) this.#call(this.#handler, item as Event<T>, undefined);
+      return;
+    }
+    const events = item as readonly Event<T>[];
     if (this.#handler === undefined) {
       this.#shift();
       this.#queued -= events.length;
@@ -248,12 +263,13 @@ export class Subscription<T> implements Registration {
       return;
     }
     const rest = this.#items.slice(this.#head);
-    if (this.#cursor > 0 && Array.isArray(rest[0])) rest[0] = rest[0].slice(this.#cursor);
+    const [first] = rest;
+    if (this.#cursor > 0 && Array.isArray(first)) rest[0] = first.slice(this.#cursor);
     this.#head = 0;
     this.#cursor = 0;
     const sync = rest.indexOf(SYNC);
     const parts = sync < 0 ? [rest] : [rest.slice(0, sync), rest.slice(sync + 1)];
-    const merged = parts.map((part) => coalesceEvents(part as readonly (readonly Event<T>[])[]));
+    const merged = parts.map((part) => coalesceEvents(part as readonly (readonly Event<T>[] | Event<T>)[]));
     this.#items = [];
     for (const [i, events] of merged.entries()) {
       if (i > 0) this.#items.push(SYNC);

@@ -116,27 +116,32 @@ export class Turn {
   }
 
   #propagate(): boolean {
-    const { instrumentation, timing } = this.#graph.options;
     const { queue } = this;
+    const { observed } = this.#graph;
     this.#propagating = true;
-    try {
-      for (let node = queue.pop(); node !== undefined; node = queue.pop()) {
-        if (node.disposed) continue;
-        const start = timing ? this.#graph.now() : 0;
-        instrumentation?.nodeStart?.(node, this.number);
-        const done = this.#process(node);
-        instrumentation?.nodeEnd?.(node, this.number);
-        if (timing) node.counters.timeMs += this.#graph.now() - start;
-        if (done) continue;
-        queue.push(node);
-        if (this.#expired) return false;
+    for (let node = queue.pop(); node !== undefined; node = queue.pop()) {
+      if (node.disposed || (observed ? this.#observe(node) : this.#process(node))) continue;
+      queue.push(node);
+      if (this.#expired) {
+        this.#propagating = false;
+        return false;
       }
-      return true;
-    } finally {
-      this.#propagating = false;
     }
+    this.#propagating = false;
+    return true;
   }
 
+  #observe(node: AnyNode): boolean {
+    const { instrumentation, timing } = this.#graph.options;
+    const start = timing ? this.#graph.now() : 0;
+    instrumentation?.nodeStart?.(node, this.number);
+    const done = this.#process(node);
+    instrumentation?.nodeEnd?.(node, this.number);
+    if (timing) node.counters.timeMs += this.#graph.now() - start;
+    return done;
+  }
+
+  /** Nothing that user functions throw gets out of here: a turn always goes on to its end. */
   #process(node: AnyNode): boolean {
     try {
       return node.process();

@@ -128,7 +128,7 @@ export class ViewNode<B, T> extends CollectionNode<T> {
           ? this.#shown[slot]
           : this.#project(old);
     const after = now === undefined ? undefined : this.#make(row.key, now);
-    if (before !== undefined && after !== undefined && this.kind.equals(before, after)) {
+    if (before !== undefined && after !== undefined && this.comparer.equal(before, after)) {
       this.#of[slot] = now;
       this.#shown[slot] = before;
       return;

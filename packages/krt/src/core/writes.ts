@@ -158,6 +158,10 @@ export class Writes {
   /** Carries out what had to wait, as far as it may now, and has the effects delivered. */
   flush(): void {
     if (this.#flushing) return;
+    if (this.#deferred.length === 0) {
+      this.#graph.delivery.kick();
+      return;
+    }
     this.#flushing = true;
     try {
       while (this.#deferred.length > 0 && this.#depth === 0 && !this.defers) {

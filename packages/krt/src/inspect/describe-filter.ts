@@ -3,52 +3,56 @@ import type { Labels } from "../labels.ts";
 
 /** A filter in words, for people. */
 export function describeFilter(filter: FilterSpec): string {
-  switch (filter.type) {
+  const { type, operand } = filter;
+  switch (type) {
     case FilterType.key:
-      return `key ${String(filter.key)}`;
+      return `key ${String(operand)}`;
     case FilterType.name:
-      return `name ${String(filter.key)}`;
+      return `name ${String(operand)}`;
     case FilterType.keys:
-      return `keys ${(filter.key as readonly string[]).join(",")}`;
+      return `keys ${(operand as readonly string[]).join(",")}`;
     case FilterType.index:
-      return `${filter.index?.name} ${String(filter.key)}`;
+      return `${filter.index?.name} ${String(operand)}`;
     case FilterType.labels:
       return `labels ${describeLabels(filter.labels)}`;
     case FilterType.selects:
-      return `${filter.emptyMatches ? "selects" : "selects, not empty,"} ${describeLabels(filter.labels)}`;
+      return `selects ${describeLabels(filter.labels)}`;
+    case FilterType.selectsNonEmpty:
+      return `selects, not empty, ${describeLabels(filter.labels)}`;
     case FilterType.where:
-      return `where ${(filter.predicate as { readonly name?: string } | undefined)?.name || "predicate"}`;
+      return `where ${(operand as { readonly name?: string }).name || "predicate"}`;
     case FilterType.any:
       return "any of several";
     default:
-      return filter.type satisfies never;
+      return type satisfies never;
   }
 }
 
 /** The kind of question, without its values, for diagrams. */
-export function filterClass(filter: FilterSpec): string {
-  switch (filter.type) {
+export function filterClass({ type, index }: FilterSpec): string {
+  switch (type) {
     case FilterType.key:
     case FilterType.keys:
       return "key";
     case FilterType.name:
       return "name";
     case FilterType.index:
-      return `index ${filter.index?.name}`;
+      return `index ${index?.name}`;
     case FilterType.labels:
       return "labels";
     case FilterType.selects:
+    case FilterType.selectsNonEmpty:
       return "selects";
     case FilterType.where:
     case FilterType.any:
       return "predicate";
     default:
-      return filter.type satisfies never;
+      return type satisfies never;
   }
 }
 
-function describeLabels(labels: Labels | undefined): string {
-  return Object.entries(labels ?? {})
+function describeLabels(labels: Labels): string {
+  return Object.entries(labels)
     .map(([name, value]) => `${name}=${value}`)
     .join(",");
 }
