@@ -32,7 +32,7 @@ export function canonicalLabels(labels: Labels): string {
   let text = "";
   for (const name of names) {
     const value = labels[name] ?? "";
-    text += `${name.length}:${name}${value.length}:${value}`;
+    text += `${name.length} ${name}${value.length} ${value}`;
   }
   return text;
 }

@@ -166,7 +166,7 @@ export class AggregateNode<T, K, A extends Aggregators<T>>
       this.#names.map((name, i) => [name, this.#aggregators[name]?.value(group.states[i])]),
     ) as AggregateValues<A>;
     const aggregate = { key: group.key, size: group.size, values };
-    if (row?.value === undefined) this.addRow(text, aggregate, undefined);
+    if (row?.value === undefined) this.addRow(text, row, aggregate, undefined);
     else if (!this.comparer.equal(row.value, aggregate)) this.updateRow(row, aggregate);
   }
 

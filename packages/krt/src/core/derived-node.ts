@@ -285,7 +285,7 @@ export abstract class DerivedNode<I, O, R = unknown> extends RowNode<O> {
   /** Puts an object under `key` as output of `entry`, taking the key over where another has it. */
   protected putOutput(entry: Entry, key: string, value: O): Row<O> {
     const row = this.rowAt(key);
-    if (row?.value === undefined) return this.addRow(key, value, entry);
+    if (row?.value === undefined) return this.addRow(key, row, value, entry);
     if (row.owner !== entry) {
       this.#claims.contest(key, row.owner as Entry, entry);
       row.owner = entry;

@@ -136,6 +136,9 @@ export class Graph {
     try {
       init?.();
       turn.enqueue(node);
+    } catch (error) {
+      turn.after(() => node.dispose());
+      throw error;
     } finally {
       writes.end();
     }

@@ -70,7 +70,7 @@ export class GroupNode<K, T> extends SteppedNode<Group<K, T>> {
       return;
     }
     const group = { key: this.#index.typedKey(key), objects };
-    if (row?.value === undefined) this.addRow(text, group, undefined);
+    if (row?.value === undefined) this.addRow(text, row, group, undefined);
     else this.updateRow(row, group);
   }
 

@@ -11,7 +11,7 @@ export type Merge<T> = (versions: readonly T[], key: string) => T | undefined | 
 export interface JoinTarget<T> {
   readonly node: CollectionNode<T>;
   rowAt(key: string): Row<T> | undefined;
-  add(key: string, value: T, owner: unknown): void;
+  add(key: string, row: Row<T> | undefined, value: T, owner: unknown): void;
   update(row: Row<T>, value: T): void;
   force(row: Row<T>, value: T): void;
   remove(row: Row<T>): void;
@@ -38,7 +38,7 @@ export function takeFirst<T>(
     const value = valueAt(member, key);
     if (value === undefined) continue;
     if (row?.value === undefined) {
-      target.add(key, value, member);
+      target.add(key, row, value, member);
     } else {
       const passesOn = row.owner === member && member === forced;
       row.owner = member;
@@ -72,7 +72,7 @@ export function takeUnchecked<T>(
     return;
   }
   if (row?.value === undefined) {
-    target.add(key, value, member);
+    target.add(key, row, value, member);
     return;
   }
   if (row.owner !== member) {
@@ -99,7 +99,7 @@ export function mergeInto<T>(
   if (merged === undefined) {
     if (row?.value !== undefined) target.remove(row);
   } else if (row?.value === undefined) {
-    target.add(key, merged, undefined);
+    target.add(key, row, merged, undefined);
   } else if (!target.node.comparer.equal(row.value, merged)) {
     target.update(row, merged);
   }

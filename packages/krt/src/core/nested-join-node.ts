@@ -166,7 +166,7 @@ export class NestedJoinNode<T> extends SteppedNode<T> {
   readonly #target: JoinTarget<T> = {
     node: this,
     rowAt: (key: string) => this.rowAt(key),
-    add: (key: string, value: T, owner: unknown) => void this.addRow(key, value, owner),
+    add: (key, row, value, owner) => void this.addRow(key, row, value, owner),
     update: (row: Row<T>, value: T) => this.updateRow(row, value),
     force: (row: Row<T>, value: T) => this.forceRow(row, value),
     remove: (row: Row<T>) => this.removeRow(row),

@@ -61,18 +61,20 @@ export abstract class RowNode<T> extends CollectionNode<T> {
     return committed && this.events.count > 0 ? this.#liveBefore : this.#live;
   }
 
-  /** Adds an object under a key that has none now. */
-  protected addRow(key: string, value: T, owner: unknown): Row<T> {
-    let row = this.#rows.get(key);
+  /**
+   * Adds an object under a key that has none now. `known` is what `rowAt` gives for the key: every
+   * caller has just looked.
+   */
+  protected addRow(key: string, known: Row<T> | undefined, value: T, owner: unknown): Row<T> {
+    let row = known;
     if (row === undefined) {
       row = new Row(key, this.#freeSlots.pop() ?? this.#slots++, value, owner);
       this.#rows.set(key, row);
-      this.#record(row, undefined, value);
     } else {
       row.value = value;
       row.owner = owner;
-      this.#record(row, undefined, value);
     }
+    this.#record(row, undefined, value);
     this.#live++;
     this.indexes.addRow(row, value);
     return row;
@@ -155,7 +157,7 @@ export abstract class RowNode<T> extends CollectionNode<T> {
       const { event } = row;
       if (event === undefined) continue;
       if (event.old === undefined) this.removeRow(row);
-      else if (row.value === undefined) this.addRow(row.key, event.old, row.owner);
+      else if (row.value === undefined) this.addRow(row.key, row, event.old, row.owner);
       else this.updateRow(row, event.old);
     }
     this.#forced = undefined;

@@ -17,7 +17,12 @@ export class SourceNode<T> extends RowNode<T> implements Source<T> {
 
   /** The initial objects, as part of coming into the graph. */
   begin(objects: Iterable<T>, synced: boolean): void {
-    for (const object of this.#keyed(objects).values()) this.put(object, false);
+    for (const object of objects) {
+      const key = this.keyOf(object);
+      if (this.rowAt(key) !== undefined) throw this.#duplicate(key);
+      this.addRow(key, undefined, object, undefined);
+    }
+    this.graph.turn.enqueue(this);
     if (synced) this.becomeSynced();
   }
 
@@ -110,7 +115,7 @@ export class SourceNode<T> extends RowNode<T> implements Source<T> {
     const row = this.rowAt(key);
     if (this.graph.writes.recordsUndo) this.#recordUndo(key, row?.value);
     if (row?.value === undefined) {
-      const added = this.addRow(key, object, undefined);
+      const added = this.addRow(key, row, object, undefined);
       this.graph.turn.enqueue(this);
       return added;
     }
