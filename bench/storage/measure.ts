@@ -92,6 +92,49 @@ export async function compare(subjects: readonly Subject[], effort: Effort): Pro
   });
 }
 
+/**
+ * Measures subjects of one caller each, operation by operation in turns: what disturbs the machine
+ * disturbs all of them alike. The first is the baseline; rates are those of the summed latencies.
+ */
+export async function comparePaired(
+  subjects: readonly Subject[],
+  operations: number,
+): Promise<Result[]> {
+  const latencies = subjects.map((): number[] => []);
+  const warmUp = Math.ceil(operations / 10);
+  for (let count = 0; count < operations + warmUp; count += 1) {
+    for (const [index, { operation }] of subjects.entries()) {
+      const before = performance.now();
+      await operation(0, count);
+      if (count >= warmUp) latencies[index]?.push(performance.now() - before);
+    }
+  }
+  const rates = latencies.map((own) => (own.length / sum(own)) * 1_000);
+  const baseline = quantile(latencies[0] ?? [], 0.5);
+  return subjects.map(({ name }, index) => {
+    const own = latencies[index] ?? [];
+    const p50 = quantile(own, 0.5);
+    // The rate over tenths of the run stands in for rounds.
+    const tenths = Array.from({ length: 10 }, (_, tenth) => {
+      const part = own.slice((tenth * own.length) / 10, ((tenth + 1) * own.length) / 10);
+      return (part.length / sum(part)) * 1_000;
+    });
+    return {
+      name,
+      perSecond: rates[index] ?? Number.NaN,
+      spread: [Math.min(...tenths), Math.max(...tenths)],
+      p50,
+      p99: quantile(own, 0.99),
+      ratio: index === 0 ? undefined : (rates[index] ?? 0) / (rates[0] ?? 1),
+      latencyRatio: index === 0 ? undefined : baseline / p50,
+    };
+  });
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}
+
 /** The value below which a share of the values lies. */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((left, right) => left - right);

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { createSqliteStorage } from "@stackwright/storage/sqlite";
 import { casOperation, KEYS_PER_CALLER } from "../cas.ts";
 import { watchLatency } from "../latency.ts";
-import { compare, type Effort, type Operation } from "../measure.ts";
+import { compare, comparePaired, type Effort, type Operation } from "../measure.ts";
 import { printResults } from "../report.ts";
 import { benchResource, PAYLOAD_BYTES } from "../resources.ts";
 import { BareClient } from "./bare-client.ts";
@@ -19,12 +19,12 @@ export async function benchSqlite(effort: Effort): Promise<string[]> {
 
     printResults(
       `sqlite, 1 writer, ${PAYLOAD_BYTES} bytes of data`,
-      await compare(
+      await comparePaired(
         [
           { name: "bare node:sqlite worker", operation: await bareOperation(bare, 1) },
           { name: ours, operation: await casOperation(storage, 1, "one") },
         ],
-        effort,
+        effort.rounds * 300,
       ),
     );
 

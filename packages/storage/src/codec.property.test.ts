@@ -1,7 +1,13 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { decodeResource, encodeResource, messageToResource, resourceToMessage } from "./codec.ts";
+import {
+  decodeResource,
+  encodeResource,
+  messageToResource,
+  ResourceEncoder,
+  resourceToMessage,
+} from "./codec.ts";
 import { freezeResource } from "./freeze.ts";
 import type { Resource } from "./resource.ts";
 
@@ -52,6 +58,18 @@ describe("the resource codec", () => {
           decodeResource(encodeResource(given), version),
           freezeResource(given, version),
         );
+      }),
+    );
+  });
+
+  test("encodes the same with and without kept memory, whatever was encoded before", () => {
+    const encoder = new ResourceEncoder();
+    fc.assert(
+      fc.property(resource, fc.boolean(), (given, large) => {
+        const value = new Uint8Array(large ? 100_000 : 10);
+        const next = { ...given, data: { typeUrl: "t", value } };
+        assert.deepEqual(encoder.encode(next), encodeResource(next));
+        assert.deepEqual(encoder.encode(given), encodeResource(given));
       }),
     );
   });

@@ -4,6 +4,7 @@ import { guardHolds, judgeDelete, judgeWrite, type StoredHead } from "../../rule
 import {
   type BodyRow,
   type GuardRow,
+  isSingleWrite,
   isWriteRow,
   type StepResult,
   type WriteOutcome,
@@ -153,13 +154,11 @@ export class GroupWriter {
     this.#historyBytes = historyBytes;
   }
 
-  #apply([steps, guards]: WriteRequest): WriteOutcome {
+  #apply(request: WriteRequest): WriteOutcome {
+    if (isSingleWrite(request)) return this.#applySingle(request);
+    const [steps, guards] = request;
     for (const [index, guard] of guards.entries()) {
       if (!this.#guardHolds(guard)) return { kind: "guard", index };
-    }
-    const [only] = steps;
-    if (steps.length === 1 && only !== undefined && isWriteRow(only) && only[2] !== "") {
-      return this.#updateAtOnce(only);
     }
     const judged: ("apply" | "skip")[] = [];
     for (const [index, step] of steps.entries()) {
@@ -175,14 +174,14 @@ export class GroupWriter {
     });
   }
 
-  /** The most frequent request in one statement: the update's condition judges it. */
-  #updateAtOnce(row: WriteRow): WriteOutcome {
-    const revision = this.#replace(row);
-    if (revision !== undefined) return [revision];
+  /** An update is judged by its own condition: the most frequent request is one statement. */
+  #applySingle(row: WriteRow): WriteOutcome {
     const [key, uid, expected] = row;
+    const revision = expected === "" ? undefined : this.#replace(row);
+    if (revision !== undefined) return revision;
     const refusal = judgeWrite(this.#headOf(key), uid, expected);
-    if (refusal === undefined) throw new Error("a write was refused without a reason");
-    return { kind: "refused", code: refusal, index: 0 };
+    if (refusal !== undefined) return { kind: "refused", code: refusal, index: 0 };
+    return this.#put(row);
   }
 
   #guardHolds([key, uid, version]: GuardRow): boolean {

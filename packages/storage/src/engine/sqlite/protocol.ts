@@ -46,8 +46,18 @@ export function isWriteRow(step: WriteStep): step is WriteRow {
 /** A guard as the worker judges it; uid and version as in `Guard`. */
 export type GuardRow = readonly [key: string, uid: string, version: string];
 
-/** One write, delete or batch: applied as a whole or not at all. */
-export type WriteRequest = readonly [steps: readonly WriteStep[], guards: readonly GuardRow[]];
+/**
+ * One write, delete or batch: applied as a whole or not at all. A single write without guards, which
+ * most requests are, is its row.
+ */
+export type WriteRequest =
+  | WriteRow
+  | readonly [steps: readonly WriteStep[], guards: readonly GuardRow[]];
+
+/** Whether a request is a single write without guards. */
+export function isSingleWrite(request: WriteRequest): request is WriteRow {
+  return request.length > 2;
+}
 
 /** A stored row as it is sent. */
 export interface BodyRow {
@@ -62,8 +72,9 @@ export interface BodyRow {
  */
 export type StepResult = number | readonly [revision: number, row: BodyRow] | null;
 
-/** What became of a request: the results of its steps, or why it was refused. */
+/** What became of a request: the results of its steps (the one of a single write), or why it was refused. */
 export type WriteOutcome =
+  | number
   | readonly StepResult[]
   | {
       readonly kind: "refused";
@@ -132,11 +143,7 @@ export type StagedRow = WriteRow;
 export type WorkerCall = keyof WorkerCalls;
 
 /** A call on its way to the worker. */
-export interface CallMessage {
-  readonly id: number;
-  readonly call: WorkerCall;
-  readonly argument: unknown;
-}
+export type CallMessage = readonly [id: number, call: WorkerCall, argument: unknown];
 
 /** An error on its way back. */
 export interface ErrorMessage {
@@ -149,5 +156,7 @@ export interface ErrorMessage {
 export type WorkerMessage =
   | { readonly kind: "open"; readonly epoch: string; readonly notices: readonly string[] }
   | { readonly kind: "failed"; readonly error: ErrorMessage }
-  | { readonly kind: "result"; readonly id: number; readonly result: unknown }
-  | { readonly kind: "error"; readonly id: number; readonly error: ErrorMessage };
+  | AnswerMessage;
+
+/** An answer: the result, or in the third place an error. */
+export type AnswerMessage = readonly [id: number, result: unknown, error?: ErrorMessage];

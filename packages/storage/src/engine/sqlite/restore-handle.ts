@@ -1,4 +1,5 @@
 import type { StorageLimits } from "../../capabilities.ts";
+import { ResourceEncoder } from "../../codec.ts";
 import { StorageError } from "../../errors.ts";
 import type { Restore } from "../../types.ts";
 import { checkResource } from "../../validate.ts";
@@ -25,6 +26,7 @@ export interface RestoreParts {
 /** A restore whose rows are staged by the worker. */
 export function createRestore({ client, limits, begin, committed, id }: RestoreParts): Restore {
   let lot: StagedRow[] = [];
+  const encoder = new ResourceEncoder();
   let lotBytes = 0;
   let over = false;
 
@@ -55,7 +57,7 @@ export function createRestore({ client, limits, begin, committed, id }: RestoreP
           details: { field: "resource.version" },
         });
       }
-      const row: StagedRow = toWriteRow(resource);
+      const row: StagedRow = toWriteRow(resource, encoder);
       lot.push(row);
       lotBytes += row[4].byteLength;
       if (lot.length >= LOT_ROWS || lotBytes >= LOT_BYTES) await flush();

@@ -1,5 +1,5 @@
 import { crc32 } from "node:zlib";
-import { decodeResource, encodeResource } from "../../codec.ts";
+import { decodeResource, type ResourceEncoder } from "../../codec.ts";
 import { StorageError } from "../../errors.ts";
 import { lifetimeKey, resourceKey } from "../../key.ts";
 import type { Resource } from "../../resource.ts";
@@ -7,8 +7,8 @@ import type { Guard } from "../../types.ts";
 import type { BodyRow, GuardRow, WriteRow } from "./protocol.ts";
 
 /** The row of a resource to be written; its version is the one to replace. */
-export function toWriteRow(resource: Resource): WriteRow {
-  const body = encodeResource(resource);
+export function toWriteRow(resource: Resource, encoder: ResourceEncoder): WriteRow {
+  const body = encoder.encode(resource);
   const owner = resource.owner === undefined ? null : lifetimeKey(resource.owner);
   const { id, version } = resource;
   return [resourceKey(id), id.uid, version, owner, body, crc32(body)];

@@ -1,4 +1,5 @@
 import type { StorageCapabilities } from "../../capabilities.ts";
+import { ResourceEncoder } from "../../codec.ts";
 import { StorageError } from "../../errors.ts";
 import { formatCursor } from "../../feed/cursor.ts";
 import { EventFeed } from "../../feed/event-feed.ts";
@@ -30,7 +31,14 @@ import {
 import { abortable } from "../abortable.ts";
 import { ChangePoller } from "./change-poller.ts";
 import { openResumed, openSnapshotWatch } from "./open-watch.ts";
-import type { ScanTarget, StepResult, WriteOutcome, WriteRequest, WriteStep } from "./protocol.ts";
+import {
+  isWriteRow,
+  type ScanTarget,
+  type StepResult,
+  type WriteOutcome,
+  type WriteRequest,
+  type WriteStep,
+} from "./protocol.ts";
 import { createRestore } from "./restore-handle.ts";
 import { fromBodyRow, toGuardRow, toWriteRow } from "./rows.ts";
 import { scanPages } from "./scan-pages.ts";
@@ -58,6 +66,7 @@ export class SqliteBackend implements SqliteStorage {
   readonly capabilities: StorageCapabilities;
   readonly #client: WorkerClient;
   readonly #feed: EventFeed;
+  readonly #encoder = new ResourceEncoder();
   readonly #writes: WriteQueue;
   readonly #poller: ChangePoller | undefined;
   /** Epoch of the content, for the cursors of this instance's commits. */
@@ -259,9 +268,12 @@ export class SqliteBackend implements SqliteStorage {
   ): Promise<readonly (Resource | undefined)[]> {
     const guards = options.guards ?? [];
     checkGuards(guards, this.capabilities);
-    const kept = operations.map(keepOperation);
+    const kept = operations.map((operation) => keepOperation(operation, this.#encoder));
     const steps = kept.map((operation) => operation.step);
-    const request: WriteRequest = [steps, guards.map(toGuardRow)];
+    const [only] = steps;
+    const single =
+      steps.length === 1 && guards.length === 0 && only !== undefined && isWriteRow(only);
+    const request: WriteRequest = single ? only : [steps, guards.map(toGuardRow)];
     const writing = this.#writes.add(request, (outcome) =>
       this.#settle(kept, [...guards], outcome, batch),
     );
@@ -274,6 +286,7 @@ export class SqliteBackend implements SqliteStorage {
     outcome: WriteOutcome,
     batch: boolean,
   ): readonly (Resource | undefined)[] {
+    if (typeof outcome === "number") return this.#publishAll(operations, [outcome]);
     if (!("kind" in outcome)) return this.#publishAll(operations, outcome);
     if (outcome.kind === "guard") throw guardFailed(guards[outcome.index] as Guard);
     const { id, version } = operations[outcome.index] as KeptOperation;
@@ -323,7 +336,7 @@ interface KeptOperation {
   readonly resource?: Resource;
 }
 
-function keepOperation(operation: BatchOperation): KeptOperation {
+function keepOperation(operation: BatchOperation, encoder: ResourceEncoder): KeptOperation {
   if (operation.kind === "delete") {
     const id = freezeId(operation.id);
     const { version } = operation;
@@ -331,5 +344,10 @@ function keepOperation(operation: BatchOperation): KeptOperation {
     return { step, id, version };
   }
   const resource = freezeResource(operation.resource);
-  return { step: toWriteRow(resource), id: resource.id, version: resource.version, resource };
+  return {
+    step: toWriteRow(resource, encoder),
+    id: resource.id,
+    version: resource.version,
+    resource,
+  };
 }

@@ -2,6 +2,7 @@ import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 import { StorageError } from "../../errors.ts";
 import type {
+  AnswerMessage,
   CallMessage,
   ErrorMessage,
   WorkerCall,
@@ -50,12 +51,12 @@ export class WorkerClient {
       worker.once("error", fail);
       worker.once("exit", () => fail(new Error("the storage thread ended")));
       worker.on("message", (message: WorkerMessage) => {
-        if (message.kind === "open") {
-          resolve({ client, epoch: message.epoch, notices: message.notices });
-        } else if (message.kind === "failed") {
-          reject(toError(message.error));
-        } else {
+        if (!("kind" in message)) {
           client.#settle(message);
+        } else if (message.kind === "open") {
+          resolve({ client, epoch: message.epoch, notices: message.notices });
+        } else {
+          reject(toError(message.error));
         }
       });
     });
@@ -68,9 +69,10 @@ export class WorkerClient {
   ): Promise<WorkerCalls[C]["result"]> {
     if (this.#lost !== undefined) return Promise.reject(this.#lost);
     this.#lastId += 1;
-    const message: CallMessage = { id: this.#lastId, call, argument };
+    const id = this.#lastId;
+    const message: CallMessage = [id, call, argument];
     return new Promise((resolve, reject) => {
-      this.#pending.set(message.id, {
+      this.#pending.set(id, {
         resolve: (result) => resolve(result as WorkerCalls[C]["result"]),
         reject,
       });
@@ -91,11 +93,11 @@ export class WorkerClient {
     }
   }
 
-  #settle(message: Extract<WorkerMessage, { id: number }>): void {
-    const pending = this.#pending.get(message.id);
-    this.#pending.delete(message.id);
-    if (message.kind === "result") pending?.resolve(message.result);
-    else pending?.reject(toError(message.error));
+  #settle([id, result, error]: AnswerMessage): void {
+    const pending = this.#pending.get(id);
+    this.#pending.delete(id);
+    if (error === undefined) pending?.resolve(result);
+    else pending?.reject(toError(error));
   }
 
   #lose(cause: Error): void {

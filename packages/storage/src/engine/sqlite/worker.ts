@@ -44,14 +44,14 @@ try {
 }
 
 async function answer(handlers: Handlers, message: CallMessage): Promise<void> {
-  const { id, call, argument } = message;
+  const [id, call, argument] = message;
   try {
     // The table gives every call its own argument type; the sender keeps to it.
     const handler = handlers[call] as (argument: unknown) => unknown;
     const result = handler(argument);
-    send({ kind: "result", id, result: result instanceof Promise ? await result : result });
+    send([id, result instanceof Promise ? await result : result]);
   } catch (error) {
-    send({ kind: "error", id, error: toErrorMessage(error) });
+    send([id, undefined, toErrorMessage(error)]);
   }
   if (call === "close") port?.close();
 }

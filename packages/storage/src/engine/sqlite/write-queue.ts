@@ -1,4 +1,4 @@
-import { isWriteRow, type WriteOutcome, type WriteRequest } from "./protocol.ts";
+import { isSingleWrite, isWriteRow, type WriteOutcome, type WriteRequest } from "./protocol.ts";
 
 /** A group ends after this many requests or bytes; the next ones wait for the group after it. */
 const GROUP_REQUESTS = 1024;
@@ -72,7 +72,8 @@ export class WriteQueue {
     let count = 0;
     for (const { request } of this.#queue) {
       if (count >= GROUP_REQUESTS || (count > 0 && bytes > GROUP_BYTES)) break;
-      for (const step of request[0]) bytes += isWriteRow(step) ? step[4].byteLength : 0;
+      const steps = isSingleWrite(request) ? [request] : request[0];
+      for (const step of steps) bytes += isWriteRow(step) ? step[4].byteLength : 0;
       count += 1;
     }
     return this.#queue.splice(0, count);
