@@ -65,6 +65,9 @@ describe("conversion", () => {
         const known = build(notation);
         const converted = tryConvert(known, target);
         fc.pre(converted !== undefined);
+        // An empty collection of open collections keeps its open type, as in the reference, while an unknown one
+        // takes that of its source.
+        fc.pre(!converted.type.hasDynamic);
         const placeholder = replaceSome(known, seed, (part) => Value.unknown(part.type));
         expect(refines(known, placeholder)).toBe(true);
         const early = tryConvert(placeholder, target);
