@@ -1,7 +1,7 @@
 import type { Resource, StorageBackend, Watch } from "@stackwright/storage";
 import { createMemoryStorage } from "@stackwright/storage/memory";
 import { watchLatency } from "./latency.ts";
-import { compare, type Effort, type Operation } from "./measure.ts";
+import { compare, type Effort, type Operation, type Subject } from "./measure.ts";
 import { printResults, printTable, whole } from "./report.ts";
 import { benchResource, SCOPE } from "./resources.ts";
 
@@ -22,31 +22,58 @@ export async function benchMemory(effort: Effort): Promise<string[]> {
 
 /** Writes and prefix lists as the store grows. */
 async function benchGrowth(effort: Effort): Promise<void> {
-  const stores: StorageBackend[] = [];
-  try {
-    const writes = [];
-    const lists = [];
-    for (const size of SIZES) {
-      const storage = createMemoryStorage();
-      stores.push(storage);
-      const held = await fill(storage, size);
-      writes.push({ name: `CAS in ${whole(size)} resources`, operation: update(storage, held) });
-      const { type, tenancy } = SCOPE;
-      if (size < 10_000) continue;
-      // Names start with the number of their group of 10,000 (see nameOf).
-      lists.push({
-        name: `list 10,000 of ${whole(size)} by prefix`,
-        operation: async () => {
-          const found = await storage.list("eventual", type, tenancy, "group-0000-");
-          if (found.length !== 10_000) throw new Error(`listed ${found.length}`);
-        },
-      });
-    }
-    printResults(`memory, ${SMALL_BYTES} bytes of data`, await compare(writes, effort));
-    printResults("memory, lists", await compare(lists, effort));
-  } finally {
-    for (const storage of stores) await storage.close();
+  const writes: Subject[] = [];
+  const scattered = await growingStores(false);
+  for (const { storage, size, held } of scattered) {
+    writes.push({ name: `CAS in ${whole(size)} resources`, operation: update(storage, held) });
   }
+  printResults(`memory, ${SMALL_BYTES} bytes of data`, await compare(writes, effort));
+  printResults(
+    "memory, lists of resources that were written between all others",
+    await compare(lists(scattered), effort),
+  );
+  await closeAll(scattered);
+
+  // In memory the resources of a list then lie together, as the memory's own speed has its part.
+  const together = await growingStores(true);
+  printResults(
+    "memory, lists of resources that were written one after the other",
+    await compare(lists(together), effort),
+  );
+  await closeAll(together);
+}
+
+interface FilledStore {
+  readonly storage: StorageBackend;
+  readonly size: number;
+  readonly held: readonly Resource[];
+}
+
+async function growingStores(inOrder: boolean): Promise<FilledStore[]> {
+  const stores: FilledStore[] = [];
+  for (const size of SIZES) {
+    const storage = createMemoryStorage();
+    stores.push({ storage, size, held: await fill(storage, size, { inOrder }) });
+  }
+  return stores;
+}
+
+async function closeAll(stores: FilledStore[]): Promise<void> {
+  for (const { storage } of stores.splice(0)) await storage.close();
+}
+
+function lists(stores: readonly FilledStore[]): Subject[] {
+  const { type, tenancy } = SCOPE;
+  return stores
+    .filter(({ size }) => size >= 10_000)
+    .map(({ storage, size }) => ({
+      name: `list 10,000 of ${whole(size)} by prefix`,
+      operation: async () => {
+        // Names start with the number of their group of 10,000 (see nameOf).
+        const found = await storage.list("eventual", type, tenancy, "group-0000-");
+        if (found.length !== 10_000) throw new Error(`listed ${found.length}`);
+      },
+    }));
 }
 
 /** What a commit costs beside watchers that do and do not match. */
@@ -100,7 +127,7 @@ async function benchMemoryUse(): Promise<void> {
     gc();
     const before = process.memoryUsage();
     const storage = createMemoryStorage({ history: { events: 0 } });
-    await fill(storage, count, bytes);
+    await fill(storage, count, { bytes });
     gc();
     const after = process.memoryUsage();
     const used = after.heapUsed + after.external - before.heapUsed - before.external;
@@ -115,16 +142,16 @@ async function benchMemoryUse(): Promise<void> {
   for (const storage of kept) await storage.close();
 }
 
-/** Stores resources in groups of 10,000 names, written in no order. */
+/** Stores resources in groups of 10,000 names, one group after the other or all mixed. */
 async function fill(
   storage: StorageBackend,
   size: number,
-  bytes = SMALL_BYTES,
+  { bytes = SMALL_BYTES, inOrder = false }: { bytes?: number; inOrder?: boolean } = {},
 ): Promise<readonly Resource[]> {
   const held: Resource[] = [];
   for (let index = 0; index < size; index += 1) {
     // A step that shares no factor with the size visits every number once.
-    const number = (index * 7_919) % size;
+    const number = inOrder ? index : (index * 7_919) % size;
     const stored = await storage.writeCAS(benchResource(nameOf(number), bytes));
     if (held.length < 1_000) held.push(stored);
   }

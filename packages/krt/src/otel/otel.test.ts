@@ -107,7 +107,7 @@ describe("metrics", () => {
       observe: (metric: Observable, value: number, attributes = {}) => {
         expect(attributes.app).toBe("test");
         seen[
-          `${names.get(metric)} ${attributes["krt.subscription"] ?? attributes["krt.collection"]}`
+          `${names.get(metric)} ${String(attributes["krt.subscription"] ?? attributes["krt.collection"])}`
         ] = value;
       },
     });

@@ -19,6 +19,8 @@ export interface OwnServers extends AsyncDisposable {
 export async function startOwnServers(kind: readonly string[]): Promise<OwnServers | undefined> {
   const main = process.env.TEST_SERVERS_MAIN;
   if (main === undefined) return undefined;
+  // The program starts etcd only where there is one.
+  if (kind[0] === "etcd" && process.env.TEST_ETCD_BIN === undefined) return undefined;
   const child = spawn(process.execPath, [main, "serve", ...kind], {
     stdio: ["pipe", "pipe", "inherit"],
   }) as unknown as ChildProcessWithoutNullStreams;
