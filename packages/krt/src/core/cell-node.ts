@@ -55,7 +55,8 @@ export class CellNode<T> extends RowNode<T> implements Cell<T> {
       else this.updateRow(row, value);
     } else {
       if (row !== undefined) this.removeRow(row);
-      if (value !== undefined && key !== undefined) this.addRow(key, this.rowAt(key), value, undefined);
+      if (value !== undefined && key !== undefined)
+        this.addRow(key, this.rowAt(key), value, undefined);
     }
     this.graph.turn.enqueue(this);
   }

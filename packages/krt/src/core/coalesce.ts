@@ -7,7 +7,9 @@ export function coalesceEvents<T>(
 ): Event<T>[] {
   const merged = new Map<string, { old: T | undefined; now: T | undefined }>();
   for (const batch of batches) {
-    for (const event of Array.isArray(batch) ? (batch as readonly Event<T>[]) : [batch as Event<T>]) {
+    for (const event of Array.isArray(batch)
+      ? (batch as readonly Event<T>[])
+      : [batch as Event<T>]) {
       const known = merged.get(event.key);
       if (known === undefined) merged.set(event.key, { old: event.old, now: event.new });
       else known.now = event.new;

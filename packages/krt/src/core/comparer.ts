@@ -34,8 +34,12 @@ export class Comparer<T> {
 
 /** Whether a value is a primitive that equals itself, so that being another one means to differ. */
 function isOrdinary(value: unknown): boolean {
-  return typeof value === "string" || typeof value === "boolean" || typeof value === "undefined" ||
-    (typeof value === "number" && !Number.isNaN(value));
+  return (
+    typeof value === "string" ||
+    typeof value === "boolean" ||
+    typeof value === "undefined" ||
+    (typeof value === "number" && !Number.isNaN(value))
+  );
 }
 
 /** Whether an object is no instance of a class, which may have an equality of its own. */

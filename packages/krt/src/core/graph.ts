@@ -167,8 +167,15 @@ export class Graph {
 
   // ---- errors ----
 
+  /** Hands an error to whoever takes them. What that throws goes where nothing can swallow it. */
   report(error: KrtError): void {
-    this.options.onError(error);
+    try {
+      this.options.onError(error);
+    } catch (failure) {
+      this.options.scheduler.macrotask(() => {
+        throw failure;
+      });
+    }
   }
 
   reportCallback(what: string, collection: string, error: unknown): void {

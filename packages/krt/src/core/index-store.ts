@@ -7,8 +7,8 @@ import type { CollectionNode } from "./node.ts";
 import type { Query } from "./query.ts";
 import type { Row } from "./row.ts";
 import { RowGroups } from "./row-groups.ts";
-import { hasKey, sameKeys } from "./store-key.ts";
 import type { Owned, Owner } from "./scope.ts";
+import { hasKey, sameKeys } from "./store-key.ts";
 
 /** An index whatever its keys are. */
 // oxlint-disable-next-line typescript/no-explicit-any -- indexes are invariant in their key, and nodes mix them

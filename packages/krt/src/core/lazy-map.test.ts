@@ -20,6 +20,8 @@ describe("LazyMap", () => {
       expect(map.size).toBe(twin.size);
     }
     expect([...map.keys()].sort()).toEqual([...twin.keys()].sort());
-    expect([...map.values()].sort((a, b) => a - b)).toEqual([...twin.values()].sort((a, b) => a - b));
+    expect([...map.values()].sort((a, b) => a - b)).toEqual(
+      [...twin.values()].sort((a, b) => a - b),
+    );
   });
 });

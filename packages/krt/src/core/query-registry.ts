@@ -6,8 +6,8 @@ import type { Candidates, LabelIndex } from "./label-index.ts";
 import { LazyMap } from "./lazy-map.ts";
 import type { CollectionNode } from "./node.ts";
 import { type Projection, Query, shareKeyOf } from "./query.ts";
-import { hasKey } from "./store-key.ts";
 import type { MutableEvent, Row } from "./row.ts";
+import { hasKey } from "./store-key.ts";
 
 /** Label name -> value -> queries that ask for this pair. */
 type Pairs<T> = Map<string, Map<string, Set<Query<T>>>>;

@@ -269,7 +269,9 @@ export class Subscription<T> implements Registration {
     this.#cursor = 0;
     const sync = rest.indexOf(SYNC);
     const parts = sync < 0 ? [rest] : [rest.slice(0, sync), rest.slice(sync + 1)];
-    const merged = parts.map((part) => coalesceEvents(part as readonly (readonly Event<T>[] | Event<T>)[]));
+    const merged = parts.map((part) =>
+      coalesceEvents(part as readonly (readonly Event<T>[] | Event<T>)[]),
+    );
     this.#items = [];
     for (const [i, events] of merged.entries()) {
       if (i > 0) this.#items.push(SYNC);
