@@ -1,4 +1,4 @@
-import { describe, test } from "vitest";
+import { describe, type TestContext, test } from "vitest";
 import type { StorageCapabilities } from "../capabilities.ts";
 import type { CreateHarness, Scenario, StorageHarness } from "./harness.ts";
 import { runFactor } from "./run-scale.ts";
@@ -21,8 +21,11 @@ export function describeStorage(
       describe(group.title, () => {
         for (const scenario of group.scenarios) {
           const applies = scenario.applies?.(capabilities) ?? true;
-          const run = (): Promise<void> => runScenario(scenario, create, capabilities);
-          test.skipIf(!applies)(scenario.title, run, TIMEOUT_MS * runFactor());
+          const run = async ({ skip }: TestContext): Promise<void> => {
+            skip(!applies, `${capabilities.engine} does not declare what this is about`);
+            await runScenario(scenario, create, capabilities);
+          };
+          test(scenario.title, run, TIMEOUT_MS * runFactor());
         }
       });
     }
