@@ -105,7 +105,7 @@ export class FilterSpec implements Filter<never, never> {
         return includesLabels(operand as Labels, selector);
       }
       case FilterType.where:
-        return Boolean((operand as Predicate)(value));
+        return (operand as Predicate)(value);
       case FilterType.any:
         return (operand as readonly (readonly FilterSpec[])[]).some((all) =>
           all.every((filter) => filter.test(kind, key, value)),

@@ -13,7 +13,7 @@ export function resolveRuntimeOptions(options: RuntimeOptions): GraphOptions {
     onError,
     onDiagnostic: options.onDiagnostic,
     instrumentation: options.instrumentation,
-    sliceMs: positive("sliceMs", options.sliceMs ?? 10),
+    sliceMs: positive("sliceMs", options.sliceMs ?? 4),
     maxTurnMs: positive("maxTurnMs", options.maxTurnMs ?? Number.POSITIVE_INFINITY),
     highWater: positive("highWater", options.highWater ?? 10_000),
     timing: options.timing ?? false,

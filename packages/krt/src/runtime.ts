@@ -39,7 +39,7 @@ export interface RuntimeOptions {
   readonly instrumentation?: Instrumentation;
   /**
    * Milliseconds after which delivery and sliced turns yield to the event loop.
-   * @default 10
+   * @default 4
    */
   readonly sliceMs?: number;
   /**

@@ -44,7 +44,7 @@ const pods = rt.source([], { kind: podKind });
 const svcs = rt.source([], { kind: svcKind });
 const plain = rt.source([{ key: "a" }]);
 expectTypeOf(pods).toEqualTypeOf<Source<Pod, "name" | "labels">>();
-expectTypeOf(plain).toEqualTypeOf<Source<{ key: string }, never>>();
+expectTypeOf(plain).toEqualTypeOf<Source<{ key: string }>>();
 
 rt.deriveSingleton((ctx) => {
   ctx.fetch(pods, byLabels({ app: "x" }), byName(undefined, "a"), byKey("a"));
@@ -94,11 +94,9 @@ rt.deriveSingleton((ctx) => {
   ctx.fetch(svcs, byIndex(byCpu, 2));
   // @ts-expect-error the index is by number
   ctx.fetch(pods, byIndex(byCpu, "2"));
+  const isBig = where((pod: Pod) => pod.cpu > 1);
   // @ts-expect-error the predicate is about pods
-  ctx.fetch(
-    svcs,
-    where((pod: Pod) => pod.cpu > 1),
-  );
+  ctx.fetch(svcs, isBig);
   return 1;
 });
 expectTypeOf(byCpu.lookup(1)).toEqualTypeOf<readonly Pod[]>();

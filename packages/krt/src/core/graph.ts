@@ -38,8 +38,7 @@ export class Graph {
     this.options = options;
     this.factories = factories;
     this.turnOf = options.instrumentation?.deliver === undefined ? undefined : new WeakMap();
-    const { nodeStart, nodeEnd } = options.instrumentation ?? {};
-    this.observed = options.timing || nodeStart !== undefined || nodeEnd !== undefined;
+    this.observed = options.timing || options.instrumentation !== undefined;
     this.writes = new Writes(this);
     this.turn = new Turn(this);
     this.tracker = new Tracker(this);
