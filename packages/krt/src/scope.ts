@@ -162,7 +162,8 @@ export interface Scope extends Disposable {
     options?: JoinOptions<T, Tr>,
   ): Collection<T, Tr>;
   /**
-   * The union of the collections in `container`, whose keys name them. Replacing a member by another
+   * The union of the collections in `container`, whose keys name them: in the order of the names the first
+   * one that has a key wins, or all versions are merged. Replacing a member by another
    * under the same name shows only the differences, and only when the new one is synced.
    */
   joinNested<T, Tr extends Trait = never>(

@@ -53,9 +53,12 @@ export class IndexSet<T> {
       );
     }
     const store = new IndexStore(node, name, extract, options.toText);
+    const { turn, writes } = node.graph;
+    const inTurn = turn.paused || turn.isPropagating || writes.isWriting;
     for (const row of node.rows()) {
       const value = node.valueOf(row);
       if (value !== undefined) store.add(row, value);
+      if (inTurn) store.recall(row, node.committedOf(row));
     }
     this.#stores.push(store);
     return this.hold(owner, store);

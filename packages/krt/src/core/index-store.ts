@@ -130,6 +130,13 @@ export class IndexStore<K, T> implements Index<K, T> {
     if (keys !== undefined) this.#groups.enter(row, keys);
   }
 
+  /** The index is made within a turn: what a row was before it has to be known, too. */
+  recall(row: Row<T>, before: T | undefined): void {
+    if (before === undefined) return;
+    const keys = this.#extractKeys(before);
+    if (!sameKeys(keys, this.#groups.keysOf(row))) this.#remember(row, keys);
+  }
+
   update(row: Row<T>, value: T): void {
     const former = this.#groups.keysOf(row);
     const keys = this.#extractKeys(value);

@@ -21,10 +21,10 @@ interface Member<T> {
 /**
  * The union of the collections in a collection, the container.
  *
- * Invariants between turns: `#members` has one entry per object of the container, in the order in which
- * their keys first came; the rows are what the rule makes of the objects of all active members.
- * The container's keys name the members: another collection under the same key takes the place of the
- * former, and keys that both have with equal objects do not change.
+ * Invariants between turns: `#members` has one entry per object of the container; the rows are what the
+ * rule makes of the objects of all active members, in the order of their names. The container's keys are
+ * the names: another collection under the same name takes the place of the former, and keys that both
+ * have with equal objects do not change.
  */
 export class NestedJoinNode<T> extends SteppedNode<T> {
   readonly type: NodeType = "nested-join";
@@ -47,11 +47,12 @@ export class NestedJoinNode<T> extends SteppedNode<T> {
     this.addEdge(container, "input");
   }
 
-  /** The collections whose objects count, in order. */
+  /** The collections whose objects count, in the order of their names. */
   members(): readonly CollectionNode<T>[] {
-    this.#active ??= Array.from(this.#members.values(), (member) => member.active).filter(
-      (node) => node !== undefined,
-    );
+    this.#active ??= Array.from(this.#members)
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([, member]) => member.active)
+      .filter((node) => node !== undefined);
     return this.#active;
   }
 

@@ -47,7 +47,7 @@ export class OracleNode {
   synced = false;
   contents: Contents = new Map();
   status: Contents = new Map();
-  /** Nested joins only: member names in order, and what they stand for. */
+  /** Nested joins only: member names, and what they stand for. */
   container = new Map<string, OracleNode>();
   /** Keys of this turn's updates that change nothing but were forced. */
   forced = new Set<string>();
@@ -192,7 +192,9 @@ export class OracleNode {
       if (!this.container.has(name)) this.#active.delete(name);
     const members: OracleNode[] = [];
     let waits = false;
-    for (const [name, wanted] of this.container) {
+    const names = Array.from(this.container.keys()).sort();
+    for (const name of names) {
+      const wanted = this.container.get(name) as OracleNode;
       if (wanted.synced) this.#active.set(name, wanted);
       const active = this.#active.get(name);
       if (active === undefined) waits = true;
