@@ -8,11 +8,13 @@ import { createEtcdStorage, ETCD_CAPABILITIES } from "./etcd.ts";
 
 const clusters = etcdClusters();
 
-describe.runIf(clusters.length === 0)("the etcd engine", () => {
-  test("keeps the storage contract", (context) => {
-    context.skip(true, "TEST_ETCD_ENDPOINTS names no server");
+if (clusters.length === 0) {
+  describe("the etcd engine", () => {
+    test("keeps the storage contract", (context) => {
+      context.skip(true, "TEST_ETCD_ENDPOINTS names no server");
+    });
   });
-});
+}
 
 for (const { name, endpoints } of clusters) {
   const create: CreateHarness = async () => {

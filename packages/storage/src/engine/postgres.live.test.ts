@@ -7,11 +7,13 @@ import { createPostgresStorage, POSTGRES_CAPABILITIES } from "./postgres.ts";
 
 const servers = postgresServers();
 
-describe.runIf(servers.length === 0)("the postgres engine", () => {
-  test("keeps the storage contract", (context) => {
-    context.skip(true, "TEST_POSTGRES_URL names no server");
+if (servers.length === 0) {
+  describe("the postgres engine", () => {
+    test("keeps the storage contract", (context) => {
+      context.skip(true, "TEST_POSTGRES_URL names no server");
+    });
   });
-});
+}
 
 for (const { name, url } of servers) {
   const create: CreateHarness = async () => {
