@@ -1,0 +1,1 @@
+export type { PluginTransport, TransportCall } from "./transport/plugin-transport.ts";
