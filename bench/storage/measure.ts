@@ -63,6 +63,8 @@ export async function runLot(
 /** Measures subjects in turns; the first is the baseline of the ratios. */
 export async function compare(subjects: readonly Subject[], effort: Effort): Promise<Result[]> {
   const lots = subjects.map((): Lot[] => []);
+  // What was allocated to prepare the subjects is not to be marked while they run.
+  globalThis.gc?.();
   for (const subject of subjects) {
     // Not counted: compilers and caches warm up.
     await runLot(subject.operation, subject.concurrency ?? 1, effort.roundMs / 4);

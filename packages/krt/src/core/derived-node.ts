@@ -214,7 +214,10 @@ export abstract class DerivedNode<I, O, R = unknown> extends RowNode<O> {
   #accept(entry: Entry, result: R, discarded: boolean): void {
     if (discarded) {
       this.counters.discarded++;
-      if ((entry.state & SETTLED) !== 0 || this.isNothing(result)) return;
+      if ((entry.state & SETTLED) !== 0 || this.isNothing(result)) {
+        this.#recover(entry);
+        return;
+      }
     }
     entry.state |= SETTLED;
     try {

@@ -444,6 +444,7 @@ export abstract class CollectionNode<T> implements Collection<T>, Leveled<AnyNod
     this.#syncGate.fail(new KrtError("KRT_DISPOSED", `collection ${this.name} was disposed`));
     this.graph.nodes.delete(this);
     this.#owner.remove(this);
+    this.graph.turn.runHooks();
   }
 
   [Symbol.dispose](): void {

@@ -195,6 +195,12 @@ export class Turn {
     this.#graph.writes.flush();
   }
 
+  /** Calls hooks that were left outside of a turn. */
+  runHooks(): void {
+    if (this.#propagating || this.#open || this.#graph.writes.isWriting) return;
+    if (this.#hooks.length > 0) this.#finish();
+  }
+
   /** Calls `hook` between turns: after the open one, or the one that is about to begin. */
   after(hook: () => void): void {
     this.#hooks.push(hook);

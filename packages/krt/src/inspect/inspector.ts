@@ -84,6 +84,8 @@ export interface Inspector {
   explain(collection: Collection<unknown>, input: string): Explanation | undefined;
   /** All collections, in the format of the original's debug page. */
   dump(): CollectionDump[];
+  /** What `JSON.stringify` makes of the inspector: the dump. */
+  toJSON(): CollectionDump[];
   /** The graph in the language of Mermaid: inputs solid, fetches dotted, collections by level. */
   mermaid(): string;
   /** The graph in the language of Graphviz. */
@@ -143,6 +145,10 @@ export class GraphInspector implements Inspector {
 
   dump(): CollectionDump[] {
     return Array.from(this.#graph.nodes, dumpNode);
+  }
+
+  toJSON(): CollectionDump[] {
+    return this.dump();
   }
 
   mermaid(): string {

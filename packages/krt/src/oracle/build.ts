@@ -28,6 +28,7 @@ import {
   derived,
   derivedMany,
   discards,
+  fails,
   groupAt,
   grouped,
   groupsAt,
@@ -122,6 +123,7 @@ export class Builder {
           this.#at(first),
           (ctx, input): Obj | undefined => {
             const total = this.#total(ctx, desc.fetches, refs.slice(1), input, node);
+            if (desc.fails && fails(input, total)) throw new Error("planned");
             if (desc.discards && discards(input, total)) ctx.discard();
             return derived(input, total);
           },

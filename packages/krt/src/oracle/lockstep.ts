@@ -248,6 +248,7 @@ export class Lockstep {
     for (const oracle of this.oracles) oracle.evaluate();
     for (const oracle of this.oracles) oracle.forced.clear();
     for (const [i, oracle] of this.oracles.entries()) this.#compare(i, oracle);
+    this.#compareFailures();
   }
 
   /** All collections as a reader outside sees them, by every way of reading. */
@@ -274,6 +275,15 @@ export class Lockstep {
       done ||= text(state) !== old;
       same(text(state), done ? now : old, "what is seen during a turn");
     }
+  }
+
+  #compareFailures(): void {
+    const expected = this.oracles.flatMap((oracle, i) => {
+      const { name } = (this.builder.nodes[i] as BuiltNode).objects;
+      return oracle.frozen ? [] : oracle.failures().map((input) => `${name} ${input}`);
+    });
+    const found = this.rt.errors.list().map(({ collection, input }) => `${collection} ${input}`);
+    same(found.sort().join(), expected.sort().join(), "inputs that fail");
   }
 
   #compare(i: number, oracle: OracleNode): void {

@@ -3,6 +3,7 @@ import {
   derived,
   derivedMany,
   discards,
+  fails,
   fulfils,
   grouped,
   merged,
@@ -29,6 +30,8 @@ interface EntryState {
   settled: boolean;
   /** The last run met a collection that was not synced. */
   suspended: boolean;
+  /** The last run that was not suspended threw. */
+  failed: boolean;
 }
 
 /** Thrown by a fetch of a collection that is not synced. */
@@ -61,6 +64,11 @@ export class OracleNode {
     this.desc = desc;
     this.refs = refs;
     if (desc.type === "source") this.synced = desc.synced;
+  }
+
+  /** Inputs whose transformation throws. */
+  failures(): string[] {
+    return [...this.#entries].filter(([, entry]) => entry.failed).map(([key]) => key);
   }
 
   evaluate(): void {
@@ -138,6 +146,7 @@ export class OracleNode {
       status: undefined,
       settled: false,
       suspended: false,
+      failed: false,
     };
     this.#entries.set(key, entry);
     const seen: string[] = [textOf(input)];
@@ -172,6 +181,8 @@ export class OracleNode {
     const { desc } = this;
     const outputs = this.#outputsOf(input, total);
     const status = desc.type === "status" ? statusOf(input, total) : undefined;
+    entry.failed = desc.type === "derive" && desc.fails && fails(input, total);
+    if (entry.failed) return;
     if (desc.type === "derive" && desc.discards && discards(input, total)) {
       if (entry.settled || outputs.length === 0) return;
     }

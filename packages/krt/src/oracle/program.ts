@@ -47,6 +47,8 @@ export type NodeDesc =
       readonly of: number;
       readonly fetches: readonly FetchDesc[];
       readonly discards: boolean;
+      /** Whether some runs throw. */
+      readonly fails: boolean;
     }
   /** A derivation whose fetches are declared. None of them is conditional or partial. */
   | { readonly type: "declared"; readonly of: number; readonly fetches: readonly FetchDesc[] }
@@ -136,12 +138,19 @@ const members = fc.array(small, { minLength: 1, maxLength: 3 });
 
 const node: fc.Arbitrary<NodeDesc> = fc.oneof(
   fc.record({ type: fc.constant("source" as const), synced: fc.boolean() }),
-  fc.record({ type: fc.constant("derive" as const), of: small, fetches, discards: fc.boolean() }),
+  fc.record({
+    type: fc.constant("derive" as const),
+    of: small,
+    fetches,
+    discards: fc.boolean(),
+    fails: fc.boolean(),
+  }),
   fc.record({
     type: fc.constant("derive" as const),
     of: small,
     fetches,
     discards: fc.constant(false),
+    fails: fc.constant(false),
   }),
   fc.record({
     type: fc.constant("declared" as const),

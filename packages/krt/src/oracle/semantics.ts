@@ -85,6 +85,11 @@ export function discards(input: Obj, total: number): boolean {
   return (input.n + total) % 5 === 1;
 }
 
+/** Whether a run of a derivation that may fail does. */
+export function fails(input: Obj, total: number): boolean {
+  return (input.n + total) % 4 === 2;
+}
+
 export function derivedMany(input: Obj, total: number): Obj[] {
   return Array.from({ length: (input.n + total) % 4 }, (_, i) => ({
     ...input,

@@ -425,6 +425,34 @@ describe("fetch, filters and dependency tracking", () => {
   });
 });
 
+describe("augmentation", () => {
+  it("a kind gives objects traits they do not have, for fetches and for changes alike", () => {
+    using rig = createRig();
+    const { rt } = rig;
+    const rules = rt.source([{ key: "r", on: "app=web" }], {
+      kind: kind<{ key: string; on: string }>()({
+        key: (rule) => rule.key,
+        selector: (rule) => Object.fromEntries([rule.on.split("=")]),
+      }),
+    });
+    const pods = rt.source(["web", "db"]);
+    let runs = 0;
+    const ruled = rt.derive(pods, (ctx, app) => {
+      runs++;
+      return { key: app, n: ctx.fetch(rules, selecting({ app })).length };
+    });
+    expect(ruled.list()).toEqual([
+      { key: "web", n: 1 },
+      { key: "db", n: 0 },
+    ]);
+    runs = 0;
+    rules.set({ key: "r", on: "app=db" });
+    expect(ruled.list().map(({ n }) => n)).toEqual([0, 1]);
+    rules.set({ key: "r2", on: "app=other" });
+    expect(runs).toBe(2);
+  });
+});
+
 describe("fetches that are refused", () => {
   it("S041 fetching one finds none, one, or fails with the collection's name", () => {
     using rig = createRig();

@@ -95,6 +95,22 @@ describe("S147 stop releases everything on live sources", () => {
     expect(state()).toEqual(before);
     expect(rt.inspect().edges()).toEqual([]);
   });
+
+  it("takes along at once what its runs have made", () => {
+    const { rt } = rig;
+    const names = rt.source(["a", "b"], { name: "names" });
+    const made = rt.derive(names, (ctx, name) => ctx.scope().source([name], { name }));
+    const inner = made.list();
+    expect(inner).toHaveLength(2);
+    made.dispose();
+    expect(
+      rt
+        .inspect()
+        .collections()
+        .map((one) => one.name),
+    ).toEqual(["names"]);
+    expect(inner.every((one) => one.disposed)).toBe(true);
+  });
 });
 
 describe("the inspector's list", () => {
@@ -189,6 +205,9 @@ describe("dump", () => {
 
   it("S150 has outputs, the input collection, and inputs with outputs and dependencies", () => {
     const dumpOf = build();
+    expect(JSON.parse(JSON.stringify(rig.rt.inspect()))).toContainEqual(
+      JSON.parse(JSON.stringify(dumpOf("test/Endpoints"))),
+    );
     expect(JSON.parse(JSON.stringify(dumpOf("test/Endpoints")))).toEqual({
       uid: expect.any(Number),
       name: "test/Endpoints",
