@@ -1,0 +1,135 @@
+import type { ProviderReference } from "@stackwright/mux/router";
+import type {
+  Dependency,
+  ObjectKey,
+  ObjectMode,
+  Operation,
+  Probe,
+  RecordedIdentity,
+  RecordedValue,
+} from "./state-object.ts";
+
+/** What is known of an object before it exists. */
+export interface ObjectPlan {
+  readonly mode: ObjectMode;
+  readonly type: string;
+  readonly provider: ProviderReference;
+  readonly dependencies: readonly Dependency[];
+  readonly createBeforeDestroy: boolean;
+}
+
+/** What a call or a look left behind. */
+export interface ObjectContent {
+  readonly value: RecordedValue;
+  readonly identity?: RecordedIdentity;
+  readonly privateBytes: Uint8Array;
+}
+
+/** Facts about an announced call; run and epoch are those of the writer. */
+export interface OperationPlan {
+  /** ULID, new for every operation; the same when an operation is delivered again. */
+  readonly id: string;
+  /** @default false */
+  readonly replace?: boolean;
+  readonly probe?: Probe;
+}
+
+/** Members of an object that may change without a call to its provider. */
+export interface ObjectPatch {
+  readonly content?: ObjectContent;
+  readonly provider?: ProviderReference;
+  readonly type?: string;
+  readonly dependencies?: readonly Dependency[];
+  readonly createBeforeDestroy?: boolean;
+  /** `tainted` marks a ready object for replacement, `ready` takes the mark away. */
+  readonly phase?: "ready" | "tainted";
+  /** Whether the content was read from the real object now. */
+  readonly observed?: boolean;
+}
+
+/** How a call ended. */
+export type Outcome =
+  /** The object exists like this. */
+  | {
+      readonly kind: "exists";
+      readonly content: ObjectContent;
+      readonly tainted: boolean;
+      readonly patch?: Omit<ObjectPatch, "content" | "phase">;
+    }
+  /**
+   * Nothing exists. `keepPlace`: a replacement will be created at this address, and objects that depend on it stay;
+   * the object is kept as a placeholder until then.
+   */
+  | { readonly kind: "absent"; readonly keepPlace?: boolean }
+  /** Nothing was done; the object is as it was before the operation was announced. */
+  | { readonly kind: "untouched" }
+  /** Not known, and not to be found out. The object keeps what it had. */
+  | { readonly kind: "unresolved"; readonly problem: string };
+
+/**
+ * One step of a stack's state. Each is one atomic write, of one key or (depose, restore, move) of two.
+ *
+ * | change           | from                                   | to                                          |
+ * | ---------------- | -------------------------------------- | ------------------------------------------- |
+ * | `create`         | nothing, placeholder                   | creating (started)                          |
+ * | `update`         | ready                                  | updating                                    |
+ * | `delete`         | ready, tainted                         | deleting                                    |
+ * | `depose`         | ready, tainted; no such deposed object | the same under the deposed key, and nothing or creating under the address |
+ * | `restore`        | deposed; nothing current or a placeholder | the same as current                      |
+ * | `settle`         | creating, updating, deleting, unresolved | ready, tainted, nothing, placeholder, unresolved |
+ * | `record`         | ready, tainted                         | ready, tainted                              |
+ * | `adopt`          | nothing, placeholder                   | ready, tainted                              |
+ * | `move`           | any but pending; nothing at the target | the same at the target                      |
+ * | `forget`         | any but pending                        | nothing                                     |
+ */
+export type StateChange =
+  /** Intent: a create call follows. */
+  | {
+      readonly kind: "create";
+      readonly key: ObjectKey;
+      readonly object: ObjectPlan;
+      readonly operation: OperationPlan;
+    }
+  /** Intent: an update call follows. */
+  | { readonly kind: "update"; readonly key: ObjectKey; readonly operation: OperationPlan }
+  /** Intent: a delete call follows. */
+  | { readonly kind: "delete"; readonly key: ObjectKey; readonly operation: OperationPlan }
+  /**
+   * The current object makes place for its replacement. With `create` the intent of creating that is part of the
+   * same write.
+   */
+  | {
+      readonly kind: "depose";
+      readonly address: string;
+      /** 8 hexadecimal digits that no deposed object of the address has. */
+      readonly deposed: string;
+      readonly create?: { readonly object: ObjectPlan; readonly operation: OperationPlan };
+    }
+  /** A deposed object becomes the current one again, as its replacement could not be created. */
+  | { readonly kind: "restore"; readonly address: string; readonly deposed: string }
+  /** Outcome of the operation with this id. */
+  | {
+      readonly kind: "settle";
+      readonly key: ObjectKey;
+      readonly operation: Operation["id"];
+      readonly outcome: Outcome;
+    }
+  /** A change without a call: refresh, upgrade, dependencies, taint. */
+  | { readonly kind: "record"; readonly key: ObjectKey; readonly patch: ObjectPatch }
+  /** An existing object comes in: import, data source. */
+  | {
+      readonly kind: "adopt";
+      readonly key: ObjectKey;
+      readonly object: ObjectPlan;
+      readonly content: ObjectContent;
+      readonly tainted?: boolean;
+    }
+  /** An object gets another address, with what changes by that. Dependents are told by `record`. */
+  | {
+      readonly kind: "move";
+      readonly from: ObjectKey;
+      readonly to: ObjectKey;
+      readonly patch?: ObjectPatch;
+    }
+  /** An object is given up without a call. */
+  | { readonly kind: "forget"; readonly key: ObjectKey };

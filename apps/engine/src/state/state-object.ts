@@ -1,0 +1,136 @@
+import type { Path } from "@stackwright/cty";
+import type { ProviderReference } from "@stackwright/mux/router";
+
+/**
+ * Where an object is in its life.
+ *
+ * - `creating`: a create was announced. With `operation.started` the call may have been made; without it nothing
+ *   exists, and the object stands for one that was deleted to be created again, as others still depend on it.
+ * - `ready`: exists, as recorded.
+ * - `updating`, `deleting`: exists as recorded, and a call that changes or removes it may have been made.
+ * - `tainted`: exists, but has to be replaced.
+ * - `unresolved`: a call was made, its result is not known and could not be found out. Only an operator ends this.
+ */
+export type Phase = "creating" | "ready" | "updating" | "deleting" | "tainted" | "unresolved";
+
+/** What a state object is of: something that the stack owns, or something that it only read. */
+export type ObjectMode = "managed" | "data";
+
+/**
+ * An object as it is recorded: the JSON text of its attributes under a version of its schema, exactly as encoded
+ * (numbers are never rounded), and which parts of it are secret. Made by `recordValue`, the only serialiser of
+ * values that may be marked.
+ */
+export interface RecordedValue {
+  readonly schemaVersion: number;
+  readonly json: string;
+  /** Secret parts; their bytes are encrypted at rest. Ordered, none below another. */
+  readonly sensitive: readonly Path[];
+}
+
+/** The identity that a provider gave an object; never secret. */
+export interface RecordedIdentity {
+  readonly schemaVersion: number;
+  readonly json: string;
+}
+
+/** Why one object needs another. */
+export type DependencyKind = "reference" | "explicit" | "provider" | "parent" | "deletedWith";
+
+/**
+ * A direct dependency. `instance` names one object, which has to exist as long as the dependent does; `resource`
+ * names all instances of a resource, however many there are, and costs one entry for all of them.
+ */
+export interface Dependency {
+  readonly address: string;
+  readonly scope: "instance" | "resource";
+  readonly kind: DependencyKind;
+}
+
+/** How the result of a lost call can be found. */
+export interface Probe {
+  /** Import id that the object will have, where it follows from the configuration. */
+  readonly importId?: string;
+  /** The same by identity. */
+  readonly identity?: RecordedIdentity;
+  /** For people: what to look for where. */
+  readonly hint: string;
+}
+
+/** One announced call on one object. */
+export interface Operation {
+  /** ULID; handed to the provider, so that a repeated delivery can be recognised. */
+  readonly id: string;
+  readonly kind: "create" | "update" | "delete";
+  /** Whether the call may have been made. */
+  readonly started: boolean;
+  /** Run that announced it. */
+  readonly run: string;
+  /** Fence epoch under which it was announced. */
+  readonly epoch: bigint;
+  /** Whether an approved plan is behind it that puts a new object in this one's place. */
+  readonly replace: boolean;
+  readonly probe?: Probe;
+  /** Of an `unresolved` object: why its fate is not known, for people. */
+  readonly problem?: string;
+}
+
+/**
+ * What is recorded about one real object; one key in the store.
+ *
+ * Identity: stack, address and deposed key. At most one object per address has no deposed key: the current one.
+ * Source: the design of this project, section "State object".
+ */
+export interface StateObject {
+  /** Full address of the instance, `module.net["a"].aws_subnet.b[0]`. */
+  readonly address: string;
+  /** Empty for the current object, else 8 hexadecimal digits. */
+  readonly deposed: string;
+  readonly mode: ObjectMode;
+  readonly type: string;
+  readonly provider: ProviderReference;
+  readonly phase: Phase;
+  /** Present in `creating`, `updating`, `deleting` and `unresolved`, and only there. */
+  readonly operation?: Operation;
+  /** What exists; absent while nothing does (`creating`, and `unresolved` after a create). */
+  readonly value?: RecordedValue;
+  readonly identity?: RecordedIdentity;
+  /** The provider's own bytes. Encrypted at rest, as a provider may put anything there. */
+  readonly privateBytes: Uint8Array;
+  readonly dependencies: readonly Dependency[];
+  /** Whether a replacement is created before the old object is deleted; kept for when there is no configuration. */
+  readonly createBeforeDestroy: boolean;
+  /** Wall clock of the last call that looked at the real object, in milliseconds since 1970; for read policies. */
+  readonly observedAtMs: number;
+  /** Fence epoch of the last write. */
+  readonly epoch: bigint;
+  /** Head revision during the last write. */
+  readonly revision: bigint;
+}
+
+/** Names an object within its stack. */
+export interface ObjectKey {
+  readonly address: string;
+  readonly deposed: string;
+}
+
+/** Key of an object in maps: unequal keys give unequal texts. */
+export function objectKey({ address, deposed }: ObjectKey): string {
+  return deposed === "" ? address : `${address}\0${deposed}`;
+}
+
+/** A phase in which a call may be under way. */
+export function isPending({ phase, operation }: StateObject): boolean {
+  return (
+    phase === "updating" || phase === "deleting" || (phase === "creating" && started(operation))
+  );
+}
+
+/** Whether nothing real stands behind the object: it is kept for its place in the order only. */
+export function isPlaceholder({ phase, operation }: StateObject): boolean {
+  return phase === "creating" && !started(operation);
+}
+
+function started(operation: Operation | undefined): boolean {
+  return operation?.started === true;
+}
