@@ -4,3 +4,21 @@ export {
   Fence,
   Heartbeat,
 } from "./fence.ts";
+export {
+  AccessKey,
+  AccessToken,
+  AuditEntry,
+  PrivateProvider,
+  PrivateProviderVersion,
+  ProviderAccount,
+  ProviderArchive,
+  ProviderHealth,
+  ProviderRelease,
+  ProviderSchema,
+  ProviderUse,
+  RegistryNamespace,
+  RegistrySecret,
+  SealedValue,
+  StorageScope,
+  VersionTombstone,
+} from "./registry.ts";
