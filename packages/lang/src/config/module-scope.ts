@@ -19,8 +19,19 @@ export interface ModuleValues {
    * object of instances). Undefined where there is none.
    */
   resource(subject: ResourceSubject): Value | undefined;
-  /** Outputs of a called module, of one instance or all: an object, or a tuple or object of them. */
-  module(subject: ModuleSubject): Value | undefined;
+  /**
+   * Outputs of a called module, of one instance or all: an object, or a tuple or object of them. Where only one
+   * output will be looked at, it is named.
+   */
+  module(subject: ModuleSubject, output?: string): Value | undefined;
+  /**
+   * Called for every use of a local, with what evaluates it (once) or hands out what it was; for whoever wants to
+   * know what an expression depends on through its locals.
+   */
+  local?(
+    name: string,
+    evaluate: () => ReturnType<ModuleScope["local"]>,
+  ): ReturnType<ModuleScope["local"]>;
   /** What `path.module` is. */
   readonly folder: string;
   readonly workspace: string;
@@ -135,6 +146,12 @@ class Names implements ModuleScope {
   }
 
   local(name: string): ReturnType<ModuleScope["local"]> {
+    return this.#values.local === undefined
+      ? this.#local(name)
+      : this.#values.local(name, () => this.#local(name));
+  }
+
+  #local(name: string): ReturnType<ModuleScope["local"]> {
     const config = this.#config.locals.get(name);
     if (config === undefined) return { value: Value.dynamic, diagnostics: [] };
     if (this.#locals.has(name)) return this.#locals.get(name) ?? circular(config.range, name);
@@ -177,7 +194,7 @@ class Names implements ModuleScope {
   /** Outputs of a module. One of them is taken out here only where there is exactly one instance. */
   #module(subject: ModuleSubject): Value | undefined {
     const { output } = subject;
-    const outputs = this.#values.module({ ...subject, output: undefined });
+    const outputs = this.#values.module({ ...subject, output: undefined }, output);
     if (outputs === undefined || output === undefined) return outputs;
     const [plain] = outputs.unmark();
     if (plain.type.kind === "dynamic") return outputs;
