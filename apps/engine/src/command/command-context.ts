@@ -1,0 +1,40 @@
+import { resolve } from "node:path";
+import { createTerminal, type Terminal, type TerminalStreams } from "./terminal.ts";
+
+/** What a command gets of the process it runs in. */
+export interface CommandContext {
+  readonly terminal: Terminal;
+  readonly env: NodeJS.ProcessEnv;
+  /** The folder that the command works in, absolute. */
+  readonly directory: string;
+  /** Aborted by the first Ctrl-C: begin nothing new, let what runs end. */
+  readonly signal: AbortSignal;
+  /** Aborted by the second Ctrl-C: wait for nothing. */
+  readonly forceSignal: AbortSignal;
+}
+
+/** The options that every command takes. */
+export interface CommonOptions {
+  readonly chdir?: string;
+  /** False for `-no-color`. */
+  readonly color?: boolean;
+}
+
+/** The process as the entry of the command gives it. */
+export interface CommandProcess {
+  readonly streams: TerminalStreams;
+  readonly cwd: string;
+  readonly signal: AbortSignal;
+  readonly forceSignal: AbortSignal;
+}
+
+export function createContext(process: CommandProcess, options: CommonOptions): CommandContext {
+  const { streams, cwd, signal, forceSignal } = process;
+  return {
+    terminal: createTerminal({ ...streams, noColor: options.color === false }),
+    env: streams.env,
+    directory: resolve(cwd, options.chdir ?? "."),
+    signal,
+    forceSignal,
+  };
+}

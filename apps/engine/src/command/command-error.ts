@@ -1,0 +1,11 @@
+/** A mistake in how the command is used, or a thing it cannot do here; told in one sentence or two. */
+export class CommandError extends Error {
+  override readonly name = "CommandError";
+  /** What the reader can do about it. */
+  readonly advice: string | undefined;
+
+  constructor(message: string, options: ErrorOptions & { readonly advice?: string } = {}) {
+    super(message, options);
+    this.advice = options.advice;
+  }
+}

@@ -1,0 +1,66 @@
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { tryCommand } from "../testing/try-command.ts";
+
+const UGLY = 'a="x"\nlong   =   1\n';
+const NICE = 'a    = "x"\nlong = 1\n';
+
+describe("fmt", () => {
+  let cwd: string;
+
+  beforeEach(async () => {
+    cwd = await mkdtemp(join(tmpdir(), "stackwright-fmt-"));
+    await mkdir(join(cwd, "modules"));
+    await writeFile(join(cwd, "main.tf"), UGLY);
+    await writeFile(join(cwd, "nice.tf"), NICE);
+    await writeFile(join(cwd, "modules", "inner.tf"), UGLY);
+  });
+
+  afterEach(async () => {
+    await rm(cwd, { recursive: true });
+  });
+
+  it("writes the files of the folder and lists those that changed", async () => {
+    expect(await tryCommand(["fmt"], { cwd })).toEqual({ code: 0, output: "main.tf\n", error: "" });
+    expect(await readFile(join(cwd, "main.tf"), "utf8")).toBe(NICE);
+    expect(await readFile(join(cwd, "modules", "inner.tf"), "utf8")).toBe(UGLY);
+  });
+
+  it("goes into folders where asked to", async () => {
+    const { output } = await tryCommand(["fmt", "-recursive"], { cwd });
+    expect(output).toBe("main.tf\nmodules/inner.tf\n");
+  });
+
+  it("checks without writing", async () => {
+    const { code } = await tryCommand(["fmt", "-check"], { cwd });
+    expect(code).toBe(3);
+    expect(await readFile(join(cwd, "main.tf"), "utf8")).toBe(UGLY);
+  });
+
+  it("formats standard input", async () => {
+    const { output } = await tryCommand(["fmt", "-"], { cwd, input: UGLY });
+    expect(output).toBe(NICE);
+  });
+
+  it("shows what changes", async () => {
+    const { output } = await tryCommand(["fmt", "--diff", "--no-list", "--no-write"], { cwd });
+    expect(output).toContain('-a="x"');
+    expect(output).toContain('+a    = "x"');
+  });
+
+  it("leaves a file with mistakes alone and shows them with their place", async () => {
+    await writeFile(join(cwd, "main.tf"), 'a = "x\n');
+    const { code, error } = await tryCommand(["fmt"], { cwd });
+    expect(code).toBe(2);
+    expect(error).toContain("on main.tf line 1");
+    expect(await readFile(join(cwd, "main.tf"), "utf8")).toBe('a = "x\n');
+  });
+
+  it("says which path does not exist", async () => {
+    const { code, error } = await tryCommand(["fmt", "nothing"], { cwd });
+    expect(code).toBe(1);
+    expect(error).toContain('There is no file or folder "nothing"');
+  });
+});

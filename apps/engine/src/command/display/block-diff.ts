@@ -1,0 +1,235 @@
+import { Mark, type Path, Value } from "@stackwright/cty";
+import { quoteLiteral } from "@stackwright/lang";
+import type { AttributeSchema, BlockSchema, NestedBlockSchema } from "@stackwright/mux/router";
+import { sequenceSteps } from "./sequence-diff.ts";
+import { paintSign, type Sign } from "./sign.ts";
+import {
+  keyText,
+  looksEqual,
+  type Place,
+  signOf,
+  UNKNOWN_TEXT,
+  type ValueDisplay,
+  type Versions,
+  valueText,
+  versionsText,
+} from "./value-diff.ts";
+
+/** Attributes by which people know an object; shown although they do not change. */
+const IDENTIFYING = new Set(["id", "name", "tags"]);
+
+/**
+ * The lines inside of a block: arguments first, then nested blocks, what is unchanged only counted.
+ * Without a schema every member is taken for an argument.
+ *
+ * @param place the column of the signs of the lines, and the path of the block in its object
+ */
+export function blockLines(
+  versions: Versions,
+  schema: BlockSchema | undefined,
+  place: Place,
+  display: ValueDisplay,
+): string[] {
+  const was = members(versions.before);
+  const is = members(versions.after);
+  const names = [...new Set([...was.keys(), ...is.keys()])].toSorted();
+  const blocks = names.filter((name) => schema?.blocks.has(name) === true);
+  const attributes = names.filter((name) => schema?.blocks.has(name) !== true);
+  const lines = attributeLines(attributes, { was, is, schema }, place, display);
+  const nested: string[] = [];
+  let unchanged = 0;
+  for (const name of blocks) {
+    const block = schema?.blocks.get(name);
+    if (block === undefined) continue;
+    const result = nestedLines(
+      { name, block },
+      { before: was.get(name), after: is.get(name) },
+      { path: place.path.attribute(name), indent: place.indent },
+      display,
+    );
+    unchanged += result.unchanged;
+    nested.push(...result.lines);
+  }
+  if (unchanged > 0) nested.push("", hidden(unchanged, "block", place, display));
+  return [...lines, ...nested];
+}
+
+type Members = ReadonlyMap<string, Value>;
+
+function members(value: Value | undefined): Members {
+  if (value === undefined || !value.isKnown || value.isNull) return new Map();
+  return new Map(value.unmark()[0].entries());
+}
+
+function attributeLines(
+  names: readonly string[],
+  { was, is, schema }: { was: Members; is: Members; schema: BlockSchema | undefined },
+  place: Place,
+  display: ValueDisplay,
+): string[] {
+  const rows: { name: string; sign: Sign; text: string }[] = [];
+  let unchanged = 0;
+  for (const name of names) {
+    const attribute = schema?.attributes.get(name);
+    const versions = {
+      before: withSchema(was.get(name), attribute),
+      after: withSchema(is.get(name), attribute),
+    };
+    const sign = signOf(versions);
+    const path = place.path.attribute(name);
+    if (sign === " " && !display.verbose && !display.forcesReplacement(path)) {
+      const value = versions.after;
+      if (value === undefined || (value.isKnown && value.isNull)) continue;
+      if (!IDENTIFYING.has(name) || was.size === 0) {
+        unchanged++;
+        continue;
+      }
+    }
+    const at = { path, indent: place.indent + 4 };
+    const text =
+      attribute?.writeOnly === true
+        ? "(write-only attribute)"
+        : textOf(sign, versions, at, display);
+    rows.push({ name, sign, text });
+  }
+  const width = Math.max(0, ...rows.map(({ name }) => keyText(name).length));
+  const lines = rows.map(({ name, sign, text }) =>
+    line(sign, `${keyText(name).padEnd(width)} = ${text}`, place, display),
+  );
+  if (unchanged > 0) lines.push(hidden(unchanged, "attribute", place, display));
+  return lines;
+}
+
+/** An attribute that its schema calls secret is secret, whatever marks its value carries. */
+function withSchema(
+  value: Value | undefined,
+  attribute: AttributeSchema | undefined,
+): Value | undefined {
+  return attribute?.sensitive === true && value !== undefined && !(value.isKnown && value.isNull)
+    ? value.mark(Mark.sensitive)
+    : value;
+}
+
+function textOf(sign: Sign, versions: Versions, place: Place, display: ValueDisplay): string {
+  const { after } = versions;
+  return sign === " " && after !== undefined
+    ? valueText(after, " ", place, display)
+    : versionsText(versions, place, display);
+}
+
+interface NestedBlock {
+  readonly name: string;
+  readonly block: NestedBlockSchema;
+}
+
+function nestedLines(
+  { name, block }: NestedBlock,
+  versions: Versions,
+  place: Place,
+  display: ValueDisplay,
+): { lines: string[]; unchanged: number } {
+  const lines: string[] = [];
+  let unchanged = 0;
+  const show = (one: Versions, label: string, path: Path): void => {
+    const sign = signOf(one);
+    if (sign === " " && !display.verbose) {
+      if (one.after !== undefined && !one.after.isNull) unchanged++;
+      return;
+    }
+    const inside = blockLines(one, block.block, { path, indent: place.indent + 4 }, display);
+    const note = display.forcesReplacement(path)
+      ? display.style.paint("delete", " # forces replacement")
+      : "";
+    lines.push(
+      "",
+      line(
+        sign,
+        `${name}${label === "" ? "" : ` "${quoteLiteral(label)}"`} {${note}`,
+        place,
+        display,
+      ),
+      ...inside,
+      `${" ".repeat(place.indent + 2)}}`,
+    );
+  };
+  const { before, after } = versions;
+  if (after !== undefined && !after.isKnown) {
+    lines.push("", line(before === undefined ? "+" : "~", `${name} {`, place, display));
+    lines.push(
+      `${" ".repeat(place.indent + 4)}${UNKNOWN_TEXT}`,
+      `${" ".repeat(place.indent + 2)}}`,
+    );
+    return { lines, unchanged };
+  }
+  switch (block.nesting) {
+    case "single":
+    case "group":
+      show(versions, "", place.path);
+      break;
+    case "map": {
+      const was = members(before);
+      const is = members(after);
+      for (const key of [...new Set([...was.keys(), ...is.keys()])].toSorted()) {
+        show({ before: was.get(key), after: is.get(key) }, key, place.path.index(key));
+      }
+      break;
+    }
+    case "set":
+      for (const one of setVersions(elements(before), elements(after))) {
+        show(one, "", place.path.index(one.after ?? one.before ?? Value.number(0)));
+      }
+      break;
+    case "list":
+    default:
+      for (const one of listVersions(elements(before), elements(after))) {
+        show(one, "", place.path.index(one.index));
+      }
+  }
+  return { lines, unchanged };
+}
+
+function elements(value: Value | undefined): readonly Value[] {
+  return value === undefined || !value.isKnown || value.isNull ? [] : value.unmark()[0].elements();
+}
+
+function setVersions(was: readonly Value[], is: readonly Value[]): Versions[] {
+  const gone = was.filter((element) => !is.some((other) => looksEqual(element, other)));
+  return [
+    ...gone.map((before) => ({ before, after: undefined })),
+    ...is.map((after) => ({ before: was.find((other) => looksEqual(other, after)), after })),
+  ];
+}
+
+/** Blocks of a list: neighbours of which one goes and one comes are one block that changed. */
+function listVersions(
+  was: readonly Value[],
+  is: readonly Value[],
+): (Versions & { readonly index: number })[] {
+  const steps = sequenceSteps(was, is, looksEqual);
+  const versions: (Versions & { readonly index: number })[] = [];
+  const removed: { before: Value; index: number }[] = [];
+  const flush = (): void => {
+    for (const one of removed.splice(0)) versions.push({ ...one, after: undefined });
+  };
+  for (const step of steps) {
+    if (step.kind === "remove") removed.push({ before: step.before, index: step.index });
+    else if (step.kind === "insert") {
+      const partner = removed.shift();
+      versions.push({ before: partner?.before, after: step.after, index: step.index });
+    } else {
+      flush();
+      versions.push({ before: step.before, after: step.after, index: step.index });
+    }
+  }
+  flush();
+  return versions;
+}
+
+function line(sign: Sign, text: string, { indent }: Place, { style }: ValueDisplay): string {
+  return `${" ".repeat(indent)}${paintSign(sign, style)} ${text}`;
+}
+
+function hidden(count: number, what: string, place: Place, { style }: ValueDisplay): string {
+  const noun = count === 1 ? what : `${what}s`;
+  return `${" ".repeat(place.indent + 2)}${style.paint("quiet", `# (${count} unchanged ${noun} hidden)`)}`;
+}

@@ -1,0 +1,11 @@
+/** How the process ends. */
+export const EXIT = {
+  ok: 0,
+  failed: 1,
+  /** `plan` found changes where it was asked to tell by its exit code. */
+  changes: 2,
+  /** Ended by Ctrl-C, as shells expect it. */
+  interrupted: 130,
+} as const;
+
+export type ExitCode = (typeof EXIT)[keyof typeof EXIT];

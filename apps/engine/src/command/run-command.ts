@@ -1,0 +1,56 @@
+import { type Command, CommanderError } from "commander";
+import type { CommandProcess } from "./command-context.ts";
+import { CommandError } from "./command-error.ts";
+import { EXIT } from "./exit-code.ts";
+import { createProgram } from "./program.ts";
+import { acceptSingleDash } from "./single-dash.ts";
+
+/**
+ * Runs one command and says how the process ends. Mistakes in the use of the command, and everything
+ * that a command throws, are told on the error stream; nothing is thrown.
+ *
+ * @param words what stands behind the name of the program
+ */
+export async function runCommand(
+  words: readonly string[],
+  process: CommandProcess,
+): Promise<number> {
+  let code: number = EXIT.ok;
+  const program = createProgram(process, (reported) => {
+    code = reported;
+  });
+  try {
+    await program.parseAsync([...acceptSingleDash(words, longNames(program))], { from: "user" });
+    return code;
+  } catch (error) {
+    return reportFailure(error, process);
+  }
+}
+
+function reportFailure(error: unknown, { streams, signal }: CommandProcess): number {
+  if (error instanceof CommanderError) {
+    // Help and the version are ends, too.
+    return error.exitCode;
+  }
+  if (signal.aborted && error === signal.reason) return EXIT.interrupted;
+  const message = error instanceof Error ? error.message : String(error);
+  streams.error.write(`Error: ${message}\n`);
+  if (error instanceof CommandError) {
+    if (error.advice !== undefined) streams.error.write(`\n${error.advice}\n`);
+  } else if (streams.env.STACKWRIGHT_DEBUG !== undefined && error instanceof Error) {
+    streams.error.write(`${error.stack ?? ""}\n`);
+  }
+  return EXIT.failed;
+}
+
+function longNames(command: Command): Set<string> {
+  const names = new Set(["help"]);
+  const visit = (at: Command): void => {
+    for (const { long } of at.options) {
+      if (long !== undefined && long !== null) names.add(long.slice(2));
+    }
+    at.commands.forEach(visit);
+  };
+  visit(command);
+  return names;
+}
