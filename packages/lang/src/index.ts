@@ -84,6 +84,27 @@ export type { FunctionTable } from "./function/function-table.ts";
 export { createFunctionTable } from "./function/function-table.ts";
 export type { BundleFiles, FunctionHost } from "./function/host.ts";
 export { STANDARD_FUNCTIONS } from "./function/library.ts";
+export type { AttributePlace, BodyProblem } from "./schema/attribute-place.ts";
+// Bodies by the schemas of providers.
+export { providerDiagnostic } from "./schema/attribute-place.ts";
+export type {
+  BindOptions,
+  BindResult,
+  BoundAttribute,
+  BoundBlock,
+  BoundBlocks,
+  BoundBody,
+} from "./schema/bind-body.ts";
+export { bindBody, PROVIDER_META, RESOURCE_META } from "./schema/bind-body.ts";
+export type {
+  SchemaAttribute,
+  SchemaBlock,
+  SchemaBlockType,
+  SchemaNesting,
+} from "./schema/block-schema.ts";
+export { schemaType } from "./schema/block-schema.ts";
+export type { EvaluateBodyOptions, EvaluatedBody } from "./schema/evaluate-body.ts";
+export { emptyBlock, evaluateBody } from "./schema/evaluate-body.ts";
 export type {
   Attribute,
   AttributeStep,

@@ -104,8 +104,8 @@ function readParts(
   }
   const base = readParts(body.base, schema, diagnostics, options);
   const over = readParts(body.over, schema, diagnostics, options);
-  const replaced = new Set(over.blocks.map(({ type }) => type));
-  const kept = base.blocks.filter(({ type }) => !replaced.has(type));
+  const replaced = new Set(over.blocks.map(meantType));
+  const kept = base.blocks.filter((block) => !replaced.has(meantType(block)));
   const replacing = over.blocks.map((block): ContentBlock => {
     // Of this one the arguments replace each other one by one; other blocks are replaced whole.
     const earlier = base.blocks.find(({ type }) => type === block.type);
@@ -116,6 +116,11 @@ function readParts(
     attributes: new Map([...base.attributes, ...over.attributes]),
     blocks: [...kept, ...replacing],
   };
+}
+
+/** The type of the blocks that a block stands for: that of a `dynamic` block is its label. */
+function meantType({ type, labels }: ContentBlock): string {
+  return type === "dynamic" ? (labels[0]?.value ?? type) : type;
 }
 
 /** All arguments of a body that takes any names and no blocks, such as that of `locals`. */
