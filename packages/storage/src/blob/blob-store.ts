@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { StorageError } from "../errors.ts";
 import type { CallOptions } from "../types.ts";
 import type { BlobEngine, BlobHead } from "./blob-engine.ts";
+import { absent, checkDigest, checkExpected, checkRange, damaged } from "./checks.ts";
 import { cutChunks } from "./chunks.ts";
 import type {
   BlobCapabilities,
@@ -105,11 +106,7 @@ export class ChunkedBlobStore implements BlobStore {
     this.#begin(options);
     checkDigest(sha256);
     const { offset = 0, length = Number.POSITIVE_INFINITY } = options;
-    if (!(Number.isSafeInteger(offset) && offset >= 0 && length >= 0)) {
-      throw new StorageError("STORAGE_INVALID_ARGUMENT", "not a range of bytes", {
-        details: { field: "offset" },
-      });
-    }
+    checkRange(offset, length);
     const blob = await this.#engine.head(sha256);
     if (blob === undefined) throw absent(sha256);
     const end = Math.min(blob.size, offset + length);
@@ -203,27 +200,4 @@ async function answered<T>(call: Promise<T>): Promise<T> {
 
 function sha256Of(bytes: Uint8Array): Buffer {
   return createHash("sha256").update(bytes).digest();
-}
-
-function checkDigest(sha256: string): void {
-  if (/^[0-9a-f]{64}$/.test(sha256)) return;
-  throw new StorageError("STORAGE_INVALID_ARGUMENT", "not a SHA-256 in lower-case hexadecimal", {
-    details: { field: "sha256" },
-  });
-}
-
-function checkExpected(actual: BlobReference, expected: Partial<BlobReference> = {}): void {
-  const { sha256 = actual.sha256, size = actual.size } = expected;
-  if (actual.sha256 === sha256 && actual.size === size) return;
-  throw new StorageError("STORAGE_INVALID_ARGUMENT", "the content is not what was announced", {
-    details: { field: "content" },
-  });
-}
-
-function absent(sha256: string): StorageError {
-  return new StorageError("STORAGE_NOT_FOUND", `there is no blob ${sha256}`);
-}
-
-function damaged(sha256: string): StorageError {
-  return new StorageError("STORAGE_CORRUPT", `the stored bytes of blob ${sha256} are damaged`);
 }

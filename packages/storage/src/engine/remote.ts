@@ -1,28 +1,21 @@
-import { type ChannelTls, createClient, openChannel } from "@stackwright/proto/grpc";
+import { createClient } from "@stackwright/proto/grpc";
 import { StorageService } from "@stackwright/proto/storage";
 import { StorageError } from "../errors.ts";
 import { resolveWatchBuffer, type WatchBufferOptions } from "../feed/watch-stream.ts";
 import type { StorageBackend } from "../types.ts";
+import { openConnection, type RemoteConnectionOptions } from "./remote/connect.ts";
 import { RemoteBackend } from "./remote/remote-backend.ts";
 import { messageToCapabilities } from "./remote/wire.ts";
 import { rpcToStorageError } from "./remote/wire-error.ts";
 
+export type { Authorize } from "./remote/authorize.ts";
+export type { RemoteConnectionOptions } from "./remote/connect.ts";
 export type { Grant, GrantScope } from "./remote/grant.ts";
 export type { StorageServiceOptions } from "./remote/storage-service.ts";
 export { createStorageService } from "./remote/storage-service.ts";
 
 /** Options of {@link createRemoteStorage}. */
-export interface RemoteStorageOptions {
-  /** Where the service is: host and port, or the path of a unix socket. */
-  readonly address:
-    | { readonly host: string; readonly port: number }
-    | { readonly socketPath: string };
-  /** Says who the caller is; see `authorize` of the service. */
-  readonly token?: string;
-  /** Encrypts and authenticates; without it the connection is in the clear. */
-  readonly tls?: ChannelTls;
-  /** How long a call may take. @default 10,000 */
-  readonly timeoutMs?: number;
+export interface RemoteStorageOptions extends RemoteConnectionOptions {
   /** How much a watch holds back for a slow consumer. */
   readonly watchBuffer?: WatchBufferOptions;
 }
@@ -38,17 +31,7 @@ export interface RemoteStorageOptions {
  * reached.
  */
 export async function createRemoteStorage(options: RemoteStorageOptions): Promise<StorageBackend> {
-  const { address, token, tls, timeoutMs = 10_000 } = options;
-  const channel = openChannel(address, {
-    ...(tls === undefined ? {} : { tls }),
-    options: {
-      "grpc.keepalive_time_ms": 30_000,
-      "grpc.keepalive_timeout_ms": 10_000,
-      "grpc.initial_reconnect_backoff_ms": 100,
-      "grpc.max_reconnect_backoff_ms": 1_000,
-    },
-  });
-  const metadata = token === undefined ? {} : { authorization: `Bearer ${token}` };
+  const { channel, metadata, timeoutMs } = openConnection(options);
   const client = createClient(StorageService, channel, { metadata });
   try {
     const { capabilities } = await client.getCapabilities({}, { timeoutMs });

@@ -15,6 +15,13 @@ export interface GrantScope {
 /** What a token allows: everything, or what one of its scopes allows. */
 export interface Grant {
   readonly scopes: "all" | readonly GrantScope[];
+  /**
+   * What it allows in the blob store, which has no tenancies: whoever may read and knows the digest
+   * of a blob gets it.
+   *
+   * @default "write" where `scopes` is `all`, else "none"
+   */
+  readonly blobs?: "none" | "read" | "write";
 }
 
 /** Whether a grant covers a resource. */
@@ -40,4 +47,14 @@ export function requireAccess(grant: Grant, id: ResourceId, access: "read" | "wr
 export function requireAll(grant: Grant): void {
   if (grant.scopes === "all") return;
   throw new StorageError("STORAGE_PERMISSION_DENIED", "the token is for parts of the store only");
+}
+
+/** Fails with `STORAGE_PERMISSION_DENIED` unless a grant allows to read, or to write, blobs. */
+export function requireBlobAccess(grant: Grant, access: "read" | "write"): void {
+  const given = grant.blobs ?? (grant.scopes === "all" ? "write" : "none");
+  if (given === "write" || given === access) return;
+  throw new StorageError(
+    "STORAGE_PERMISSION_DENIED",
+    `the token does not allow to ${access} blobs`,
+  );
 }

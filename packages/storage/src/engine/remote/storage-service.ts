@@ -21,6 +21,7 @@ import { messageToId, messageToResource, resourceToMessage } from "../../codec.t
 import { StorageError } from "../../errors.ts";
 import type { Resource } from "../../resource.ts";
 import type { CallOptions, StorageBackend, WatchEvent, WriteOptions } from "../../types.ts";
+import { type Authorize, grantOf } from "./authorize.ts";
 import { allows, type Grant, requireAccess, requireAll } from "./grant.ts";
 import {
   capabilitiesToMessage,
@@ -35,11 +36,8 @@ import { storageToRpcError } from "./wire-error.ts";
 export interface StorageServiceOptions {
   /** What is served. It stays the caller's to close. */
   readonly storage: StorageBackend;
-  /**
-   * Tells what a token allows; `undefined` refuses it. The token is what follows `Bearer ` in the
-   * metadata `authorization`, or `undefined` when there is none.
-   */
-  readonly authorize: (token: string | undefined) => Grant | undefined | Promise<Grant | undefined>;
+  /** Tells what a token allows. */
+  readonly authorize: Authorize;
 }
 
 /** Resources and bytes of one message of a stream. */
@@ -62,7 +60,7 @@ export function createStorageService(options: StorageServiceOptions): ServiceBin
 
 class Service implements ServiceImplementation<typeof StorageService> {
   readonly #storage: StorageBackend;
-  readonly #authorize: StorageServiceOptions["authorize"];
+  readonly #authorize: Authorize;
 
   constructor({ storage, authorize }: StorageServiceOptions) {
     this.#storage = storage;
@@ -201,13 +199,8 @@ class Service implements ServiceImplementation<typeof StorageService> {
     throw new StorageError("STORAGE_INVALID_ARGUMENT", "the stream ended without a commit");
   };
 
-  async #grant(context: CallContext): Promise<Grant> {
-    const [header] = context.metadata.get("authorization");
-    const token =
-      typeof header === "string" && header.startsWith("Bearer ") ? header.slice(7) : undefined;
-    const grant = await this.#authorize(token);
-    if (grant !== undefined) return grant;
-    throw new StorageError("STORAGE_PERMISSION_DENIED", "the token is not valid");
+  #grant(context: CallContext): Promise<Grant> {
+    return grantOf(context, this.#authorize);
   }
 }
 

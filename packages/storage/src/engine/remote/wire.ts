@@ -84,6 +84,7 @@ export function messageToConsistency(message: ConsistencyMessage): ReadConsisten
   throw new StorageError("STORAGE_INCONSISTENT", `unknown read consistency ${message}`);
 }
 
+/** Between our name and the number on the wire. */
 const DURABILITY: Readonly<Record<Durability, DurabilityMessage>> = {
   none: DurabilityMessage.DURABILITY_NONE,
   process: DurabilityMessage.DURABILITY_PROCESS,
@@ -91,11 +92,21 @@ const DURABILITY: Readonly<Record<Durability, DurabilityMessage>> = {
   replicated: DurabilityMessage.DURABILITY_REPLICATED,
 };
 
+export function durabilityToMessage(durability: Durability): DurabilityMessage {
+  return DURABILITY[durability];
+}
+
+/** What a newer server says, and we do not know, is taken for nothing. */
+export function messageToDurability(message: DurabilityMessage): Durability {
+  const names = Object.keys(DURABILITY) as Durability[];
+  return names.find((name) => DURABILITY[name] === message) ?? "none";
+}
+
 export function capabilitiesToMessage(capabilities: StorageCapabilities): CapabilitiesMessage {
   const { limits, durability, ...rest } = capabilities;
   return {
     ...rest,
-    durability: DURABILITY[durability],
+    durability: durabilityToMessage(durability),
     limits: {
       nameBytes: BigInt(limits.nameBytes),
       dataBytes: BigInt(limits.dataBytes),
@@ -108,12 +119,9 @@ export function capabilitiesToMessage(capabilities: StorageCapabilities): Capabi
 /** What a client offers over a server: any number of clients share its store. */
 export function messageToCapabilities(message: CapabilitiesMessage): StorageCapabilities {
   const { limits } = message;
-  const durability = (Object.keys(DURABILITY) as Durability[]).find(
-    (name) => DURABILITY[name] === message.durability,
-  );
   return Object.freeze({
     engine: `remote ${message.engine}`,
-    durability: durability ?? "none",
+    durability: messageToDurability(message.durability),
     shared: true,
     strongList: message.strongList,
     guards: message.guards,

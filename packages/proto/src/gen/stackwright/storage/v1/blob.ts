@@ -19,6 +19,21 @@ import {
   type ServiceError,
   type UntypedServiceImplementation,
 } from "@grpc/grpc-js";
+import { Durability } from "./storage.ts";
+
+/** Request of GetBlobCapabilities. */
+export interface GetBlobCapabilitiesRequest {
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** Response of GetBlobCapabilities. */
+export interface GetBlobCapabilitiesResponse {
+  /** Name of the store's engine, for people. */
+  engine: string;
+  /** What a written blob survives. */
+  durability: Durability;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
 
 /** Names a blob. */
 export interface BlobReference {
@@ -63,14 +78,17 @@ export interface ReadBlobResponse {
 
 /** A message from the writer of a blob. */
 export interface WriteBlobRequest {
-  /** The first message names the blob, all others bring its content. */
+  /** What to do. */
   step:
     | //
-    /** What is going to be written. */
-    { $case: "blob"; value: BlobReference }
-    | //
-    /** The next bytes. */
+    /** Add the next bytes. */
     { $case: "chunk"; value: Uint8Array }
+    | //
+    /**
+     * Make the blob exist: what was sent, so that a part is never taken for the whole. The last
+     * message.
+     */
+    { $case: "commit"; value: BlobReference }
     | undefined;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
@@ -81,6 +99,162 @@ export interface WriteBlobResponse {
   blob: BlobReference | undefined;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
+
+function createBaseGetBlobCapabilitiesRequest(): GetBlobCapabilitiesRequest {
+  return {};
+}
+
+export const GetBlobCapabilitiesRequest: MessageFns<GetBlobCapabilitiesRequest> = {
+  encode(message: GetBlobCapabilitiesRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GetBlobCapabilitiesRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGetBlobCapabilitiesRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag >>> 3 === 0) {
+          throw new globalThis.Error("protobuf decode found an invalid tag");
+        }
+        const buf = reader.skip(tag & 7);
+
+        if (message._unknownFields === undefined) {
+          message._unknownFields = {};
+        }
+
+        const list = message._unknownFields[tag];
+
+        if (list === undefined) {
+          message._unknownFields[tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      if (reader.pos !== end) {
+        throw new globalThis.Error("protobuf decode read past the end of a message");
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<GetBlobCapabilitiesRequest>): GetBlobCapabilitiesRequest {
+    return GetBlobCapabilitiesRequest.fromPartial(base ?? {});
+  },
+  fromPartial(_: DeepPartial<GetBlobCapabilitiesRequest>): GetBlobCapabilitiesRequest {
+    const message = createBaseGetBlobCapabilitiesRequest();
+    return message;
+  },
+};
+
+function createBaseGetBlobCapabilitiesResponse(): GetBlobCapabilitiesResponse {
+  return { engine: "", durability: 0 };
+}
+
+export const GetBlobCapabilitiesResponse: MessageFns<GetBlobCapabilitiesResponse> = {
+  encode(message: GetBlobCapabilitiesResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.engine !== "") {
+      writer.uint32(10).string(message.engine);
+    }
+    if (message.durability !== 0) {
+      writer.uint32(16).int32(message.durability);
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GetBlobCapabilitiesResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGetBlobCapabilitiesResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.engine = reader.string(true);
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.durability = reader.int32() as any;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag >>> 3 === 0) {
+          throw new globalThis.Error("protobuf decode found an invalid tag");
+        }
+        const buf = reader.skip(tag & 7);
+
+        if (message._unknownFields === undefined) {
+          message._unknownFields = {};
+        }
+
+        const list = message._unknownFields[tag];
+
+        if (list === undefined) {
+          message._unknownFields[tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      if (reader.pos !== end) {
+        throw new globalThis.Error("protobuf decode read past the end of a message");
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<GetBlobCapabilitiesResponse>): GetBlobCapabilitiesResponse {
+    return GetBlobCapabilitiesResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<GetBlobCapabilitiesResponse>): GetBlobCapabilitiesResponse {
+    const message = createBaseGetBlobCapabilitiesResponse();
+    message.engine = object.engine ?? "";
+    message.durability = object.durability ?? 0;
+    return message;
+  },
+};
 
 function createBaseBlobReference(): BlobReference {
   return { sha256: emptyBytes, size: 0n };
@@ -524,11 +698,11 @@ function createBaseWriteBlobRequest(): WriteBlobRequest {
 export const WriteBlobRequest: MessageFns<WriteBlobRequest> = {
   encode(message: WriteBlobRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     switch (message.step?.$case) {
-      case "blob":
-        BlobReference.encode(message.step.value, writer.uint32(10).fork()).join();
-        break;
       case "chunk":
-        writer.uint32(18).bytes(message.step.value);
+        writer.uint32(10).bytes(message.step.value);
+        break;
+      case "commit":
+        BlobReference.encode(message.step.value, writer.uint32(18).fork()).join();
         break;
     }
     if (message._unknownFields !== undefined) {
@@ -560,7 +734,7 @@ export const WriteBlobRequest: MessageFns<WriteBlobRequest> = {
               break;
             }
 
-            message.step = { $case: "blob", value: BlobReference.decode(reader, reader.uint32()) };
+            message.step = { $case: "chunk", value: reader.bytes() };
             continue;
           }
           case 2: {
@@ -568,7 +742,7 @@ export const WriteBlobRequest: MessageFns<WriteBlobRequest> = {
               break;
             }
 
-            message.step = { $case: "chunk", value: reader.bytes() };
+            message.step = { $case: "commit", value: BlobReference.decode(reader, reader.uint32()) };
             continue;
           }
         }
@@ -604,15 +778,15 @@ export const WriteBlobRequest: MessageFns<WriteBlobRequest> = {
   fromPartial(object: DeepPartial<WriteBlobRequest>): WriteBlobRequest {
     const message = createBaseWriteBlobRequest();
     switch (object.step?.$case) {
-      case "blob": {
-        if (object.step?.value !== undefined && object.step?.value !== null) {
-          message.step = { $case: "blob", value: BlobReference.fromPartial(object.step.value) };
-        }
-        break;
-      }
       case "chunk": {
         if (object.step?.value !== undefined && object.step?.value !== null) {
           message.step = { $case: "chunk", value: object.step.value };
+        }
+        break;
+      }
+      case "commit": {
+        if (object.step?.value !== undefined && object.step?.value !== null) {
+          message.step = { $case: "commit", value: BlobReference.fromPartial(object.step.value) };
         }
         break;
       }
@@ -704,9 +878,24 @@ export const WriteBlobResponse: MessageFns<WriteBlobResponse> = {
 /**
  * A store of blobs, named by the SHA-256 of their content. A blob that no resource refers to is
  * collected some time after it was written or last found to exist.
+ *
+ * The caller's token is in the metadata `authorization`. A failed call carries a StorageErrorDetail
+ * in its status details.
  */
 export type BlobsService = typeof BlobsService;
 export const BlobsService = {
+  /** Returns what the store behind the service is. A client calls it before anything else. */
+  getBlobCapabilities: {
+    path: "/stackwright.storage.v1.Blobs/GetBlobCapabilities" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: GetBlobCapabilitiesRequest): Buffer =>
+      Buffer.from(GetBlobCapabilitiesRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): GetBlobCapabilitiesRequest => GetBlobCapabilitiesRequest.decode(value),
+    responseSerialize: (value: GetBlobCapabilitiesResponse): Buffer =>
+      Buffer.from(GetBlobCapabilitiesResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): GetBlobCapabilitiesResponse => GetBlobCapabilitiesResponse.decode(value),
+  },
   /**
    * Tells which of some blobs exist, and keeps those from being collected for a while, so that a
    * reference to them can be written.
@@ -731,8 +920,9 @@ export const BlobsService = {
     responseDeserialize: (value: Buffer): ReadBlobResponse => ReadBlobResponse.decode(value),
   },
   /**
-   * Writes a blob. It exists when the call succeeds; a stream that ends or breaks before, or whose
-   * content has another digest, leaves nothing behind. A blob that exists already is kept as it is.
+   * Writes a blob. It exists when the call succeeds. A stream that ends or breaks without a commit,
+   * or whose commit names another content than the one that came, leaves nothing behind. A blob that
+   * exists already is kept as it is, for as long as a new one.
    */
   writeBlob: {
     path: "/stackwright.storage.v1.Blobs/WriteBlob" as const,
@@ -746,6 +936,8 @@ export const BlobsService = {
 } as const;
 
 export interface BlobsServer extends UntypedServiceImplementation {
+  /** Returns what the store behind the service is. A client calls it before anything else. */
+  getBlobCapabilities: handleUnaryCall<GetBlobCapabilitiesRequest, GetBlobCapabilitiesResponse>;
   /**
    * Tells which of some blobs exist, and keeps those from being collected for a while, so that a
    * reference to them can be written.
@@ -754,13 +946,30 @@ export interface BlobsServer extends UntypedServiceImplementation {
   /** Reads a blob, or a part of it. NOT_FOUND if it does not exist. */
   readBlob: handleServerStreamingCall<ReadBlobRequest, ReadBlobResponse>;
   /**
-   * Writes a blob. It exists when the call succeeds; a stream that ends or breaks before, or whose
-   * content has another digest, leaves nothing behind. A blob that exists already is kept as it is.
+   * Writes a blob. It exists when the call succeeds. A stream that ends or breaks without a commit,
+   * or whose commit names another content than the one that came, leaves nothing behind. A blob that
+   * exists already is kept as it is, for as long as a new one.
    */
   writeBlob: handleClientStreamingCall<WriteBlobRequest, WriteBlobResponse>;
 }
 
 export interface BlobsClient extends Client {
+  /** Returns what the store behind the service is. A client calls it before anything else. */
+  getBlobCapabilities(
+    request: GetBlobCapabilitiesRequest,
+    callback: (error: ServiceError | null, response: GetBlobCapabilitiesResponse) => void,
+  ): ClientUnaryCall;
+  getBlobCapabilities(
+    request: GetBlobCapabilitiesRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: GetBlobCapabilitiesResponse) => void,
+  ): ClientUnaryCall;
+  getBlobCapabilities(
+    request: GetBlobCapabilitiesRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: GetBlobCapabilitiesResponse) => void,
+  ): ClientUnaryCall;
   /**
    * Tells which of some blobs exist, and keeps those from being collected for a while, so that a
    * reference to them can be written.
@@ -788,8 +997,9 @@ export interface BlobsClient extends Client {
     options?: Partial<CallOptions>,
   ): ClientReadableStream<ReadBlobResponse>;
   /**
-   * Writes a blob. It exists when the call succeeds; a stream that ends or breaks before, or whose
-   * content has another digest, leaves nothing behind. A blob that exists already is kept as it is.
+   * Writes a blob. It exists when the call succeeds. A stream that ends or breaks without a commit,
+   * or whose commit names another content than the one that came, leaves nothing behind. A blob that
+   * exists already is kept as it is, for as long as a new one.
    */
   writeBlob(
     callback: (error: ServiceError | null, response: WriteBlobResponse) => void,

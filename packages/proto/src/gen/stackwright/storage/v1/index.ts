@@ -6,6 +6,8 @@ export {
   BlobsService,
   FindBlobsRequest,
   FindBlobsResponse,
+  GetBlobCapabilitiesRequest,
+  GetBlobCapabilitiesResponse,
   ReadBlobRequest,
   ReadBlobResponse,
   WriteBlobRequest,

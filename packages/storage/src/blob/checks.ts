@@ -1,0 +1,37 @@
+import { StorageError } from "../errors.ts";
+import type { BlobReference } from "./types.ts";
+
+// What every blob store asks of its arguments, and what it says of blobs.
+
+/** `STORAGE_INVALID_ARGUMENT` for what is no digest. */
+export function checkDigest(sha256: string): void {
+  if (/^[0-9a-f]{64}$/.test(sha256)) return;
+  throw new StorageError("STORAGE_INVALID_ARGUMENT", "not a SHA-256 in lower-case hexadecimal", {
+    details: { field: "sha256" },
+  });
+}
+
+/** `STORAGE_INVALID_ARGUMENT` for what is no part of a blob. */
+export function checkRange(offset: number, length: number): void {
+  if (Number.isSafeInteger(offset) && offset >= 0 && length >= 0) return;
+  throw new StorageError("STORAGE_INVALID_ARGUMENT", "not a range of bytes", {
+    details: { field: "offset" },
+  });
+}
+
+/** `STORAGE_INVALID_ARGUMENT` for another content than the one that was announced. */
+export function checkExpected(actual: BlobReference, expected: Partial<BlobReference> = {}): void {
+  const { sha256 = actual.sha256, size = actual.size } = expected;
+  if (actual.sha256 === sha256 && actual.size === size) return;
+  throw new StorageError("STORAGE_INVALID_ARGUMENT", "the content is not what was announced", {
+    details: { field: "content" },
+  });
+}
+
+export function absent(sha256: string): StorageError {
+  return new StorageError("STORAGE_NOT_FOUND", `there is no blob ${sha256}`);
+}
+
+export function damaged(sha256: string): StorageError {
+  return new StorageError("STORAGE_CORRUPT", `the stored bytes of blob ${sha256} are damaged`);
+}
