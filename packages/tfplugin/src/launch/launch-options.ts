@@ -1,3 +1,4 @@
+import { tmpdir } from "node:os";
 import { type Clock, systemClock } from "@stackwright/mux";
 import { type Logger, silentLogger } from "@stackwright/mux/host";
 import { TfpluginError } from "../errors.ts";
@@ -18,6 +19,8 @@ export interface LaunchTerraformOptions {
    * @default the environment of this process
    */
   readonly env?: Environment;
+  /** Where the private folder of the process is made, which has its sockets. @default that of the system for temporary files */
+  readonly runtimeDirectory?: string;
   /** Connects to a provider that does not encrypt although it was offered a certificate. @default false */
   readonly allowPlaintext?: boolean;
   /** From the start of the process to the first answer, in milliseconds. @default 60_000 */
@@ -43,6 +46,7 @@ export interface ResolvedLaunch {
   readonly args: readonly string[];
   readonly cwd: string;
   readonly env: Environment;
+  readonly runtimeDirectory: string;
   readonly allowPlaintext: boolean;
   readonly startTimeoutMs: number;
   readonly shutdownTimeoutMs: number;
@@ -74,6 +78,7 @@ export function resolveLaunch(options: LaunchTerraformOptions): ResolvedLaunch {
     args: options.args ?? [],
     cwd: options.cwd ?? process.cwd(),
     env: inheritedEnvironment(options.env ?? process.env),
+    runtimeDirectory: options.runtimeDirectory ?? tmpdir(),
     allowPlaintext: options.allowPlaintext ?? false,
     onLog: options.onLog ?? (() => undefined),
     logger: options.logger ?? silentLogger,

@@ -82,7 +82,7 @@ export async function launchTerraformProvider(
   const identity = createSelfSignedIdentity({ name: TLS_NAME });
   const output = new ProviderOutput(launch);
   await using cleanup = new AsyncDisposableStack();
-  const folder = cleanup.use(await PrivateFolder.create());
+  const folder = cleanup.use(await PrivateFolder.create(launch.runtimeDirectory));
   const child = await asNotFound(launch, () =>
     SupervisedProcess.start({
       path,

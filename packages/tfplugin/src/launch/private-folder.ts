@@ -1,5 +1,4 @@
 import { lstat, mkdtemp, realpath, rm, unlink } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 /** Names of sockets are at most 104 bytes long on some systems, the file's own name included. */
@@ -13,7 +12,7 @@ export class PrivateFolder implements AsyncDisposable {
     this.path = path;
   }
 
-  static async create(parent: string = tmpdir()): Promise<PrivateFolder> {
+  static async create(parent: string): Promise<PrivateFolder> {
     const short = Buffer.byteLength(parent) > MAX_FOLDER_BYTES ? "/tmp" : parent;
     return new PrivateFolder(await mkdtemp(join(await realpath(short), "stackwright-")));
   }

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { GetProviderSchema_Response } from "@stackwright/proto/tfplugin5";
 import { GetProviderSchema_Response as GetProviderSchema6 } from "@stackwright/proto/tfplugin6";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { stackEnvironment } from "./environment.ts";
 import { launchTerraformProvider } from "./launch-provider.ts";
 
@@ -29,10 +29,10 @@ describe.each(PROVIDERS)("the provider $name", ({ name, protocol, type }) => {
   it("starts encrypted, answers, and ends when it is asked to", async (ctx) => {
     ctx.skip(command === "", `${variableOf(name)} is not set`);
     await using scratch = await mkdtempDisposable(join(tmpdir(), "launch-"));
-    vi.stubEnv("TMPDIR", scratch.path);
     const provider = await launchTerraformProvider({
       command,
       env: stackEnvironment({ variables: {}, own: process.env }),
+      runtimeDirectory: scratch.path,
     });
     await provider.checkHealth();
     const method = protocol === 5 ? "GetSchema" : "GetProviderSchema";
