@@ -1,4 +1,24 @@
-// The syntax layer.
+// Addresses.
+
+export type {
+  Address,
+  ModuleAddress,
+  ModulePath,
+  ModuleStep,
+  ResourceAddress,
+} from "./address/address.ts";
+export {
+  compareAddresses,
+  compareModulePaths,
+  configAddress,
+  containsAddress,
+  equalAddresses,
+  formatAddress,
+  formatKey,
+  formatModulePath,
+  resourceAt,
+} from "./address/address.ts";
+export { evaluateAddress, parseAddress, traversalAddress } from "./address/parse-address.ts";
 
 export type {
   BodyContent,
