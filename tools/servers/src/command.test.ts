@@ -11,6 +11,7 @@ describe("the command line", () => {
     ["serve without a server", ["serve"], "serve needs postgres or etcd"],
     ["an option of another command", ["serve", "etcd", "--tools", "all"], "unknown option --tools"],
     ["a cluster of none", ["serve", "etcd", "--members", "0"], "--members"],
+    ["half a certificate", ["serve", "etcd", "--cert", "c.pem"], "--cert, --key and --ca"],
   ])("refuses %s", async (_, argv, message) => {
     let said = "";
     const code = await runCommand(argv, (text) => {

@@ -17,7 +17,7 @@ const USAGE = `usage: node tools/servers/src/main.ts <command>
       command with TEST_* variables that name them all, stops the servers and exits as the command
       did
   serve postgres [--newest] [--parent <dir>]
-  serve etcd [--members <n>] [--parent <dir>]
+  serve etcd [--members <n>] [--parent <dir>] [--cert <pem> --key <pem> --ca <pem>]
       starts one server or cluster, prints one JSON line that describes it, then obeys lines on
       standard input: kill9 <i>, restart <i>, pause <i>, resume <i>, stop
   list
@@ -28,6 +28,17 @@ const USAGE = `usage: node tools/servers/src/main.ts <command>
 Servers listen on free loopback ports, keep their data in a temporary folder, and end with this
 process in whatever way it ends.
 `;
+
+const OPTIONS = {
+  servers: { type: "string" },
+  tools: { type: "string" },
+  members: { type: "string" },
+  newest: { type: "boolean" },
+  parent: { type: "string" },
+  cert: { type: "string" },
+  key: { type: "string" },
+  ca: { type: "string" },
+} as const;
 
 const say = (text: string) => process.stderr.write(`servers: ${text}\n`);
 
@@ -135,7 +146,14 @@ function runForeground(
 }
 
 async function serve(argv: readonly string[], signal: AbortSignal): Promise<number> {
-  const { values, positionals } = parse(argv, { members: true, newest: true, parent: true });
+  const { values, positionals } = parse(argv, {
+    members: true,
+    newest: true,
+    parent: true,
+    cert: true,
+    key: true,
+    ca: true,
+  });
   await using stack = new AsyncDisposableStack();
   const parentFolder = values.parent;
   let servers: readonly ManagedServer[];
@@ -151,9 +169,10 @@ async function serve(argv: readonly string[], signal: AbortSignal): Promise<numb
   } else if (positionals[0] === "etcd") {
     const members = Number(values.members ?? 1);
     if (!Number.isInteger(members) || members < 1) throw new UsageError("--members: a number");
+    const tls = tlsFiles(values);
     const bin = await etcdBinary(signal);
     if (bin === undefined) return 1;
-    const cluster = stack.use(await startEtcd({ bin, members, parentFolder, signal }));
+    const cluster = stack.use(await startEtcd({ bin, members, parentFolder, signal, tls }));
     servers = cluster.members;
     description = { endpoints: cluster.endpoints };
   } else {
@@ -174,6 +193,14 @@ async function serve(argv: readonly string[], signal: AbortSignal): Promise<numb
   return 0;
 }
 
+function tlsFiles({ cert, key, ca }: { cert?: string; key?: string; ca?: string }) {
+  if (cert === undefined && key === undefined && ca === undefined) return undefined;
+  if (cert === undefined || key === undefined || ca === undefined) {
+    throw new UsageError("--cert, --key and --ca go together");
+  }
+  return { cert, key, ca };
+}
+
 async function etcdBinary(signal: AbortSignal): Promise<string | undefined> {
   const tools = discoverTools().filter(({ name }) => name === "etcd");
   const [result] = await buildTools(tools, {
@@ -187,17 +214,10 @@ async function etcdBinary(signal: AbortSignal): Promise<string | undefined> {
 
 function parse(
   argv: readonly string[],
-  allowed: { servers?: true; tools?: true; members?: true; newest?: true; parent?: true },
+  allowed: Readonly<Partial<Record<keyof typeof OPTIONS, true>>>,
 ) {
-  const options = {
-    servers: { type: "string" },
-    tools: { type: "string" },
-    members: { type: "string" },
-    newest: { type: "boolean" },
-    parent: { type: "string" },
-  } as const;
   try {
-    const parsed = parseArgs({ args: [...argv], allowPositionals: true, options });
+    const parsed = parseArgs({ args: [...argv], allowPositionals: true, options: OPTIONS });
     const odd = Object.keys(parsed.values).find((name) => !Object.hasOwn(allowed, name));
     if (odd !== undefined) throw new Error(`unknown option --${odd}`);
     return parsed;
