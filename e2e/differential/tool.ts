@@ -1,0 +1,141 @@
+import { spawn } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { type JsonObject, objectOf, parseExact } from "./exact-json.ts";
+
+/** How one of the two commands is called. What they print as JSON has the same form. */
+export interface Tool {
+  readonly name: string;
+  /** Program and its first arguments. */
+  readonly command: readonly string[];
+  /** Name of the command that applies a saved plan. */
+  readonly apply: string;
+  readonly env: Readonly<Record<string, string>>;
+  /** Takes the state of a case over into the folder. */
+  importState(run: ToolRun, path: string): Promise<void>;
+  /** The state of the folder in the version 4 format; an empty object where there is none. */
+  state(run: ToolRun): Promise<JsonObject>;
+}
+
+export interface Finished {
+  readonly code: number;
+  readonly output: string;
+  readonly error: string;
+}
+
+/** One working folder in which a tool is run. */
+export interface ToolRun {
+  readonly work: string;
+  /** Runs the tool; rejects when it takes longer than two minutes. */
+  run(args: readonly string[], env?: Readonly<Record<string, string>>): Promise<Finished>;
+  /** Runs it with line-wise JSON output. */
+  stream(
+    args: readonly string[],
+    env?: Readonly<Record<string, string>>,
+  ): Promise<{ readonly code: number; readonly events: readonly JsonObject[] }>;
+}
+
+const DEADLINE_MS = 120_000;
+
+export function openToolRun(tool: Tool, scratch: string, work: string): ToolRun {
+  const [program = "", ...first] = tool.command;
+  const run: ToolRun["run"] = async (args, env = {}) => {
+    const child = spawn(program, [...first, ...args], {
+      cwd: work,
+      env: {
+        PATH: process.env.PATH ?? "",
+        HOME: scratch,
+        TMPDIR: scratch,
+        CHECKPOINT_DISABLE: "1",
+        TF_CLI_CONFIG_FILE: join(scratch, "rc"),
+        TF_IN_AUTOMATION: "1",
+        TF_INPUT: "0",
+        LC_ALL: "C.UTF-8",
+        TZ: "UTC",
+        ...tool.env,
+        ...env,
+      },
+      stdio: ["ignore", "pipe", "pipe"],
+      timeout: DEADLINE_MS,
+      killSignal: "SIGKILL",
+    });
+    const output: Buffer[] = [];
+    const error: Buffer[] = [];
+    child.stdout.on("data", (chunk: Buffer) => output.push(chunk));
+    child.stderr.on("data", (chunk: Buffer) => error.push(chunk));
+    return new Promise((resolve, reject) => {
+      child.once("error", reject);
+      child.once("close", (code, signal) => {
+        if (code === null)
+          reject(new Error(`${tool.name} ${args[0] ?? ""} ended by ${signal ?? ""}`));
+        else {
+          resolve({
+            code,
+            output: Buffer.concat(output).toString("utf8"),
+            error: Buffer.concat(error).toString("utf8"),
+          });
+        }
+      });
+    });
+  };
+  return {
+    work,
+    run,
+    stream: async (args, env) => {
+      const { code, output, error } = await run(args, env);
+      const events = output
+        .split("\n")
+        .filter((line) => line.trim() !== "")
+        .map((line) => {
+          try {
+            return objectOf(parseExact(line));
+          } catch {
+            throw new Error(
+              `${tool.name} ${args[0] ?? ""} wrote a line that is not JSON: ${line}\n${error}`,
+            );
+          }
+        });
+      if (events.length === 0 && code !== 0) {
+        throw new Error(`${tool.name} ${args.join(" ")} ended with ${code}: ${error}`);
+      }
+      return { code, events };
+    },
+  };
+}
+
+/** The real command. */
+export function terraformTool(program: string): Tool {
+  return {
+    name: "terraform",
+    command: [program],
+    apply: "apply",
+    env: {},
+    importState: async () => {
+      // The state of a case already lies where the command looks for it.
+    },
+    state: async ({ work }) => {
+      const path = join(work, "terraform.tfstate");
+      const text = existsSync(path) ? readFileSync(path, "utf8") : "{}";
+      return objectOf(parseExact(text === "" ? "{}" : text));
+    },
+  };
+}
+
+/** Ours, each case on a store of its own beside the working folder. */
+export function stackwrightTool(command: readonly string[], store: string): Tool {
+  return {
+    name: "stackwright",
+    command,
+    apply: "up",
+    env: { STACKWRIGHT_DIR: store, NO_COLOR: "1" },
+    importState: async (run, path) => {
+      const { code, error } = await run.run(["import-state", "--json", path]);
+      if (code !== 0 && code !== 2) throw new Error(`import-state ended with ${code}: ${error}`);
+    },
+    state: async (run) => {
+      const { code, output, error } = await run.run(["export-state"]);
+      if (code !== 0) throw new Error(`export-state ended with ${code}: ${error}`);
+      return objectOf(parseExact(output.trim() === "" ? "{}" : output));
+    },
+  };
+}
