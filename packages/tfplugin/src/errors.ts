@@ -35,6 +35,8 @@ export const TFPLUGIN_ERRORS = {
   TFPLUGIN_UNHEALTHY: { status: "UNAVAILABLE", retryable: true },
   TFPLUGIN_REATTACH_INVALID: { status: "INVALID_ARGUMENT", retryable: false },
 
+  TFPLUGIN_POOL_FULL: { status: "RESOURCE_EXHAUSTED", retryable: true },
+
   // Calls over a transport.
   TFPLUGIN_CLOSED: { status: "UNAVAILABLE", retryable: false },
   TFPLUGIN_PROCESS_ENDED: { status: "UNAVAILABLE", retryable: true },
@@ -43,6 +45,12 @@ export const TFPLUGIN_ERRORS = {
   TFPLUGIN_MESSAGE_TOO_LARGE: { status: "RESOURCE_EXHAUSTED", retryable: false },
   TFPLUGIN_METHOD_UNIMPLEMENTED: { status: "UNIMPLEMENTED", retryable: false },
   TFPLUGIN_CALL_FAILED: { status: "UNKNOWN", retryable: false },
+
+  // What a caller asks of a provider, and what the provider answers.
+  TFPLUGIN_TYPE_UNKNOWN: { status: "NOT_FOUND", retryable: false },
+  TFPLUGIN_SCHEMA_INVALID: { status: "FAILED_PRECONDITION", retryable: false },
+  TFPLUGIN_VALUE_INVALID: { status: "INVALID_ARGUMENT", retryable: false },
+  TFPLUGIN_REPLY_INVALID: { status: "INTERNAL", retryable: false },
 } as const satisfies Record<string, { status: TfpluginStatus; retryable: boolean }>;
 
 /** The codes of {@link TfpluginError}. They are contract; message texts are not. */

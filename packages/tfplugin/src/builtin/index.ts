@@ -1,0 +1,15 @@
+export type { BuiltinProviderOptions } from "./builtin-provider.ts";
+export { BUILTIN_ADDRESS, createBuiltinProvider } from "./builtin-provider.ts";
+export type { TfvarsReader } from "./functions.ts";
+export type { HttpStateOptions } from "./http-state.ts";
+export { httpStateBackend } from "./http-state.ts";
+export type { LocalStateOptions } from "./local-state.ts";
+export { localStateBackend } from "./local-state.ts";
+export type {
+  StateBackend,
+  StateBackendSetting,
+  StateBackendSettings,
+} from "./state-backend.ts";
+export { textSetting } from "./state-backend.ts";
+export type { StateOutput } from "./state-outputs.ts";
+export { readStateOutputs } from "./state-outputs.ts";

@@ -1,0 +1,67 @@
+import { CtyError, convert, type Type, Value } from "@stackwright/cty";
+
+/** What a setting of a backend takes. */
+export interface StateBackendSetting {
+  readonly type: Type;
+  readonly required: boolean;
+}
+
+/** Settings by name, each of its type, null where unset. */
+export type StateBackendSettings = ReadonlyMap<string, Value>;
+
+/**
+ * A place where other configurations keep their state, for `terraform_remote_state`. The engine may bring backends of
+ * its own, for example for the stacks that it runs.
+ */
+export interface StateBackend {
+  /** The name that templates use: `local`. */
+  readonly type: string;
+  readonly settings: ReadonlyMap<string, StateBackendSetting>;
+  /** What is wrong with known settings, for the author of the template; `undefined` when nothing is. */
+  check(settings: StateBackendSettings): string | undefined;
+  /**
+   * The state file of a workspace, or `undefined` where there is none. What it throws is shown to the author of the
+   * template, so messages hold no secrets.
+   */
+  read(
+    settings: StateBackendSettings,
+    workspace: string,
+    options: { readonly signal?: AbortSignal },
+  ): Promise<Uint8Array | undefined>;
+}
+
+/** The workspace that every backend has. */
+export const DEFAULT_WORKSPACE = "default";
+
+/** The text of a setting; `undefined` where it is null. */
+export function textSetting(settings: StateBackendSettings, name: string): string | undefined {
+  const value = settings.get(name);
+  return value === undefined || value.isNull ? undefined : value.asString();
+}
+
+/**
+ * The settings that an object or map gives, converted to what the backend takes. A text says what does not fit; null
+ * counts as an empty object.
+ */
+export function readSettings(backend: StateBackend, config: Value): StateBackendSettings | string {
+  const given = config.isNull ? new Map<string, Value>() : new Map(config.entries());
+  const unexpected = [...given.keys()].find((name) => !backend.settings.has(name));
+  if (unexpected !== undefined) return `unsupported attribute ${JSON.stringify(unexpected)}`;
+  const settings = new Map<string, Value>();
+  for (const [name, { type, required }] of backend.settings) {
+    const value = convertSetting(name, given.get(name) ?? Value.null(type), type);
+    if (typeof value === "string") return value;
+    if (required && value.isNull) return `attribute ${JSON.stringify(name)} is required`;
+    settings.set(name, value);
+  }
+  return settings;
+}
+
+function convertSetting(name: string, value: Value, type: Type): Value | string {
+  try {
+    return convert(value, type);
+  } catch (error) {
+    if (error instanceof CtyError) return `attribute ${JSON.stringify(name)}: ${error.message}`;
+    throw error;
+  }
+}
