@@ -1,0 +1,10 @@
+export type { PoolKey } from "./pool-key.ts";
+export { environmentDigest, fileDigest } from "./pool-key.ts";
+export type { PoolMember, ProviderPoolOptions } from "./pool-options.ts";
+export type {
+  AcquireRequest,
+  PoolStatistics,
+  PoolUse,
+  ProviderLease,
+} from "./provider-pool.ts";
+export { ProviderPool } from "./provider-pool.ts";
