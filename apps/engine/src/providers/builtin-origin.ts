@@ -1,0 +1,59 @@
+import type { Value } from "@stackwright/cty";
+import { hasErrors, parseFile, evaluate, createScope, createFunctionTable } from "@stackwright/lang";
+import type { LifecycleProvider, NamedLifecycleProvider } from "@stackwright/mux/router";
+import {
+  BUILTIN_ADDRESS,
+  type BuiltinProviderOptions,
+  createBuiltinProvider,
+} from "@stackwright/tfplugin/builtin";
+import type { ProviderOrigin } from "./catalog.ts";
+
+export { BUILTIN_ADDRESS };
+
+/** The provider that every template has, without a version. */
+export function builtinOrigin(
+  options: Omit<BuiltinProviderOptions, "readTfvars"> = {},
+): ProviderOrigin {
+  return programOrigin("built in", {
+    [BUILTIN_ADDRESS]: () => createBuiltinProvider({ ...options, readTfvars }),
+  });
+}
+
+/** Providers that are code of the calling program, such as those made with the provider kit; by source, without versions. */
+export function programOrigin(
+  name: string,
+  providers: Readonly<Record<string, () => LifecycleProvider | Promise<LifecycleProvider>>>,
+): ProviderOrigin {
+  return {
+    name,
+    handles: (source) => Object.hasOwn(providers, source.toString()),
+    select: async () => Promise.resolve(""),
+    async open({ source }) {
+      const create = providers[source];
+      if (create === undefined) throw new TypeError(`there is no program for ${source}`);
+      const provider: NamedLifecycleProvider = { name: source, provider: await create() };
+      return [provider];
+    },
+  };
+}
+
+/** Reads the syntax of a `.tfvars` file, whose expressions refer to nothing and call nothing. */
+function readTfvars(text: string): ReadonlyMap<string, Value> | string {
+  const { body, diagnostics } = parseFile({ name: "<tfvars>", text });
+  const problem = diagnostics.find(({ severity }) => severity === "error");
+  if (problem !== undefined) return `${problem.summary}: ${problem.detail}`;
+  const scope = createScope({
+    functions: createFunctionTable([], { maxStringLength: 32 * 1024 * 1024 }),
+  });
+  const values = new Map<string, Value>();
+  for (const item of body.items) {
+    if (item.kind !== "attribute") return "There are no blocks in a file of variables.";
+    const result = evaluate(item.expression, scope);
+    if (hasErrors(result.diagnostics)) {
+      const [first] = result.diagnostics;
+      return `${first?.summary}: ${first?.detail}`;
+    }
+    values.set(item.name, result.value);
+  }
+  return values;
+}

@@ -1,0 +1,53 @@
+import type { NamedLifecycleProvider, ProviderReference } from "@stackwright/mux/router";
+import type { ProviderAddress, VersionConstraints } from "@stackwright/provider-source";
+import { EngineError } from "../errors.ts";
+
+/** What a template asks for. */
+export interface ProviderRequirement {
+  readonly source: ProviderAddress;
+  /** All constraints of all modules. */
+  readonly constraints: readonly VersionConstraints[];
+}
+
+/** One or several providers that together implement a package. */
+export type OpenedProviders = readonly [NamedLifecycleProvider, ...NamedLifecycleProvider[]];
+
+/** A place where providers come from: built in, a program, an installation, a registry. */
+export interface ProviderOrigin {
+  readonly name: string;
+  /** Whether it is responsible for a source. The first origin that says so is asked for everything. */
+  handles(source: ProviderAddress): boolean;
+  /** The exact version that is used; empty where there are no versions. Rejects where none fits. */
+  select(requirement: ProviderRequirement, options?: OpenOptions): Promise<string>;
+  /** Starts one, which the caller closes. `reference.alias` tells configurations apart, nothing more. */
+  open(reference: ProviderReference, options?: OpenOptions): Promise<OpenedProviders>;
+}
+
+export interface OpenOptions {
+  readonly signal?: AbortSignal;
+}
+
+/** From a source to a provider. */
+export interface ProviderCatalog {
+  select(requirement: ProviderRequirement, options?: OpenOptions): Promise<string>;
+  open(reference: ProviderReference, options?: OpenOptions): Promise<OpenedProviders>;
+}
+
+/** A catalog that asks origins in order. */
+export function createCatalog(
+  origins: readonly ProviderOrigin[],
+  parse: (source: string) => ProviderAddress,
+): ProviderCatalog {
+  const originOf = (source: ProviderAddress): ProviderOrigin => {
+    const origin = origins.find((candidate) => candidate.handles(source));
+    if (origin !== undefined) return origin;
+    throw new EngineError(
+      "ENGINE_PROVIDER_UNAVAILABLE",
+      `there is no provider ${source.toString()} here: it is neither built in nor installed`,
+    );
+  };
+  return {
+    select: async (requirement, options) => originOf(requirement.source).select(requirement, options),
+    open: async (reference, options) => originOf(parse(reference.source)).open(reference, options),
+  };
+}

@@ -1,0 +1,109 @@
+import type { Value } from "@stackwright/cty";
+import {
+  type CallLimits,
+  createRouter,
+  type Diagnostic,
+  formatProviderReference,
+  type LifecycleCapabilities,
+  type LifecycleProvider,
+  type ProviderReference,
+  type ProviderSchema,
+  type ResourceSchema,
+  type Router,
+} from "@stackwright/mux/router";
+import type { ObjectMode } from "../state/state-object.ts";
+import type { ProviderCatalog } from "./catalog.ts";
+
+/** Told to providers as the version of the engine that calls them. */
+export const ENGINE_VERSION = "1.11.4";
+
+/** A provider of a run: started, with its schema, and configured at most once. */
+export interface RunProvider {
+  readonly reference: ProviderReference;
+  readonly provider: LifecycleProvider;
+  readonly schema: ProviderSchema;
+  readonly capabilities: LifecycleCapabilities;
+  /** What the schema says about a type; undefined where the provider has no such type. */
+  typeSchema(mode: ObjectMode | "ephemeral", type: string): ResourceSchema | undefined;
+  /** Configures it, the first time it is called. */
+  configure(config: Value, options: { readonly deferralAllowed: boolean }): Promise<readonly Diagnostic[]>;
+}
+
+export interface RunProvidersOptions {
+  readonly catalog: ProviderCatalog;
+  readonly sessionId: string;
+  readonly signal?: AbortSignal;
+  /** Limits of calls to one configuration, by the text of its reference or by its source. */
+  readonly limits?: Readonly<Record<string, CallLimits>>;
+}
+
+/** The providers of one plan or one apply, each configuration one of them, through the router. */
+export class RunProviders implements AsyncDisposable {
+  readonly #options: RunProvidersOptions;
+  readonly #router: Router = createRouter();
+  readonly #open = new Map<string, Promise<RunProvider>>();
+
+  constructor(options: RunProvidersOptions) {
+    this.#options = options;
+  }
+
+  /** The provider of a reference, started when it is asked for first. */
+  async get(reference: ProviderReference): Promise<RunProvider> {
+    const key = formatProviderReference(reference);
+    let opened = this.#open.get(key);
+    if (opened === undefined) {
+      opened = this.#start(reference);
+      this.#open.set(key, opened);
+    }
+    return opened;
+  }
+
+  /** Asks all to end what runs. */
+  async stop(): Promise<void> {
+    await this.#router.stop();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.allSettled(this.#open.values());
+    await this.#router.close();
+  }
+
+  async #start(reference: ProviderReference): Promise<RunProvider> {
+    const { catalog, signal, sessionId, limits = {} } = this.#options;
+    const providers = await catalog.open(reference, { ...(signal && { signal }) });
+    const limit = limits[formatProviderReference(reference)] ?? limits[reference.source];
+    const provider = this.#router.register({
+      reference,
+      providers,
+      ...(limit !== undefined && { limits: limit }),
+    });
+    const context = { ...(signal && { signal }), sessionId };
+    const { schema, capabilities, diagnostics } = await provider.schema(context);
+    const problem = diagnostics.find(({ severity }) => severity === "error");
+    if (problem !== undefined) {
+      throw new Error(`${formatProviderReference(reference)} has no schema: ${problem.summary}: ${problem.detail}`);
+    }
+    let configured: Promise<readonly Diagnostic[]> | undefined;
+    return {
+      reference,
+      provider,
+      schema,
+      capabilities,
+      typeSchema: (mode, type) => tableOf(schema, mode).get(type),
+      configure: async (config, { deferralAllowed }) => {
+        configured ??= provider
+          .configure({ config, engineVersion: ENGINE_VERSION, deferralAllowed }, context)
+          .then((reply) => reply.diagnostics);
+        return configured;
+      },
+    };
+  }
+}
+
+function tableOf(
+  schema: ProviderSchema,
+  mode: ObjectMode | "ephemeral",
+): ReadonlyMap<string, ResourceSchema> {
+  if (mode === "managed") return schema.resources;
+  return mode === "data" ? schema.dataSources : schema.ephemeralResources;
+}

@@ -1,0 +1,245 @@
+import { Mark, Value } from "@stackwright/cty";
+import {
+  type ContentAttribute,
+  createModuleScope,
+  type Diagnostic,
+  evaluate,
+  formatKey,
+  type InstanceContext,
+  type InstanceKey,
+  type ModuleCall,
+  type ModuleNode,
+  type ModuleScope,
+  type ModuleValues,
+  readAttributes,
+  type ReferenceSubject,
+  resolveVariables,
+  resourceAddress,
+} from "@stackwright/lang";
+import type { Keys } from "./keys.ts";
+import type { Target } from "./recorder.ts";
+import { ResourceValues } from "./resource-values.ts";
+import type { World } from "./world.ts";
+
+type ResourceSubject = Extract<ReferenceSubject, { kind: "resource" }>;
+type ModuleSubject = Extract<ReferenceSubject, { kind: "module" }>;
+type LocalResult = ReturnType<ModuleScope["local"]>;
+
+/** Something that is evaluated once, with what that looked at and what is wrong with it. */
+export interface Memo {
+  readonly value: Value;
+  readonly diagnostics: readonly Diagnostic[];
+  readonly targets: ReadonlySet<Target>;
+}
+
+/** The instances of a called module. */
+export class CallValues {
+  readonly config: ModuleCall;
+  readonly parent: ModuleInstance;
+  readonly instances = new Map<InstanceKey | undefined, ModuleInstance>();
+  keys: Keys | undefined;
+
+  constructor(parent: ModuleInstance, config: ModuleCall) {
+    this.parent = parent;
+    this.config = config;
+  }
+
+  get address(): string {
+    const { address } = this.parent;
+    return `${address === "" ? "" : `${address}.`}module.${this.config.name}`;
+  }
+
+  /** Fixes the instances. */
+  expand(keys: Keys): void {
+    this.keys = keys;
+    const node = this.parent.node.children.get(this.config.name);
+    if (node === undefined) return;
+    for (const key of keys.list) {
+      this.instances.set(key, new ModuleInstance(this.parent.world, node, { call: this, key }));
+    }
+  }
+}
+
+/** Where a module instance hangs in the tree. */
+interface Place {
+  readonly call: CallValues;
+  readonly key: InstanceKey | undefined;
+}
+
+/**
+ * One instance of a module: the values that its expressions see. Variables, locals and outputs are evaluated when they
+ * are first asked for; the order of the walk makes sure that what they need is there by then.
+ */
+export class ModuleInstance implements ModuleValues {
+  readonly world: World;
+  readonly node: ModuleNode;
+  readonly place: Place | undefined;
+  /** Empty for the root module. */
+  readonly address: string;
+  readonly scope: ModuleScope;
+  readonly resources = new Map<string, ResourceValues>();
+  readonly calls = new Map<string, CallValues>();
+  readonly folder: string;
+  readonly workspace: string;
+  readonly variables: ReadonlyMap<string, Value>;
+  readonly #variables = new Map<string, Memo>();
+  readonly #outputs = new Map<string, Memo>();
+  readonly #locals = new Map<string, ReadonlySet<Target>>();
+  #arguments: ReadonlyMap<string, ContentAttribute> | undefined;
+
+  constructor(world: World, node: ModuleNode, place?: Place) {
+    this.world = world;
+    this.node = node;
+    this.place = place;
+    this.address = place === undefined ? "" : place.call.address + formatKey(place.key);
+    this.folder = node.folder;
+    this.workspace = world.workspace;
+    this.variables = new LazyVariables(this);
+    this.scope = createModuleScope(node.config, this, world.functionsOf(node));
+    for (const [name, config] of node.config.resources) {
+      this.resources.set(name, new ResourceValues(this, name, config));
+    }
+    for (const [name, call] of node.config.modules) this.calls.set(name, new CallValues(this, call));
+  }
+
+  /** Names that the arguments of the call see in the parent. */
+  get context(): InstanceContext {
+    return this.place?.call.keys?.contextOf(this.place.key) ?? {};
+  }
+
+  variable(name: string): Memo {
+    return this.#once(this.#variables, name, () => this.#evaluateVariable(name));
+  }
+
+  output(name: string): Memo {
+    return this.#once(this.#outputs, name, () => this.#evaluateOutput(name));
+  }
+
+  resource(subject: ResourceSubject): Value | undefined {
+    const resource = this.resources.get(resourceAddress(subject));
+    if (resource === undefined) return undefined;
+    const { recorder } = this.world;
+    const { keys } = resource;
+    if (keys === undefined || keys.kind === "single" || subject.key === undefined) {
+      const single = keys?.kind === "single" ? resource.slots.get(undefined) : undefined;
+      recorder.touch(single ?? resource);
+      if (keys?.kind === "single" && subject.key !== undefined) return undefined;
+      return resource.whole() ?? this.world.missing(resource.address);
+    }
+    const slot = resource.slots.get(subject.key);
+    // A key that does not exist is looked up in vain, which depends on which keys there are.
+    recorder.touch(slot ?? resource);
+    return slot === undefined ? undefined : (slot.value ?? this.world.missing(slot.address));
+  }
+
+  module(subject: ModuleSubject, output?: string): Value | undefined {
+    const call = this.calls.get(subject.name);
+    if (call?.keys === undefined) {
+      return call === undefined ? undefined : this.world.missing(call.address);
+    }
+    const of = (instance: ModuleInstance) => instance.#outputsObject(output);
+    if (call.keys.kind === "single" || subject.key !== undefined) {
+      const instance = call.instances.get(subject.key);
+      return instance === undefined ? undefined : of(instance);
+    }
+    const instances = [...call.instances];
+    return call.keys.kind === "count"
+      ? Value.tuple(instances.map(([, instance]) => of(instance)))
+      : Value.object(instances.map(([key, instance]) => [String(key), of(instance)]));
+  }
+
+  local(name: string, evaluateLocal: () => LocalResult): LocalResult {
+    const { recorder } = this.world;
+    const known = this.#locals.get(name);
+    if (known !== undefined) {
+      recorder.touchAll(known);
+      return evaluateLocal();
+    }
+    const { result, targets } = recorder.record(evaluateLocal);
+    if (!this.#locals.has(name)) this.world.report(result.diagnostics);
+    this.#locals.set(name, targets);
+    return result;
+  }
+
+  #outputsObject(only: string | undefined): Value {
+    const names = only === undefined ? [...this.node.config.outputs.keys()] : [only];
+    const known = names.filter((name) => this.node.config.outputs.has(name));
+    return Value.object(known.map((name) => [name, this.output(name).value]));
+  }
+
+  #once(memos: Map<string, Memo>, name: string, evaluateIt: () => Omit<Memo, "targets">): Memo {
+    const { recorder } = this.world;
+    const known = memos.get(name);
+    if (known !== undefined) {
+      recorder.touchAll(known.targets);
+      return known;
+    }
+    const { result, targets } = recorder.record(evaluateIt);
+    const memo = { ...result, targets };
+    memos.set(name, memo);
+    this.world.report(result.diagnostics);
+    return memo;
+  }
+
+  #evaluateVariable(name: string): Omit<Memo, "targets"> {
+    if (this.place === undefined) {
+      return { value: this.world.rootVariables.get(name) ?? Value.dynamic, diagnostics: [] };
+    }
+    const config = this.node.config.variables.get(name);
+    if (config === undefined) return { value: Value.dynamic, diagnostics: [] };
+    const { call } = this.place;
+    this.#arguments ??= readAttributes(call.config.body, []);
+    const argument = this.#arguments.get(name);
+    const declared = new Map([[name, config]]);
+    if (argument === undefined) {
+      const { values, diagnostics } = resolveVariables(declared, []);
+      return { value: values.get(name) ?? Value.dynamic, diagnostics };
+    }
+    const scope = call.parent.scope.forInstance(this.context);
+    const given = evaluate(argument.expression, scope);
+    const { values, diagnostics } = resolveVariables(declared, [
+      { kind: "value", name, value: given.value },
+    ]);
+    return {
+      value: values.get(name) ?? Value.dynamic,
+      diagnostics: [...given.diagnostics, ...diagnostics],
+    };
+  }
+
+  #evaluateOutput(name: string): Omit<Memo, "targets"> {
+    const config = this.node.config.outputs.get(name);
+    if (config === undefined) return { value: Value.dynamic, diagnostics: [] };
+    const { value, diagnostics } = evaluate(config.expression, this.scope.forInstance({}));
+    const marks = [
+      ...(config.sensitive ? [Mark.sensitive] : []),
+      ...(config.ephemeral ? [Mark.ephemeral] : []),
+    ];
+    return { value: value.mark(...marks), diagnostics };
+  }
+}
+
+/** The variables of a module as a map that evaluates what is taken out of it. */
+class LazyVariables extends Map<string, Value> {
+  readonly #module: ModuleInstance;
+
+  constructor(module: ModuleInstance) {
+    super();
+    this.#module = module;
+  }
+
+  override has(name: string): boolean {
+    return this.#module.node.config.variables.has(name);
+  }
+
+  override get(name: string): Value | undefined {
+    return this.has(name) ? this.#module.variable(name).value : undefined;
+  }
+
+  override keys(): MapIterator<string> {
+    return this.#module.node.config.variables.keys() as MapIterator<string>;
+  }
+
+  override get size(): number {
+    return this.#module.node.config.variables.size;
+  }
+}

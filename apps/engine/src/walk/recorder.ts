@@ -1,0 +1,61 @@
+import type { InstanceSlot, ResourceValues } from "./resource-values.ts";
+
+/** Something that can be depended on: one instance, or all instances of a resource. */
+export type Target = InstanceSlot | ResourceValues;
+
+/** From how many instances of one resource on they are taken together. */
+const COLLECTIVE = 16;
+
+/**
+ * Records what evaluations ask for. Evaluation is synchronous, so one set at a time is the current one; what is
+ * evaluated once and used often (locals, variables, outputs) is recorded once and added wherever it is used.
+ */
+export class Recorder {
+  #current: Set<Target> | undefined;
+
+  /** Notes that the evaluation under way looked at something. */
+  touch(target: Target): void {
+    this.#current?.add(target);
+  }
+
+  touchAll(targets: ReadonlySet<Target>): void {
+    const current = this.#current;
+    if (current === undefined || current === targets) return;
+    for (const target of targets) current.add(target);
+  }
+
+  /** Runs an evaluation and says what it looked at; the evaluation around it looked at the same. */
+  record<T>(evaluate: () => T): { readonly result: T; readonly targets: ReadonlySet<Target> } {
+    const outer = this.#current;
+    const targets = new Set<Target>();
+    this.#current = targets;
+    try {
+      const result = evaluate();
+      return { result, targets: condense(targets) };
+    } finally {
+      this.#current = outer;
+      this.touchAll(targets);
+    }
+  }
+}
+
+/**
+ * Takes many instances of one resource together, and drops instances that are covered by their resource. Keeps the
+ * number of edges linear where many look at many through one local.
+ */
+export function condense(targets: ReadonlySet<Target>): ReadonlySet<Target> {
+  const counts = new Map<ResourceValues, number>();
+  for (const target of targets) {
+    if (target.kind === "instance") {
+      counts.set(target.resource, (counts.get(target.resource) ?? 0) + 1);
+    }
+  }
+  const result = new Set<Target>();
+  for (const target of targets) {
+    if (target.kind === "resource") result.add(target);
+    else if (targets.has(target.resource)) continue;
+    else if ((counts.get(target.resource) ?? 0) > COLLECTIVE) result.add(target.resource);
+    else result.add(target);
+  }
+  return result;
+}

@@ -1,0 +1,105 @@
+import { Value } from "@stackwright/cty";
+import {
+  type BundleFiles,
+  createFunctionTable,
+  type Diagnostic,
+  type FunctionHost,
+  type FunctionTable,
+  type LangFunction,
+  type ModuleNode,
+  STANDARD_FUNCTIONS,
+} from "@stackwright/lang";
+import { EngineError } from "../errors.ts";
+import { ModuleInstance } from "./module-instance.ts";
+import { Recorder } from "./recorder.ts";
+
+export interface WorldOptions {
+  readonly root: ModuleNode;
+  /** Complete and marked. */
+  readonly variables: ReadonlyMap<string, Value>;
+  readonly workspace: string;
+  /** What functions may use, without the files. */
+  readonly host: Omit<FunctionHost, "files">;
+  /** Functions of providers, by their full names. */
+  readonly functions?: readonly LangFunction[];
+  /**
+   * What a resource is that has no value yet: an error of the engine (`strict`, while applying), or unknown
+   * (`lenient`, where only a part of the configuration is walked).
+   */
+  readonly missing: "strict" | "lenient";
+}
+
+/** Everything that expressions of one walk see, from the root module down. */
+export class World {
+  readonly recorder = new Recorder();
+  readonly workspace: string;
+  readonly rootVariables: ReadonlyMap<string, Value>;
+  readonly root: ModuleInstance;
+  /** Problems of variables, locals and outputs, each reported once. */
+  readonly diagnostics: Diagnostic[] = [];
+  readonly #options: WorldOptions;
+  readonly #tables = new Map<BundleFiles, FunctionTable>();
+
+  constructor(options: WorldOptions) {
+    this.#options = options;
+    this.workspace = options.workspace;
+    this.rootVariables = options.variables;
+    this.root = new ModuleInstance(this, options.root);
+  }
+
+  functionsOf({ files }: ModuleNode): FunctionTable {
+    let table = this.#tables.get(files);
+    if (table === undefined) {
+      const { host, functions = [] } = this.#options;
+      table = createFunctionTable([...STANDARD_FUNCTIONS, ...functions], { ...host, files });
+      this.#tables.set(files, table);
+    }
+    return table;
+  }
+
+  report(diagnostics: readonly Diagnostic[]): void {
+    this.diagnostics.push(...diagnostics);
+  }
+
+  /** The value of something that has none yet. */
+  missing(address: string): Value {
+    if (this.#options.missing === "lenient") return Value.dynamic;
+    throw new EngineError(
+      "ENGINE_WALK_ORDER",
+      `${address} was asked for before it had a value: its dependents must wait for it`,
+      { details: { addresses: [address] } },
+    );
+  }
+
+  /** The instances of a module that is called along the path, in order. Calls on the way must be expanded. */
+  modules(path: readonly string[]): ModuleInstance[] {
+    let modules = [this.root];
+    for (const name of path) {
+      modules = modules.flatMap((module) => [...(module.calls.get(name)?.instances.values() ?? [])]);
+    }
+    return modules;
+  }
+
+  /** A module instance by its address. */
+  module(address: string): ModuleInstance | undefined {
+    if (address === "") return this.root;
+    this.#byAddress ??= new Map();
+    const known = this.#byAddress.get(address);
+    if (known !== undefined) return known;
+    for (const module of this.allModules()) this.#byAddress.set(module.address, module);
+    return this.#byAddress.get(address);
+  }
+  #byAddress: Map<string, ModuleInstance> | undefined;
+
+  /** All module instances that exist by now, parents first. */
+  *allModules(): Generator<ModuleInstance> {
+    const open = [this.root];
+    // Grows while it is walked.
+    for (const module of open) {
+      yield module;
+      for (const call of module.calls.values()) {
+        for (const instance of call.instances.values()) open.push(instance);
+      }
+    }
+  }
+}
