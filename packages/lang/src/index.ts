@@ -19,6 +19,8 @@ export {
   resourceAt,
 } from "./address/address.ts";
 export { evaluateAddress, parseAddress, traversalAddress } from "./address/parse-address.ts";
+export type { ProviderConfigAddress } from "./address/provider-config-address.ts";
+export { formatProviderConfig, parseProviderConfig } from "./address/provider-config-address.ts";
 
 export type {
   BodyContent,
@@ -104,6 +106,16 @@ export type { FunctionTable } from "./function/function-table.ts";
 export { createFunctionTable } from "./function/function-table.ts";
 export type { BundleFiles, FunctionHost } from "./function/host.ts";
 export { STANDARD_FUNCTIONS } from "./function/library.ts";
+export { impliedProviderName, providerReference } from "./graph/module-resources.ts";
+export type {
+  ProviderRequirement,
+  ProviderResolution,
+  RequiringModule,
+  ResolvedProvider,
+} from "./graph/provider-resolution.ts";
+export type { ProviderOptions } from "./graph/resolve-providers.ts";
+// The tree of modules as a whole.
+export { resolveProviders } from "./graph/resolve-providers.ts";
 export type { AttributePlace, BodyProblem } from "./schema/attribute-place.ts";
 // Bodies by the schemas of providers.
 export { providerDiagnostic } from "./schema/attribute-place.ts";

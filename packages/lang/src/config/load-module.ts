@@ -206,6 +206,7 @@ class ModuleDecoder {
     return {
       name: blockName(this.#reader, block),
       alias: this.#reader.text(attributes.get("alias")),
+      version: this.#reader.versions(version),
       range: block.headerRange,
       body: block.body,
     };

@@ -44,6 +44,8 @@ export interface RequiredProvider extends Declared {
 export interface ProviderConfig extends Declared {
   readonly name: string;
   readonly alias: string | undefined;
+  /** Deprecated there, but it counts. */
+  readonly version: VersionConstraints | undefined;
   /** The whole body; what the provider's schema does not know is `alias` and `version`. */
   readonly body: ConfigBody;
 }

@@ -1,0 +1,50 @@
+import { ProviderAddress, ProviderSourceError } from "@stackwright/provider-source";
+import { parseTraversal } from "../syntax/parse.ts";
+
+/** Which configuration of a provider: those of a module are told apart by their alias. */
+export interface ProviderConfigAddress {
+  /** Names of the calls from the root module; configurations belong to modules, not to instances. */
+  readonly module: readonly string[];
+  readonly source: ProviderAddress;
+  readonly alias: string | undefined;
+}
+
+/**
+ * The text of a provider configuration's address, as states of the reference command have it:
+ * `module.net.provider["registry.terraform.io/hashicorp/aws"].west`.
+ */
+export function formatProviderConfig({ module, source, alias }: ProviderConfigAddress): string {
+  const prefix = module.map((name) => `module.${name}.`).join("");
+  const suffix = alias === undefined ? "" : `.${alias}`;
+  return `${prefix}provider["${source.toString()}"]${suffix}`;
+}
+
+/** Reads such a text; undefined where it is none. */
+export function parseProviderConfig(text: string): ProviderConfigAddress | undefined {
+  const { value } = parseTraversal({ name: "<address>", text });
+  if (value === undefined) return undefined;
+  const names = [
+    value.root,
+    ...value.steps.map((step) =>
+      step.kind === "attribute-step"
+        ? step.name
+        : step.key.kind === "string"
+          ? { source: step.key.value }
+          : {},
+    ),
+  ];
+  const module: string[] = [];
+  while (names[0] === "module" && typeof names[1] === "string") {
+    module.push(names[1]);
+    names.splice(0, 2);
+  }
+  const [keyword, key, alias, extra] = names;
+  if (keyword !== "provider" || typeof key !== "object" || !("source" in key)) return undefined;
+  if ((alias !== undefined && typeof alias !== "string") || extra !== undefined) return undefined;
+  try {
+    return { module, source: ProviderAddress.parse(key.source), alias };
+  } catch (error) {
+    if (error instanceof ProviderSourceError) return undefined;
+    throw error;
+  }
+}

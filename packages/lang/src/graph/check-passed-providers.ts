@@ -1,0 +1,116 @@
+import type { ConfigBody } from "../config/body-content.ts";
+import type { ModuleNode } from "../config/load-tree.ts";
+import type { ModuleConfig } from "../config/module-config.ts";
+import type { Diagnostic } from "../syntax/diagnostic.ts";
+import type { SourceRange } from "../syntax/source.ts";
+import { didYouMean } from "../syntax/suggestion.ts";
+import { impliedProviderName, moduleResources } from "./module-resources.ts";
+import type { ModulePlace, ProviderResolution } from "./provider-resolution.ts";
+
+/** Checks what a call passes to a module against what the module declares and has itself. */
+export function checkPassedProviders(
+  { module, parent, call }: ModulePlace,
+  providers: Pick<ProviderResolution, "sourceOf" | "forReference">,
+  diagnostics: Diagnostic[],
+): void {
+  if (parent === undefined || call === undefined) return;
+  const report = (
+    severity: Diagnostic["severity"],
+    summary: string,
+    detail: string,
+    subject: SourceRange,
+  ): void => {
+    diagnostics.push({ severity, code: "LANG_CONFIG", summary, detail, subject });
+  };
+  const passed = call.providers ?? new Map<string, never>();
+  const needed = declaredAliases(module.config);
+  const names = localNames(module.config);
+  for (const [inside, reference] of passed) {
+    const [name = "", alias] = inside.split(".");
+    const { range } = reference;
+    if (alias !== undefined && !needed.has(inside)) {
+      const detail = `The module does not declare a configuration "${inside}" in configuration_aliases.${didYouMean(inside, needed)}`;
+      report("error", "Reference to undefined provider", detail, range);
+    } else if (alias === undefined && !names.has(name)) {
+      const detail = `The module has no provider "${name}", so that passing it has no effect.${didYouMean(name, names)}`;
+      report("warning", "Reference to undefined provider", detail, range);
+    }
+    const outer = providers.sourceOf(parent.module, reference.name);
+    const inner = providers.sourceOf(module, name);
+    if (!outer.equals(inner)) {
+      const detail = `Here "${reference.name}" is ${outer.toDisplay()}, but in the module "${name}" is ${inner.toDisplay()}.`;
+      report("error", "Provider type mismatch", detail, range);
+    } else if (providers.forReference(parent.module, reference) === undefined) {
+      reportMissing(parent.module, reference, report);
+    }
+    const own = module.config.providers.get(inside);
+    if (own === undefined) continue;
+    if (isEmptyBody(own.body)) {
+      const detail = `The block has no effect: a configuration for "${inside}" is passed to the module. Declare the provider in required_providers instead.`;
+      report("warning", "Redundant empty provider block", detail, own.range);
+    } else {
+      const detail = `The module has a configuration for "${inside}" of its own, which cannot be replaced by a passed one.`;
+      report("error", "Cannot override provider configuration", detail, range);
+    }
+  }
+  for (const inside of needed) {
+    if (passed.has(inside) || module.config.providers.has(inside)) continue;
+    const detail = `The module needs a configuration "${inside}". Pass one: providers = { ${inside} = ... }.`;
+    report("error", "Missing required provider configuration", detail, call.range);
+  }
+}
+
+function reportMissing(
+  { config }: ModuleNode,
+  { name, alias, range }: { name: string; alias: string | undefined; range: SourceRange },
+  report: (severity: "error", summary: string, detail: string, subject: SourceRange) => void,
+): void {
+  const text = alias === undefined ? name : `${name}.${alias}`;
+  const known = [...config.providers.keys(), ...declaredAliases(config)];
+  // What this module itself lacks has been reported at its own call.
+  if (known.includes(text)) return;
+  const detail = `There is no provider configuration "${text}" in this module.${didYouMean(text, known)}`;
+  report("error", "Provider configuration not present", detail, range);
+}
+
+/** `name.alias` of the configurations that a module declares to need. */
+function declaredAliases({ requiredProviders }: ModuleConfig): Set<string> {
+  const aliases = new Set<string>();
+  for (const { configurationAliases } of requiredProviders.values()) {
+    for (const { root, steps } of configurationAliases) {
+      const [step] = steps;
+      if (step?.kind === "attribute-step") aliases.add(`${root}.${step.name}`);
+    }
+  }
+  return aliases;
+}
+
+/** Local names that a module uses, declared or not. */
+function localNames(config: ModuleConfig): Set<string> {
+  const names = new Set(config.requiredProviders.keys());
+  for (const { name } of config.providers.values()) names.add(name);
+  for (const { provider, type } of moduleResources(config)) {
+    names.add(provider?.name ?? impliedProviderName(type));
+  }
+  for (const { providers } of config.modules.values()) {
+    for (const { name } of providers?.values() ?? []) names.add(name);
+  }
+  return names;
+}
+
+/** Whether nothing but the names of the language is set in the body of a provider block. */
+function isEmptyBody(body: ConfigBody): boolean {
+  switch (body.kind) {
+    case "merged-body":
+      return isEmptyBody(body.base) && isEmptyBody(body.over);
+    case "json-body":
+      return body.objects.every(({ members }) =>
+        members.every(({ name }) => ["alias", "version", "//"].includes(name.value)),
+      );
+    case "body":
+    default:
+      return body.items.every(
+        (item) => item.kind === "attribute" && ["alias", "version"].includes(item.name),
+      );
+  }
+}

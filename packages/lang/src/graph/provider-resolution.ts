@@ -1,0 +1,70 @@
+import type { ProviderAddress, VersionConstraints } from "@stackwright/provider-source";
+import type { ModuleNode } from "../config/load-tree.ts";
+import type {
+  ModuleCall,
+  ProviderConfig,
+  ProviderReference,
+  ResourceConfig,
+} from "../config/module-config.ts";
+import type { Diagnostic } from "../syntax/diagnostic.ts";
+import type { SourceRange } from "../syntax/source.ts";
+
+/** A provider configuration that something uses. */
+export interface ResolvedProvider {
+  /** Its address as text: `module.net.provider["registry.terraform.io/hashicorp/aws"].west`. */
+  readonly address: string;
+  /** The module that it is written in; the root module for one that is written nowhere. */
+  readonly module: ModuleNode;
+  readonly source: ProviderAddress;
+  /** The name that the module has for the provider. */
+  readonly name: string;
+  readonly alias: string | undefined;
+  /** Undefined for a provider that is used without being configured. */
+  readonly config: ProviderConfig | undefined;
+  /** What the modules that use or configure it require of its version. */
+  readonly constraints: VersionConstraints;
+}
+
+/** What a configuration requires of one provider. */
+export interface ProviderRequirement {
+  readonly source: ProviderAddress;
+  /** All constraints of all modules. They may contradict each other where configurations are apart. */
+  readonly constraints: VersionConstraints;
+  /** Who requires it, in the order of the tree. */
+  readonly from: readonly RequiringModule[];
+}
+
+export interface RequiringModule {
+  readonly module: ModuleNode;
+  readonly name: string;
+  readonly constraints: VersionConstraints;
+  /** The entry in required_providers, or what makes the provider necessary without one. */
+  readonly range: SourceRange;
+  /** There is no entry in required_providers. */
+  readonly implied: boolean;
+}
+
+/** Which configurations of which providers the modules of a tree use. */
+export interface ProviderResolution {
+  /** By their addresses: those that are used, and those that are written. */
+  readonly configurations: ReadonlyMap<string, ResolvedProvider>;
+  /** By the text of the source. */
+  readonly requirements: ReadonlyMap<string, ProviderRequirement>;
+  readonly diagnostics: readonly Diagnostic[];
+  /** The configuration for a resource of a module; undefined where it names none that exists. */
+  forResource(module: ModuleNode, resource: ResourceConfig): ResolvedProvider | undefined;
+  /** What a local name and alias stand for in a module. */
+  forReference(
+    module: ModuleNode,
+    reference: Pick<ProviderReference, "name" | "alias">,
+  ): ResolvedProvider | undefined;
+  /** The provider that a local name stands for in a module, as in `provider::name::function`. */
+  sourceOf(module: ModuleNode, name: string): ProviderAddress;
+}
+
+/** Where a module stands in the tree. */
+export interface ModulePlace {
+  readonly module: ModuleNode;
+  readonly parent: ModulePlace | undefined;
+  readonly call: ModuleCall | undefined;
+}

@@ -1,0 +1,16 @@
+import type { BundleFiles } from "../function/host.ts";
+
+/** Files in memory as a bundle. */
+export function memoryBundle(files: Readonly<Record<string, string>>): BundleFiles {
+  return {
+    read: (path) => new TextEncoder().encode(files[path] ?? ""),
+    exists: (path) => path in files,
+    list: (folder) => {
+      const prefix = folder === "." ? "" : `${folder}/`;
+      return Object.keys(files)
+        .filter((name) => name.startsWith(prefix))
+        .map((name) => name.slice(prefix.length));
+    },
+    absolute: (path) => `/${path}`,
+  };
+}
