@@ -20,6 +20,7 @@ export {
   RegistrySecret,
   SealedValue,
   StorageScope,
+  UsedSignature,
   VersionTombstone,
 } from "./registry.ts";
 export {

@@ -34,7 +34,7 @@ export interface PrivateProvider {
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
-/** A version of a private provider. Its record never changes, except for `uses`. */
+/** A version of a private provider. Its record never changes. */
 export interface PrivateProviderVersion {
   /** UUID of the version, never used twice. */
   versionId: string;
@@ -52,8 +52,6 @@ export interface PrivateProviderVersion {
   createTimeMs: bigint;
   /** Place among the versions that the provider ever had. */
   sequence: bigint;
-  /** Rises with every use that is recorded, so that a deletion which saw no use collides with it. */
-  uses: bigint;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -302,6 +300,13 @@ export interface ProviderArchive {
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
+/** Remembers that a signature was used, so that a request cannot be sent again by another. */
+export interface UsedSignature {
+  /** From then on the signature is refused for its age anyway. */
+  expireTimeMs: bigint;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
 function createBasePrivateProvider(): PrivateProvider {
   return {
     providerId: "",
@@ -545,7 +550,6 @@ function createBasePrivateProviderVersion(): PrivateProviderVersion {
     functionUrn: "",
     createTimeMs: 0n,
     sequence: 0n,
-    uses: 0n,
   };
 }
 
@@ -580,12 +584,6 @@ export const PrivateProviderVersion: MessageFns<PrivateProviderVersion> = {
         throw new globalThis.Error("value provided for field message.sequence of type uint64 too large");
       }
       writer.uint32(64).uint64(message.sequence);
-    }
-    if (message.uses !== 0n) {
-      if (BigInt.asUintN(64, message.uses) !== message.uses) {
-        throw new globalThis.Error("value provided for field message.uses of type uint64 too large");
-      }
-      writer.uint32(72).uint64(message.uses);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -675,14 +673,6 @@ export const PrivateProviderVersion: MessageFns<PrivateProviderVersion> = {
             message.sequence = reader.uint64() as bigint;
             continue;
           }
-          case 9: {
-            if (tag !== 72) {
-              break;
-            }
-
-            message.uses = reader.uint64() as bigint;
-            continue;
-          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -725,7 +715,6 @@ export const PrivateProviderVersion: MessageFns<PrivateProviderVersion> = {
       ? BigInt(object.createTimeMs)
       : 0n;
     message.sequence = (object.sequence !== undefined && object.sequence !== null) ? BigInt(object.sequence) : 0n;
-    message.uses = (object.uses !== undefined && object.uses !== null) ? BigInt(object.uses) : 0n;
     return message;
   },
 };
@@ -2841,6 +2830,89 @@ export const ProviderArchive: MessageFns<ProviderArchive> = {
     message.protocols = object.protocols?.map((e) => e) || [];
     message.createTimeMs = (object.createTimeMs !== undefined && object.createTimeMs !== null)
       ? BigInt(object.createTimeMs)
+      : 0n;
+    return message;
+  },
+};
+
+function createBaseUsedSignature(): UsedSignature {
+  return { expireTimeMs: 0n };
+}
+
+export const UsedSignature: MessageFns<UsedSignature> = {
+  encode(message: UsedSignature, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.expireTimeMs !== 0n) {
+      if (BigInt.asUintN(64, message.expireTimeMs) !== message.expireTimeMs) {
+        throw new globalThis.Error("value provided for field message.expireTimeMs of type uint64 too large");
+      }
+      writer.uint32(8).uint64(message.expireTimeMs);
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): UsedSignature {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseUsedSignature();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.expireTimeMs = reader.uint64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag >>> 3 === 0) {
+          throw new globalThis.Error("protobuf decode found an invalid tag");
+        }
+        const buf = reader.skip(tag & 7);
+
+        if (message._unknownFields === undefined) {
+          message._unknownFields = {};
+        }
+
+        const list = message._unknownFields[tag];
+
+        if (list === undefined) {
+          message._unknownFields[tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      if (reader.pos !== end) {
+        throw new globalThis.Error("protobuf decode read past the end of a message");
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<UsedSignature>): UsedSignature {
+    return UsedSignature.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<UsedSignature>): UsedSignature {
+    const message = createBaseUsedSignature();
+    message.expireTimeMs = (object.expireTimeMs !== undefined && object.expireTimeMs !== null)
+      ? BigInt(object.expireTimeMs)
       : 0n;
     return message;
   },

@@ -1,0 +1,310 @@
+import { createHash, randomBytes } from "node:crypto";
+import {
+  AccessKey as KeyMessage,
+  AccessToken as TokenMessage,
+  type StorageScope,
+} from "@stackwright/proto/stackwright";
+import { type Scheduler, WILDCARD } from "@stackwright/storage";
+import {
+  deleteOperation,
+  type RecordName,
+  type RecordStore,
+  recordKind,
+  type StoredRecord,
+  writeOperation,
+} from "../domain/record-store.ts";
+import { checkAccount, SYSTEM_TENANCY } from "../domain/scope.ts";
+import { invalidField, RegistryError } from "../errors.ts";
+import { CredentialCache } from "./credential-cache.ts";
+import type { KeyRing } from "./key-ring.ts";
+import { isRole, type Principal, type Role } from "./principal.ts";
+
+const KEY = recordKind("AccessKey", KeyMessage);
+const TOKEN = recordKind("AccessToken", TokenMessage);
+
+/** What a credential is made from. */
+export interface NewCredential {
+  readonly account: string;
+  readonly roles: readonly Role[];
+  /** Projects that requests may select. @default all of the account */
+  readonly projects?: readonly string[] | undefined;
+  readonly description?: string | undefined;
+  /** When it ceases to be valid, in ms since the Unix epoch. @default never */
+  readonly expireTimeMs?: number | undefined;
+}
+
+/** A credential without its secret. */
+export interface Credential extends Principal {
+  readonly description: string;
+  readonly createTimeMs: number;
+  readonly expireTimeMs: number | undefined;
+  readonly disabled: boolean;
+  readonly rotatedFrom: string | undefined;
+}
+
+/** A token's part of the store, for the storage service. */
+export interface TokenStorageScope {
+  readonly partition: string;
+  readonly peerName: string;
+  readonly namespace: string;
+  readonly namePrefix: string;
+}
+
+/** Options of {@link CredentialStore}. */
+export interface CredentialStoreOptions {
+  readonly records: RecordStore;
+  readonly keys: KeyRing;
+  readonly scheduler: Scheduler;
+  /** How long a credential is kept in memory, and so how late a change counts. @default 2,000 */
+  readonly cacheMs?: number | undefined;
+}
+
+const KEY_FORM = /^[A-Z0-9]{8,40}$/;
+const SECRET_FORM = /^[A-Za-z0-9_-]{16,128}$/;
+const TOKEN_FORM = /^sw_[A-Za-z0-9_-]{43}$/;
+
+// The secret of an access key is needed in the clear to verify a signature, so it is stored encrypted,
+// bound to its key's name. A token is only ever compared, so its digest is enough: 256 random bits need
+// no salt and no slow hash.
+
+/** Access keys and tokens of all accounts. */
+export class CredentialStore {
+  readonly #records: RecordStore;
+  readonly #keys: KeyRing;
+  readonly #scheduler: Scheduler;
+  readonly #keyCache: CredentialCache<{ principal: Credential; secret: string }>;
+  readonly #tokenCache: CredentialCache<{ principal: Credential; scopes: readonly StorageScope[] }>;
+
+  constructor(options: CredentialStoreOptions) {
+    this.#records = options.records;
+    this.#keys = options.keys;
+    this.#scheduler = options.scheduler;
+    const { cacheMs = 2_000 } = options;
+    const nowMs = (): number => this.#scheduler.monotonicMs();
+    this.#keyCache = new CredentialCache(cacheMs, nowMs);
+    this.#tokenCache = new CredentialCache(cacheMs, nowMs);
+  }
+
+  /**
+   * Makes an access key. Its secret is in the result and can never be read again. `accessKey` and
+   * `secretKey` may be given, for keys that exist elsewhere.
+   */
+  async createKey(
+    input: NewCredential & { readonly accessKey?: string; readonly secretKey?: string },
+  ): Promise<{ readonly accessKey: string; readonly secretKey: string }> {
+    const accessKey = input.accessKey ?? `SW${randomBytes(12).toString("hex").toUpperCase().slice(0, 18)}`;
+    const secretKey = input.secretKey ?? randomBytes(30).toString("base64url");
+    if (!KEY_FORM.test(accessKey)) {
+      throw invalidField("access_key", "pattern", "an access key has 8 to 40 capitals and digits");
+    }
+    if (!SECRET_FORM.test(secretKey)) {
+      throw invalidField("secret_key", "pattern", "a secret key has 16 to 128 letters and digits");
+    }
+    const message: KeyMessage = {
+      ...this.#describe(input),
+      accessKey,
+      secret: this.#keys.seal(Buffer.from(secretKey), `access-key\0${accessKey}`),
+    };
+    if ((await this.#records.read(keyAt(accessKey))) !== undefined) {
+      throw invalidField("access_key", "duplicate", "the access key exists already");
+    }
+    await this.#records.write(keyAt(accessKey), message, undefined);
+    return { accessKey, secretKey };
+  }
+
+  /** Makes a token. It is in the result and can never be read again. */
+  async createToken(
+    input: NewCredential & {
+      readonly storageScopes?: readonly TokenStorageScope[];
+      readonly token?: string;
+    },
+  ): Promise<{ readonly token: string; readonly tokenId: string }> {
+    const token = input.token ?? `sw_${randomBytes(32).toString("base64url")}`;
+    if (!TOKEN_FORM.test(token)) {
+      throw invalidField("token", "pattern", "a token is sw_ and 43 letters and digits");
+    }
+    const digest = digestOf(token);
+    const tokenId = `token-${digest.slice(0, 12)}`;
+    const message: TokenMessage = {
+      ...this.#describe(input),
+      tokenId,
+      storageScopes: [...(input.storageScopes ?? [])],
+    };
+    await this.#records.write(tokenAt(digest), message, undefined);
+    return { token, tokenId };
+  }
+
+  /**
+   * Replaces an access key by another one of the same account and roles. The old one goes on being
+   * valid for `overlapMs`, so that its users can change over.
+   */
+  async rotateKey(
+    accessKey: string,
+    overlapMs: number,
+  ): Promise<{ readonly accessKey: string; readonly secretKey: string }> {
+    const old = await this.#records.read(keyAt(accessKey));
+    if (old === undefined) throw noCredential();
+    const nowMs = this.#scheduler.wallMs();
+    const next = `SW${randomBytes(12).toString("hex").toUpperCase().slice(0, 18)}`;
+    const secretKey = randomBytes(30).toString("base64url");
+    const ends = BigInt(Math.floor(nowMs + overlapMs));
+    const before = old.value.expireTimeMs;
+    await this.#records.storage.batch([
+      writeOperation(keyAt(next), {
+        ...old.value,
+        accessKey: next,
+        secret: this.#keys.seal(Buffer.from(secretKey), `access-key\0${next}`),
+        createTimeMs: BigInt(nowMs),
+        rotatedFrom: accessKey,
+      }),
+      writeOperation(
+        keyAt(accessKey),
+        { ...old.value, expireTimeMs: before === 0n || before > ends ? ends : before },
+        old,
+      ),
+    ]);
+    this.#keyCache.forget(accessKey);
+    return { accessKey: next, secretKey };
+  }
+
+  /** Ends an access key or a token (by its id) at once, as far as this instance is concerned. */
+  async revoke(actor: string): Promise<void> {
+    const stored = await this.#find(actor);
+    if (stored === undefined) throw noCredential();
+    await this.#records.storage.batch([deleteOperation(stored.record)]);
+    this.#keyCache.forget(actor);
+    if (stored.digest !== undefined) this.#tokenCache.forget(stored.digest);
+  }
+
+  /** The credentials of an account, or of all of them, without secrets. */
+  async list(account?: string): Promise<readonly Credential[]> {
+    const keys = await this.#records.list(KEY, SYSTEM_TENANCY, "");
+    const tokens = await this.#records.list(TOKEN, SYSTEM_TENANCY, "");
+    return [
+      ...keys.map(({ value }) => credentialOf(value.accessKey, value)),
+      ...tokens.map(({ value }) => credentialOf(value.tokenId, value)),
+    ]
+      .filter((credential) => account === undefined || credential.account === account)
+      .toSorted((a, b) => a.createTimeMs - b.createTimeMs);
+  }
+
+  /** A valid access key with its secret. */
+  async keyWithSecret(
+    accessKey: string,
+  ): Promise<{ readonly principal: Credential; readonly secret: string } | undefined> {
+    if (!KEY_FORM.test(accessKey)) return undefined;
+    const found = await this.#keyCache.get(accessKey, async () => {
+      const stored = await this.#records.read(keyAt(accessKey));
+      if (stored?.value.secret === undefined) return undefined;
+      const secret = this.#keys.open(stored.value.secret, `access-key\0${accessKey}`);
+      return { principal: credentialOf(accessKey, stored.value), secret: secret.toString() };
+    });
+    return found && this.#isValid(found.principal) ? found : undefined;
+  }
+
+  /** Whose valid token this is, and what it may see through the storage service. */
+  async tokenOwner(token: string): Promise<
+    | {
+        readonly principal: Credential;
+        readonly scopes: readonly TokenStorageScope[];
+      }
+    | undefined
+  > {
+    if (!TOKEN_FORM.test(token)) return undefined;
+    const digest = digestOf(token);
+    const found = await this.#tokenCache.get(digest, async () => {
+      const stored = await this.#records.read(tokenAt(digest));
+      if (stored === undefined) return undefined;
+      const { tokenId, storageScopes } = stored.value;
+      return { principal: credentialOf(tokenId, stored.value), scopes: storageScopes };
+    });
+    return found && this.#isValid(found.principal) ? found : undefined;
+  }
+
+  /** Whether there is any credential yet. */
+  async isEmpty(): Promise<boolean> {
+    return (await this.list()).length === 0;
+  }
+
+  #isValid({ disabled, expireTimeMs }: Credential): boolean {
+    return !disabled && (expireTimeMs === undefined || expireTimeMs > this.#scheduler.wallMs());
+  }
+
+  #describe(input: NewCredential) {
+    checkAccount(input.account);
+    if (input.roles.length === 0 || !input.roles.every(isRole)) {
+      throw invalidField("roles", "not-listed", "a credential has at least one known role");
+    }
+    return {
+      account: input.account,
+      roles: [...input.roles],
+      projects: [...(input.projects ?? [])],
+      description: input.description ?? "",
+      createTimeMs: BigInt(this.#scheduler.wallMs()),
+      expireTimeMs: BigInt(Math.floor(input.expireTimeMs ?? 0)),
+      disabled: false,
+      rotatedFrom: "",
+    };
+  }
+
+  async #find(
+    actor: string,
+  ): Promise<{ record: StoredRecord<unknown>; digest: string | undefined } | undefined> {
+    const key = KEY_FORM.test(actor) ? await this.#records.read(keyAt(actor)) : undefined;
+    if (key !== undefined) return { record: key, digest: undefined };
+    const tokens = await this.#records.list(TOKEN, SYSTEM_TENANCY, "");
+    const token = tokens.find(({ value }) => value.tokenId === actor);
+    return token && { record: token, digest: token.resource.id.name };
+  }
+}
+
+/** Every tenancy and name: what an operator's worker sees of the store. */
+export const WHOLE_STORE: TokenStorageScope = Object.freeze({
+  partition: WILDCARD,
+  peerName: WILDCARD,
+  namespace: WILDCARD,
+  namePrefix: "",
+});
+
+function credentialOf(
+  actor: string,
+  message: Pick<
+    KeyMessage,
+    | "account"
+    | "roles"
+    | "projects"
+    | "description"
+    | "createTimeMs"
+    | "expireTimeMs"
+    | "disabled"
+    | "rotatedFrom"
+  >,
+): Credential {
+  return {
+    actor,
+    account: message.account,
+    roles: message.roles.filter(isRole),
+    projects: message.projects,
+    description: message.description,
+    createTimeMs: Number(message.createTimeMs),
+    expireTimeMs: message.expireTimeMs === 0n ? undefined : Number(message.expireTimeMs),
+    disabled: message.disabled,
+    rotatedFrom: message.rotatedFrom === "" ? undefined : message.rotatedFrom,
+  };
+}
+
+function keyAt(accessKey: string): RecordName<KeyMessage> {
+  return { kind: KEY, tenancy: SYSTEM_TENANCY, name: accessKey };
+}
+
+function tokenAt(digest: string): RecordName<TokenMessage> {
+  return { kind: TOKEN, tenancy: SYSTEM_TENANCY, name: digest };
+}
+
+function digestOf(token: string): string {
+  return createHash("sha256").update(token).digest("hex");
+}
+
+function noCredential(): RegistryError {
+  return new RegistryError("REGISTRY_NOT_FOUND", "there is no such access key or token");
+}

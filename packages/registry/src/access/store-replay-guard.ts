@@ -1,0 +1,41 @@
+import { createHash } from "node:crypto";
+import { UsedSignature } from "@stackwright/proto/stackwright";
+import type { ReplayGuard } from "@stackwright/request-signing";
+import { isStorageError, type Scheduler } from "@stackwright/storage";
+import { deleteOperation, type RecordStore, recordKind } from "../domain/record-store.ts";
+import { SYSTEM_TENANCY } from "../domain/scope.ts";
+
+const USED = recordKind("UsedSignature", UsedSignature);
+const HOUR_MS = 3_600_000;
+
+/**
+ * Remembers used signatures in the store, for several instances that answer for the same keys: of two
+ * that get the same request at once, one may go on. Costs one write per changing request.
+ */
+export function createStoreReplayGuard(records: RecordStore): ReplayGuard {
+  return {
+    async firstUse({ accessKey, signature, expiresAtMs }) {
+      const hour = Math.floor(expiresAtMs / HOUR_MS);
+      const digest = createHash("sha256").update(`${accessKey}\0${signature}`).digest("hex");
+      const at = { kind: USED, tenancy: SYSTEM_TENANCY, name: `${hour}/${digest}` };
+      try {
+        await records.write(at, { expireTimeMs: BigInt(Math.ceil(expiresAtMs)) }, undefined);
+        return true;
+      } catch (error) {
+        if (isStorageError(error, "STORAGE_CAS_FAILURE", "STORAGE_WRONG_UID")) return false;
+        throw error;
+      }
+    },
+  };
+}
+
+/** Forgets signatures that are too old to be accepted anyway. Returns how many. */
+export async function sweepSignatures(records: RecordStore, scheduler: Scheduler): Promise<number> {
+  const nowMs = BigInt(Math.floor(scheduler.wallMs()));
+  const found = await records.list(USED, SYSTEM_TENANCY, "");
+  const old = found.filter(({ value }) => value.expireTimeMs < nowMs);
+  for (let at = 0; at < old.length; at += 32) {
+    await records.storage.batch(old.slice(at, at + 32).map(deleteOperation));
+  }
+  return old.length;
+}

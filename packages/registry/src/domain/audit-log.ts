@@ -1,0 +1,133 @@
+import { AuditEntry as AuditMessage } from "@stackwright/proto/stackwright";
+import {
+  type BatchOperation,
+  createUlidGenerator,
+  type Logger,
+  type Scheduler,
+  type Tenancy,
+  ulidTime,
+  WILDCARD,
+} from "@stackwright/storage";
+import type { RequestContext } from "./model.ts";
+import { deleteOperation, type RecordStore, recordKind, writeOperation } from "./record-store.ts";
+
+export const AUDIT = recordKind("AuditEntry", AuditMessage);
+
+/** What was done, or refused. */
+export interface AuditFacts {
+  /** Such as `provider.create`. */
+  readonly action: string;
+  readonly target: string;
+  /** `done`, or the code of the refusal. @default "done" */
+  readonly outcome?: string;
+  readonly details?: Readonly<Record<string, string>>;
+}
+
+/** One line of the audit trail. */
+export interface AuditEntry {
+  readonly id: string;
+  readonly timeMs: number;
+  readonly actor: string;
+  readonly action: string;
+  readonly target: string;
+  readonly outcome: string;
+  readonly requestId: string;
+  readonly clientRequestId: string;
+  readonly remoteAddress: string;
+  readonly details: Readonly<Record<string, string>>;
+}
+
+/** Most refusals noted per tenancy and minute: whoever hammers at the door fills no disk. */
+const REFUSALS_PER_MINUTE = 60;
+
+const DAY_MS = 86_400_000;
+
+/**
+ * The audit trail: one record per change, written in the same step as the change, and one per
+ * refusal, as far as there are not too many. Names begin with the day, so a day is read, or
+ * dropped, without the others.
+ */
+export class AuditLog {
+  readonly #records: RecordStore;
+  readonly #scheduler: Scheduler;
+  readonly #logger: Logger | undefined;
+  readonly #ulid: () => string;
+  readonly #refusals = new Map<string, { minute: number; count: number }>();
+
+  constructor(records: RecordStore, scheduler: Scheduler, logger: Logger | undefined) {
+    this.#records = records;
+    this.#scheduler = scheduler;
+    this.#logger = logger;
+    this.#ulid = createUlidGenerator(scheduler);
+  }
+
+  /** The operation that notes a change, for the batch that makes it. */
+  entry(tenancy: Tenancy, context: RequestContext, facts: AuditFacts): BatchOperation {
+    const id = this.#ulid();
+    return writeOperation({ kind: AUDIT, tenancy, name: `${dayOf(ulidTime(id))}/${id}` }, {
+      timeMs: BigInt(this.#scheduler.wallMs()),
+      actor: context.actor,
+      action: facts.action,
+      target: facts.target.slice(0, 256),
+      outcome: facts.outcome ?? "done",
+      requestId: context.requestId,
+      clientRequestId: context.clientRequestId ?? "",
+      remoteAddress: context.remoteAddress ?? "",
+      details: new Map(Object.entries(facts.details ?? {})),
+    });
+  }
+
+  /** Notes a refusal. Never rejects; what cannot be stored is logged. */
+  async refused(tenancy: Tenancy, context: RequestContext, facts: AuditFacts): Promise<void> {
+    if (!this.#mayNote(`${tenancy.partition}/${tenancy.namespace}`)) return;
+    try {
+      await this.#records.storage.batch([this.entry(tenancy, context, facts)]);
+    } catch (error) {
+      this.#logger?.warn({ err: error, action: facts.action }, "a refusal could not be audited");
+    }
+  }
+
+  /** The entries of one day (`YYYY-MM-DD`, UTC), oldest first. */
+  async day(tenancy: Tenancy, day: string): Promise<readonly AuditEntry[]> {
+    const found = await this.#records.list(AUDIT, tenancy, `${day}/`);
+    return found
+      .map(({ value, resource }) => ({
+        id: resource.id.name.slice(day.length + 1),
+        timeMs: Number(value.timeMs),
+        actor: value.actor,
+        action: value.action,
+        target: value.target,
+        outcome: value.outcome,
+        requestId: value.requestId,
+        clientRequestId: value.clientRequestId,
+        remoteAddress: value.remoteAddress,
+        details: Object.fromEntries(value.details),
+      }))
+      .toSorted((a, b) => (a.id < b.id ? -1 : 1));
+  }
+
+  /** Drops the entries of all accounts that are older than so many days; returns how many. */
+  async prune(keepDays: number): Promise<number> {
+    const oldest = dayOf(this.#scheduler.wallMs() - keepDays * DAY_MS);
+    const everywhere = { partition: WILDCARD, peerName: WILDCARD, namespace: WILDCARD };
+    const entries = await this.#records.list(AUDIT, everywhere, "");
+    const old = entries.filter(({ resource }) => resource.id.name < oldest);
+    for (let at = 0; at < old.length; at += 32) {
+      await this.#records.storage.batch(old.slice(at, at + 32).map(deleteOperation));
+    }
+    return old.length;
+  }
+
+  #mayNote(key: string): boolean {
+    const minute = Math.floor(this.#scheduler.monotonicMs() / 60_000);
+    const seen = this.#refusals.get(key);
+    if (seen?.minute === minute) return (seen.count += 1) <= REFUSALS_PER_MINUTE;
+    if (this.#refusals.size > 10_000) this.#refusals.clear();
+    this.#refusals.set(key, { minute, count: 1 });
+    return true;
+  }
+}
+
+function dayOf(timeMs: number): string {
+  return new Date(timeMs).toISOString().slice(0, 10);
+}

@@ -1,0 +1,73 @@
+import {
+  PrivateProvider as ProviderMessage,
+  PrivateProviderVersion as VersionMessage,
+  ProviderAccount,
+  ProviderHealth,
+  ProviderSchema,
+  ProviderUse,
+  VersionTombstone,
+} from "@stackwright/proto/stackwright";
+import type { Tenancy } from "@stackwright/storage";
+import { type RecordName, recordKind } from "./record-store.ts";
+
+// The records of private providers. All lie in the tenancy of their account and region.
+//
+//   PrivateProvider        <name>                        unique names
+//   PrivateProviderEntry   <sequence, 12 hex digits>     the same, in the order of creation
+//   PrivateProviderVersion <provider id>/<version>
+//   ProviderAccount        account                       counter and clock
+//   VersionTombstone       <name>/<version>
+//   ProviderUse            <provider id>/<version>/<sha256 of the user>
+//   ProviderHealth         <version id>
+//   ProviderSchema         <digest>
+//
+// Versions hang on the id of the provider, not on its name: what is left over of a deleted provider
+// can never come up under a later one of the same name.
+
+export const PROVIDER = recordKind("PrivateProvider", ProviderMessage);
+export const PROVIDER_ENTRY = recordKind(
+  "PrivateProviderEntry",
+  ProviderMessage,
+  "PrivateProvider",
+);
+export const VERSION = recordKind("PrivateProviderVersion", VersionMessage);
+export const ACCOUNT = recordKind("ProviderAccount", ProviderAccount);
+export const TOMBSTONE = recordKind("VersionTombstone", VersionTombstone);
+export const USE = recordKind("ProviderUse", ProviderUse);
+export const HEALTH = recordKind("ProviderHealth", ProviderHealth);
+export const SCHEMA = recordKind("ProviderSchema", ProviderSchema);
+
+/** Digits of a sequence in a name: enough for 2^48 providers of one account. */
+export const SEQUENCE_DIGITS = 12;
+
+export function providerAt(tenancy: Tenancy, name: string): RecordName<ProviderMessage> {
+  return { kind: PROVIDER, tenancy, name };
+}
+
+export function providerEntryAt(tenancy: Tenancy, sequence: bigint): RecordName<ProviderMessage> {
+  return { kind: PROVIDER_ENTRY, tenancy, name: sequenceName(sequence) };
+}
+
+export function versionAt(
+  tenancy: Tenancy,
+  providerId: string,
+  version: string,
+): RecordName<VersionMessage> {
+  return { kind: VERSION, tenancy, name: `${providerId}/${version}` };
+}
+
+export function accountAt(tenancy: Tenancy): RecordName<ProviderAccount> {
+  return { kind: ACCOUNT, tenancy, name: "account" };
+}
+
+export function tombstoneAt(
+  tenancy: Tenancy,
+  providerName: string,
+  version: string,
+): RecordName<VersionTombstone> {
+  return { kind: TOMBSTONE, tenancy, name: `${providerName}/${version}` };
+}
+
+export function sequenceName(sequence: bigint): string {
+  return sequence.toString(16).padStart(SEQUENCE_DIGITS, "0");
+}

@@ -1,0 +1,55 @@
+import { type Tenancy, WILDCARD } from "@stackwright/storage";
+import { HEALTH, PROVIDER, USE, VERSION } from "./kinds.ts";
+import type { RegistryParts } from "./parts.ts";
+import { deleteOperation, type RecordKind, type StoredRecord } from "./record-store.ts";
+
+const BATCH = 32;
+
+/** Deletes the version records of a provider that is gone. */
+export async function dropVersions(
+  parts: RegistryParts,
+  tenancy: Tenancy,
+  providerId: string,
+): Promise<void> {
+  await deleteAll(parts, await parts.records.list(VERSION, tenancy, `${providerId}/`));
+}
+
+/**
+ * Deletes what was left over where an instance stopped between deleting a provider or version and
+ * deleting what hung on it. Nothing of it can be reached any more, as it is found by ids that are gone.
+ * Children are listed before their parents, so that none of a parent that is being created is taken
+ * for left over. Any number of instances may sweep at the same time. Returns how many were deleted.
+ */
+export async function sweepLeftovers(parts: RegistryParts): Promise<number> {
+  const uses = await everywhere(parts, USE);
+  const health = await everywhere(parts, HEALTH);
+  const versions = await everywhere(parts, VERSION);
+  const providers = await everywhere(parts, PROVIDER);
+  const living = new Set(providers.map(({ value }) => value.providerId));
+  const reachable = versions.filter(({ value }) => living.has(value.providerId));
+  const livingVersions = new Set(reachable.map(({ value }) => value.versionId));
+  const left: readonly StoredRecord<unknown>[] = [
+    ...versions.filter(({ value }) => !living.has(value.providerId)),
+    ...uses.filter(({ value }) => !livingVersions.has(value.versionId)),
+    ...health.filter(({ value }) => !livingVersions.has(value.versionId)),
+  ];
+  await deleteAll(parts, left);
+  return left.length;
+}
+
+async function everywhere<T>(
+  parts: RegistryParts,
+  kind: RecordKind<T>,
+): Promise<readonly StoredRecord<T>[]> {
+  const tenancy = { partition: WILDCARD, peerName: WILDCARD, namespace: WILDCARD };
+  return await parts.records.list(kind, tenancy, "");
+}
+
+async function deleteAll(
+  parts: RegistryParts,
+  records: readonly StoredRecord<unknown>[],
+): Promise<void> {
+  for (let at = 0; at < records.length; at += BATCH) {
+    await parts.records.storage.batch(records.slice(at, at + BATCH).map(deleteOperation));
+  }
+}
