@@ -1,0 +1,102 @@
+import type { OperationIdentity } from "@stackwright/mux/router";
+import { type Clock, delay } from "../clock.ts";
+import { cleanForeignText, parseGrpcError } from "../envelope/grpc-text.ts";
+import { type MethodFacts, OUTCOME_METHOD } from "../envelope/methods.ts";
+import type { EnvelopeResponse } from "../envelope/response.ts";
+import { FgBridgeError } from "../errors.ts";
+import type { Logger } from "../logger.ts";
+import type { EnvelopeSender } from "./envelope-call.ts";
+
+export interface OutcomeQuestion {
+  readonly sender: EnvelopeSender;
+  readonly method: MethodFacts;
+  /** Why the outcome is open. */
+  readonly error: FgBridgeError;
+  readonly sessionId: string;
+  readonly operation: OperationIdentity;
+  readonly attempt: number;
+  readonly signal: AbortSignal;
+  readonly clock: Clock;
+  readonly timeoutMs: number;
+  readonly logger: Logger;
+}
+
+/** Pauses between two questions, in milliseconds: the first, and the longest. */
+const PAUSES = [100, 2000] as const;
+
+/**
+ * Asks the function's journal what became of an operation.
+ *
+ * The question changes nothing at a provider, so it may be repeated. A journal that answers `not-applied` refuses from
+ * then on this attempt and earlier ones, should they still arrive: only then is the answer a proof. A function
+ * without a journal refuses the question, and the outcome stays open.
+ *
+ * @returns the response of the operation; or the error, as `not-applied` where that is proven
+ */
+export async function askOutcome(question: OutcomeQuestion): Promise<Uint8Array | FgBridgeError> {
+  const { error, signal, clock, timeoutMs, logger, operation } = question;
+  const deadline = clock.now() + timeoutMs;
+  let [pause] = PAUSES as readonly [number, number];
+  for (;;) {
+    let answer: EnvelopeResponse | undefined;
+    try {
+      answer = await ask(question);
+    } catch (failure) {
+      signal.throwIfAborted();
+      if (!FgBridgeError.from(failure).retryable) return error;
+    }
+    const outcome = answer?.outcome;
+    logger.info(
+      { callId: operation.operationId, outcome },
+      "asked for the outcome of an operation",
+    );
+    if (answer !== undefined && outcome === "done") {
+      return answer.error === "" ? answer.responseData : storedError(question, answer.error);
+    }
+    if (outcome === "not-applied") {
+      return new FgBridgeError(error.code, error.message, {
+        cause: error,
+        outcome: "not-applied",
+        retryable: error.retryable,
+        method: question.method.name,
+      });
+    }
+    // No journal, or one that cannot tell.
+    if (answer !== undefined && outcome !== "running") return error;
+    if (clock.now() + pause > deadline) return error;
+    await delay(clock, pause, signal);
+    pause = Math.min(pause * 2, PAUSES[1]);
+  }
+}
+
+function ask({
+  sender,
+  sessionId,
+  operation,
+  attempt,
+  signal,
+}: OutcomeQuestion): Promise<EnvelopeResponse> {
+  const nothing = new Uint8Array();
+  return sender.send({
+    method: { name: "Outcome", path: OUTCOME_METHOD, asynchronous: false, repeatable: true },
+    request: {
+      requestData: nothing,
+      sessionId,
+      configData: nothing,
+      extensions: { callId: operation.operationId, epoch: operation.epoch, attempt },
+    },
+    signal,
+    keepError: true,
+  });
+}
+
+/** The operation itself ended with an error. */
+function storedError({ error, method }: OutcomeQuestion, text: string): FgBridgeError {
+  const { status, description } = parseGrpcError(text);
+  const message = `${method.name}: ${cleanForeignText(description)}`;
+  return new FgBridgeError("FG_FUNCTION_ERROR", message, {
+    status,
+    method: method.name,
+    cause: error,
+  });
+}

@@ -1,0 +1,67 @@
+import { cleanForeignText } from "../envelope/grpc-text.ts";
+import { isJsonObject, readJsonObject } from "../envelope/strict-json.ts";
+import { FgBridgeError, type FgBridgeErrorCode, type Outcome } from "../errors.ts";
+import type { ExchangeResponse } from "./http-exchange.ts";
+
+/** Codes of the platform that say that the function was not reached. */
+const NOT_DISPATCHED = new Map<string, FgBridgeErrorCode>([
+  ["FSS.0429", "FG_THROTTLED"],
+  ["FSS.0503", "FG_THROTTLED"],
+  ["FSS.0404", "FG_FUNCTION_NOT_FOUND"],
+  ["FSS.0413", "FG_REQUEST_TOO_LARGE"],
+  ["FSS.1201", "FG_REQUEST_TOO_LARGE"],
+  ["FSS.0401", "FG_UNAUTHORIZED"],
+  ["FSS.0403", "FG_FORBIDDEN"],
+]);
+
+/** Statuses that refuse a request by what they mean, whoever sends them. */
+const REFUSALS = new Map<number, FgBridgeErrorCode>([
+  [401, "FG_UNAUTHORIZED"],
+  [404, "FG_FUNCTION_NOT_FOUND"],
+  [405, "FG_FUNCTION_NOT_FOUND"],
+  [413, "FG_REQUEST_TOO_LARGE"],
+  [429, "FG_THROTTLED"],
+]);
+
+/** Only what a status says in words of its own; a body as a whole may hold anything. */
+function reasonOf(body: Uint8Array): {
+  readonly code?: string;
+  readonly text?: string;
+  readonly outcome?: Outcome;
+} {
+  const read = readJsonObject(body);
+  if ("problem" in read) return {};
+  const { error, error_msg, error_code, outcome } = read.object;
+  const text = [error, error_msg].find((value) => typeof value === "string" && value !== "");
+  return {
+    ...(typeof error_code === "string" ? { code: error_code } : {}),
+    ...(typeof text === "string" ? { text: cleanForeignText(text, 500) } : {}),
+    ...(isJsonObject(read.object) && outcome === "not-applied" ? { outcome } : {}),
+  };
+}
+
+/**
+ * The error that an answer with another status than 200 stands for.
+ *
+ * It counts as not begun only where that is sure: by a code of the platform for what it did not dispatch, by a
+ * status that refuses, or because the function side says so. A 503 alone may come from a gateway that lost its
+ * connection to the function in the middle of a call.
+ */
+export function failedStatus(response: ExchangeResponse, target: string): FgBridgeError {
+  const { status, body } = response;
+  const { code, text, outcome } = reasonOf(body);
+  const shown = [code, text].filter((part) => part !== undefined).join(": ");
+  const message = `the function answered with status ${status}${shown === "" ? "" : `, ${shown}`}`;
+  const options = { httpStatus: status, target, ...(outcome === undefined ? {} : { outcome }) };
+  if (status >= 300 && status < 400) {
+    const reason = `the function answered with a redirect (${status}), which is not followed`;
+    return new FgBridgeError("FG_REDIRECT_REFUSED", reason, options);
+  }
+  const known = NOT_DISPATCHED.get(code ?? "") ?? REFUSALS.get(status);
+  if (known !== undefined) return new FgBridgeError(known, message, options);
+  if (status === 408 || status === 504) return new FgBridgeError("FG_TIMEOUT", message, options);
+  return new FgBridgeError("FG_FUNCTION_STATUS", message, {
+    ...options,
+    retryable: status >= 500,
+  });
+}
