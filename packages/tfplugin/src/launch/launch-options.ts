@@ -4,7 +4,7 @@ import { type Logger, silentLogger } from "@stackwright/mux/host";
 import { TfpluginError } from "../errors.ts";
 import { type Environment, inheritedEnvironment } from "./environment.ts";
 import type { ProviderLogEntry } from "./log-line.ts";
-import { DEFAULT_MAX_MESSAGE_BYTES } from "./plugin-protocol.ts";
+import { DEFAULT_MAX_MESSAGE_BYTES, PLUGIN_PROTOCOLS } from "./plugin-protocol.ts";
 
 export interface LaunchTerraformOptions {
   /** Path of the provider's program, or a name to be found in `PATH` of its environment. */
@@ -21,6 +21,8 @@ export interface LaunchTerraformOptions {
   readonly env?: Environment;
   /** Where the private folder of the process is made, which has its sockets. @default that of the system for temporary files */
   readonly runtimeDirectory?: string;
+  /** Versions of the provider protocol to offer; a provider that has none of them is refused. @default 5 and 6 */
+  readonly protocols?: readonly (5 | 6)[];
   /** Connects to a provider that does not encrypt although it was offered a certificate. @default false */
   readonly allowPlaintext?: boolean;
   /** From the start of the process to the first answer, in milliseconds. @default 60_000 */
@@ -47,6 +49,7 @@ export interface ResolvedLaunch {
   readonly cwd: string;
   readonly env: Environment;
   readonly runtimeDirectory: string;
+  readonly protocols: readonly (5 | 6)[];
   readonly allowPlaintext: boolean;
   readonly startTimeoutMs: number;
   readonly shutdownTimeoutMs: number;
@@ -79,6 +82,7 @@ export function resolveLaunch(options: LaunchTerraformOptions): ResolvedLaunch {
     cwd: options.cwd ?? process.cwd(),
     env: inheritedEnvironment(options.env ?? process.env),
     runtimeDirectory: options.runtimeDirectory ?? tmpdir(),
+    protocols: options.protocols ?? PLUGIN_PROTOCOLS,
     allowPlaintext: options.allowPlaintext ?? false,
     onLog: options.onLog ?? (() => undefined),
     logger: options.logger ?? silentLogger,

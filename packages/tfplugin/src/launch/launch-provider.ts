@@ -25,13 +25,7 @@ import {
 } from "./launch-options.ts";
 import { parseLogLine } from "./log-line.ts";
 import { PluginConnection } from "./plugin-connection.ts";
-import {
-  COOKIE_NAME,
-  COOKIE_VALUE,
-  PLUGIN_PROTOCOLS,
-  PLUGIN_VARIABLES,
-  TLS_NAME,
-} from "./plugin-protocol.ts";
+import { COOKIE_NAME, COOKIE_VALUE, PLUGIN_VARIABLES, TLS_NAME } from "./plugin-protocol.ts";
 import { PrivateFolder, removeSocket } from "./private-folder.ts";
 import { StartLimit } from "./start-limit.ts";
 
@@ -112,6 +106,11 @@ export async function launchTerraformProvider(
   });
   const handshake = await limit.bound(Promise.race([output.handshake, ended]));
   if ("socketPath" in handshake.address) socket = handshake.address.socketPath;
+  // A provider that has none of the versions on offer names one of its own.
+  if (!launch.protocols.includes(handshake.protocol)) {
+    const text = `${launch.command} speaks version ${handshake.protocol} of the provider protocol, ${launch.protocols.join(" and ")} was offered`;
+    throw new TfpluginError("TFPLUGIN_PROTOCOL_UNSUPPORTED", text, { provider: launch.command });
+  }
   limit.waitFor("did not answer");
   const tls = tlsOf(launch, handshake, identity);
   const connection = await connect({ launch, handshake, tls, output, child, ended, limit });
@@ -139,7 +138,7 @@ async function asNotFound<T>({ command }: ResolvedLaunch, start: () => Promise<T
 }
 
 function environmentOf(
-  { env }: ResolvedLaunch,
+  { env, protocols }: ResolvedLaunch,
   folder: PrivateFolder,
   identity: TlsIdentity,
 ): NodeJS.ProcessEnv {
@@ -148,7 +147,7 @@ function environmentOf(
     TMPDIR: folder.path,
     ...env,
     [COOKIE_NAME]: COOKIE_VALUE,
-    [PLUGIN_VARIABLES.protocolVersions]: PLUGIN_PROTOCOLS.join(","),
+    [PLUGIN_VARIABLES.protocolVersions]: protocols.join(","),
     [PLUGIN_VARIABLES.minPort]: "10000",
     [PLUGIN_VARIABLES.maxPort]: "25000",
     [PLUGIN_VARIABLES.clientCertificate]: String(identity.certificate),
