@@ -106,6 +106,9 @@ export type { FunctionTable } from "./function/function-table.ts";
 export { createFunctionTable } from "./function/function-table.ts";
 export type { BundleFiles, FunctionHost } from "./function/host.ts";
 export { STANDARD_FUNCTIONS } from "./function/library.ts";
+export type { ConfigGraph } from "./graph/build-graph.ts";
+export { buildGraph, graphClosure, nodesOf } from "./graph/build-graph.ts";
+export type { EdgeReason, GraphNode } from "./graph/graph-node.ts";
 export { impliedProviderName, providerReference } from "./graph/module-resources.ts";
 export type {
   ProviderRequirement,
