@@ -35,6 +35,7 @@ export const TFPLUGIN_ERRORS = {
   TFPLUGIN_UNHEALTHY: { status: "UNAVAILABLE", retryable: true },
   TFPLUGIN_REATTACH_INVALID: { status: "INVALID_ARGUMENT", retryable: false },
 
+  TFPLUGIN_NOT_LAUNCHED: { status: "FAILED_PRECONDITION", retryable: false },
   TFPLUGIN_POOL_FULL: { status: "RESOURCE_EXHAUSTED", retryable: true },
 
   // Calls over a transport.

@@ -1,0 +1,44 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { LaunchTerraformOptions } from "../launch-options.ts";
+
+/** The provider for tests; see `echo-provider.ts`. */
+export const ECHO = {
+  command: process.execPath,
+  args: [join(import.meta.dirname, "echo-provider.ts")],
+} as const satisfies LaunchTerraformOptions;
+
+/** A shell text as a provider. */
+export function shell(text: string): Pick<LaunchTerraformOptions, "command" | "args"> {
+  return { command: "sh", args: ["-c", text] };
+}
+
+/** Whether a process is running. A zombie is not: who is to reap it may take its time. */
+export function isThere(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+  if (!existsSync("/proc/self/stat")) return true;
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, "latin1");
+    return text.slice(text.lastIndexOf(")") + 2, text.lastIndexOf(")") + 3) !== "Z";
+  } catch {
+    return false;
+  }
+}
+
+/** Pids of the processes in which a text is part of the command line. */
+export function processesWith(text: string): readonly number[] {
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
+    .filter((name) => {
+      try {
+        return readFileSync(`/proc/${name}/cmdline`, "utf8").includes(text);
+      } catch {
+        return false;
+      }
+    })
+    .map(Number);
+}

@@ -1,0 +1,4 @@
+export type { ReattachServer, ReattachServerOptions } from "./reattach-server.ts";
+export { startReattachServer } from "./reattach-server.ts";
+export type { ProviderFactory, ServeOptions } from "./serve-provider.ts";
+export { serveTerraformProvider } from "./serve-provider.ts";
