@@ -10,7 +10,7 @@ import { createClient, openChannel } from "@stackwright/proto/grpc";
 import { createEtcdStorage } from "@stackwright/storage/etcd";
 import { casOperation, KEYS_PER_CALLER } from "./cas.ts";
 import { watchLatency } from "./latency.ts";
-import { compare, type Effort, type Operation } from "./measure.ts";
+import { compareCallers, type Effort, type Operation } from "./measure.ts";
 import { printResults } from "./report.ts";
 import { PAYLOAD_BYTES } from "./resources.ts";
 
@@ -33,7 +33,7 @@ export async function benchEtcd(effort: Effort, endpoints: readonly string[]): P
         concurrency: writers,
       },
     ];
-    printResults(`etcd, ${writers} writers`, await compare(subjects, effort));
+    printResults(`etcd, ${writers} writers`, await compareCallers(subjects, writers, effort));
   }
   return await watchLatency(storage);
 }

@@ -133,6 +133,16 @@ export async function comparePaired(
   });
 }
 
+/** Measures a lone caller pairwise, and several in rounds. */
+export function compareCallers(
+  subjects: readonly Subject[],
+  callers: number,
+  effort: Effort,
+): Promise<Result[]> {
+  if (callers > 1) return compare(subjects, effort);
+  return comparePaired(subjects, effort.rounds * 50);
+}
+
 function sum(values: readonly number[]): number {
   return values.reduce((total, value) => total + value, 0);
 }

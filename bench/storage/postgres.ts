@@ -2,7 +2,7 @@ import { createPostgresStorage } from "@stackwright/storage/postgres";
 import postgres, { type Sql } from "postgres";
 import { casOperation, KEYS_PER_CALLER } from "./cas.ts";
 import { watchLatency } from "./latency.ts";
-import { compare, type Effort, type Operation } from "./measure.ts";
+import { compare, compareCallers, type Effort, type Operation } from "./measure.ts";
 import { printResults } from "./report.ts";
 import { PAYLOAD_BYTES } from "./resources.ts";
 
@@ -33,7 +33,10 @@ export async function benchPostgres(effort: Effort, url: string): Promise<string
           concurrency: writers,
         },
       ];
-      printResults(`PostgreSQL, ${writers} writers`, await compare(subjects, effort));
+      printResults(
+        `PostgreSQL, ${writers} writers`,
+        await compareCallers(subjects, writers, effort),
+      );
     }
     await printOrders(bare, effort);
     return await watchLatency(storage);

@@ -89,6 +89,7 @@ export async function createEtcdStorage(options: EtcdStorageOptions): Promise<St
       epoch,
       capabilities: ETCD_CAPABILITIES,
       watchBuffer: resolveWatchBuffer(options.watchBuffer),
+      timeoutMs,
       logger,
     });
   } catch (error) {

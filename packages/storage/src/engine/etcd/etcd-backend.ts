@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { RangeRequest, TxnRequest } from "@stackwright/proto/etcd";
 import type { StorageCapabilities } from "../../capabilities.ts";
-import { decodeResource } from "../../codec.ts";
+import { decodeResource, ResourceEncoder } from "../../codec.ts";
 import { StorageError } from "../../errors.ts";
 import { EventFeed } from "../../feed/event-feed.ts";
 import type { ResolvedWatchBuffer } from "../../feed/watch-stream.ts";
@@ -45,6 +45,7 @@ import {
   removeEntry,
   type WriteRequest,
 } from "./transaction.ts";
+import { EtcdWriteGroups } from "./write-groups.ts";
 
 /** Most operations in one transaction of etcd, by default. */
 const TXN_OPERATIONS = 128;
@@ -57,6 +58,8 @@ export interface EtcdBackendParts {
   readonly epoch: string;
   readonly capabilities: StorageCapabilities;
   readonly watchBuffer: ResolvedWatchBuffer;
+  /** How long a write may wait and take. */
+  readonly timeoutMs: number;
   readonly logger: Logger | undefined;
 }
 
@@ -72,6 +75,8 @@ export class EtcdBackend implements StorageBackend {
   readonly #source: WatchSource;
   readonly #feed: EventFeed;
   readonly #follower: HistoryFollower;
+  readonly #groups: EtcdWriteGroups;
+  readonly #encoder = new ResourceEncoder();
   /** Calls under way, so that closing can wait for them. */
   readonly #running = new Set<Promise<unknown>>();
   #closing: Promise<void> | undefined;
@@ -83,6 +88,7 @@ export class EtcdBackend implements StorageBackend {
     this.#source = parts;
     this.#feed = new EventFeed(parts.watchBuffer);
     this.#follower = new HistoryFollower(parts, this.#feed, parts.logger);
+    this.#groups = new EtcdWriteGroups(parts.client, parts.timeoutMs);
   }
 
   async read(
@@ -279,8 +285,8 @@ export class EtcdBackend implements StorageBackend {
     // The next round is only needed when deletes find nothing; that changes with every writer.
     for (let round = 0; round < 10; round += 1) {
       if (round > 2) await delay(round);
-      const transaction = buildTransaction(this.#layout, request, skipped);
-      const answer = await this.#client.txn(transaction);
+      const transaction = buildTransaction(this.#layout, this.#encoder, request, skipped);
+      const answer = await this.#groups.commit(transaction, request);
       if (answer.succeeded) {
         this.#forgetOwners(answer.responses);
         return answer.header?.revision ?? 0n;

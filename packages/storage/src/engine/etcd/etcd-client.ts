@@ -101,8 +101,12 @@ export class EtcdClient {
     return this.#call("read", (member, options) => member.kv.range(request, options));
   }
 
-  txn(request: TxnRequest, kind: "read" | "write" = "write"): Promise<TxnResponse> {
-    return this.#call(kind, (member, options) => member.kv.txn(request, options));
+  txn(
+    request: TxnRequest,
+    kind: "read" | "write" = "write",
+    timeoutMs = this.#options.timeoutMs,
+  ): Promise<TxnResponse> {
+    return this.#call(kind, (member, options) => member.kv.txn(request, options), timeoutMs);
   }
 
   async compact(revision: bigint): Promise<void> {
@@ -147,15 +151,15 @@ export class EtcdClient {
   async #call<T extends Answer>(
     kind: "read" | "write",
     call: (member: Member, options: CallOptions) => Promise<T>,
+    timeoutMs = this.#options.timeoutMs,
   ): Promise<T> {
-    const { timeoutMs } = this.#options;
     const end = performance.now() + timeoutMs;
     for (let attempt = 1; ; attempt += 1) {
       const { member } = this;
       const seen = this.#revision;
       const left = end - performance.now();
       try {
-        await this.#authenticate(member);
+        if (this.#options.credentials !== undefined) await this.#authenticate(member);
         // A read leaves time for another member; a write whose answer is late is lost anyway.
         const share = kind === "read" ? Math.min(left, Math.max(timeoutMs / 3, 100)) : left;
         const answer = await call(member, this.#callOptions(share));

@@ -7,12 +7,12 @@ import {
   RangeRequest,
   RequestOp,
   TxnRequest,
-  type TxnResponse,
 } from "@stackwright/proto/etcd";
-import { encodeResource } from "../../codec.ts";
+import type { ResourceEncoder } from "../../codec.ts";
 import { guardFailed, guardHolds, judgeDelete, judgeWrite, refused } from "../../rules.ts";
 import type { BatchOperation, Guard } from "../../types.ts";
 import type { KeyRange, Layout } from "./layout.ts";
+import type { WriteAnswer } from "./write-groups.ts";
 
 /** Mod revision that no key has. */
 const NEVER = -1n;
@@ -32,6 +32,7 @@ export interface WriteRequest {
  */
 export function buildTransaction(
   layout: Layout,
+  encoder: ResourceEncoder,
   request: WriteRequest,
   skipped: ReadonlySet<number>,
 ): TxnRequest {
@@ -54,7 +55,7 @@ export function buildTransaction(
           : modIs(key, layout.modRevision(id, version)),
       );
       failure.push(rangeOf(layout.lifetimes(id)));
-      const value = encodeResource(operation.resource);
+      const value = encoder.encode(operation.resource);
       success.push(put(key, value));
       if (owner !== undefined) success.push(put(layout.ownerEntry(owner, id), new Uint8Array()));
     } else {
@@ -79,7 +80,7 @@ export function buildTransaction(
 export function judgeFailure(
   layout: Layout,
   request: WriteRequest,
-  answer: TxnResponse,
+  answer: WriteAnswer,
 ): ReadonlySet<number> {
   const found = answer.responses.map((one) => {
     const kv = one.response?.$case === "responseRange" ? one.response.value.kvs[0] : undefined;

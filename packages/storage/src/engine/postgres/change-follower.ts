@@ -191,12 +191,19 @@ export class ChangeFollower {
     await listener?.end({ timeout: 1 });
   }
 
-  /** Sends hints while there is something to announce. They are not part of any write. */
+  /**
+   * Sends hints while there is something to announce. They are not part of any write, and not worth
+   * a sync of the log, which a transaction that notifies would wait for otherwise.
+   */
   async #notify(): Promise<void> {
     while (this.#notifyAgain && !this.#stopping.signal.aborted) {
       this.#notifyAgain = false;
       await this.#connections
-        .run("read", (sql) => sql`SELECT pg_notify(${CHANNEL}, '')`)
+        .run(
+          "read",
+          (sql) => sql`
+            SELECT set_config('synchronous_commit', 'off', true), pg_notify(${CHANNEL}, '')`,
+        )
         .catch(() => undefined);
       await delay(NOTIFY_MS);
     }
