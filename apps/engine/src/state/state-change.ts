@@ -57,10 +57,10 @@ export type Outcome =
       readonly patch?: Omit<ObjectPatch, "content" | "phase">;
     }
   /**
-   * Nothing exists. `keepPlace`: a replacement will be created at this address, and objects that depend on it stay;
-   * the object is kept as a placeholder until then.
+   * Nothing exists. Where others still depend on the address, because it is being replaced, the object stays as a
+   * placeholder until the replacement is created.
    */
-  | { readonly kind: "absent"; readonly keepPlace?: boolean }
+  | { readonly kind: "absent" }
   /** Nothing was done; the object is as it was before the operation was announced. */
   | { readonly kind: "untouched" }
   /** Not known, and not to be found out. The object keeps what it had. */

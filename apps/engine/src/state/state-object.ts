@@ -70,6 +70,8 @@ export interface Operation {
   readonly epoch: bigint;
   /** Whether an approved plan is behind it that puts a new object in this one's place. */
   readonly replace: boolean;
+  /** Whether the object was tainted before. */
+  readonly tainted?: boolean;
   readonly probe?: Probe;
   /** Of an `unresolved` object: why its fate is not known, for people. */
   readonly problem?: string;
@@ -106,6 +108,8 @@ export interface StateObject {
   readonly epoch: bigint;
   /** Head revision during the last write. */
   readonly revision: bigint;
+  /** Former addresses by which dependents may still name the object, until they are written again. */
+  readonly aliases: readonly string[];
 }
 
 /** Names an object within its stack. */

@@ -189,6 +189,8 @@ export interface Operation {
     | undefined;
   /** Why the result is not known, for people. */
   problem: string;
+  /** Whether the object was tainted before. */
+  tainted: boolean;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -1425,7 +1427,17 @@ export const Probe: MessageFns<Probe> = {
 };
 
 function createBaseOperation(): Operation {
-  return { id: "", kind: 0, started: false, run: "", epoch: 0n, replace: false, probe: undefined, problem: "" };
+  return {
+    id: "",
+    kind: 0,
+    started: false,
+    run: "",
+    epoch: 0n,
+    replace: false,
+    probe: undefined,
+    problem: "",
+    tainted: false,
+  };
 }
 
 export const Operation: MessageFns<Operation> = {
@@ -1456,6 +1468,9 @@ export const Operation: MessageFns<Operation> = {
     }
     if (message.problem !== "") {
       writer.uint32(66).string(message.problem);
+    }
+    if (message.tainted !== false) {
+      writer.uint32(72).bool(message.tainted);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -1545,6 +1560,14 @@ export const Operation: MessageFns<Operation> = {
             message.problem = reader.string(true);
             continue;
           }
+          case 9: {
+            if (tag !== 72) {
+              break;
+            }
+
+            message.tainted = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -1585,6 +1608,7 @@ export const Operation: MessageFns<Operation> = {
     message.replace = object.replace ?? false;
     message.probe = (object.probe !== undefined && object.probe !== null) ? Probe.fromPartial(object.probe) : undefined;
     message.problem = object.problem ?? "";
+    message.tainted = object.tainted ?? false;
     return message;
   },
 };

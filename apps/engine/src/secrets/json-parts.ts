@@ -1,0 +1,157 @@
+/**
+ * Where a part of a JSON text is, as names of members and positions of elements from the outermost on.
+ */
+export type JsonPath = readonly (string | number)[];
+
+/** A part that was taken out of a JSON text. */
+export interface JsonPart {
+  readonly at: JsonPath;
+  /** The text of the part. */
+  readonly text: string;
+}
+
+// Taking parts out works on the text itself, so that everything else in it stays as it is, byte by byte: numbers of
+// any length, order of members, spaces. The text is valid JSON whose type is not known. A value of a type that its
+// schema leaves open is written as {"value": ..., "type": ...}, so a path through an object with exactly these two
+// members may mean the member or go through it: the whole object is taken then. The same goes for everything else
+// that a path does not clearly lead through: too much is taken rather than too little.
+
+/**
+ * Takes the parts at the given paths out of a JSON text and leaves `null` in their place. A path that cannot be
+ * followed to its end takes the innermost part that it surely leads through.
+ */
+export function cutJsonParts(
+  json: string,
+  paths: readonly JsonPath[],
+): { readonly json: string; readonly parts: readonly JsonPart[] } {
+  const spans = paths
+    .map((path) => locate(json, path))
+    .sort((a, b) => a.start - b.start || b.end - a.end);
+  const parts: JsonPart[] = [];
+  let rest = "";
+  let position = 0;
+  for (const { at, start, end } of spans) {
+    // Within a part that was taken already.
+    if (start < position) continue;
+    parts.push({ at, text: json.slice(start, end) });
+    rest += `${json.slice(position, start)}null`;
+    position = end;
+  }
+  return { json: rest + json.slice(position), parts };
+}
+
+/** Puts parts back that {@link cutJsonParts} took out. `SyntaxError` when the text has no such place. */
+export function putJsonParts(json: string, parts: readonly JsonPart[]): string {
+  const spans = parts
+    .map(({ at, text }) => {
+      const found = locate(json, at);
+      if (found.at.length !== at.length || json.slice(found.start, found.end) !== "null") {
+        throw new SyntaxError("the text has no place for the part");
+      }
+      return { ...found, text };
+    })
+    .sort((a, b) => a.start - b.start);
+  let whole = "";
+  let position = 0;
+  for (const { start, end, text } of spans) {
+    whole += json.slice(position, start) + text;
+    position = end;
+  }
+  return whole + json.slice(position);
+}
+
+interface Span {
+  readonly at: JsonPath;
+  readonly start: number;
+  readonly end: number;
+}
+
+/** The part at a path, or the innermost one on the way to it. */
+function locate(json: string, path: JsonPath): Span {
+  let start = skipSpace(json, 0);
+  for (const [depth, step] of path.entries()) {
+    const next = json[start] === "{" ? member(json, start, step) : element(json, start, step);
+    if (next === undefined) return { at: path.slice(0, depth), start, end: skipValue(json, start) };
+    start = next;
+  }
+  return { at: path, start, end: skipValue(json, start) };
+}
+
+/** Start of a member's value; `undefined` unless it is there exactly once and the object is what it seems. */
+function member(json: string, object: number, name: string | number): number | undefined {
+  let found: number | undefined;
+  const names: string[] = [];
+  let position = skipSpace(json, object + 1);
+  while (json[position] === '"') {
+    const end = skipString(json, position);
+    const key = JSON.parse(json.slice(position, end)) as string;
+    const value = skipSpace(json, skipSpace(json, end) + 1);
+    if (key === name) {
+      if (found !== undefined) return undefined;
+      found = value;
+    }
+    names.push(key);
+    position = nextItem(json, skipValue(json, value));
+  }
+  const open = names.length === 2 && names.includes("type") && names.includes("value");
+  return open ? undefined : found;
+}
+
+/** Start of an element; `undefined` when there is none. */
+function element(json: string, array: number, index: string | number): number | undefined {
+  if (json[array] !== "[" || typeof index !== "number") return undefined;
+  let position = skipSpace(json, array + 1);
+  for (let count = 0; position < json.length && json[position] !== "]"; count += 1) {
+    if (count === index) return position;
+    position = nextItem(json, skipValue(json, position));
+  }
+  return undefined;
+}
+
+/** Behind a value of an object or array: the start of the next item, or the closing bracket. */
+function nextItem(json: string, end: number): number {
+  const position = skipSpace(json, end);
+  return json[position] === "," ? skipSpace(json, position + 1) : position;
+}
+
+function skipSpace(json: string, position: number): number {
+  let index = position;
+  while (
+    json[index] === " " ||
+    json[index] === "\n" ||
+    json[index] === "\t" ||
+    json[index] === "\r"
+  ) {
+    index += 1;
+  }
+  return index;
+}
+
+function skipValue(json: string, start: number): number {
+  const first = json[start];
+  if (first === '"') return skipString(json, start);
+  if (first !== "{" && first !== "[") {
+    let index = start;
+    while (index < json.length && !",]} \n\t\r".includes(json[index] ?? "")) index += 1;
+    return index;
+  }
+  let depth = 0;
+  for (let index = start; index < json.length; index += 1) {
+    const letter = json[index];
+    if (letter === '"') index = skipString(json, index) - 1;
+    else if (letter === "{" || letter === "[") depth += 1;
+    else if (letter === "}" || letter === "]") {
+      depth -= 1;
+      if (depth === 0) return index + 1;
+    }
+  }
+  throw new SyntaxError("the JSON text ends too early");
+}
+
+function skipString(json: string, start: number): number {
+  for (let index = start + 1; index < json.length; index += 1) {
+    if (json[index] === "\\") index += 1;
+    else if (json[index] === '"') return index + 1;
+  }
+  throw new SyntaxError("the JSON text ends too early");
+}
