@@ -180,10 +180,6 @@ export function isRegistryError(error: unknown, code?: RegistryErrorCode): error
 }
 
 /** A field that is not valid. */
-export function invalidField(
-  field: string,
-  problem: FieldProblem,
-  message: string,
-): RegistryError {
+export function invalidField(field: string, problem: FieldProblem, message: string): RegistryError {
   return new RegistryError("REGISTRY_INVALID_FIELD", message, { details: { field, problem } });
 }

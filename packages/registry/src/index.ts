@@ -1,1 +1,44 @@
-export {};
+export type { Authenticator, AuthenticatorOptions } from "./access/authenticator.ts";
+export { createAuthenticator } from "./access/authenticator.ts";
+export type {
+  Credential,
+  CredentialStoreOptions,
+  NewCredential,
+  TokenStorageScope,
+} from "./access/credentials.ts";
+export { CredentialStore, WHOLE_STORE } from "./access/credentials.ts";
+export type { KeyRing } from "./access/key-ring.ts";
+export { createKeyRing } from "./access/key-ring.ts";
+export type { Principal, Role } from "./access/principal.ts";
+export { hasRole, isRole, ROLES, requireRole } from "./access/principal.ts";
+export { createStoreReplayGuard, sweepSignatures } from "./access/store-replay-guard.ts";
+export type { AuditEntry, AuditFacts } from "./domain/audit-log.ts";
+export type { FunctionUrn } from "./domain/function-urn.ts";
+export { parseFunctionUrn } from "./domain/function-urn.ts";
+export type { FunctionProbe, VersionHealth } from "./domain/health.ts";
+export type { Page, PageRequest, SortDirection } from "./domain/listing.ts";
+export type {
+  NewProvider,
+  NewVersion,
+  PrivateProvider,
+  PrivateProviderVersion,
+  RequestContext,
+} from "./domain/model.ts";
+export type { RegistryPolicy } from "./domain/policy.ts";
+export type { Deletion, ProviderName } from "./domain/providers.ts";
+export type { ResolvedPrivateProvider } from "./domain/resolve.ts";
+export { privateProviderAddress } from "./domain/resolve.ts";
+export { schemaDigest } from "./domain/schema-cache.ts";
+export type { RegistryScope } from "./domain/scope.ts";
+export type { VersionUse } from "./domain/usage.ts";
+export type { VersionName } from "./domain/versions.ts";
+export type {
+  FieldProblem,
+  RegistryErrorCode,
+  RegistryErrorDetails,
+  RegistryErrorKind,
+} from "./errors.ts";
+export { isRegistryError, REGISTRY_ERRORS, RegistryError } from "./errors.ts";
+export type { RateLimit } from "./http/rate-limiter.ts";
+export type { Registry, RegistryOptions } from "./registry.ts";
+export { createRegistry } from "./registry.ts";

@@ -31,7 +31,7 @@ import {
 } from "./domain/providers.ts";
 import { type ResolvedPrivateProvider, resolvePrivateProvider } from "./domain/resolve.ts";
 import { readSchema, schemaBlobs, writeSchema } from "./domain/schema-cache.ts";
-import { type RegistryScope, scopeTenancy, SYSTEM_TENANCY } from "./domain/scope.ts";
+import { type RegistryScope, SYSTEM_TENANCY, scopeTenancy } from "./domain/scope.ts";
 import { dropVersions, sweepLeftovers } from "./domain/sweep.ts";
 import { dropUses, listUses, recordUse, releaseUse, type VersionUse } from "./domain/usage.ts";
 import { createVersion, deleteVersion, showVersion, type VersionName } from "./domain/versions.ts";

@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from "node:crypto";
 import {
   AccessKey as KeyMessage,
-  AccessToken as TokenMessage,
   type StorageScope,
+  AccessToken as TokenMessage,
 } from "@stackwright/proto/stackwright";
 import { type Scheduler, WILDCARD } from "@stackwright/storage";
 import {
@@ -92,7 +92,8 @@ export class CredentialStore {
   async createKey(
     input: NewCredential & { readonly accessKey?: string; readonly secretKey?: string },
   ): Promise<{ readonly accessKey: string; readonly secretKey: string }> {
-    const accessKey = input.accessKey ?? `SW${randomBytes(12).toString("hex").toUpperCase().slice(0, 18)}`;
+    const accessKey =
+      input.accessKey ?? `SW${randomBytes(12).toString("hex").toUpperCase().slice(0, 18)}`;
     const secretKey = input.secretKey ?? randomBytes(30).toString("base64url");
     if (!KEY_FORM.test(accessKey)) {
       throw invalidField("access_key", "pattern", "an access key has 8 to 40 capitals and digits");

@@ -64,17 +64,20 @@ export class AuditLog {
   /** The operation that notes a change, for the batch that makes it. */
   entry(tenancy: Tenancy, context: RequestContext, facts: AuditFacts): BatchOperation {
     const id = this.#ulid();
-    return writeOperation({ kind: AUDIT, tenancy, name: `${dayOf(ulidTime(id))}/${id}` }, {
-      timeMs: BigInt(this.#scheduler.wallMs()),
-      actor: context.actor,
-      action: facts.action,
-      target: facts.target.slice(0, 256),
-      outcome: facts.outcome ?? "done",
-      requestId: context.requestId,
-      clientRequestId: context.clientRequestId ?? "",
-      remoteAddress: context.remoteAddress ?? "",
-      details: new Map(Object.entries(facts.details ?? {})),
-    });
+    return writeOperation(
+      { kind: AUDIT, tenancy, name: `${dayOf(ulidTime(id))}/${id}` },
+      {
+        timeMs: BigInt(this.#scheduler.wallMs()),
+        actor: context.actor,
+        action: facts.action,
+        target: facts.target.slice(0, 256),
+        outcome: facts.outcome ?? "done",
+        requestId: context.requestId,
+        clientRequestId: context.clientRequestId ?? "",
+        remoteAddress: context.remoteAddress ?? "",
+        details: new Map(Object.entries(facts.details ?? {})),
+      },
+    );
   }
 
   /** Notes a refusal. Never rejects; what cannot be stored is logged. */

@@ -13,8 +13,7 @@ export interface FunctionUrn {
 
 const PROJECT = /^[A-Za-z0-9]{3,64}$/;
 const NAME = /^[A-Za-z][A-Za-z0-9_-]{0,58}[A-Za-z0-9]$/;
-const QUALIFIER =
-  /^(?:[A-Za-z0-9][A-Za-z0-9_.-]{0,40}|![A-Za-z][A-Za-z0-9_-]{0,61})[A-Za-z0-9]$/;
+const QUALIFIER = /^(?:[A-Za-z0-9][A-Za-z0-9_.-]{0,40}|![A-Za-z][A-Za-z0-9_-]{0,61})[A-Za-z0-9]$/;
 
 /**
  * Takes a function's URN apart: `urn:fss:<region>:<project>:function:default:<name>:<qualifier>`. The

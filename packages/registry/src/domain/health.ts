@@ -91,7 +91,8 @@ async function probeVersion(
 ): Promise<VersionHealth> {
   const at = healthAt(scopeTenancy(scope), version.versionId);
   const timeout = AbortSignal.timeout(PROBE_TIMEOUT_MS);
-  const signal = options.signal === undefined ? timeout : AbortSignal.any([options.signal, timeout]);
+  const signal =
+    options.signal === undefined ? timeout : AbortSignal.any([options.signal, timeout]);
   const started = parts.scheduler.monotonicMs();
   let problem = "";
   let schemaDigest = "";

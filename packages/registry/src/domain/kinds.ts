@@ -1,10 +1,10 @@
 import {
-  PrivateProvider as ProviderMessage,
-  PrivateProviderVersion as VersionMessage,
   ProviderAccount,
   ProviderHealth,
+  PrivateProvider as ProviderMessage,
   ProviderSchema,
   ProviderUse,
+  PrivateProviderVersion as VersionMessage,
   VersionTombstone,
 } from "@stackwright/proto/stackwright";
 import type { Tenancy } from "@stackwright/storage";

@@ -123,8 +123,7 @@ async function page<T extends { readonly sequence: bigint }, U>(
 ): Promise<Page<U>> {
   const { sort, limit, marker, binding } = request;
   const nowMs = parts.scheduler.wallMs();
-  const start =
-    marker === undefined ? undefined : parseMarker(markerKey, binding, marker, nowMs);
+  const start = marker === undefined ? undefined : parseMarker(markerKey, binding, marker, nowMs);
   const backwards = start?.direction === "before";
   const found = await scan(start?.sequence, backwards ? opposite(sort) : sort, limit + 1);
   const more = found.length > limit;

@@ -1,5 +1,10 @@
 import { randomUUID } from "node:crypto";
-import { type Logger, type Scheduler, type StorageBackend, systemScheduler } from "@stackwright/storage";
+import {
+  type Logger,
+  type Scheduler,
+  type StorageBackend,
+  systemScheduler,
+} from "@stackwright/storage";
 import { AuditLog } from "./audit-log.ts";
 import { type RegistryPolicy, type ResolvedPolicy, resolvePolicy } from "./policy.ts";
 import { RecordStore } from "./record-store.ts";

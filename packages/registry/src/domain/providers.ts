@@ -1,7 +1,7 @@
 import type {
+  ProviderAccount,
   PrivateProvider as ProviderMessage,
   PrivateProviderVersion as VersionMessage,
-  ProviderAccount,
 } from "@stackwright/proto/stackwright";
 import type { BatchOperation, CallOptions, Tenancy } from "@stackwright/storage";
 import { invalidField, RegistryError } from "../errors.ts";
@@ -25,8 +25,8 @@ import {
 import type { RegistryParts } from "./parts.ts";
 import { deleteOperation, type StoredRecord, writeOperation } from "./record-store.ts";
 import { type RegistryScope, scopeTenancy } from "./scope.ts";
-import { retryCollisions } from "./turns.ts";
 import { tombstoneGuards, tombstoneOf } from "./tombstones.ts";
+import { retryCollisions } from "./turns.ts";
 
 // Every creation and deletion of a provider replaces the record of its account in the same batch:
 //

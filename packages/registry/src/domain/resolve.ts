@@ -1,10 +1,10 @@
 import { ProviderAddress, requireExactVersion, type Version } from "@stackwright/provider-source";
 import type { CallOptions } from "@stackwright/storage";
+import { RegistryError } from "../errors.ts";
 import type { RegistryParts } from "./parts.ts";
 import { readProvider } from "./providers.ts";
 import { type RegistryScope, scopeTenancy } from "./scope.ts";
 import { readVersion } from "./versions.ts";
-import { RegistryError } from "../errors.ts";
 
 /** A private provider that a template asks for, found. */
 export interface ResolvedPrivateProvider {
@@ -26,7 +26,8 @@ export interface ResolvedPrivateProvider {
 export function privateProviderAddress(source: string): ProviderAddress | undefined {
   try {
     const address = ProviderAddress.parse(source);
-    return address.kind === "private" ? address : undefined;
+    const usable = address.kind === "private" && address.commandObjection === undefined;
+    return usable ? address : undefined;
   } catch {
     return undefined;
   }

@@ -4,9 +4,20 @@ import { RegistryError } from "../errors.ts";
 import { checkLength, checkProviderVersion, LENGTHS } from "./fields.ts";
 import { checkFunctionUrn } from "./function-urn.ts";
 import { providerAt, versionAt } from "./kinds.ts";
-import { type NewVersion, type PrivateProviderVersion, type RequestContext, versionOf } from "./model.ts";
+import {
+  type NewVersion,
+  type PrivateProviderVersion,
+  type RequestContext,
+  versionOf,
+} from "./model.ts";
 import type { RegistryParts } from "./parts.ts";
-import { callOptions, type Deletion, latest, type ProviderName, readProvider } from "./providers.ts";
+import {
+  callOptions,
+  type Deletion,
+  latest,
+  type ProviderName,
+  readProvider,
+} from "./providers.ts";
 import { deleteOperation, type StoredRecord, writeOperation } from "./record-store.ts";
 import { type RegistryScope, scopeTenancy } from "./scope.ts";
 import { tombstoneGuards, tombstoneOf } from "./tombstones.ts";
