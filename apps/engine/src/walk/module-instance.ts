@@ -12,7 +12,9 @@ import {
   type ModuleScope,
   type ModuleValues,
   readAttributes,
+  parseReference,
   type ReferenceSubject,
+  type ScopeTraversal,
   resolveVariables,
   resourceAddress,
 } from "@stackwright/lang";
@@ -38,6 +40,8 @@ export class CallValues {
   readonly parent: ModuleInstance;
   readonly instances = new Map<InstanceKey | undefined, ModuleInstance>();
   keys: Keys | undefined;
+  /** What count or for_each looked at. */
+  targets: ReadonlySet<Target> = new Set();
 
   constructor(parent: ModuleInstance, config: ModuleCall) {
     this.parent = parent;
@@ -50,8 +54,9 @@ export class CallValues {
   }
 
   /** Fixes the instances. */
-  expand(keys: Keys): void {
+  expand(keys: Keys, targets: ReadonlySet<Target> = new Set()): void {
     this.keys = keys;
+    this.targets = targets;
     const node = this.parent.node.children.get(this.config.name);
     if (node === undefined) return;
     for (const key of keys.list) {
@@ -99,12 +104,64 @@ export class ModuleInstance implements ModuleValues {
     for (const [name, config] of node.config.resources) {
       this.resources.set(name, new ResourceValues(this, name, config));
     }
+    for (const { data } of node.config.checks.values()) {
+      if (data === undefined) continue;
+      const name = `data.${data.type}.${data.name}`;
+      if (!this.resources.has(name)) this.resources.set(name, new ResourceValues(this, name, data));
+    }
     for (const [name, call] of node.config.modules) this.calls.set(name, new CallValues(this, call));
   }
 
   /** Names that the arguments of the call see in the parent. */
   get context(): InstanceContext {
     return this.place?.call.keys?.contextOf(this.place.key) ?? {};
+  }
+
+  /** What everything in the module waits for, as it decides how often the module exists. */
+  get around(): ReadonlySet<Target> {
+    this.#around ??=
+      this.place === undefined
+        ? new Set()
+        : new Set([...this.place.call.parent.around, ...this.place.call.targets]);
+    return this.#around;
+  }
+  #around: ReadonlySet<Target> | undefined;
+
+  /** What everything in the module waits for, as `depends_on` of the calls on the way says. */
+  get explicit(): ReadonlySet<Target> {
+    if (this.#explicit === undefined) {
+      const { place } = this;
+      const targets = new Set<Target>(place?.call.parent.explicit);
+      for (const traversal of place?.call.config.dependsOn ?? []) {
+        for (const target of place?.call.parent.named(traversal) ?? []) targets.add(target);
+      }
+      this.#explicit = targets;
+    }
+    return this.#explicit;
+  }
+  #explicit: ReadonlySet<Target> | undefined;
+
+  /** What a `depends_on` names: a resource, an instance, or everything in a module. */
+  named(traversal: ScopeTraversal): readonly Target[] {
+    const subject = parseReference(traversal)?.subject;
+    if (subject?.kind === "resource") {
+      const resource = this.resources.get(resourceAddress(subject));
+      if (resource === undefined) return [];
+      const slot = subject.key === undefined ? undefined : resource.slots.get(subject.key);
+      return [slot ?? resource];
+    }
+    if (subject?.kind !== "module") return [];
+    const call = this.calls.get(subject.name);
+    const instances = [...(call?.instances ?? [])].filter(
+      ([key]) => subject.key === undefined || subject.key === key,
+    );
+    return instances.flatMap(([, instance]) => instance.everything());
+  }
+
+  /** All resources in the module and in what it calls. */
+  everything(): Target[] {
+    const inner = [...this.calls.values()].flatMap(({ instances }) => [...instances.values()]);
+    return [...this.resources.values(), ...inner.flatMap((instance) => instance.everything())];
   }
 
   variable(name: string): Memo {

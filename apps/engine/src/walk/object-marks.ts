@@ -1,4 +1,4 @@
-import { getAttribute, Mark, Marks, markWithPaths, Path, type PathMarks, unmarkDeepWithPaths, Value } from "@stackwright/cty";
+import { getAttribute, Mark, Marks, markWithPaths, type Path, type PathMarks, unmarkDeep, unmarkDeepWithPaths, Value } from "@stackwright/cty";
 import type { AttributeSchema, BlockSchema, NestedBlockSchema } from "@stackwright/mux/router";
 
 /** Whether a schema declares anything secret; most do not, and their objects need no walk. */
@@ -97,4 +97,9 @@ function markElements(value: Value, nesting: NestedBlockSchema["nesting"], block
     default:
       return nesting satisfies never;
   }
+}
+
+/** The value without any marks. */
+export function withoutMarks(value: Value): Value {
+  return value.containsMarks ? unmarkDeep(value)[0] : value;
 }

@@ -34,7 +34,7 @@ export class World {
   readonly recorder = new Recorder();
   readonly workspace: string;
   readonly rootVariables: ReadonlyMap<string, Value>;
-  readonly root: ModuleInstance;
+  root: ModuleInstance;
   /** Problems of variables, locals and outputs, each reported once. */
   readonly diagnostics: Diagnostic[] = [];
   readonly #options: WorldOptions;
@@ -45,6 +45,12 @@ export class World {
     this.workspace = options.workspace;
     this.rootVariables = options.variables;
     this.root = new ModuleInstance(this, options.root);
+  }
+
+  /** Forgets everything that was evaluated, and all instances. */
+  restart(): void {
+    this.root = new ModuleInstance(this, this.#options.root);
+    this.#byAddress = undefined;
   }
 
   functionsOf({ files }: ModuleNode): FunctionTable {

@@ -1,0 +1,54 @@
+import type { Diagnostic } from "@stackwright/lang";
+import type { Action } from "./plan/change.ts";
+
+/** How the work on one object ended. */
+export type NodeStatus = "done" | "failed" | "tainted" | "skipped" | "unresolved" | "not-started";
+
+/** What happens while a plan is made or applied, in the order in which it happens. */
+export type RunEvent =
+  /** A file was read, a provider started, a phase of the run began. */
+  | { readonly type: "phase"; readonly phase: RunPhase }
+  | { readonly type: "provider"; readonly provider: string; readonly status: "starting" | "ready" }
+  | { readonly type: "diagnostic"; readonly diagnostic: Diagnostic }
+  /** An object, or a data source, is looked at. */
+  | { readonly type: "read-start" | "read-end"; readonly address: string; readonly deposed: string }
+  /** It is known what will happen to an object. */
+  | {
+      readonly type: "planned";
+      readonly address: string;
+      readonly deposed: string;
+      readonly action: Action;
+    }
+  /** A call that changes something begins. A replacement is two of them. */
+  | {
+      readonly type: "start";
+      readonly address: string;
+      readonly deposed: string;
+      readonly action: StepAction;
+      readonly id?: string;
+    }
+  | {
+      readonly type: "progress";
+      readonly address: string;
+      readonly deposed: string;
+      readonly action: StepAction;
+      readonly elapsedMs: number;
+    }
+  | {
+      readonly type: "end";
+      readonly address: string;
+      readonly deposed: string;
+      readonly action: StepAction;
+      readonly status: NodeStatus;
+      readonly elapsedMs: number;
+      readonly id?: string;
+      /** Of a skipped step: what it waited for. */
+      readonly cause?: string;
+    };
+
+export type RunPhase = "recover" | "load" | "plan" | "apply" | "finish";
+
+/** One thing that is done to an object during apply. */
+export type StepAction = "create" | "update" | "delete" | "read" | "forget" | "import" | "record";
+
+export type EventSink = (event: RunEvent) => void;

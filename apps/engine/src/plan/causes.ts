@@ -1,0 +1,57 @@
+import { Path, type Value } from "@stackwright/cty";
+import { evaluate } from "@stackwright/lang";
+import type { Target } from "../walk/recorder.ts";
+import type { AttributeCause, ResourceChange } from "./change.ts";
+import { differingAttributes, type ManagedInstance } from "./plan-managed.ts";
+
+interface CauseOf {
+  readonly action: ResourceChange["action"];
+  readonly before: Value | undefined;
+  readonly after: Value;
+  readonly replacePaths: readonly Path[];
+  readonly targets: ReadonlySet<Target>;
+}
+
+/**
+ * Why the attributes of an existing object change: for each that differs, which changing objects its expression looks at.
+ * Expressions are evaluated once more for it, for changing objects only. Following the addresses through the plan gives
+ * the whole chain.
+ */
+export function attributeCauses(
+  { run, slot, body }: ManagedInstance,
+  { action, before, after, replacePaths, targets }: CauseOf,
+): readonly AttributeCause[] {
+  if (before === undefined || (action !== "update" && action !== "replace")) return [];
+  const scope = slot.resource.module.scope.forInstance(slot.context);
+  const causes: AttributeCause[] = [];
+  for (const name of differingAttributes(before, after)) {
+    const attribute = body.attributes.get(name);
+    const blocks = body.blocks.get(name);
+    // What the provider decides alone has no cause in the configuration.
+    if (attribute === undefined && (blocks?.blocks.length ?? 0) === 0) continue;
+    const looked =
+      attribute === undefined
+        ? targets
+        : run.world.recorder.record(() => evaluate(attribute.expression, scope)).targets;
+    const path = Path.root.attribute(name);
+    causes.push({
+      path,
+      replaces: replacePaths.some((replacing) => replacing.startsWith(path)),
+      because: changing(run, looked),
+    });
+  }
+  return causes;
+}
+
+function changing(run: ManagedInstance["run"], targets: ReadonlySet<Target>): readonly string[] {
+  const addresses: string[] = [];
+  for (const target of targets) {
+    if (target.kind === "resource") {
+      if (run.changed.has(target)) addresses.push(target.address);
+    } else {
+      const change = run.bySlot.get(target);
+      if (change !== undefined && change.action !== "no-op") addresses.push(target.address);
+    }
+  }
+  return addresses.toSorted();
+}

@@ -1,0 +1,58 @@
+import { containsAddress, parseAddress } from "@stackwright/lang";
+import { objectKey, type StateObject } from "../state/state-object.ts";
+import { forEachLimited } from "../walk/semaphore.ts";
+import type { ActionReason } from "./change.ts";
+import type { Configuration } from "./configuration.ts";
+import type { Moves } from "./moves.ts";
+import { planRemoval, type Removal } from "./plan-removal.ts";
+import type { PlanRun } from "./plan-run.ts";
+import { configOf } from "./protected.ts";
+import type { Selection } from "./selection.ts";
+
+/** Plans the end of what the configuration does not declare: deposed objects, and objects whose block is gone. */
+export async function planLeftovers(
+  run: PlanRun,
+  configuration: Configuration,
+  selection: Selection,
+  removed: Moves["removed"],
+): Promise<void> {
+  const left = [...run.given.objects].filter(([key, object]) => {
+    if (run.changes.has(key)) return false;
+    if (object.deposed !== "") return selection.includesAddress(object.address, true);
+    if (run.handled.has(object.address)) return false;
+    return isUndeclared(run, configuration, object) && selection.includesAddress(object.address, false);
+  });
+  await forEachLimited(left, run.given.parallelism, async ([, object]) => {
+    const change = await planRemoval(run, object, removalOf(run, configuration, object, removed));
+    if (change !== undefined) run.plan(change);
+  });
+}
+
+/** Whether no walked resource has spoken for the object. */
+function isUndeclared(run: PlanRun, { root }: Configuration, object: StateObject): boolean {
+  if (run.changes.has(objectKey(object))) return false;
+  const declared = configOf(root, object.address) !== undefined;
+  if (!declared) return true;
+  // Declared, but in an instance of a module that is not there any more.
+  const { value } = parseAddress(object.address);
+  if (value?.kind !== "resource") return true;
+  return !run.hasModule(value.module);
+}
+
+function removalOf(
+  run: PlanRun,
+  { root }: Configuration,
+  object: StateObject,
+  removed: Moves["removed"],
+): Removal {
+  if (object.deposed !== "") return { action: "delete", reason: undefined };
+  const { value } = parseAddress(object.address);
+  const block = removed.find(({ from }) => value !== undefined && containsAddress(from, value));
+  if (block?.destroy === false) return { action: "forget", reason: undefined };
+  let reason: ActionReason = "delete-because-no-resource-config";
+  if (value?.kind === "resource" && value.module.length > 0) {
+    const exists = configOf(root, object.address) !== undefined;
+    if (exists || !run.hasModule(value.module)) reason = "delete-because-no-module";
+  }
+  return { action: "delete", reason };
+}

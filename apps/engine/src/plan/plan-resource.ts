@@ -1,0 +1,114 @@
+import { Value } from "@stackwright/cty";
+import { type GraphNode, hasErrors } from "@stackwright/lang";
+import type { StateObject } from "../state/state-object.ts";
+import type { Target } from "../walk/recorder.ts";
+import type { InstanceSlot, ResourceValues } from "../walk/resource-values.ts";
+import { forEachLimited } from "../walk/semaphore.ts";
+import type { ActionReason } from "./change.ts";
+import { planData } from "./plan-data.ts";
+import { type ManagedInstance, planManaged } from "./plan-managed.ts";
+import { planRemoval, see } from "./plan-removal.ts";
+import type { PlanRun, ReadyProvider } from "./plan-run.ts";
+import { upgradeObject } from "./read-object.ts";
+
+type ResourceNode = Extract<GraphNode, { kind: "resource" }>;
+
+/** Plans all instances of a resource in one instance of its module, and the end of those that are no more. */
+export async function planResource(
+  run: PlanRun,
+  node: ResourceNode,
+  resource: ResourceValues,
+  around: ReadonlySet<Target>,
+): Promise<void> {
+  const { resource: config } = node;
+  const ready = await run.providerOf(node.module, config);
+  if (ready === undefined) {
+    unknownAll(resource);
+    return;
+  }
+  const schema = ready.use.typeSchema(config.mode, config.type);
+  if (schema === undefined) {
+    run.fail(
+      "Invalid resource type",
+      `The provider ${ready.use.reference.source} has no ${config.mode === "data" ? "data source" : "resource type"} "${config.type}".`,
+      { subject: config.range },
+    );
+    unknownAll(resource);
+    return;
+  }
+  const errors = run.diagnostics.length;
+  const body = run.bodyOf(config, ready.use);
+  if (body === undefined || hasErrors(run.diagnostics.slice(errors))) {
+    unknownAll(resource);
+    return;
+  }
+  const { module } = resource;
+  const explicit = new Set<Target>(module.explicit);
+  for (const traversal of config.dependsOn) {
+    for (const target of module.named(traversal)) explicit.add(target);
+  }
+  const shared = { run, config, body, schema, ready, around, explicit };
+  await forEachLimited(resource.slots.values(), run.given.parallelism, async (slot) => {
+    if (!run.given.isIncluded(slot.address)) {
+      slot.value = await recordedValue(run, slot, ready);
+      return;
+    }
+    const recorded = run.given.objects.get(slot.address);
+    const change =
+      config.mode === "data"
+        ? await planData({ ...shared, slot, recorded, soft: node.check !== undefined })
+        : await planOne({ ...shared, slot, seen: undefined, importing: undefined }, recorded);
+    if (change === undefined) slot.value ??= Value.dynamic;
+    else run.plan(change, slot);
+  });
+  await planOrphans(run, resource);
+}
+
+async function planOne(instance: ManagedInstance, recorded: StateObject | undefined) {
+  if (recorded === undefined || recorded.value === undefined) return planManaged(instance);
+  const seen = await see(instance.run, recorded, instance.ready);
+  return seen === undefined ? undefined : planManaged({ ...instance, seen });
+}
+
+function unknownAll(resource: ResourceValues): void {
+  for (const slot of resource.slots.values()) slot.value = Value.dynamic;
+}
+
+/** What is seen of an instance that the plan is not about: what was recorded of it. */
+async function recordedValue(
+  run: PlanRun,
+  slot: InstanceSlot,
+  { use }: ReadyProvider,
+): Promise<Value> {
+  const object = run.given.objects.get(slot.address);
+  const value = object && (await upgradeObject(object, { use, report: () => {} }));
+  return value ?? Value.dynamic;
+}
+
+/** Objects under the resource's address that are no instances of it any more. */
+async function planOrphans(run: PlanRun, resource: ResourceValues): Promise<void> {
+  const instances = new Set([...resource.slots.values()].map(({ address }) => address));
+  const objects = run
+    .objectsOf(resource.address)
+    .filter(({ address, deposed }) => deposed === "" && !instances.has(address));
+  await forEachLimited(objects, run.given.parallelism, async (object) => {
+    run.handled.add(object.address);
+    if (!run.given.isIncluded(object.address)) return;
+    const change = await planRemoval(run, object, {
+      action: "delete",
+      reason: orphanReason(resource, object.address),
+    });
+    if (change === undefined) return;
+    run.plan(change);
+    if (change.action !== "no-op") run.changed.add(resource);
+  });
+}
+
+function orphanReason(resource: ResourceValues, address: string): ActionReason {
+  const kind = resource.keys?.kind;
+  const suffix = address.slice(resource.address.length);
+  if (suffix === "") return "delete-because-wrong-repetition";
+  if (kind === "count" && !suffix.startsWith('["')) return "delete-because-count-index";
+  if (kind === "for_each" && suffix.startsWith('["')) return "delete-because-each-key";
+  return "delete-because-wrong-repetition";
+}

@@ -1,0 +1,146 @@
+import { Mark, deepMarks } from "@stackwright/cty";
+import {
+  type Condition,
+  type Diagnostic,
+  expandRepetition,
+  type GraphNode,
+  hasErrors,
+  type Scope,
+} from "@stackwright/lang";
+import { evaluateConditions } from "../walk/conditions.ts";
+import type { CheckKind } from "../walk/checks.ts";
+import { freeze, keysOf, type Keys } from "../walk/keys.ts";
+import type { CallValues, ModuleInstance } from "../walk/module-instance.ts";
+import type { Target } from "../walk/recorder.ts";
+import type { ResourceValues } from "../walk/resource-values.ts";
+import { forEachLimited } from "../walk/semaphore.ts";
+import type { PlanRun } from "./plan-run.ts";
+import { planResource } from "./plan-resource.ts";
+
+type NodeOf<K extends GraphNode["kind"]> = Extract<GraphNode, { kind: K }>;
+
+/** Does for one node of the static graph what planning has to do, in all instances of its module. */
+export async function visitNode(run: PlanRun, node: GraphNode): Promise<void> {
+  switch (node.kind) {
+    case "variable":
+      return each(run, node, (module) => void module.variable(node.variable.name));
+    case "validation":
+      return each(run, node, (module) => {
+        const { name, validations } = node.variable;
+        conditions(run, module, `var.${name}`, "variable", validations);
+      });
+    case "local":
+      return each(run, node, (module) => void module.scope.local(node.local.name));
+    case "output":
+      return each(run, node, (module) => visitOutput(run, module, node));
+    case "module":
+      return each(run, node, (module) => {
+        const call = module.calls.get(node.call.name);
+        if (call !== undefined) expandCall(run, module, call);
+      });
+    case "check":
+      return each(run, node, (module) => {
+        const { name, assertions } = node.check;
+        conditions(run, module, `check.${name}`, "check", assertions);
+      });
+    case "resource":
+      return visitResource(run, node);
+    case "provider":
+    case "module-outputs":
+    case "module-end":
+      return undefined;
+    default:
+      return node satisfies never;
+  }
+}
+
+async function each(
+  run: PlanRun,
+  { module }: GraphNode,
+  visit: (module: ModuleInstance) => void,
+): Promise<void> {
+  for (const instance of run.world.modules(module.path)) visit(instance);
+  return Promise.resolve();
+}
+
+function conditions(
+  run: PlanRun,
+  module: ModuleInstance,
+  name: string,
+  kind: CheckKind,
+  list: readonly Condition[],
+  scope: Scope = module.scope,
+): boolean {
+  return evaluateConditions({
+    address: module.address === "" ? name : `${module.address}.${name}`,
+    kind,
+    conditions: list,
+    scope,
+    report: (diagnostics) => run.report(diagnostics),
+    keep: (result) => run.checks.push(result),
+  });
+}
+
+function visitOutput(run: PlanRun, module: ModuleInstance, { output }: NodeOf<"output">): void {
+  if (!conditions(run, module, `output.${output.name}`, "output", output.preconditions)) return;
+  const { value } = module.output(output.name);
+  if (module.place !== undefined) return;
+  const marks = deepMarks(value);
+  if (marks.has(Mark.ephemeral)) {
+    run.fail(
+      "Ephemeral value not allowed",
+      `The output "${output.name}" of the root module would be stored, and its value is ephemeral.`,
+      { subject: output.range },
+    );
+  } else if (marks.has(Mark.sensitive) && !output.sensitive) {
+    run.fail(
+      "Output refers to sensitive values",
+      `The value of the output "${output.name}" is made of sensitive values. Add sensitive = true to it, or take what is sensitive out of it with nonsensitive.`,
+      { subject: output.range },
+    );
+  }
+}
+
+/** Works out which instances there are; undefined after an error, which is reported. */
+function expand(
+  run: PlanRun,
+  module: ModuleInstance,
+  what: Parameters<typeof expandRepetition>[0],
+): { readonly keys: Keys; readonly targets: ReadonlySet<Target> } | undefined {
+  const diagnostics: Diagnostic[] = [];
+  const { result, targets } = run.world.recorder.record(() =>
+    expandRepetition(what, module.scope.forInstance({}), diagnostics),
+  );
+  run.report(diagnostics);
+  if (hasErrors(diagnostics) || result.kind === "invalid") return undefined;
+  if (result.kind === "unknown") {
+    run.report([result.reason]);
+    return undefined;
+  }
+  return { keys: keysOf(result), targets };
+}
+
+function expandCall(run: PlanRun, module: ModuleInstance, call: CallValues): void {
+  const expansion = expand(run, module, call.config);
+  if (expansion === undefined) return;
+  call.expand(expansion.keys, expansion.targets);
+  run.expansions.push({ address: call.address, keys: freeze(expansion.keys) });
+}
+
+async function visitResource(run: PlanRun, node: NodeOf<"resource">): Promise<void> {
+  const modules = run.world.modules(node.module.path);
+  const name = `${node.resource.mode === "managed" ? "" : `${node.resource.mode}.`}${node.resource.type}.${node.resource.name}`;
+  const expanded: { resource: ResourceValues; around: ReadonlySet<Target> }[] = [];
+  for (const module of modules) {
+    const resource = module.resources.get(name);
+    const expansion = expand(run, module, node.resource);
+    if (resource === undefined || expansion === undefined) continue;
+    resource.expand(expansion.keys);
+    run.expansions.push({ address: resource.address, keys: freeze(expansion.keys) });
+    const around = new Set<Target>([...module.around, ...expansion.targets]);
+    expanded.push({ resource, around });
+  }
+  await forEachLimited(expanded, run.given.parallelism, async ({ resource, around }) =>
+    planResource(run, node, resource, around),
+  );
+}

@@ -1,0 +1,197 @@
+import { decodeJson, decodeTypeJson, Mark, Value } from "@stackwright/cty";
+import { type Diagnostic, hasErrors } from "@stackwright/lang";
+import type { CallLimits } from "@stackwright/mux/router";
+import type { EventSink } from "../events.ts";
+import type { ProviderCatalog } from "../providers/catalog.ts";
+import { RunProviders } from "../providers/run-providers.ts";
+import { selectVersions } from "../providers/select-versions.ts";
+import type { StackOutput, StackSnapshot } from "../state/stack-state.ts";
+import { objectKey } from "../state/state-object.ts";
+import type { EngineClock } from "../walk/clock.ts";
+import { walkGraph } from "../walk/ready-queue.ts";
+import { World } from "../walk/world.ts";
+import type { ResourceChange } from "./change.ts";
+import { type Configuration, isUsable } from "./configuration.ts";
+import { createFirstResources, spreadAlongState } from "./create-first.ts";
+import { planOutputs } from "./plan-outputs.ts";
+import { planLeftovers } from "./plan-leftovers.ts";
+import { PlanRun } from "./plan-run.ts";
+import { visitNode } from "./plan-walk.ts";
+import { planStateWalk } from "./plan-state-walk.ts";
+import type { Plan, PlanOptions, PlanResult } from "./plan.ts";
+import { checkProtected } from "./protected.ts";
+import { resolveMoves } from "./moves.ts";
+import { selectPart } from "./selection.ts";
+
+/** Everything that a plan is made of. */
+export interface PlanRequest {
+  readonly stack: string;
+  readonly configuration: Configuration;
+  /** Values of the root variables, complete and marked. */
+  readonly variables: ReadonlyMap<string, Value>;
+  /** The state at rest. */
+  readonly snapshot: StackSnapshot;
+  readonly catalog: ProviderCatalog;
+  readonly options?: PlanOptions;
+  /** @default "default" */
+  readonly workspace?: string;
+  /** Calls to providers at the same time. @default 10 */
+  readonly parallelism?: number;
+  /** Limits of calls to one provider, by source or by the text of its reference. */
+  readonly limits?: Readonly<Record<string, CallLimits>>;
+  readonly clock: EngineClock;
+  readonly sessionId: string;
+  readonly signal?: AbortSignal;
+  readonly onEvent?: EventSink;
+}
+
+/**
+ * Makes a plan: looks at what there is, evaluates the configuration in one walk, and says for every object what will
+ * happen to it and why. Writes nothing and changes nothing. Mistakes are diagnostics; it rejects where no answer can be
+ * had, such as when a provider dies, and with the reason of the signal.
+ */
+export async function createPlan(request: PlanRequest): Promise<PlanResult> {
+  const { configuration, signal } = request;
+  const diagnostics: Diagnostic[] = [...configuration.diagnostics];
+  const options = resolveOptions(request.options);
+  const selection = selectPart(configuration.graph, options, diagnostics);
+  if (!isUsable(configuration) || hasErrors(diagnostics)) return { plan: undefined, diagnostics };
+  const onEvent = request.onEvent ?? (() => undefined);
+  onEvent({ type: "phase", phase: "plan" });
+  const { catalog, sessionId, limits } = request;
+  await using providers = new RunProviders({
+    catalog,
+    sessionId,
+    ...(signal && { signal }),
+    ...(limits && { limits }),
+  });
+  const versions = await selectVersions(configuration.resolution, request.snapshot, catalog, diagnostics);
+  const moves = resolveMoves(configuration, request.snapshot.objects, diagnostics);
+  if (hasErrors(diagnostics)) return { plan: undefined, diagnostics };
+  const createdAtMs = request.clock.wallTime();
+  const workspace = request.workspace ?? "default";
+  const world = new World({
+    root: configuration.root,
+    variables: request.variables,
+    workspace,
+    host: { planTime: new Date(createdAtMs), maxStringLength: 32 * 1024 * 1024 },
+    missing: selection.partial || options.mode !== "normal" ? "lenient" : "strict",
+  });
+  const run = new PlanRun({
+    world,
+    resolution: configuration.resolution,
+    providers,
+    versions,
+    options,
+    parallelism: request.parallelism ?? 10,
+    clock: request.clock,
+    ...(signal && { signal }),
+    onEvent,
+    objects: moves.objects,
+    previous: moves.previous,
+    createBeforeDestroy: createFirstResources(configuration.graph),
+    isIncluded: (address) => selection.includesAddress(address, true),
+  });
+  if (options.mode === "normal") {
+    await walkConfiguration(run, configuration, selection);
+    await planLeftovers(run, configuration, selection, moves.removed);
+  } else await planStateWalk(run, configuration, selection);
+  signal?.throwIfAborted();
+  run.report(world.diagnostics);
+  checkProtected(run, configuration.root);
+  const outputs = planOutputs(run, configuration, selection, request.snapshot.outputs);
+  diagnostics.push(...run.diagnostics);
+  if (hasErrors(diagnostics)) return { plan: undefined, diagnostics };
+  const plan: Plan = {
+    stack: request.stack,
+    revision: request.snapshot.head.revision,
+    createdAtMs,
+    mode: options.mode,
+    partial: selection.partial,
+    options: { targets: options.targets, excludes: options.excludes, replace: options.replace },
+    configDigest: configuration.digest,
+    workspace,
+    variables: storedVariables(request.variables),
+    providers: [...versions].map(([source, version]) => ({ source, version, alias: "" })),
+    expansions: run.expansions,
+    changes: spreadAlongState(inOrder(run, configuration), moves.objects),
+    outputs,
+    drift: markRelevant(run),
+    checks: run.checks,
+    inputs: [],
+  };
+  return { plan, diagnostics };
+}
+
+function resolveOptions(options: PlanOptions = {}): Required<PlanOptions> {
+  return {
+    mode: options.mode ?? "normal",
+    read: options.read ?? { kind: "always" },
+    targets: options.targets ?? [],
+    excludes: options.excludes ?? [],
+    replace: options.replace ?? [],
+  };
+}
+
+async function walkConfiguration(
+  run: PlanRun,
+  { graph }: Configuration,
+  selection: ReturnType<typeof selectPart>,
+): Promise<void> {
+  const nodes = graph.order.filter((node) => selection.includesNode(node));
+  const positions = new Map(nodes.map((node, at) => [node, at]));
+  const next = nodes.map((node) =>
+    [...node.dependents].flatMap((dependent) => positions.get(dependent) ?? []),
+  );
+  await walkGraph(
+    { size: nodes.length, next },
+    {
+      run: async (at) => {
+        const node = nodes[at];
+        if (node !== undefined) await visitNode(run, node);
+      },
+      ...(run.given.signal && { stop: run.given.signal }),
+    },
+  );
+}
+
+/** Changes in the order of the graph and of the instances; the end of objects without a declaration last. */
+function inOrder(run: PlanRun, { graph }: Configuration): readonly ResourceChange[] {
+  const sorted: ResourceChange[] = [];
+  const taken = new Set<string>();
+  for (const node of graph.order) {
+    if (node.kind !== "resource") continue;
+    const { mode, type, name } = node.resource;
+    const local = `${mode === "managed" ? "" : `${mode}.`}${type}.${name}`;
+    for (const module of run.world.modules(node.module.path)) {
+      for (const slot of module.resources.get(local)?.slots.values() ?? []) {
+        const change = run.bySlot.get(slot);
+        if (change === undefined || taken.has(objectKey(change))) continue;
+        taken.add(objectKey(change));
+        sorted.push(change);
+      }
+    }
+  }
+  const rest = [...run.changes].filter(([key]) => !taken.has(key));
+  rest.sort(([a], [b]) => (a < b ? -1 : 1));
+  return [...sorted, ...rest.map(([, change]) => change)];
+}
+
+/** Ephemeral values are not kept; they are given again when the plan is applied. */
+function storedVariables(variables: ReadonlyMap<string, Value>): ReadonlyMap<string, Value> {
+  return new Map([...variables].filter(([, value]) => !value.hasMark(Mark.ephemeral)));
+}
+
+function markRelevant(run: PlanRun): Plan["drift"] {
+  return run.drift.map((drift) => {
+    const change = run.changes.get(objectKey(drift));
+    return { ...drift, relevant: change !== undefined && change.action !== "no-op" };
+  });
+}
+
+/** A published output as a value, marked if it is sensitive. */
+export function outputValue({ type, json, sensitive }: StackOutput): Value {
+  const value = decodeJson(json, decodeTypeJson(type));
+  return sensitive ? value.mark(Mark.sensitive) : value;
+}
+

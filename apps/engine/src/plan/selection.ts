@@ -1,0 +1,128 @@
+import {
+  type Address,
+  type ConfigGraph,
+  containsAddress,
+  type Diagnostic,
+  formatAddress,
+  type GraphNode,
+  graphClosure,
+  nodesOf,
+  parseAddress,
+} from "@stackwright/lang";
+
+/** Which part of a configuration and of a state a plan is about. */
+export interface Selection {
+  readonly partial: boolean;
+  /** Whether a node is walked at all. */
+  includesNode(node: GraphNode): boolean;
+  /** Whether an instance of a walked resource is planned, or an object that nothing declares is removed. */
+  includesAddress(address: string, declared: boolean): boolean;
+}
+
+const EVERYTHING: Selection = {
+  partial: false,
+  includesNode: () => true,
+  includesAddress: () => true,
+};
+
+/**
+ * Targets: what they name and everything that it depends on. Excludes: everything but what they name and what depends on
+ * it. What is not selected is neither read nor changed, and objects without a declaration stay unless they are named.
+ */
+export function selectPart(
+  graph: ConfigGraph,
+  { targets, excludes }: { readonly targets: readonly string[]; readonly excludes: readonly string[] },
+  diagnostics: Diagnostic[],
+): Selection {
+  if (targets.length === 0 && excludes.length === 0) return EVERYTHING;
+  const named = readAddresses(targets, "target", diagnostics);
+  const left = readAddresses(excludes, "exclude", diagnostics);
+  const wanted = named.length === 0 ? undefined : wantedNodes(graph, named);
+  const unwanted = unwantedNodes(graph, left);
+  const includesNode = (node: GraphNode): boolean =>
+    !unwanted.whole.has(node) && isWanted(node, wanted);
+  return {
+    partial: true,
+    includesNode,
+    includesAddress(address, declared) {
+      const { value } = parseAddress(address);
+      if (value === undefined) return false;
+      if (left.some((one) => containsAddress(one, value))) return false;
+      if (wanted === undefined) return true;
+      if (named.some((one) => containsAddress(one, value))) return true;
+      if (!declared) return false;
+      const [node] = nodesOf(graph, value);
+      return node !== undefined && wanted.dependencies.has(node);
+    },
+  };
+}
+
+interface Wanted {
+  readonly named: ReadonlySet<GraphNode>;
+  /** Needed by something that is named; as a whole, whatever instances were named. */
+  readonly dependencies: ReadonlySet<GraphNode>;
+}
+
+function wantedNodes(graph: ConfigGraph, targets: readonly Address[]): Wanted {
+  const named = new Set(targets.flatMap((target) => nodesOf(graph, target)));
+  const direct = [...named].flatMap((node) => [...node.dependencies.keys()]);
+  return { named, dependencies: graphClosure(direct) };
+}
+
+/** Outputs have no address to name them by: they are worked out where all that they need is. */
+function isWanted(node: GraphNode, wanted: Wanted | undefined): boolean {
+  if (wanted === undefined || wanted.named.has(node) || wanted.dependencies.has(node)) return true;
+  if (node.kind !== "output" || node.module.path.length > 0) return false;
+  return [...graphClosure([node])].every(
+    (needed) =>
+      needed === node ||
+      wanted.named.has(needed) ||
+      wanted.dependencies.has(needed) ||
+      needed.kind === "variable" ||
+      needed.kind === "local" ||
+      needed.kind === "output" ||
+      needed.kind === "module-outputs" ||
+      needed.kind === "provider",
+  );
+}
+
+function unwantedNodes(
+  graph: ConfigGraph,
+  excludes: readonly Address[],
+): { readonly whole: ReadonlySet<GraphNode> } {
+  const whole = new Set<GraphNode>();
+  for (const exclude of excludes) {
+    const nodes = nodesOf(graph, exclude);
+    const isPart = (exclude.kind === "resource" && exclude.key !== undefined) ||
+      exclude.module.some(({ key }) => key !== undefined);
+    const dependents = graphClosure(nodes, "dependents");
+    for (const node of dependents) if (!isPart || !nodes.includes(node)) whole.add(node);
+  }
+  return { whole };
+}
+
+function readAddresses(
+  texts: readonly string[],
+  what: string,
+  diagnostics: Diagnostic[],
+): readonly Address[] {
+  return texts.flatMap((text) => {
+    const { value, diagnostics: problems } = parseAddress(text);
+    diagnostics.push(...problems);
+    if (value === undefined && problems.length === 0) {
+      diagnostics.push({
+        severity: "error",
+        code: "ENGINE_PLAN",
+        summary: `Invalid ${what} address`,
+        detail: `"${text}" is no address of a module, resource or instance.`,
+      });
+    }
+    return value === undefined ? [] : [value];
+  });
+}
+
+/** The text that an address has when it is written as everybody writes it. */
+export function canonicalAddress(text: string): string | undefined {
+  const { value } = parseAddress(text);
+  return value === undefined ? undefined : formatAddress(value);
+}

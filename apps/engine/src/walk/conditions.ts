@@ -1,0 +1,41 @@
+import { checkCondition, type Condition, type Diagnostic, type Scope } from "@stackwright/lang";
+import type { CheckKind, CheckResult } from "./checks.ts";
+
+/** Conditions of one thing, and where what comes of them goes. */
+export interface ConditionsOf {
+  readonly address: string;
+  readonly kind: CheckKind;
+  readonly conditions: readonly Condition[];
+  readonly scope: Scope;
+  readonly report: (diagnostics: readonly Diagnostic[]) => void;
+  readonly keep: (result: CheckResult) => void;
+}
+
+const SUMMARIES: Readonly<Record<CheckKind, string>> = {
+  variable: "Invalid value for variable",
+  precondition: "Resource precondition failed",
+  postcondition: "Resource postcondition failed",
+  output: "Module output value precondition failed",
+  check: "Check block assertion failed",
+};
+
+/** Evaluates conditions. True unless one of them fails or cannot be evaluated; what is unknown is open, not failed. */
+export function evaluateConditions({ address, kind, conditions, scope, report, keep }: ConditionsOf): boolean {
+  let good = true;
+  for (const [index, condition] of conditions.entries()) {
+    const result = checkCondition(condition, scope, SUMMARIES[kind]);
+    const { status, message } = result;
+    keep({ address, kind, index, status, ...(message !== undefined && { message }) });
+    // A check says what is wrong, and nothing stops because of it.
+    const soft = kind === "check";
+    report(
+      result.diagnostics.map((diagnostic) => ({
+        ...diagnostic,
+        ...(soft && { severity: "warning" as const }),
+        address: diagnostic.address ?? address,
+      })),
+    );
+    if (!soft && (status === "fail" || status === "error")) good = false;
+  }
+  return good;
+}
