@@ -1,0 +1,14 @@
+export type { ResultToCheck } from "./assert-applied.ts";
+export { assertApplied } from "./assert-applied.ts";
+export type { CheckedObject, ObjectToCheck } from "./assert-object.ts";
+export { assertObject } from "./assert-object.ts";
+export type { CheckedPlan, PlanToCheck } from "./assert-plan-valid.ts";
+export { assertPlanValid } from "./assert-plan-valid.ts";
+export type { PlansToCompare } from "./assert-refines.ts";
+export { assertRefines } from "./assert-refines.ts";
+export { normalizeLegacyObject } from "./normalize-legacy.ts";
+export type { PlannedAction } from "./replacement.ts";
+export { plannedAction } from "./replacement.ts";
+export type { CheckedAnswer, Rule, Violation } from "./violation.ts";
+export { isRefused, violationsToDiagnostics } from "./violation.ts";
+export { withoutWriteOnly } from "./write-only.ts";
