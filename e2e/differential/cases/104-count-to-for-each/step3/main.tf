@@ -1,0 +1,4 @@
+resource "terraform_data" "x" {
+  for_each = toset(["a", "c"])
+  input    = each.key
+}

@@ -1,0 +1,2 @@
+size = 0
+name = "Bad Name"

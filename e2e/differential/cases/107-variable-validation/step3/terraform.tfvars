@@ -1,0 +1,2 @@
+size = 5
+name = "fine"

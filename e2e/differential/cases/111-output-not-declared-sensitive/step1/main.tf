@@ -1,0 +1,8 @@
+variable "secret" {
+  type      = string
+  default   = "abc"
+  sensitive = true
+}
+output "leak" {
+  value = "x${var.secret}"
+}

@@ -1,0 +1,4 @@
+resource "terraform_data" "a" {
+  input = "changed"
+  triggers_replace = 1
+}

@@ -1,0 +1,38 @@
+resource "terraform_data" "f" {
+  input = {
+    merge    = merge({ a = 1, b = 2 }, { b = 3, c = 4 })
+    flatten  = flatten([[1, [2]], [], [3]])
+    distinct = distinct(["b", "a", "b"])
+    sort     = sort(["b", "a", "C"])
+    keys     = keys({ z = 1, a = 2 })
+    values   = values({ z = 1, a = 2 })
+    zip      = zipmap(["a", "b"], [1, 2])
+    lookup   = lookup({ a = "x" }, "b", "none")
+    element  = element(["a", "b", "c"], 4)
+    slice    = slice(["a", "b", "c"], 1, 3)
+    chunk    = chunklist(["a", "b", "c"], 2)
+    contains = contains(["a"], "a")
+    setp     = setproduct(["a", "b"], [1, 2])
+    union    = setunion(["a"], ["b", "a"])
+    inter    = setintersection(["a", "b"], ["b"])
+    subtract = setsubtract(["a", "b"], ["b"])
+    coalesce = coalesce("", null, "x")
+    clist    = coalescelist([], ["a"])
+    compact  = compact(["", "a", null])
+    reverse  = reverse([1, 2, 3])
+    range    = range(1, 10, 3)
+    sum      = sum([1, 2.5])
+    min      = min(3, 1, 2)
+    max      = max([3, 1, 2]...)
+    alltrue  = alltrue([true, true])
+    anytrue  = anytrue([false, true])
+    transp   = transpose({ a = ["x", "y"], b = ["x"] })
+    matchk   = matchkeys(["i1", "i2"], ["a", "b"], ["b"])
+    one      = one(["only"])
+    tomap    = tomap({ a = "1", b = 2 })
+    toset    = toset(["b", "a", "b"])
+    index    = index(["a", "b"], "b")
+    length   = [length([1, 2]), length({ a = 1 }), length("äb")]
+  }
+}
+output "f" { value = terraform_data.f.output }

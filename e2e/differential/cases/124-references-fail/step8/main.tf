@@ -1,0 +1,3 @@
+resource "terraform_data" "a" {
+  input = data.terraform_remote_state.nope.outputs
+}

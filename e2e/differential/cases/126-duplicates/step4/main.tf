@@ -1,0 +1,6 @@
+locals {
+  x = 1
+}
+locals {
+  x = 2
+}

@@ -1,0 +1,2 @@
+nonsense "x" {
+}

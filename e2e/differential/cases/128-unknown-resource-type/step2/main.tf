@@ -1,0 +1,2 @@
+data "terraform_nope" "a" {
+}

@@ -1,0 +1,2 @@
+locals { x = "override" }
+variable "v" { default = "override" }

@@ -1,0 +1,7 @@
+resource "terraform_data" "a" {
+  input = "override"
+}
+output "x" {
+  description = "overridden"
+  value       = "${local.x}!"
+}

@@ -1,0 +1,6 @@
+resource "terraform_data" "a" {
+  input = 2
+}
+output "o" {
+  value = "changed"
+}

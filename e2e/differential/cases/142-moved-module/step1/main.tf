@@ -1,0 +1,2 @@
+module "a" { source = "./m" }
+module "b" { source = "./m" }

@@ -1,0 +1,5 @@
+module "m" {
+  source = "./m"
+  v      = 1
+  w      = 2
+}

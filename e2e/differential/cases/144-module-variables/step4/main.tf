@@ -1,0 +1,7 @@
+module "m" {
+  source = "./m"
+  v      = null
+}
+output "v" {
+  value = module.m.v
+}

@@ -1,0 +1,10 @@
+variable "v" {
+  type     = number
+}
+output "v" {
+  value = var.v
+}
+output "secret" {
+  value     = "s"
+  sensitive = true
+}

@@ -1,0 +1,3 @@
+output "text" {
+  value = file("${path.module}/inner.txt")
+}

@@ -1,0 +1,3 @@
+resource "terraform_data" "x" {
+  input = file("missing.txt")
+}

@@ -1,0 +1,8 @@
+variable "token" {
+  type      = string
+  ephemeral = true
+  default   = "t"
+}
+output "o" {
+  value = var.token
+}

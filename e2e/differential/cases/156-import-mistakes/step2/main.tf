@@ -1,0 +1,5 @@
+resource "terraform_data" "a" {}
+import {
+  to = terraform_data.a
+  id = ""
+}
