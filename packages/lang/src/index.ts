@@ -119,6 +119,18 @@ export type {
 export type { ProviderOptions } from "./graph/resolve-providers.ts";
 // The tree of modules as a whole.
 export { resolveProviders } from "./graph/resolve-providers.ts";
+export type { MoveResult } from "./refactor/apply-moves.ts";
+export { applyMoves, withImpliedMoves } from "./refactor/apply-moves.ts";
+export type { ImportRequest } from "./refactor/import-blocks.ts";
+export { evaluateImports } from "./refactor/import-blocks.ts";
+export type { MoveStatement } from "./refactor/move-pattern.ts";
+export { moveAddress } from "./refactor/move-pattern.ts";
+export { checkMovedInstances } from "./refactor/moved-blocks.ts";
+export type { Refactoring } from "./refactor/refactoring.ts";
+// Moved, removed and imported objects.
+export { collectRefactoring } from "./refactor/refactoring.ts";
+export type { RemovedStatement } from "./refactor/removed-blocks.ts";
+export { removedBy } from "./refactor/removed-blocks.ts";
 export type { AttributePlace, BodyProblem } from "./schema/attribute-place.ts";
 // Bodies by the schemas of providers.
 export { providerDiagnostic } from "./schema/attribute-place.ts";

@@ -1,0 +1,159 @@
+import {
+  configAddress,
+  formatAddress,
+  formatModulePath,
+  type ResourceAddress,
+} from "../address/address.ts";
+import { resourceAddress } from "../config/check-references.ts";
+import type { ModuleNode } from "../config/load-tree.ts";
+import { finalKey, type MoveStatement, moveAddress } from "./move-pattern.ts";
+import { orderMoves } from "./order-moves.ts";
+
+/** What moves mean for what is recorded. */
+export interface MoveResult {
+  /** Every address that changes, with all moves that it went through. */
+  readonly moved: readonly {
+    readonly from: ResourceAddress;
+    readonly to: ResourceAddress;
+    readonly statements: readonly MoveStatement[];
+  }[];
+  /** What stays where it is because something else is recorded at its destination. */
+  readonly blocked: readonly {
+    readonly from: ResourceAddress;
+    readonly to: ResourceAddress;
+    readonly statement: MoveStatement;
+  }[];
+}
+
+interface Recorded {
+  readonly origin: ResourceAddress;
+  at: ResourceAddress;
+  readonly statements: MoveStatement[];
+}
+
+/**
+ * Applies moves, in their order, to the addresses of recorded instances. A move whose destination
+ * is taken does not happen: for a whole resource or module where anything is recorded there, for an
+ * instance where that instance is. Whoever applies the result changes each address once.
+ */
+export function applyMoves(
+  statements: readonly MoveStatement[],
+  addresses: Iterable<ResourceAddress>,
+): MoveResult {
+  const recorded = [...addresses].map((at): Recorded => ({ origin: at, at, statements: [] }));
+  const byName = new Map<string, Set<Recorded>>();
+  for (const entry of recorded) place(byName, entry);
+  const blocked: { from: ResourceAddress; to: ResourceAddress; statement: MoveStatement }[] = [];
+  for (const statement of statements) {
+    const { module, from } = statement;
+    const prefix = module.path.map((name) => ({ name, key: undefined }));
+    const candidates =
+      from.kind === "module"
+        ? recorded
+        : [...(byName.get(nameOf({ ...from, module: [...prefix, ...from.module] })) ?? [])];
+    const matching = candidates.flatMap((entry) => {
+      const to = moveAddress(statement, entry.at);
+      return to === undefined ? [] : [{ entry, to }];
+    });
+    const taken = takenContainers(statement, matching, recorded, byName);
+    for (const { entry, to } of matching) {
+      if (taken.has(container(statement, to))) {
+        blocked.push({ from: entry.at, to, statement });
+        continue;
+      }
+      byName.get(nameOf(entry.at))?.delete(entry);
+      entry.at = to;
+      entry.statements.push(statement);
+      place(byName, entry);
+    }
+  }
+  const moved = recorded
+    .filter(({ statements: passed }) => passed.length > 0)
+    .map(({ origin, at, statements: passed }) => ({ from: origin, to: at, statements: passed }));
+  return { moved, blocked };
+}
+
+function nameOf(address: ResourceAddress): string {
+  return formatAddress(configAddress(address));
+}
+
+function place(byName: Map<string, Set<Recorded>>, entry: Recorded): void {
+  const name = nameOf(entry.at);
+  const known = byName.get(name);
+  if (known === undefined) byName.set(name, new Set([entry]));
+  else known.add(entry);
+}
+
+/** What must be free at the destination: the module, the whole resource, or the instance. */
+function container({ module, to, whole }: MoveStatement, address: ResourceAddress): string {
+  if (to.kind === "module") {
+    return formatModulePath(address.module.slice(0, module.path.length + to.module.length));
+  }
+  return formatAddress(whole ? { ...address, key: undefined } : address);
+}
+
+/** The destinations of a move at which something else is recorded. */
+function takenContainers(
+  statement: MoveStatement,
+  matching: readonly { readonly entry: Recorded; readonly to: ResourceAddress }[],
+  recorded: readonly Recorded[],
+  byName: ReadonlyMap<string, ReadonlySet<Recorded>>,
+): Set<string> {
+  const wanted = new Set(matching.map(({ to }) => container(statement, to)));
+  const taken = new Set<string>();
+  const check = (entry: Recorded): void => {
+    const at = container(statement, entry.at);
+    if (wanted.has(at)) taken.add(at);
+  };
+  if (statement.to.kind === "module") {
+    const depth = statement.module.path.length + statement.to.module.length;
+    for (const entry of recorded) if (entry.at.module.length >= depth) check(entry);
+  } else {
+    for (const name of new Set(matching.map(({ to }) => nameOf(to)))) {
+      for (const entry of byName.get(name) ?? []) check(entry);
+    }
+  }
+  return taken;
+}
+
+/**
+ * Moves that nobody wrote: where a resource got a `count` what was recorded without a key becomes
+ * the first instance, where it lost it the first one becomes the only one. None for resources that
+ * written moves are about. Returns written and implied moves together in the order of application.
+ */
+export function withImpliedMoves(
+  root: ModuleNode,
+  written: readonly MoveStatement[],
+  addresses: Iterable<ResourceAddress>,
+): MoveStatement[] {
+  const mentioned = new Set<string>();
+  for (const { module, from, to } of written) {
+    const prefix = module.path.map((name) => ({ name, key: undefined }));
+    for (const end of [from, to]) {
+      if (end.kind === "resource")
+        mentioned.add(nameOf({ ...end, module: [...prefix, ...end.module] }));
+    }
+  }
+  const implied = new Map<string, MoveStatement>();
+  for (const address of addresses) {
+    const name = nameOf(address);
+    if (implied.has(name) || mentioned.has(name)) continue;
+    const statement = impliedMove(root, address);
+    if (statement !== undefined) implied.set(name, statement);
+  }
+  return implied.size === 0 ? [...written] : orderMoves([...written, ...implied.values()], []);
+}
+
+function impliedMove(root: ModuleNode, address: ResourceAddress): MoveStatement | undefined {
+  let module: ModuleNode | undefined = root;
+  for (const { name } of address.module) module = module?.children.get(name);
+  const resource = module?.config.resources.get(resourceAddress(address));
+  if (module === undefined || resource === undefined) return undefined;
+  const key = finalKey(address);
+  const gained = key === undefined && resource.count !== undefined;
+  const lost = key === 0 && resource.count === undefined && resource.forEach === undefined;
+  if (!gained && !lost) return undefined;
+  const from = { ...address, module: [] };
+  const to = { ...from, key: gained ? 0 : undefined };
+  return { module, from, to, whole: false, implied: true, range: resource.range };
+}
