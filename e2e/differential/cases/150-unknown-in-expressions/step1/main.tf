@@ -12,7 +12,6 @@ resource "terraform_data" "x" {
     map      = { (terraform_data.u.input) = local.unknown }
     and      = false && local.unknown == "x"
     try      = try(local.unknown, "t")
-    upper    = upper(local.unknown)
     isnull   = local.unknown == null
     keys     = keys({ a = local.unknown })
     merge    = merge({ a = 1 }, { b = local.unknown })
