@@ -171,7 +171,7 @@ class Reducer {
         return this.#edit(key, before, this.#observed(patched, outcome.content));
       }
       case "absent":
-        if (!this.#isNeeded(before, operation)) return { key, before, after: undefined };
+        if (!this.#isNeeded(before)) return { key, before, after: undefined };
         return this.#edit(key, before, placeholder(rest, operation));
       case "untouched":
         return this.#edit(key, before, this.#untouched(key, rest, operation));
@@ -282,9 +282,9 @@ class Reducer {
     return { ...rest, phase: phaseOf(operation.tainted === true) };
   }
 
-  /** Whether others hold on to the address of an object that is gone, waiting for the one that replaces it. */
-  #isNeeded(object: StateObject, { kind, replace }: Operation): boolean {
-    if (object.deposed !== "" || (kind === "delete" && !replace)) return false;
+  /** Whether others hold on to the address of an object that is gone. */
+  #isNeeded(object: StateObject): boolean {
+    if (object.deposed !== "") return false;
     for (const _dependent of this.#view.dependentsOf(object)) return true;
     return false;
   }

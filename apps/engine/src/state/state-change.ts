@@ -29,7 +29,12 @@ export interface ObjectContent {
 export interface OperationPlan {
   /** ULID, new for every operation; the same when an operation is delivered again. */
   readonly id: string;
-  /** @default false */
+  /**
+   * Of a delete: whether others may still depend on the object when it goes, because it is replaced, or because they
+   * can let go of it only afterwards. A placeholder keeps its place in the order for as long as they do.
+   *
+   * @default false
+   */
   readonly replace?: boolean;
   readonly probe?: Probe;
 }
@@ -57,8 +62,8 @@ export type Outcome =
       readonly patch?: Omit<ObjectPatch, "content" | "phase">;
     }
   /**
-   * Nothing exists. Where others still depend on the address, because it is being replaced, the object stays as a
-   * placeholder until the replacement is created.
+   * Nothing exists. Where others still depend on the address, the object stays as a placeholder until a replacement
+   * is created, or a run finishes that left nobody who depends on it.
    */
   | { readonly kind: "absent" }
   /** Nothing was done; the object is as it was before the operation was announced. */

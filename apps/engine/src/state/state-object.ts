@@ -68,7 +68,7 @@ export interface Operation {
   readonly run: string;
   /** Fence epoch under which it was announced. */
   readonly epoch: bigint;
-  /** Whether an approved plan is behind it that puts a new object in this one's place. */
+  /** Whether others may still depend on the object when it goes. */
   readonly replace: boolean;
   /** Whether the object was tainted before. */
   readonly tainted?: boolean;

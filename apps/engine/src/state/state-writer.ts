@@ -11,7 +11,9 @@ import { type Edit, keysOf, reduceChange } from "./reduce-change.ts";
 import type { StackRecords } from "./stack-records.ts";
 import type { FinishRun, StackHead, StackOutput, StateWriter } from "./stack-state.ts";
 import type { StateChange } from "./state-change.ts";
-import { objectKey, type StateObject } from "./state-object.ts";
+import { isPlaceholder, objectKey, type StateObject } from "./state-object.ts";
+
+const PLACEHOLDERS_AT_ONCE = 16;
 
 /** What a writer begins with. */
 export interface WriterParts {
@@ -124,6 +126,7 @@ export class RunStateWriter implements StateWriter {
     this.#state = "finishing";
     try {
       this.#parts.writes.assertHeld();
+      await this.#dropPlaceholders();
       const problems = checkState(this.#index.objects.values());
       if (problems.length > 0) throw invariant("the state cannot be left like this", problems);
       await this.#close(outputs ?? this.#outputs, options);
@@ -145,11 +148,30 @@ export class RunStateWriter implements StateWriter {
     if (this.#state !== "open") throw this.#ended();
     this.#parts.writes.assertHeld();
     const edits = this.#reduce(change);
+    await this.#perform(edits);
+    return edits.flatMap(({ after }) => after ?? []);
+  }
+
+  async #perform(edits: readonly Edit[]): Promise<void> {
     const token = this.#parts.token();
     const operations = await Promise.all(edits.map((edit) => this.#operation(edit, token)));
     const resources = await this.#writeOpen(operations, token);
     for (const [position, edit] of edits.entries()) this.#acknowledge(edit, resources[position]);
-    return edits.flatMap(({ after }) => after ?? []);
+  }
+
+  /** Takes away the placeholders that nobody depends on any more; each may hold up the next. */
+  async #dropPlaceholders(): Promise<void> {
+    for (;;) {
+      const edits: Edit[] = [];
+      for (const object of this.#index.objects.values()) {
+        if (!isPlaceholder(object) || edits.length === PLACEHOLDERS_AT_ONCE) continue;
+        const [dependent] = this.#index.dependentsOf(object);
+        const key = { address: object.address, deposed: "" };
+        if (dependent === undefined) edits.push({ key, before: object, after: undefined });
+      }
+      if (edits.length === 0) return;
+      await this.#perform(edits);
+    }
   }
 
   #reduce(change: StateChange): Edit[] {

@@ -218,7 +218,7 @@ export function describeStackState(name: string, open: OpenStore): void {
 
     it(
       "keeps the place of an object that is replaced while others depend on it",
-      written(async (writer, test) => {
+      written(async (writer, test, hold) => {
         await make(writer, test, "a.net");
         await make(writer, test, "a.vm", "a.net");
         await rejects(
@@ -239,6 +239,10 @@ export function describeStackState(name: string, open: OpenStore): void {
         });
         await writer.finish();
         expect((await test.state.read()).objects.size).toBe(2);
+        const next = await hold.begin({ run: OTHER_RUN, base: 2n });
+        await next.write({ kind: "record", key: key("a.vm"), patch: { dependencies: [] } });
+        await next.finish();
+        expect([...(await test.state.read()).objects.keys()]).toEqual(["a.vm"]);
       }),
     );
 

@@ -181,7 +181,7 @@ export interface Operation {
   run: string;
   /** Fence epoch. */
   epoch: bigint;
-  /** Whether the plan puts a new object in this one's place. */
+  /** Whether others may still depend on the object when it goes. */
   replace: boolean;
   /** How the result can be found when the answer is lost. */
   probe:
