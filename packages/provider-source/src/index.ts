@@ -15,6 +15,8 @@ export type { ArchiveSource } from "./archive/archive-source.ts";
 export { archiveFromBytes, openArchiveFile } from "./archive/archive-source.ts";
 export type { ArchiveHashes } from "./archive/hash-archive.ts";
 export { hashArchive, hashArchiveFile } from "./archive/hash-archive.ts";
+export type { InspectedArchive, InspectedEntry } from "./archive/inspect-archive.ts";
+export { inspectArchive } from "./archive/inspect-archive.ts";
 export type { ArchiveLimits } from "./archive/limits.ts";
 export { DEFAULT_ARCHIVE_LIMITS } from "./archive/limits.ts";
 export { listPackEntries, writeArchive } from "./archive/pack-directory.ts";
