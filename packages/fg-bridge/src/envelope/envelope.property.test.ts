@@ -1,4 +1,9 @@
-import { Configure_Response, PlanResourceChange_Response } from "@stackwright/proto/tfplugin5";
+import {
+  ApplyResourceChange_Request,
+  ApplyResourceChange_Response,
+  Configure_Response,
+  PlanResourceChange_Response,
+} from "@stackwright/proto/tfplugin5";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { GRPC_STATUSES } from "../errors.ts";
@@ -7,7 +12,7 @@ import { formatGrpcError, parseGrpcError } from "./grpc-text.ts";
 import { METHODS, methodByPath } from "./methods.ts";
 import { encodeRequest, parseRequest } from "./request.ts";
 import { encodeResponse, parseResponse } from "./response.ts";
-import { configureFailure, readFields, writeField } from "./wire.ts";
+import { configureFailure, readFields, unchangedObject, writeField } from "./wire.ts";
 
 const bytes = fc.uint8Array({ maxLength: 4096 });
 
@@ -100,6 +105,20 @@ describe("moving the diagnostics of a configuration", () => {
     const plan = PlanResourceChange_Response.decode(moved);
     expect(plan.diagnostics.map(({ severity }) => severity)).toEqual([2, 1]);
     expect(plan.diagnostics[1]?.attribute?.steps[0]?.selector?.value).toBe("token");
+  });
+
+  it("says that an object which was not applied is as it was", () => {
+    const request = ApplyResourceChange_Request.encode(
+      ApplyResourceChange_Request.fromPartial({
+        typeName: "t",
+        priorState: { msgpack: Buffer.from("prior") },
+        plannedState: { msgpack: Buffer.from("planned") },
+        plannedPrivate: Buffer.from("private"),
+      }),
+    ).finish();
+    const response = ApplyResourceChange_Response.decode(unchangedObject(request));
+    expect(Buffer.from(response.newState?.msgpack ?? []).toString()).toBe("prior");
+    expect(Buffer.from(response.private).toString()).toBe("private");
   });
 
   it("lets warnings pass, and what is no message", () => {

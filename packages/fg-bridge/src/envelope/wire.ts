@@ -103,3 +103,22 @@ export function configureFailure(
   if (!failed) return undefined;
   return Buffer.concat(diagnostics.map((bytes) => writeField(diagnosticsField, bytes)));
 }
+
+/** `ApplyResourceChange.Request` and `.Response`. */
+const APPLY = { priorState: 2, plannedPrivate: 5, newState: 1, private: 2 } as const;
+
+/**
+ * What an apply that was not begun has to say beside its diagnostics: the object is as it was. A response without it would
+ * say that the object is gone, and the caller would forget it.
+ */
+export function unchangedObject(applyRequest: Uint8Array): Uint8Array {
+  const fields = readFields(applyRequest) ?? [];
+  const copy = (from: number, to: number) => {
+    const bytes = fields.findLast(({ number }) => number === from)?.bytes;
+    return bytes === undefined ? new Uint8Array() : writeField(to, bytes);
+  };
+  return Buffer.concat([
+    copy(APPLY.priorState, APPLY.newState),
+    copy(APPLY.plannedPrivate, APPLY.private),
+  ]);
+}

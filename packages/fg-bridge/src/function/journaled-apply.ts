@@ -1,0 +1,130 @@
+import { createHash } from "node:crypto";
+import { formatGrpcError } from "../envelope/grpc-text.ts";
+import type { EnvelopeRequest } from "../envelope/request.ts";
+import type { EnvelopeResponse } from "../envelope/response.ts";
+import { FgBridgeError } from "../errors.ts";
+import type {
+  Admission,
+  OperationJournal,
+  OperationKey,
+  StoredResult,
+} from "./operation-journal.ts";
+
+/**
+ * Applies at most once per operation: the first delivery runs, every other one gets the result of the first.
+ *
+ * A delivery that fails before the provider was asked for the change gives its attempt up, and says `not-applied`; one that
+ * fails later stays open, and whoever asks is told so, until a result is stored.
+ */
+export class JournaledApply {
+  readonly #journal: OperationJournal;
+  /** Operations that run in this instance, for deliveries that come meanwhile. */
+  readonly #running = new Map<string, Promise<EnvelopeResponse>>();
+
+  constructor(journal: OperationJournal) {
+    this.#journal = journal;
+  }
+
+  /**
+   * @param untilMs when the run will have ended for sure, in milliseconds since the Unix epoch
+   * @param call does it; calls `onBegin` at the last moment before the provider is asked
+   * @throws FgBridgeError `FG_OPERATION_CONFLICT`, `FG_EPOCH_STALE`, `FG_OPERATION_UNRESOLVED`,
+   * `FG_OPERATION_RUNNING`, and what `call` throws
+   */
+  async run(
+    request: EnvelopeRequest,
+    caller: string,
+    untilMs: number,
+    call: (onBegin: () => void) => Promise<Uint8Array>,
+  ): Promise<EnvelopeResponse> {
+    const { callId = "", attempt = 0, epoch = 0n } = request.extensions;
+    const key: OperationKey = { caller, sessionId: request.sessionId, callId };
+    const requestHash = createHash("sha256").update(request.requestData).digest("hex");
+    const admission = await this.#journal.begin(key, { attempt, epoch, requestHash, untilMs });
+    if (admission.kind !== "run") return this.#repeated(key, admission);
+    const name = nameOf(key);
+    const running = this.#first(key, attempt, call);
+    this.#running.set(name, running);
+    try {
+      return await running;
+    } finally {
+      this.#running.delete(name);
+    }
+  }
+
+  /** Answers the question what became of an operation. */
+  async outcome(request: EnvelopeRequest, caller: string): Promise<EnvelopeResponse> {
+    const { callId, attempt = 0 } = request.extensions;
+    if (callId === undefined) {
+      throw new FgBridgeError("FG_ENVELOPE_INVALID", "the question needs a context.call_id");
+    }
+    const key: OperationKey = { caller, sessionId: request.sessionId, callId };
+    const state = await this.#journal.outcome(key, attempt);
+    const nothing = { responseData: new Uint8Array(), error: "" };
+    if (state.kind === "done") return { ...state.result, outcome: "done" };
+    return { ...nothing, outcome: state.kind === "unresolved" ? "unknown" : state.kind };
+  }
+
+  async #first(
+    key: OperationKey,
+    attempt: number,
+    call: (onBegin: () => void) => Promise<Uint8Array>,
+  ): Promise<EnvelopeResponse> {
+    let begun = false;
+    let result: StoredResult;
+    try {
+      const responseData = await call(() => {
+        begun = true;
+      });
+      result = { responseData, error: "" };
+    } catch (thrown) {
+      const error = FgBridgeError.from(thrown, begun ? "unknown" : "not-applied");
+      if (!begun || error.outcome === "not-applied") {
+        await this.#journal.giveUp(key, attempt);
+        throw error;
+      }
+      // An answer of the provider is a result, even if it is an error. Its loss is none: that stays open.
+      if (error.code !== "FG_FUNCTION_ERROR") throw error;
+      result = {
+        responseData: new Uint8Array(),
+        error: formatGrpcError(error.status, error.message),
+      };
+    }
+    await this.#journal.finish(key, attempt, result);
+    return result;
+  }
+
+  async #repeated(
+    key: OperationKey,
+    admission: Exclude<Admission, { readonly kind: "run" }>,
+  ): Promise<EnvelopeResponse> {
+    if (admission.kind === "done") return { ...admission.result, outcome: "done" };
+    if (admission.kind === "refused") throw refusals[admission.reason]();
+    if (admission.kind === "unresolved") {
+      const text = "the operation was begun earlier, and its end is not known";
+      throw new FgBridgeError("FG_OPERATION_UNRESOLVED", text);
+    }
+    const running = this.#running.get(nameOf(key));
+    if (running !== undefined) return running;
+    throw new FgBridgeError("FG_OPERATION_RUNNING", "the operation runs elsewhere already");
+  }
+}
+
+const refusals = {
+  conflict: () =>
+    new FgBridgeError(
+      "FG_OPERATION_CONFLICT",
+      "an operation with this id was sent before with another request",
+    ),
+  stale: () =>
+    new FgBridgeError("FG_EPOCH_STALE", "the operation was sent before under a higher epoch"),
+  "given-up": () =>
+    new FgBridgeError(
+      "FG_OPERATION_CONFLICT",
+      "this attempt was given up before it arrived, and is not begun any more",
+    ),
+} as const;
+
+function nameOf({ caller, sessionId, callId }: OperationKey): string {
+  return JSON.stringify([caller, sessionId, callId]);
+}
