@@ -1,0 +1,309 @@
+import { decodeJson, getAttribute, Path, Type, Value } from "@stackwright/cty";
+import {
+  type ApplyReply,
+  type ApplyRequest,
+  type Diagnostic,
+  type ImportReply,
+  type LifecycleContext,
+  type LifecycleProvider,
+  type OperationIdentity,
+  type PlanReply,
+  type PlanRequest,
+  typeOfBlock,
+} from "@stackwright/mux/router";
+import { type Scheduler, sleep } from "@stackwright/storage";
+import type { CloudCall, CloudFault, ModelCloud } from "./model-cloud.ts";
+import { FORCE_NEW, MODEL_SCHEMA } from "./model-schema.ts";
+
+/** Options of {@link createModelProvider}. */
+export interface ModelProviderOptions {
+  readonly cloud: ModelCloud;
+  readonly scheduler: Scheduler;
+  /** The process that the provider runs in: when it aborts, calls under way never answer. */
+  readonly process?: AbortSignal;
+  /** Called with everything that the provider is asked and answers, for tests that look at the order. */
+  readonly onCall?: (call: CloudCall) => void;
+}
+
+const NOTHING = new Uint8Array();
+
+/**
+ * A provider of a {@link ModelCloud}. It keeps every rule of a lifecycle provider, but for the faults that the
+ * cloud's behaviour asks for.
+ */
+export function createModelProvider(options: ModelProviderOptions): LifecycleProvider {
+  return new ModelProvider(options);
+}
+
+class ModelProvider implements LifecycleProvider {
+  readonly #cloud: ModelCloud;
+  readonly #scheduler: Scheduler;
+  readonly #process: AbortSignal | undefined;
+  readonly #onCall: (call: CloudCall) => void;
+
+  constructor({ cloud, scheduler, process, onCall = () => undefined }: ModelProviderOptions) {
+    this.#cloud = cloud;
+    this.#scheduler = scheduler;
+    this.#process = process;
+    this.#onCall = onCall;
+  }
+
+  async schema() {
+    const capabilities = { planDestroy: false, moveState: false, failedCreateIsClean: true };
+    return { schema: MODEL_SCHEMA, capabilities, diagnostics: [] };
+  }
+
+  async validateProvider() {
+    return OK;
+  }
+
+  async validateResource({ type }: Parameters<LifecycleProvider["validateResource"]>[0]) {
+    return MODEL_SCHEMA.resources.has(type) ? OK : refusal(`there is no type ${type}`);
+  }
+
+  async validateDataSource() {
+    return OK;
+  }
+
+  async validateEphemeral() {
+    return OK;
+  }
+
+  async configure() {
+    return OK;
+  }
+
+  async upgrade({ type, json }: Parameters<LifecycleProvider["upgrade"]>[0]) {
+    return { ...OK, state: decodeJson(json, typeOf(type)) };
+  }
+
+  async move() {
+    return refusal("objects of other types cannot be moved here");
+  }
+
+  async read(
+    { type, state, privateBytes }: Parameters<LifecycleProvider["read"]>[0],
+    context: LifecycleContext,
+  ) {
+    const id = textOf(state, "id");
+    return this.#call("read", type, id, undefined, context, (call) => {
+      const found = this.#cloud.object(type, id);
+      call.applied = true;
+      return { ...OK, state: found?.value ?? Value.null(typeOf(type)), privateBytes };
+    });
+  }
+
+  async plan(request: PlanRequest): Promise<PlanReply> {
+    const { type, prior, proposed } = request;
+    const reply = { ...OK, plannedPrivate: request.priorPrivate, legacyTypeSystem: false };
+    if (proposed.isNull) return { ...reply, planned: proposed, requiresReplace: [] };
+    const changed = prior.isNull
+      ? []
+      : [...proposed.entries()].filter(
+          ([name, value]) => !value.rawEquals(getAttribute(prior, name)),
+        );
+    const requiresReplace = changed
+      .filter(([name]) => FORCE_NEW.some((other) => other === name))
+      .map(([name]) => Path.root.attribute(name));
+    // With a new object everything that the cloud decides is open again.
+    const fresh = prior.isNull || requiresReplace.length > 0;
+    const planned = new Map(proposed.entries());
+    const decide = (name: string, value: Value): void => void planned.set(name, value);
+    if (fresh) {
+      decide(
+        "id",
+        type === "model_named" ? getAttribute(proposed, "name") : Value.unknown(Type.string),
+      );
+      if (
+        prior.isNull
+          ? getAttribute(proposed, "zone").isNull
+          : getAttribute(request.config, "zone").isNull
+      ) {
+        decide("zone", Value.unknown(Type.string));
+      }
+    }
+    if (fresh || changed.length > 0) decide("serial", Value.unknown(Type.number));
+    return { ...reply, planned: Value.object(planned), requiresReplace };
+  }
+
+  async apply(request: ApplyRequest, context: LifecycleContext): Promise<ApplyReply> {
+    const { type, prior, planned, operation } = request;
+    if (prior.isNull) return this.#create(request, context);
+    const id = textOf(prior, "id");
+    if (planned.isNull) {
+      return this.#call("delete", type, id, operation, context, (call, fault) => {
+        if (fault === "refuse") return this.#unchanged(type, id, "the cloud refuses to delete");
+        this.#cloud.remove(type, id);
+        call.applied = true;
+        return applied(
+          Value.null(typeOf(type)),
+          fault === "partial" ? "it went, but not well" : "",
+        );
+      });
+    }
+    return this.#call("update", type, id, operation, context, (call, fault) => {
+      const found = this.#cloud.object(type, id);
+      if (fault === "refuse") return this.#unchanged(type, id, "the cloud refuses to change");
+      if (found === undefined) return applied(Value.null(typeOf(type)), "the object is gone");
+      const serial = getAttribute(found.value, "serial").asNumber() + 1;
+      const value = complete(planned, { serial: Value.number(serial) });
+      this.#cloud.put({ ...found, value });
+      call.applied = true;
+      return applied(value, fault === "partial" ? "changed, but not well" : "");
+    });
+  }
+
+  async import(
+    { type, id }: Parameters<LifecycleProvider["import"]>[0],
+    context: LifecycleContext,
+  ) {
+    return this.#call("import", type, id, undefined, context, (call): ImportReply => {
+      call.applied = true;
+      const found = this.#cloud.object(type, id);
+      if (found === undefined) return { ...refusal(`there is no ${type} ${id}`), objects: [] };
+      const objects = [{ type, state: found.value, privateBytes: NOTHING }];
+      return { ...OK, objects };
+    });
+  }
+
+  async readDataSource(
+    { type, config }: Parameters<LifecycleProvider["readDataSource"]>[0],
+    context: LifecycleContext,
+  ) {
+    const id = textOf(config, "id");
+    return this.#call("readData", type, id, undefined, context, (call) => {
+      call.applied = true;
+      const found = this.#cloud.object("model_thing", id) ?? this.#cloud.object("model_named", id);
+      const state = Value.object({
+        id: Value.string(id),
+        found: Value.bool(found !== undefined),
+        size: found === undefined ? Value.null(Type.number) : getAttribute(found.value, "size"),
+      });
+      return { ...OK, state };
+    });
+  }
+
+  async openEphemeral() {
+    return refusal("there are no ephemeral resources here");
+  }
+
+  async renewEphemeral() {
+    return refusal("there are no ephemeral resources here");
+  }
+
+  async closeEphemeral() {
+    return OK;
+  }
+
+  async callFunction() {
+    return { error: { text: "there are no functions here" } };
+  }
+
+  async stop(): Promise<void> {
+    await Promise.resolve();
+  }
+
+  async close(): Promise<void> {
+    await Promise.resolve();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  #create(request: ApplyRequest, context: LifecycleContext): Promise<ApplyReply> {
+    const { type, planned, operation } = request;
+    return this.#call("create", type, "", operation, context, (call, fault) => {
+      const none = Value.null(typeOf(type));
+      if (fault === "refuse") return applied(none, "the cloud refuses to create");
+      const named = type === "model_named";
+      const id = named ? textOf(planned, "name") : this.#cloud.behaviour.newId(type);
+      if (this.#cloud.object(type, id) !== undefined) return applied(none, `${id} exists already`);
+      const zone = getAttribute(planned, "zone");
+      const value = complete(planned, {
+        id: Value.string(id),
+        serial: Value.number(1),
+        ...(zone.isKnown ? {} : { zone: Value.string("zone-a") }),
+      });
+      this.#cloud.put({ type, id, value, createdBy: operation?.operationId ?? "" });
+      call.applied = true;
+      if (fault === "ghost") return applied(none, "the cloud says that it failed");
+      return applied(value, fault === "partial" ? "created, but not well" : "");
+    });
+  }
+
+  #unchanged(type: string, id: string, error: string): ApplyReply {
+    return applied(this.#cloud.object(type, id)?.value ?? Value.null(typeOf(type)), error);
+  }
+
+  async #call<R>(
+    method: CloudCall["method"],
+    type: string,
+    id: string,
+    operation: OperationIdentity | undefined,
+    { signal }: LifecycleContext,
+    act: (call: CloudCall, fault: CloudFault | undefined) => R,
+  ): Promise<R> {
+    const { behaviour } = this.#cloud;
+    const scheduler = this.#scheduler;
+    this.#assertRunning();
+    signal?.throwIfAborted();
+    const call = this.#cloud.begin({
+      method,
+      type,
+      id,
+      operationId: operation?.operationId ?? "",
+      epoch: operation?.epoch ?? 0n,
+      startedAt: scheduler.monotonicMs(),
+    });
+    this.#onCall(call);
+    const fault = behaviour.fault(method, type);
+    await sleep(scheduler, behaviour.delayMs(method));
+    this.#assertRunning();
+    if (fault === "unreachable") {
+      this.#cloud.end(call, scheduler.monotonicMs());
+      throw new Error("the cloud cannot be reached");
+    }
+    const reply = act(call, fault);
+    await sleep(scheduler, behaviour.delayMs(method));
+    this.#assertRunning();
+    this.#cloud.end(call, scheduler.monotonicMs());
+    if (fault === "lost") throw new Error("the answer of the cloud was lost");
+    return reply;
+  }
+
+  #assertRunning(): void {
+    if (this.#process?.aborted === true) throw new Error("the process is gone");
+  }
+}
+
+const OK = { diagnostics: [] };
+
+function refusal(summary: string) {
+  return { diagnostics: [problem(summary)] };
+}
+
+function problem(summary: string): Diagnostic {
+  return { severity: "error", summary, detail: "" };
+}
+
+function applied(state: Value, error: string): ApplyReply {
+  const diagnostics = error === "" ? [] : [problem(error)];
+  return { state, privateBytes: NOTHING, legacyTypeSystem: false, diagnostics };
+}
+
+function complete(planned: Value, decided: Readonly<Record<string, Value>>): Value {
+  return Value.object(
+    [...planned.entries()].map(([name, value]) => [name, decided[name] ?? value]),
+  );
+}
+
+function typeOf(type: string) {
+  const schema = MODEL_SCHEMA.resources.get(type) ?? MODEL_SCHEMA.dataSources.get(type);
+  if (schema === undefined) throw new Error(`there is no type ${type}`);
+  return typeOfBlock(schema.block);
+}
+
+function textOf(value: Value, name: string): string {
+  return getAttribute(value, name).asString();
+}

@@ -1,0 +1,78 @@
+import { Type } from "@stackwright/cty";
+import type {
+  AttributeSchema,
+  BlockSchema,
+  ProviderSchema,
+  ResourceSchema,
+} from "@stackwright/mux/router";
+
+/** Source address of the model provider. */
+export const MODEL_SOURCE = "example.com/stackwright/model";
+
+/**
+ * Types of the model provider.
+ *
+ * - `model_thing`: its id is chosen by the cloud; nobody can find one that was made and forgotten.
+ * - `model_named`: its id is its name, so that a lost one can be found; a second one of a name is refused.
+ */
+export const MODEL_TYPES = ["model_thing", "model_named"] as const;
+
+const attribute = (type: Type, members: Partial<AttributeSchema>): AttributeSchema => ({
+  type,
+  required: false,
+  optional: false,
+  computed: false,
+  sensitive: false,
+  writeOnly: false,
+  deprecated: false,
+  description: "",
+  ...members,
+});
+
+const block = (attributes: Readonly<Record<string, AttributeSchema>>): BlockSchema => ({
+  attributes: new Map(Object.entries(attributes)),
+  blocks: new Map(),
+  deprecated: false,
+  description: "",
+});
+
+const RESOURCE: ResourceSchema = {
+  version: 1,
+  block: block({
+    id: attribute(Type.string, { computed: true }),
+    /** Another value needs another object. */
+    name: attribute(Type.string, { required: true }),
+    /** Another value needs another object. */
+    kind: attribute(Type.string, { optional: true }),
+    /** Changed in place. */
+    size: attribute(Type.number, { optional: true }),
+    /** Ids of other objects. */
+    links: attribute(Type.list(Type.string), { optional: true }),
+    secret: attribute(Type.string, { optional: true, sensitive: true }),
+    /** Another one after every change. */
+    serial: attribute(Type.number, { computed: true }),
+    /** Chosen by the cloud where the configuration does not. */
+    zone: attribute(Type.string, { optional: true, computed: true }),
+  }),
+};
+
+const LOOKUP: ResourceSchema = {
+  version: 0,
+  block: block({
+    id: attribute(Type.string, { required: true }),
+    found: attribute(Type.bool, { computed: true }),
+    size: attribute(Type.number, { computed: true }),
+  }),
+};
+
+/** What the model provider declares. */
+export const MODEL_SCHEMA: ProviderSchema = {
+  provider: block({ label: attribute(Type.string, { optional: true }) }),
+  resources: new Map(MODEL_TYPES.map((type) => [type, RESOURCE])),
+  dataSources: new Map([["model_lookup", LOOKUP]]),
+  ephemeralResources: new Map(),
+  functions: new Map(),
+};
+
+/** Attributes whose change needs another object. */
+export const FORCE_NEW = ["name", "kind"] as const;
