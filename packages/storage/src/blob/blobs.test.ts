@@ -55,3 +55,22 @@ test("a directory has one process at a time", async () => {
   await blobs.close();
   await rm(directory, { recursive: true });
 });
+
+test("a directory of blobs can be read beside its writer", async () => {
+  const directory = await newDirectory();
+  await using writer = await createDirectoryBlobs({ directory });
+  const { sha256 } = await writer.write(Buffer.from("written"));
+  await using reader = await createDirectoryBlobs({ directory, readOnly: true });
+  const { sha256: later } = await writer.write(Buffer.from("written later"));
+  for (const [digest, text] of [
+    [sha256, "written"],
+    [later, "written later"],
+  ] as const) {
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of reader.read(digest)) chunks.push(chunk);
+    expect(Buffer.concat(chunks).toString()).toBe(text);
+  }
+  await assertCode(reader.write(Buffer.from("x")), "STORAGE_READ_ONLY");
+  await assertCode(reader.find([sha256]), "STORAGE_READ_ONLY");
+  await rm(directory, { recursive: true });
+});

@@ -24,14 +24,24 @@ const HEADER_BYTES = 64;
 export interface DirectoryBlobsOptions extends BlobStoreOptions {
   /** Made with mode 0700 when it does not exist. It belongs to the store. */
   readonly directory: string;
+  /**
+   * Opens what is there for reading, also while another process writes to it; calls that write reject with
+   * `STORAGE_READ_ONLY`, and nothing is held.
+   *
+   * @default false
+   */
+  readonly readOnly?: boolean;
 }
 
 /**
- * A blob store in a directory, for one process at a time (`STORAGE_LOCKED` otherwise). What was
+ * A blob store in a directory, for one writing process at a time (`STORAGE_LOCKED` otherwise). What was
  * written survives the loss of power.
  */
 export async function createDirectoryBlobs(options: DirectoryBlobsOptions): Promise<BlobStore> {
   const { directory } = options;
+  if (options.readOnly === true) {
+    return new ChunkedBlobStore(new ReadOnlyEngine(directory), options);
+  }
   for (const name of ["blobs", "uploads"]) {
     await mkdir(join(directory, name), { recursive: true, mode: 0o700 });
   }
@@ -46,10 +56,10 @@ class DirectoryEngine implements BlobEngine {
     shared: false,
   };
   readonly #directory: string;
-  readonly #lock: Disposable;
+  readonly #lock: Disposable | undefined;
   readonly #turns: Turns = createTurns();
 
-  constructor(directory: string, lock: Disposable) {
+  constructor(directory: string, lock: Disposable | undefined) {
     this.#directory = directory;
     this.#lock = lock;
   }
@@ -166,7 +176,7 @@ class DirectoryEngine implements BlobEngine {
 
   async close(): Promise<void> {
     await this.#turns.take(async () => undefined);
-    this.#lock[Symbol.dispose]();
+    this.#lock?.[Symbol.dispose]();
   }
 
   async #publish(upload: string, sha256: string, holdMs: number): Promise<void> {
@@ -238,5 +248,31 @@ async function syncDirectory(path: string): Promise<void> {
     await directory.sync();
   } finally {
     await directory.close();
+  }
+}
+
+/**
+ * A blob exists as a whole or not at all, so a reader needs no lock. One that is collected while it is read is missing
+ * for the reader as for everybody.
+ */
+class ReadOnlyEngine extends DirectoryEngine {
+  constructor(directory: string) {
+    super(directory, undefined);
+  }
+
+  override async begin(): Promise<BlobUpload> {
+    throw new StorageError("STORAGE_READ_ONLY");
+  }
+
+  override async hold(): Promise<readonly BlobHead[]> {
+    throw new StorageError("STORAGE_READ_ONLY");
+  }
+
+  override async remove(): Promise<boolean> {
+    throw new StorageError("STORAGE_READ_ONLY");
+  }
+
+  override async removeUploads(): Promise<number> {
+    throw new StorageError("STORAGE_READ_ONLY");
   }
 }

@@ -28,6 +28,9 @@ export {
   Run_Phase,
 } from "./run.ts";
 export {
+  Stack,
+} from "./stack.ts";
+export {
   BlobReference,
   Content,
   Dependency,

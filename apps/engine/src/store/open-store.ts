@@ -1,0 +1,116 @@
+import { join } from "node:path";
+import type { Logger, StorageBackend } from "@stackwright/storage";
+import type { BlobStore } from "@stackwright/storage/blob";
+import type { StoreAddress } from "./store-address.ts";
+
+/** A store with the blobs beside it. Disposing closes both. */
+export interface OpenStore extends AsyncDisposable {
+  readonly storage: StorageBackend;
+  readonly blobs: BlobStore;
+  /** Whether other processes may write to it at the same time. */
+  readonly shared: boolean;
+}
+
+export interface OpenStoreOptions {
+  /** Opens beside a writer, for reading. Only embedded stores know the difference. @default false */
+  readonly readOnly?: boolean;
+  /** Folder for the blobs of stores that have no place for them (etcd, memory). */
+  readonly blobDirectory: string;
+  /** Says to a server who is calling. */
+  readonly token?: string;
+  /** Trusted authorities of a server, in PEM. */
+  readonly ca?: string;
+  readonly logger?: Logger;
+}
+
+/**
+ * Opens a store of any engine. Only the engine that is meant is loaded. Rejects with a `StorageError`, such as
+ * `STORAGE_LOCKED` with the process that writes to an embedded store.
+ */
+export async function openStore(
+  address: StoreAddress,
+  options: OpenStoreOptions,
+): Promise<OpenStore> {
+  const { readOnly = false, blobDirectory, logger } = options;
+  switch (address.kind) {
+    case "sqlite": {
+      const { createSqliteStorage } = await import("@stackwright/storage/sqlite");
+      const storage = await createSqliteStorage({
+        directory: address.directory,
+        readOnly,
+        ...(logger !== undefined && { logger }),
+      });
+      return withBlobs(storage, false, async () => {
+        const { createDirectoryBlobs } = await import("@stackwright/storage/blob");
+        return createDirectoryBlobs({ directory: join(address.directory, "blobs"), readOnly });
+      });
+    }
+    case "postgres": {
+      const { createPostgresStorage } = await import("@stackwright/storage/postgres");
+      const storage = await createPostgresStorage({
+        url: address.url,
+        ...(logger !== undefined && { logger }),
+      });
+      return withBlobs(storage, true, async () => {
+        const { createPostgresBlobs } = await import("@stackwright/storage/blob/postgres");
+        return createPostgresBlobs({ url: address.url });
+      });
+    }
+    case "etcd": {
+      const { createEtcdStorage } = await import("@stackwright/storage/etcd");
+      const storage = await createEtcdStorage({
+        endpoints: address.endpoints,
+        ...(address.root !== undefined && { root: address.root }),
+        ...(logger !== undefined && { logger }),
+      });
+      return withBlobs(storage, true, async () => folderBlobs(blobDirectory));
+    }
+    case "remote": {
+      const { host, port, tls } = address;
+      const connection = {
+        address: { host, port },
+        ...(options.token !== undefined && { token: options.token }),
+        ...(tls && { tls: { ...(options.ca !== undefined && { trusted: options.ca }) } }),
+      };
+      const { createRemoteStorage } = await import("@stackwright/storage/remote");
+      const storage = await createRemoteStorage(connection);
+      return withBlobs(storage, true, async () => {
+        const { createRemoteBlobs } = await import("@stackwright/storage/blob/remote");
+        return createRemoteBlobs(connection);
+      });
+    }
+    case "memory":
+    default: {
+      const { createMemoryStorage } = await import("@stackwright/storage/memory");
+      return withBlobs(createMemoryStorage(), false, async () => folderBlobs(blobDirectory));
+    }
+  }
+}
+
+async function folderBlobs(directory: string): Promise<BlobStore> {
+  const { createDirectoryBlobs } = await import("@stackwright/storage/blob");
+  return createDirectoryBlobs({ directory });
+}
+
+async function withBlobs(
+  storage: StorageBackend,
+  shared: boolean,
+  openBlobs: () => Promise<BlobStore>,
+): Promise<OpenStore> {
+  let blobs: BlobStore;
+  try {
+    blobs = await openBlobs();
+  } catch (error) {
+    await storage.close();
+    throw error;
+  }
+  return {
+    storage,
+    blobs,
+    shared,
+    [Symbol.asyncDispose]: async () => {
+      await blobs.close();
+      await storage.close();
+    },
+  };
+}

@@ -1,0 +1,36 @@
+import { describe, expect, it } from "vitest";
+import { parseStoreAddress } from "./store-address.ts";
+
+describe("the address of a store", () => {
+  it.each([
+    ["sqlite:store", { kind: "sqlite", directory: "/work/store" }],
+    ["sqlite:///var/lib/x", { kind: "sqlite", directory: "/var/lib/x" }],
+    ["sqlite:/var/lib/a b", { kind: "sqlite", directory: "/var/lib/a b" }],
+    ["memory:", { kind: "memory" }],
+    ["postgres://u:p@h/db", { kind: "postgres", url: "postgres://u:p@h/db" }],
+    [
+      "etcd://a:2379,b:2379",
+      { kind: "etcd", endpoints: ["http://a:2379", "http://b:2379"], root: undefined },
+    ],
+    ["etcds://a:2379/prod", { kind: "etcd", endpoints: ["https://a:2379"], root: "prod/" }],
+    ["stackwright://h", { kind: "remote", host: "h", port: 7420, tls: false }],
+    ["stackwright://h:80", { kind: "remote", host: "h", port: 80, tls: false }],
+    ["stackwrights://[::1]:9000", { kind: "remote", host: "::1", port: 9000, tls: true }],
+  ])("%s is understood", (text, address) => {
+    expect(parseStoreAddress(text, "/work")).toEqual(address);
+  });
+
+  it.each([
+    ["", "a store is sqlite:FOLDER"],
+    ["consul://x", 'no store of the kind "consul"'],
+    ["sqlite:", "the folder of the store is missing"],
+    ["etcd://", "the members are missing"],
+    ["stackwright://secret@h:1", "STACKWRIGHT_TOKEN"],
+  ])("%s is refused with a reason", (text, message) => {
+    expect(() => parseStoreAddress(text, "/work")).toThrow(message);
+  });
+
+  it("never tells a password", () => {
+    expect(() => parseStoreAddress("mysql://user:hunter2@h/db", "/")).toThrow(/^(?!.*hunter2)/);
+  });
+});

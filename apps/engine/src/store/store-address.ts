@@ -1,0 +1,94 @@
+import { isAbsolute, resolve } from "node:path";
+
+/** Where a store is. */
+export type StoreAddress =
+  | { readonly kind: "sqlite"; readonly directory: string }
+  | { readonly kind: "memory" }
+  | { readonly kind: "postgres"; readonly url: string }
+  | {
+      readonly kind: "etcd";
+      readonly endpoints: readonly string[];
+      readonly root: string | undefined;
+    }
+  | {
+      readonly kind: "remote";
+      readonly host: string;
+      readonly port: number;
+      readonly tls: boolean;
+    };
+
+/** An address that cannot be understood; the message says what is wrong with it. */
+export class StoreAddressError extends Error {
+  override readonly name = "StoreAddressError";
+}
+
+const FORMS =
+  "a store is sqlite:FOLDER, postgres://USER@HOST/DATABASE, etcd://HOST:PORT[,HOST:PORT...], stackwright://HOST:PORT (stackwrights:// with TLS)";
+
+/** The port of the storage service where an address has none. */
+export const DEFAULT_REMOTE_PORT = 7420;
+
+/**
+ * Reads the address of a store. Folders are relative to `directory`. `StoreAddressError` says which forms there
+ * are; an address may hold a password, so it is never part of the message.
+ */
+export function parseStoreAddress(text: string, directory: string): StoreAddress {
+  const scheme = /^([a-z]+):/.exec(text)?.[1];
+  const rest = text.slice((scheme ?? "").length + 1);
+  switch (scheme) {
+    case "memory":
+      return { kind: "memory" };
+    case "sqlite": {
+      const path = rest.replace(/^\/\/(?=\/|[^/])/, "");
+      if (path === "") throw new StoreAddressError(`the folder of the store is missing: ${FORMS}`);
+      return { kind: "sqlite", directory: isAbsolute(path) ? path : resolve(directory, path) };
+    }
+    case "postgres":
+    case "postgresql":
+      return { kind: "postgres", url: text };
+    case "etcd":
+    case "etcds":
+      return etcdAddress(scheme, rest);
+    case "stackwright":
+    case "stackwrights":
+      return remoteAddress(scheme, text);
+    default:
+      throw new StoreAddressError(
+        scheme === undefined ? FORMS : `there is no store of the kind "${scheme}": ${FORMS}`,
+      );
+  }
+}
+
+function etcdAddress(scheme: string, rest: string): StoreAddress {
+  const [hosts = "", ...path] = rest.replace(/^\/\//, "").split("/");
+  const protocol = scheme === "etcds" ? "https" : "http";
+  const endpoints = hosts
+    .split(",")
+    .filter((host) => host !== "")
+    .map((host) => `${protocol}://${host}`);
+  if (endpoints.length === 0) throw new StoreAddressError(`the members are missing: ${FORMS}`);
+  const root = path.join("/");
+  return { kind: "etcd", endpoints, root: root === "" ? undefined : `${root}/` };
+}
+
+function remoteAddress(scheme: string, text: string): StoreAddress {
+  let url: URL;
+  try {
+    url = new URL(text.replace(/^[a-z]+:/, "http:"));
+  } catch {
+    throw new StoreAddressError(`the address of the server is none: ${FORMS}`);
+  }
+  if (url.username !== "" || url.password !== "") {
+    throw new StoreAddressError(
+      "a token does not belong into an address; give it as STACKWRIGHT_TOKEN",
+    );
+  }
+  const port =
+    url.port === "" ? (/:80(?:\/|$)/.test(text) ? 80 : DEFAULT_REMOTE_PORT) : Number(url.port);
+  return {
+    kind: "remote",
+    host: url.hostname.replace(/^\[|\]$/g, ""),
+    port,
+    tls: scheme === "stackwrights",
+  };
+}
