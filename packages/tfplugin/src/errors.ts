@@ -38,6 +38,20 @@ export const TFPLUGIN_ERRORS = {
   TFPLUGIN_NOT_LAUNCHED: { status: "FAILED_PRECONDITION", retryable: false },
   TFPLUGIN_POOL_FULL: { status: "RESOURCE_EXHAUSTED", retryable: true },
 
+  // Installing providers.
+  TFPLUGIN_CLI_CONFIG_INVALID: { status: "INVALID_ARGUMENT", retryable: false },
+  TFPLUGIN_PROVIDER_UNKNOWN: { status: "NOT_FOUND", retryable: false },
+  TFPLUGIN_VERSION_UNAVAILABLE: { status: "NOT_FOUND", retryable: false },
+  TFPLUGIN_PLATFORM_UNAVAILABLE: { status: "NOT_FOUND", retryable: false },
+  TFPLUGIN_LOCK_CONFLICT: { status: "FAILED_PRECONDITION", retryable: false },
+  TFPLUGIN_CHECKSUM_MISMATCH: { status: "DATA_LOSS", retryable: false },
+  TFPLUGIN_SIGNATURE_INVALID: { status: "DATA_LOSS", retryable: false },
+  TFPLUGIN_PACKAGE_INVALID: { status: "FAILED_PRECONDITION", retryable: false },
+  TFPLUGIN_REGISTRY_UNAVAILABLE: { status: "UNAVAILABLE", retryable: true },
+  TFPLUGIN_REGISTRY_UNAUTHORIZED: { status: "PERMISSION_DENIED", retryable: false },
+  TFPLUGIN_REGISTRY_INVALID: { status: "FAILED_PRECONDITION", retryable: false },
+  TFPLUGIN_DOWNLOAD_TOO_LARGE: { status: "RESOURCE_EXHAUSTED", retryable: false },
+
   // Calls over a transport.
   TFPLUGIN_CLOSED: { status: "UNAVAILABLE", retryable: false },
   TFPLUGIN_PROCESS_ENDED: { status: "UNAVAILABLE", retryable: true },
@@ -52,6 +66,7 @@ export const TFPLUGIN_ERRORS = {
   TFPLUGIN_SCHEMA_INVALID: { status: "FAILED_PRECONDITION", retryable: false },
   TFPLUGIN_VALUE_INVALID: { status: "INVALID_ARGUMENT", retryable: false },
   TFPLUGIN_REPLY_INVALID: { status: "INTERNAL", retryable: false },
+  TFPLUGIN_DOWNGRADE_IMPOSSIBLE: { status: "FAILED_PRECONDITION", retryable: false },
 } as const satisfies Record<string, { status: TfpluginStatus; retryable: boolean }>;
 
 /** The codes of {@link TfpluginError}. They are contract; message texts are not. */

@@ -1,0 +1,114 @@
+import { createHash } from "node:crypto";
+import { type FileHandle, open } from "node:fs/promises";
+import { type PackageHash, zipHash } from "@stackwright/provider-source";
+import { TfpluginError } from "../errors.ts";
+import { type HttpClient, invalidResponse, requireOk, withoutQuery } from "./http-client.ts";
+
+export interface DownloadOptions {
+  readonly http: HttpClient;
+  readonly maxBytes: number;
+  /** How often a broken download is taken up again, as long as each time something comes. */
+  readonly resumes: number;
+  readonly signal: AbortSignal | undefined;
+}
+
+/**
+ * Fetches a file to a path that does not exist yet, and returns the hash of what was written. A download that breaks
+ * off goes on where it was, if the server allows it and says that the file is the same; else it starts anew.
+ *
+ * `TFPLUGIN_DOWNLOAD_TOO_LARGE`, and what `HttpClient` rejects with. What was written stays for the caller to remove.
+ */
+export async function download(
+  url: URL,
+  path: string,
+  options: DownloadOptions,
+): Promise<PackageHash> {
+  const { http, resumes, signal } = options;
+  await using file = await open(path, "wx", 0o600);
+  const state = new PartialFile(url, file, options.maxBytes);
+  for (let attempt = 0; ; attempt += 1) {
+    const response = await http.get(url, { headers: state.rangeHeaders(), signal });
+    await state.begin(response);
+    try {
+      for await (const part of http.parts(response)) {
+        signal?.throwIfAborted();
+        await state.append(part);
+      }
+      if (state.isComplete) return state.hash();
+    } catch (error) {
+      signal?.throwIfAborted();
+      if (error instanceof TfpluginError) throw error;
+    }
+    if (attempt >= resumes) {
+      const text = `${withoutQuery(url)} broke off ${attempt + 1} times`;
+      throw new TfpluginError("TFPLUGIN_REGISTRY_UNAVAILABLE", text);
+    }
+  }
+}
+
+/** What of a file has come so far. */
+class PartialFile {
+  readonly #url: URL;
+  readonly #file: FileHandle;
+  readonly #maxBytes: number;
+  #hash = createHash("sha256");
+  #bytes = 0;
+  #total: number | undefined;
+  /** By which the server recognises the file. */
+  #tag: string | undefined;
+
+  constructor(url: URL, file: FileHandle, maxBytes: number) {
+    this.#url = url;
+    this.#file = file;
+    this.#maxBytes = maxBytes;
+  }
+
+  get isComplete(): boolean {
+    return this.#total === undefined || this.#bytes === this.#total;
+  }
+
+  /** Asks for the rest, where there is a beginning that the server can recognise. */
+  rangeHeaders(): Readonly<Record<string, string>> {
+    if (this.#bytes === 0 || this.#tag === undefined) return {};
+    return { range: `bytes=${this.#bytes}-`, "if-range": this.#tag };
+  }
+
+  async begin(response: Response): Promise<void> {
+    await requireOk(this.#url, response);
+    const { status, headers } = response;
+    if (status === 206) {
+      const start = /^bytes (\d+)-/.exec(headers.get("content-range") ?? "")?.[1];
+      if (Number(start) === this.#bytes) return;
+      await response.body?.cancel();
+      throw invalidResponse(this.#url, "it is another part than was asked for");
+    }
+    this.#hash = createHash("sha256");
+    this.#bytes = 0;
+    await this.#file.truncate(0);
+    const etag = headers.get("etag");
+    // A weak tag does not say that the bytes are the same.
+    this.#tag = etag === null || etag.startsWith("W/") ? undefined : etag;
+    const length = headers.get("content-encoding") === null ? headers.get("content-length") : null;
+    this.#total = length === null ? undefined : Number(length);
+    if (this.#total !== undefined && this.#total > this.#maxBytes) {
+      await response.body?.cancel();
+      throw this.#tooLarge();
+    }
+  }
+
+  async append(part: Uint8Array): Promise<void> {
+    if (this.#bytes + part.length > this.#maxBytes) throw this.#tooLarge();
+    await this.#file.write(part, 0, part.length, this.#bytes);
+    this.#hash.update(part);
+    this.#bytes += part.length;
+  }
+
+  hash(): PackageHash {
+    return zipHash(this.#hash.digest("hex"));
+  }
+
+  #tooLarge(): TfpluginError {
+    const text = `${withoutQuery(this.#url)} is larger than ${this.#maxBytes} bytes`;
+    return new TfpluginError("TFPLUGIN_DOWNLOAD_TOO_LARGE", text);
+  }
+}

@@ -1,0 +1,221 @@
+import { TfpluginError } from "../errors.ts";
+
+/** The function `fetch`, or one that works like it. */
+export type Fetch = (url: URL, init: RequestInit) => Promise<Response>;
+
+export interface HttpClientOptions {
+  /** For private authorities, proxies and tests. @default that of Node */
+  readonly fetch?: Fetch;
+  /** Bearer tokens by host; see `hostKey`. */
+  readonly tokens?: ReadonlyMap<string, string>;
+  /** How often a request is repeated after a lost connection or a status of 500 and above. @default 2 */
+  readonly retries?: number;
+  /** Before the first repetition, in milliseconds; doubles each time. @default 500 */
+  readonly retryDelayMs?: number;
+  /** Until the head of a response, and between two parts of it, in milliseconds. @default 30_000 */
+  readonly idleMs?: number;
+}
+
+export interface GetOptions {
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Sends the token that is known for the host. */
+  readonly authorize?: boolean;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** Documents of registries and mirrors are far smaller. */
+const MAX_DOCUMENT_BYTES = 32 * 1024 * 1024;
+
+/**
+ * HTTP as registries and mirrors need it: repeated requests, bounded documents, tokens for one host only.
+ *
+ * Errors: `TFPLUGIN_REGISTRY_UNAVAILABLE` (no connection, or a status of 500 and above, after all repetitions),
+ * `TFPLUGIN_REGISTRY_UNAUTHORIZED` (401, 403), `TFPLUGIN_REGISTRY_INVALID` (anything else that is not asked for).
+ */
+export class HttpClient {
+  readonly #options: Required<HttpClientOptions>;
+
+  constructor(options: HttpClientOptions = {}) {
+    this.#options = {
+      fetch: options.fetch ?? ((url, init) => fetch(url, init)),
+      tokens: options.tokens ?? new Map(),
+      retries: options.retries ?? 2,
+      retryDelayMs: options.retryDelayMs ?? 500,
+      idleMs: options.idleMs ?? 30_000,
+    };
+  }
+
+  /** The final response, with any status below 500. Its body has to be read, or cancelled. */
+  async get(url: URL, options: GetOptions): Promise<Response> {
+    const { retries, retryDelayMs } = this.#options;
+    for (let attempt = 0; ; attempt += 1) {
+      let failure: TfpluginError;
+      try {
+        const response = await this.#once(url, options);
+        if (response.status < 500) return response;
+        await response.body?.cancel();
+        failure = unavailable(url, `status ${response.status}`);
+      } catch (error) {
+        options.signal?.throwIfAborted();
+        if (error instanceof TfpluginError) throw error;
+        failure = unavailable(url, reasonOf(error), error);
+      }
+      if (attempt >= retries) throw failure;
+      await pause(retryDelayMs * 2 ** attempt, options.signal);
+    }
+  }
+
+  /** The JSON object at a URL; undefined for 404. */
+  async json(
+    url: URL,
+    options: GetOptions,
+  ): Promise<Readonly<Record<string, unknown>> | undefined> {
+    const response = await this.get(url, options);
+    if (response.status === 404) {
+      await response.body?.cancel();
+      return undefined;
+    }
+    await requireOk(url, response);
+    const type = response.headers.get("content-type")?.split(";")[0]?.trim().toLowerCase();
+    if (type !== "application/json") {
+      await response.body?.cancel();
+      throw invalidResponse(
+        url,
+        `content type ${JSON.stringify(type ?? "")} is not application/json`,
+      );
+    }
+    const text = new TextDecoder().decode(await this.#read(url, response));
+    let parsed: unknown;
+    try {
+      parsed = JSON.parse(text);
+    } catch (cause) {
+      throw invalidResponse(url, "it is no JSON", cause);
+    }
+    if (!isRecord(parsed)) throw invalidResponse(url, "it is no JSON object");
+    return parsed;
+  }
+
+  /** The bytes at a URL. */
+  async bytes(url: URL, options: GetOptions): Promise<Uint8Array> {
+    const response = await this.get(url, options);
+    await requireOk(url, response);
+    return this.#read(url, response);
+  }
+
+  /** The parts of a body. One that stops coming is an error. */
+  async *parts(response: Response): AsyncGenerator<Uint8Array, void, undefined> {
+    if (response.body === null) return;
+    const reader = response.body.getReader();
+    try {
+      for (;;) {
+        const { done, value } = await this.#soon(reader.read());
+        if (done) return;
+        yield value;
+      }
+    } finally {
+      await reader.cancel().catch(() => undefined);
+    }
+  }
+
+  async #read(url: URL, response: Response): Promise<Uint8Array> {
+    const parts: Uint8Array[] = [];
+    let bytes = 0;
+    try {
+      for await (const part of this.parts(response)) {
+        bytes += part.length;
+        if (bytes > MAX_DOCUMENT_BYTES) throw invalidResponse(url, "it is too large");
+        parts.push(part);
+      }
+    } catch (error) {
+      if (error instanceof TfpluginError) throw error;
+      throw unavailable(url, reasonOf(error), error);
+    }
+    return Buffer.concat(parts);
+  }
+
+  async #once(url: URL, { headers, authorize = false, signal }: GetOptions): Promise<Response> {
+    const { fetch: get, tokens, idleMs } = this.#options;
+    const token = authorize ? tokens.get(url.host) : undefined;
+    const limit = AbortSignal.timeout(idleMs);
+    // Only the head is waited for here: what aborts the limit must not end the body.
+    const given = new AbortController();
+    const abort = (): void => given.abort(signal?.aborted === true ? signal.reason : limit.reason);
+    limit.addEventListener("abort", abort, { once: true });
+    if (signal?.aborted === true) abort();
+    signal?.addEventListener("abort", abort, { once: true });
+    try {
+      const response = await get(url, {
+        headers: { ...headers, ...(token !== undefined && { authorization: `Bearer ${token}` }) },
+        signal: given.signal,
+      });
+      if (url.protocol === "https:" && response.url !== "" && !response.url.startsWith("https:")) {
+        await response.body?.cancel();
+        throw invalidResponse(url, "it leads from https to something else");
+      }
+      return response;
+    } finally {
+      limit.removeEventListener("abort", abort);
+    }
+  }
+
+  async #soon<T>(promise: Promise<T>): Promise<T> {
+    const { promise: late, reject } = Promise.withResolvers<never>();
+    const { idleMs } = this.#options;
+    const timer = setTimeout(() => reject(new Error(`nothing came for ${idleMs} ms`)), idleMs);
+    try {
+      return await Promise.race([promise, late]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}
+
+/** Rejects where the response is not a good one. */
+export async function requireOk(url: URL, response: Response): Promise<void> {
+  if (response.ok) return;
+  await response.body?.cancel();
+  const { status } = response;
+  if (status === 401 || status === 403) {
+    const text = `${url.host} rejected the credentials that were given for it (status ${status})`;
+    throw new TfpluginError("TFPLUGIN_REGISTRY_UNAUTHORIZED", text);
+  }
+  throw invalidResponse(url, `status ${status}`);
+}
+
+export function invalidResponse(url: URL, why: string, cause?: unknown): TfpluginError {
+  const text = `the response of ${withoutQuery(url)} cannot be used: ${why}`;
+  return new TfpluginError("TFPLUGIN_REGISTRY_INVALID", text, { cause });
+}
+
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** A URL for messages: queries carry signatures. */
+export function withoutQuery({ origin, pathname }: URL): string {
+  return `${origin}${pathname}`;
+}
+
+function unavailable(url: URL, why: string, cause?: unknown): TfpluginError {
+  const text = `${withoutQuery(url)} cannot be had: ${why}`;
+  return new TfpluginError("TFPLUGIN_REGISTRY_UNAVAILABLE", text, { cause });
+}
+
+/** `fetch` says only "fetch failed"; its cause says why. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.cause instanceof Error ? error.cause.message : error.message;
+}
+
+async function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, ms);
+  const abort = (): void => reject(signal?.reason);
+  signal?.addEventListener("abort", abort, { once: true });
+  try {
+    await promise;
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener("abort", abort);
+  }
+}

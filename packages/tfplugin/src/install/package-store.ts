@@ -1,0 +1,140 @@
+import { randomBytes } from "node:crypto";
+import {
+  cp,
+  mkdir,
+  mkdtempDisposable,
+  readdir,
+  readlink,
+  rename,
+  rm,
+  stat,
+  symlink,
+} from "node:fs/promises";
+import { dirname, join } from "node:path";
+import {
+  type ArchiveLimits,
+  hashArchive,
+  hashDirectory,
+  type PackageHash,
+  type PackageId,
+  ProviderSourceError,
+  providerExecutable,
+  unpackArchive,
+  unpackedPath,
+} from "@stackwright/provider-source";
+import { TfpluginError } from "../errors.ts";
+
+/*
+ * A folder of unpacked packages that several processes may use at the same time, without locks: a package appears whole,
+ * by one rename, or not at all; whoever comes second finds it there, and makes sure that it is the same.
+ */
+export class PackageStore {
+  readonly root: string;
+  readonly #limits: ArchiveLimits | undefined;
+
+  constructor(root: string, limits: ArchiveLimits | undefined) {
+    this.root = root;
+    this.#limits = limits;
+  }
+
+  pathOf(id: PackageId): string {
+    return join(this.root, unpackedPath(id));
+  }
+
+  /** The hash of the package that is there; undefined where there is none. */
+  async hashOf(id: PackageId, signal: AbortSignal | undefined): Promise<PackageHash | undefined> {
+    if (!(await isDirectory(this.pathOf(id)))) return undefined;
+    return hashDirectory(this.pathOf(id), { ...(signal !== undefined && { signal }) });
+  }
+
+  /** A folder on the same file system, for files on their way into the store. */
+  async scratch(): Promise<{ readonly path: string } & AsyncDisposable> {
+    await mkdir(this.root, { recursive: true });
+    const folder = await mkdtempDisposable(join(this.root, ".incoming-"));
+    return { path: folder.path, [Symbol.asyncDispose]: () => folder.remove() };
+  }
+
+  /**
+   * Unpacks an archive to its place; a package that is there and is another one makes way. Rejects with what
+   * `unpackArchive` rejects with, above all for paths that lead out of the package.
+   */
+  async unpack(
+    id: PackageId,
+    archive: string,
+    signal: AbortSignal | undefined,
+  ): Promise<PackageHash> {
+    const options = {
+      ...(this.#limits !== undefined && { limits: this.#limits }),
+      ...(signal !== undefined && { signal }),
+    };
+    const place = this.pathOf(id);
+    const { h1 } = await hashArchive(archive, options);
+    if ((await this.hashOf(id, signal)) === h1) return h1;
+    await mkdir(dirname(place), { recursive: true });
+    await setAside(place);
+    try {
+      await unpackArchive(archive, place, options);
+    } catch (error) {
+      // Somebody else was faster.
+      const isTaken = ProviderSourceError.is(error, "PROVIDER_SOURCE_DESTINATION_EXISTS");
+      if (!isTaken || (await this.hashOf(id, signal)) !== h1) throw error;
+    }
+    return h1;
+  }
+
+  /** Makes a package that lies elsewhere appear here, as a link, or as a copy where there are no links. */
+  async link(id: PackageId, source: string): Promise<void> {
+    const place = this.pathOf(id);
+    if ((await readlink(place).catch(() => undefined)) === source) return;
+    await mkdir(dirname(place), { recursive: true });
+    const fresh = `${place}.${randomBytes(6).toString("hex")}`;
+    try {
+      await symlink(source, fresh, "dir");
+    } catch {
+      await cp(source, fresh, { recursive: true });
+    }
+    try {
+      await setAside(place);
+      await rename(fresh, place);
+    } catch (error) {
+      await rm(fresh, { recursive: true, force: true });
+      // Somebody else was faster, and linked to the same or copied the same.
+      if (!(await isDirectory(place))) throw error;
+    }
+  }
+
+  /** The program of a package that is there. `TFPLUGIN_PACKAGE_INVALID` where it has none. */
+  async executableOf(id: PackageId): Promise<string> {
+    return executableIn(this.pathOf(id), id.address.type);
+  }
+}
+
+/** The program of a provider in a folder. `TFPLUGIN_PACKAGE_INVALID` where there is none. */
+export async function executableIn(folder: string, type: string): Promise<string> {
+  let names: readonly string[] = [];
+  try {
+    names = await readdir(folder);
+  } catch (cause) {
+    throw new TfpluginError("TFPLUGIN_PACKAGE_INVALID", `${folder} cannot be read`, { cause });
+  }
+  const name = providerExecutable(names, type);
+  if (name !== undefined) return join(folder, name);
+  const text = `${folder} has no program terraform-provider-${type}`;
+  throw new TfpluginError("TFPLUGIN_PACKAGE_INVALID", text);
+}
+
+/** Takes away what is at a path, at once. A process that runs from it goes on. */
+async function setAside(place: string): Promise<void> {
+  const aside = `${place}.${randomBytes(6).toString("hex")}.old`;
+  try {
+    await rename(place, aside);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return;
+    throw error;
+  }
+  await rm(aside, { recursive: true, force: true });
+}
+
+async function isDirectory(path: string): Promise<boolean> {
+  return (await stat(path).catch(() => undefined))?.isDirectory() ?? false;
+}

@@ -1,0 +1,136 @@
+import {
+  archiveFilename,
+  isStrictVersion,
+  type PackageId,
+  Version,
+  zipHash,
+} from "@stackwright/provider-source";
+import { TfpluginError } from "../errors.ts";
+import { hostKey } from "./cli-configuration.ts";
+import { type HttpClient, invalidResponse, isRecord } from "./http-client.ts";
+import type { PackageOffer, ProviderPackageSource } from "./provider-source.ts";
+import { parseChecksums, verifySignature } from "./signature.ts";
+
+export interface RegistryOptions {
+  readonly http: HttpClient;
+  /** Service URLs by host, which take the place of discovery. @default none */
+  readonly hosts?: ReadonlyMap<string, ReadonlyMap<string, string>>;
+}
+
+const SERVICE = "providers.v1";
+
+/**
+ * The registry of whatever host an address names, found by service discovery. Packages are trusted by the publisher's
+ * signature of the list of their checksums.
+ *
+ * Source: Terraform's remote service discovery and provider registry protocols.
+ */
+export function directRegistry({
+  http,
+  hosts = new Map(),
+}: RegistryOptions): ProviderPackageSource {
+  const discovered = new Map<string, Promise<URL>>();
+
+  function baseOf(host: string, signal: AbortSignal | undefined): Promise<URL> {
+    const known = discovered.get(host);
+    if (known !== undefined) return known;
+    const found = discover(host, signal);
+    discovered.set(host, found);
+    // What failed may work the next time.
+    found.catch(() => discovered.delete(host));
+    return found;
+  }
+
+  async function discover(host: string, signal: AbortSignal | undefined): Promise<URL> {
+    const document = new URL(`https://${host}/.well-known/terraform.json`);
+    const given = hosts.get(hostKey(host));
+    const services =
+      given ??
+      new Map(Object.entries((await http.json(document, { authorize: true, signal })) ?? {}));
+    const service: unknown = services.get(SERVICE);
+    if (typeof service !== "string" || !URL.canParse(service, document.href)) {
+      const text = `the host ${host} does not offer a provider registry`;
+      throw new TfpluginError("TFPLUGIN_REGISTRY_INVALID", text);
+    }
+    return new URL(service, document);
+  }
+
+  return {
+    name: "the registry of its host",
+
+    async versions({ host, namespace, type }, signal) {
+      const url = new URL(`./${namespace}/${type}/versions`, await baseOf(host, signal));
+      const document = await http.json(url, { authorize: true, signal });
+      if (document === undefined) return undefined;
+      if (!Array.isArray(document.versions)) throw invalidResponse(url, "it has no versions");
+      return document.versions
+        .map((entry: unknown) => (isRecord(entry) ? entry.version : undefined))
+        .filter((text): text is string => typeof text === "string" && isStrictVersion(text))
+        .map(Version.parse);
+    },
+
+    async offer(id, signal) {
+      const { address, version, platform } = id;
+      const { host, namespace, type } = address;
+      const path = `./${namespace}/${type}/${version.toString()}/download/${platform.os}/${platform.arch}`;
+      const url = new URL(path, await baseOf(host, signal));
+      const document = await http.json(url, { authorize: true, signal });
+      if (document === undefined) return undefined;
+      requireProtocol(id, document.protocols);
+      return signedOffer(id, url, document, signal);
+    },
+  };
+
+  async function signedOffer(
+    id: PackageId,
+    url: URL,
+    document: Readonly<Record<string, unknown>>,
+    signal: AbortSignal | undefined,
+  ): Promise<PackageOffer> {
+    const linked = (name: string): URL => {
+      const text = document[name];
+      if (typeof text === "string" && URL.canParse(text, url.href)) return new URL(text, url);
+      throw invalidResponse(url, `${name} is no URL`);
+    };
+    const { filename = archiveFilename(id), shasum } = document;
+    if (typeof filename !== "string" || typeof shasum !== "string") {
+      throw invalidResponse(url, "filename or shasum is no text");
+    }
+    const location = { kind: "download", url: linked("download_url") } as const;
+    // Tokens are for the registry; files may lie elsewhere.
+    const sums = await http.bytes(linked("shasums_url"), { signal });
+    const signature = await http.bytes(linked("shasums_signature_url"), { signal });
+    const name = `the checksums of ${id.address.toDisplay()} ${id.version.toString()}`;
+    const armoredKeys = keysOf(document.signing_keys);
+    const keyId = await verifySignature({ document: sums, signature, armoredKeys, name });
+    const checksums = parseChecksums(sums, name);
+    const checksum = checksums.get(filename);
+    if (checksum === undefined || checksum !== shasum.toLowerCase()) {
+      const text = `${name} do not have ${filename} with the SHA-256 that the registry says`;
+      throw new TfpluginError("TFPLUGIN_CHECKSUM_MISMATCH", text);
+    }
+    return {
+      location,
+      hashes: [zipHash(checksum)],
+      signed: [...checksums.values()].map(zipHash),
+      authentication: { kind: "signed", keyId },
+    };
+  }
+}
+
+/** A package that says which protocols it speaks, and none of ours, is of no use. */
+function requireProtocol({ address, version }: PackageId, protocols: unknown): void {
+  if (!Array.isArray(protocols) || protocols.length === 0) return;
+  if (protocols.some((protocol) => typeof protocol === "string" && /^[56](?:\.|$)/.test(protocol)))
+    return;
+  const text = `${address.toDisplay()} ${version.toString()} speaks protocol ${protocols.join(", ")}; 5 and 6 are known`;
+  throw new TfpluginError("TFPLUGIN_PROTOCOL_UNSUPPORTED", text, { provider: address.toString() });
+}
+
+function keysOf(signingKeys: unknown): readonly string[] {
+  const keys = isRecord(signingKeys) ? signingKeys.gpg_public_keys : undefined;
+  if (!Array.isArray(keys)) return [];
+  return keys
+    .map((key: unknown) => (isRecord(key) ? key.ascii_armor : undefined))
+    .filter((armor) => typeof armor === "string");
+}

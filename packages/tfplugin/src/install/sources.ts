@@ -1,0 +1,116 @@
+import { existsSync } from "node:fs";
+import { homedir } from "node:os";
+import { delimiter, join } from "node:path";
+import type { Platform, ProviderAddress, Version } from "@stackwright/provider-source";
+import { TfpluginError } from "../errors.ts";
+import type { CliConfiguration, MethodScope } from "./cli-configuration.ts";
+import { filesystemMirror } from "./filesystem-mirror.ts";
+import type { HttpClient } from "./http-client.ts";
+import { networkMirror } from "./network-mirror.ts";
+import type { ProviderPackageSource } from "./provider-source.ts";
+import { directRegistry } from "./registry.ts";
+
+/** Where providers may come from, in order, and which of them may. */
+export interface ScopedSource {
+  readonly source: ProviderPackageSource;
+  readonly mayHave: (address: ProviderAddress) => boolean | Promise<boolean>;
+}
+
+export interface SourcesContext {
+  readonly http: HttpClient;
+  readonly platform: Platform;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** The folder of the template. */
+  readonly cwd: string;
+}
+
+/**
+ * The sources that a configuration names; without any, what the command does then: folders that exist by convention,
+ * and the registry for all providers that are in none of those.
+ */
+export function sourcesOf(
+  { methods, hosts }: CliConfiguration,
+  context: SourcesContext,
+): readonly ScopedSource[] {
+  const { http, platform } = context;
+  const direct = directRegistry({ http, hosts });
+  if (methods === undefined) {
+    const local = impliedFolders(context).map((path) => filesystemMirror(path, platform));
+    const isLocal = async (address: ProviderAddress): Promise<boolean> => {
+      for (const source of local) {
+        if ((await source.versions(address, undefined)) !== undefined) return true;
+      }
+      return false;
+    };
+    return [
+      ...local.map((source) => ({ source, mayHave: () => true })),
+      { source: direct, mayHave: async (address) => !(await isLocal(address)) },
+    ];
+  }
+  return methods.map((method) => {
+    const mayHave = (address: ProviderAddress): boolean => isInScope(method, address);
+    switch (method.kind) {
+      case "direct":
+        return { source: direct, mayHave };
+      case "filesystem_mirror":
+        return { source: filesystemMirror(method.path, platform), mayHave };
+      case "network_mirror":
+        return { source: networkMirror(method.url, http), mayHave };
+      default:
+        return method satisfies never;
+    }
+  });
+}
+
+/** Folders in which people, and distributions of the system, put providers by convention. */
+function impliedFolders({ env, cwd }: SourcesContext): readonly string[] {
+  const home = env.HOME === undefined || env.HOME === "" ? homedir() : env.HOME;
+  const listed = (name: string, otherwise: string): readonly string[] =>
+    (env[name] === undefined || env[name] === "" ? otherwise : env[name]).split(delimiter);
+  const data = [
+    ...listed("XDG_DATA_HOME", join(home, ".local/share")),
+    ...listed("XDG_DATA_DIRS", ["/usr/local/share", "/usr/share"].join(delimiter)),
+  ];
+  const folders = [
+    join(cwd, "terraform.d/plugins"),
+    join(home, ".terraform.d/plugins"),
+    ...data.map((folder) => join(folder, "terraform/plugins")),
+  ];
+  return [...new Set(folders)].filter((folder) => existsSync(folder));
+}
+
+function isInScope({ include, exclude }: MethodScope, address: ProviderAddress): boolean {
+  const isIncluded = include === undefined || include.some((pattern) => pattern.matches(address));
+  return isIncluded && !exclude.some((pattern) => pattern.matches(address));
+}
+
+/**
+ * All versions that the sources have of a provider, each with the first source that has it. `TFPLUGIN_PROVIDER_UNKNOWN`
+ * where none has any.
+ */
+export async function findVersions(
+  address: ProviderAddress,
+  sources: readonly ScopedSource[],
+  signal: AbortSignal | undefined,
+): Promise<
+  ReadonlyMap<string, { readonly version: Version; readonly source: ProviderPackageSource }>
+> {
+  const found = new Map<string, { version: Version; source: ProviderPackageSource }>();
+  const asked: string[] = [];
+  for (const { source, mayHave } of sources) {
+    if (!(await mayHave(address))) continue;
+    asked.push(source.name);
+    for (const version of (await source.versions(address, signal)) ?? []) {
+      const key = version.toString();
+      if (!found.has(key)) found.set(key, { version, source });
+    }
+  }
+  if (found.size > 0) return found;
+  const where =
+    asked.length === 0 ? "no source is allowed for it" : `not in ${asked.join(", nor in ")}`;
+  throw new TfpluginError(
+    "TFPLUGIN_PROVIDER_UNKNOWN",
+    `there is no provider ${address.toDisplay()}: ${where}`,
+    { provider: address.toString() },
+  );
+}
