@@ -1,0 +1,164 @@
+import { inspect } from "node:util";
+import { deepValues, Mark, type Value } from "@stackwright/cty";
+
+/** What stands in place of a secret. */
+export const REDACTED = "(sensitive value)";
+
+/** Options of {@link createRedactor}. */
+export interface RedactorOptions {
+  /**
+   * Secrets with fewer characters are not looked for: they would be found everywhere. @default 4
+   */
+  readonly minLength?: number;
+}
+
+/**
+ * Takes the secrets of a run out of what leaves the engine as text: log lines, events, messages of errors.
+ *
+ * Found are: the secret itself; the same as part of a JSON text, a URL, in hexadecimal; base64 and base64url, also where
+ * it is encoded together with what stands before and behind; and the long lines of a secret with several. Not
+ * found is what was changed otherwise, split over several texts, or is too short. The redactor is the second line of
+ * defence: marked values are refused by the serialiser.
+ */
+export interface Redactor {
+  /** Adds a secret text. */
+  add(secret: string): void;
+  /** Adds all texts and longer numbers within the sensitive parts of a value. */
+  addValue(value: Value): void;
+  /** The text without any secret. */
+  redact(text: string): string;
+  /** A JSON-like value with all texts redacted, keys included. Other objects become their texts. */
+  redactData<T>(data: T): T;
+}
+
+/** A redactor that knows nothing yet. */
+export function createRedactor(options: RedactorOptions = {}): Redactor {
+  return new PatternRedactor(options.minLength ?? 4);
+}
+
+const LONG_LINE = 16;
+
+class PatternRedactor implements Redactor {
+  readonly #minLength: number;
+  readonly #secrets = new Set<string>();
+  readonly #forms = new Set<string>();
+  /** All forms, the longest first; made anew after an addition. */
+  #pattern: RegExp | undefined;
+
+  constructor(minLength: number) {
+    this.#minLength = minLength;
+  }
+
+  add(secret: string): void {
+    if (secret.length < this.#minLength || this.#secrets.has(secret)) return;
+    this.#secrets.add(secret);
+    const before = this.#forms.size;
+    for (const form of formsOf(secret)) {
+      if (form.length >= this.#minLength) this.#forms.add(form);
+    }
+    if (this.#forms.size > before) this.#pattern = undefined;
+  }
+
+  addValue(value: Value): void {
+    if (!value.containsMarks) return;
+    // What contains a secret part holds it as a part of its own, so only whole sensitive parts are taken apart.
+    for (const [, part] of deepValues(value)) {
+      if (part.hasMark(Mark.sensitive) || part.hasMark(Mark.ephemeral)) this.#addAll(part);
+    }
+  }
+
+  redact(text: string): string {
+    if (this.#forms.size === 0) return text;
+    this.#pattern ??= patternOf(this.#forms);
+    let rest = "";
+    let shown = 0;
+    let hidden = 0;
+    // Forms may overlap, and nothing of either may be left: one stretch from the first to the last of them.
+    for (const { index, 1: form = "" } of text.matchAll(this.#pattern)) {
+      if (index >= hidden) {
+        if (hidden > 0) rest += REDACTED;
+        rest += text.slice(shown, index);
+      }
+      hidden = Math.max(hidden, index + form.length);
+      shown = hidden;
+    }
+    return hidden === 0 ? text : rest + REDACTED + text.slice(shown);
+  }
+
+  redactData<T>(data: T): T {
+    return this.#forms.size === 0 ? data : (this.#data(data) as T);
+  }
+
+  #data(data: unknown): unknown {
+    if (typeof data === "string") return this.redact(data);
+    if (data === null || typeof data !== "object") return data;
+    if (Array.isArray(data)) return data.map((item) => this.#data(item));
+    if (data instanceof Map) {
+      return new Map([...data].map(([key, value]) => [this.#data(key), this.#data(value)]));
+    }
+    const prototype: unknown = Object.getPrototypeOf(data);
+    if (prototype !== Object.prototype && prototype !== null) {
+      return this.redact(data instanceof Error ? (data.stack ?? data.message) : inspect(data));
+    }
+    return Object.fromEntries(
+      Object.entries(data).map(([key, value]) => [this.redact(key), this.#data(value)]),
+    );
+  }
+
+  #addAll(secret: Value): void {
+    for (const [, part] of deepValues(secret)) {
+      const [plain] = part.unmark();
+      if (!plain.isKnown || plain.isNull) continue;
+      if (plain.type.kind === "string") this.add(plain.asString());
+      if (plain.type.kind === "number") this.#addNumber(plain);
+    }
+  }
+
+  #addNumber(number: Value): void {
+    const text = number.asBigFloat().text();
+    // Short numbers are part of every time and size.
+    if (text.length >= 6) this.add(text);
+  }
+}
+
+function formsOf(secret: string): string[] {
+  const bytes = Buffer.from(secret, "utf8");
+  const json = JSON.stringify(secret).slice(1, -1);
+  const forms = [
+    secret,
+    json,
+    // As encoders write it that escape for HTML too.
+    json.replace(/[<>&]/g, (letter) => `\\u00${letter.charCodeAt(0).toString(16)}`),
+    JSON.stringify(json).slice(1, -1),
+    encodeURIComponent(secret.toWellFormed()),
+    bytes.toString("hex"),
+    bytes.toString("hex").toUpperCase(),
+  ];
+  for (const line of secret.split(/\r?\n/)) if (line.length >= LONG_LINE) forms.push(line);
+  return [...forms, ...base64Forms(bytes)];
+}
+
+/** What a secret looks like within a base64 text, at each of the three positions it can begin at. */
+function base64Forms(bytes: Buffer): string[] {
+  const forms: string[] = [];
+  for (const shift of [0, 1, 2]) {
+    const shifted = Buffer.concat([Buffer.alloc(shift), bytes]);
+    const text = shifted.toString("base64").replace(/=+$/, "");
+    // Characters at the edges hold bits of neighbours.
+    const start = Math.ceil((shift * 8) / 6);
+    const inner = text.slice(start, Math.floor((shifted.length * 8) / 6));
+    // Too short a piece would be found by chance.
+    if (inner.length >= 6) forms.push(inner, inner.replaceAll("+", "-").replaceAll("/", "_"));
+  }
+  return forms;
+}
+
+function patternOf(forms: ReadonlySet<string>): RegExp {
+  const parts = [...forms].sort((a, b) => b.length - a.length).map((form) => escapePattern(form));
+  // Looks at every position, so that matches may overlap.
+  return new RegExp(`(?=(${parts.join("|")}))`, "g");
+}
+
+function escapePattern(text: string): string {
+  return text.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&");
+}
