@@ -43,6 +43,7 @@ export type { ConfigProblemCode } from "./config/config-problem.ts";
 export { CONFIG_PROBLEMS } from "./config/config-problem.ts";
 export type { Expansion } from "./config/expansion.ts";
 export { expandRepetition } from "./config/expansion.ts";
+export { checkValidations, evaluateInput } from "./config/input-value.ts";
 export type { LoadedModule, LoadOptions } from "./config/load-module.ts";
 export { loadModule } from "./config/load-module.ts";
 export type { LoadedTree, ModuleFetcher, ModuleNode, TreeOptions } from "./config/load-tree.ts";
@@ -72,6 +73,8 @@ export type { InstanceContext, ModuleScope, ModuleValues } from "./config/module
 export { createModuleScope } from "./config/module-scope.ts";
 export type { ModuleSource } from "./config/module-source.ts";
 export { parseModuleSource } from "./config/module-source.ts";
+export type { EvaluatedOutput } from "./config/output-value.ts";
+export { evaluateOutput } from "./config/output-value.ts";
 export type { InstanceKey, Reference, ReferenceSubject } from "./config/reference.ts";
 export { parseReference } from "./config/reference.ts";
 export type { VariableSource, VariableValues } from "./config/variable-values.ts";
@@ -87,6 +90,8 @@ export { EVAL_PROBLEMS } from "./eval/eval-problem.ts";
 export type { Evaluated } from "./eval/evaluate.ts";
 // Evaluation.
 export { evaluate } from "./eval/evaluate.ts";
+export type { ReasonStep, Trait } from "./eval/explain.ts";
+export { explainTrait, traitText } from "./eval/explain.ts";
 export type { Resolved, Scope } from "./eval/scope.ts";
 export { createScope } from "./eval/scope.ts";
 export type { DirectoryLimits } from "./function/directory-files.ts";
@@ -106,8 +111,18 @@ export type { FunctionTable } from "./function/function-table.ts";
 export { createFunctionTable } from "./function/function-table.ts";
 export type { BundleFiles, FunctionHost } from "./function/host.ts";
 export { STANDARD_FUNCTIONS } from "./function/library.ts";
+export type {
+  ProviderCall,
+  ProviderCallResult,
+  ProviderFunctionSchema,
+  ProviderFunctionSource,
+  ProviderFunctionTable,
+  ProviderParameter,
+} from "./function/provider-functions.ts";
+export { evaluateSettled, withProviderFunctions } from "./function/provider-functions.ts";
 export type { ConfigGraph } from "./graph/build-graph.ts";
 export { buildGraph, graphClosure, nodesOf } from "./graph/build-graph.ts";
+export { checkTree } from "./graph/check-tree.ts";
 export type { EdgeReason, GraphNode } from "./graph/graph-node.ts";
 export { impliedProviderName, providerReference } from "./graph/module-resources.ts";
 export type {

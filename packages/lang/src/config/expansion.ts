@@ -8,7 +8,9 @@ import {
   rangeOf as valueRange,
 } from "@stackwright/cty";
 import { evaluate } from "../eval/evaluate.ts";
+import { type Trait, traitText } from "../eval/explain.ts";
 import { iterate } from "../eval/iterate.ts";
+import { observed } from "../eval/observe.ts";
 import type { Scope } from "../eval/scope.ts";
 import type { Expression } from "../syntax/ast.ts";
 import { type Diagnostic, hasErrors } from "../syntax/diagnostic.ts";
@@ -55,7 +57,12 @@ class Expander {
 
   #problem(summary: string, detail: string): Diagnostic {
     const subject = rangeOf(this.#expression);
-    return { severity: "error", code: "LANG_CONFIG", summary, detail, subject };
+    const values = observed(this.#expression, this.#scope);
+    return { severity: "error", code: "LANG_CONFIG", summary, detail, subject, ...values };
+  }
+
+  #because(trait: Trait): string {
+    return traitText(this.#expression, this.#scope, trait);
   }
 
   #invalid(summary: string, detail: string): Expansion {
@@ -77,14 +84,13 @@ class Expander {
     if (given.hasMark(Mark.ephemeral)) {
       return this.#invalid(
         summary,
-        "An ephemeral value cannot say how many instances there are: the number must be kept.",
+        `An ephemeral value cannot say how many instances there are: the number must be kept.${this.#because("ephemeral")}`,
       );
     }
     const [plain] = given.unmark();
     if (plain.isNull) return this.#invalid(summary, "The count must not be null.");
     if (!plain.isKnown) {
-      const detail =
-        "How many instances there are depends on values that are known only after apply.";
+      const detail = `How many instances there are depends on values that are known only after apply.${this.#because("unknown")}`;
       return { kind: "unknown", reason: this.#problem(summary, detail) };
     }
     try {
@@ -109,7 +115,7 @@ class Expander {
       if (given.hasMark(mark)) {
         return this.#invalid(
           summary,
-          `The keys of instances are shown and kept everywhere, so that ${mark.kind} values cannot be used for for_each.`,
+          `The keys of instances are shown and kept everywhere, so that ${mark.kind} values cannot be used for for_each.${this.#because(mark === Mark.sensitive ? "sensitive" : "ephemeral")}`,
         );
       }
     }
@@ -137,7 +143,8 @@ class Expander {
   }
 
   #unknown(detail: string): Expansion {
-    return { kind: "unknown", reason: this.#problem("Invalid for_each argument", detail) };
+    const reason = this.#problem("Invalid for_each argument", detail + this.#because("unknown"));
+    return { kind: "unknown", reason };
   }
 
   #set(value: Value): Expansion {

@@ -1,8 +1,8 @@
-import { getAttribute, Type, Value } from "@stackwright/cty";
+import { getAttribute, Mark, Type, Value } from "@stackwright/cty";
 import { evaluate } from "../eval/evaluate.ts";
 import type { Resolved, Scope } from "../eval/scope.ts";
 import type { FunctionTable } from "../function/function-table.ts";
-import type { ScopeTraversal } from "../syntax/ast.ts";
+import type { Expression, ScopeTraversal } from "../syntax/ast.ts";
 import { type Diagnostic, sourceRange } from "../syntax/diagnostic.ts";
 import type { ModuleConfig } from "./module-config.ts";
 import { type InstanceKey, parseReference, type ReferenceSubject } from "./reference.ts";
@@ -35,6 +35,15 @@ export interface ModuleValues {
   /** What `path.module` is. */
   readonly folder: string;
   readonly workspace: string;
+  /** What `terraform.applying` is; unknown where it is left out. */
+  readonly applying?: boolean;
+  /**
+   * What a variable or an output of a called module is defined as, and in which scope, to explain
+   * where values come from. Not needed for evaluation.
+   */
+  definition?(
+    subject: Extract<ReferenceSubject, { kind: "variable" | "local" }> | ModuleSubject,
+  ): { readonly expression: Expression; readonly scope: Scope } | undefined;
 }
 
 /** The instance that expressions are evaluated for. */
@@ -136,6 +145,16 @@ class Names implements ModuleScope {
     return this.#valueOf({ ...subject, key: instance })?.withMarksOf(key);
   }
 
+  definition(traversal: ScopeTraversal): ReturnType<NonNullable<Scope["definition"]>> {
+    const subject = parseReference(traversal)?.subject;
+    if (subject?.kind === "local") {
+      const local = this.#config.locals.get(subject.name);
+      return local && { expression: local.expression, scope: this.forInstance({}) };
+    }
+    if (subject?.kind !== "variable" && subject?.kind !== "module") return undefined;
+    return this.#values.definition?.(subject);
+  }
+
   explainMissing(traversal: ScopeTraversal): string | undefined {
     let detail: string | undefined;
     parseReference(traversal, (diagnostic) => {
@@ -157,8 +176,11 @@ class Names implements ModuleScope {
     if (this.#locals.has(name)) return this.#locals.get(name) ?? circular(config.range, name);
     this.#locals.set(name, undefined);
     // Locals belong to the module: they see no instance.
+    const pending = this.functions.pending?.() ?? 0;
     const result = evaluate(config.expression, this.forInstance({}));
-    this.#locals.set(name, result);
+    // A result that waits for calls outside is not the last word.
+    if ((this.functions.pending?.() ?? 0) > pending) this.#locals.delete(name);
+    else this.#locals.set(name, result);
     return result;
   }
 
@@ -185,10 +207,17 @@ class Names implements ModuleScope {
       case "terraform":
         return subject.name === "workspace"
           ? Value.string(this.#values.workspace)
-          : Value.unknown(Type.bool);
+          : this.#applying();
       default:
         return undefined;
     }
+  }
+
+  /** Different at plan and apply, so that nothing may keep it. */
+  #applying(): Value {
+    const { applying } = this.#values;
+    const value = applying === undefined ? Value.unknown(Type.bool) : Value.bool(applying);
+    return value.mark(Mark.ephemeral);
   }
 
   /** Outputs of a module. One of them is taken out here only where there is exactly one instance. */

@@ -1,4 +1,4 @@
-import { CtyError, convert, Mark, Value } from "@stackwright/cty";
+import { CtyError, Value } from "@stackwright/cty";
 import type { Expression } from "../syntax/ast.ts";
 import { type Diagnostic, hasErrors } from "../syntax/diagnostic.ts";
 import { parseJson } from "../syntax/json-parser.ts";
@@ -6,8 +6,8 @@ import type { SyntaxLimits } from "../syntax/limits.ts";
 import { parseExpression, parseFile } from "../syntax/parse.ts";
 import type { SourceRange } from "../syntax/source.ts";
 import { didYouMean } from "../syntax/suggestion.ts";
-import { applyTypeDefaults } from "../type/type-defaults.ts";
 import { jsonRootBody, readAttributes } from "./body-content.ts";
+import { completeInput, markInput } from "./input-value.ts";
 import type { VariableConfig } from "./module-config.ts";
 import { rangeOf, StaticReader } from "./static-reader.ts";
 
@@ -131,17 +131,21 @@ function valueOf(reader: StaticReader, variable: VariableConfig, given: Given | 
   };
   const raw = given === undefined ? undefined : rawValue(reader, variable, given);
   const usesDefault = raw === undefined || (raw.isNull && !variable.nullable);
+  if (given !== undefined && variable.deprecated !== undefined) {
+    const place = given.kind === "expression" ? rangeOf(given.expression) : variable.range;
+    reader.warn("Deprecated input variable", variable.deprecated, place);
+  }
   if (given !== undefined && raw === undefined)
-    return marked(variable, Value.unknown(constraint.type));
-  if (usesDefault) return marked(variable, fallback());
+    return markInput(variable, Value.unknown(constraint.type));
+  if (usesDefault) return markInput(variable, fallback());
   try {
-    return marked(variable, convert(applyTypeDefaults(raw, constraint.defaults), constraint.type));
+    return markInput(variable, completeInput(variable, raw));
   } catch (error) {
     if (!(error instanceof CtyError)) throw error;
     const detail = `The value of the variable "${name}" does not fit its type: ${error.message}.`;
     const place = given?.kind === "expression" ? rangeOf(given.expression) : variable.range;
     reader.fail("Invalid value for input variable", detail, place);
-    return marked(variable, Value.unknown(constraint.type));
+    return markInput(variable, Value.unknown(constraint.type));
   }
 }
 
@@ -154,9 +158,4 @@ function rawValue(reader: StaticReader, variable: VariableConfig, given: Given):
   const { value: expression, diagnostics } = parseExpression({ name, text: given.text });
   reader.diagnostics.push(...diagnostics);
   return hasErrors(diagnostics) ? undefined : reader.literal(expression);
-}
-
-function marked({ sensitive, ephemeral }: VariableConfig, value: Value): Value {
-  const marks = [...(sensitive ? [Mark.sensitive] : []), ...(ephemeral ? [Mark.ephemeral] : [])];
-  return value.mark(...marks);
 }

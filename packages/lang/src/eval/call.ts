@@ -17,6 +17,10 @@ export function evaluateCall(context: EvaluationContext, node: FunctionCall): Va
   const name = node.name.startsWith("core::") ? node.name.slice("core::".length) : node.name;
   const definition = context.scope.functions.get(name);
   if (definition === undefined) return unknownFunction(context, node);
+  if (definition.deprecated !== undefined) {
+    const at = { source: node.source, start: node.start, end: node.nameEnd };
+    context.warn("LANG_EVAL_DEPRECATED", "Deprecated function", definition.deprecated, at);
+  }
   if ("evaluate" in definition) {
     const bounded = checkArity(context, node, definition, node.arguments.length);
     return bounded ? definition.evaluate(node, context) : Value.dynamic;

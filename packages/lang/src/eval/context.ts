@@ -141,6 +141,18 @@ export class EvaluationContext {
     });
   }
 
+  /** Reports a warning at an expression. */
+  warn(
+    code: EvalProblemCode,
+    summary: string,
+    detail: string,
+    at: { readonly start: number; readonly end: number } & Pick<Expression, "source">,
+  ): void {
+    if (this.#observing) return;
+    const subject = sourceRange(at.source, at.start, at.end);
+    this.diagnostics.push({ severity: "warning", code, summary, detail, subject });
+  }
+
   #observe(expression: Expression): ObservedValue[] {
     const seen = new Set<string>();
     const values: ObservedValue[] = [];

@@ -1,6 +1,6 @@
 import type { Value } from "@stackwright/cty";
 import type { FunctionTable } from "../function/function-table.ts";
-import type { ScopeTraversal } from "../syntax/ast.ts";
+import type { Expression, ScopeTraversal } from "../syntax/ast.ts";
 
 /** What a scope knows about the beginning of a reference. */
 export interface Resolved {
@@ -26,6 +26,10 @@ export interface Scope {
    * where the scope has it without building the whole. Undefined where it cannot.
    */
   element?(collection: ScopeTraversal, key: Value): Value | undefined;
+  /** The expression that a name stands for, and its scope, to explain where a value comes from. */
+  definition?(
+    reference: ScopeTraversal,
+  ): { readonly expression: Expression; readonly scope: Scope } | undefined;
   /** What to say about a root name that does not exist; by default that it does not. */
   explainMissing?(reference: ScopeTraversal): string | undefined;
 }

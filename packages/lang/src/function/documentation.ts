@@ -16,15 +16,16 @@ const TITLES: Readonly<Record<FunctionCategory, string>> = {
   hash: "Hashes and cryptography",
   network: "Addresses",
   type: "Types, marks and errors",
+  provider: "Providers",
 };
 
 /** A reference of functions in Markdown, by category and name, made from their definitions. */
 export function functionReference(functions: readonly LangFunction[]): string {
-  const sections = Object.entries(TITLES).map(([category, title]) => {
+  const sections = Object.entries(TITLES).flatMap(([category, title]) => {
     const own = functions
       .filter((definition) => definition.category === category)
       .toSorted((a, b) => (a.name < b.name ? -1 : 1));
-    return `## ${title}\n\n${own.map(section).join("\n")}`;
+    return own.length === 0 ? [] : [`## ${title}\n\n${own.map(section).join("\n")}`];
   });
   return `# Functions\n\n${sections.join("\n")}`;
 }

@@ -6,6 +6,11 @@ export interface FunctionTable {
   readonly host: FunctionHost;
   get(name: string): LangFunction | undefined;
   names(): Iterable<string>;
+  /**
+   * How many results have been given out as unknown because they are still being fetched. Where it
+   * has grown during an evaluation, that is to be done again when they are there.
+   */
+  pending?(): number;
 }
 
 /** A table of functions by name. Of equal names the last one counts. */

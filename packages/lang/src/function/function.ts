@@ -13,7 +13,8 @@ export type FunctionCategory =
   | "date"
   | "hash"
   | "network"
-  | "type";
+  | "type"
+  | "provider";
 
 /**
  * One parameter. What is not allowed is dealt with before the function is called: null is an error,
@@ -41,6 +42,8 @@ interface FunctionBase {
   readonly parameters: readonly Parameter[];
   /** What any number of further arguments must be. */
   readonly rest?: Parameter;
+  /** What to say to those who call it, where nobody should any more. */
+  readonly deprecated?: string;
   /** Where the function exists. @default "both" */
   readonly dialect?: "both" | "opentofu" | "stackwright";
 }

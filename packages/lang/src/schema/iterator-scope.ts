@@ -36,6 +36,11 @@ export class IteratorScope implements Scope {
     return this.#outer.element?.(collection, key);
   }
 
+  definition(reference: ScopeTraversal): ReturnType<NonNullable<Scope["definition"]>> {
+    if (reference.root === this.#name) return undefined;
+    return this.#outer.definition?.(reference);
+  }
+
   explainMissing(reference: ScopeTraversal): string | undefined {
     return this.#outer.explainMissing?.(reference);
   }
