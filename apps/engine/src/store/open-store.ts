@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import type { Logger, StorageBackend } from "@stackwright/storage";
 import type { BlobStore } from "@stackwright/storage/blob";
+import type { StorageSource } from "@stackwright/storage/lease";
 import type { StoreAddress } from "./store-address.ts";
 
 /** A store with the blobs beside it. Disposing closes both. */
@@ -9,6 +10,8 @@ export interface OpenStore extends AsyncDisposable {
   readonly blobs: BlobStore;
   /** Whether other processes may write to it at the same time. */
   readonly shared: boolean;
+  /** How a thread that keeps leases alive opens a shared store for itself. */
+  readonly renewal: StorageSource | undefined;
 }
 
 export interface OpenStoreOptions {
@@ -40,7 +43,7 @@ export async function openStore(
         readOnly,
         ...(logger !== undefined && { logger }),
       });
-      return withBlobs(storage, false, async () => {
+      return withBlobs(storage, undefined, async () => {
         const { createDirectoryBlobs } = await import("@stackwright/storage/blob");
         return createDirectoryBlobs({ directory: join(address.directory, "blobs"), readOnly });
       });
@@ -51,19 +54,29 @@ export async function openStore(
         url: address.url,
         ...(logger !== undefined && { logger }),
       });
-      return withBlobs(storage, true, async () => {
+      const renewal = {
+        module: "@stackwright/storage/postgres",
+        factory: "createPostgresStorage",
+        options: { url: address.url, migrate: false, connections: 1 },
+      };
+      return withBlobs(storage, renewal, async () => {
         const { createPostgresBlobs } = await import("@stackwright/storage/blob/postgres");
         return createPostgresBlobs({ url: address.url });
       });
     }
     case "etcd": {
       const { createEtcdStorage } = await import("@stackwright/storage/etcd");
-      const storage = await createEtcdStorage({
+      const etcd = {
         endpoints: address.endpoints,
         ...(address.root !== undefined && { root: address.root }),
-        ...(logger !== undefined && { logger }),
-      });
-      return withBlobs(storage, true, async () => folderBlobs(blobDirectory));
+      };
+      const storage = await createEtcdStorage({ ...etcd, ...(logger !== undefined && { logger }) });
+      const renewal = {
+        module: "@stackwright/storage/etcd",
+        factory: "createEtcdStorage",
+        options: etcd,
+      };
+      return withBlobs(storage, renewal, async () => folderBlobs(blobDirectory));
     }
     case "remote": {
       const { host, port, tls } = address;
@@ -74,7 +87,12 @@ export async function openStore(
       };
       const { createRemoteStorage } = await import("@stackwright/storage/remote");
       const storage = await createRemoteStorage(connection);
-      return withBlobs(storage, true, async () => {
+      const renewal = {
+        module: "@stackwright/storage/remote",
+        factory: "createRemoteStorage",
+        options: connection,
+      };
+      return withBlobs(storage, renewal, async () => {
         const { createRemoteBlobs } = await import("@stackwright/storage/blob/remote");
         return createRemoteBlobs(connection);
       });
@@ -82,7 +100,7 @@ export async function openStore(
     case "memory":
     default: {
       const { createMemoryStorage } = await import("@stackwright/storage/memory");
-      return withBlobs(createMemoryStorage(), false, async () => folderBlobs(blobDirectory));
+      return withBlobs(createMemoryStorage(), undefined, async () => folderBlobs(blobDirectory));
     }
   }
 }
@@ -94,7 +112,7 @@ async function folderBlobs(directory: string): Promise<BlobStore> {
 
 async function withBlobs(
   storage: StorageBackend,
-  shared: boolean,
+  renewal: StorageSource | undefined,
   openBlobs: () => Promise<BlobStore>,
 ): Promise<OpenStore> {
   let blobs: BlobStore;
@@ -107,7 +125,8 @@ async function withBlobs(
   return {
     storage,
     blobs,
-    shared,
+    shared: renewal !== undefined,
+    renewal,
     [Symbol.asyncDispose]: async () => {
       await blobs.close();
       await storage.close();

@@ -33,8 +33,8 @@ export const DEFAULT_REMOTE_PORT = 7420;
  * are; an address may hold a password, so it is never part of the message.
  */
 export function parseStoreAddress(text: string, directory: string): StoreAddress {
-  const scheme = /^([a-z]+):/.exec(text)?.[1];
-  const rest = text.slice((scheme ?? "").length + 1);
+  const scheme = /^([a-z]+):/.exec(text)?.[1] ?? "";
+  const rest = text.slice(scheme.length + 1);
   switch (scheme) {
     case "memory":
       return { kind: "memory" };
@@ -54,7 +54,7 @@ export function parseStoreAddress(text: string, directory: string): StoreAddress
       return remoteAddress(scheme, text);
     default:
       throw new StoreAddressError(
-        scheme === undefined ? FORMS : `there is no store of the kind "${scheme}": ${FORMS}`,
+        scheme === "" ? FORMS : `there is no store of the kind "${scheme}": ${FORMS}`,
       );
   }
 }

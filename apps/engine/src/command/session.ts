@@ -1,0 +1,272 @@
+import { randomBytes, randomUUID } from "node:crypto";
+import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
+import { hostname, userInfo } from "node:os";
+import { join, resolve } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { isStorageError } from "@stackwright/storage";
+import { createThreadRenewer } from "@stackwright/storage/lease";
+import { type KeyEncryptionKey, loadKey } from "../secrets/key-encryption.ts";
+import { createStoredKeys } from "../secrets/stack-keys.ts";
+import type { StackState } from "../state/stack-state.ts";
+import { createStackStates } from "../state/stack-states.ts";
+import { type OpenStore, openStore } from "../store/open-store.ts";
+import {
+  type NamedStack,
+  type ProjectReference,
+  StackDirectory,
+} from "../store/stack-directory.ts";
+import { parseStoreAddress, type StoreAddress, StoreAddressError } from "../store/store-address.ts";
+import type { CommandContext } from "./command-context.ts";
+import { CommandError } from "./command-error.ts";
+
+/** Options of all commands that use a store. */
+export interface StoreOptions {
+  /** Address of the store. @default `STACKWRIGHT_STORE`, else the embedded one */
+  readonly store?: string;
+  /** Name of the stack. @default `STACKWRIGHT_STACK`, else `default` */
+  readonly stack?: string;
+  /** Name of the project. @default `STACKWRIGHT_PROJECT`, else `default` */
+  readonly project?: string;
+  /** How long to wait for another writer, such as `30s`. @default no time */
+  readonly lockTimeout?: string;
+}
+
+/** A store and a stack in it, open for one command. Disposing closes the store. */
+export interface Session extends AsyncDisposable {
+  readonly store: OpenStore;
+  readonly stacks: StackDirectory;
+  readonly project: ProjectReference;
+  /** The stack that is meant; undefined where nothing was ever written for it and the session only reads. */
+  readonly stack: NamedStack | undefined;
+  /** The state of any stack of the project. */
+  stateOf(stack: NamedStack): StackState;
+}
+
+/** A session with a stack that exists. */
+export interface StackSession extends Session {
+  readonly stack: NamedStack;
+  readonly state: StackState;
+}
+
+/** The folder that belongs to the command: embedded store, keys, installed providers and modules. */
+export function dataFolder({ env, directory }: CommandContext): string {
+  const named = env.STACKWRIGHT_DIR;
+  return named === undefined || named === ""
+    ? join(directory, ".stackwright")
+    : resolve(directory, named);
+}
+
+/** The name of the stack that a command is about. */
+export function stackName({ env }: CommandContext, options: StoreOptions): string {
+  return options.stack ?? nonEmpty(env.STACKWRIGHT_STACK) ?? "default";
+}
+
+/** Opens the store to look at it; works while another process writes. Undefined where there is none yet. */
+export async function openReader(
+  context: CommandContext,
+  options: StoreOptions,
+): Promise<Session | undefined> {
+  const address = storeAddress(context, options);
+  if (address.kind === "sqlite" && !(await exists(address.directory))) return undefined;
+  return openSession(context, options, address, "read");
+}
+
+/** Opens the store to write; makes the embedded one and the stack where they are missing. */
+export async function openWriter(
+  context: CommandContext,
+  options: StoreOptions,
+): Promise<StackSession> {
+  const session = await openSession(context, options, storeAddress(context, options), "write");
+  try {
+    const stack =
+      session.stack ?? (await session.stacks.ensure(session.project, stackName(context, options)));
+    return { ...session, stack, state: session.stateOf(stack) };
+  } catch (error) {
+    await session[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
+function storeAddress(context: CommandContext, options: StoreOptions): StoreAddress {
+  const text = options.store ?? nonEmpty(context.env.STACKWRIGHT_STORE);
+  if (text === undefined) return { kind: "sqlite", directory: join(dataFolder(context), "store") };
+  try {
+    return parseStoreAddress(text, context.directory);
+  } catch (error) {
+    if (error instanceof StoreAddressError) throw new CommandError(error.message, { cause: error });
+    throw error;
+  }
+}
+
+async function openSession(
+  context: CommandContext,
+  options: StoreOptions,
+  address: StoreAddress,
+  access: "read" | "write",
+): Promise<Session> {
+  const { env, signal } = context;
+  const folder = dataFolder(context);
+  if (access === "write") await makeFolder(folder);
+  const store = await openWhenFree(context, address, {
+    readOnly: access === "read",
+    blobDirectory: join(folder, "blobs"),
+    waitMs: parseDuration(options.lockTimeout),
+    ...(nonEmpty(env.STACKWRIGHT_TOKEN) !== undefined && { token: env.STACKWRIGHT_TOKEN ?? "" }),
+    ...(nonEmpty(env.STACKWRIGHT_CA_FILE) !== undefined && {
+      ca: await readFile(env.STACKWRIGHT_CA_FILE ?? "", "utf8"),
+    }),
+  });
+  await using resources = new AsyncDisposableStack();
+  resources.use(store);
+  const { storage, blobs, renewal } = store;
+  const renewer =
+    access === "write" && renewal !== undefined
+      ? resources.use(createThreadRenewer({ source: renewal }))
+      : undefined;
+  const current = await keyOf(context, folder, access);
+  const states = createStackStates({
+    storage,
+    blobs,
+    ciphers: createStoredKeys({ storage, current }),
+    ...(renewer !== undefined && { renewer }),
+    owner: `${userName()}@${hostname()} (process ${process.pid}, ${randomUUID().slice(0, 8)})`,
+  });
+  const project = {
+    account: nonEmpty(env.STACKWRIGHT_ACCOUNT) ?? "default",
+    project: options.project ?? nonEmpty(env.STACKWRIGHT_PROJECT) ?? "default",
+  };
+  const stacks = new StackDirectory({ storage });
+  const stack = await stacks.find(project, stackName(context, options), { signal });
+  const kept = resources.move();
+  return {
+    store,
+    stacks,
+    project,
+    stack,
+    stateOf: ({ reference }) => states.stack(reference),
+    [Symbol.asyncDispose]: async () => kept.disposeAsync(),
+  };
+}
+
+interface OpenWhenFree {
+  readonly readOnly: boolean;
+  readonly blobDirectory: string;
+  readonly waitMs: number;
+  readonly token?: string;
+  readonly ca?: string;
+}
+
+const POLL_MS = 200;
+
+/** Opens a store; waits for another process that writes to an embedded one, and says for whom. */
+async function openWhenFree(
+  { terminal, signal }: CommandContext,
+  address: StoreAddress,
+  { waitMs, ...options }: OpenWhenFree,
+): Promise<OpenStore> {
+  const deadline = performance.now() + waitMs;
+  let told = false;
+  for (;;) {
+    try {
+      return await openStore(address, options);
+    } catch (error) {
+      if (!isStorageError(error, "STORAGE_LOCKED")) throw error;
+      const { holder } = error.details;
+      const who =
+        holder === undefined
+          ? "another process"
+          : `process ${holder.pid} on ${holder.host} (since ${holder.since})`;
+      if (performance.now() >= deadline) {
+        throw new CommandError(`The store is in use: ${who} writes to it.`, {
+          cause: error,
+          advice:
+            "Wait until it has ended, or let this command wait with --lock-timeout 5m. Commands that only read work at any time.",
+        });
+      }
+      if (!told) terminal.writeError(`Waiting for the store: ${who} writes to it.\n`);
+      told = true;
+      await delay(POLL_MS, undefined, { signal });
+    }
+  }
+}
+
+const KEY_FILE = "key";
+
+/**
+ * The key that encrypts secrets: from `STACKWRIGHT_KEY`, `STACKWRIGHT_KEY_FILE` or `STACKWRIGHT_KEY_COMMAND`, else
+ * from a file in the data folder, which is made for a first writer.
+ */
+async function keyOf(
+  { env, directory }: CommandContext,
+  folder: string,
+  access: "read" | "write",
+): Promise<KeyEncryptionKey> {
+  if (nonEmpty(env.STACKWRIGHT_KEY) !== undefined) {
+    return loadKey({ kind: "environment", variable: "STACKWRIGHT_KEY", env });
+  }
+  const command = nonEmpty(env.STACKWRIGHT_KEY_COMMAND);
+  if (command !== undefined) {
+    const [file = "", ...args] = command.split(/\s+/);
+    return loadKey({ kind: "command", file, args });
+  }
+  const named = nonEmpty(env.STACKWRIGHT_KEY_FILE);
+  if (named !== undefined) return loadKey({ kind: "file", path: resolve(directory, named) });
+  const path = join(folder, KEY_FILE);
+  if (access === "write" && !(await exists(path))) {
+    const text = `${randomBytes(32).toString("base64")}\n`;
+    // Two first writers at once: the one that comes second reads what the other wrote.
+    await writeFile(path, text, { mode: 0o600, flag: "wx" }).catch((error: unknown) => {
+      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    });
+  }
+  if (access === "read" && !(await exists(path))) {
+    return { id: "none", bytes: new Uint8Array(32) };
+  }
+  return loadKey({ kind: "file", path });
+}
+
+const IGNORE = "# Made by stackwright: state and keys of this folder.\n*\n";
+
+/** Makes the data folder for its owner alone, out of sight of version control. */
+async function makeFolder(folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await writeFile(join(folder, ".gitignore"), IGNORE, { flag: "wx" }).catch((error: unknown) => {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+  });
+}
+
+function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    // A user without an entry, as in containers.
+    return String(process.getuid?.() ?? "unknown");
+  }
+}
+
+async function exists(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    () => false,
+  );
+}
+
+function nonEmpty(text: string | undefined): string | undefined {
+  return text === "" ? undefined : text;
+}
+
+const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
+
+/** `90s`, `5m`, `1h30m`, or a number of seconds, in milliseconds. */
+export function parseDuration(text: string | undefined): number {
+  if (text === undefined || text === "") return 0;
+  if (/^\d+$/.test(text)) return Number(text) * 1_000;
+  if (!/^(?:\d+(?:\.\d+)?(?:ms|s|m|h))+$/.test(text)) {
+    throw new CommandError(`"${text}" is no duration; write it like 30s, 5m or 1h30m.`);
+  }
+  let total = 0;
+  for (const [, amount = "0", unit = "s"] of text.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h)/g)) {
+    total += Number(amount) * (UNITS[unit] ?? 0);
+  }
+  return total;
+}
