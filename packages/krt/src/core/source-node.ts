@@ -6,9 +6,21 @@ import type { Row } from "./row.ts";
 import { RowNode } from "./row-node.ts";
 import type { Owner } from "./scope.ts";
 
-/** A collection that is written from outside. Its writes are what turns begin with. */
+/**
+ * A collection that is written from outside. Its writes are what turns begin with.
+ *
+ * Lists are mostly written in the same order again (a source that is listed anew, all objects updated in
+ * turn), so while writes come in the order of the rows the next row is tried first: comparing names
+ * is cheaper than putting a key together and looking it up.
+ *
+ * Invariant: `#bySlot[slot]` is a row that was once at that slot. One that has a value still is there.
+ */
 export class SourceNode<T> extends RowNode<T> implements Source<T> {
   readonly type: NodeType;
+  readonly #bySlot: Row<T>[] = [];
+  /** Slot of the last write, and whether it was the one behind the write before. */
+  #lastSlot = -2;
+  #inOrder = false;
 
   constructor(owner: Owner, kind: Kind<T>, options: CollectionOptions, type: NodeType = "source") {
     super(owner, type, kind, options);
@@ -20,7 +32,7 @@ export class SourceNode<T> extends RowNode<T> implements Source<T> {
     for (const object of objects) {
       const key = this.keyOf(object);
       if (this.rowAt(key) !== undefined) throw this.#duplicate(key);
-      this.addRow(key, undefined, object, undefined);
+      this.#wrote(this.addRow(key, undefined, object, undefined));
     }
     this.graph.turn.enqueue(this);
     if (synced) this.becomeSynced();
@@ -111,19 +123,46 @@ export class SourceNode<T> extends RowNode<T> implements Source<T> {
 
   /** Writes one object within an open batch. An object equal to the present one leaves it in place. */
   put(object: T, force: boolean): Row<T> {
+    const next = this.#inOrder ? this.#nextRow(object) : undefined;
+    if (next !== undefined) {
+      this.#lastSlot = next.slot;
+      if (this.graph.writes.recordsUndo) this.#recordUndo(next.key, next.value);
+      return this.#update(next, object, force);
+    }
     const key = this.keyOf(object);
     const row = this.rowAt(key);
     if (this.graph.writes.recordsUndo) this.#recordUndo(key, row?.value);
     if (row?.value === undefined) {
       const added = this.addRow(key, row, object, undefined);
       this.graph.turn.enqueue(this);
+      this.#wrote(added);
       return added;
     }
+    this.#wrote(row);
+    return this.#update(row, object, force);
+  }
+
+  #update(row: Row<T>, object: T, force: boolean): Row<T> {
     if (force) this.forceRow(row, object);
-    else if (this.comparer.equal(row.value, object)) return row;
+    else if (this.comparer.equal(row.value as T, object)) return row;
     else this.updateRow(row, object);
     this.graph.turn.enqueue(this);
     return row;
+  }
+
+  /** The row behind the one written last, if the object is a version of what it has. */
+  #nextRow(object: T): Row<T> | undefined {
+    const next = this.#bySlot[this.#lastSlot + 1];
+    if (next?.value === undefined) return undefined;
+    return this.kind.sameKey?.(next.value, object) === true ? next : undefined;
+  }
+
+  #wrote(row: Row<T>): void {
+    const { slot } = row;
+    this.#inOrder = slot === this.#lastSlot + 1;
+    this.#lastSlot = slot;
+    // Never with holes, which would turn the array into a table.
+    if (slot <= this.#bySlot.length) this.#bySlot[slot] = row;
   }
 
   /** Removes one object within an open batch. */
