@@ -91,7 +91,7 @@ export class Registry {
     input: NewProvider,
     context: RequestContext,
   ): Promise<PrivateProvider> {
-    return await createProvider(this.#parts, scope, input, context);
+    return createProvider(this.#parts, scope, input, context);
   }
 
   async listProviders(
@@ -100,7 +100,7 @@ export class Registry {
     options?: CallOptions,
   ): Promise<Page<PrivateProvider>> {
     const key = await this.secrets.key("marker");
-    return await listProviders(this.#parts, scope, request, key, options);
+    return listProviders(this.#parts, scope, request, key, options);
   }
 
   async showProvider(
@@ -108,7 +108,7 @@ export class Registry {
     at: ProviderName,
     options?: CallOptions,
   ): Promise<PrivateProvider> {
-    return await showProvider(this.#parts, scope, at, options);
+    return showProvider(this.#parts, scope, at, options);
   }
 
   async updateProvider(
@@ -117,7 +117,7 @@ export class Registry {
     change: { readonly description?: string | undefined },
     context: RequestContext,
   ): Promise<PrivateProvider> {
-    return await updateProvider(this.#parts, scope, at, change, context);
+    return updateProvider(this.#parts, scope, at, change, context);
   }
 
   /** Deletes a provider; the result names who used it, where the policy lets that happen. */
@@ -142,7 +142,7 @@ export class Registry {
     input: NewVersion,
     context: RequestContext,
   ): Promise<PrivateProviderVersion> {
-    return await createVersion(this.#parts, scope, provider, input, context);
+    return createVersion(this.#parts, scope, provider, input, context);
   }
 
   async listVersions(
@@ -152,7 +152,7 @@ export class Registry {
     options?: CallOptions,
   ): Promise<Page<PrivateProviderVersion>> {
     const key = await this.secrets.key("marker");
-    return await listVersions(this.#parts, scope, provider, request, key, options);
+    return listVersions(this.#parts, scope, provider, request, key, options);
   }
 
   async showVersion(
@@ -160,7 +160,7 @@ export class Registry {
     at: VersionName,
     options?: CallOptions,
   ): Promise<PrivateProviderVersion> {
-    return await showVersion(this.#parts, scope, at, options);
+    return showVersion(this.#parts, scope, at, options);
   }
 
   /** Deletes a version; the result names who used it, where the policy lets that happen. */
@@ -185,7 +185,7 @@ export class Registry {
     version: string,
     options?: CallOptions,
   ): Promise<ResolvedPrivateProvider> {
-    return await resolvePrivateProvider(this.#parts, scope, source, version, options);
+    return resolvePrivateProvider(this.#parts, scope, source, version, options);
   }
 
   /** Notes that `user`, a stack for instance, needs a version. */
@@ -213,7 +213,7 @@ export class Registry {
     version?: string,
     options?: CallOptions,
   ): Promise<readonly VersionUse[]> {
-    return await listUses(this.#parts, scope, providerId, version, options);
+    return listUses(this.#parts, scope, providerId, version, options);
   }
 
   async showHealth(
@@ -221,7 +221,7 @@ export class Registry {
     at: VersionName,
     options?: CallOptions,
   ): Promise<VersionHealth | undefined> {
-    return await showHealth(this.#parts, scope, at, options);
+    return showHealth(this.#parts, scope, at, options);
   }
 
   /** Checks a version's function now. `REGISTRY_NOT_FOUND` without a probe. */
@@ -233,13 +233,13 @@ export class Registry {
     if (this.#probe === undefined) {
       throw new RegistryError("REGISTRY_NOT_FOUND", "this server does not check functions");
     }
-    return await checkHealth(this.#parts, scope, at, this.#probe, options);
+    return checkHealth(this.#parts, scope, at, this.#probe, options);
   }
 
   /** Checks all functions whose last check is older than `maxAgeMs`. */
   async checkAllHealth(maxAgeMs: number, options?: CallOptions): Promise<number> {
     if (this.#probe === undefined) return 0;
-    return await checkAllHealth(this.#parts, this.#probe, maxAgeMs, options);
+    return checkAllHealth(this.#parts, this.#probe, maxAgeMs, options);
   }
 
   /** The schema kept under a digest of `schemaDigest`. */
@@ -248,7 +248,7 @@ export class Registry {
     digest: string,
     options?: CallOptions,
   ): Promise<Buffer | undefined> {
-    return await readSchema(this.#parts, this.blobs, scope, digest, options);
+    return readSchema(this.#parts, this.blobs, scope, digest, options);
   }
 
   async writeSchema(
@@ -262,10 +262,7 @@ export class Registry {
 
   /** The audit trail of one day (`YYYY-MM-DD`), oldest first. */
   async auditDay(scope: RegistryScope | "system", day: string): Promise<readonly AuditEntry[]> {
-    return await this.#parts.audit.day(
-      scope === "system" ? SYSTEM_TENANCY : scopeTenancy(scope),
-      day,
-    );
+    return this.#parts.audit.day(scope === "system" ? SYSTEM_TENANCY : scopeTenancy(scope), day);
   }
 
   /** Notes a refusal; of nobody known in the trail of the system. Never rejects. */

@@ -36,7 +36,7 @@ export class SharedSecrets {
       this.#known.set(name, known);
       known.catch(() => this.#known.delete(name));
     }
-    return await known;
+    return known;
   }
 
   async #obtain(name: string, make: () => Promise<Uint8Array>): Promise<Buffer> {
@@ -53,7 +53,7 @@ export class SharedSecrets {
     } catch (error) {
       // Another instance was first: its secret counts.
       if (!isStorageError(error, "STORAGE_CAS_FAILURE", "STORAGE_WRONG_UID")) throw error;
-      return await this.#obtain(name, make);
+      return this.#obtain(name, make);
     }
   }
 }

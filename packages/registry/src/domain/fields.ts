@@ -34,7 +34,7 @@ const AGENCY_URN = /^(?:iam:\*?:[A-Za-z0-9-]{1,64}:agency:.{1,64})?$/u;
 /** Refuses a text that is too long or too short. */
 export function checkLength(field: string, text: string, { min, max }: LengthRange): void {
   // A character has at most two units: a text this long is too long whatever it consists of.
-  const length = text.length > 2 * max ? text.length : [...text].length;
+  const length = text.length > 2 * max ? text.length : Array.from(text).length;
   if (length > max) {
     throw invalidField(field, "too-long", `${field} has at most ${max} characters`);
   }

@@ -52,7 +52,7 @@ export async function checkHealth(
   options: CallOptions = {},
 ): Promise<VersionHealth> {
   const { value } = await readVersion(parts, scopeTenancy(scope), at, options);
-  return await probeVersion(parts, scope, versionOf(value), probe, options);
+  return probeVersion(parts, scope, versionOf(value), probe, options);
 }
 
 /**

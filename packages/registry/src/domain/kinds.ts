@@ -2,6 +2,7 @@ import {
   ProviderAccount,
   ProviderHealth,
   PrivateProvider as ProviderMessage,
+  ProviderRelease,
   ProviderSchema,
   ProviderUse,
   PrivateProviderVersion as VersionMessage,
@@ -20,6 +21,8 @@ import { type RecordName, recordKind } from "./record-store.ts";
 //   ProviderUse            <provider id>/<version>/<sha256 of the user>
 //   ProviderHealth         <version id>
 //   ProviderSchema         <digest>
+//   PublishedRelease       <namespace>/<type>/<version>
+//   FunctionRelease        <version id>
 //
 // Versions hang on the id of the provider, not on its name: what is left over of a deleted provider
 // can never come up under a later one of the same name.
@@ -35,6 +38,8 @@ export const ACCOUNT = recordKind("ProviderAccount", ProviderAccount);
 export const TOMBSTONE = recordKind("VersionTombstone", VersionTombstone);
 export const USE = recordKind("ProviderUse", ProviderUse);
 export const HEALTH = recordKind("ProviderHealth", ProviderHealth);
+export const PUBLISHED_RELEASE = recordKind("PublishedRelease", ProviderRelease, "ProviderRelease");
+export const FUNCTION_RELEASE = recordKind("FunctionRelease", ProviderRelease, "ProviderRelease");
 export const SCHEMA = recordKind("ProviderSchema", ProviderSchema);
 
 /** Digits of a sequence in a name: enough for 2^48 providers of one account. */

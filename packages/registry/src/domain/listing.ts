@@ -55,7 +55,7 @@ export async function listProviders(
   const end = account?.value.nextSequence ?? 0n;
   const scan: Scan<ProviderMessage> = (from, direction, limit) =>
     scanProviders(parts.records, tenancy, { from, direction, limit, total, end }, options);
-  return await page(parts, pageOf(request, `providers\0${listKey(scope)}`), markerKey, scan, (x) =>
+  return page(parts, pageOf(request, `providers\0${listKey(scope)}`), markerKey, scan, (x) =>
     providerOf(x),
   );
 }
@@ -83,7 +83,7 @@ export async function listVersions(
     ).slice(0, limit);
   };
   const key = `versions\0${listKey(scope)}\0${providerId}`;
-  return await page(parts, pageOf(request, key), markerKey, scan, versionOf);
+  return page(parts, pageOf(request, key), markerKey, scan, versionOf);
 }
 
 interface ResolvedPage {

@@ -144,7 +144,7 @@ export async function createProvider(
     await parts.records.storage.batch(operations, { ...options, guards });
     return providerOf(provider);
   };
-  return await parts.turns.run(turnOf(tenancy), () =>
+  return parts.turns.run(turnOf(tenancy), () =>
     retryCollisions(parts.scheduler, context.signal, attempt),
   );
 }
@@ -174,7 +174,7 @@ export async function updateProvider(
   if (description === undefined) throw new RegistryError("REGISTRY_NOTHING_TO_UPDATE");
   checkLength("provider_description", description, LENGTHS.provider_description);
   const tenancy = scopeTenancy(scope);
-  return await retryCollisions(parts.scheduler, context.signal, async () => {
+  return retryCollisions(parts.scheduler, context.signal, async () => {
     const options = callOptions(context);
     const stored = await readProvider(parts, tenancy, at, options);
     const entryAt = providerEntryAt(tenancy, stored.value.sequence);

@@ -1,5 +1,5 @@
 import { type Tenancy, WILDCARD } from "@stackwright/storage";
-import { HEALTH, PROVIDER, USE, VERSION } from "./kinds.ts";
+import { FUNCTION_RELEASE, HEALTH, PROVIDER, USE, VERSION } from "./kinds.ts";
 import type { RegistryParts } from "./parts.ts";
 import { deleteOperation, type RecordKind, type StoredRecord } from "./record-store.ts";
 
@@ -23,6 +23,7 @@ export async function dropVersions(
 export async function sweepLeftovers(parts: RegistryParts): Promise<number> {
   const uses = await everywhere(parts, USE);
   const health = await everywhere(parts, HEALTH);
+  const releases = await everywhere(parts, FUNCTION_RELEASE);
   const versions = await everywhere(parts, VERSION);
   const providers = await everywhere(parts, PROVIDER);
   const living = new Set(providers.map(({ value }) => value.providerId));
@@ -31,6 +32,7 @@ export async function sweepLeftovers(parts: RegistryParts): Promise<number> {
   const left: readonly StoredRecord<unknown>[] = [
     ...versions.filter(({ value }) => !living.has(value.providerId)),
     ...uses.filter(({ value }) => !livingVersions.has(value.versionId)),
+    ...releases.filter(({ resource }) => !livingVersions.has(resource.id.name)),
     ...health.filter(({ value }) => !livingVersions.has(value.versionId)),
   ];
   await deleteAll(parts, left);
@@ -42,7 +44,7 @@ async function everywhere<T>(
   kind: RecordKind<T>,
 ): Promise<readonly StoredRecord<T>[]> {
   const tenancy = { partition: WILDCARD, peerName: WILDCARD, namespace: WILDCARD };
-  return await parts.records.list(kind, tenancy, "");
+  return parts.records.list(kind, tenancy, "");
 }
 
 async function deleteAll(

@@ -49,7 +49,7 @@ export async function createVersion(
   checkLength("version_description", input.description ?? "", LENGTHS.version_description);
   checkFunctionUrn(input.functionUrn, scope.region);
   const versionId = parts.newId();
-  return await parts.turns.run(`${turnKey(tenancy)}/${provider.name}`, () =>
+  return parts.turns.run(`${turnKey(tenancy)}/${provider.name}`, () =>
     retryCollisions(parts.scheduler, context.signal, async () => {
       const options = callOptions(context);
       const stored = await readProvider(parts, tenancy, provider, options);
@@ -126,7 +126,7 @@ export async function deleteVersion(
 ): Promise<Deletion & { readonly version: PrivateProviderVersion }> {
   const tenancy = scopeTenancy(scope);
   const { policy } = parts;
-  return await parts.turns.run(`${turnKey(tenancy)}/${at.name}`, () =>
+  return parts.turns.run(`${turnKey(tenancy)}/${at.name}`, () =>
     retryCollisions(parts.scheduler, context.signal, async () => {
       const options = callOptions(context);
       // The provider before the users: a use that is recorded later replaces what is read here.

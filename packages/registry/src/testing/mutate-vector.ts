@@ -43,6 +43,7 @@ export function* mutations(expect: VectorExpect): Generator<Mutation> {
   for (const [index, step] of (expect.then ?? []).entries()) {
     for (const inner of mutations(step.expect)) {
       const then = (expect.then ?? []).with(index, { ...step, expect: inner.expect });
+      // oxlint-disable-next-line unicorn/no-thenable -- the recorded cases call it so
       yield { change: `then ${index} ${inner.change}`, expect: { ...expect, then } };
     }
   }

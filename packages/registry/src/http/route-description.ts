@@ -1,0 +1,15 @@
+import type { FastifySchema } from "fastify";
+
+/** What the OpenAPI document says about a route, beyond what fastify itself knows. */
+export interface RouteDescription extends FastifySchema {
+  readonly operationId?: string;
+  readonly tags: readonly string[];
+  readonly summary: string;
+  readonly description?: string;
+  readonly consumes?: readonly string[];
+}
+
+/** A description as fastify takes it. */
+export function describeRoute(description: RouteDescription): FastifySchema {
+  return description;
+}
