@@ -6,7 +6,7 @@ import { buildGoPrograms } from "./go-programs.ts";
 import { checkImports } from "./import-rules.ts";
 import { checkPackages } from "./package-checks.ts";
 import { checkReadmeSnippets } from "./readme-snippets.ts";
-import { type Tally, tallyCommand, tallyVitest } from "./tally.ts";
+import { type Tally, tallyCommand, tallyReport, tallyVitest } from "./tally.ts";
 
 /** One line of the table that `.ci/run` works through. */
 export interface Suite {
@@ -123,7 +123,10 @@ export const SUITES: readonly Suite[] = [
     what: "tests against real servers, provider binaries and commands",
     limitMinutes: 40,
     run: async ({ root, reports }) => {
-      if (globSync("{packages,apps,tools}/*/src/**/*.live.test.ts", { cwd: root }).length === 0) {
+      if (
+        globSync("{packages/*,apps/*,tools/*,e2e}/src/**/*.live.test.ts", { cwd: root }).length ===
+        0
+      ) {
         return { passed: 0, failed: [], skipped: [] };
       }
       const report = join(reports, "live.json");
@@ -136,6 +139,20 @@ export const SUITES: readonly Suite[] = [
         env: { STACKWRIGHT_REPORT: report },
       });
       return tallyVitest(report, result);
+    },
+  },
+  {
+    name: "differential",
+    what: "the command against recordings of the reference command, case by case",
+    limitMinutes: 15,
+    run: async ({ root, reports }) => {
+      const report = join(reports, "differential.json");
+      const script = join(root, "e2e/src/differential/main.ts");
+      const result = await runCommand([process.execPath, script, "--report", report], {
+        cwd: root,
+        timeoutMs: minutes(15),
+      });
+      return tallyReport(report, result);
     },
   },
 ];

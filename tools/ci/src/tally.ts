@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { type CommandResult, describeEnd } from "./command.ts";
 import { readVitestReport, type VitestReport } from "./vitest-report.ts";
 
@@ -21,6 +22,22 @@ export function tallyCommand(name: string, result: CommandResult): Tally {
   return result.code === 0
     ? { passed: 1, failed: [], skipped: [] }
     : { passed: 0, failed: [`${name} ${describeEnd(result)}`], skipped: [] };
+}
+
+/** The tally that a script wrote itself; a script that ended otherwise than its report says has failed. */
+export function tallyReport(reportPath: string, result: CommandResult): Tally {
+  let tally: Tally;
+  try {
+    tally = JSON.parse(readFileSync(reportPath, "utf8")) as Tally;
+  } catch (error) {
+    return {
+      passed: 0,
+      failed: [`${(error as Error).message} (the script ${describeEnd(result)})`],
+      skipped: [],
+    };
+  }
+  if (tally.failed.length > 0 || result.code === 0) return tally;
+  return { ...tally, failed: [`the script ${describeEnd(result)}`] };
 }
 
 /**

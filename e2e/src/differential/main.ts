@@ -10,15 +10,16 @@ import { prettyJson } from "./pretty-json.ts";
 import { runCase } from "./run-case.ts";
 import { stackwrightTool, type Tool, terraformTool } from "./tool.ts";
 
-const USAGE = `node e2e/differential/main.ts [options] [CASE...]
+const USAGE = `node e2e/src/differential/main.ts [options] [CASE...]
 
 Runs differential cases with one of two commands and compares with what was recorded.
-The cases are in the folder that DIFF_CASES names, else in e2e/differential/cases.
+The cases are in the folder that DIFF_CASES names, else in e2e/cases.
 
   --with stackwright|terraform   which command runs them (default: stackwright)
   --record                       with terraform: write expected.json of the cases
   --live                         where terraform is there: run it now, and compare with that instead
   --jobs N                       cases at the same time
+  --report FILE                  what came of it, as JSON
   CASE                           beginnings of names; all without any`;
 
 const { values, positionals } = parseArgs({
@@ -27,6 +28,7 @@ const { values, positionals } = parseArgs({
     record: { type: "boolean", default: false },
     live: { type: "boolean", default: false },
     jobs: { type: "string", default: String(Math.max(1, availableParallelism())) },
+    report: { type: "string" },
     help: { type: "boolean", short: "h", default: false },
   },
   allowPositionals: true,
@@ -37,8 +39,8 @@ if (values.help) {
   process.exit(0);
 }
 
-const root = resolve(import.meta.dirname, "../..");
-const folder = resolve(process.env.DIFF_CASES ?? join(import.meta.dirname, "cases"));
+const root = resolve(import.meta.dirname, "../../..");
+const folder = resolve(process.env.DIFF_CASES ?? join(root, "e2e/cases"));
 const terraform = process.env.TEST_TERRAFORM ?? "terraform";
 const launcher = [process.execPath, join(root, "apps/engine/bin/stackwright.mjs")];
 
@@ -50,7 +52,7 @@ interface Intended {
   readonly reason: string;
 }
 
-const intended = readIntended(join(import.meta.dirname, "intended-differences.json"));
+const intended = readIntended(join(root, "e2e/intended-differences.json"));
 
 function readIntended(path: string): readonly Intended[] {
   return existsSync(path) ? (JSON.parse(readFileSync(path, "utf8")) as Intended[]) : [];
@@ -65,21 +67,27 @@ function toolOf(name: string): (scratch: string) => Tool {
 interface Outcome {
   readonly lines: readonly string[];
   readonly passed: number;
-  readonly failed: number;
-  readonly skipped: number;
+  /** One line for each step that is not as recorded. */
+  readonly failed: readonly string[];
+  readonly skipped: readonly string[];
 }
 
 async function judge(test: DifferentialCase): Promise<Outcome> {
   const missing = test.needs.filter((name) => process.env[variableOf(name)] === undefined);
   if (missing.length > 0) {
     const reason = `needs ${missing.map(variableOf).join(", ")}`;
-    return { lines: [`SKIP ${test.name}: ${reason}`], passed: 0, failed: 0, skipped: 1 };
+    return {
+      lines: [`SKIP ${test.name}: ${reason}`],
+      passed: 0,
+      failed: [],
+      skipped: [`${test.name}: ${reason}`],
+    };
   }
   try {
     if (values.record) {
       const recording = await runCase(test, toolOf("terraform"));
       writeFileSync(join(test.folder, "expected.json"), prettyJson(recording));
-      return { lines: [`recorded ${test.name}`], passed: 1, failed: 0, skipped: 0 };
+      return { lines: [`recorded ${test.name}`], passed: 1, failed: [], skipped: [] };
     }
     const expected = values.live ? await runCase(test, toolOf("terraform")) : test.expected;
     if (expected === undefined) throw new Error("nothing was recorded; run with --record");
@@ -87,7 +95,8 @@ async function judge(test: DifferentialCase): Promise<Outcome> {
     return outcomeOf(test, objectOf(expected), compareRecordings(objectOf(expected), actual));
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
-    return { lines: [`FAIL ${test.name}: ${message}`], passed: 0, failed: 1, skipped: 0 };
+    const line = `${test.name}: ${message}`;
+    return { lines: [`FAIL ${line}`], passed: 0, failed: [line], skipped: [] };
   }
 }
 
@@ -102,7 +111,7 @@ function outcomeOf(
 ): Outcome {
   const lines: string[] = [];
   let passed = 0;
-  let failed = 0;
+  const failed: string[] = [];
   const steps = [
     ...test.steps.map(({ name }) => name),
     ...("destroy" in expected ? ["destroy"] : []),
@@ -112,7 +121,7 @@ function outcomeOf(
     const meant = own.filter((one) => reasonFor(test.name, one) !== undefined);
     const bad = own.filter((one) => !meant.includes(one));
     if (bad.length === 0) passed++;
-    else failed++;
+    else failed.push(`${test.name} ${step}: ${bad[0]?.field}: ${bad[0]?.message}`);
     lines.push(`${bad.length === 0 ? "ok  " : "FAIL"} ${test.name} ${step}`);
     for (const { field, message } of bad) lines.push(`       ${field}: ${message}`);
     for (const one of meant) {
@@ -121,11 +130,12 @@ function outcomeOf(
   }
   for (const one of intended.filter((entry) => entry.case === test.name)) {
     if (!deviations.some((deviation) => matches(one, test.name, deviation))) {
-      failed++;
-      lines.push(`FAIL ${test.name} ${one.step}: the listed difference in ${one.field} is none`);
+      const line = `${test.name} ${one.step}: the listed difference in ${one.field} is none`;
+      failed.push(line);
+      lines.push(`FAIL ${line}`);
     }
   }
-  return { lines, passed, failed, skipped: 0 };
+  return { lines, passed, failed, skipped: [] };
 }
 
 function reasonFor(name: string, deviation: Deviation): string | undefined {
@@ -140,20 +150,27 @@ const cases = readCases(folder).filter(
   ({ name }) => positionals.length === 0 || positionals.some((start) => name.startsWith(start)),
 );
 const queue = [...cases];
-const total = { passed: 0, failed: 0, skipped: 0 };
+const total: { passed: number; failed: string[]; skipped: string[] } = {
+  passed: 0,
+  failed: [],
+  skipped: [],
+};
 
 async function work(): Promise<void> {
   for (let test = queue.shift(); test !== undefined; test = queue.shift()) {
     const outcome = await judge(test);
     process.stdout.write(`${outcome.lines.join("\n")}\n`);
     total.passed += outcome.passed;
-    total.failed += outcome.failed;
-    total.skipped += outcome.skipped;
+    total.failed.push(...outcome.failed);
+    total.skipped.push(...outcome.skipped);
   }
 }
 
 await Promise.all(Array.from({ length: Number(values.jobs) }, work));
+if (cases.length === 0) total.failed.push(`there is no case in ${folder}`);
+if (values.report !== undefined) writeFileSync(values.report, JSON.stringify(total));
+const { passed, failed, skipped } = total;
 process.stdout.write(
-  `${cases.length} cases: ${total.passed} steps passed, ${total.failed} failed, ${total.skipped} skipped\n`,
+  `${cases.length} cases: ${passed} steps passed, ${failed.length} failed, ${skipped.length} skipped\n`,
 );
-process.exitCode = total.failed > 0 || cases.length === 0 ? 1 : 0;
+process.exitCode = failed.length > 0 ? 1 : 0;
