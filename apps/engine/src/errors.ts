@@ -20,8 +20,16 @@ function kind(
 
 /** Every error code of this package. Codes are contract, message texts are not. */
 export const ENGINE_ERRORS = Object.freeze({
-  ENGINE_CONFIG_CHANGED: kind("the configuration is not the one that the plan was made from", 9, 409),
-  ENGINE_CONFIG_INVALID: kind("the configuration, or what was asked for with it, has mistakes", 3, 400),
+  ENGINE_CONFIG_CHANGED: kind(
+    "the configuration is not the one that the plan was made from",
+    9,
+    409,
+  ),
+  ENGINE_CONFIG_INVALID: kind(
+    "the configuration, or what was asked for with it, has mistakes",
+    3,
+    400,
+  ),
   ENGINE_FENCE_LOST: kind("the stack went to another worker", 10, 409),
   ENGINE_KEY_UNAVAILABLE: kind("a key that encrypts secrets cannot be had", 9, 500),
   ENGINE_PLAN_INVALID: kind("what was given is no plan that this version understands", 3, 400),
@@ -33,7 +41,11 @@ export const ENGINE_ERRORS = Object.freeze({
   ENGINE_STATE_INVARIANT: kind("the recorded state breaks a rule, or would do so", 9, 409),
   ENGINE_STATE_TRANSITION: kind("the object is not in a phase that allows the change", 9, 409),
   ENGINE_SURGERY_INVALID: kind("the operation on the state cannot be done", 3, 400),
-  ENGINE_WALK_ORDER: kind("a value was needed before it was there: a mistake of the engine", 13, 500),
+  ENGINE_WALK_ORDER: kind(
+    "a value was needed before it was there: a mistake of the engine",
+    13,
+    500,
+  ),
 } satisfies Record<string, EngineErrorKind>);
 
 /** Code of an {@link EngineError}. */

@@ -78,6 +78,8 @@ export interface ResourceChange {
   readonly createBeforeDestroy: boolean;
   /** Address of the resource that needs this one to be created before it is destroyed. */
   readonly createBeforeDestroyFor?: string;
+  /** What the configuration of its provider looks at, for objects that have no configuration themselves. */
+  readonly providerNeeds?: readonly Dependency[];
   /** Whether something about the object changed that is recorded without a call: looked at, moved, upgraded. */
   readonly record: boolean;
   /** The provider keeps looser rules on values; violations are warnings. */

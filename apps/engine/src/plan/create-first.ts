@@ -1,4 +1,5 @@
 import { type ConfigGraph, type GraphNode } from "@stackwright/lang";
+import { resourceOf } from "../state/check-state.ts";
 import { objectKey, type StateObject } from "../state/state-object.ts";
 import type { ResourceChange } from "./change.ts";
 
@@ -41,7 +42,7 @@ export function spreadAlongState(
   for (const [at, change] of changes.entries()) {
     if (change.deposed !== "" || !isRemoval(change)) continue;
     byAddress.set(change.address, at);
-    const resource = withoutKey(change.address);
+    const resource = resourceOf(change.address);
     const list = byResource.get(resource) ?? [];
     list.push(at);
     byResource.set(resource, list);
@@ -77,12 +78,4 @@ export function spreadAlongState(
 
 function isRemoval({ action }: ResourceChange): boolean {
   return action === "replace" || action === "delete" || action === "forget";
-}
-
-/** `a.b["k"]` without the key of the instance. */
-export function withoutKey(address: string): string {
-  if (!address.endsWith("]")) return address;
-  // Quotes inside of a key are escaped, so that the last opening one begins the key.
-  const at = address.endsWith('"]') ? address.lastIndexOf('["') : address.lastIndexOf("[");
-  return address.slice(0, at);
 }

@@ -14,6 +14,7 @@ import {
   proposeState,
   type ResourceSchema,
 } from "@stackwright/mux/router";
+import { assertPlanValid, isRefused, violationsToDiagnostics } from "@stackwright/tfplugin/checks";
 import { blockType } from "../walk/block-type.ts";
 import { evaluateConditions } from "../walk/conditions.ts";
 import { markObject, takeMarks, withoutMarks } from "../walk/object-marks.ts";
@@ -23,7 +24,7 @@ import { attributeCauses } from "./causes.ts";
 import type { ActionReason, ResourceChange } from "./change.ts";
 import { keepIgnored } from "./ignore-changes.ts";
 import { dependenciesOf, type PlanRun, type ReadyProvider } from "./plan-run.ts";
-import { changedPaths, firedTrigger } from "./replace.ts";
+import { firedTrigger } from "./replace.ts";
 import type { SeenObject } from "./read-object.ts";
 
 /** One instance of a managed resource, with everything that planning it needs. */
@@ -48,6 +49,13 @@ export interface ManagedInstance {
  */
 export async function planManaged(instance: ManagedInstance): Promise<ResourceChange | undefined> {
   return new ManagedPlanner(instance).plan();
+}
+
+/** What a provider plans, checked. */
+interface Answer extends PlanReply {
+  readonly planned: Value;
+  /** The paths that force replacement because something changes there. */
+  readonly replacePaths: readonly Path[];
 }
 
 class ManagedPlanner {
@@ -77,18 +85,18 @@ class ManagedPlanner {
     const prior = current === undefined || tainted ? nothing : withoutMarks(current);
     const configured = keepIgnored(plain, prior, config.lifecycle.ignoreChanges);
     const first = await this.#ask(prior, configured, seen, result);
-    if (first?.planned === undefined) return undefined;
+    if (first === undefined) return undefined;
 
-    let reply: PlanReply & { readonly planned: Value } = { ...first, planned: first.planned };
+    let reply: Answer = first;
     let reason: ActionReason | undefined = tainted && current !== undefined ? "replace-because-tainted" : undefined;
     let replacePaths: readonly Path[] = [];
     if (!prior.isNull) {
-      replacePaths = changedPaths(first.requiresReplace, prior, first.planned);
+      ({ replacePaths } = first);
       reason = this.#replaceReason(replacePaths);
       if (reason !== undefined) {
         const created = await this.#ask(nothing, configured, undefined, result);
-        if (created?.planned === undefined) return undefined;
-        reply = { ...created, planned: created.planned };
+        if (created === undefined) return undefined;
+        reply = created;
       }
     }
     const replacing = reason !== undefined;
@@ -158,7 +166,7 @@ class ManagedPlanner {
     config: Value,
     seen: SeenObject | undefined,
     body: EvaluatedBody,
-  ): Promise<PlanReply | undefined> {
+  ): Promise<Answer | undefined> {
     const { run, ready, schema } = this.#it;
     const exists = !prior.isNull;
     const reply = await run.calls.run(async () =>
@@ -175,8 +183,21 @@ class ManagedPlanner {
         this.#context,
       ),
     );
-    if (!this.#providerReport(reply.diagnostics, body) || reply.planned === undefined) return undefined;
-    return reply;
+    const { planned } = reply;
+    if (!this.#providerReport(reply.diagnostics, body) || planned === undefined) return undefined;
+    const { violations, requiresReplace: replacePaths } = assertPlanValid({
+      block: schema.block,
+      prior,
+      config,
+      planned,
+      requiresReplace: reply.requiresReplace,
+      legacyTypeSystem: reply.legacyTypeSystem,
+    });
+    if (!isRefused(violations)) return { ...reply, planned, replacePaths };
+    const subject = `${this.#it.slot.address} (${ready.use.reference.source})`;
+    const refused = violations.filter(({ tolerated }) => !tolerated);
+    this.#providerReport(violationsToDiagnostics(refused, "plan", subject), body);
+    return undefined;
   }
 
   #replaceReason(paths: readonly Path[]): ActionReason | undefined {

@@ -4,7 +4,7 @@ import { hasErrors } from "@stackwright/mux/router";
 import { isPlaceholder, type StateObject } from "../state/state-object.ts";
 import { withoutMarks } from "../walk/object-marks.ts";
 import type { ActionReason, ResourceChange } from "./change.ts";
-import type { PlanRun, ReadyProvider } from "./plan-run.ts";
+import { dependenciesOf, type PlanRun, type ReadyProvider } from "./plan-run.ts";
 import { hasDrifted, readObject, type SeenObject } from "./read-object.ts";
 
 /** How an object is ended. */
@@ -70,6 +70,7 @@ export async function planRemoval(
     before: seen.value,
     words,
     schemaVersion: schema.version,
+    providerNeeds: dependenciesOf(object.address, ready.targets, "provider"),
     record: false,
   };
   return removal.action === "delete" ? askForDelete(run, change, ready) : change;

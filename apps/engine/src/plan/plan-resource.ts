@@ -51,6 +51,7 @@ export async function planResource(
   await forEachLimited(resource.slots.values(), run.given.parallelism, async (slot) => {
     if (!run.given.isIncluded(slot.address)) {
       slot.value = await recordedValue(run, slot, ready);
+      run.known.set(slot.address, slot.value);
       return;
     }
     const recorded = run.given.objects.get(slot.address);

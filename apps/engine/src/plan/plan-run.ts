@@ -1,3 +1,4 @@
+import type { Value } from "@stackwright/cty";
 import {
   type Address,
   type BoundBody,
@@ -18,6 +19,7 @@ import type { ProviderReference } from "@stackwright/mux/router";
 import type { EventSink } from "../events.ts";
 import { configureBare, configureProvider } from "../providers/configure-provider.ts";
 import type { RunProvider, RunProviders } from "../providers/run-providers.ts";
+import { resourceOf } from "../state/check-state.ts";
 import { type Dependency, objectKey, type StateObject } from "../state/state-object.ts";
 import type { CheckResult } from "../walk/checks.ts";
 import type { EngineClock } from "../walk/clock.ts";
@@ -26,7 +28,6 @@ import type { InstanceSlot, ResourceValues } from "../walk/resource-values.ts";
 import { Semaphore } from "../walk/semaphore.ts";
 import type { World } from "../walk/world.ts";
 import type { Drift, ResourceChange } from "./change.ts";
-import { withoutKey } from "./create-first.ts";
 import type { FrozenExpansion, PlanOptions } from "./plan.ts";
 
 export interface PlanRunOptions {
@@ -65,6 +66,8 @@ export class PlanRun {
   readonly checks: CheckResult[] = [];
   readonly expansions: FrozenExpansion[] = [];
   /** Change of an instance, for what depends on whether there is one. */
+  /** Values of instances that the plan is not about, for those that are. */
+  readonly known = new Map<string, Value>();
   readonly bySlot = new Map<InstanceSlot, ResourceChange>();
   /** Resources of which some instance changes. */
   readonly changed = new Set<ResourceValues>();
@@ -82,7 +85,7 @@ export class PlanRun {
     this.calls = new Semaphore(given.parallelism);
     this.nowMs = given.clock.wallTime();
     for (const object of given.objects.values()) {
-      const resource = withoutKey(object.address);
+      const resource = resourceOf(object.address);
       const list = this.#objects.get(resource);
       if (list === undefined) this.#objects.set(resource, [object]);
       else list.push(object);

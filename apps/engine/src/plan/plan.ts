@@ -67,6 +67,8 @@ export interface Plan {
   readonly expansions: readonly FrozenExpansion[];
   /** In the order of the walk: dependencies first. One for each (address, deposed key). */
   readonly changes: readonly ResourceChange[];
+  /** Values of instances that a partial plan is not about, by address, for those that it is about. */
+  readonly known: ReadonlyMap<string, Value>;
   readonly outputs: readonly OutputChange[];
   readonly drift: readonly Drift[];
   readonly checks: readonly CheckResult[];

@@ -115,6 +115,7 @@ export async function createPlan(request: PlanRequest): Promise<PlanResult> {
     providers: [...versions].map(([source, version]) => ({ source, version, alias: "" })),
     expansions: run.expansions,
     changes: spreadAlongState(inOrder(run, configuration), moves.objects),
+    known: run.known,
     outputs,
     drift: markRelevant(run),
     checks: run.checks,

@@ -1,27 +1,8 @@
-import { applyPath, CtyError, diff, type Path, Value } from "@stackwright/cty";
+import { diff } from "@stackwright/cty";
 import { type Expression, parseReference, type ScopeTraversal, resourceAddress } from "@stackwright/lang";
 import { withoutMarks } from "../walk/object-marks.ts";
 import type { InstanceSlot, ResourceValues } from "../walk/resource-values.ts";
 import type { ResourceChange } from "./change.ts";
-
-/** Of the paths whose change needs a new object those that do change. Values carry no marks. */
-export function changedPaths(paths: readonly Path[], before: Value, after: Value): readonly Path[] {
-  return paths.filter((path) => {
-    const old = valueAt(before, path);
-    const next = valueAt(after, path);
-    if (old === undefined || next === undefined) return old !== next;
-    return !next.isWhollyKnown || !old.rawEquals(next);
-  });
-}
-
-function valueAt(value: Value, path: Path): Value | undefined {
-  try {
-    return applyPath(value, path);
-  } catch (error) {
-    if (error instanceof CtyError) return undefined;
-    throw error;
-  }
-}
 
 /** What `replace_triggered_by` needs to know of the plan so far. */
 export interface TriggerContext {

@@ -1,0 +1,100 @@
+import { evaluate, type Expression } from "@stackwright/lang";
+import { Value } from "@stackwright/cty";
+import type { Configuration } from "../plan/configuration.ts";
+import type { Plan } from "../plan/plan.ts";
+import { type FrozenKeys, type Keys, thaw } from "../walk/keys.ts";
+import type { ModuleInstance } from "../walk/module-instance.ts";
+import { populateWorld } from "../walk/populate.ts";
+import type { InstanceSlot } from "../walk/resource-values.ts";
+import { World } from "../walk/world.ts";
+import type { EngineClock } from "../walk/clock.ts";
+
+export interface ApplyWorldOptions {
+  readonly plan: Plan;
+  readonly configuration: Configuration;
+  readonly variables: ReadonlyMap<string, Value>;
+  readonly clock: EngineClock;
+}
+
+/** The world of an apply: the frozen instances of the plan, with the values that are known before anything is done. */
+export interface ApplyWorld {
+  readonly world: World;
+  /** By address. */
+  readonly slots: ReadonlyMap<string, InstanceSlot>;
+}
+
+export function createApplyWorld({ plan, configuration, variables, clock }: ApplyWorldOptions): ApplyWorld {
+  const world = new World({
+    root: configuration.root,
+    variables,
+    workspace: plan.workspace,
+    host: {
+      planTime: new Date(plan.createdAtMs),
+      now: () => new Date(clock.wallTime()),
+      randomBytes: (size) => clock.randomBytes(size),
+      maxStringLength: 32 * 1024 * 1024,
+    },
+    missing: plan.partial || plan.mode !== "normal" ? "lenient" : "strict",
+  });
+  if (plan.mode === "normal") thawInstances(world, plan);
+  else {
+    // What the configurations of providers see is what is there before the end.
+    const values = plan.changes.flatMap(({ address, deposed, before, after }) => {
+      const value = plan.mode === "refresh-only" ? (after ?? before) : before;
+      return deposed === "" && value !== undefined ? [[address, value] as const] : [];
+    });
+    populateWorld(world, values);
+  }
+  const slots = new Map<string, InstanceSlot>();
+  for (const module of world.allModules()) {
+    for (const resource of module.resources.values()) {
+      for (const slot of resource.slots.values()) slots.set(slot.address, slot);
+    }
+  }
+  if (plan.mode === "normal") {
+    for (const [address, value] of plan.known) setValue(slots.get(address), value);
+    for (const { address, deposed, action, after } of plan.changes) {
+      if (deposed === "" && action === "no-op" && after !== undefined) setValue(slots.get(address), after);
+    }
+  }
+  return { world, slots };
+}
+
+function setValue(slot: InstanceSlot | undefined, value: Value): void {
+  if (slot !== undefined) slot.value = value;
+}
+
+/** Gives every module call and resource the instances that the plan froze. */
+function thawInstances(world: World, { expansions }: Plan): void {
+  const frozen = new Map(expansions.map(({ address, keys }) => [address, keys]));
+  // Grows while it is walked: calls make modules.
+  for (const module of world.allModules()) {
+    for (const call of module.calls.values()) {
+      const keys = frozen.get(call.address);
+      if (keys !== undefined) call.expand(thawed(module, keys, call.config.forEach));
+    }
+    for (const resource of module.resources.values()) {
+      const keys = frozen.get(resource.address);
+      if (keys !== undefined) resource.expand(thawed(module, keys, resource.config?.forEach));
+    }
+  }
+}
+
+/** Frozen keys whose values are evaluated when they are first asked for. */
+function thawed(module: ModuleInstance, keys: FrozenKeys, forEach: Expression | undefined): Keys {
+  let entries: ReadonlyMap<string, Value> | undefined;
+  return thaw(keys, (key) => {
+    entries ??= forEach === undefined ? new Map() : forEachEntries(module, forEach);
+    return entries.get(key) ?? Value.dynamic;
+  });
+}
+
+function forEachEntries(module: ModuleInstance, forEach: Expression): ReadonlyMap<string, Value> {
+  const { value } = evaluate(forEach, module.scope.forInstance({}));
+  const [plain] = value.unmark();
+  if (plain.isNull || !plain.isKnown) return new Map();
+  if (plain.type.kind === "set") {
+    return new Map(plain.elements().map((element) => [element.asString(), element]));
+  }
+  return new Map(plain.entries());
+}

@@ -1,0 +1,163 @@
+import type { Value } from "@stackwright/cty";
+import { type Diagnostic, hasErrors } from "@stackwright/lang";
+import type { CallLimits } from "@stackwright/mux/router";
+import type { EventSink, NodeStatus } from "../events.ts";
+import type { Configuration } from "../plan/configuration.ts";
+import type { Plan } from "../plan/plan.ts";
+import type { ProviderCatalog } from "../providers/catalog.ts";
+import { RunProviders } from "../providers/run-providers.ts";
+import type { StackHead, StackHold, StackOutput } from "../state/stack-state.ts";
+import type { CheckResult } from "../walk/checks.ts";
+import type { EngineClock } from "../walk/clock.ts";
+import { type Limit, LimitTable } from "../walk/limits.ts";
+import { walkGraph } from "../walk/ready-queue.ts";
+import { ApplyRun, type ApplyTimeouts } from "./apply-run.ts";
+import { createApplyWorld } from "./apply-world.ts";
+import { applyMoveRecords } from "./move-records.ts";
+import { orderSteps } from "./order.ts";
+import { finalOutputs } from "./final-outputs.ts";
+import { limitNames, StepRunner } from "./step-runner.ts";
+
+/** Everything that an apply needs. */
+export interface ApplyRequest {
+  readonly plan: Plan;
+  readonly configuration: Configuration;
+  /** Values of the root variables; ephemeral ones again, the others as in the plan. */
+  readonly variables: ReadonlyMap<string, Value>;
+  readonly hold: StackHold;
+  /** ULID of the run; that of an interrupted one goes on with it. */
+  readonly run: string;
+  readonly catalog: ProviderCatalog;
+  readonly clock: EngineClock;
+  /** ULIDs for operations. */
+  readonly ulid: () => string;
+  /** Steps that call a provider at the same time. @default 10 */
+  readonly parallelism?: number;
+  /**
+   * Further limits of steps: by the source of a provider, by the text of the reference of a configuration, or by
+   * `type:NAME` for a resource type.
+   */
+  readonly limits?: Readonly<Record<string, Limit>>;
+  readonly callLimits?: Readonly<Record<string, CallLimits>>;
+  readonly timeouts?: ApplyTimeouts;
+  /** How often a step that goes on is told of. @default 10_000 */
+  readonly progressMs?: number;
+  /** First stage of cancelling: nothing new begins, providers are asked to end, what runs is waited for. */
+  readonly signal?: AbortSignal;
+  /** Second stage: nothing is waited for. What ran is resolved by the next run. */
+  readonly forceSignal?: AbortSignal;
+  readonly onEvent?: EventSink;
+}
+
+export type RunStatus = "applied" | "partially_applied" | "failed" | "canceled";
+
+/** How the work on one object ended. */
+export interface NodeResult {
+  readonly address: string;
+  readonly deposed: string;
+  readonly step: "make" | "remove";
+  readonly status: NodeStatus;
+  /** What a skipped one waited for. */
+  readonly cause?: string;
+}
+
+export interface ApplyResult {
+  readonly status: RunStatus;
+  readonly nodes: readonly NodeResult[];
+  readonly diagnostics: readonly Diagnostic[];
+  readonly checks: readonly CheckResult[];
+  readonly outputs: ReadonlyMap<string, StackOutput>;
+  /** Where the state stands. Open (with a run in it) after a forced end: the next run recovers. */
+  readonly head: StackHead;
+}
+
+/**
+ * Applies a plan: does what stands in it, in an order in which everything is there when it is needed, and records every step
+ * before and after it is done. What cannot be done stops what waits for it and nothing else. Rejects where the state
+ * cannot be written any more, above all with `ENGINE_FENCE_LOST`, and with `ENGINE_PLAN_STALE` before anything is done.
+ */
+export async function executePlan(request: ApplyRequest): Promise<ApplyResult> {
+  const { plan, hold, run: id, clock } = request;
+  const onEvent = request.onEvent ?? (() => undefined);
+  const writer = await hold.begin({ run: id, base: plan.revision });
+  const force = AbortSignal.any([writer.signal, ...(request.forceSignal ? [request.forceSignal] : [])]);
+  onEvent({ type: "phase", phase: "apply" });
+  await using providers = new RunProviders({
+    catalog: request.catalog,
+    sessionId: id,
+    signal: force,
+    ...(request.callLimits && { limits: request.callLimits }),
+  });
+  const { world, slots } = createApplyWorld(request);
+  const run = new ApplyRun({
+    plan,
+    configuration: request.configuration,
+    world,
+    slots,
+    writer,
+    providers,
+    clock,
+    ulid: request.ulid,
+    onEvent,
+    force,
+    sessionId: id,
+    timeouts: request.timeouts ?? {},
+    progressMs: request.progressMs ?? 10_000,
+  });
+  await applyMoveRecords(writer, plan);
+  const graph = orderSteps(plan.changes, new Map(writer.objects));
+  const runner = new StepRunner(run, graph);
+  const stop = new AbortController();
+  const onStop = (): void => {
+    if (stop.signal.aborted) return;
+    stop.abort();
+    void providers.stop().catch(() => undefined);
+  };
+  for (const signal of [request.signal, force]) {
+    if (signal?.aborted === true) onStop();
+    signal?.addEventListener("abort", onStop, { once: true });
+  }
+  using limits = new LimitTable(
+    { "": { maxConcurrent: request.parallelism ?? 10 }, ...request.limits },
+    clock,
+  );
+  try {
+    await walkGraph(graph, {
+      run: (vertex) => runner.run(vertex),
+      limitsOf: (vertex) => limitNames(graph.steps[vertex]),
+      limits,
+      stop: stop.signal,
+    });
+  } finally {
+    for (const signal of [request.signal, force]) signal?.removeEventListener("abort", onStop);
+  }
+  return finish(run, runner, stop.signal.aborted);
+}
+
+async function finish(run: ApplyRun, runner: StepRunner, stopped: boolean): Promise<ApplyResult> {
+  const { writer } = run.given;
+
+  run.given.onEvent({ type: "phase", phase: "finish" });
+  const nodes = runner.results();
+  run.report(run.given.world.diagnostics);
+  const isDone = nodes.every(({ status }) => status === "done");
+  const pending = [...writer.objects.values()].some(
+    ({ phase, operation }) => phase !== "unresolved" && operation?.started === true,
+  );
+  const outputs = finalOutputs(run, runner);
+  const base = { nodes, checks: run.checks, outputs };
+  if (pending || writer.signal.aborted) {
+    const status: RunStatus = "canceled";
+    return { ...base, status, diagnostics: run.diagnostics, head: writer.head };
+  }
+  for (const object of writer.objects.values()) {
+    if (object.phase === "creating") await writer.write({ kind: "forget", key: object }).catch(() => undefined);
+  }
+  const head = await writer.finish({ outputs });
+  const failed = !isDone || hasErrors(run.diagnostics);
+  const some = nodes.some(({ status }) => status === "done" || status === "tainted");
+  let status: RunStatus = "applied";
+  if (stopped && !isDone) status = "canceled";
+  else if (failed) status = some ? "partially_applied" : "failed";
+  return { ...base, status, diagnostics: run.diagnostics, head };
+}

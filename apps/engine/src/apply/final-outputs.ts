@@ -1,0 +1,49 @@
+import { encodeJson, encodeTypeJson } from "@stackwright/cty";
+import type { StackOutput } from "../state/stack-state.ts";
+import { withoutMarks } from "../walk/object-marks.ts";
+import type { ApplyRun } from "./apply-run.ts";
+import type { StepRunner } from "./step-runner.ts";
+
+/**
+ * The outputs of the stack after a run. One whose value depends on something that was not done stays as it was; as long as
+ * something is missing, none goes.
+ */
+export function finalOutputs(run: ApplyRun, runner: StepRunner): ReadonlyMap<string, StackOutput> {
+  const { plan, writer, world } = run.given;
+  const outputs = new Map(writer.outputs);
+  const complete = runner.isComplete;
+  for (const { name, action, after, sensitive } of plan.outputs) {
+    if (action === "no-op") continue;
+    if (action === "delete") {
+      if (complete) outputs.delete(name);
+      continue;
+    }
+    let value = after;
+    if (value === undefined || !withoutMarks(value).isWhollyKnown) {
+      const { result, targets } = evaluateOutput(world, name);
+      if (result === undefined || ![...targets].every((target) => runner.isMade(target))) continue;
+      value = result;
+    }
+    const plain = withoutMarks(value);
+    if (!plain.isWhollyKnown) continue;
+    if (plain.isNull) outputs.delete(name);
+    else {
+      outputs.set(name, {
+        type: encodeTypeJson(plain.type),
+        json: encodeJson(plain, plain.type),
+        sensitive,
+      });
+    }
+  }
+  return outputs;
+}
+
+/** An output that needs what was not made cannot be evaluated; that is no mistake here. */
+function evaluateOutput(world: ApplyRun["given"]["world"], name: string) {
+  try {
+    const { result, targets } = world.recorder.record(() => world.root.output(name).value);
+    return { result, targets };
+  } catch {
+    return { result: undefined, targets: new Set<never>() };
+  }
+}

@@ -1,0 +1,187 @@
+import type { ResourceChange } from "../plan/change.ts";
+import { resourceOf } from "../state/check-state.ts";
+import { type Dependency, objectKey, type StateObject } from "../state/state-object.ts";
+
+/** One half of a change: what produces the new object, or what ends the old one. */
+export interface Step {
+  readonly kind: "make" | "remove";
+  readonly change: ResourceChange;
+}
+
+/** The steps of a plan, and which waits for which. Vertices behind the steps only join edges. */
+export interface StepGraph {
+  readonly steps: readonly Step[];
+  readonly size: number;
+  readonly next: readonly (readonly number[])[];
+}
+
+/** Whether the step that ends the old object comes before the one that makes the new one. */
+function destroysFirst({ action, order }: ResourceChange): boolean {
+  return action === "replace" && order !== "create-first";
+}
+
+/** Whether a change ends an object. One that is gone already is only taken out of the record. */
+function removes({ action, after, record }: ResourceChange): boolean {
+  if (action === "replace" || action === "delete" || action === "forget") return true;
+  return action === "no-op" && record && after === undefined;
+}
+
+/** Whether a change makes something that others wait for. */
+function makes({ action, after, record, importing }: ResourceChange): boolean {
+  if (action === "no-op") return (record || importing !== undefined) && after !== undefined;
+  return action !== "delete" && action !== "forget";
+}
+
+/**
+ * Orders the steps of a plan by the four rules of the design page ("Order"), which see for why there is no cycle. `objects`
+ * is the state that the plan was made from: its dependencies are the old ones.
+ *
+ * Cost. A dependency on all instances of a resource goes through a vertex for that resource, so that n dependents of n
+ * instances are 2n edges.
+ */
+export function orderSteps(
+  changes: readonly ResourceChange[],
+  objects: ReadonlyMap<string, StateObject>,
+): StepGraph {
+  return new StepOrder(changes, objects).graph();
+}
+
+class StepOrder {
+  readonly #steps: Step[] = [];
+  readonly #next: number[][] = [];
+  readonly #makes = new Map<string, number>();
+  readonly #removes = new Map<string, number>();
+  readonly #makesOf = new Map<string, number[]>();
+  readonly #removesOf = new Map<string, number[]>();
+  readonly #groups = new Map<string, number>();
+  readonly #changes: readonly ResourceChange[];
+  readonly #objects: ReadonlyMap<string, StateObject>;
+  readonly #aliases = new Map<string, string>();
+  #early: ReadonlySet<number> = new Set();
+
+  constructor(changes: readonly ResourceChange[], objects: ReadonlyMap<string, StateObject>) {
+    this.#changes = changes;
+    this.#objects = objects;
+    for (const { address, aliases } of objects.values()) {
+      for (const alias of aliases) this.#aliases.set(alias, address);
+    }
+  }
+
+  graph(): StepGraph {
+    for (const change of this.#changes) this.#declare(change);
+    this.#early = this.#findEarly();
+    for (const change of this.#changes) this.#connect(change);
+    return { steps: this.#steps, size: this.#next.length, next: this.#next };
+  }
+
+  #declare(change: ResourceChange): void {
+    const resource = resourceOf(change.address);
+    const add = (kind: Step["kind"], byAddress: Map<string, number>, byResource: Map<string, number[]>) => {
+      const vertex = this.#steps.push({ kind, change }) - 1;
+      this.#next.push([]);
+      byAddress.set(kind === "make" ? change.address : objectKey(change), vertex);
+      const list = byResource.get(resource);
+      if (list === undefined) byResource.set(resource, [vertex]);
+      else list.push(vertex);
+    };
+    if (makes(change)) add("make", this.#makes, this.#makesOf);
+    if (removes(change)) add("remove", this.#removes, this.#removesOf);
+  }
+
+  #edge(from: number | undefined, to: number | undefined): void {
+    if (from !== undefined && to !== undefined && from !== to) this.#next[from]?.push(to);
+  }
+
+  #connect(change: ResourceChange): void {
+    const make = this.#makes.get(change.address);
+    const remove = this.#removes.get(objectKey(change));
+    if (change.deposed === "" && make !== undefined && makes(change)) {
+      for (const dependency of change.dependencies) this.#afterMakes(make, dependency); // rule 1
+      if (remove !== undefined) {
+        if (destroysFirst(change)) this.#edge(remove, make); // rule 3
+        else this.#edge(make, remove);
+      }
+    }
+    if (remove !== undefined && !this.#early.has(remove)) {
+      for (const need of change.providerNeeds ?? []) this.#afterMakes(remove, need);
+    }
+    const old = this.#objects.get(objectKey(change));
+    if (old === undefined) return;
+    for (const dependency of old.dependencies) {
+      if (remove !== undefined) this.#beforeRemoves(remove, dependency, "ends"); // rule 2
+      if (make !== undefined && change.deposed === "") this.#beforeRemoves(make, dependency, "lets go"); // rule 4
+    }
+  }
+
+  /** `vertex` after everything that makes what it depends on. */
+  #afterMakes(vertex: number, { address, scope }: Dependency): void {
+    if (scope === "instance") {
+      this.#edge(this.#makes.get(address), vertex);
+      return;
+    }
+    const makes = this.#makesOf.get(address);
+    if (makes === undefined) return;
+    this.#edge(
+      this.#group(`made ${address}`, (group) => {
+        for (const make of makes) this.#edge(make, group);
+      }),
+      vertex,
+    );
+  }
+
+  /** `vertex` before the removals of what it depended on; letting go is waited for by late ones only. */
+  #beforeRemoves(vertex: number, { address, scope }: Dependency, why: "ends" | "lets go"): void {
+    const waits = (removal: number) => why === "ends" || !this.#early.has(removal);
+    const own = this.#steps[vertex]?.change;
+    if (scope === "instance") {
+      const removal = this.#removes.get(this.#aliases.get(address) ?? address);
+      if (removal !== undefined && waits(removal) && this.#steps[removal]?.change !== own) {
+        this.#edge(vertex, removal);
+      }
+      return;
+    }
+    const removals = this.#removesOf.get(address)?.filter(waits) ?? [];
+    if (removals.length === 0) return;
+    const group = this.#group(`${why} ${address}`, (made) => {
+      for (const removal of removals) this.#edge(made, removal);
+    });
+    this.#edge(vertex, group);
+  }
+
+  #group(name: string, connect: (group: number) => void): number {
+    let group = this.#groups.get(name);
+    if (group === undefined) {
+      group = this.#next.push([]) - 1;
+      this.#groups.set(name, group);
+      connect(group);
+    }
+    return group;
+  }
+
+  /**
+   * Removals from which a replacement that destroys first is reached along old dependencies. Found backwards: from those
+   * replacements to what depends on them.
+   */
+  #findEarly(): ReadonlySet<number> {
+    const dependents = new Map<string, number[]>();
+    for (const [key, removal] of this.#removes) {
+      for (const { address, scope } of this.#objects.get(key)?.dependencies ?? []) {
+        const name = scope === "instance" ? (this.#aliases.get(address) ?? address) : `${address}[]`;
+        const list = dependents.get(name);
+        if (list === undefined) dependents.set(name, [removal]);
+        else list.push(removal);
+      }
+    }
+    const early = new Set<number>();
+    for (const [at, { kind, change }] of this.#steps.entries()) {
+      if (kind === "remove" && destroysFirst(change)) early.add(at);
+    }
+    for (const at of early) {
+      const address = this.#steps[at]?.change.address ?? "";
+      for (const name of [address, `${resourceOf(address)}[]`]) {
+        for (const dependent of dependents.get(name) ?? []) early.add(dependent);
+      }
+    }
+    return early;
+  }
+}

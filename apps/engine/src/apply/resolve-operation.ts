@@ -1,0 +1,139 @@
+import type { Value } from "@stackwright/cty";
+import { hasErrors, type LifecycleContext, type ResourceSchema } from "@stackwright/mux/router";
+import type { RunProvider } from "../providers/run-providers.ts";
+import { recordValue } from "../secrets/record-value.ts";
+import type { ObjectContent, Outcome } from "../state/state-change.ts";
+import type { Operation, StateObject } from "../state/state-object.ts";
+import { blockType } from "../walk/block-type.ts";
+import { recordIdentity, restoreIdentity } from "../walk/identity.ts";
+import { markObject, withoutMarks } from "../walk/object-marks.ts";
+import { upgradeObject } from "../plan/read-object.ts";
+
+/**
+ * Finds out what became of a call whose answer was lost.
+ *
+ * - An update or delete: the object is known, so it is read. What is there is what there is; nothing means it is gone.
+ * - A create whose identity follows from the configuration: the object is looked for under that identity.
+ * - Any other create: nobody can tell. The outcome is `unresolved` and says what to look for.
+ *
+ * Never creates or deletes anything. What cannot be looked at is unresolved as well.
+ */
+export async function resolveOperation(
+  object: StateObject,
+  operation: Operation,
+  use: RunProvider,
+  context: LifecycleContext,
+): Promise<Outcome> {
+  const schema = use.typeSchema(object.mode, object.type);
+  if (schema === undefined) return unresolved(operation, `there is no type ${object.type} any more`);
+  try {
+    return operation.kind === "create"
+      ? await probeCreate(object, operation, { use, schema, context })
+      : await lookAt(object, operation, { use, schema, context });
+  } catch (error) {
+    return unresolved(operation, error instanceof Error ? error.message : String(error));
+  }
+}
+
+interface Resolver {
+  readonly use: RunProvider;
+  readonly schema: ResourceSchema;
+  readonly context: LifecycleContext;
+}
+
+function unresolved({ kind, probe }: Operation, why: string): Outcome {
+  const hint = probe === undefined ? "" : ` ${probe.hint}`;
+  return { kind: "unresolved", problem: `It is not known whether the ${kind} took place: ${why}.${hint}` };
+}
+
+async function lookAt(object: StateObject, operation: Operation, resolver: Resolver): Promise<Outcome> {
+  const { use, schema, context } = resolver;
+  const problems: string[] = [];
+  const state = await upgradeObject(object, {
+    use,
+    report: (diagnostics) => problems.push(...diagnostics.map(({ summary }) => summary)),
+  });
+  if (state === undefined) return unresolved(operation, problems.join("; "));
+  const identity = restoreIdentity(object.identity, schema);
+  const reply = await use.provider.read(
+    {
+      type: object.type,
+      state: withoutMarks(state),
+      privateBytes: object.privateBytes,
+      ...(identity !== undefined && { identity }),
+      deferralAllowed: false,
+    },
+    context,
+  );
+  if (reply.state === undefined || hasErrors(reply.diagnostics)) {
+    return unresolved(operation, reply.diagnostics.map(({ summary }) => summary).join("; "));
+  }
+  if (reply.state.isNull) return { kind: "absent" };
+  const sensitive = [...(object.value?.sensitive ?? []), ...(reply.sensitive ?? [])];
+  return {
+    kind: "exists",
+    tainted: operation.tainted === true,
+    content: contentOf(markObject(reply.state, schema.block, sensitive), schema, {
+      privateBytes: reply.privateBytes ?? object.privateBytes,
+      identity: reply.identity ?? identity,
+    }),
+  };
+}
+
+async function probeCreate(object: StateObject, operation: Operation, resolver: Resolver): Promise<Outcome> {
+  const { use, schema, context } = resolver;
+  const { probe } = operation;
+  const identity = restoreIdentity(probe?.identity, schema);
+  if (probe?.importId === undefined && identity === undefined) {
+    return unresolved(operation, "its identity is made by the provider");
+  }
+  const found = await use.provider.import(
+    {
+      type: object.type,
+      id: probe?.importId ?? "",
+      ...(identity !== undefined && { identity }),
+      deferralAllowed: false,
+    },
+    context,
+  );
+  if (hasErrors(found.diagnostics)) {
+    return unresolved(operation, found.diagnostics.map(({ summary }) => summary).join("; "));
+  }
+  const imported = found.objects.find(({ type }) => type === object.type);
+  if (imported === undefined || imported.state.isNull) return { kind: "absent" };
+  const reply = await use.provider.read(
+    {
+      type: object.type,
+      state: imported.state,
+      privateBytes: imported.privateBytes,
+      ...(imported.identity !== undefined && { identity: imported.identity }),
+      deferralAllowed: false,
+    },
+    context,
+  );
+  if (reply.state === undefined || hasErrors(reply.diagnostics)) {
+    return unresolved(operation, reply.diagnostics.map(({ summary }) => summary).join("; "));
+  }
+  if (reply.state.isNull) return { kind: "absent" };
+  return {
+    kind: "exists",
+    tainted: false,
+    content: contentOf(markObject(reply.state, schema.block, reply.sensitive ?? []), schema, {
+      privateBytes: reply.privateBytes ?? imported.privateBytes,
+      identity: reply.identity ?? imported.identity,
+    }),
+  };
+}
+
+function contentOf(
+  value: Value,
+  schema: ResourceSchema,
+  { privateBytes, identity }: { readonly privateBytes: Uint8Array; readonly identity: Value | undefined },
+): ObjectContent {
+  const recorded = recordIdentity(identity, schema);
+  return {
+    value: recordValue(value, blockType(schema.block), { schemaVersion: schema.version }),
+    privateBytes,
+    ...(recorded !== undefined && { identity: recorded }),
+  };
+}

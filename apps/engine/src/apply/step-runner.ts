@@ -1,0 +1,171 @@
+import { formatProviderReference } from "@stackwright/mux/router";
+import { EngineError } from "../errors.ts";
+import type { NodeStatus, StepAction } from "../events.ts";
+import type { ResourceChange } from "../plan/change.ts";
+import { upgradeObject } from "../plan/read-object.ts";
+import type { Target } from "../walk/recorder.ts";
+import type { ApplyRun } from "./apply-run.ts";
+import type { NodeResult } from "./execute.ts";
+import { makeManaged } from "./make-managed.ts";
+import { readDeferred, recordData } from "./make-data.ts";
+import { adoptImported, recordObject } from "./record-object.ts";
+import { forgetObject, removeObject } from "./remove-object.ts";
+import { wasDone } from "./resume.ts";
+import type { Step, StepGraph } from "./order.ts";
+
+/** Limits that a step counts against. Steps without a call, and vertices that only join edges, count against none. */
+export function limitNames(step: Step | undefined): readonly string[] {
+  if (step === undefined || !calls(step)) return [];
+  const { provider, type } = step.change;
+  return ["", provider.source, formatProviderReference(provider), `type:${type}`];
+}
+
+function calls({ change }: Step): boolean {
+  return change.action !== "no-op" && change.action !== "forget";
+}
+
+/**
+ * Runs the steps of a plan, each once, and keeps how they ended. A step whose predecessor did not end well is skipped; the
+ * cause is handed on along the edges.
+ */
+export class StepRunner {
+  readonly #run: ApplyRun;
+  readonly #graph: StepGraph;
+  readonly #status: (NodeStatus | undefined)[] = [];
+  readonly #cause: (string | undefined)[] = [];
+  readonly #failedMakes = new Set<string>();
+
+  constructor(run: ApplyRun, graph: StepGraph) {
+    this.#run = run;
+    this.#graph = graph;
+  }
+
+  run(vertex: number): void | Promise<void> {
+    const step = this.#graph.steps[vertex];
+    const cause = this.#cause[vertex];
+    if (step === undefined) {
+      // Only joins edges: what stopped one before it stops those behind it.
+      if (cause !== undefined) this.#stopFollowers(vertex, cause);
+      return undefined;
+    }
+    if (cause !== undefined) {
+      const { address, deposed } = step.change;
+      const action = actionOf(step);
+      this.#run.given.onEvent({ type: "end", address, deposed, action, status: "skipped", elapsedMs: 0, cause });
+      this.#end(vertex, step, "skipped");
+      return undefined;
+    }
+    return this.#perform(vertex, step);
+  }
+
+  async #perform(vertex: number, step: Step): Promise<void> {
+    const { onEvent, clock, writer } = this.#run.given;
+    const { change } = step;
+    const { address, deposed } = change;
+    const action = actionOf(step);
+    const silent = action === "record";
+    const begun = clock.now();
+    if (!silent) onEvent({ type: "start", address, deposed, action, ...idOf(change.before) });
+    let status: NodeStatus;
+    try {
+      status = await this.#do(step);
+    } catch (error) {
+      // Without the right to write nothing more can be done, for no object.
+      if (writer.signal.aborted || (error instanceof EngineError && error.code === "ENGINE_FENCE_LOST")) throw error;
+      this.#run.fail("Step failed", `${address}: ${error instanceof Error ? error.message : String(error)}`, address);
+      status = "failed";
+    }
+    this.#end(vertex, step, status);
+    if (silent && status === "done") return;
+    const elapsedMs = clock.now() - begun;
+    const value = this.#run.slot(change)?.value;
+    onEvent({ type: "end", address, deposed, action, status, elapsedMs, ...idOf(step.kind === "make" ? value : undefined) });
+  }
+
+  async #do(step: Step): Promise<NodeStatus> {
+    const { kind, change } = step;
+    const { writer, plan } = this.#run.given;
+    if (wasDone(writer, step)) return this.#adoptResult(step);
+    const givesUp = change.action === "forget" || (kind === "remove" && change.action === "no-op");
+    if (givesUp) return forgetObject(this.#run, change);
+    const ready = await this.#run.provider(change);
+    if (ready === undefined) return "failed";
+    if (kind === "remove") return removeObject(this.#run, change, ready);
+    const slot = this.#run.slot(change);
+    if (plan.mode === "refresh-only" || slot === undefined) return recordObject(this.#run, change, ready);
+    if (change.mode === "data") {
+      if (change.action === "read") return readDeferred(this.#run, change, ready, slot);
+      if (change.after !== undefined) await recordData(this.#run, change, ready, change.after);
+      return "done";
+    }
+    if (change.importing !== undefined) await adoptImported(this.#run, change, ready);
+    if (change.action === "no-op") return recordObject(this.#run, change, ready);
+    if (change.action === "create") await forgetObject(this.#run, change);
+    return makeManaged(this.#run, change, ready, slot);
+  }
+
+  /** A step that an earlier part of the same run has done: only its value is needed. */
+  async #adoptResult({ kind, change }: Step): Promise<NodeStatus> {
+    const slot = this.#run.slot(change);
+    const object = this.#run.given.writer.object(change.address);
+    if (kind === "remove" || slot === undefined || object === undefined) return "done";
+    const ready = await this.#run.provider(change);
+    if (ready === undefined) return "failed";
+    const value = await upgradeObject(object, { use: ready.use, report: () => undefined });
+    if (value === undefined) return "failed";
+    slot.value = value;
+    return object.phase === "tainted" ? "tainted" : "done";
+  }
+
+  #end(vertex: number, step: Step, status: NodeStatus): void {
+    this.#status[vertex] = status;
+    if (status === "done") return;
+    if (step.kind === "make") this.#failedMakes.add(step.change.address);
+    const cause = this.#cause[vertex] ?? step.change.address;
+    this.#stopFollowers(vertex, cause);
+  }
+
+  #stopFollowers(vertex: number, cause: string): void {
+    for (const follower of this.#graph.next[vertex] ?? []) this.#cause[follower] ??= cause;
+  }
+
+  get isComplete(): boolean {
+    return this.#graph.steps.every((_, vertex) => this.#status[vertex] === "done");
+  }
+
+  /** Whether something has the value that the plan promised. */
+  isMade(target: Target): boolean {
+    if (target.kind === "instance") return target.value !== undefined && !this.#failedMakes.has(target.address);
+    return [...target.slots.values()].every((slot) => this.isMade(slot));
+  }
+
+  results(): readonly NodeResult[] {
+    return this.#graph.steps.map(({ kind, change }, vertex) => {
+      const status = this.#status[vertex] ?? "not-started";
+      const cause = status === "skipped" ? this.#cause[vertex] : undefined;
+      const { address, deposed } = change;
+      return { address, deposed, step: kind, status, ...(cause !== undefined && { cause }) };
+    });
+  }
+}
+
+function actionOf({ kind, change }: Step): StepAction {
+  if (kind === "remove") {
+    if (change.action === "forget") return "forget";
+    return change.action === "no-op" ? "record" : "delete";
+  }
+  if (change.action === "update" || change.action === "read") return change.action;
+  if (change.action !== "no-op") return "create";
+  return change.importing === undefined ? "record" : "import";
+}
+
+/** The id of an object, for people, where it has one and it is no secret. */
+function idOf(value: ResourceChange["before"]): { readonly id?: string } {
+  if (value === undefined || value.isMarked || value.isNull || !value.isKnown) return {};
+  if (value.type.kind !== "object" || !value.type.has("id")) return {};
+  for (const [name, id] of value.entries()) {
+    if (name !== "id" || id.isMarked || id.type.kind !== "string" || !id.isKnown || id.isNull) continue;
+    return { id: id.asString() };
+  }
+  return {};
+}
