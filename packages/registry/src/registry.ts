@@ -275,6 +275,11 @@ export class Registry {
     await this.#parts.audit.refused(tenancy, context, facts);
   }
 
+  /** Notes what was done outside of the batches of this class. Never rejects. */
+  async note(scope: RegistryScope, context: RequestContext, facts: AuditFacts): Promise<void> {
+    await this.#parts.audit.note(scopeTenancy(scope), context, facts);
+  }
+
   /** Deletes what crashes left over, and audit entries past their time. */
   async sweep(): Promise<{ readonly leftovers: number; readonly auditEntries: number }> {
     const leftovers = await sweepLeftovers(this.#parts);

@@ -80,13 +80,18 @@ export class AuditLog {
     );
   }
 
-  /** Notes a refusal. Never rejects; what cannot be stored is logged. */
+  /** Notes a refusal, unless there were too many lately. Never rejects. */
   async refused(tenancy: Tenancy, context: RequestContext, facts: AuditFacts): Promise<void> {
     if (!this.#mayNote(`${tenancy.partition}/${tenancy.namespace}`)) return;
+    await this.note(tenancy, context, facts);
+  }
+
+  /** Notes what was done outside of a batch. Never rejects; what cannot be stored is logged. */
+  async note(tenancy: Tenancy, context: RequestContext, facts: AuditFacts): Promise<void> {
     try {
       await this.#records.storage.batch([this.entry(tenancy, context, facts)]);
     } catch (error) {
-      this.#logger?.warn({ err: error, action: facts.action }, "a refusal could not be audited");
+      this.#logger?.warn({ err: error, action: facts.action }, "an audit entry could not be stored");
     }
   }
 

@@ -1,29 +1,25 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { Type } from "typebox";
-import type { Authenticator } from "../access/authenticator.ts";
 import { hasRole, type Principal, requireRole } from "../access/principal.ts";
-import { isRegistryError, RegistryError } from "../errors.ts";
-import { type RateLimit, RateLimiter } from "../http/rate-limiter.ts";
-import { auditRefusal, requestContext } from "../http/request-audit.ts";
+import { invalidField, RegistryError } from "../errors.ts";
+import {
+  NATIVE_FAILURES,
+  type NativeFaceOptions,
+  nativeFace,
+  readSmallBody,
+} from "../http/native-face.ts";
+import { requestContext } from "../http/request-audit.ts";
 import { describeRoute } from "../http/route-description.ts";
-import { signableRequest } from "../http/signable.ts";
-import type { Registry } from "../registry.ts";
 import { parseBody } from "../rfs/strict-json.ts";
 import { claimNamespace, findNamespace } from "./namespaces.ts";
 import { changeRelease, checkPublication, type PublishLimits, publishArchive } from "./publish.ts";
 
 /** Options of {@link publishPlugin}. */
-export interface PublishOptions {
-  readonly registry: Registry;
-  readonly authenticator: Authenticator;
-  readonly region: string;
+export interface PublishOptions extends NativeFaceOptions {
   readonly limits?: PublishLimits | undefined;
-  /** Per account. @default none */
-  readonly rateLimit?: RateLimit | undefined;
 }
 
 const DIGEST = /^[0-9a-f]{64}$/;
-const BODY_LIMIT = 64 * 1024;
 
 interface VersionParams {
   namespace: string;
@@ -43,53 +39,11 @@ export async function publishPlugin(
   fastify: FastifyInstance,
   options: PublishOptions,
 ): Promise<void> {
-  const { registry, authenticator, region, limits = {} } = options;
-  const { scheduler } = registry.parts;
-  const limiter =
-    options.rateLimit && new RateLimiter(options.rateLimit, () => scheduler.monotonicMs());
-  const principals = new WeakMap<FastifyRequest, Principal>();
-
-  fastify.setValidatorCompiler(() => () => true);
-  fastify.setSerializerCompiler(() => (data) => JSON.stringify(data));
-  fastify.removeAllContentTypeParsers();
-  // Bodies are read by their handlers, after the sender is known.
-  fastify.addContentTypeParser("*", (_request, payload, done) => done(null, payload));
-  fastify.addHook("onRequest", async (request, reply) => {
-    reply.header("x-request-id", request.id);
-  });
-  fastify.setErrorHandler(async (error, request, reply) => {
-    const known = isRegistryError(error) && error.httpStatus < 500 ? error : undefined;
-    const principal = principals.get(request);
-    if (known === undefined) request.log.error({ err: error }, "a request failed");
-    else request.log.info({ err: error, actor: principal?.actor }, "a request was refused");
-    await auditRefusal(registry, region, request, principal, error);
-    if (known?.code === "REGISTRY_RATE_LIMITED") {
-      reply.header("retry-after", Math.ceil((known.details.retryAfterMs ?? 1000) / 1000));
-    }
-    // What is left of an upload is not worth reading.
-    if (!request.raw.complete) reply.header("connection", "close");
-    return reply
-      .code(known?.httpStatus ?? 500)
-      .type("application/json")
-      .send(
-        JSON.stringify({
-          error: { code: known?.code ?? "INTERNAL", message: known?.message ?? "internal error" },
-        }),
-      );
-  });
-
-  async function recognise(request: FastifyRequest, body: Uint8Array | { sha256: string }) {
-    const principal = await authenticator.authenticate(signableRequest(request, body));
-    principals.set(request, principal);
-    limiter?.take(principal.account);
-    return principal;
-  }
+  const { registry, region, limits = {} } = options;
+  const recognise = nativeFace(fastify, options);
 
   const tags = ["publishing"];
-  const problem = Type.Object({
-    error: Type.Object({ code: Type.String(), message: Type.String() }),
-  });
-  const failures = { 401: problem, 403: problem, 404: problem, 409: problem, 422: problem };
+  const failures = NATIVE_FAILURES;
 
   fastify.put<{ Params: { namespace: string } }>(
     "/namespaces/:namespace",
@@ -109,13 +63,16 @@ export async function publishPlugin(
       const principal = await recognise(request, raw);
       requireRole(principal, "admin");
       const body = raw.byteLength === 0 ? {} : parseBody(raw);
-      const account = body["account"] ?? principal.account;
+      const { account = principal.account } = body;
+      if (typeof account !== "string") {
+        throw invalidField("account", "wrong-type", "account is a string");
+      }
       if (account !== principal.account && !hasRole(principal, "operator")) {
         throw new RegistryError("REGISTRY_FORBIDDEN", "only operators act for other accounts");
       }
       const namespace = {
         name: request.params.namespace,
-        account: String(account),
+        account,
         public: body["public"] === true,
       };
       await claimNamespace(registry, namespace, requestContext(request, principal));
@@ -134,7 +91,7 @@ export async function publishPlugin(
         querystring: Type.Object({
           protocols: Type.Optional(Type.String({ default: "5.0", examples: ["5.0,6.0"] })),
         }),
-        response: { 200: Type.Object({}), 201: Type.Object({}), ...failures, 413: problem },
+        response: { 200: Type.Object({}), 201: Type.Object({}), ...failures },
       }),
     },
     async (request, reply) => {
@@ -183,7 +140,7 @@ export async function publishPlugin(
       const principal = await recognise(request, raw);
       const { deprecation } = parseBody(raw);
       if (typeof deprecation !== "string" || deprecation.length > 500) {
-        throw new RegistryError("REGISTRY_INVALID_FIELD", "deprecation is a text");
+        throw invalidField("deprecation", "wrong-type", "deprecation is a text");
       }
       await change(request, principal, { deprecation });
       return reply.code(204).send();
@@ -223,15 +180,4 @@ export async function publishPlugin(
     } as const;
     await changeRelease(registry, region, key, what, requestContext(request, principal));
   }
-}
-
-async function readSmallBody(request: FastifyRequest): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of request.raw as AsyncIterable<Buffer>) {
-    size += chunk.byteLength;
-    if (size > BODY_LIMIT) throw new RegistryError("REGISTRY_ARCHIVE_TOO_LARGE");
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
 }

@@ -175,9 +175,9 @@ describe("Terraform's protocols", () => {
     const base = "/terraform/v1/mirror/example.test/acme/thing";
     expect((await send("GET", `${base}/index.json`)).json()).toEqual({ versions: { "1.0.0": {} } });
     const { h1, zh } = await hashArchive(archiveFromBytes(archive));
-    const version = (await send("GET", `${base}/1.0.0.json`)).json() as {
+    const version = (await send("GET", `${base}/1.0.0.json`)).json<{
       archives: Record<string, { url: string; hashes: string[] }>;
-    };
+    }>();
     expect(version.archives["linux_amd64"]?.hashes).toEqual([h1, zh]);
     const other = "/terraform/v1/mirror/other.test/acme/thing/index.json";
     expect((await send("GET", other, { account: "acme" })).statusCode).toBe(404);
@@ -218,9 +218,9 @@ describe("Terraform's protocols", () => {
     expect((await send("GET", `${mirror}/index.json`, own)).json()).toEqual({
       versions: { "1.0.0": {} },
     });
-    const first = (await send("GET", `${mirror}/1.0.0.json`, own)).json() as {
+    const first = (await send("GET", `${mirror}/1.0.0.json`, own)).json<{
       archives: Record<string, { url: string; hashes: string[] }>;
-    };
+    }>();
     expect(Object.keys(first.archives)).toEqual(["linux_amd64", "linux_arm64"]);
     const file = await send("GET", first.archives["linux_amd64"]?.url ?? "");
     const { h1, zh } = await hashArchive(archiveFromBytes(file.rawPayload));
@@ -231,10 +231,9 @@ describe("Terraform's protocols", () => {
     expect((await send("GET", `${base}/versions`, own)).json()).toMatchObject({
       versions: [{ version: "1.0.0", protocols: ["5.0"] }],
     });
-    const found = (await send("GET", `${base}/1.0.0/download/linux/arm64`, own)).json() as Record<
-      string,
-      string
-    >;
+    const found = (await send("GET", `${base}/1.0.0/download/linux/arm64`, own)).json<
+      Record<string, string>
+    >();
     const sums = await send("GET", found["shasums_url"] ?? "");
     expect(sums.body.trim().split("\n")).toHaveLength(2);
 

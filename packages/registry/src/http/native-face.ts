@@ -1,0 +1,100 @@
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import { Type } from "typebox";
+import type { Authenticator } from "../access/authenticator.ts";
+import type { Principal } from "../access/principal.ts";
+import { isRegistryError, RegistryError } from "../errors.ts";
+import type { Registry } from "../registry.ts";
+import { type RateLimit, RateLimiter } from "./rate-limiter.ts";
+import { auditRefusal } from "./request-audit.ts";
+import { signableRequest } from "./signable.ts";
+
+/** Options of plugins that are our own API. */
+export interface NativeFaceOptions {
+  readonly registry: Registry;
+  readonly authenticator: Authenticator;
+  readonly region: string;
+  /** Per account. @default none */
+  readonly rateLimit?: RateLimit | undefined;
+}
+
+/** Who sent a request; `body` is what was signed, or the digest that it announced. */
+export type Recognise = (
+  request: FastifyRequest,
+  body: Uint8Array | { readonly sha256: string },
+) => Promise<Principal>;
+
+const BODY_LIMIT = 64 * 1024;
+
+/**
+ * What the plugins of our own API have in common: bodies are read by their handlers, which know who
+ * sent them; errors are `{error: {code, message}}`; refusals are audited.
+ */
+export function nativeFace(fastify: FastifyInstance, options: NativeFaceOptions): Recognise {
+  const { registry, authenticator, region } = options;
+  const { scheduler } = registry.parts;
+  const limiter =
+    options.rateLimit && new RateLimiter(options.rateLimit, () => scheduler.monotonicMs());
+  const principals = new WeakMap<FastifyRequest, Principal>();
+
+  fastify.setValidatorCompiler(() => () => true);
+  fastify.setSerializerCompiler(() => (data) => JSON.stringify(data));
+  fastify.removeAllContentTypeParsers();
+  fastify.addContentTypeParser("*", (_request, payload, done) => done(null, payload));
+  fastify.addHook("onRequest", async (request, reply) => {
+    reply.header("x-request-id", request.id);
+  });
+  fastify.setErrorHandler(async (error, request, reply) => {
+    const known = isRegistryError(error) && error.httpStatus < 500 ? error : undefined;
+    const principal = principals.get(request);
+    if (known === undefined) request.log.error({ err: error }, "a request failed");
+    else request.log.info({ err: error, actor: principal?.actor }, "a request was refused");
+    await auditRefusal(registry, region, request, principal, error);
+    if (known?.code === "REGISTRY_RATE_LIMITED") {
+      reply.header("retry-after", Math.ceil((known.details.retryAfterMs ?? 1000) / 1000));
+    }
+    // What is left of an upload is not worth reading.
+    if (!request.raw.complete) reply.header("connection", "close");
+    const { code = "INTERNAL", message = "internal error" } = known ?? {};
+    return reply
+      .code(known?.httpStatus ?? 500)
+      .type("application/json")
+      .send(JSON.stringify({ error: { code, message } }));
+  });
+
+  return async (request, body) => {
+    const principal = await authenticator.authenticate(signableRequest(request, body));
+    principals.set(request, principal);
+    limiter?.take(principal.account);
+    return principal;
+  };
+}
+
+/** Reads a body of at most 64 KiB. Throws `REGISTRY_ARCHIVE_TOO_LARGE` for more. */
+export async function readSmallBody(request: FastifyRequest): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of request.raw as AsyncIterable<Buffer>) {
+    size += chunk.byteLength;
+    if (size > BODY_LIMIT) {
+      throw new RegistryError("REGISTRY_ARCHIVE_TOO_LARGE", "the request is too large");
+    }
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+const Problem = Type.Object({
+  error: Type.Object({ code: Type.String(), message: Type.String() }),
+});
+
+/** Descriptions of the errors of our own API. */
+export const NATIVE_FAILURES: Readonly<Record<number, object>> = Object.freeze({
+  400: { ...Problem, description: "the request is not valid" },
+  401: { ...Problem, description: "the caller could not be recognised" },
+  403: { ...Problem, description: "the caller may not do this" },
+  404: { ...Problem, description: "there is nothing like that" },
+  409: { ...Problem, description: "it contradicts what is there" },
+  413: { ...Problem, description: "too large" },
+  422: { ...Problem, description: "the archive cannot be taken" },
+  429: { ...Problem, description: "too many requests" },
+});

@@ -1,0 +1,2 @@
+export type { NativeOptions } from "./native-plugin.ts";
+export { nativePlugin } from "./native-plugin.ts";
