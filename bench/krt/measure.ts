@@ -64,7 +64,7 @@ export async function measure(
 }
 
 /** Lets the compiler settle; the result is how often to repeat the operation in a sample. */
-async function warmUp(run: Operation, sampleMs: number, warmUpMs: number): Promise<number> {
+export async function warmUp(run: Operation, sampleMs: number, warmUpMs: number): Promise<number> {
   await run();
   const start = threadMs();
   let spent = 0;

@@ -1,6 +1,5 @@
+import { measureApart } from "../apart.ts";
 import {
-  address,
-  checksum,
   createPods,
   createRandom,
   createServices,
@@ -32,25 +31,6 @@ function tearDown({ engines }: Bench): void {
   for (const engine of engines.values()) engine.dispose();
 }
 
-/** All pods get a new address, one by one. */
-function podUpdates({ engines, pods }: Bench): Map<string, Operation> {
-  return operations(engines, (engine, turn) => {
-    for (const [i, pod] of pods.entries()) {
-      engine.putPod({ ...pod, ip: address((turn + 1) * pods.length + i) });
-    }
-  });
-}
-
-/** All services move on to the next app, one by one. */
-function selectorUpdates({ engines, shape }: Bench): Map<string, Operation> {
-  const services = createServices(shape);
-  return operations(engines, (engine, turn) => {
-    for (const [i, service] of services.entries()) {
-      engine.putService({ ...service, selector: { app: `app-${(i + turn + 1) % shape.apps}` } });
-    }
-  });
-}
-
 /** All pods change in a label that nothing reads. */
 function unusedUpdates({ engines, pods }: Bench): Map<string, Operation> {
   return operations(engines, (engine, turn) => {
@@ -78,20 +58,6 @@ function operations(
   );
 }
 
-/** Brings every engine to the same state and compares what they made of it. */
-async function agree(bench: Bench): Promise<void> {
-  const sums = new Map<string, number>();
-  for (const [name, engine] of bench.engines) {
-    for (const service of createServices(bench.shape)) engine.putService(service);
-    for (const pod of bench.pods) engine.putPod(pod);
-    await engine.settle();
-    sums.set(name, checksum(engine.workloads()));
-  }
-  if (new Set(sums.values()).size !== 1) {
-    throw new Error(`the engines disagree: ${JSON.stringify([...sums])}`);
-  }
-}
-
 const ratio = (timings: ReadonlyMap<string, Timing>, name: string): number =>
   timings.get(name)!.ratio.median;
 
@@ -111,12 +77,13 @@ export async function runUpdates(shapes: ReadonlyMap<string, Shape>): Promise<vo
   const changes: string[][] = [];
   const pod: [string, Map<string, Timing>][] = [];
   const service: [string, Map<string, Timing>][] = [];
+  const shuffled: string[][] = [];
   for (const [name, shape] of shapes) {
-    const bench = await setUp(shape, enginesFor(shape.pods));
-    const perPod = await measure(podUpdates(bench));
-    const perService = await measure(selectorUpdates(bench));
-    await agree(bench);
-    tearDown(bench);
+    const engines = enginesFor(shape.pods);
+    const perPod = await measureApart(engines, "pods", shape);
+    const perService = await measureApart(engines, "services", shape);
+    const some = ["hand-written", "krt", "signals"];
+    shuffled.push(...timingRows(name, await measureApart(some, "pods in random order", shape)));
     updates.push(...timingRows(name, perPod));
     changes.push(...timingRows(name, perService));
     pod.push([name, perPod]);
@@ -131,6 +98,8 @@ export async function runUpdates(shapes: ReadonlyMap<string, Shape>): Promise<vo
     target("B1", `${name}: ${by.toFixed(2)} of at most 1.3 times hand-written`, by <= 1.3);
     target("B1", `${name}: ${peer.toFixed(2)} of at most 1.1 times the fastest peer`, peer <= 1.1);
   }
+  heading("B1", "the same in random order");
+  table(TIMING_HEAD, shuffled);
   heading(
     "B2",
     "all services change their selector, one write each (one operation: all services once)",
@@ -152,23 +121,11 @@ export async function runLoads(sizes: readonly number[]): Promise<void> {
   let last = 0;
   for (const size of sizes) {
     const shape = usualShape(size);
-    const pods = createPods(shape);
-    const services = createServices(shape);
     const names =
       size > 10_000
         ? ["hand-written", "krt"]
         : ["hand-written", "krt", "signals", "rxjs", "mobx", "db-ivm"];
-    const loads = new Map(
-      names.map((name): [string, Operation] => [
-        name,
-        async () => {
-          const engine = ENGINES.get(name)!(pods, services);
-          await engine.settle();
-          engine.dispose();
-        },
-      ]),
-    );
-    const timings = await measure(loads);
+    const timings = await measureApart(names, "load", shape);
     rows.push(...timingRows(`${size}`, timings));
     last = ratio(timings, "krt");
   }
