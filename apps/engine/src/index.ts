@@ -1,1 +1,57 @@
-export {};
+// The library.
+
+export type { ApplyTimeouts } from "./apply/apply-run.ts";
+export type {
+  ApplyRequest,
+  ApplyResult,
+  NodeResult,
+  RunStatus,
+} from "./apply/execute.ts";
+export type { RecoveredOperation } from "./apply/recover.ts";
+export type {
+  Engine,
+  EngineApplyRequest,
+  EngineOptions,
+  EnginePlanRequest,
+  EnginePlanResult,
+} from "./engine.ts";
+export { createEngine, planVariables } from "./engine.ts";
+export type { EngineErrorCode } from "./errors.ts";
+export { ENGINE_ERRORS, EngineError, isEngineError } from "./errors.ts";
+export type { EventSink, NodeStatus, RunEvent, RunPhase, StepAction } from "./events.ts";
+// Plans.
+export type {
+  Action,
+  ActionReason,
+  AttributeCause,
+  Drift,
+  OutputChange,
+  ReplaceOrder,
+  ResourceChange,
+} from "./plan/change.ts";
+export type { Configuration, LoadConfigurationOptions } from "./plan/configuration.ts";
+export { isUsable, loadConfiguration } from "./plan/configuration.ts";
+export type {
+  FrozenExpansion,
+  Plan,
+  PlanMode,
+  PlanOptions,
+  PlanResult,
+  PlanSummary,
+  ReadPolicy,
+} from "./plan/plan.ts";
+export { hasChanges, summarizePlan } from "./plan/plan.ts";
+export { decodePlan, encodePlan } from "./plan/plan-codec.ts";
+// Providers.
+export { builtinOrigin, programOrigin } from "./providers/builtin-origin.ts";
+export type {
+  OpenedProviders,
+  OpenOptions,
+  ProviderCatalog,
+  ProviderOrigin,
+  ProviderRequirement,
+} from "./providers/catalog.ts";
+export { createCatalog } from "./providers/catalog.ts";
+export type { EngineClock } from "./walk/clock.ts";
+export { processClock } from "./walk/clock.ts";
+export type { Limit } from "./walk/limits.ts";

@@ -4,17 +4,16 @@ import {
   bindBody,
   type Diagnostic,
   hasErrors,
-
-  type ResolvedProvider,
   RESOURCE_META,
+  type ResolvedProvider,
   type ResourceConfig,
 } from "@stackwright/lang";
-import type { Diagnostic as ProviderDiagnostic, LifecycleContext } from "@stackwright/mux/router";
+import type { LifecycleContext, Diagnostic as ProviderDiagnostic } from "@stackwright/mux/router";
 import type { EventSink, NodeStatus, StepAction } from "../events.ts";
 import type { ResourceChange } from "../plan/change.ts";
 import type { Configuration } from "../plan/configuration.ts";
-import { aliasOf, type ReadyProvider } from "../plan/plan-run.ts";
 import type { Plan } from "../plan/plan.ts";
+import { aliasOf, type ReadyProvider } from "../plan/plan-run.ts";
 import { configOf } from "../plan/protected.ts";
 import { configureBare, configureProvider } from "../providers/configure-provider.ts";
 import type { RunProviders } from "../providers/run-providers.ts";
@@ -130,7 +129,9 @@ export class ApplyRun {
 
   /** The resource that an instance belongs to, in the configuration. */
   configOf(change: ResourceChange): ResourceConfig | undefined {
-    return this.slot(change)?.resource.config ?? configOf(this.given.configuration.root, change.address);
+    return (
+      this.slot(change)?.resource.config ?? configOf(this.given.configuration.root, change.address)
+    );
   }
 
   slot(change: ResourceChange): InstanceSlot | undefined {
@@ -142,7 +143,10 @@ export class ApplyRun {
     if (known !== undefined) return known;
     const schema = use.typeSchema(config.mode, config.type);
     if (schema === undefined) return undefined;
-    const { body } = bindBody(config.body, schema.block, { meta: RESOURCE_META, header: config.range });
+    const { body } = bindBody(config.body, schema.block, {
+      meta: RESOURCE_META,
+      header: config.range,
+    });
     this.#bodies.set(config, body);
     return body;
   }
@@ -167,7 +171,11 @@ export class ApplyRun {
   content(
     change: Pick<ResourceChange, "mode" | "type">,
     { use }: ReadyProvider,
-    object: { readonly value: Value; readonly privateBytes: Uint8Array; readonly identity?: Value | undefined },
+    object: {
+      readonly value: Value;
+      readonly privateBytes: Uint8Array;
+      readonly identity?: Value | undefined;
+    },
   ): ObjectContent {
     const schema = use.typeSchema(change.mode, change.type);
     if (schema === undefined) throw new TypeError(`there is no type ${change.type}`);
@@ -192,7 +200,10 @@ export class ApplyRun {
     const { clock, onEvent, force, progressMs, sessionId, timeouts } = this.given;
     const begun = clock.now();
     const { address, deposed } = change;
-    const limitMs = action === "create" || action === "update" || action === "delete" || action === "read" ? timeouts[action] : undefined;
+    const limitMs =
+      action === "create" || action === "update" || action === "delete" || action === "read"
+        ? timeouts[action]
+        : undefined;
     const controller = limitMs === undefined ? undefined : new AbortController();
     const timers = new Set<Disposable>();
     if (controller !== undefined && limitMs !== undefined) {
@@ -219,4 +230,3 @@ export class ApplyRun {
     }
   }
 }
-

@@ -1,13 +1,13 @@
-import { evaluate, type Expression } from "@stackwright/lang";
 import { Value } from "@stackwright/cty";
+import { type Expression, evaluate } from "@stackwright/lang";
 import type { Configuration } from "../plan/configuration.ts";
 import type { Plan } from "../plan/plan.ts";
+import type { EngineClock } from "../walk/clock.ts";
 import { type FrozenKeys, type Keys, thaw } from "../walk/keys.ts";
 import type { ModuleInstance } from "../walk/module-instance.ts";
 import { populateWorld } from "../walk/populate.ts";
 import type { InstanceSlot } from "../walk/resource-values.ts";
 import { World } from "../walk/world.ts";
-import type { EngineClock } from "../walk/clock.ts";
 
 export interface ApplyWorldOptions {
   readonly plan: Plan;
@@ -23,7 +23,12 @@ export interface ApplyWorld {
   readonly slots: ReadonlyMap<string, InstanceSlot>;
 }
 
-export function createApplyWorld({ plan, configuration, variables, clock }: ApplyWorldOptions): ApplyWorld {
+export function createApplyWorld({
+  plan,
+  configuration,
+  variables,
+  clock,
+}: ApplyWorldOptions): ApplyWorld {
   const world = new World({
     root: configuration.root,
     variables,
@@ -54,7 +59,8 @@ export function createApplyWorld({ plan, configuration, variables, clock }: Appl
   if (plan.mode === "normal") {
     for (const [address, value] of plan.known) setValue(slots.get(address), value);
     for (const { address, deposed, action, after } of plan.changes) {
-      if (deposed === "" && action === "no-op" && after !== undefined) setValue(slots.get(address), after);
+      if (deposed === "" && action === "no-op" && after !== undefined)
+        setValue(slots.get(address), after);
     }
   }
   return { world, slots };

@@ -13,9 +13,9 @@ import { type Limit, LimitTable } from "../walk/limits.ts";
 import { walkGraph } from "../walk/ready-queue.ts";
 import { ApplyRun, type ApplyTimeouts } from "./apply-run.ts";
 import { createApplyWorld } from "./apply-world.ts";
+import { finalOutputs } from "./final-outputs.ts";
 import { applyMoveRecords } from "./move-records.ts";
 import { orderSteps } from "./order.ts";
-import { finalOutputs } from "./final-outputs.ts";
 import { limitNames, StepRunner } from "./step-runner.ts";
 
 /** Everything that an apply needs. */
@@ -80,7 +80,10 @@ export async function executePlan(request: ApplyRequest): Promise<ApplyResult> {
   const { plan, hold, run: id, clock } = request;
   const onEvent = request.onEvent ?? (() => undefined);
   const writer = await hold.begin({ run: id, base: plan.revision });
-  const force = AbortSignal.any([writer.signal, ...(request.forceSignal ? [request.forceSignal] : [])]);
+  const force = AbortSignal.any([
+    writer.signal,
+    ...(request.forceSignal ? [request.forceSignal] : []),
+  ]);
   onEvent({ type: "phase", phase: "apply" });
   await using providers = new RunProviders({
     catalog: request.catalog,
@@ -151,7 +154,8 @@ async function finish(run: ApplyRun, runner: StepRunner, stopped: boolean): Prom
     return { ...base, status, diagnostics: run.diagnostics, head: writer.head };
   }
   for (const object of writer.objects.values()) {
-    if (object.phase === "creating") await writer.write({ kind: "forget", key: object }).catch(() => undefined);
+    if (object.phase === "creating")
+      await writer.write({ kind: "forget", key: object }).catch(() => undefined);
   }
   const head = await writer.finish({ outputs });
   const failed = !isDone || hasErrors(run.diagnostics);

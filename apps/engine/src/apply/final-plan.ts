@@ -1,6 +1,11 @@
 import { type Path, Value } from "@stackwright/cty";
 import { type EvaluatedBody, evaluateBody, hasErrors, providerDiagnostic } from "@stackwright/lang";
-import { type Diagnostic as ProviderDiagnostic, type PlanReply, proposeState, type ResourceSchema } from "@stackwright/mux/router";
+import {
+  type PlanReply,
+  type Diagnostic as ProviderDiagnostic,
+  proposeState,
+  type ResourceSchema,
+} from "@stackwright/mux/router";
 import {
   assertPlanValid,
   assertRefines,
@@ -46,7 +51,11 @@ export async function finalPlan(
   const schema = ready.use.typeSchema(change.mode, change.type);
   const bound = config && run.bodyOf(config, ready);
   if (config === undefined || schema === undefined || bound === undefined) {
-    run.fail("Resource not found", `${change.address} is not in the configuration.`, change.address);
+    run.fail(
+      "Resource not found",
+      `${change.address} is not in the configuration.`,
+      change.address,
+    );
     return undefined;
   }
   const scope = slot.resource.module.scope.forInstance(slot.context);
@@ -70,7 +79,9 @@ export async function finalPlan(
   const { plain, sensitive } = takeMarks(body.value);
   const creates = change.action !== "update";
   const prior =
-    creates || change.before === undefined ? Value.null(blockType(schema.block)) : withoutMarks(change.before);
+    creates || change.before === undefined
+      ? Value.null(blockType(schema.block))
+      : withoutMarks(change.before);
   const current = change.before === undefined ? prior : withoutMarks(change.before);
   const tainted = change.reason === "replace-because-tainted";
   const configured = keepIgnored(plain, tainted ? prior : current, config.lifecycle.ignoreChanges);
@@ -113,7 +124,13 @@ export async function finalPlan(
   ];
   const subject = `${change.address} (${change.provider.source})`;
   if (isRefused(violations)) {
-    report(violationsToDiagnostics(violations.filter(({ tolerated }) => !tolerated), "final plan", subject));
+    report(
+      violationsToDiagnostics(
+        violations.filter(({ tolerated }) => !tolerated),
+        "final plan",
+        subject,
+      ),
+    );
     return undefined;
   }
   return {

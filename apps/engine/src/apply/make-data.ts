@@ -19,7 +19,11 @@ export async function readDeferred(
   const schema = ready.use.typeSchema("data", change.type);
   const bound = config && run.bodyOf(config, ready);
   if (config === undefined || schema === undefined || bound === undefined) {
-    run.fail("Data source not found", `${change.address} is not in the configuration.`, change.address);
+    run.fail(
+      "Data source not found",
+      `${change.address} is not in the configuration.`,
+      change.address,
+    );
     return "failed";
   }
   const { module } = slot.resource;
@@ -27,7 +31,8 @@ export async function readDeferred(
     evaluateConditions({
       address: change.address,
       kind,
-      conditions: kind === "precondition" ? config.lifecycle.preconditions : config.lifecycle.postconditions,
+      conditions:
+        kind === "precondition" ? config.lifecycle.preconditions : config.lifecycle.postconditions,
       scope: module.scope.forInstance({ ...slot.context, ...(self && { self }) }),
       report: (diagnostics) => run.report(diagnostics),
       keep: (result) => run.checks.push(result),
@@ -38,7 +43,10 @@ export async function readDeferred(
   if (hasErrors(body.diagnostics)) return "failed";
   const { plain, sensitive } = takeMarks(body.value);
   const reply = await run.timed(change, "read", async (context) =>
-    ready.use.provider.readDataSource({ type: change.type, config: plain, deferralAllowed: false }, context),
+    ready.use.provider.readDataSource(
+      { type: change.type, config: plain, deferralAllowed: false },
+      context,
+    ),
   );
   const found = reply.diagnostics.map((one) => providerDiagnostic(body, one, change.address));
   run.report(found);

@@ -112,7 +112,11 @@ class Maker {
     await writer.write({ kind: "settle", key: this.#key, operation: this.#operation, outcome });
   }
 
-  async #settle(plan: FinalPlan, reply: ApplyReply, deposed: string | undefined): Promise<NodeStatus> {
+  async #settle(
+    plan: FinalPlan,
+    reply: ApplyReply,
+    deposed: string | undefined,
+  ): Promise<NodeStatus> {
     const failed = !plan.report(reply.diagnostics);
     const { block } = plan.schema;
     const nothing = reply.state.isNull;
@@ -126,7 +130,13 @@ class Maker {
     const refused = isRefused(violations);
     if (refused) {
       const subject = `${this.#change.address} (${this.#change.provider.source})`;
-      plan.report(violationsToDiagnostics(violations.filter(({ tolerated }) => !tolerated), "result", subject));
+      plan.report(
+        violationsToDiagnostics(
+          violations.filter(({ tolerated }) => !tolerated),
+          "result",
+          subject,
+        ),
+      );
     }
     if (nothing) return this.#nothingThere(failed, deposed);
     const value = markObject(object, block, [...plan.sensitive, ...(reply.sensitive ?? [])]);
@@ -190,7 +200,12 @@ class Maker {
     const { writer } = this.#run.given;
     const object = writer.object(this.#change.address);
     if (object?.operation === undefined) return "unresolved";
-    const outcome = await resolveOperation(object, object.operation, this.#ready.use, this.#run.context);
+    const outcome = await resolveOperation(
+      object,
+      object.operation,
+      this.#ready.use,
+      this.#run.context,
+    );
     await this.#write(outcome);
     if (outcome.kind === "absent" && this.#creates) await this.#restore(deposed);
     if (outcome.kind !== "unresolved") return "failed";
@@ -238,7 +253,10 @@ function plannedIdentityOf({ reply }: FinalPlan): Value | undefined {
 /** Whether an error says that the call did not happen. */
 export function wasNotApplied(error: unknown): boolean {
   return (
-    typeof error === "object" && error !== null && "outcome" in error && error.outcome === "not-applied"
+    typeof error === "object" &&
+    error !== null &&
+    "outcome" in error &&
+    error.outcome === "not-applied"
   );
 }
 
@@ -248,13 +266,14 @@ function lookFor(
   planned: Value,
   block: FinalPlan["schema"]["block"],
 ): string {
-  const marked = after?.type.kind === "object" ? new Map(after.unmark()[0].entries()) : new Map<string, Value>();
+  const marked =
+    after?.type.kind === "object" ? new Map(after.unmark()[0].entries()) : new Map<string, Value>();
   const traits = [...withoutMarks(planned).entries()].flatMap(([name, value]) => {
     if (value.type.kind !== "string" || !value.isKnown || value.isNull) return [];
-    if (block.attributes.get(name)?.sensitive === true || marked.get(name)?.containsMarks === true) return [];
+    if (block.attributes.get(name)?.sensitive === true || marked.get(name)?.containsMarks === true)
+      return [];
     return [`${name} = ${JSON.stringify(value.asString().slice(0, 80))}`];
   });
   const how = traits.length === 0 ? "" : ` with ${traits.slice(0, 6).join(", ")}`;
   return `Look for an object of type ${type}${how} (${provider.source}).`;
 }
-

@@ -22,11 +22,19 @@ export async function applyMoveRecords(writer: StateWriter, plan: Plan): Promise
     for (const [from, to] of free) {
       moves.delete(from);
       for (const { deposed } of writer.deposed(from)) {
-        await writer.write({ kind: "move", from: { address: from, deposed }, to: { address: to, deposed } });
+        await writer.write({
+          kind: "move",
+          from: { address: from, deposed },
+          to: { address: to, deposed },
+        });
       }
       // After an interruption some have moved already.
       if (writer.object(from) === undefined) continue;
-      await writer.write({ kind: "move", from: { address: from, deposed: "" }, to: { address: to, deposed: "" } });
+      await writer.write({
+        kind: "move",
+        from: { address: from, deposed: "" },
+        to: { address: to, deposed: "" },
+      });
     }
   }
 }

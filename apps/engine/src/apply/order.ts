@@ -76,7 +76,11 @@ class StepOrder {
 
   #declare(change: ResourceChange): void {
     const resource = resourceOf(change.address);
-    const add = (kind: Step["kind"], byAddress: Map<string, number>, byResource: Map<string, number[]>) => {
+    const add = (
+      kind: Step["kind"],
+      byAddress: Map<string, number>,
+      byResource: Map<string, number[]>,
+    ) => {
       const vertex = this.#steps.push({ kind, change }) - 1;
       this.#next.push([]);
       byAddress.set(kind === "make" ? change.address : objectKey(change), vertex);
@@ -98,7 +102,8 @@ class StepOrder {
     if (change.deposed === "" && make !== undefined && makes(change)) {
       for (const dependency of change.dependencies) this.#afterMakes(make, dependency); // rule 1
       if (remove !== undefined) {
-        if (destroysFirst(change)) this.#edge(remove, make); // rule 3
+        if (destroysFirst(change))
+          this.#edge(remove, make); // rule 3
         else this.#edge(make, remove);
       }
     }
@@ -109,7 +114,8 @@ class StepOrder {
     if (old === undefined) return;
     for (const dependency of old.dependencies) {
       if (remove !== undefined) this.#beforeRemoves(remove, dependency, "ends"); // rule 2
-      if (make !== undefined && change.deposed === "") this.#beforeRemoves(make, dependency, "lets go"); // rule 4
+      if (make !== undefined && change.deposed === "")
+        this.#beforeRemoves(make, dependency, "lets go"); // rule 4
     }
   }
 
@@ -166,7 +172,8 @@ class StepOrder {
     const dependents = new Map<string, number[]>();
     for (const [key, removal] of this.#removes) {
       for (const { address, scope } of this.#objects.get(key)?.dependencies ?? []) {
-        const name = scope === "instance" ? (this.#aliases.get(address) ?? address) : `${address}[]`;
+        const name =
+          scope === "instance" ? (this.#aliases.get(address) ?? address) : `${address}[]`;
         const list = dependents.get(name);
         if (list === undefined) dependents.set(name, [removal]);
         else list.push(removal);

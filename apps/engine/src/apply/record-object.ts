@@ -21,7 +21,13 @@ export async function recordObject(
   await writer.write({
     kind: "record",
     key: { address, deposed },
-    patch: { content, provider, createBeforeDestroy, dependencies: run.dependencies(change), observed: true },
+    patch: {
+      content,
+      provider,
+      createBeforeDestroy,
+      dependencies: run.dependencies(change),
+      observed: true,
+    },
   });
   return "done";
 }

@@ -31,7 +31,11 @@ export async function removeObject(
     reply = await callDelete(run, change, ready, operation);
   } catch (error) {
     if (run.given.force.aborted) return "unresolved";
-    run.fail("Provider call failed", `${key.address}: ${error instanceof Error ? error.message : String(error)}`, key.address);
+    run.fail(
+      "Provider call failed",
+      `${key.address}: ${error instanceof Error ? error.message : String(error)}`,
+      key.address,
+    );
     if (wasNotApplied(error)) {
       await settle({ kind: "untouched" });
       return "failed";
@@ -53,11 +57,20 @@ export async function removeObject(
     await settle({ kind: "untouched" });
     return "failed";
   }
-  if (!failed) run.fail("Provider produced inconsistent result after apply", `${key.address} was to be deleted and is there.`, key.address);
+  if (!failed)
+    run.fail(
+      "Provider produced inconsistent result after apply",
+      `${key.address} was to be deleted and is there.`,
+      key.address,
+    );
   const block = ready.use.typeSchema(change.mode, change.type)?.block;
   const sensitive = object.value?.sensitive ?? [];
   const value = block === undefined ? reply.state : markObject(reply.state, block, sensitive);
-  const content = run.content(change, ready, { value, privateBytes: reply.privateBytes, identity: reply.identity });
+  const content = run.content(change, ready, {
+    value,
+    privateBytes: reply.privateBytes,
+    identity: reply.identity,
+  });
   await settle({ kind: "exists", tainted: object.phase === "tainted", content });
   return "failed";
 }
@@ -88,7 +101,10 @@ async function callDelete(
         prior,
         config: nothing,
         planned: nothing,
-        plannedPrivate: words.plannedPrivate.length > 0 && change.action === "delete" ? words.plannedPrivate : words.priorPrivate,
+        plannedPrivate:
+          words.plannedPrivate.length > 0 && change.action === "delete"
+            ? words.plannedPrivate
+            : words.priorPrivate,
         ...(words.priorIdentity !== undefined && { plannedIdentity: words.priorIdentity }),
         operation: { operationId, epoch: run.given.writer.epoch },
       },

@@ -1,5 +1,6 @@
 import type { Value } from "@stackwright/cty";
 import { hasErrors, type LifecycleContext, type ResourceSchema } from "@stackwright/mux/router";
+import { upgradeObject } from "../plan/read-object.ts";
 import type { RunProvider } from "../providers/run-providers.ts";
 import { recordValue } from "../secrets/record-value.ts";
 import type { ObjectContent, Outcome } from "../state/state-change.ts";
@@ -7,7 +8,6 @@ import type { Operation, StateObject } from "../state/state-object.ts";
 import { blockType } from "../walk/block-type.ts";
 import { recordIdentity, restoreIdentity } from "../walk/identity.ts";
 import { markObject, withoutMarks } from "../walk/object-marks.ts";
-import { upgradeObject } from "../plan/read-object.ts";
 
 /**
  * Finds out what became of a call whose answer was lost.
@@ -25,7 +25,8 @@ export async function resolveOperation(
   context: LifecycleContext,
 ): Promise<Outcome> {
   const schema = use.typeSchema(object.mode, object.type);
-  if (schema === undefined) return unresolved(operation, `there is no type ${object.type} any more`);
+  if (schema === undefined)
+    return unresolved(operation, `there is no type ${object.type} any more`);
   try {
     return operation.kind === "create"
       ? await probeCreate(object, operation, { use, schema, context })
@@ -43,10 +44,17 @@ interface Resolver {
 
 function unresolved({ kind, probe }: Operation, why: string): Outcome {
   const hint = probe === undefined ? "" : ` ${probe.hint}`;
-  return { kind: "unresolved", problem: `It is not known whether the ${kind} took place: ${why}.${hint}` };
+  return {
+    kind: "unresolved",
+    problem: `It is not known whether the ${kind} took place: ${why}.${hint}`,
+  };
 }
 
-async function lookAt(object: StateObject, operation: Operation, resolver: Resolver): Promise<Outcome> {
+async function lookAt(
+  object: StateObject,
+  operation: Operation,
+  resolver: Resolver,
+): Promise<Outcome> {
   const { use, schema, context } = resolver;
   const problems: string[] = [];
   const state = await upgradeObject(object, {
@@ -80,7 +88,11 @@ async function lookAt(object: StateObject, operation: Operation, resolver: Resol
   };
 }
 
-async function probeCreate(object: StateObject, operation: Operation, resolver: Resolver): Promise<Outcome> {
+async function probeCreate(
+  object: StateObject,
+  operation: Operation,
+  resolver: Resolver,
+): Promise<Outcome> {
   const { use, schema, context } = resolver;
   const { probe } = operation;
   const identity = restoreIdentity(probe?.identity, schema);
@@ -128,7 +140,10 @@ async function probeCreate(object: StateObject, operation: Operation, resolver: 
 function contentOf(
   value: Value,
   schema: ResourceSchema,
-  { privateBytes, identity }: { readonly privateBytes: Uint8Array; readonly identity: Value | undefined },
+  {
+    privateBytes,
+    identity,
+  }: { readonly privateBytes: Uint8Array; readonly identity: Value | undefined },
 ): ObjectContent {
   const recorded = recordIdentity(identity, schema);
   return {

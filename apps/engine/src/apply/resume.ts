@@ -11,7 +11,8 @@ export function wasDone(writer: StateWriter, { kind, change }: Step): boolean {
   const current = writer.object(change.address, change.deposed);
   if (kind === "remove") {
     if (change.action !== "replace") return current === undefined;
-    if (change.order === "create-first") return writer.deposed(change.address).length === 0 && isOurs(writer, change);
+    if (change.order === "create-first")
+      return writer.deposed(change.address).length === 0 && isOurs(writer, change);
     return current === undefined || isPlaceholder(current) || isOurs(writer, change);
   }
   if (change.action === "no-op" || change.action === "read") return false;

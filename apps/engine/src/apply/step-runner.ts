@@ -6,12 +6,12 @@ import { upgradeObject } from "../plan/read-object.ts";
 import type { Target } from "../walk/recorder.ts";
 import type { ApplyRun } from "./apply-run.ts";
 import type { NodeResult } from "./execute.ts";
-import { makeManaged } from "./make-managed.ts";
 import { readDeferred, recordData } from "./make-data.ts";
+import { makeManaged } from "./make-managed.ts";
+import type { Step, StepGraph } from "./order.ts";
 import { adoptImported, recordObject } from "./record-object.ts";
 import { forgetObject, removeObject } from "./remove-object.ts";
 import { wasDone } from "./resume.ts";
-import type { Step, StepGraph } from "./order.ts";
 
 /** Limits that a step counts against. Steps without a call, and vertices that only join edges, count against none. */
 export function limitNames(step: Step | undefined): readonly string[] {
@@ -51,7 +51,15 @@ export class StepRunner {
     if (cause !== undefined) {
       const { address, deposed } = step.change;
       const action = actionOf(step);
-      this.#run.given.onEvent({ type: "end", address, deposed, action, status: "skipped", elapsedMs: 0, cause });
+      this.#run.given.onEvent({
+        type: "end",
+        address,
+        deposed,
+        action,
+        status: "skipped",
+        elapsedMs: 0,
+        cause,
+      });
       this.#end(vertex, step, "skipped");
       return undefined;
     }
@@ -71,15 +79,31 @@ export class StepRunner {
       status = await this.#do(step);
     } catch (error) {
       // Without the right to write nothing more can be done, for no object.
-      if (writer.signal.aborted || (error instanceof EngineError && error.code === "ENGINE_FENCE_LOST")) throw error;
-      this.#run.fail("Step failed", `${address}: ${error instanceof Error ? error.message : String(error)}`, address);
+      if (
+        writer.signal.aborted ||
+        (error instanceof EngineError && error.code === "ENGINE_FENCE_LOST")
+      )
+        throw error;
+      this.#run.fail(
+        "Step failed",
+        `${address}: ${error instanceof Error ? error.message : String(error)}`,
+        address,
+      );
       status = "failed";
     }
     this.#end(vertex, step, status);
     if (silent && status === "done") return;
     const elapsedMs = clock.now() - begun;
     const value = this.#run.slot(change)?.value;
-    onEvent({ type: "end", address, deposed, action, status, elapsedMs, ...idOf(step.kind === "make" ? value : undefined) });
+    onEvent({
+      type: "end",
+      address,
+      deposed,
+      action,
+      status,
+      elapsedMs,
+      ...idOf(step.kind === "make" ? value : undefined),
+    });
   }
 
   async #do(step: Step): Promise<NodeStatus> {
@@ -92,7 +116,8 @@ export class StepRunner {
     if (ready === undefined) return "failed";
     if (kind === "remove") return removeObject(this.#run, change, ready);
     const slot = this.#run.slot(change);
-    if (plan.mode === "refresh-only" || slot === undefined) return recordObject(this.#run, change, ready);
+    if (plan.mode === "refresh-only" || slot === undefined)
+      return recordObject(this.#run, change, ready);
     if (change.mode === "data") {
       if (change.action === "read") return readDeferred(this.#run, change, ready, slot);
       if (change.after !== undefined) await recordData(this.#run, change, ready, change.after);
@@ -135,7 +160,8 @@ export class StepRunner {
 
   /** Whether something has the value that the plan promised. */
   isMade(target: Target): boolean {
-    if (target.kind === "instance") return target.value !== undefined && !this.#failedMakes.has(target.address);
+    if (target.kind === "instance")
+      return target.value !== undefined && !this.#failedMakes.has(target.address);
     return [...target.slots.values()].every((slot) => this.isMade(slot));
   }
 
@@ -164,7 +190,8 @@ function idOf(value: ResourceChange["before"]): { readonly id?: string } {
   if (value === undefined || value.isMarked || value.isNull || !value.isKnown) return {};
   if (value.type.kind !== "object" || !value.type.has("id")) return {};
   for (const [name, id] of value.entries()) {
-    if (name !== "id" || id.isMarked || id.type.kind !== "string" || !id.isKnown || id.isNull) continue;
+    if (name !== "id" || id.isMarked || id.type.kind !== "string" || !id.isKnown || id.isNull)
+      continue;
     return { id: id.asString() };
   }
   return {};

@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import {
-  buildGraph,
   type BundleFiles,
-  checkReferences,
+  buildGraph,
   type ConfigGraph,
+  checkReferences,
   type Diagnostic,
   hasErrors,
   loadModuleTree,
@@ -37,7 +37,13 @@ export async function loadConfiguration(
   const graph = buildGraph(root, resolution);
   const found: Diagnostic[] = [...diagnostics, ...resolution.diagnostics, ...graph.diagnostics];
   for (const module of modulesOf(root)) found.push(...checkReferences(module.config));
-  return { root, resolution, graph, digest: digestBundle(files), diagnostics: sortDiagnostics(found) };
+  return {
+    root,
+    resolution,
+    graph,
+    digest: digestBundle(files),
+    diagnostics: sortDiagnostics(found),
+  };
 }
 
 /** All modules of a tree, parents first. */

@@ -10,7 +10,9 @@ import type { ResourceChange } from "./change.ts";
  * Reason: if X is created first and needs Y, the old Y has to live until the old X is gone, and the new Y has to be there
  * before the new X; Y cannot be destroyed first.
  */
-export function createFirstResources({ order }: ConfigGraph): ReadonlyMap<string, string | undefined> {
+export function createFirstResources({
+  order,
+}: ConfigGraph): ReadonlyMap<string, string | undefined> {
   const forced = new Map<string, string | undefined>();
   const reached = new Map<GraphNode, string>();
   // Dependents come last in the order, so that one walk backwards reaches everything.
@@ -59,7 +61,8 @@ export function spreadAlongState(
     const cause = forcing.get(at) ?? change.address;
     const old = objects.get(objectKey(change));
     for (const { address, scope } of old?.dependencies ?? []) {
-      const targets = scope === "instance" ? [byAddress.get(address)] : (byResource.get(address) ?? []);
+      const targets =
+        scope === "instance" ? [byAddress.get(address)] : (byResource.get(address) ?? []);
       for (const target of targets) {
         if (target === undefined || seen.has(target)) continue;
         seen.add(target);
@@ -71,8 +74,14 @@ export function spreadAlongState(
   if (forcing.size === 0) return changes;
   return changes.map((change, at) => {
     const cause = forcing.get(at);
-    if (cause === undefined || change.action !== "replace" || change.order === "create-first") return change;
-    return { ...change, order: "create-first", createBeforeDestroy: true, createBeforeDestroyFor: cause };
+    if (cause === undefined || change.action !== "replace" || change.order === "create-first")
+      return change;
+    return {
+      ...change,
+      order: "create-first",
+      createBeforeDestroy: true,
+      createBeforeDestroyFor: cause,
+    };
   });
 }
 

@@ -7,8 +7,8 @@ import { createCatalog } from "../providers/catalog.ts";
 import { createTestState } from "../testing/state-fixture.ts";
 import { processClock } from "../walk/clock.ts";
 import { loadConfiguration } from "./configuration.ts";
-import { createPlan } from "./planner.ts";
 import { hasChanges } from "./plan.ts";
+import { createPlan } from "./planner.ts";
 
 const text = `
 variable "size" { default = 2 }

@@ -24,12 +24,7 @@ export function keepIgnored(
  * A difference above an ignored path replaces the ignored part along with its surroundings, as where a map was null
  * before. That is a change of the surroundings, which are not ignored. Only attributes of the object itself are exact.
  */
-function restoreWholes(
-  result: Value,
-  config: Value,
-  prior: Value,
-  paths: readonly Path[],
-): Value {
+function restoreWholes(result: Value, config: Value, prior: Value, paths: readonly Path[]): Value {
   const whole = new Set(
     paths.flatMap((path) => {
       const [first] = path.steps;
@@ -58,7 +53,8 @@ function traversalPath({ root, steps }: ScopeTraversal, object: Value): Path {
   for (const step of steps) {
     const key = stepKey(step);
     if (key === undefined) break;
-    path = typeof key === "string" && type?.kind === "object" ? path.attribute(key) : path.index(key);
+    path =
+      typeof key === "string" && type?.kind === "object" ? path.attribute(key) : path.index(key);
     type = type === undefined ? undefined : memberType(type, key);
   }
   return path;
@@ -71,7 +67,10 @@ function stepKey(step: ScopeTraversal["steps"][number]): string | number | undef
 }
 
 function memberType(type: Type, key: string | number): Type | undefined {
-  if (type.kind === "object") return type.has(String(key)) ? type.attribute(String(key)) : undefined;
+  if (type.kind === "object")
+    return type.has(String(key)) ? type.attribute(String(key)) : undefined;
   if (type.kind === "tuple") return type.elements[Number(key)];
-  return type.kind === "list" || type.kind === "set" || type.kind === "map" ? type.element : undefined;
+  return type.kind === "list" || type.kind === "set" || type.kind === "map"
+    ? type.element
+    : undefined;
 }

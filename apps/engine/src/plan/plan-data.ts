@@ -49,8 +49,12 @@ export async function planData(instance: DataInstance): Promise<ResourceChange |
     evaluateConditions({
       address: slot.address,
       kind,
-      conditions: kind === "precondition" ? config.lifecycle.preconditions : config.lifecycle.postconditions,
-      scope: self === undefined ? scope : slot.resource.module.scope.forInstance({ ...slot.context, self }),
+      conditions:
+        kind === "precondition" ? config.lifecycle.preconditions : config.lifecycle.postconditions,
+      scope:
+        self === undefined
+          ? scope
+          : slot.resource.module.scope.forInstance({ ...slot.context, self }),
       report,
       keep: (result) => run.checks.push(result),
     });
@@ -65,7 +69,10 @@ export async function planData(instance: DataInstance): Promise<ResourceChange |
   const context = { ...(signal && { signal }) };
   const { use } = ready;
   const valid = await run.calls.run(async () =>
-    use.provider.validateDataSource({ type: config.type, config: plain, writeOnlyAllowed: true }, context),
+    use.provider.validateDataSource(
+      { type: config.type, config: plain, writeOnlyAllowed: true },
+      context,
+    ),
   );
   if (!report(place(valid.diagnostics))) return undefined;
 
@@ -76,7 +83,10 @@ export async function planData(instance: DataInstance): Promise<ResourceChange |
   if (!deferred) {
     run.given.onEvent({ type: "read-start", address: slot.address, deposed: "" });
     const reply = await run.calls.run(async () =>
-      use.provider.readDataSource({ type: config.type, config: plain, deferralAllowed: false }, context),
+      use.provider.readDataSource(
+        { type: config.type, config: plain, deferralAllowed: false },
+        context,
+      ),
     );
     run.given.onEvent({ type: "read-end", address: slot.address, deposed: "" });
     if (!report(place(reply.diagnostics))) {
@@ -88,7 +98,8 @@ export async function planData(instance: DataInstance): Promise<ResourceChange |
   }
   slot.value = after;
   if (!conditions("postcondition", after)) return undefined;
-  const before = recorded === undefined ? undefined : await upgradeObject(recorded, { use, report: () => {} });
+  const before =
+    recorded === undefined ? undefined : await upgradeObject(recorded, { use, report: () => {} });
   const dependencies = [
     ...dependenciesOf(slot.address, new Set([...around, ...targets]), "reference"),
     ...dependenciesOf(slot.address, explicit, "explicit"),

@@ -20,7 +20,9 @@ export async function planLeftovers(
     if (run.changes.has(key)) return false;
     if (object.deposed !== "") return selection.includesAddress(object.address, true);
     if (run.handled.has(object.address)) return false;
-    return isUndeclared(run, configuration, object) && selection.includesAddress(object.address, false);
+    return (
+      isUndeclared(run, configuration, object) && selection.includesAddress(object.address, false)
+    );
   });
   await forEachLimited(left, run.given.parallelism, async ([, object]) => {
     const change = await planRemoval(run, object, removalOf(run, configuration, object, removed));

@@ -9,8 +9,8 @@ import {
   type ResourceConfig,
 } from "@stackwright/lang";
 import {
-  type Diagnostic as ProviderDiagnostic,
   type PlanReply,
+  type Diagnostic as ProviderDiagnostic,
   proposeState,
   type ResourceSchema,
 } from "@stackwright/mux/router";
@@ -24,8 +24,8 @@ import { attributeCauses } from "./causes.ts";
 import type { ActionReason, ResourceChange } from "./change.ts";
 import { keepIgnored } from "./ignore-changes.ts";
 import { dependenciesOf, type PlanRun, type ReadyProvider } from "./plan-run.ts";
-import { firedTrigger } from "./replace.ts";
 import type { SeenObject } from "./read-object.ts";
+import { firedTrigger } from "./replace.ts";
 
 /** One instance of a managed resource, with everything that planning it needs. */
 export interface ManagedInstance {
@@ -88,7 +88,8 @@ class ManagedPlanner {
     if (first === undefined) return undefined;
 
     let reply: Answer = first;
-    let reason: ActionReason | undefined = tainted && current !== undefined ? "replace-because-tainted" : undefined;
+    let reason: ActionReason | undefined =
+      tainted && current !== undefined ? "replace-because-tainted" : undefined;
     let replacePaths: readonly Path[] = [];
     if (!prior.isNull) {
       ({ replacePaths } = first);
@@ -119,7 +120,10 @@ class ManagedPlanner {
     });
   }
 
-  #conditions(kind: "precondition" | "postcondition", scope: Parameters<typeof evaluateBody>[1]): boolean {
+  #conditions(
+    kind: "precondition" | "postcondition",
+    scope: Parameters<typeof evaluateBody>[1],
+  ): boolean {
     const { run, slot, config } = this.#it;
     const conditions =
       kind === "precondition" ? config.lifecycle.preconditions : config.lifecycle.postconditions;
@@ -241,7 +245,8 @@ class ManagedPlanner {
     ];
     const forcedFor = run.given.createBeforeDestroy.get(configAddressOf(slot));
     const createFirst =
-      config.lifecycle.createBeforeDestroy === true || run.given.createBeforeDestroy.has(configAddressOf(slot));
+      config.lifecycle.createBeforeDestroy === true ||
+      run.given.createBeforeDestroy.has(configAddressOf(slot));
     const previousAddress = run.given.previous.get(slot.address);
     const recorded = seen?.recorded;
     const record =

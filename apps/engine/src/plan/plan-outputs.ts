@@ -24,12 +24,14 @@ export function planOutputs(
     const node = graph.nodes.get(`output.${name}`);
     const kept = config !== undefined && (node === undefined || !selection.includesNode(node));
     if (kept || (config === undefined && selection.partial)) {
-      if (before !== undefined) changes.push({ name, action: "no-op", before, after: before, sensitive });
+      if (before !== undefined)
+        changes.push({ name, action: "no-op", before, after: before, sensitive });
       continue;
     }
     const ends = run.given.options.mode === "destroy" || config === undefined;
     const value = ends ? undefined : run.world.root.output(name).value;
-    const after = value === undefined || isNull(value) ? undefined : keepSensitive(value, sensitive);
+    const after =
+      value === undefined || isNull(value) ? undefined : keepSensitive(value, sensitive);
     const change = { name, sensitive, ...(before && { before }), ...(after && { after }) };
     if (after === undefined) {
       if (before !== undefined) changes.push({ ...change, action: "delete" });
@@ -49,4 +51,3 @@ function keepSensitive(value: Value, sensitive: boolean): Value {
   const plain = withoutMarks(value);
   return sensitive ? plain.mark(Mark.sensitive) : plain;
 }
-

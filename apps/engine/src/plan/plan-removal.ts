@@ -61,7 +61,11 @@ export async function planRemoval(
   const seen = await see(run, object, ready);
   if (seen === undefined) return undefined;
   if (seen.value === undefined) return gone();
-  const words = { ...none, priorPrivate: seen.privateBytes, ...(seen.identity && { priorIdentity: seen.identity }) };
+  const words = {
+    ...none,
+    priorPrivate: seen.privateBytes,
+    ...(seen.identity && { priorIdentity: seen.identity }),
+  };
   const change: ResourceChange = {
     ...base,
     provider: ready.use.reference,

@@ -9,10 +9,10 @@ import {
   hasErrors,
   type ModuleNode,
   type ModulePath,
-  parseAddress,
   type ProviderResolution,
-  type ResolvedProvider,
+  parseAddress,
   RESOURCE_META,
+  type ResolvedProvider,
   type ResourceConfig,
 } from "@stackwright/lang";
 import type { ProviderReference } from "@stackwright/mux/router";
@@ -117,7 +117,11 @@ export class PlanRun {
     }
   }
 
-  fail(summary: string, detail: string, place: Partial<Pick<Diagnostic, "subject" | "address">> = {}): void {
+  fail(
+    summary: string,
+    detail: string,
+    place: Partial<Pick<Diagnostic, "subject" | "address">> = {},
+  ): void {
     this.report([{ severity: "error", code: "ENGINE_PLAN", summary, detail, ...place }]);
   }
 
@@ -245,4 +249,3 @@ export function dependenciesOf(
   }
   return found;
 }
-

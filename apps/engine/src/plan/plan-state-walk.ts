@@ -64,12 +64,15 @@ async function populateFromState(run: PlanRun): Promise<void> {
 }
 
 async function planLook(run: PlanRun, object: StateObject): Promise<ResourceChange | undefined> {
-  if (object.mode === "data" || isPlaceholder(object) || object.value === undefined) return undefined;
+  if (object.mode === "data" || isPlaceholder(object) || object.value === undefined)
+    return undefined;
   const ready = await run.providerOfObject(object);
   if (ready === undefined) return undefined;
   const schema = ready.use.typeSchema(object.mode, object.type);
   if (schema === undefined) {
-    run.fail("Unknown resource type", `There is no resource type "${object.type}".`, { address: object.address });
+    run.fail("Unknown resource type", `There is no resource type "${object.type}".`, {
+      address: object.address,
+    });
     return undefined;
   }
   const seen = await see(run, object, ready);
@@ -89,7 +92,10 @@ async function planLook(run: PlanRun, object: StateObject): Promise<ResourceChan
     words: {
       priorPrivate: seen.privateBytes,
       plannedPrivate: seen.privateBytes,
-      ...(seen.identity !== undefined && { priorIdentity: seen.identity, plannedIdentity: seen.identity }),
+      ...(seen.identity !== undefined && {
+        priorIdentity: seen.identity,
+        plannedIdentity: seen.identity,
+      }),
     },
     schemaVersion: schema.version,
     dependencies: object.dependencies,

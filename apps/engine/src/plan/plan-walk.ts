@@ -1,4 +1,4 @@
-import { Mark, deepMarks } from "@stackwright/cty";
+import { deepMarks, Mark } from "@stackwright/cty";
 import {
   type Condition,
   type Diagnostic,
@@ -7,15 +7,15 @@ import {
   hasErrors,
   type Scope,
 } from "@stackwright/lang";
-import { evaluateConditions } from "../walk/conditions.ts";
 import type { CheckKind } from "../walk/checks.ts";
-import { freeze, keysOf, type Keys } from "../walk/keys.ts";
+import { evaluateConditions } from "../walk/conditions.ts";
+import { freeze, type Keys, keysOf } from "../walk/keys.ts";
 import type { CallValues, ModuleInstance } from "../walk/module-instance.ts";
 import type { Target } from "../walk/recorder.ts";
 import type { ResourceValues } from "../walk/resource-values.ts";
 import { forEachLimited } from "../walk/semaphore.ts";
-import type { PlanRun } from "./plan-run.ts";
 import { planResource } from "./plan-resource.ts";
+import type { PlanRun } from "./plan-run.ts";
 
 type NodeOf<K extends GraphNode["kind"]> = Extract<GraphNode, { kind: K }>;
 

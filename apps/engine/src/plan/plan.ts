@@ -1,8 +1,8 @@
 import type { Value } from "@stackwright/cty";
 import type { Diagnostic } from "@stackwright/lang";
 import type { ProviderReference } from "@stackwright/mux/router";
-import type { FrozenKeys } from "../walk/keys.ts";
 import type { CheckResult } from "../walk/checks.ts";
+import type { FrozenKeys } from "../walk/keys.ts";
 import type { Drift, OutputChange, ResourceChange } from "./change.ts";
 
 /** What is planned for: the configuration, nothing but a look, or the end of everything. */
@@ -89,7 +89,8 @@ export interface PlanSummary {
 
 export function summarizePlan({ changes }: Pick<Plan, "changes">): PlanSummary {
   const count = (test: (change: ResourceChange) => boolean) => changes.filter(test).length;
-  const byAction = (action: ResourceChange["action"]) => count((change) => change.action === action);
+  const byAction = (action: ResourceChange["action"]) =>
+    count((change) => change.action === action);
   return {
     create: byAction("create"),
     update: byAction("update"),

@@ -13,14 +13,14 @@ import { World } from "../walk/world.ts";
 import type { ResourceChange } from "./change.ts";
 import { type Configuration, isUsable } from "./configuration.ts";
 import { createFirstResources, spreadAlongState } from "./create-first.ts";
-import { planOutputs } from "./plan-outputs.ts";
-import { planLeftovers } from "./plan-leftovers.ts";
-import { PlanRun } from "./plan-run.ts";
-import { visitNode } from "./plan-walk.ts";
-import { planStateWalk } from "./plan-state-walk.ts";
-import type { Plan, PlanOptions, PlanResult } from "./plan.ts";
-import { checkProtected } from "./protected.ts";
 import { resolveMoves } from "./moves.ts";
+import type { Plan, PlanOptions, PlanResult } from "./plan.ts";
+import { planLeftovers } from "./plan-leftovers.ts";
+import { planOutputs } from "./plan-outputs.ts";
+import { PlanRun } from "./plan-run.ts";
+import { planStateWalk } from "./plan-state-walk.ts";
+import { visitNode } from "./plan-walk.ts";
+import { checkProtected } from "./protected.ts";
 import { selectPart } from "./selection.ts";
 
 /** Everything that a plan is made of. */
@@ -65,7 +65,12 @@ export async function createPlan(request: PlanRequest): Promise<PlanResult> {
     ...(signal && { signal }),
     ...(limits && { limits }),
   });
-  const versions = await selectVersions(configuration.resolution, request.snapshot, catalog, diagnostics);
+  const versions = await selectVersions(
+    configuration.resolution,
+    request.snapshot,
+    catalog,
+    diagnostics,
+  );
   const moves = resolveMoves(configuration, request.snapshot.objects, diagnostics);
   if (hasErrors(diagnostics)) return { plan: undefined, diagnostics };
   const createdAtMs = request.clock.wallTime();
@@ -195,4 +200,3 @@ export function outputValue({ type, json, sensitive }: StackOutput): Value {
   const value = decodeJson(json, decodeTypeJson(type));
   return sensitive ? value.mark(Mark.sensitive) : value;
 }
-

@@ -1,4 +1,9 @@
-import { type ModuleNode, parseAddress, type ResourceConfig, resourceAddress } from "@stackwright/lang";
+import {
+  type ModuleNode,
+  parseAddress,
+  type ResourceConfig,
+  resourceAddress,
+} from "@stackwright/lang";
 import type { PlanRun } from "./plan-run.ts";
 
 /** What the configuration says about an object; undefined where it declares no such resource. */

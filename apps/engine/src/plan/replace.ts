@@ -1,5 +1,10 @@
 import { diff } from "@stackwright/cty";
-import { type Expression, parseReference, type ScopeTraversal, resourceAddress } from "@stackwright/lang";
+import {
+  type Expression,
+  parseReference,
+  resourceAddress,
+  type ScopeTraversal,
+} from "@stackwright/lang";
 import { withoutMarks } from "../walk/object-marks.ts";
 import type { InstanceSlot, ResourceValues } from "../walk/resource-values.ts";
 import type { ResourceChange } from "./change.ts";
@@ -21,7 +26,8 @@ export function firedTrigger(
   for (const trigger of triggers) {
     for (const target of triggerTargets(trigger, slot)) {
       const change = changeOf(target.slot);
-      if (change === undefined || (change.action !== "update" && change.action !== "replace")) continue;
+      if (change === undefined || (change.action !== "update" && change.action !== "replace"))
+        continue;
       if (target.attribute === undefined) return target.slot.address;
       const { before, after } = change;
       if (before === undefined || after === undefined) continue;
@@ -79,7 +85,10 @@ function split(
   if (expression.kind === "index") {
     const { key } = slot;
     const repeated = expression.key.kind === "scope-traversal" ? expression.key.root : "";
-    return { ...split(expression.collection, slot), key: repeated === "each" || repeated === "count" ? key : undefined };
+    return {
+      ...split(expression.collection, slot),
+      key: repeated === "each" || repeated === "count" ? key : undefined,
+    };
   }
   return { base: undefined };
 }

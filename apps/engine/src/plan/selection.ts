@@ -31,7 +31,10 @@ const EVERYTHING: Selection = {
  */
 export function selectPart(
   graph: ConfigGraph,
-  { targets, excludes }: { readonly targets: readonly string[]; readonly excludes: readonly string[] },
+  {
+    targets,
+    excludes,
+  }: { readonly targets: readonly string[]; readonly excludes: readonly string[] },
   diagnostics: Diagnostic[],
 ): Selection {
   if (targets.length === 0 && excludes.length === 0) return EVERYTHING;
@@ -93,7 +96,8 @@ function unwantedNodes(
   const whole = new Set<GraphNode>();
   for (const exclude of excludes) {
     const nodes = nodesOf(graph, exclude);
-    const isPart = (exclude.kind === "resource" && exclude.key !== undefined) ||
+    const isPart =
+      (exclude.kind === "resource" && exclude.key !== undefined) ||
       exclude.module.some(({ key }) => key !== undefined);
     const dependents = graphClosure(nodes, "dependents");
     for (const node of dependents) if (!isPart || !nodes.includes(node)) whole.add(node);

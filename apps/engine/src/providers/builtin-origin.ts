@@ -1,5 +1,11 @@
 import type { Value } from "@stackwright/cty";
-import { hasErrors, parseFile, evaluate, createScope, createFunctionTable } from "@stackwright/lang";
+import {
+  createFunctionTable,
+  createScope,
+  evaluate,
+  hasErrors,
+  parseFile,
+} from "@stackwright/lang";
 import type { LifecycleProvider, NamedLifecycleProvider } from "@stackwright/mux/router";
 import {
   BUILTIN_ADDRESS,

@@ -47,7 +47,8 @@ export function createCatalog(
     );
   };
   return {
-    select: async (requirement, options) => originOf(requirement.source).select(requirement, options),
+    select: async (requirement, options) =>
+      originOf(requirement.source).select(requirement, options),
     open: async (reference, options) => originOf(parse(reference.source)).open(reference, options),
   };
 }

@@ -94,7 +94,8 @@ async function ready(
   place: (problems: readonly ProviderDiagnostic[]) => Diagnostic[] = bareDiagnostics,
 ): Promise<ReadyProvider | undefined> {
   const reachable = config.isWhollyKnown;
-  if (known && !reachable) throw new Error("the configuration of a provider is unknown during apply");
+  if (known && !reachable)
+    throw new Error("the configuration of a provider is unknown during apply");
   const diagnostics = place(await use.configure(config, { deferralAllowed: !reachable }));
   report(diagnostics);
   return hasErrors(diagnostics) ? undefined : { use, reachable, targets };
@@ -115,5 +116,10 @@ export async function configureBare(
 ): Promise<ReadyProvider | undefined> {
   const use = await start(options);
   if (use === undefined) return undefined;
-  return ready(use, emptyBlock(use.schema.provider), { known: false, report: options.report }, new Set());
+  return ready(
+    use,
+    emptyBlock(use.schema.provider),
+    { known: false, report: options.report },
+    new Set(),
+  );
 }

@@ -26,7 +26,10 @@ export interface RunProvider {
   /** What the schema says about a type; undefined where the provider has no such type. */
   typeSchema(mode: ObjectMode | "ephemeral", type: string): ResourceSchema | undefined;
   /** Configures it, the first time it is called. */
-  configure(config: Value, options: { readonly deferralAllowed: boolean }): Promise<readonly Diagnostic[]>;
+  configure(
+    config: Value,
+    options: { readonly deferralAllowed: boolean },
+  ): Promise<readonly Diagnostic[]>;
 }
 
 export interface RunProvidersOptions {
@@ -81,7 +84,9 @@ export class RunProviders implements AsyncDisposable {
     const { schema, capabilities, diagnostics } = await provider.schema(context);
     const problem = diagnostics.find(({ severity }) => severity === "error");
     if (problem !== undefined) {
-      throw new Error(`${formatProviderReference(reference)} has no schema: ${problem.summary}: ${problem.detail}`);
+      throw new Error(
+        `${formatProviderReference(reference)} has no schema: ${problem.summary}: ${problem.detail}`,
+      );
     }
     let configured: Promise<readonly Diagnostic[]> | undefined;
     return {

@@ -1,4 +1,4 @@
-import { checkCondition, type Condition, type Diagnostic, type Scope } from "@stackwright/lang";
+import { type Condition, checkCondition, type Diagnostic, type Scope } from "@stackwright/lang";
 import type { CheckKind, CheckResult } from "./checks.ts";
 
 /** Conditions of one thing, and where what comes of them goes. */
@@ -20,7 +20,14 @@ const SUMMARIES: Readonly<Record<CheckKind, string>> = {
 };
 
 /** Evaluates conditions. True unless one of them fails or cannot be evaluated; what is unknown is open, not failed. */
-export function evaluateConditions({ address, kind, conditions, scope, report, keep }: ConditionsOf): boolean {
+export function evaluateConditions({
+  address,
+  kind,
+  conditions,
+  scope,
+  report,
+  keep,
+}: ConditionsOf): boolean {
   let good = true;
   for (const [index, condition] of conditions.entries()) {
     const result = checkCondition(condition, scope, SUMMARIES[kind]);

@@ -17,7 +17,9 @@ export interface Keys {
 export const SINGLE: Keys = { kind: "single", list: [undefined], contextOf: () => ({}) };
 
 /** The instances of an expansion that is known. */
-export function keysOf(expansion: Extract<Expansion, { kind: "single" | "count" | "for_each" }>): Keys {
+export function keysOf(
+  expansion: Extract<Expansion, { kind: "single" | "count" | "for_each" }>,
+): Keys {
   if (expansion.kind === "single") return SINGLE;
   if (expansion.kind === "count") return countKeys(expansion.count);
   const { entries } = expansion;

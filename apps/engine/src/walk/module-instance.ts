@@ -11,12 +11,12 @@ import {
   type ModuleNode,
   type ModuleScope,
   type ModuleValues,
-  readAttributes,
   parseReference,
   type ReferenceSubject,
-  type ScopeTraversal,
+  readAttributes,
   resolveVariables,
   resourceAddress,
+  type ScopeTraversal,
 } from "@stackwright/lang";
 import type { Keys } from "./keys.ts";
 import type { Target } from "./recorder.ts";
@@ -109,7 +109,8 @@ export class ModuleInstance implements ModuleValues {
       const name = `data.${data.type}.${data.name}`;
       if (!this.resources.has(name)) this.resources.set(name, new ResourceValues(this, name, data));
     }
-    for (const [name, call] of node.config.modules) this.calls.set(name, new CallValues(this, call));
+    for (const [name, call] of node.config.modules)
+      this.calls.set(name, new CallValues(this, call));
   }
 
   /** Names that the arguments of the call see in the parent. */

@@ -1,4 +1,14 @@
-import { getAttribute, Mark, Marks, markWithPaths, type Path, type PathMarks, unmarkDeep, unmarkDeepWithPaths, Value } from "@stackwright/cty";
+import {
+  getAttribute,
+  Mark,
+  Marks,
+  markWithPaths,
+  type Path,
+  type PathMarks,
+  unmarkDeep,
+  unmarkDeepWithPaths,
+  Value,
+} from "@stackwright/cty";
 import type { AttributeSchema, BlockSchema, NestedBlockSchema } from "@stackwright/mux/router";
 
 /** Whether a schema declares anything secret; most do not, and their objects need no walk. */
@@ -27,13 +37,19 @@ export function markObject(
 ): Value {
   const marked = isSecretive(block) ? markBlock(object, block) : object;
   if (sensitive.length === 0) return marked;
-  return markWithPaths(marked, sensitive.map((path) => ({ path, marks: SENSITIVE })));
+  return markWithPaths(
+    marked,
+    sensitive.map((path) => ({ path, marks: SENSITIVE })),
+  );
 }
 
 const SENSITIVE = Marks.of(Mark.sensitive);
 
 /** A configured value without marks, and where it is secret. Other marks end here. */
-export function takeMarks(value: Value): { readonly plain: Value; readonly sensitive: readonly Path[] } {
+export function takeMarks(value: Value): {
+  readonly plain: Value;
+  readonly sensitive: readonly Path[];
+} {
   if (!value.containsMarks) return { plain: value, sensitive: [] };
   const [plain, found] = unmarkDeepWithPaths(value);
   return { plain, sensitive: sensitivePaths(found) };
@@ -59,7 +75,8 @@ function markBlock(object: Value, { attributes, blocks }: BlockSchema): Value {
 
 function markAttribute(value: Value, { sensitive, nested }: AttributeSchema): Value {
   if (sensitive) return value.mark(Mark.sensitive);
-  if (nested === undefined || ![...nested.attributes.values()].some(secretiveAttribute)) return value;
+  if (nested === undefined || ![...nested.attributes.values()].some(secretiveAttribute))
+    return value;
   const block: BlockSchema = {
     attributes: nested.attributes,
     blocks: new Map(),
@@ -74,7 +91,11 @@ function markNested(value: Value, { nesting, block }: NestedBlockSchema): Value 
 }
 
 /** Elements of a set cannot carry marks: the whole set gets them. */
-function markElements(value: Value, nesting: NestedBlockSchema["nesting"], block: BlockSchema): Value {
+function markElements(
+  value: Value,
+  nesting: NestedBlockSchema["nesting"],
+  block: BlockSchema,
+): Value {
   const [plain, marks] = value.unmark();
   if (plain.isNull || !plain.isKnown) return value;
   const mark = (element: Value) => markBlock(element, block);
@@ -85,14 +106,18 @@ function markElements(value: Value, nesting: NestedBlockSchema["nesting"], block
     case "list": {
       if (plain.size === 0) return value;
       const elements = plain.elements().map(mark);
-      return (plain.type.kind === "tuple" ? Value.tuple(elements) : Value.list(elements)).withMarks(marks);
+      return (plain.type.kind === "tuple" ? Value.tuple(elements) : Value.list(elements)).withMarks(
+        marks,
+      );
     }
     case "set":
       return plain.size === 0 ? value : value.mark(Mark.sensitive);
     case "map": {
       if (plain.size === 0) return value;
       const entries = [...plain.entries()].map(([key, element]) => [key, mark(element)] as const);
-      return (plain.type.kind === "object" ? Value.object(entries) : Value.map(entries)).withMarks(marks);
+      return (plain.type.kind === "object" ? Value.object(entries) : Value.map(entries)).withMarks(
+        marks,
+      );
     }
     default:
       return nesting satisfies never;

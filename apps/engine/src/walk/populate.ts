@@ -5,8 +5,16 @@ import type { ModuleInstance } from "./module-instance.ts";
 import type { World } from "./world.ts";
 
 /** Makes module and resource instances of addresses that exist, for a walk that is not led by the configuration. */
-export function populateWorld(world: World, objects: Iterable<readonly [address: string, value: Value]>): void {
-  const placed: { readonly module: Tree; readonly name: string; readonly key: InstanceKey | undefined; readonly value: Value }[] = [];
+export function populateWorld(
+  world: World,
+  objects: Iterable<readonly [address: string, value: Value]>,
+): void {
+  const placed: {
+    readonly module: Tree;
+    readonly name: string;
+    readonly key: InstanceKey | undefined;
+    readonly value: Value;
+  }[] = [];
   const root: Tree = { calls: new Map() };
   for (const [text, value] of objects) {
     const { value: address } = parseAddress(text);
@@ -66,7 +74,8 @@ interface Tree {
 function keysFrom(keys: readonly (InstanceKey | undefined)[]): FrozenKeys {
   const [first] = keys;
   if (first === undefined) return { kind: "single" };
-  if (typeof first === "string") return { kind: "for_each", keys: keys.filter((key) => typeof key === "string").toSorted() };
+  if (typeof first === "string")
+    return { kind: "for_each", keys: keys.filter((key) => typeof key === "string").toSorted() };
   const numbers = keys.filter((key) => typeof key === "number");
   return { kind: "count", count: Math.max(...numbers) + 1 };
 }

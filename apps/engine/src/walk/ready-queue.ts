@@ -30,7 +30,10 @@ export interface QueueOptions {
  * Order: of the ready ones, the one with the longest way to the end of the graph, then the lowest number. For equal
  * answers of what is run, equal graphs are walked in the same order.
  */
-export async function walkGraph(graph: WorkGraph, options: QueueOptions): Promise<readonly number[]> {
+export async function walkGraph(
+  graph: WorkGraph,
+  options: QueueOptions,
+): Promise<readonly number[]> {
   const walk = new GraphWalk(graph, options);
   return walk.result;
 }
@@ -164,7 +167,8 @@ function priorities(graph: WorkGraph, waits: Int32Array): Float64Array {
   for (let i = order.length - 1; i >= 0; i--) {
     const vertex = order[i]!;
     let longest = 0;
-    for (const follower of graph.next[vertex] ?? []) longest = Math.max(longest, priority[follower]!);
+    for (const follower of graph.next[vertex] ?? [])
+      longest = Math.max(longest, priority[follower]!);
     priority[vertex] = longest + (graph.weight?.(vertex) ?? 1);
   }
   return priority;

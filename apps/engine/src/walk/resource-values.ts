@@ -1,5 +1,10 @@
 import { Value } from "@stackwright/cty";
-import { formatKey, type InstanceContext, type InstanceKey, type ResourceConfig } from "@stackwright/lang";
+import {
+  formatKey,
+  type InstanceContext,
+  type InstanceKey,
+  type ResourceConfig,
+} from "@stackwright/lang";
 
 import type { Keys } from "./keys.ts";
 import type { ModuleInstance } from "./module-instance.ts";

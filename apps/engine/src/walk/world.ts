@@ -81,7 +81,9 @@ export class World {
   modules(path: readonly string[]): ModuleInstance[] {
     let modules = [this.root];
     for (const name of path) {
-      modules = modules.flatMap((module) => [...(module.calls.get(name)?.instances.values() ?? [])]);
+      modules = modules.flatMap((module) => [
+        ...(module.calls.get(name)?.instances.values() ?? []),
+      ]);
     }
     return modules;
   }

@@ -1,0 +1,160 @@
+import type { Value } from "@stackwright/cty";
+import type { Diagnostic } from "@stackwright/lang";
+import { ProviderAddress } from "@stackwright/provider-source";
+import { createUlidGenerator } from "@stackwright/storage";
+import { type ApplyRequest, type ApplyResult, executePlan } from "./apply/execute.ts";
+import type { RecoveredOperation } from "./apply/recover.ts";
+import { EngineError } from "./errors.ts";
+import type { Configuration } from "./plan/configuration.ts";
+import type { Plan, PlanResult } from "./plan/plan.ts";
+import { decodePlan, encodePlan } from "./plan/plan-codec.ts";
+import { createPlan, type PlanRequest } from "./plan/planner.ts";
+import { createCatalog, type ProviderCatalog, type ProviderOrigin } from "./providers/catalog.ts";
+import { recoverStack } from "./recover-stack.ts";
+import type { StackHold, StackState, StoredPlan } from "./state/stack-state.ts";
+import { type EngineClock, processClock } from "./walk/clock.ts";
+
+export interface EngineOptions {
+  /** Where providers come from; the first origin that handles a source is asked. */
+  readonly origins: readonly ProviderOrigin[];
+  /** @default that of the process */
+  readonly clock?: EngineClock;
+}
+
+type Shared =
+  | "configuration"
+  | "variables"
+  | "options"
+  | "workspace"
+  | "parallelism"
+  | "limits"
+  | "signal"
+  | "onEvent";
+
+export interface EnginePlanRequest extends Pick<PlanRequest, Shared> {
+  readonly state: StackState;
+}
+
+export interface EnginePlanResult extends PlanResult {
+  /** What became of the calls of a run that was interrupted, if there was one. */
+  readonly recovered: readonly RecoveredOperation[];
+}
+
+export interface EngineApplyRequest
+  extends Omit<ApplyRequest, "hold" | "run" | "catalog" | "clock" | "ulid"> {
+  readonly state: StackState;
+  /** ULID of the run; that of an interrupted one goes on with it. @default a new one */
+  readonly run?: string;
+  /** A hold that the caller has; otherwise the stack is taken for the time of the apply. */
+  readonly hold?: StackHold;
+}
+
+/** Plans and applies configurations on stacks. Holds nothing between calls, so that one serves any number of stacks. */
+export interface Engine {
+  readonly catalog: ProviderCatalog;
+  /**
+   * Makes a plan. If a run was interrupted and nobody else holds the stack, it is recovered first, which is the only time
+   * that planning writes. See {@link createPlan}.
+   */
+  plan(request: EnginePlanRequest): Promise<EnginePlanResult>;
+  /** Applies a plan, see {@link executePlan}. `ENGINE_CONFIG_CHANGED` if the configuration is another one. */
+  apply(request: EngineApplyRequest): Promise<ApplyResult>;
+  /** Stores a plan under its digest, which is what is approved. */
+  savePlan(state: StackState, plan: Plan): Promise<StoredPlan>;
+  /** A stored plan. Undefined where there is none; `ENGINE_PLAN_INVALID` where it is of an unknown format. */
+  loadPlan(state: StackState, digest: string): Promise<Plan | undefined>;
+}
+
+export function createEngine({ origins, clock = processClock }: EngineOptions): Engine {
+  const catalog = createCatalog(origins, (source) => ProviderAddress.parse(source));
+  const ulid = createUlidGenerator({
+    wallMs: () => clock.wallTime(),
+    randomBytes: (size) => clock.randomBytes(size),
+  });
+
+  /** Ends an interrupted run, unless somebody holds the stack: then it is not interrupted. */
+  async function recover({
+    state,
+    configuration,
+    variables,
+    workspace,
+    signal,
+    onEvent,
+  }: EnginePlanRequest): Promise<{
+    readonly operations: readonly RecoveredOperation[];
+    readonly diagnostics: readonly Diagnostic[];
+  }> {
+    const nothing = { operations: [], diagnostics: [] };
+    if ((await state.head()).run === "") return nothing;
+    const hold = await state.tryAcquire();
+    if (hold === undefined) return nothing;
+    try {
+      const { run } = await state.head();
+      if (run === "") return nothing;
+      return await recoverStack({
+        configuration,
+        variables,
+        hold,
+        run,
+        catalog,
+        ...(workspace !== undefined && { workspace }),
+        ...(signal && { signal }),
+        ...(onEvent && { onEvent }),
+      });
+    } finally {
+      await hold.release();
+    }
+  }
+
+  return {
+    catalog,
+    async plan(request) {
+      const { state, ...rest } = request;
+      const { operations, diagnostics } = await recover(request);
+      const result = await createPlan({
+        ...rest,
+        stack: state.reference.stack,
+        snapshot: await state.read(),
+        catalog,
+        clock,
+        sessionId: ulid(),
+      });
+      return {
+        ...result,
+        recovered: operations,
+        diagnostics: [...diagnostics, ...result.diagnostics],
+      };
+    },
+    async apply({ state, hold: given, run = ulid(), ...rest }) {
+      requireSame(rest.plan, rest.configuration);
+      const hold = given ?? (await state.acquire());
+      try {
+        return await executePlan({ ...rest, hold, run, catalog, clock, ulid });
+      } finally {
+        if (given === undefined) await hold.release();
+      }
+    },
+    savePlan: async (state, plan) =>
+      state.storePlan({ baseRevision: plan.revision, bytes: encodePlan(plan) }),
+    async loadPlan(state, digest) {
+      const stored = await state.plan(digest);
+      return stored === undefined ? undefined : decodePlan(stored.bytes);
+    },
+  };
+}
+
+function requireSame({ configDigest }: Plan, { digest }: Configuration): void {
+  if (configDigest === undefined || configDigest === digest) return;
+  throw new EngineError(
+    "ENGINE_CONFIG_CHANGED",
+    "the configuration changed since the plan was made; make a new plan",
+  );
+}
+
+/** Values of the root variables for applying a stored plan: those of the plan, and ephemeral ones given again. */
+export function planVariables(
+  { variables }: Plan,
+  ephemeral: ReadonlyMap<string, Value>,
+): ReadonlyMap<string, Value> {
+  return new Map([...ephemeral, ...variables]);
+}

@@ -1,0 +1,176 @@
+import type { Value } from "@stackwright/cty";
+import type { ResourceChange } from "./change.ts";
+import type { Plan } from "./plan.ts";
+import {
+  decodePath,
+  decodeValue,
+  type EncodedPath,
+  type EncodedValue,
+  encodePath,
+  encodeValue,
+  invalidPlan,
+} from "./value-codec.ts";
+
+/** Version of the form in which plans are stored. */
+const FORMAT = "stackwright-plan-1";
+
+/**
+ * A plan as bytes: JSON with sorted content and values in their exact encoding, so that equal plans are equal bytes and the
+ * digest of the bytes names the plan. Secrets are in it; whoever keeps the bytes encrypts them.
+ */
+export function encodePlan(plan: Plan): Uint8Array {
+  const document = {
+    format: FORMAT,
+    ...plan,
+    revision: plan.revision.toString(),
+    variables: [...plan.variables].map(([name, value]) => [name, encodeValue(value)]),
+    known: [...plan.known].map(([address, value]) => [address, encodeValue(value)]),
+    changes: plan.changes.map(encodeChange),
+    outputs: plan.outputs.map((output) => ({ ...output, ...encodeSides(output) })),
+    drift: plan.drift.map((drift) => ({ ...drift, ...encodeSides(drift) })),
+    inputs: plan.inputs.map(({ stack, revision }) => ({ stack, revision: revision.toString() })),
+  };
+  return new TextEncoder().encode(JSON.stringify(document));
+}
+
+/** The plan in some bytes. `ENGINE_PLAN_INVALID` where they are no plan of this format. */
+export function decodePlan(bytes: Uint8Array): Plan {
+  try {
+    const document = JSON.parse(new TextDecoder().decode(bytes)) as Document;
+    if (document.format !== FORMAT) throw invalidPlan(`its format is "${String(document.format)}"`);
+    const { format: _format, ...rest } = document;
+    return {
+      ...rest,
+      revision: BigInt(rest.revision),
+      variables: new Map(rest.variables.map(([name, value]) => [name, decodeValue(value)])),
+      known: new Map(rest.known.map(([address, value]) => [address, decodeValue(value)])),
+      changes: rest.changes.map(decodeChange),
+      outputs: rest.outputs.map(decodeOutput),
+      drift: rest.drift.map(({ before, after, ...drift }) => ({
+        ...drift,
+        before: decodeValue(before),
+        ...(after !== undefined && { after: decodeValue(after) }),
+      })),
+      inputs: rest.inputs.map(({ stack, revision }) => ({ stack, revision: BigInt(revision) })),
+    };
+  } catch (error) {
+    if (error instanceof Error && error.name === "EngineError") throw error;
+    throw invalidPlan("its content is damaged", error);
+  }
+}
+
+interface Sides {
+  readonly before?: EncodedValue;
+  readonly after?: EncodedValue;
+}
+
+type Encoded<T> = Omit<T, "before" | "after"> & Sides;
+type EncodedChange = Omit<
+  Encoded<ResourceChange>,
+  "replacePaths" | "causes" | "words" | "key" | "importing"
+> & {
+  readonly key: string | number | null;
+  readonly replacePaths: readonly EncodedPath[];
+  readonly causes: readonly (Omit<ResourceChange["causes"][number], "path"> & {
+    readonly path: EncodedPath;
+  })[];
+  readonly words: {
+    readonly priorPrivate: string;
+    readonly plannedPrivate: string;
+    readonly priorIdentity?: EncodedValue;
+    readonly plannedIdentity?: EncodedValue;
+  };
+  readonly importing?: { readonly id: string; readonly identity?: EncodedValue };
+};
+
+type Document = Omit<
+  Plan,
+  "revision" | "variables" | "known" | "changes" | "outputs" | "drift" | "inputs"
+> & {
+  readonly format: string;
+  readonly revision: string;
+  readonly variables: readonly (readonly [string, EncodedValue])[];
+  readonly known: readonly (readonly [string, EncodedValue])[];
+  readonly changes: readonly EncodedChange[];
+  readonly outputs: readonly Encoded<Plan["outputs"][number]>[];
+  readonly drift: readonly (Encoded<Plan["drift"][number]> & { readonly before: EncodedValue })[];
+  readonly inputs: readonly { readonly stack: string; readonly revision: string }[];
+};
+
+function encodeSides({
+  before,
+  after,
+}: {
+  readonly before?: Value;
+  readonly after?: Value;
+}): Sides {
+  return {
+    ...(before !== undefined && { before: encodeValue(before) }),
+    ...(after !== undefined && { after: encodeValue(after) }),
+  };
+}
+
+function decodeSides({ before, after }: Sides): {
+  readonly before?: Value;
+  readonly after?: Value;
+} {
+  return {
+    ...(before !== undefined && { before: decodeValue(before) }),
+    ...(after !== undefined && { after: decodeValue(after) }),
+  };
+}
+
+function decodeOutput(output: Encoded<Plan["outputs"][number]>): Plan["outputs"][number] {
+  const { before: _before, after: _after, ...rest } = output;
+  return { ...rest, ...decodeSides(output) };
+}
+
+function encodeChange(change: ResourceChange): EncodedChange {
+  const { words, key, importing, before: _before, after: _after, ...rest } = change;
+  return {
+    ...rest,
+    ...encodeSides(change),
+    key: key ?? null,
+    replacePaths: change.replacePaths.map(encodePath),
+    causes: change.causes.map((cause) => ({ ...cause, path: encodePath(cause.path) })),
+    words: {
+      priorPrivate: base64(words.priorPrivate),
+      plannedPrivate: base64(words.plannedPrivate),
+      ...(words.priorIdentity && { priorIdentity: encodeValue(words.priorIdentity) }),
+      ...(words.plannedIdentity && { plannedIdentity: encodeValue(words.plannedIdentity) }),
+    },
+    ...(importing && {
+      importing: {
+        id: importing.id,
+        ...(importing.identity && { identity: encodeValue(importing.identity) }),
+      },
+    }),
+  };
+}
+
+function decodeChange(change: EncodedChange): ResourceChange {
+  const { words, key, importing, before: _before, after: _after, ...rest } = change;
+  return {
+    ...rest,
+    ...decodeSides(change),
+    key: key ?? undefined,
+    replacePaths: change.replacePaths.map(decodePath),
+    causes: change.causes.map((cause) => ({ ...cause, path: decodePath(cause.path) })),
+    words: {
+      priorPrivate: Buffer.from(words.priorPrivate, "base64"),
+      plannedPrivate: Buffer.from(words.plannedPrivate, "base64"),
+      ...(words.priorIdentity && { priorIdentity: decodeValue(words.priorIdentity) }),
+      ...(words.plannedIdentity && { plannedIdentity: decodeValue(words.plannedIdentity) }),
+    },
+    ...(importing && {
+      importing: {
+        id: importing.id,
+        ...(importing.identity && { identity: decodeValue(importing.identity) }),
+      },
+    }),
+  };
+}
+
+function base64(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString("base64");
+}

@@ -1,0 +1,115 @@
+import type { Value } from "@stackwright/cty";
+import type { Diagnostic } from "@stackwright/lang";
+import { type RecoveredOperation, settlePending } from "./apply/recover.ts";
+import type { EventSink } from "./events.ts";
+import type { Configuration } from "./plan/configuration.ts";
+import { aliasOf, type ReadyProvider } from "./plan/plan-run.ts";
+import { upgradeObject } from "./plan/read-object.ts";
+import type { ProviderCatalog } from "./providers/catalog.ts";
+import { configureBare, configureProvider } from "./providers/configure-provider.ts";
+import { RunProviders } from "./providers/run-providers.ts";
+import { selectVersions } from "./providers/select-versions.ts";
+import type { StackHead, StackHold } from "./state/stack-state.ts";
+import type { StateObject } from "./state/state-object.ts";
+import { populateWorld } from "./walk/populate.ts";
+import { World } from "./walk/world.ts";
+
+export interface RecoverRequest {
+  readonly configuration: Configuration;
+  readonly variables: ReadonlyMap<string, Value>;
+  readonly hold: StackHold;
+  /** The run that was interrupted, as the head of the stack names it. */
+  readonly run: string;
+  readonly catalog: ProviderCatalog;
+  readonly workspace?: string;
+  readonly signal?: AbortSignal;
+  readonly onEvent?: EventSink;
+}
+
+export interface RecoverResult {
+  readonly operations: readonly RecoveredOperation[];
+  readonly diagnostics: readonly Diagnostic[];
+  readonly head: StackHead;
+}
+
+/**
+ * Ends a run that was interrupted: finds out what became of its calls and brings the state to rest. Providers are configured
+ * over what is recorded, as nothing else is known.
+ */
+export async function recoverStack(request: RecoverRequest): Promise<RecoverResult> {
+  const { configuration, hold, catalog, signal } = request;
+  const onEvent = request.onEvent ?? (() => undefined);
+  onEvent({ type: "phase", phase: "recover" });
+  const writer = await hold.begin({ run: request.run });
+  const diagnostics: Diagnostic[] = [];
+  await using providers = new RunProviders({
+    catalog,
+    sessionId: request.run,
+    ...(signal && { signal }),
+  });
+  const versions = await selectVersions(configuration.resolution, writer, catalog, diagnostics);
+  const world = new World({
+    root: configuration.root,
+    variables: request.variables,
+    workspace: request.workspace ?? "default",
+    host: { maxStringLength: 32 * 1024 * 1024 },
+    missing: "lenient",
+  });
+  const referenceOf = ({ provider }: StateObject) => ({
+    ...provider,
+    version: versions.get(provider.source) ?? provider.version,
+  });
+  const values: (readonly [string, Value])[] = [];
+  for (const object of writer.objects.values()) {
+    if (object.deposed !== "" || object.value === undefined) continue;
+    try {
+      const use = await providers.get(referenceOf(object));
+      const value = await upgradeObject(object, { use, report: () => undefined });
+      if (value !== undefined) values.push([object.address, value]);
+    } catch {
+      // Said again, with its consequence, for each operation of that provider.
+    }
+  }
+  populateWorld(world, values);
+  const ready = new Map<string, Promise<ReadyProvider | undefined>>();
+  const report = (found: readonly Diagnostic[]): void => void diagnostics.push(...found);
+  const providerOf = async (object: StateObject): Promise<ReadyProvider | undefined> => {
+    const reference = referenceOf(object);
+    const key = `${reference.source} ${reference.alias}`;
+    let known = ready.get(key);
+    if (known === undefined) {
+      const resolved = [...configuration.resolution.configurations.values()].find(
+        (one) => one.source.toString() === reference.source && aliasOf(one) === reference.alias,
+      );
+      known =
+        resolved === undefined
+          ? configureBare({ reference, providers, report })
+          : configureProvider({
+              resolved,
+              reference,
+              providers,
+              world,
+              report,
+              onEvent,
+              known: false,
+            });
+      ready.set(key, known);
+    }
+    const provider = await known;
+    return provider?.reachable === true ? provider : undefined;
+  };
+  const context = { sessionId: request.run, ...(signal && { signal }) };
+  const operations = await settlePending(writer, providerOf, context);
+  const head = await writer.finish({ outputs: writer.outputs });
+  for (const { address, problem } of operations) {
+    if (problem === undefined) continue;
+    diagnostics.push({
+      severity: "warning",
+      code: "ENGINE_UNRESOLVED",
+      summary: "Outcome of an interrupted operation is not known",
+      detail: problem,
+      address,
+    });
+  }
+  return { operations, diagnostics, head };
+}
