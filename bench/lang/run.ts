@@ -8,37 +8,14 @@ import {
   parseFile,
   parseJson,
 } from "@stackwright/lang";
+import { graphs, instances } from "./instances.ts";
+import { measure, milliseconds } from "./measure.ts";
 import { CALLS, configuration } from "./subjects.ts";
 
 /*
  * What reading and evaluating cost. The baseline of reading is JSON.parse on JSON of about the same
  * size; sizes a factor apart show how the cost grows. Run with --expose-gc for steadier numbers.
  */
-
-const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 15);
-
-interface Measured {
-  readonly best: number;
-  readonly median: number;
-  readonly spread: number;
-}
-
-/** Milliseconds of one call: best, median, and half of the distance between the quartiles. */
-function measure(run: () => unknown, rounds = ROUNDS): Measured {
-  for (let warm = 0; warm < 3; warm++) run();
-  globalThis.gc?.();
-  const times = Array.from({ length: rounds }, () => {
-    const start = performance.now();
-    run();
-    return performance.now() - start;
-  }).toSorted((a, b) => a - b);
-  const at = (share: number): number => times[Math.round((times.length - 1) * share)] ?? 0;
-  return { best: at(0), median: at(0.5), spread: (at(0.75) - at(0.25)) / 2 };
-}
-
-function milliseconds({ best, median, spread }: Measured): string {
-  return `${best.toFixed(2)} / ${median.toFixed(2)} ± ${spread.toFixed(2)}`;
-}
 
 function reading(): void {
   const rows = [500, 2_000, 50_000].map((lines) => {
@@ -122,3 +99,5 @@ function looping(): void {
 reading();
 calling();
 looping();
+await instances();
+await graphs();

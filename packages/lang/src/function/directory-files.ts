@@ -10,7 +10,11 @@ export interface DirectoryLimits {
   readonly maxFileBytes?: number;
   /** Most files that one listing gives. @default 100,000 */
   readonly maxFiles?: number;
+  /** Names of folders that are no part of the bundle, wherever they are. @default `.git`, `.terraform`, `.stackwright` */
+  readonly hiddenFolders?: readonly string[];
 }
+
+const HIDDEN_FOLDERS: readonly string[] = [".git", ".terraform", ".stackwright"];
 
 /**
  * The files below a folder as a bundle. Nothing outside of the folder can be reached: paths that
@@ -19,6 +23,7 @@ export interface DirectoryLimits {
 export function createDirectoryFiles(folder: string, limits: DirectoryLimits = {}): BundleFiles {
   const root = realpathSync(folder);
   const { maxFileBytes = 32 * 1024 * 1024, maxFiles = 100_000 } = limits;
+  const hidden = new Set(limits.hiddenFolders ?? HIDDEN_FOLDERS);
 
   /** The real place of a path in the bundle; undefined where there is nothing. */
   const locate = (path: string): string | undefined => {
@@ -37,8 +42,9 @@ export function createDirectoryFiles(folder: string, limits: DirectoryLimits = {
   const list = (place: string, prefix: string, found: string[]): void => {
     for (const entry of readdirSync(place, { withFileTypes: true }).toSorted(byName)) {
       const path = prefix + entry.name;
-      if (entry.isDirectory()) list(join(place, entry.name), `${path}/`, found);
-      else if (isFileInside(root, join(place, entry.name))) found.push(path);
+      if (entry.isDirectory()) {
+        if (!hidden.has(entry.name)) list(join(place, entry.name), `${path}/`, found);
+      } else if (isFileInside(root, join(place, entry.name))) found.push(path);
       if (found.length > maxFiles) refuse(`a listing may have at most ${maxFiles} files`, 0);
     }
   };

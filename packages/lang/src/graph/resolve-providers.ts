@@ -52,6 +52,7 @@ class Resolver implements ProviderResolution {
   readonly #places = new Map<ModuleNode, ModulePlace>();
   /** Results by module, source and alias; undefined where there is none. */
   readonly #resolved = new Map<ModuleNode, Map<string, MutableProvider | undefined>>();
+  readonly #impliedSources = new Map<string, ProviderAddress>();
   readonly #warned = new Map<ModuleNode, Set<string>>();
 
   constructor(options: ProviderOptions) {
@@ -79,8 +80,12 @@ class Resolver implements ProviderResolution {
   }
 
   #implied(name: string): ProviderAddress {
+    const known = this.#impliedSources.get(name);
+    if (known !== undefined) return known;
     const { impliedSource = ProviderAddress.implied } = this.#options;
-    return impliedSource(name);
+    const source = impliedSource(name);
+    this.#impliedSources.set(name, source);
+    return source;
   }
 
   forResource(module: ModuleNode, resource: ResourceConfig): ResolvedProvider | undefined {

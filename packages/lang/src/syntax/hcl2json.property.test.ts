@@ -42,6 +42,11 @@ function ours(text: string): string[] | undefined {
   return diagnostics.length > 0 ? undefined : paths(body);
 }
 
+/** How many files a test looks at. */
+function runs(): number {
+  return fc.readConfigureGlobal().numRuns ?? 100;
+}
+
 const mutation = fc.record({
   at: fc.nat(300),
   length: fc.nat(3),
@@ -68,7 +73,8 @@ const mutation = fc.record({
 });
 
 describe("the parser, compared with the reference", () => {
-  it("reads the same structure", { timeout: 600_000 }, async () => {
+  it("reads the same structure", { timeout: 3_600_000 }, async ({ annotate }) => {
+    await annotate(`${runs()} files`, "count");
     await fc.assert(
       fc.asyncProperty(configText, async (text) => {
         const expected = await oracle(text);
@@ -78,7 +84,8 @@ describe("the parser, compared with the reference", () => {
     );
   });
 
-  it("refuses the same broken files", { timeout: 600_000 }, async () => {
+  it("refuses the same broken files", { timeout: 3_600_000 }, async ({ annotate }) => {
+    await annotate(`${runs()} broken files`, "count");
     await fc.assert(
       fc.asyncProperty(configText, mutation, async (text, { at, length, insert }) => {
         const from = at % (text.length + 1);
