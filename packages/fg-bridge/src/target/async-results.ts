@@ -1,3 +1,4 @@
+import { type SigningCredentials, signRequest } from "@stackwright/request-signing";
 import { type Clock, delay } from "../clock.ts";
 import { cleanForeignText } from "../envelope/grpc-text.ts";
 import { FgBridgeError } from "../errors.ts";
@@ -19,20 +20,23 @@ export interface HttpResultsOptions {
   readonly baseUrl: string;
   /** For the storage's own authentication. */
   readonly headers?: Readonly<Record<string, string>>;
+  /** Signs the requests, where the storage takes the platform's own signatures. */
+  readonly credentials?: SigningCredentials;
   /** @default 64 MiB */
   readonly maxBytes?: number;
 }
 
 /** Results as objects under a URL, one per request; 404 means that there is none yet. */
 export function createHttpResults(options: HttpResultsOptions): AsyncResultSource {
-  const { client, headers = {}, maxBytes = 64 * 1024 * 1024 } = options;
+  const { client, headers = {}, credentials, maxBytes = 64 * 1024 * 1024 } = options;
   const base = options.baseUrl.replace(/\/$/, "");
   return {
     async read(requestId, { signal }) {
+      const url = new URL(`${base}/${encodeURIComponent(requestId)}`);
       const response = await client.exchange({
-        url: new URL(`${base}/${encodeURIComponent(requestId)}`),
+        url,
         method: "GET",
-        headers,
+        headers: credentials === undefined ? headers : sign(url, headers, credentials),
         timeouts: { connectMs: 3000, firstByteMs: 10_000, totalMs: 30_000 },
         maxResponseBytes: maxBytes,
         ...(signal === undefined ? {} : { signal }),
@@ -46,6 +50,23 @@ export function createHttpResults(options: HttpResultsOptions): AsyncResultSourc
       );
     },
   };
+}
+
+function sign(
+  url: URL,
+  headers: Readonly<Record<string, string>>,
+  credentials: SigningCredentials,
+): Record<string, string> {
+  const signed = signRequest(
+    {
+      method: "GET",
+      target: `${url.pathname}${url.search}`,
+      headers: [["host", url.host], ...Object.entries(headers)],
+      body: new Uint8Array(),
+    },
+    credentials,
+  );
+  return Object.fromEntries(signed);
 }
 
 export interface PollOptions {

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { type SigningCredentials, signRequest } from "@stackwright/request-signing";
 import { type Clock, systemClock } from "../clock.ts";
 import { isJsonObject, type JsonObject, readJsonObject } from "../envelope/strict-json.ts";
-import { FgBridgeError } from "../errors.ts";
+import { FgBridgeError, isFgBridgeError } from "../errors.ts";
 import { type AsyncResultSource, pollResult } from "./async-results.ts";
 import { failedStatus } from "./failed-status.ts";
 import type { FunctionUrn } from "./function-urn.ts";
@@ -155,7 +155,7 @@ export class FunctionGraphTarget implements FunctionTarget {
       return this.#answer(stored, accepted);
     } catch (error) {
       // Whoever stops waiting also asks the platform to stop; what came of it stays unknown.
-      if (call.signal?.aborted === true || this.#clock.now() >= deadline) {
+      if (call.signal?.aborted === true || isFgBridgeError(error, "FG_TIMEOUT")) {
         await this.#cancel(requestId).catch(() => undefined);
       }
       throw error;

@@ -1,0 +1,166 @@
+import { createServer, request as httpRequest } from "node:http";
+import { type AddressInfo, connect } from "node:net";
+import { join, resolve } from "node:path";
+import { SupervisedProcess } from "@stackwright/mux/host";
+import { type Clock, delay } from "../clock.ts";
+import { FgBridgeError } from "../errors.ts";
+import type { Logger } from "../logger.ts";
+import type { InstanceRequest, InstanceResponse, ResolvedFunction } from "./function-definition.ts";
+
+/** Something that runs the code of a function. */
+export interface FunctionInstance extends AsyncDisposable {
+  readonly isAlive: boolean;
+  /** @throws FgBridgeError `FG_CONNECTION_LOST`; the reason of the signal */
+  send(
+    request: InstanceRequest,
+    options: { readonly signal: AbortSignal },
+  ): Promise<InstanceResponse>;
+}
+
+const HOST = "127.0.0.1";
+const POLL_MS = 20;
+const MAX_RESPONSE_BYTES = 16 * 1024 * 1024;
+
+/**
+ * Starts an instance and waits until it listens.
+ *
+ * @throws FgBridgeError `FG_PROVIDER_START_FAILED`
+ */
+export async function startInstance(
+  definition: ResolvedFunction,
+  clock: Clock,
+  logger: Logger,
+): Promise<FunctionInstance> {
+  const { code, coldStartMs, urn, env, initTimeoutMs } = definition;
+  if (coldStartMs > 0) await delay(clock, coldStartMs);
+  if ("handle" in code) {
+    const { handle } = code;
+    return {
+      isAlive: true,
+      // Code in this process cannot be ended; but nobody waits for it any longer.
+      send: (request, options) => Promise.race([handle(request, options), aborted(options.signal)]),
+      [Symbol.asyncDispose]: async () => undefined,
+    };
+  }
+  const [path, args, cwd] =
+    "directory" in code
+      ? [join(resolve(code.directory), "bootstrap"), [], resolve(code.directory)]
+      : [code.command[0], code.command.slice(1), resolve(code.cwd ?? ".")];
+  const port = await freePort();
+  const log = (chunk: Buffer) => logger.debug({ urn, text: chunk.toString() }, "function output");
+  const child = await SupervisedProcess.start({
+    path,
+    args,
+    cwd,
+    env: { PATH: process.env.PATH ?? "", ...env, PORT: String(port) },
+    onStdout: log,
+    onStderr: log,
+  }).catch((cause: unknown) => {
+    throw startFailed(definition, "cannot be started", cause);
+  });
+  const instance = new ProcessInstance(child, port);
+  const deadline = clock.now() + initTimeoutMs;
+  while (!(await listens(port))) {
+    if (child.exit !== undefined) throw startFailed(definition, "ended before it listened");
+    if (clock.now() > deadline) {
+      await instance[Symbol.asyncDispose]();
+      throw startFailed(definition, `did not listen on port ${port} within ${initTimeoutMs} ms`);
+    }
+    await delay(clock, POLL_MS);
+  }
+  return instance;
+}
+
+function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
+  });
+}
+
+function startFailed({ urn }: ResolvedFunction, text: string, cause?: unknown): FgBridgeError {
+  return new FgBridgeError("FG_PROVIDER_START_FAILED", `an instance of ${urn} ${text}`, { cause });
+}
+
+class ProcessInstance implements FunctionInstance {
+  readonly #child: SupervisedProcess;
+  readonly #port: number;
+
+  constructor(child: SupervisedProcess, port: number) {
+    this.#child = child;
+    this.#port = port;
+  }
+
+  get isAlive(): boolean {
+    return this.#child.exit === undefined;
+  }
+
+  send(
+    { method, path, headers, body }: InstanceRequest,
+    { signal }: { readonly signal: AbortSignal },
+  ): Promise<InstanceResponse> {
+    return new Promise((resolve, reject) => {
+      const lost = (cause: Error) =>
+        reject(
+          signal.aborted
+            ? (signal.reason as Error)
+            : new FgBridgeError("FG_CONNECTION_LOST", "the instance did not answer", { cause }),
+        );
+      const request = httpRequest(
+        {
+          host: HOST,
+          port: this.#port,
+          method,
+          path,
+          headers: { ...headers, "content-length": body.length },
+          agent: false,
+          signal,
+        },
+        (response) => {
+          const chunks: Buffer[] = [];
+          let size = 0;
+          response.on("data", (chunk: Buffer) => {
+            size += chunk.length;
+            if (size > MAX_RESPONSE_BYTES) request.destroy(new Error("its answer is too large"));
+            chunks.push(chunk);
+          });
+          response.on("error", lost);
+          response.on("end", () => {
+            resolve({
+              status: response.statusCode ?? 0,
+              headers: { "content-type": response.headers["content-type"] ?? "" },
+              body: Buffer.concat(chunks),
+            });
+          });
+        },
+      );
+      request.on("error", lost);
+      request.end(body);
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#child.end(2000);
+  }
+}
+
+function freePort(): Promise<number> {
+  return new Promise((found, failed) => {
+    const server = createServer();
+    server.once("error", failed);
+    server.listen(0, HOST, () => {
+      const { port } = server.address() as AddressInfo;
+      server.close(() => found(port));
+    });
+  });
+}
+
+function listens(port: number): Promise<boolean> {
+  return new Promise((answer) => {
+    const socket = connect(port, HOST);
+    socket.once("connect", () => {
+      socket.destroy();
+      answer(true);
+    });
+    socket.once("error", () => answer(false));
+  });
+}
