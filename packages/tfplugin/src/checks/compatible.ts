@@ -2,7 +2,7 @@ import { conformsTo, couldBecome, type Path, refines, Value } from "@stackwright
 import { type BlockSchema, type NestedBlockSchema, typeOfBlock } from "@stackwright/mux/router";
 import { withoutOrigin } from "./matching.ts";
 import { elementsByKey, isPresent, memberOf } from "./parts.ts";
-import { Violations } from "./violation.ts";
+import { isRefused, Violations } from "./violation.ts";
 
 /**
  * Whether an object is what an earlier, less known form of it allowed.
@@ -56,7 +56,7 @@ export class CompatibilityCheck {
       this.#set(path, [...old.values()], [...elements.values()], (from, to) => {
         const trial = new Violations(false);
         new CompatibilityCheck(trial).block(block, path, from, to);
-        return trial.found.length === 0;
+        return !isRefused(trial.found);
       });
       return;
     }
@@ -113,7 +113,7 @@ export class CompatibilityCheck {
       this.#set(path, [...old.values()], [...elements.values()], (from, to) => {
         const trial = new Violations(false);
         new CompatibilityCheck(trial).#value(path, from, to);
-        return trial.found.length === 0;
+        return !isRefused(trial.found);
       });
     } else if (before.equals(after) !== true) {
       this.#violations.add("kept", path, "the value is another one");

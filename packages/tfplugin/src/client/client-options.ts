@@ -1,0 +1,14 @@
+import type { SchemaCache } from "./schema-cache.ts";
+
+/** Options of a client. */
+export interface PluginClientOptions {
+  /** Where schemas are kept between clients; needs {@link schemaKey}. @default none */
+  readonly schemaCache?: SchemaCache;
+  /** What the schema depends on, such as the digest of the provider's program. */
+  readonly schemaKey?: string;
+  /**
+   * Ask for resource identities, a call that providers before protocol 5.9 and 6.9 do not have.
+   * @default true
+   */
+  readonly identities?: boolean;
+}
