@@ -1,3 +1,4 @@
+export { serveLifecycleProvider } from "./lifecycle-transport.ts";
 export type { ReattachServer, ReattachServerOptions } from "./reattach-server.ts";
 export { startReattachServer } from "./reattach-server.ts";
 export type { ProviderFactory, ServeOptions } from "./serve-provider.ts";

@@ -1,0 +1,281 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdtempDisposable, readdir, readFile, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { isThere, processesWith } from "../launch/programs/programs.ts";
+import { findTerraform, TerraformFolder } from "../testing/terraform-command.ts";
+import { buildToyFolders } from "./programs/toy-folder.ts";
+
+/*
+ * The real command drives a provider that is one file of JavaScript. `dev_overrides` take the place of an installation,
+ * so that there is no `init`.
+ */
+
+const found = findTerraform();
+const command = "command" in found ? found.command : "";
+
+let scratch: Awaited<ReturnType<typeof mkdtempDisposable>>;
+let folders: Readonly<Record<5 | 6, string>>;
+
+beforeAll(async () => {
+  scratch = await mkdtempDisposable(join(tmpdir(), "toy-"));
+  folders = await buildToyFolders(scratch.path);
+});
+
+afterAll(async () => {
+  await scratch.remove();
+});
+
+beforeEach((ctx) => {
+  ctx.skip("absent" in found, "absent" in found ? found.absent : "");
+});
+
+interface Outcome {
+  readonly code: number | null;
+  readonly output: string;
+}
+
+/** A folder with a configuration of the toy provider, and the command in it. */
+async function setUp(protocol: 5 | 6, resources: string) {
+  const folder = await TerraformFolder.create({
+    command,
+    files: {},
+    overrides: { "example.com/acme/toy": folders[protocol] },
+  });
+  onTestFinished(() => folder[Symbol.asyncDispose]());
+  const objects = join(folder.path, "objects");
+  const configure = (text: string) =>
+    folder.write({
+      "main.tf": `
+        terraform {
+          required_providers { toy = { source = "example.com/acme/toy" } }
+        }
+        provider "toy" { directory = ${JSON.stringify(objects)} }
+        ${text}`,
+    });
+  await configure(resources);
+
+  const start = (...args: string[]): ChildProcess & { done: Promise<Outcome> } => {
+    const { PATH = "" } = process.env;
+    const env = {
+      PATH,
+      HOME: folder.path,
+      TF_CLI_CONFIG_FILE: join(folder.path, "cli.tfrc"),
+      CHECKPOINT_DISABLE: "1",
+      TF_IN_AUTOMATION: "1",
+      TF_INPUT: "0",
+    };
+    const child = spawn(command, [...args, "-no-color"], { cwd: folder.path, env, detached: true });
+    let output = "";
+    child.stdout.on("data", (chunk: Buffer) => (output += chunk.toString()));
+    child.stderr.on("data", (chunk: Buffer) => (output += chunk.toString()));
+    const done = new Promise<Outcome>((resolve) => {
+      child.once("close", (code) => resolve({ code, output }));
+    });
+    return Object.assign(child, { done });
+  };
+  const run = (...args: string[]): Promise<Outcome> => start(...args).done;
+  const ok = async (...args: string[]): Promise<string> => {
+    const { code, output } = await run(...args);
+    expect(code, output).toBe(0);
+    return output;
+  };
+  const state = async () =>
+    JSON.parse(await readFile(join(folder.path, "terraform.tfstate"), "utf8")) as {
+      readonly resources: readonly {
+        readonly instances: readonly {
+          readonly status?: string;
+          readonly attributes: Readonly<Record<string, unknown>>;
+        }[];
+      }[];
+    };
+  const stateText = () => readFile(join(folder.path, "terraform.tfstate"), "utf8");
+  const calls = async () =>
+    (await readFile(join(objects, "calls"), "utf8").catch(() => "")).split("\n").slice(0, -1);
+  const edit = async (change: (text: string) => string) => {
+    const [name = ""] = (await readdir(objects)).filter((file) => file.endsWith(".json"));
+    const path = join(objects, name);
+    await writeFile(path, change(await readFile(path, "utf8")));
+  };
+  return { configure, run, ok, start, state, stateText, calls, edit, folder, objects };
+}
+
+describe.each([5, 6] as const)("the command and a provider of ours, protocol %i", (protocol) => {
+  it("goes through the life of an object", async () => {
+    const thing = (text: string) => `resource "toy_thing" "a" {\n${text}\n}`;
+    const { configure, run, ok, state, calls, edit } = await setUp(
+      protocol,
+      thing('name = "one"\nlabel = "x"'),
+    );
+    const schema = await ok("providers", "schema", "-json");
+    expect(schema).toContain('"toy_thing"');
+    await ok("plan", "-out=plan");
+    await ok("apply", "plan");
+    expect((await state()).resources[0]?.instances[0]?.attributes).toMatchObject({
+      name: "one",
+      label: "x",
+      revision: 1,
+      id: expect.stringMatching(/^one-/),
+    });
+    expect((await run("plan", "-detailed-exitcode")).code).toBe(0);
+
+    await configure(thing('name = "one"\nlabel = "y"'));
+    expect((await run("plan", "-detailed-exitcode")).code).toBe(2);
+    await ok("apply", "-auto-approve");
+    expect((await state()).resources[0]?.instances[0]?.attributes).toMatchObject({
+      label: "y",
+      revision: 2,
+    });
+
+    await edit((text) => text.replace('"y"', '"drifted"'));
+    await ok("apply", "-refresh-only", "-auto-approve");
+    expect((await state()).resources[0]?.instances[0]?.attributes.label).toBe("drifted");
+
+    await configure(thing('name = "two"\nlabel = "y"'));
+    expect(await ok("plan")).toContain("# forces replacement");
+    await ok("apply", "-auto-approve");
+    await configure(thing('name = "three"\nlifecycle { create_before_destroy = true }'));
+    await ok("apply", "-auto-approve");
+    await ok("destroy", "-auto-approve");
+    expect(await calls()).toEqual([
+      "create one",
+      "update one",
+      "delete one",
+      "create two",
+      "create three",
+      "delete two",
+      "delete three",
+    ]);
+    expect(processesWith("terraform-provider-toy")).toEqual([]);
+  });
+
+  it("keeps values of all kinds, so that a second plan is empty", async () => {
+    const { ok, run, stateText } = await setUp(
+      protocol,
+      `variable "secret" {
+         ephemeral = true
+         default   = "s3cret"
+       }
+       resource "toy_thing" "a" {
+         name     = "one"
+         size     = 12345678901234567890123.25
+         tags     = ["b", "a", "b"]
+         flavours = ["z", "y"]
+         notes    = { k = "v", l = null }
+         point    = { x = 0.1, y = "é" }
+         anything = { list = [1, "two", { deep = true }], number = 9007199254740993 }
+         secret   = var.secret
+       }
+       output "shout" { value = provider::toy::shout("hey") }
+       data "toy_lookup" "a" { id = toy_thing.a.id }
+       output "found" { value = data.toy_lookup.a.name }`,
+    );
+    await ok("apply", "-auto-approve");
+    const { code, output } = await run("plan", "-detailed-exitcode");
+    expect(code, output).toBe(0);
+    const text = await stateText();
+    for (const digits of ["12345678901234567890123.25", "9007199254740993", "0.1"]) {
+      expect(text).toContain(digits);
+    }
+    expect(text).not.toContain("s3cret");
+    const outputs = JSON.parse(await ok("output", "-json")) as Record<string, { value: unknown }>;
+    expect(outputs.shout?.value).toBe("HEY!");
+    expect(outputs.found?.value).toBe("one");
+  });
+
+  it("passes a write-only value on, and errors with their place", async () => {
+    const { configure, run, ok, state, calls } = await setUp(
+      protocol,
+      `resource "toy_thing" "a" {
+         name      = "one"
+         secret    = "s3cret"
+         behaviour = "fail"
+       }`,
+    );
+    const failed = await run("apply", "-auto-approve");
+    expect(failed.code).toBe(1);
+    expect(failed.output).toContain("Out of toys");
+    expect(failed.output).toMatch(/on main\.tf line \d+, in resource "toy_thing" "a"/);
+    expect(failed.output).not.toContain("Plugin error");
+    expect(await calls()).toEqual(["create one secret=s3cret"]);
+
+    await configure('resource "toy_thing" "a" {\nname = "one"\nbehaviour = "partial"\n}');
+    expect((await run("apply", "-auto-approve")).output).toContain("Half a toy");
+    expect((await state()).resources[0]?.instances[0]?.status).toBe("tainted");
+    expect(await ok("plan")).toContain("is tainted, so must be replaced");
+  });
+
+  it("imports, and moves on without a change", async () => {
+    const { configure, run, ok, folder } = await setUp(protocol, "");
+    await ok("apply", "-auto-approve");
+    const stored = JSON.stringify({ name: "old", label: null, revision: 7 });
+    await folder.write({ "objects/old-1.json": stored });
+    await configure('import {\n  to = toy_thing.a\n  id = "old-1"\n}');
+    await ok("plan", "-generate-config-out=generated.tf");
+    await ok("apply", "-auto-approve");
+    expect((await run("plan", "-detailed-exitcode")).code).toBe(0);
+  });
+
+  it("makes 100 objects at parallelism 30, and carries 6 MiB", async ({ annotate }) => {
+    const { ok, calls } = await setUp(
+      protocol,
+      `resource "toy_thing" "a" {
+         count = 100
+         name  = "n\${count.index}"
+       }
+       resource "toy_thing" "large" {
+         name = "large"
+         text = join("", [for i in range(1024) : format("%06144d", i)])
+       }`,
+    );
+    await ok("apply", "-auto-approve", "-parallelism=30");
+    expect(await calls()).toHaveLength(101);
+    await annotate("101 objects", "count");
+  });
+});
+
+describe("a provider of ours that loses its client", () => {
+  const HANGING = 'resource "toy_thing" "a" {\nname = "one"\nbehaviour = "hang"\n}';
+
+  async function startHanging() {
+    const context = await setUp(6, HANGING);
+    const child = context.start("apply", "-auto-approve");
+    await vi.waitFor(async () => expect(await context.calls()).toContain("hanging"), 60_000);
+    return { ...context, child };
+  }
+
+  it("stops its work when the command is interrupted", async () => {
+    const { child, calls, state } = await startHanging();
+    // As a terminal does it: to the whole group.
+    process.kill(-(child.pid ?? 0), "SIGINT");
+    const { code, output } = await child.done;
+    expect(code).toBe(1);
+    expect(output).toContain("Stopping operation...");
+    expect(output).toContain("The work was given up");
+    expect(await calls()).toContain("stopped");
+    expect((await state()).resources).toEqual([]);
+    expect(processesWith("terraform-provider-toy")).toEqual([]);
+  });
+
+  it("ends when the command is killed", async () => {
+    const { child } = await startHanging();
+    const providers = processesWith("terraform-provider-toy");
+    expect(providers).not.toEqual([]);
+    child.kill("SIGKILL");
+    await child.done;
+    await vi.waitFor(() => expect(providers.filter(isThere)).toEqual([]), 10_000);
+  });
+});
+
+it("a provider that is started by hand says what it is", async () => {
+  const child = spawn(join(folders[6], "terraform-provider-toy"), {
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let output = "";
+  child.stdout.on("data", (chunk: Buffer) => (output += chunk.toString()));
+  child.stderr.on("data", (chunk: Buffer) => (output += `stderr: ${chunk.toString()}`));
+  const code = await new Promise((resolve) => child.once("close", resolve));
+  expect(code).toBe(1);
+  expect(output).toMatch(/^stderr: This program is a Terraform provider/);
+});
