@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import {
   type BundleFiles,
   buildGraph,
+  collectRefactoring,
   type ConfigGraph,
   checkReferences,
   type Diagnostic,
@@ -10,6 +11,7 @@ import {
   type ModuleNode,
   type ProviderOptions,
   type ProviderResolution,
+  type Refactoring,
   resolveProviders,
   sortDiagnostics,
   type TreeOptions,
@@ -20,6 +22,8 @@ export interface Configuration {
   readonly root: ModuleNode;
   readonly resolution: ProviderResolution;
   readonly graph: ConfigGraph;
+  /** What `moved` and `removed` blocks say. */
+  readonly refactoring: Refactoring;
   /** SHA-256 of all files of the bundle, in hexadecimal. */
   readonly digest: string;
   readonly diagnostics: readonly Diagnostic[];
@@ -35,12 +39,19 @@ export async function loadConfiguration(
   const { root, diagnostics } = await loadModuleTree(files, options);
   const resolution = resolveProviders(root, options);
   const graph = buildGraph(root, resolution);
-  const found: Diagnostic[] = [...diagnostics, ...resolution.diagnostics, ...graph.diagnostics];
+  const refactoring = collectRefactoring(root);
+  const found: Diagnostic[] = [
+    ...diagnostics,
+    ...resolution.diagnostics,
+    ...graph.diagnostics,
+    ...refactoring.diagnostics,
+  ];
   for (const module of modulesOf(root)) found.push(...checkReferences(module.config));
   return {
     root,
     resolution,
     graph,
+    refactoring,
     digest: digestBundle(files),
     diagnostics: sortDiagnostics(found),
   };

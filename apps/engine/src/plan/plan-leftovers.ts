@@ -1,9 +1,8 @@
-import { containsAddress, parseAddress } from "@stackwright/lang";
+import { parseAddress, removedBy } from "@stackwright/lang";
 import { objectKey, type StateObject } from "../state/state-object.ts";
 import { forEachLimited } from "../walk/semaphore.ts";
 import type { ActionReason } from "./change.ts";
 import type { Configuration } from "./configuration.ts";
-import type { Moves } from "./moves.ts";
 import { planRemoval, type Removal } from "./plan-removal.ts";
 import type { PlanRun } from "./plan-run.ts";
 import { configOf } from "./protected.ts";
@@ -14,7 +13,6 @@ export async function planLeftovers(
   run: PlanRun,
   configuration: Configuration,
   selection: Selection,
-  removed: Moves["removed"],
 ): Promise<void> {
   const left = [...run.given.objects].filter(([key, object]) => {
     if (run.changes.has(key)) return false;
@@ -25,7 +23,7 @@ export async function planLeftovers(
     );
   });
   await forEachLimited(left, run.given.parallelism, async ([, object]) => {
-    const change = await planRemoval(run, object, removalOf(run, configuration, object, removed));
+    const change = await planRemoval(run, object, removalOf(run, configuration, object));
     if (change !== undefined) run.plan(change);
   });
 }
@@ -43,14 +41,14 @@ function isUndeclared(run: PlanRun, { root }: Configuration, object: StateObject
 
 function removalOf(
   run: PlanRun,
-  { root }: Configuration,
+  { root, refactoring }: Configuration,
   object: StateObject,
-  removed: Moves["removed"],
 ): Removal {
-  if (object.deposed !== "") return { action: "delete", reason: undefined };
   const { value } = parseAddress(object.address);
-  const block = removed.find(({ from }) => value !== undefined && containsAddress(from, value));
-  if (block?.destroy === false) return { action: "forget", reason: undefined };
+  const block = value === undefined ? undefined : removedBy(refactoring.removed, value);
+  const forgets = block?.destroy === false;
+  if (object.deposed !== "") return { action: forgets ? "forget" : "delete", reason: undefined };
+  if (forgets) return { action: "forget", reason: undefined };
   let reason: ActionReason = "delete-because-no-resource-config";
   if (value?.kind === "resource" && value.module.length > 0) {
     const exists = configOf(root, object.address) !== undefined;

@@ -1,15 +1,18 @@
-import { Value } from "@stackwright/cty";
-import { type GraphNode, hasErrors } from "@stackwright/lang";
+import { encodeJson, Value } from "@stackwright/cty";
+import type { GraphNode, ImportRequest } from "@stackwright/lang";
+import { hasErrors } from "@stackwright/mux/router";
 import type { StateObject } from "../state/state-object.ts";
 import type { Target } from "../walk/recorder.ts";
 import type { InstanceSlot, ResourceValues } from "../walk/resource-values.ts";
 import { forEachLimited } from "../walk/semaphore.ts";
-import type { ActionReason } from "./change.ts";
+import { blockType } from "../walk/block-type.ts";
+import type { ActionReason, ResourceChange } from "./change.ts";
+import { importObject } from "./imports.ts";
 import { planData } from "./plan-data.ts";
 import { type ManagedInstance, planManaged } from "./plan-managed.ts";
 import { planRemoval, see } from "./plan-removal.ts";
 import type { PlanRun, ReadyProvider } from "./plan-run.ts";
-import { upgradeObject } from "./read-object.ts";
+import { type SeenObject, upgradeObject } from "./read-object.ts";
 
 type ResourceNode = Extract<GraphNode, { kind: "resource" }>;
 
@@ -48,6 +51,7 @@ export async function planResource(
     for (const target of module.named(traversal)) explicit.add(target);
   }
   const shared = { run, config, body, schema, ready, around, explicit };
+  const imports = run.importsFor(node.id);
   await forEachLimited(resource.slots.values(), run.given.parallelism, async (slot) => {
     if (!run.given.isIncluded(slot.address)) {
       slot.value = await recordedValue(run, slot, ready);
@@ -58,17 +62,71 @@ export async function planResource(
     const change =
       config.mode === "data"
         ? await planData({ ...shared, slot, recorded, soft: node.check !== undefined })
-        : await planOne({ ...shared, slot, seen: undefined, importing: undefined }, recorded);
+        : await planOne(
+            { ...shared, slot, seen: undefined, importing: undefined },
+            recorded,
+            imports.get(slot.address),
+          );
     if (change === undefined) slot.value ??= Value.dynamic;
     else run.plan(change, slot);
   });
   await planOrphans(run, resource);
 }
 
-async function planOne(instance: ManagedInstance, recorded: StateObject | undefined) {
-  if (recorded === undefined || recorded.value === undefined) return planManaged(instance);
-  const seen = await see(instance.run, recorded, instance.ready);
-  return seen === undefined ? undefined : planManaged({ ...instance, seen });
+async function planOne(
+  instance: ManagedInstance,
+  recorded: StateObject | undefined,
+  request: ImportRequest | undefined,
+): Promise<ResourceChange | undefined> {
+  const { run, slot, ready } = instance;
+  if (recorded?.value !== undefined) {
+    const seen = await seeRecorded(instance, recorded);
+    return seen === undefined ? undefined : planManaged({ ...instance, seen });
+  }
+  if (request === undefined) return planManaged(instance);
+  const seen = await importObject(run, slot, request, ready);
+  if (seen === undefined) return undefined;
+  const { id = "", identity } = request;
+  return planManaged({ ...instance, seen, importing: { id, ...(identity && { identity }) } });
+}
+
+/** An object of another type becomes one of this type first, if the provider can do that. */
+async function seeRecorded(
+  { run, config, ready }: ManagedInstance,
+  recorded: StateObject,
+): Promise<SeenObject | undefined> {
+  if (recorded.type === config.type) return see(run, recorded, ready);
+  const { signal } = run.given;
+  const { use } = ready;
+  const { value, provider, type, privateBytes, address } = recorded;
+  if (value === undefined) return undefined;
+  const reply = await run.calls.run(async () =>
+    use.provider.move(
+      {
+        sourceProvider: provider.source,
+        sourceType: type,
+        source: { schemaVersion: value.schemaVersion, json: value.json },
+        sourcePrivate: privateBytes,
+        targetType: config.type,
+      },
+      { ...(signal && { signal }) },
+    ),
+  );
+  run.report(reply.diagnostics.map((one) => ({ ...one, code: "LANG_PROVIDER", address })));
+  const schema = use.typeSchema("managed", config.type);
+  if (hasErrors(reply.diagnostics) || reply.state === undefined || schema === undefined) return undefined;
+  const moved: StateObject = {
+    ...recorded,
+    type: config.type,
+    provider: use.reference,
+    privateBytes: reply.privateBytes ?? new Uint8Array(),
+    value: {
+      schemaVersion: schema.version,
+      json: encodeJson(reply.state, blockType(schema.block)),
+      sensitive: value.sensitive,
+    },
+  };
+  return see(run, moved, ready);
 }
 
 function unknownAll(resource: ResourceValues): void {

@@ -7,6 +7,7 @@ import {
   type Diagnostic,
   formatModulePath,
   hasErrors,
+  type ImportRequest,
   type ModuleNode,
   type ModulePath,
   type ProviderResolution,
@@ -28,6 +29,7 @@ import type { InstanceSlot, ResourceValues } from "../walk/resource-values.ts";
 import { Semaphore } from "../walk/semaphore.ts";
 import type { World } from "../walk/world.ts";
 import type { Drift, ResourceChange } from "./change.ts";
+import { importRequests, type ImportsByNode } from "./imports.ts";
 import type { FrozenExpansion, PlanOptions } from "./plan.ts";
 
 export interface PlanRunOptions {
@@ -45,6 +47,8 @@ export interface PlanRunOptions {
   readonly objects: ReadonlyMap<string, StateObject>;
   readonly previous: ReadonlyMap<string, string>;
   readonly createBeforeDestroy: ReadonlyMap<string, string | undefined>;
+  readonly root: ModuleNode;
+  readonly importBlocks: ImportsByNode;
   readonly isIncluded: (address: string) => boolean;
 }
 
@@ -127,6 +131,22 @@ export class PlanRun {
 
   get failed(): boolean {
     return hasErrors(this.diagnostics) || hasErrors(this.world.diagnostics);
+  }
+
+  /** Import blocks for the instances of a node, by address; evaluated once. */
+  importsFor(node: string): ReadonlyMap<string, ImportRequest> {
+    const known = this.#imports.get(node);
+    if (known !== undefined) return known;
+    const { root, importBlocks } = this.given;
+    const requests = importRequests(this, root, importBlocks.get(node) ?? []);
+    this.#imports.set(node, requests);
+    return requests;
+  }
+  readonly #imports = new Map<string, ReadonlyMap<string, ImportRequest>>();
+
+  /** Import requests of all nodes that were walked. */
+  get importRequests(): readonly (readonly [string, ImportRequest])[] {
+    return [...this.#imports.values()].flatMap((requests) => [...requests]);
   }
 
   /** Keeps a planned change. Every (address, deposed key) has one. */

@@ -1,5 +1,5 @@
 import { decodeJson, decodeTypeJson, Mark, Value } from "@stackwright/cty";
-import { type Diagnostic, hasErrors } from "@stackwright/lang";
+import { checkMovedInstances, type Diagnostic, hasErrors } from "@stackwright/lang";
 import type { CallLimits } from "@stackwright/mux/router";
 import type { EventSink } from "../events.ts";
 import type { ProviderCatalog } from "../providers/catalog.ts";
@@ -16,6 +16,7 @@ import { createFirstResources, spreadAlongState } from "./create-first.ts";
 import { resolveMoves } from "./moves.ts";
 import type { Plan, PlanOptions, PlanResult } from "./plan.ts";
 import { planLeftovers } from "./plan-leftovers.ts";
+import { importsByNode } from "./imports.ts";
 import { planOutputs } from "./plan-outputs.ts";
 import { PlanRun } from "./plan-run.ts";
 import { planStateWalk } from "./plan-state-walk.ts";
@@ -95,11 +96,14 @@ export async function createPlan(request: PlanRequest): Promise<PlanResult> {
     objects: moves.objects,
     previous: moves.previous,
     createBeforeDestroy: createFirstResources(configuration.graph),
+    root: configuration.root,
+    importBlocks: importsByNode(configuration.root),
     isIncluded: (address) => selection.includesAddress(address, true),
   });
   if (options.mode === "normal") {
     await walkConfiguration(run, configuration, selection);
-    await planLeftovers(run, configuration, selection, moves.removed);
+    await planLeftovers(run, configuration, selection);
+    checkInstances(run, configuration);
   } else await planStateWalk(run, configuration, selection);
   signal?.throwIfAborted();
   run.report(world.diagnostics);
@@ -159,6 +163,29 @@ async function walkConfiguration(
       ...(run.given.signal && { stop: run.given.signal }),
     },
   );
+}
+
+/** Checks what could not be checked before it was known which instances there are. */
+function checkInstances(run: PlanRun, { refactoring }: Configuration): void {
+  const instances = new Set<string>();
+  for (const module of run.world.allModules()) {
+    if (module.address !== "") instances.add(module.address);
+    for (const { slots } of module.resources.values()) {
+      for (const { address } of slots.values()) instances.add(address);
+    }
+  }
+  for (const [address, { range }] of run.importRequests) {
+    if (instances.has(address)) continue;
+    run.fail(
+      "Configuration for import target does not exist",
+      `There is no instance ${address} that this could be imported to.`,
+      { subject: range },
+    );
+  }
+  if (refactoring.moves.length === 0) return;
+  const diagnostics: Diagnostic[] = [];
+  checkMovedInstances(refactoring.moves, instances, diagnostics);
+  run.report(diagnostics);
 }
 
 /** Changes in the order of the graph and of the instances; the end of objects without a declaration last. */

@@ -1,0 +1,137 @@
+import {
+  type Diagnostic,
+  evaluateImports,
+  expressionReferences,
+  formatAddress,
+  type ImportConfig,
+  type ImportRequest,
+  type ModuleNode,
+} from "@stackwright/lang";
+import { hasErrors } from "@stackwright/mux/router";
+import type { StateObject } from "../state/state-object.ts";
+import { markObject } from "../walk/object-marks.ts";
+import type { InstanceSlot } from "../walk/resource-values.ts";
+import type { PlanRun, ReadyProvider } from "./plan-run.ts";
+import type { SeenObject } from "./read-object.ts";
+
+/** Import blocks by the id of the node that they are about. */
+export type ImportsByNode = ReadonlyMap<string, readonly ImportConfig[]>;
+
+export function importsByNode({ config }: ModuleNode): ImportsByNode {
+  const byNode = new Map<string, ImportConfig[]>();
+  for (const declaration of config.imports) {
+    const [target] = expressionReferences(declaration.to);
+    if (target === undefined) continue;
+    const { root, steps } = target;
+    const names = [root, ...steps.flatMap((step) => (step.kind === "attribute-step" ? [step.name] : []))];
+    const id = names.join(".");
+    const list = byNode.get(id);
+    if (list === undefined) byNode.set(id, [declaration]);
+    else list.push(declaration);
+  }
+  return byNode;
+}
+
+/** What is to be imported into the instances of one node, by address. What it refers to has been walked by now. */
+export function importRequests(
+  run: PlanRun,
+  root: ModuleNode,
+  declarations: readonly ImportConfig[],
+): ReadonlyMap<string, ImportRequest> {
+  if (declarations.length === 0) return new Map();
+  const diagnostics: Diagnostic[] = [];
+  const only = { ...root, config: { ...root.config, imports: declarations } };
+  const requests = evaluateImports(only, run.world.root.scope, diagnostics);
+  run.report(diagnostics);
+  return new Map(requests.map((request) => [formatAddress(request.to), request]));
+}
+
+/** Finds the real object of an import and reads it. Undefined after an error, which is reported. */
+export async function importObject(
+  run: PlanRun,
+  slot: InstanceSlot,
+  { id, identity, range }: ImportRequest,
+  { use }: ReadyProvider,
+): Promise<SeenObject | undefined> {
+  const type = slot.resource.config?.type ?? "";
+  const schema = use.typeSchema("managed", type);
+  if (schema === undefined) return undefined;
+  const { signal, onEvent } = run.given;
+  const context = { ...(signal && { signal }) };
+  const { address } = slot;
+  const fail = (summary: string, detail: string): undefined => {
+    run.fail(summary, detail, { address, subject: range });
+    return undefined;
+  };
+  onEvent({ type: "read-start", address, deposed: "" });
+  const found = await run.calls.run(async () =>
+    use.provider.import(
+      { type, id: id ?? "", ...(identity !== undefined && { identity }), deferralAllowed: false },
+      context,
+    ),
+  );
+  run.report(found.diagnostics.map((one) => ({ ...one, code: "LANG_PROVIDER", address, subject: range })));
+  if (hasErrors(found.diagnostics)) return undefined;
+  const imported = found.objects.find((object) => object.type === type);
+  const what = id === undefined ? "the given identity" : `the id "${id}"`;
+  if (imported === undefined) {
+    return fail("Cannot import", `The provider has no object of type ${type} for ${what}.`);
+  }
+  const reply = await run.calls.run(async () =>
+    use.provider.read(
+      {
+        type,
+        state: imported.state,
+        privateBytes: imported.privateBytes,
+        ...(imported.identity !== undefined && { identity: imported.identity }),
+        deferralAllowed: false,
+      },
+      context,
+    ),
+  );
+  onEvent({ type: "read-end", address, deposed: "" });
+  run.report(reply.diagnostics.map((one) => ({ ...one, code: "LANG_PROVIDER", address, subject: range })));
+  if (hasErrors(reply.diagnostics) || reply.state === undefined) return undefined;
+  if (reply.state.isNull) {
+    return fail(
+      "Cannot import non-existent remote object",
+      `There is no object for ${what}. Only existing objects can be imported; leave the import block out to create one.`,
+    );
+  }
+  const value = markObject(reply.state, schema.block, reply.sensitive ?? []);
+  const privateBytes = reply.privateBytes ?? imported.privateBytes;
+  const known = reply.identity ?? imported.identity;
+  return {
+    recorded: unrecorded(slot, use.reference, type),
+    stored: value,
+    value,
+    privateBytes,
+    identity: known === undefined || known.isNull ? undefined : known,
+    sensitive: reply.sensitive ?? [],
+    observed: true,
+  };
+}
+
+/** Stands for the record that an imported object does not have yet. */
+function unrecorded(
+  { address }: InstanceSlot,
+  provider: StateObject["provider"],
+  type: string,
+): StateObject {
+  return {
+    address,
+    deposed: "",
+    mode: "managed",
+    type,
+    provider,
+    phase: "ready",
+    privateBytes: new Uint8Array(),
+    dependencies: [],
+    createBeforeDestroy: false,
+    observedAtMs: 0,
+    epoch: 0n,
+    revision: 0n,
+    aliases: [],
+  };
+}
+
