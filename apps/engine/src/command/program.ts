@@ -5,8 +5,18 @@ import {
   type CommonOptions,
   createContext,
 } from "./command-context.ts";
-import type { FmtOptions } from "./commands/fmt.ts";
 import { completionScript, type Shell } from "./completion-script.ts";
+import { defineProjectCommands } from "./project-commands.ts";
+import { defineRunCommands } from "./run-commands.ts";
+
+/** Makes a command with the options that all have. */
+export type Define = (name: string, description: string, parent?: Command) => Command;
+
+/** Runs what a command does, with the context of its options. */
+export type RunAction = (
+  command: Command,
+  action: (context: CommandContext) => number | Promise<number>,
+) => Promise<void>;
 
 /** What a command answers: how the process ends. */
 export type Report = (code: number) => void;
@@ -32,7 +42,7 @@ export function createProgram(process: CommandProcess, report: Report): Command 
     })
     .exitOverride();
 
-  const define = (name: string, description: string, parent = program): Command =>
+  const define: Define = (name, description, parent = program) =>
     parent
       .command(name)
       .description(description)
@@ -41,31 +51,17 @@ export function createProgram(process: CommandProcess, report: Report): Command 
       .exitOverride();
 
   /** The options of the command, with those that were given before its name. */
-  const run = async (
-    command: Command,
-    action: (context: CommandContext) => number | Promise<number>,
-  ): Promise<void> => {
+  const run: RunAction = async (command, action) => {
     report(await action(createContext(process, commonOptions(command))));
   };
 
-  define("fmt [paths...]", "write files in the canonical style")
-    .option("--no-list", "do not list the files that change")
-    .option("--no-write", "write nothing")
-    .option("--diff", "show what changes", false)
-    .option("--check", "write nothing; exit code 3 where something is not in style", false)
-    .option("--recursive", "folders below as well", false)
-    .action(async (paths: string[], options: FmtOptions, command: Command) => {
-      const { fmt } = await import("./commands/fmt.ts");
-      await run(command, async (context) => fmt(paths, options, context));
-    });
+  defineProjectCommands(define, run);
+  defineRunCommands(define, run);
+  defineCompletion(program, define, run);
+  return program;
+}
 
-  define("version", "which version this is")
-    .option("--json", "as JSON", false)
-    .action(async (options: { json: boolean }, command: Command) => {
-      const { version } = await import("./commands/version.ts");
-      await run(command, (context) => version(options, context));
-    });
-
+function defineCompletion(program: Command, define: Define, run: RunAction): void {
   define(
     "completion <shell>",
     "a script that completes commands and options: bash, zsh or fish",
@@ -78,8 +74,6 @@ export function createProgram(process: CommandProcess, report: Report): Command 
       return 0;
     });
   });
-
-  return program;
 }
 
 /** Options that may stand before and after the name of the command; the later one wins. */

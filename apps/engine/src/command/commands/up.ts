@@ -1,0 +1,138 @@
+import { resolve } from "node:path";
+import { hasErrors } from "@stackwright/lang";
+import { type Engine, planVariables } from "../../engine.ts";
+import { hasChanges, type Plan } from "../../plan/plan.ts";
+import type { CommandContext } from "../command-context.ts";
+import { CommandError } from "../command-error.ts";
+import { EXIT, type ExitCode } from "../exit-code.ts";
+import { type MadePlan, makePlan } from "../make-plan.ts";
+import { openEngine } from "../open-engine.ts";
+import { PeopleView } from "../people-view.ts";
+import { readPlanFile } from "../plan-file.ts";
+import { ProgramsView } from "../programs-view.ts";
+import { loadProject, type Project, readVariables, requireConfiguration } from "../project.ts";
+import { parallelismOf, type RunOptions } from "../run-options.ts";
+import type { RunView } from "../run-view.ts";
+import { schemasOf } from "../schemas-of.ts";
+import { openWriter, type StackSession, stackName } from "../session.ts";
+import { takeStack } from "../take-stack.ts";
+
+export interface UpOptions extends RunOptions {
+  /** Apply without asking. */
+  readonly yes: boolean;
+}
+
+interface Run {
+  readonly options: UpOptions;
+  readonly context: CommandContext;
+  readonly project: Project;
+  readonly engine: Engine;
+  readonly session: StackSession;
+  readonly view: RunView;
+}
+
+/** Plans, asks, and applies; or applies the plan of a file. */
+export async function up(
+  planFile: string | undefined,
+  options: UpOptions,
+  context: CommandContext,
+): Promise<ExitCode> {
+  const project = await loadProject(context);
+  if (!options.destroy && planFile === undefined) requireConfiguration(project);
+  const file =
+    planFile === undefined ? undefined : await readPlanFile(resolve(context.directory, planFile));
+  using view = options.json
+    ? new ProgramsView(context.terminal, options.destroy ? "destroy" : "apply")
+    : new PeopleView(context.terminal);
+  const place =
+    file === undefined ? options : { ...options, stack: file.stack, project: file.project };
+  await using session = await openWriter(context, place);
+  const engine = await openEngine(project, context);
+  const run: Run = { options: { ...options, ...place }, context, project, engine, session, view };
+  if (file === undefined) return await planAndApply(run);
+  const plan = await engine.loadPlan(session.state, file.digest);
+  if (plan === undefined) {
+    throw new CommandError(`The plan of "${planFile ?? ""}" is not in the store.`, {
+      advice: "A plan lies in the store that it was made with. Is it the right folder, or --store?",
+    });
+  }
+  const given = await givenVariables(run, plan);
+  return given === undefined ? EXIT.failed : await apply(given, run);
+}
+
+/** The values of a stored plan, and ephemeral ones as they are given now. */
+async function givenVariables(run: Run, plan: Plan): Promise<MadePlan | undefined> {
+  const { project, options, context, view } = run;
+  if (hasErrors(project.configuration.diagnostics)) {
+    view.diagnostics(project.configuration.diagnostics);
+    return undefined;
+  }
+  const declared = project.configuration.root.config.variables;
+  const ephemeral = [...declared.values()].filter((variable) => variable.ephemeral);
+  if (ephemeral.length === 0) return { plan, variables: planVariables(plan, new Map()) };
+  const { values } = await readVariables(project, options.inputs, context);
+  const again = new Map([...values].filter(([name]) => !plan.variables.has(name)));
+  return { plan, variables: planVariables(plan, again) };
+}
+
+async function planAndApply(run: Run): Promise<ExitCode> {
+  const { options, context, project, engine, session, view } = run;
+  const workspace = stackName(context, options);
+  const { state } = session;
+  const made = await makePlan({ engine, project, state, workspace }, options, view, context);
+  if (made === undefined) return EXIT.failed;
+  view.planned(made.plan, await schemasOf(engine, made.plan));
+  if (!hasChanges(made.plan)) return EXIT.ok;
+  if (!options.yes && !(await isApproved(made.plan, run))) {
+    view.note("Nothing was done.");
+    return EXIT.failed;
+  }
+  return apply(made, run);
+}
+
+async function isApproved({ mode }: Plan, { context, options }: Run): Promise<boolean> {
+  const { terminal, signal } = context;
+  if (!terminal.interactive || options.json) {
+    throw new CommandError("There is nobody to ask whether this plan is to be applied.", {
+      advice: "Run it in a terminal, or with --yes; or keep a plan: stackwright plan --out FILE",
+    });
+  }
+  const question = {
+    normal: "Do this?",
+    destroy: "Really destroy all of this?",
+    "refresh-only": "Record what was found?",
+  }[mode];
+  const answer = await terminal.ask(
+    `\n${terminal.style.paint("strong", question)} Only "yes" is taken as a yes: `,
+    signal,
+  );
+  return answer?.trim() === "yes";
+}
+
+async function apply({ plan, variables }: MadePlan, run: Run): Promise<ExitCode> {
+  const { engine, project, session, options, context, view } = run;
+  await using hold = await takeStack(session, options, context);
+  const onStop = (): void => {
+    view.stopping();
+  };
+  context.signal.addEventListener("abort", onStop, { once: true });
+  try {
+    view.begin(plan);
+    const result = await engine.apply({
+      state: session.state,
+      hold,
+      plan,
+      configuration: project.configuration,
+      variables,
+      parallelism: parallelismOf(options),
+      signal: context.signal,
+      forceSignal: context.forceSignal,
+      onEvent: view.onApplying,
+    });
+    view.applied(result);
+    if (result.status === "canceled") return EXIT.interrupted;
+    return result.status === "applied" ? EXIT.ok : EXIT.failed;
+  } finally {
+    context.signal.removeEventListener("abort", onStop);
+  }
+}

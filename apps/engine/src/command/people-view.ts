@@ -1,0 +1,147 @@
+import { decodeJson, decodeTypeJson } from "@stackwright/cty";
+import { type Diagnostic, valueText } from "@stackwright/lang";
+import type { ApplyResult, NodeResult } from "../apply/execute.ts";
+import type { RunEvent } from "../events.ts";
+import type { Plan } from "../plan/plan.ts";
+import type { StackOutput } from "../state/stack-state.ts";
+import { LiveRun } from "./display/live-run.ts";
+import { planText, type SchemaOf } from "./display/plan-text.ts";
+import { isShownStep, type RunView, stepsOf, subjectOf } from "./run-view.ts";
+import { showDiagnostics } from "./show-diagnostics.ts";
+import type { Terminal } from "./terminal.ts";
+
+/** A run as people follow it. */
+export class PeopleView implements RunView, Disposable {
+  readonly #terminal: Terminal;
+  #live: LiveRun | undefined;
+  #seen = 0;
+
+  constructor(terminal: Terminal) {
+    this.#terminal = terminal;
+  }
+
+  readonly onPlanning = (event: RunEvent): void => {
+    if (event.type !== "read-start" && event.type !== "read-end") return;
+    this.#live ??= this.#open(0);
+    this.#seen++;
+    const subject = subjectOf(event);
+    this.#live.show({
+      kind: event.type === "read-start" ? "begin" : "done",
+      subject,
+      action: "refresh",
+    });
+  };
+
+  planned(plan: Plan, schemaOf: SchemaOf): void {
+    this.#end();
+    const { style } = this.#terminal;
+    this.#terminal.write(`${this.#seen > 0 ? "\n" : ""}${planText(plan, { style, schemaOf })}`);
+  }
+
+  diagnostics(diagnostics: readonly Diagnostic[]): void {
+    this.#end();
+    showDiagnostics(this.#terminal, diagnostics);
+  }
+
+  begin(plan: Plan): void {
+    this.#live = this.#open(stepsOf(plan));
+  }
+
+  readonly onApplying = (event: RunEvent): void => {
+    const live = this.#live;
+    if (live === undefined || !isShownStep(event) || event.type === "progress") return;
+    const subject = subjectOf(event);
+    const { action } = event;
+    const id = event.id === undefined ? {} : { id: event.id };
+    if (event.type === "start") live.show({ kind: "begin", subject, action, ...id });
+    else if (event.status === "done") live.show({ kind: "done", subject, action, ...id });
+    else if (event.status === "skipped") {
+      live.show({ kind: "skipped", subject, cause: causeText(event.cause) });
+    } else if (event.status === "not-started") {
+      live.show({ kind: "skipped", subject, cause: "the run was stopped before" });
+    } else if (event.status === "unresolved") {
+      live.show({ kind: "unresolved", subject, problem: "the call may or may not have happened" });
+    } else live.show({ kind: "failed", subject, action });
+  };
+
+  stopping(): void {
+    const text = "Stopping: what runs is waited for. Ctrl-C again stops at once.";
+    if (this.#live === undefined) this.#terminal.writeError(`\n${text}\n`);
+    else this.#live.note(text);
+  }
+
+  applied({ status, nodes, outputs, diagnostics }: ApplyResult): void {
+    this.#end();
+    showDiagnostics(this.#terminal, diagnostics);
+    const { style } = this.#terminal;
+    const counts = countNodes(nodes);
+    const head = {
+      applied: style.paint("success", "Apply complete"),
+      partially_applied: style.paint("warning", "Partially applied"),
+      failed: style.paint("error", "Apply failed"),
+      canceled: style.paint("warning", "Apply stopped"),
+    }[status];
+    this.#terminal.write(`\n${head}: ${counts}.\n`);
+    if (status !== "applied") {
+      this.#terminal.write("What was done is recorded. The next run goes on from there.\n");
+    }
+    const text = outputsText(outputs);
+    if (text !== "") this.#terminal.write(`\nOutputs:\n\n${text}`);
+  }
+
+  note(text: string): void {
+    this.#end();
+    this.#terminal.write(`${text}\n`);
+  }
+
+  [Symbol.dispose](): void {
+    this.#end();
+  }
+
+  #open(total: number): LiveRun {
+    return new LiveRun({
+      terminal: this.#terminal,
+      total,
+      columns: () => this.#terminal.width,
+      quiet: ["refresh"],
+    });
+  }
+
+  #end(): void {
+    this.#live?.[Symbol.dispose]();
+    this.#live = undefined;
+  }
+}
+
+function causeText(cause: string | undefined): string {
+  return cause === undefined ? "as what it waits for was not done" : `as it waits for ${cause}`;
+}
+
+function countNodes(nodes: readonly NodeResult[]): string {
+  const count = (test: (node: NodeResult) => boolean): number => nodes.filter(test).length;
+  const made = count(({ step, status }) => step === "make" && status === "done");
+  const removed = count(({ step, status }) => step === "remove" && status === "done");
+  const failed = count(({ status }) => status === "failed" || status === "tainted");
+  const skipped = count(({ status }) => status === "skipped" || status === "not-started");
+  const unresolved = count(({ status }) => status === "unresolved");
+  return [
+    `${made} created or changed`,
+    `${removed} destroyed`,
+    ...(failed > 0 ? [`${failed} failed`] : []),
+    ...(skipped > 0 ? [`${skipped} skipped`] : []),
+    ...(unresolved > 0 ? [`${unresolved} unresolved`] : []),
+  ].join(", ");
+}
+
+/** Outputs as assignments, secret ones hidden. */
+export function outputsText(outputs: ReadonlyMap<string, StackOutput>): string {
+  return [...outputs]
+    .toSorted(([left], [right]) => (left < right ? -1 : 1))
+    .map(([name, { type, json, sensitive }]) => {
+      const text = sensitive
+        ? "(sensitive value)"
+        : valueText(decodeJson(json, decodeTypeJson(type)));
+      return `${name} = ${text}\n`;
+    })
+    .join("");
+}

@@ -1,0 +1,31 @@
+import type { Command } from "commander";
+import type { FmtOptions } from "./commands/fmt.ts";
+import type { Define, RunAction } from "./program.ts";
+
+/** Commands that are about a configuration alone. */
+export function defineProjectCommands(define: Define, run: RunAction): void {
+  define("fmt [paths...]", "write files in the canonical style")
+    .option("--no-list", "do not list the files that change")
+    .option("--no-write", "write nothing")
+    .option("--diff", "show what changes", false)
+    .option("--check", "write nothing; exit code 3 where something is not in style", false)
+    .option("--recursive", "folders below as well", false)
+    .action(async (paths: string[], options: FmtOptions, command: Command) => {
+      const { fmt } = await import("./commands/fmt.ts");
+      await run(command, async (context) => fmt(paths, options, context));
+    });
+
+  define("validate", "check the configuration, without values or state")
+    .option("--json", "as JSON", false)
+    .action(async (options: { json: boolean }, command: Command) => {
+      const { validate } = await import("./commands/validate.ts");
+      await run(command, async (context) => validate(options, context));
+    });
+
+  define("version", "which version this is")
+    .option("--json", "as JSON", false)
+    .action(async (options: { json: boolean }, command: Command) => {
+      const { version } = await import("./commands/version.ts");
+      await run(command, (context) => version(options, context));
+    });
+}

@@ -1,0 +1,147 @@
+import { readdirSync, statSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { isAbsolute, join, relative } from "node:path";
+import { Value } from "@stackwright/cty";
+import {
+  type BundleFiles,
+  createDirectoryFiles,
+  type Diagnostic,
+  hasErrors,
+  resolveVariables,
+  selectVariableFiles,
+  type VariableConfig,
+  type VariableSource,
+} from "@stackwright/lang";
+import { type Configuration, loadConfiguration } from "../plan/configuration.ts";
+import type { CommandContext } from "./command-context.ts";
+import { CommandError } from "./command-error.ts";
+
+/** A value or a file of values, as given on the command line; the later one wins. */
+export type GivenInput =
+  | { readonly kind: "var"; readonly text: string }
+  | { readonly kind: "file"; readonly path: string };
+
+/** The configuration of the folder that a command works in. */
+export interface Project {
+  readonly directory: string;
+  readonly files: BundleFiles;
+  readonly configuration: Configuration;
+}
+
+/** Loads the configuration of the folder. Mistakes in it are its diagnostics. */
+export async function loadProject(context: CommandContext): Promise<Project> {
+  const { directory } = context;
+  const stats = statSync(directory, { throwIfNoEntry: false });
+  if (stats?.isDirectory() !== true) {
+    throw new CommandError(`There is no folder "${directory}".`);
+  }
+  const files = createDirectoryFiles(directory);
+  return { directory, files, configuration: await loadConfiguration(files) };
+}
+
+/** `CommandError` where the folder holds no configuration at all. */
+export function requireConfiguration({ directory }: Project): void {
+  if (readdirSync(directory).some((name) => /\.tf(?:\.json)?$/.test(name))) return;
+  throw new CommandError(`There is no configuration (*.tf, *.tf.json) in "${directory}".`, {
+    advice: "Go to the folder of a configuration, or name it with --chdir FOLDER.",
+  });
+}
+
+export interface ProjectVariables {
+  readonly values: ReadonlyMap<string, Value>;
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+const PREFIX = "TF_VAR_";
+
+/**
+ * The values of the root variables: from the environment (`TF_VAR_name`), `terraform.tfvars`,
+ * `*.auto.tfvars`, and the command line. What is still missing is asked for where a person sits there.
+ */
+export async function readVariables(
+  project: Project,
+  given: readonly GivenInput[],
+  context: CommandContext,
+): Promise<ProjectVariables> {
+  const { variables } = project.configuration.root.config;
+  const sources: VariableSource[] = [
+    { kind: "environment", values: environmentValues(context.env) },
+  ];
+  for (const name of selectVariableFiles(readdirSync(project.directory))) {
+    sources.push({ kind: "file", name, text: await readFile(join(project.directory, name)) });
+  }
+  for (const input of given) sources.push(await sourceOf(input, project.directory));
+  const result = resolveVariables(variables, sources);
+  const missing = missingVariables(variables, sources, result.diagnostics);
+  if (missing.length === 0 || !context.terminal.interactive) return result;
+  for (const variable of missing) sources.push(await askFor(variable, context));
+  return resolveVariables(variables, sources);
+}
+
+function environmentValues(env: NodeJS.ProcessEnv): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(env).flatMap(([key, value]) =>
+      key.startsWith(PREFIX) && value !== undefined ? [[key.slice(PREFIX.length), value]] : [],
+    ),
+  );
+}
+
+async function sourceOf(input: GivenInput, directory: string): Promise<VariableSource> {
+  if (input.kind === "var") {
+    const split = input.text.indexOf("=");
+    if (split < 1) {
+      throw new CommandError(`"-var ${input.text}" has no value; write -var name=value.`);
+    }
+    return {
+      kind: "argument",
+      name: input.text.slice(0, split).trim(),
+      text: input.text.slice(split + 1),
+    };
+  }
+  const path = isAbsolute(input.path) ? input.path : join(directory, input.path);
+  try {
+    return { kind: "file", name: relative(directory, path), text: await readFile(path) };
+  } catch (error) {
+    throw new CommandError(`The file of variables "${input.path}" cannot be read.`, {
+      cause: error,
+      advice: error instanceof Error ? error.message : "",
+    });
+  }
+}
+
+/** Variables that have neither a value nor a default, if nothing else is wrong. */
+function missingVariables(
+  variables: ReadonlyMap<string, VariableConfig>,
+  sources: readonly VariableSource[],
+  diagnostics: readonly Diagnostic[],
+): VariableConfig[] {
+  const required = [...variables.values()].filter((variable) => variable.default === undefined);
+  const errors = diagnostics.filter(({ severity }) => severity === "error");
+  if (errors.length === 0 || errors.length > required.length) return [];
+  // Without the sources of a variable the same complaint comes up: then it is that it has none.
+  return required.filter((variable) => {
+    const alone = new Map([[variable.name, variable]]);
+    const tried = resolveVariables(alone, [
+      ...sources.filter((source) => source.kind !== "argument" || source.name === variable.name),
+      { kind: "value", name: variable.name, value: Value.unknown(variable.constraint.type) },
+    ]);
+    const without = resolveVariables(
+      alone,
+      sources.filter((source) => source.kind !== "argument" || source.name === variable.name),
+    );
+    return hasErrors(without.diagnostics) && !hasErrors(tried.diagnostics);
+  });
+}
+
+async function askFor(
+  variable: VariableConfig,
+  { terminal, signal }: CommandContext,
+): Promise<VariableSource> {
+  const { style } = terminal;
+  terminal.write(`${style.paint("strong", `var.${variable.name}`)}\n`);
+  if (variable.description !== undefined) terminal.write(`  ${variable.description}\n`);
+  const text = await terminal.ask("  Enter a value: ", signal);
+  if (text === undefined) throw new CommandError(`var.${variable.name} was given no value.`);
+  terminal.write("\n");
+  return { kind: "argument", name: variable.name, text };
+}

@@ -1,0 +1,135 @@
+import { type Command, Option } from "commander";
+import type { Define, RunAction } from "./program.ts";
+import type { GivenInput } from "./project.ts";
+import type { RunOptions } from "./run-options.ts";
+
+/** Options as commander gives them: values of variables are collected in the order in which they were given. */
+interface Parsed extends Omit<RunOptions, "inputs"> {
+  readonly inputs?: unknown;
+  readonly out?: string;
+  readonly detailedExitcode: boolean;
+  readonly yes: boolean;
+  readonly autoApprove: boolean;
+}
+
+/** Commands that plan and apply. */
+export function defineRunCommands(define: Define, run: RunAction): void {
+  const plan = withRunOptions(define("plan", "show what would be done"));
+  const planInputs = withInputs(plan);
+  plan
+    .option("--destroy", "plan the end of everything", false)
+    .option(
+      "--out <file>",
+      "keep the plan, to apply exactly this one; exit code 2 where there are changes",
+    )
+    .option("--detailed-exitcode", "exit code 2 where there are changes", false)
+    .action(async (parsed: Parsed, command: Command) => {
+      const { plan: planCommand } = await import("./commands/plan.ts");
+      const options = { ...parsed, inputs: planInputs() };
+      await run(command, async (context) => planCommand(options, context));
+    });
+
+  const up = withApproval(
+    withRunOptions(define("up [plan]", "plan, ask, and apply; or apply a plan that was kept")),
+  );
+  up.alias("apply");
+  const upInputs = withInputs(up);
+  up.option("--destroy", "destroy everything", false).action(
+    async (file: string | undefined, parsed: Parsed, command: Command) => {
+      await runUp(command, file, { ...parsed, inputs: upInputs() });
+    },
+  );
+
+  const destroy = withApproval(
+    withRunOptions(define("destroy", "destroy everything that the stack has")),
+  );
+  const destroyInputs = withInputs(destroy);
+  destroy.action(async (parsed: Parsed, command: Command) => {
+    await runUp(command, undefined, { ...parsed, inputs: destroyInputs(), destroy: true });
+  });
+
+  const refresh = withApproval(
+    withRunOptions(define("refresh", "look at everything and record what is there")),
+  );
+  const refreshInputs = withInputs(refresh);
+  refresh.action(async (parsed: Parsed, command: Command) => {
+    const options = { ...parsed, inputs: refreshInputs(), destroy: false, refreshOnly: true };
+    await runUp(command, undefined, options);
+  });
+
+  async function runUp(
+    command: Command,
+    file: string | undefined,
+    parsed: Omit<Parsed, "inputs"> & { readonly inputs: readonly GivenInput[] },
+  ): Promise<void> {
+    const { up: upCommand } = await import("./commands/up.ts");
+    const options = { ...parsed, yes: parsed.yes || parsed.autoApprove };
+    await run(command, async (context) => upCommand(file, options, context));
+  }
+}
+
+/** Options of all commands that use a store. */
+export function withStoreOptions(command: Command): Command {
+  return command
+    .option(
+      "--store <address>",
+      "where the state is: sqlite:, postgres:, etcd:, stackwright: (STACKWRIGHT_STORE)",
+    )
+    .option("--stack <name>", "which stack (STACKWRIGHT_STACK)")
+    .option("--project <name>", "which project the stack is in (STACKWRIGHT_PROJECT)")
+    .option("--lock-timeout <duration>", "how long to wait for another writer, such as 30s or 5m");
+}
+
+function withRunOptions(command: Command): Command {
+  return withStoreOptions(command)
+    .option(
+      "--target <address>",
+      "only this and what it depends on; may be given again",
+      collect,
+      [],
+    )
+    .option(
+      "--exclude <address>",
+      "all but this and what depends on it; may be given again",
+      collect,
+      [],
+    )
+    .option("--replace <address>", "replace this instance; may be given again", collect, [])
+    .option("--no-refresh", "take the recorded state as it is")
+    .addOption(new Option("--refresh [wanted]").hideHelp().argParser(wanted))
+    .option("--refresh-age <duration>", "do not look at what was looked at less long ago")
+    .option("--refresh-only", "only look, and record what is there", false)
+    .option("--parallelism <n>", "how many things are done at the same time", "10")
+    .option("--json", "lines of JSON instead of text", false)
+    .addOption(new Option("--input [wanted]").hideHelp())
+    .addOption(new Option("--lock [wanted]").hideHelp())
+    .addOption(new Option("--compact-warnings").hideHelp());
+}
+
+function withApproval(command: Command): Command {
+  return command
+    .option("-y, --yes", "do not ask", false)
+    .addOption(new Option("--auto-approve", "do not ask").default(false).hideHelp());
+}
+
+/** `--var` and `--var-file` in one list: which comes later wins. */
+function withInputs(command: Command): () => readonly GivenInput[] {
+  const inputs: GivenInput[] = [];
+  command
+    .option("--var <name=value>", "the value of a variable; may be given again", (text: string) => {
+      inputs.push({ kind: "var", text });
+    })
+    .option("--var-file <file>", "a file of values; may be given again", (path: string) => {
+      inputs.push({ kind: "file", path });
+    });
+  return () => inputs;
+}
+
+function collect(value: string, former: readonly string[]): readonly string[] {
+  return [...former, value];
+}
+
+/** `-refresh=false`, as people of this field write it. */
+function wanted(text: string): boolean {
+  return text !== "false";
+}
