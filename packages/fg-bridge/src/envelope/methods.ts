@@ -10,10 +10,7 @@ export interface MethodFacts {
   readonly asynchronous: boolean;
   /** May be repeated after a failure with an unknown outcome: it reads, or is pure. */
   readonly repeatable: boolean;
-  /**
-   * Number of the field of its response that holds diagnostics, for the methods that take a
-   * configuration.
-   */
+  /** Number of the field of its response that holds diagnostics. */
   readonly diagnosticsField?: number;
 }
 
@@ -41,12 +38,12 @@ function fact(
  * methods that work on real objects: validation and upgrade have to cope without a configuration.
  */
 export const METHODS: readonly MethodFacts[] = Object.freeze([
-  fact("GetSchema"),
-  fact("PrepareProviderConfig"),
-  fact("ValidateResourceTypeConfig"),
-  fact("ValidateDataSourceConfig"),
-  fact("UpgradeResourceState"),
-  fact("Configure"),
+  fact("GetSchema", { diagnosticsField: 4 }),
+  fact("PrepareProviderConfig", { diagnosticsField: 2 }),
+  fact("ValidateResourceTypeConfig", { diagnosticsField: 1 }),
+  fact("ValidateDataSourceConfig", { diagnosticsField: 1 }),
+  fact("UpgradeResourceState", { diagnosticsField: 2 }),
+  fact("Configure", { diagnosticsField: 1 }),
   fact("ReadResource", { configured: true, diagnosticsField: 2 }),
   fact("PlanResourceChange", { configured: true, asynchronous: true, diagnosticsField: 4 }),
   fact("ApplyResourceChange", {

@@ -122,3 +122,17 @@ export function unchangedObject(applyRequest: Uint8Array): Uint8Array {
     copy(APPLY.plannedPrivate, APPLY.private),
   ]);
 }
+
+/** One error diagnostic, as the only content of a response. */
+export function errorResponse(
+  diagnosticsField: number,
+  summary: string,
+  detail: string,
+): Uint8Array {
+  const diagnostic = Buffer.concat([
+    Buffer.from([SEVERITY * 8, ERROR]),
+    writeField(2, Buffer.from(summary)),
+    writeField(3, Buffer.from(detail)),
+  ]);
+  return writeField(diagnosticsField, diagnostic);
+}

@@ -143,13 +143,7 @@ export class ProviderCalls implements AsyncDisposable {
           outcome: "not-applied",
         });
       });
-    const field = method.diagnosticsField;
-    if (field !== undefined) return configureFailure(response, field);
-    if (configureFailure(response, 1) === undefined) return undefined;
-    throw new FgBridgeError("FG_FUNCTION_ERROR", "the provider refuses its configuration", {
-      status: "FAILED_PRECONDITION",
-      outcome: "not-applied",
-    });
+    return configureFailure(response, method.diagnosticsField ?? 1);
   }
 
   #end(provider: RunningProvider, kill: boolean): void {

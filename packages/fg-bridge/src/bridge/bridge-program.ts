@@ -1,0 +1,64 @@
+import { createHash } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { FgBridgeError } from "../errors.ts";
+import { type BridgeManifest, MANIFEST_GLOBAL } from "./bridge-binding.ts";
+
+/** The program of the bridge in one file, for Node. */
+export interface BridgeProgram {
+  readonly source: Uint8Array;
+  /** Changes with the source. */
+  readonly revision: string;
+}
+
+/** The built program lies beside this file in a published package. */
+const BUILT = new URL("./bridge-provider.cjs", import.meta.url);
+
+/**
+ * Bundles the program from its sources. Needs esbuild, which is a development dependency: a published package
+ * has the result with it.
+ */
+export async function bundleBridgeProgram(): Promise<Uint8Array> {
+  const { build } = await import("esbuild");
+  const { outputFiles } = await build({
+    entryPoints: [new URL("./bridge-main.ts", import.meta.url).pathname],
+    bundle: true,
+    platform: "node",
+    target: "node20",
+    format: "cjs",
+    minify: true,
+    keepNames: true,
+    legalComments: "eof",
+    write: false,
+    logLevel: "silent",
+  });
+  const [output] = outputFiles;
+  if (output === undefined) {
+    throw new FgBridgeError("FG_BRIDGE_UNAVAILABLE", "the bridge could not be bundled");
+  }
+  return output.contents;
+}
+
+/**
+ * The program: as it was built with the package, or from the sources in a checkout.
+ *
+ * @throws FgBridgeError `FG_BRIDGE_UNAVAILABLE`
+ */
+export async function loadBridgeProgram(): Promise<BridgeProgram> {
+  let source: Uint8Array;
+  try {
+    source = await readFile(BUILT).catch(() => bundleBridgeProgram());
+  } catch (cause) {
+    throw new FgBridgeError("FG_BRIDGE_UNAVAILABLE", "the program of the bridge is not there", {
+      cause,
+    });
+  }
+  const revision = createHash("sha256").update(source).digest("hex").slice(0, 32);
+  return { source, revision };
+}
+
+/** An executable for one provider: the program, and before it what it is a bridge to. */
+export function packBridgeExecutable(program: BridgeProgram, manifest: BridgeManifest): Uint8Array {
+  const data = JSON.stringify(manifest).replaceAll("<", "\\u003c");
+  const head = `#!/usr/bin/env node\n"use strict";globalThis.${MANIFEST_GLOBAL}=${data};\n`;
+  return Buffer.concat([Buffer.from(head), program.source]);
+}

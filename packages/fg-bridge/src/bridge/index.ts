@@ -1,0 +1,10 @@
+export type { BridgeArchiveSourceOptions } from "./bridge-archive-source.ts";
+export { createBridgeArchiveSource } from "./bridge-archive-source.ts";
+export type { BridgeEndpoint, BridgeEnvironment, BridgeManifest } from "./bridge-binding.ts";
+export { BRIDGE_VARIABLES, readBridgeEnvironment } from "./bridge-binding.ts";
+export type { BridgeProgram } from "./bridge-program.ts";
+export { loadBridgeProgram, packBridgeExecutable } from "./bridge-program.ts";
+export { openBridge } from "./bridge-provider.ts";
+export type { BridgeTransportOptions } from "./bridge-transport.ts";
+export { BridgeTransport } from "./bridge-transport.ts";
+export { bundleSchema } from "./bundled-schema.ts";
