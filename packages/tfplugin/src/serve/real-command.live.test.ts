@@ -1,11 +1,16 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { mkdtempDisposable, readdir, readFile, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
+import { computed, createProvider, defineResource, required, types } from "@stackwright/mux/kit";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { isThere, processesWith } from "../launch/programs/programs.ts";
+import { attachTerraformProvider, parseReattachProviders } from "../launch/reattach.ts";
 import { findTerraform, TerraformFolder } from "../testing/terraform-command.ts";
+import { serveLifecycleProvider } from "./lifecycle-transport.ts";
 import { buildToyFolders } from "./programs/toy-folder.ts";
+import { startReattachServer } from "./reattach-server.ts";
 
 /*
  * The real command drives a provider that is one file of JavaScript. `dev_overrides` take the place of an installation,
@@ -266,6 +271,65 @@ describe("a provider of ours that loses its client", () => {
     await child.done;
     await vi.waitFor(() => expect(providers.filter(isThere)).toEqual([]), 10_000);
   });
+});
+
+it("connects to a provider in another process, and leaves it running", async () => {
+  const provider = createProvider({
+    config: {},
+    configure: () => undefined,
+    resources: {
+      toy_note: defineResource({
+        attributes: { text: required(types.string), length: computed(types.number) },
+        create: ({ text }) => ({ length: String(text).length }),
+        delete: () => undefined,
+      }),
+    },
+  });
+  let configured = 0;
+  const transport = serveLifecycleProvider(provider, { protocol: 5 });
+  await using server = await startReattachServer({
+    name: "example.com/acme/toy",
+    provider: {
+      ...transport,
+      protocol: 5,
+      unary: (method, request, call) => {
+        if (method === "Configure") configured += 1;
+        return transport.unary(method, request, call);
+      },
+      close: () => transport.close(),
+      [Symbol.asyncDispose]: () => transport.close(),
+    },
+  });
+  await using folder = await TerraformFolder.create({
+    command,
+    files: {
+      "main.tf": `
+        terraform {
+          required_providers { toy = { source = "example.com/acme/toy" } }
+        }
+        resource "toy_note" "a" { text = "four" }
+        output "length" { value = toy_note.a.length }`,
+    },
+  });
+  const { PATH = "" } = process.env;
+  const env = {
+    ...server.variable,
+    PATH,
+    HOME: folder.path,
+    CHECKPOINT_DISABLE: "1",
+    TF_INPUT: "0",
+  };
+  const run = promisify(execFile);
+  await run(command, ["init"], { cwd: folder.path, env });
+  await run(command, ["apply", "-auto-approve"], { cwd: folder.path, env });
+  const { stdout } = await run(command, ["output", "length"], { cwd: folder.path, env });
+  expect(stdout.trim()).toBe("4");
+  // Once for the plan and once for the apply, in this one process.
+  expect(configured).toBe(2);
+  const [target] = parseReattachProviders(server.variable.TF_REATTACH_PROVIDERS).values();
+  if (target === undefined) throw new Error("expected an entry");
+  await using attached = await attachTerraformProvider({ target, name: "toy" });
+  expect((await attached.unary("GetSchema", new Uint8Array(), {})).length).toBeGreaterThan(0);
 });
 
 it("a provider that is started by hand says what it is", async () => {
