@@ -43,6 +43,8 @@ export type { ConfigProblemCode } from "./config/config-problem.ts";
 export { CONFIG_PROBLEMS } from "./config/config-problem.ts";
 export type { Expansion } from "./config/expansion.ts";
 export { expandRepetition } from "./config/expansion.ts";
+export type { ExportedJson } from "./config/export-json.ts";
+export { exportJson } from "./config/export-json.ts";
 export { checkValidations, evaluateInput } from "./config/input-value.ts";
 export type { LoadedModule, LoadOptions } from "./config/load-module.ts";
 export { loadModule } from "./config/load-module.ts";
@@ -249,6 +251,7 @@ export type { Embedding, LocatedRange, Position, SourceRange } from "./syntax/so
 export { Source } from "./syntax/source.ts";
 export type { Static } from "./syntax/static.ts";
 export {
+  nativeForm,
   staticCall,
   staticKeyword,
   staticList,

@@ -8,6 +8,7 @@ import { isIdentifier } from "../syntax/identifier.ts";
 import type { SourceInput } from "../syntax/open-source.ts";
 import { type Parsed, parseTraversal } from "../syntax/parse.ts";
 import type { SourceRange } from "../syntax/source.ts";
+import { nativeForm } from "../syntax/static.ts";
 import type { Address, ModuleStep, ResourceAddress } from "./address.ts";
 
 /** One part of an address as written. */
@@ -106,9 +107,9 @@ function expressionParts(
 ): Part[] | undefined {
   if (expression.kind === "scope-traversal") return traversalParts(expression, diagnostics);
   if (expression.kind === "json-string") {
-    const { value, diagnostics: found } = parseTraversal(expression.text);
-    diagnostics.push(...found);
-    return value === undefined ? undefined : traversalParts(value, diagnostics);
+    const { value, diagnostics: found } = nativeForm(expression);
+    diagnostics.push(...(found ?? []));
+    return value === undefined ? undefined : expressionParts(value, scope, diagnostics);
   }
   if (expression.kind === "relative-traversal") {
     const parts = expressionParts(expression.from, scope, diagnostics);

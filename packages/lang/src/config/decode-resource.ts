@@ -1,5 +1,5 @@
 import { type Diagnostic } from "../syntax/diagnostic.ts";
-import { staticList, staticMap } from "../syntax/static.ts";
+import { nativeForm, staticList, staticMap } from "../syntax/static.ts";
 import { type BodyContent, type ContentBlock, readBody } from "./body-content.ts";
 import { blockName, decodeConditions } from "./decode-values.ts";
 import type {
@@ -91,6 +91,7 @@ function decodeLifecycle(
               ? [
                   "create_before_destroy",
                   "prevent_destroy",
+                  "destroy",
                   "ignore_changes",
                   "replace_triggered_by",
                 ]
@@ -105,10 +106,17 @@ function decodeLifecycle(
   return {
     createBeforeDestroy: reader.flag(attributes.get("create_before_destroy")),
     preventDestroy: reader.flag(attributes.get("prevent_destroy")) ?? false,
+    destroy: reader.flag(attributes.get("destroy")) ?? true,
     ignoreChanges:
       ignore !== undefined && reader.isWord(ignore, "all") ? "all" : reader.references(ignore),
     replaceTriggeredBy:
-      triggers === undefined ? [] : taken(staticList(triggers.expression), reader.diagnostics),
+      triggers === undefined
+        ? []
+        : taken(staticList(triggers.expression), reader.diagnostics).map((trigger) => {
+            const { value = trigger, diagnostics = [] } = nativeForm(trigger);
+            reader.diagnostics.push(...diagnostics);
+            return value;
+          }),
     preconditions: decodeConditions(
       reader,
       conditions.filter(({ type }) => type === "precondition"),

@@ -125,6 +125,8 @@ export interface ResourceConfig extends Declared, Repetition {
 export interface LifecycleConfig {
   readonly createBeforeDestroy: boolean | undefined;
   readonly preventDestroy: boolean;
+  /** Whether the real object goes with its block; otherwise it is only forgotten (OpenTofu). */
+  readonly destroy: boolean;
   /** Paths into the resource, or all of it. */
   readonly ignoreChanges: "all" | readonly ScopeTraversal[];
   readonly replaceTriggeredBy: readonly Expression[];

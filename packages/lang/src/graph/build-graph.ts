@@ -16,6 +16,7 @@ import { PROVIDER_META, RESOURCE_META } from "../schema/bind-body.ts";
 import type { Expression, ScopeTraversal } from "../syntax/ast.ts";
 import { type Diagnostic, sourceRange } from "../syntax/diagnostic.ts";
 import { expressionReferences } from "../syntax/references.ts";
+import { nativeForm } from "../syntax/static.ts";
 import type { EdgeReason, GraphNode } from "./graph-node.ts";
 import { orderNodes } from "./graph-order.ts";
 import type { ProviderResolution, ResolvedProvider } from "./provider-resolution.ts";
@@ -327,7 +328,8 @@ class Builder {
   }
 
   #import(module: ModuleNode, declaration: ImportConfig): void {
-    const [target] = expressionReferences(declaration.to);
+    const { value: to } = nativeForm(declaration.to);
+    const [target] = to === undefined ? [] : expressionReferences(to);
     if (target === undefined) return;
     const node = this.#importTarget(module, target);
     if (node === undefined) return;

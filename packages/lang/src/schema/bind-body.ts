@@ -117,6 +117,7 @@ export function bindBody(
   const binder = new Binder();
   const { meta = NONE, header = bodyRange(body) } = options;
   const bound = binder.bind(body, schema, header, NONE, meta);
+  if (schema.deprecated) binder.warnDeprecated(header);
   return { body: bound, references: binder.references, diagnostics: binder.diagnostics };
 }
 
@@ -131,6 +132,10 @@ const DYNAMIC = {
 class Binder {
   readonly diagnostics: Diagnostic[] = [];
   readonly references: ScopeTraversal[] = [];
+
+  warnDeprecated(range: SourceRange): void {
+    this.#warn("Block is deprecated", "The provider has declared this type deprecated.", range);
+  }
 
   bind(
     given: ConfigBody,

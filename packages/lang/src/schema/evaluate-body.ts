@@ -114,6 +114,8 @@ class BodyEvaluator {
     let converted: Value;
     try {
       converted = convert(value, conversion);
+      // What a nested object implies and what the schema says may differ in their optional parts.
+      if (!schema.type.hasDynamic) converted = convert(converted, schema.type);
     } catch (error) {
       const detail = `The value does not fit the argument "${name}": ${conversionMessage(error)}.`;
       const place = { subject, ...observed(expression, scope) };

@@ -60,7 +60,7 @@ export function staticKeyword(expression: Expression): string | undefined {
 }
 
 /** The expression itself, or for a string of a JSON file the expression that its text holds. */
-function nativeForm(expression: Expression): Static<Expression> {
+export function nativeForm(expression: Expression): Static<Expression> {
   if (expression.kind !== "json-string") return { value: expression };
   const { value, diagnostics } = parseExpression(expression.text);
   return diagnostics.length > 0 ? { diagnostics } : { value };
