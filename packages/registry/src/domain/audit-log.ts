@@ -91,7 +91,10 @@ export class AuditLog {
     try {
       await this.#records.storage.batch([this.entry(tenancy, context, facts)]);
     } catch (error) {
-      this.#logger?.warn({ err: error, action: facts.action }, "an audit entry could not be stored");
+      this.#logger?.warn(
+        { err: error, action: facts.action },
+        "an audit entry could not be stored",
+      );
     }
   }
 

@@ -83,6 +83,8 @@ export async function publishPlugin(
   fastify.put<{ Params: VersionParams & { platform: string } }>(
     "/providers/:namespace/:type/:version/:platform",
     {
+      // Bodies of other routes have to arrive in a fixed time; this one only has to keep coming.
+      config: { upload: true },
       schema: describeRoute({
         tags,
         summary: "Publish an archive",

@@ -1,0 +1,25 @@
+import type { FastifyInstance } from "fastify";
+
+/** How long the body of a request may take, uploads excepted. */
+const BODY_MS = 30_000;
+
+/**
+ * Cuts connections whose requests do not arrive in time: a client that sends a byte now and then would
+ * otherwise hold a place for as long as it likes. Uploads (`config.upload` of a route) have a limit of
+ * their own, on how long they stand still.
+ */
+export function limitBodyTime(fastify: FastifyInstance, bodyMs: number = BODY_MS): void {
+  fastify.addHook("onRequest", async (request) => {
+    const { raw } = request;
+    const { upload } = request.routeOptions.config as { upload?: boolean };
+    if (upload === true || raw.complete) return;
+    const { "content-length": length, "transfer-encoding": encoding } = request.headers;
+    if (encoding === undefined && (length === undefined || length === "0")) return;
+    const timer = setTimeout(() => {
+      request.log.warn("a request did not arrive in time");
+      raw.socket.destroy();
+    }, bodyMs);
+    raw.once("end", () => clearTimeout(timer));
+    raw.once("close", () => clearTimeout(timer));
+  });
+}

@@ -1,0 +1,34 @@
+import { resolve } from "node:path";
+import { CredentialStore, createKeyRing, createRegistry } from "@stackwright/registry";
+import { systemScheduler } from "@stackwright/storage";
+import { openStore } from "../store/open-store.ts";
+import { parseStoreAddress } from "../store/store-address.ts";
+import { createFirstCredentials, type FirstCredentials } from "./bootstrap.ts";
+import { serverKey } from "./server-key.ts";
+import { resolveServerOptions, type ServerOptions } from "./server-options.ts";
+
+/**
+ * Makes the first token and access key of a store, or further ones, without a server. An embedded store
+ * must not be in use by one (`STORAGE_LOCKED`).
+ */
+export async function bootstrap(
+  options: ServerOptions,
+  account: string,
+  parts: {
+    readonly env?: NodeJS.ProcessEnv;
+    readonly directory?: string;
+    readonly evenIfThereAreSome?: boolean;
+  } = {},
+): Promise<FirstCredentials> {
+  const resolved = resolveServerOptions(options);
+  const { env = process.env, directory = process.cwd(), evenIfThereAreSome = false } = parts;
+  const address = parseStoreAddress(resolved.store, directory);
+  const key = await serverKey(resolved, address, env);
+  const blobDirectory = resolve(directory, resolved.blobDirectory ?? "blobs");
+  await using store = await openStore(address, { blobDirectory });
+  const keys = createKeyRing([key.bytes]);
+  const registry = createRegistry({ storage: store.storage, blobs: store.blobs, keys });
+  const { records } = registry.parts;
+  const credentials = new CredentialStore({ records, keys, scheduler: systemScheduler() });
+  return await createFirstCredentials(credentials, account, { evenIfThereAreSome });
+}

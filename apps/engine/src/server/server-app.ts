@@ -1,0 +1,171 @@
+import { randomUUID } from "node:crypto";
+import swagger from "@fastify/swagger";
+import type { BridgeArchiveSource } from "@stackwright/provider-source";
+import {
+  type Authenticator,
+  type CredentialStore,
+  hasRole,
+  type RateLimit,
+  type Registry,
+} from "@stackwright/registry";
+import { nativePlugin } from "@stackwright/registry/native";
+import { rfsPlugin } from "@stackwright/registry/rfs";
+import {
+  type PublishLimits,
+  publishPlugin,
+  terraformPlugin,
+} from "@stackwright/registry/terraform";
+import type { StorageBackend } from "@stackwright/storage";
+import fastify, { type FastifyInstance, type FastifyPluginAsync, type FastifyReply } from "fastify";
+import type { Logger } from "pino";
+import { limitBodyTime } from "./body-timer.ts";
+import { openapiPage } from "./openapi-page.ts";
+import type { ServerMetrics } from "./server-metrics.ts";
+
+/** A further face of the server: the engine's own API is one. */
+export interface ServerFace {
+  readonly prefix: string;
+  readonly plugin: FastifyPluginAsync;
+}
+
+/** What the app is put together from. Everything belongs to the caller. */
+export interface ServerAppOptions {
+  readonly storage: StorageBackend;
+  readonly registry: Registry;
+  readonly credentials: CredentialStore;
+  readonly authenticator: Authenticator;
+  readonly region: string;
+  readonly metrics: ServerMetrics;
+  readonly logger: Logger;
+  /** Says whether requests should go elsewhere, as the server is about to stop. */
+  readonly isDraining: () => boolean;
+  readonly mirrorHosts?: readonly string[];
+  readonly bridge?: BridgeArchiveSource | undefined;
+  readonly rateLimit?: RateLimit | undefined;
+  readonly publishLimits?: PublishLimits | undefined;
+  /** Faces beyond those of the registry. @default [] */
+  readonly faces?: readonly ServerFace[] | undefined;
+  readonly openMetrics?: boolean;
+  readonly trustProxy?: boolean;
+  readonly tls?: { readonly cert: string; readonly key: string } | undefined;
+  readonly version: string;
+}
+
+const PROBE_TIMEOUT_MS = 2_000;
+
+/**
+ * The server as a fastify instance that does not listen yet: faces, health, metrics, OpenAPI document.
+ * Nothing here reads the environment or the disk.
+ */
+export async function createServerApp(options: ServerAppOptions): Promise<FastifyInstance> {
+  const { registry, credentials, authenticator, region, metrics, tls } = options;
+  const app = fastify({
+    loggerInstance: options.logger,
+    genReqId: () => randomUUID(),
+    // Client and proxy headers do not choose the id of a request: it is in the audit trail.
+    requestIdHeader: false,
+    trustProxy: options.trustProxy ?? false,
+    bodyLimit: 1024 * 1024,
+    connectionTimeout: 60_000,
+    forceCloseConnections: "idle",
+    routerOptions: { maxParamLength: 4096 },
+    frameworkErrors: (error, _request, reply) => {
+      const body = { error_code: "RF.10900108", error_msg: "the request is not valid HTTP" };
+      const answer = reply as unknown as FastifyReply;
+      void answer
+        .code(error.statusCode ?? 400)
+        .type("application/json")
+        .send(JSON.stringify(body));
+    },
+    ...(tls === undefined ? {} : { https: { ...tls, minVersion: "TLSv1.2" as const } }),
+  }) as unknown as FastifyInstance;
+  app.server.headersTimeout = 15_000;
+  app.server.requestTimeout = 0;
+
+  metrics.observe(app);
+  limitBodyTime(app);
+  app.addHook("onRequest", async (request, reply) => {
+    reply.headers({ "x-request-id": request.id, "x-content-type-options": "nosniff" });
+  });
+  // A connection that stays open after its last answer would hold the stop up.
+  app.addHook("onSend", async (_request, reply) => {
+    if (options.isDraining()) reply.header("connection", "close");
+  });
+  app.setNotFoundHandler(async (_request, reply) => {
+    const body = { error_code: "RF.10900303", error_msg: "there is no such operation" };
+    return reply.code(404).type("application/json").send(JSON.stringify(body));
+  });
+  await app.register(swagger, {
+    openapi: {
+      openapi: "3.1.0",
+      info: { title: "Stackwright", version: options.version },
+      components: {
+        securitySchemes: {
+          signature: {
+            type: "apiKey",
+            in: "header",
+            name: "Authorization",
+            description: "SDK-HMAC-SHA256 or V11-HMAC-SHA256 with an access key",
+          },
+          token: { type: "apiKey", in: "header", name: "X-Auth-Token" },
+          bearer: { type: "http", scheme: "bearer" },
+        },
+      },
+      security: [{ signature: [] }, { token: [] }, { bearer: [] }],
+    },
+  });
+
+  const { rateLimit, bridge, mirrorHosts, publishLimits } = options;
+  const common = { registry, authenticator, region, rateLimit };
+  await app.register(rfsPlugin, { ...common, prefix: "/v1" });
+  await app.register(terraformPlugin, { ...common, bridge, mirrorHosts });
+  await app.register(publishPlugin, {
+    ...common,
+    limits: publishLimits,
+    prefix: "/api/v1/registry",
+  });
+  await app.register(nativePlugin, { ...common, credentials, prefix: "/api/v1/registry" });
+  for (const { prefix, plugin } of options.faces ?? []) await app.register(plugin, { prefix });
+
+  const operations = { schema: { tags: ["operations"] } } as object;
+  app.get("/healthz", operations, async (_request, reply) => {
+    reply.header("cache-control", "no-store");
+    return { status: "ok" };
+  });
+  app.get("/readyz", operations, async (_request, reply) => {
+    reply.header("cache-control", "no-store");
+    if (options.isDraining()) return reply.code(503).send({ status: "draining" });
+    try {
+      await probeStore(options.storage);
+      return { status: "ok" };
+    } catch (error) {
+      app.log.warn({ err: error }, "the store does not answer");
+      return reply.code(503).send({ status: "store unavailable" });
+    }
+  });
+  app.get("/metrics", operations, async (request, reply) => {
+    if (options.openMetrics === false) {
+      const token = /^bearer +(\S+)$/i.exec(request.headers.authorization ?? "")?.[1];
+      const owner = token === undefined ? undefined : await credentials.tokenOwner(token);
+      if (owner === undefined || !hasRole(owner.principal, "admin")) {
+        return reply.code(401).send({ status: "a token is needed" });
+      }
+    }
+    return reply.type(metrics.registry.contentType).send(await metrics.registry.metrics());
+  });
+  app.get("/openapi.json", { schema: { hide: true } }, async () => app.swagger());
+  app.get("/docs", { schema: { hide: true } }, async (_request, reply) => {
+    reply.header("content-security-policy", "default-src 'none'; style-src 'unsafe-inline'");
+    const document = app.swagger() as Parameters<typeof openapiPage>[0];
+    return reply.type("text/html; charset=utf-8").send(openapiPage(document));
+  });
+  return app;
+}
+
+/** A linearizable read of something that need not exist: the store answers, or it does not. */
+async function probeStore(storage: StorageBackend): Promise<void> {
+  const type = { group: "stackwright", kind: "RegistrySecret" };
+  const tenancy = { partition: "stackwright", peerName: "local", namespace: "registry" };
+  const signal = AbortSignal.timeout(PROBE_TIMEOUT_MS);
+  await storage.list("strong", type, tenancy, "readyz", { signal });
+}

@@ -1,0 +1,60 @@
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+
+/** The numbers of one server, in a registry of their own. */
+export class ServerMetrics implements Disposable {
+  readonly registry = new Registry();
+  readonly #durations: Histogram<"method" | "route" | "status">;
+  readonly #running: Gauge;
+  readonly #received: Counter<"direction">;
+
+  constructor() {
+    const registers = [this.registry];
+    collectDefaultMetrics({ register: this.registry, prefix: "stackwright_" });
+    this.#durations = new Histogram({
+      name: "stackwright_http_request_seconds",
+      help: "Time from the head of a request to the end of its response.",
+      labelNames: ["method", "route", "status"],
+      buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60],
+      registers,
+    });
+    this.#running = new Gauge({
+      name: "stackwright_http_requests_running",
+      help: "Requests that are being answered.",
+      registers,
+    });
+    this.#received = new Counter({
+      name: "stackwright_maintenance_total",
+      help: "Records that maintenance removed, and functions that it checked.",
+      labelNames: ["direction"],
+      registers,
+    });
+  }
+
+  /** Observes every request of a server. Labels are routes, never addresses: there are few of them. */
+  observe(fastify: FastifyInstance): void {
+    const started = new WeakMap<FastifyRequest, number>();
+    fastify.addHook("onRequest", async (request) => {
+      started.set(request, performance.now());
+      this.#running.inc();
+    });
+    fastify.addHook("onResponse", async (request, reply) => {
+      this.#running.dec();
+      const seconds = (performance.now() - (started.get(request) ?? performance.now())) / 1000;
+      const route = request.routeOptions.url ?? "none";
+      const labels = { method: request.method, route, status: String(reply.statusCode) };
+      this.#durations.observe(labels, seconds);
+    });
+    fastify.addHook("onRequestAbort", async (request) => {
+      if (started.has(request)) this.#running.dec();
+    });
+  }
+
+  maintained(what: string, count: number): void {
+    if (count > 0) this.#received.inc({ direction: what }, count);
+  }
+
+  [Symbol.dispose](): void {
+    this.registry.clear();
+  }
+}
