@@ -2,9 +2,9 @@ import { createHash } from "node:crypto";
 import {
   type BundleFiles,
   buildGraph,
-  collectRefactoring,
   type ConfigGraph,
   checkReferences,
+  collectRefactoring,
   type Diagnostic,
   hasErrors,
   loadModuleTree,

@@ -23,7 +23,10 @@ export function importsByNode({ config }: ModuleNode): ImportsByNode {
     const [target] = expressionReferences(declaration.to);
     if (target === undefined) continue;
     const { root, steps } = target;
-    const names = [root, ...steps.flatMap((step) => (step.kind === "attribute-step" ? [step.name] : []))];
+    const names = [
+      root,
+      ...steps.flatMap((step) => (step.kind === "attribute-step" ? [step.name] : [])),
+    ];
     const id = names.join(".");
     const list = byNode.get(id);
     if (list === undefined) byNode.set(id, [declaration]);
@@ -70,7 +73,9 @@ export async function importObject(
       context,
     ),
   );
-  run.report(found.diagnostics.map((one) => ({ ...one, code: "LANG_PROVIDER", address, subject: range })));
+  run.report(
+    found.diagnostics.map((one) => ({ ...one, code: "LANG_PROVIDER", address, subject: range })),
+  );
   if (hasErrors(found.diagnostics)) return undefined;
   const imported = found.objects.find((object) => object.type === type);
   const what = id === undefined ? "the given identity" : `the id "${id}"`;
@@ -90,7 +95,9 @@ export async function importObject(
     ),
   );
   onEvent({ type: "read-end", address, deposed: "" });
-  run.report(reply.diagnostics.map((one) => ({ ...one, code: "LANG_PROVIDER", address, subject: range })));
+  run.report(
+    reply.diagnostics.map((one) => ({ ...one, code: "LANG_PROVIDER", address, subject: range })),
+  );
   if (hasErrors(reply.diagnostics) || reply.state === undefined) return undefined;
   if (reply.state.isNull) {
     return fail(
@@ -134,4 +141,3 @@ function unrecorded(
     aliases: [],
   };
 }
-

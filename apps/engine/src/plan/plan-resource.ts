@@ -2,10 +2,10 @@ import { encodeJson, Value } from "@stackwright/cty";
 import type { GraphNode, ImportRequest } from "@stackwright/lang";
 import { hasErrors } from "@stackwright/mux/router";
 import type { StateObject } from "../state/state-object.ts";
+import { blockType } from "../walk/block-type.ts";
 import type { Target } from "../walk/recorder.ts";
 import type { InstanceSlot, ResourceValues } from "../walk/resource-values.ts";
 import { forEachLimited } from "../walk/semaphore.ts";
-import { blockType } from "../walk/block-type.ts";
 import type { ActionReason, ResourceChange } from "./change.ts";
 import { importObject } from "./imports.ts";
 import { planData } from "./plan-data.ts";
@@ -114,7 +114,8 @@ async function seeRecorded(
   );
   run.report(reply.diagnostics.map((one) => ({ ...one, code: "LANG_PROVIDER", address })));
   const schema = use.typeSchema("managed", config.type);
-  if (hasErrors(reply.diagnostics) || reply.state === undefined || schema === undefined) return undefined;
+  if (hasErrors(reply.diagnostics) || reply.state === undefined || schema === undefined)
+    return undefined;
   const moved: StateObject = {
     ...recorded,
     type: config.type,

@@ -29,7 +29,7 @@ import type { InstanceSlot, ResourceValues } from "../walk/resource-values.ts";
 import { Semaphore } from "../walk/semaphore.ts";
 import type { World } from "../walk/world.ts";
 import type { Drift, ResourceChange } from "./change.ts";
-import { importRequests, type ImportsByNode } from "./imports.ts";
+import { type ImportsByNode, importRequests } from "./imports.ts";
 import type { FrozenExpansion, PlanOptions } from "./plan.ts";
 
 export interface PlanRunOptions {
