@@ -3,9 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { GetProviderSchema_Response } from "@stackwright/proto/tfplugin5";
 import { GetProviderSchema_Response as GetProviderSchema6 } from "@stackwright/proto/tfplugin6";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { stackEnvironment } from "./environment.ts";
 import { launchTerraformProvider } from "./launch-provider.ts";
+import { handles, isThere } from "./programs/programs.ts";
 
 /* Providers that others wrote, built from their Go modules. */
 
@@ -50,3 +51,31 @@ describe.each(PROVIDERS)("the provider $name", ({ name, protocol, type }) => {
     expect(await readdir(scratch.path)).toEqual([]);
   });
 });
+
+it("a provider is started and ended many times, and leaves nothing", async (ctx) => {
+  const command = process.env[variableOf("null")] ?? "";
+  ctx.skip(command === "", `${variableOf("null")} is not set`);
+  const cycles = Math.ceil(20 * Number(process.env.STACKWRIGHT_RUNS ?? 1));
+  await using scratch = await mkdtempDisposable(join(tmpdir(), "cycles-"));
+  const cycle = async (): Promise<number> => {
+    // Its go-plugin is from 2019 and knows no folder for sockets but TMPDIR.
+    const env = stackEnvironment({ variables: {}, own: process.env });
+    const options = { command, env, runtimeDirectory: scratch.path };
+    await using provider = await launchTerraformProvider(options);
+    await provider.transport.unary("GetSchema", new Uint8Array(), {});
+    return provider.pid ?? 0;
+  };
+  await cycle();
+  const before = handles();
+  const files = async () => (await readdir("/proc/self/fd").catch(() => [])).length;
+  const filesBefore = await files();
+  const pids: number[] = [];
+  for (let count = 0; count < cycles; count += 1) pids.push(await cycle());
+  await vi.waitFor(async () => {
+    expect(handles()).toEqual(before);
+    expect(await files()).toBeLessThanOrEqual(filesBefore);
+  });
+  expect(pids.filter(isThere)).toEqual([]);
+  expect(await readdir(scratch.path)).toEqual([]);
+  await ctx.annotate(`${cycles} cycles`, "count");
+}, 600_000);

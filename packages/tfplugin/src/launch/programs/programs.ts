@@ -42,3 +42,11 @@ export function processesWith(text: string): readonly number[] {
     })
     .map(Number);
 }
+
+/** Pipes, sockets and processes that this process has open. */
+export function handles(): Readonly<Record<string, number>> {
+  const kinds: Record<string, number> = {};
+  for (const kind of process.getActiveResourcesInfo()) kinds[kind] = (kinds[kind] ?? 0) + 1;
+  const { PipeWrap = 0, ProcessWrap = 0, TCPSocketWrap = 0 } = kinds;
+  return { PipeWrap, ProcessWrap, TCPSocketWrap };
+}
