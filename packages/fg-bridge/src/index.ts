@@ -4,6 +4,8 @@ export type { CallerOptions } from "./caller/caller-options.ts";
 export type { BreakerOptions, BreakerState } from "./caller/circuit-breaker.ts";
 export type { TransportOptions } from "./caller/function-caller.ts";
 export { FunctionCaller } from "./caller/function-caller.ts";
+export type { ProbeResult } from "./caller/probe-provider.ts";
+export { probeProvider } from "./caller/probe-provider.ts";
 export type { RetryOptions } from "./caller/retry-policy.ts";
 export { decodeBase64, encodeBase64 } from "./envelope/base64.ts";
 export type {

@@ -7,6 +7,8 @@ export { FunctionHandler } from "./function-handler.ts";
 export type { FunctionOptions } from "./function-options.ts";
 export type { FunctionServer, FunctionServerOptions } from "./function-server.ts";
 export { serveFunction } from "./function-server.ts";
+export type { LifecycleRunnerOptions } from "./lifecycle-runner.ts";
+export { createLifecycleRunner } from "./lifecycle-runner.ts";
 export { createMemoryJournal } from "./memory-journal.ts";
 export type {
   Admission,

@@ -4,14 +4,21 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
-import { TfpluginError, type TfpluginErrorCode } from "@stackwright/tfplugin";
+import {
+  createPluginClient,
+  type PluginTransport,
+  TfpluginError,
+  type TfpluginErrorCode,
+} from "@stackwright/tfplugin";
 import {
   type LaunchedTerraformProvider,
   launchTerraformProvider,
   stackEnvironment,
 } from "@stackwright/tfplugin/launch";
+import { serveLifecycleProvider } from "@stackwright/tfplugin/serve";
 import { FgBridgeError, type FgBridgeErrorCode } from "../errors.ts";
 import type { ProviderRunner, RunningProvider, StartOptions } from "./provider-runner.ts";
+import { callProvider } from "./transport-provider.ts";
 
 export interface ProcessRunnerOptions {
   /** Path of the provider's program. It gets no arguments, and no shell sees it. */
@@ -25,6 +32,11 @@ export interface ProcessRunnerOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Where the private folder of each process is made. @default the system's */
   readonly temporaryDirectory?: string;
+  /**
+   * Translates a provider that has protocol 6 alone, where its schema allows it: without attributes that have attributes of
+   * their own. Messages are then decoded and encoded anew. @default false: such a provider is refused
+   */
+  readonly downgrade?: boolean;
   /** From the start of the process to its first answer, in milliseconds. @default 20_000 */
   readonly startTimeoutMs?: number;
   /** How long a process may take to end by itself. @default 2000 */
@@ -82,7 +94,7 @@ async function startProcess(
   try {
     launched = await launchTerraformProvider({
       command,
-      protocols: [5],
+      protocols: options.downgrade === true ? [5, 6] : [5],
       cwd: folder,
       env: stackEnvironment({ variables: env, own: process.env }),
       runtimeDirectory: folder,
@@ -102,11 +114,16 @@ async function startProcess(
 
 class ProviderProcess implements RunningProvider {
   readonly #launched: LaunchedTerraformProvider;
+  readonly #transport: PluginTransport;
   readonly #cleanup: AsyncDisposableStack;
   #ended: Promise<void> | undefined;
 
   constructor(launched: LaunchedTerraformProvider, cleanup: AsyncDisposableStack) {
     this.#launched = launched;
+    this.#transport =
+      launched.protocol === 5
+        ? launched.transport
+        : serveLifecycleProvider(createPluginClient(launched.transport), { protocol: 5 });
     this.#cleanup = cleanup;
   }
 
@@ -118,25 +135,12 @@ class ProviderProcess implements RunningProvider {
     return this.#ended === undefined && this.#launched.exit === undefined;
   }
 
-  async call(
+  call(
     method: string,
     request: Uint8Array,
     { signal }: { readonly signal: AbortSignal },
   ): Promise<Uint8Array> {
-    try {
-      return await this.#launched.transport.unary(method, request, { signal });
-    } catch (error) {
-      signal.throwIfAborted();
-      if (!(error instanceof TfpluginError)) throw error;
-      const died =
-        error.code === "TFPLUGIN_PROCESS_CRASHED" || error.code === "TFPLUGIN_PROCESS_ENDED";
-      throw new FgBridgeError(died ? "FG_PROVIDER_DIED" : "FG_FUNCTION_ERROR", error.message, {
-        cause: error,
-        status: error.status,
-        outcome: error.outcome,
-        method,
-      });
-    }
+    return callProvider(this.#transport, method, request, signal);
   }
 
   end(options: { readonly kill?: boolean } = {}): Promise<void> {

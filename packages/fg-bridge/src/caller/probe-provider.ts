@@ -1,0 +1,58 @@
+import { GetProviderSchema_Response } from "@stackwright/proto/tfplugin5";
+import type { PluginTransport } from "@stackwright/tfplugin";
+import { FgBridgeError } from "../errors.ts";
+import { schemaDigestOf } from "./function-transport.ts";
+
+/** What a function turned out to be, before anybody relies on it. */
+export type ProbeResult =
+  | {
+      readonly kind: "usable";
+      readonly schemaDigest: string;
+      readonly resources: readonly string[];
+      readonly dataSources: readonly string[];
+      /** Announced by the provider, and not to be used through the contract: functions, ephemeral resources. */
+      readonly notCarried: readonly string[];
+    }
+  /** It answers, and cannot be used: wrong protocol, broken schema. The reason is fit for people. */
+  | { readonly kind: "refused"; readonly reason: string }
+  /** It does not answer at present. */
+  | { readonly kind: "unreachable"; readonly reason: string };
+
+/**
+ * Asks a function for its schema, as a registry does when a version is published and when it checks on it. A provider with
+ * protocol 6 alone is refused by its function side, with the reason.
+ *
+ * Rejects with the reason of the signal alone.
+ */
+export async function probeProvider(
+  transport: PluginTransport,
+  options: { readonly signal?: AbortSignal } = {},
+): Promise<ProbeResult> {
+  let bytes: Uint8Array;
+  try {
+    bytes = await transport.unary("GetSchema", new Uint8Array(), options);
+  } catch (error) {
+    options.signal?.throwIfAborted();
+    const reason = error instanceof Error ? error.message : String(error);
+    const answered = error instanceof FgBridgeError && error.code === "FG_FUNCTION_ERROR";
+    const refused = answered && error.status === "FAILED_PRECONDITION";
+    return { kind: refused ? "refused" : "unreachable", reason };
+  }
+  try {
+    const schema = GetProviderSchema_Response.decode(bytes);
+    const failure = schema.diagnostics.find(({ severity }) => severity === 1);
+    if (failure !== undefined) return { kind: "refused", reason: failure.summary };
+    return {
+      kind: "usable",
+      schemaDigest: schemaDigestOf(bytes),
+      resources: [...schema.resourceSchemas.keys()].toSorted(),
+      dataSources: [...schema.dataSourceSchemas.keys()].toSorted(),
+      notCarried: [
+        ...schema.functions.keys(),
+        ...schema.ephemeralResourceSchemas.keys(),
+      ].toSorted(),
+    };
+  } catch {
+    return { kind: "refused", reason: "what the function gives for its schema is none" };
+  }
+}
