@@ -1,5 +1,6 @@
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import type { FmtOptions } from "./commands/fmt.ts";
+import type { InitOptions } from "./commands/init.ts";
 import type { Define, RunAction } from "./program.ts";
 
 /** Commands that are about a configuration alone. */
@@ -20,6 +21,15 @@ export function defineProjectCommands(define: Define, run: RunAction): void {
     .action(async (options: { json: boolean }, command: Command) => {
       const { validate } = await import("./commands/validate.ts");
       await run(command, async (context) => validate(options, context));
+    });
+
+  define("init", "bring the providers that the configuration needs")
+    .option("--upgrade", "the newest versions that are allowed, whatever is locked", false)
+    .option("--json", "lines of JSON instead of text", false)
+    .addOption(new Option("--input [wanted]").hideHelp())
+    .action(async (options: InitOptions, command: Command) => {
+      const { init } = await import("./commands/init.ts");
+      await run(command, async (context) => init(options, context));
     });
 
   define("version", "which version this is")

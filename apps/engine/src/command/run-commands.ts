@@ -80,7 +80,7 @@ export function withStoreOptions(command: Command): Command {
     .option("--lock-timeout <duration>", "how long to wait for another writer, such as 30s or 5m");
 }
 
-function withRunOptions(command: Command): Command {
+export function withRunOptions(command: Command): Command {
   return withStoreOptions(command)
     .option(
       "--target <address>",

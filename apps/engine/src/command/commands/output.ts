@@ -1,0 +1,74 @@
+import { decodeJson, decodeTypeJson } from "@stackwright/cty";
+import type { StackOutput } from "../../state/stack-state.ts";
+import type { CommandContext } from "../command-context.ts";
+import { CommandError } from "../command-error.ts";
+import { exactJson, type JsonMember, writeExactJson } from "../exact-json.ts";
+import { EXIT, type ExitCode } from "../exit-code.ts";
+import { outputsText } from "../people-view.ts";
+import { openReader, type StoreOptions } from "../session.ts";
+
+export interface OutputOptions extends StoreOptions {
+  readonly json: boolean;
+  /** The bare text of one output. */
+  readonly raw: boolean;
+}
+
+/** Shows the outputs of the last run, or one of them. */
+export async function output(
+  name: string | undefined,
+  options: OutputOptions,
+  context: CommandContext,
+): Promise<ExitCode> {
+  const { terminal } = context;
+  const session = await openReader(context, options);
+  try {
+    const outputs =
+      session?.stack === undefined
+        ? new Map<string, StackOutput>()
+        : (await session.stateOf(session.stack).outputs({ signal: context.signal })).outputs;
+    if (name === undefined) {
+      if (options.raw) throw new CommandError("--raw shows one output; name it.");
+      if (options.json) terminal.write(`${allJson(outputs)}\n`);
+      else if (outputs.size === 0) {
+        terminal.writeError(
+          "There are no outputs: the configuration has none, or nothing was applied yet.\n",
+        );
+      } else terminal.write(outputsText(outputs));
+      return EXIT.ok;
+    }
+    const one = outputs.get(name);
+    if (one === undefined) {
+      const names = [...outputs.keys()].toSorted().join(", ");
+      throw new CommandError(`There is no output "${name}".`, {
+        advice: names === "" ? "There are no outputs yet: stackwright up" : `There is: ${names}`,
+      });
+    }
+    if (options.raw) terminal.write(rawText(name, one));
+    else if (options.json) terminal.write(`${writeExactJson(exactJson(one.json), 2)}\n`);
+    else {
+      const text = outputsText(new Map([[name, { ...one, sensitive: false }]]));
+      terminal.write(text.slice(`${name} = `.length));
+    }
+    return EXIT.ok;
+  } finally {
+    await session?.[Symbol.asyncDispose]();
+  }
+}
+
+function allJson(outputs: ReadonlyMap<string, StackOutput>): string {
+  const members = [...outputs]
+    .toSorted(([left], [right]) => (left < right ? -1 : 1))
+    .map(([name, { type, json, sensitive }]): [string, JsonMember] => [
+      name,
+      { sensitive, type: exactJson(type), value: exactJson(json) },
+    ]);
+  return writeExactJson(Object.fromEntries(members), 2);
+}
+
+function rawText(name: string, { type, json }: StackOutput): string {
+  const value = decodeJson(json, decodeTypeJson(type));
+  if (!value.isNull && value.type.kind === "string") return value.asString();
+  if (!value.isNull && value.type.kind === "number") return value.asBigFloat().toString();
+  if (!value.isNull && value.type.kind === "bool") return String(value.asBoolean());
+  throw new CommandError(`The output "${name}" is no string, number or bool; --json shows it.`);
+}

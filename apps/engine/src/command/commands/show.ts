@@ -1,0 +1,139 @@
+import { resolve } from "node:path";
+import { decodeJsonImplied, Mark, Marks, markWithPaths, Path, type Value } from "@stackwright/cty";
+import { planToTerraformJson } from "../../plan/terraform-json.ts";
+import type { StackSnapshot } from "../../state/stack-state.ts";
+import type { StateObject } from "../../state/state-object.ts";
+import type { CommandContext } from "../command-context.ts";
+import { CommandError } from "../command-error.ts";
+import { blockLines } from "../display/block-diff.ts";
+import { planText } from "../display/plan-text.ts";
+import { EXIT, type ExitCode } from "../exit-code.ts";
+import { openEngine } from "../open-engine.ts";
+import { outputsText } from "../people-view.ts";
+import { readPlanFile } from "../plan-file.ts";
+import { loadProject } from "../project.ts";
+import { readOnlyState } from "../read-only-state.ts";
+import { schemasOf } from "../schemas-of.ts";
+import { openReader, type Session, type StoreOptions } from "../session.ts";
+import { stateJson } from "../state-json.ts";
+import type { Terminal } from "../terminal.ts";
+
+export interface ShowOptions extends StoreOptions {
+  readonly json: boolean;
+}
+
+/** Shows the recorded state, or the plan of a file. */
+export async function show(
+  planFile: string | undefined,
+  options: ShowOptions,
+  context: CommandContext,
+): Promise<ExitCode> {
+  const { terminal } = context;
+  if (planFile !== undefined) return showPlan(planFile, options, context);
+  const session = await openReader(context, options);
+  try {
+    const snapshot = await snapshotOf(session, context);
+    if (options.json) terminal.write(`${stateJson(snapshot)}\n`);
+    else terminal.write(stateText(snapshot, terminal));
+    return EXIT.ok;
+  } finally {
+    await session?.[Symbol.asyncDispose]();
+  }
+}
+
+/** The state of the stack that is meant; empty where there is none. */
+export async function snapshotOf(
+  session: Session | undefined,
+  { signal }: Pick<CommandContext, "signal">,
+): Promise<StackSnapshot> {
+  const state = session?.stack === undefined ? undefined : session.stateOf(session.stack);
+  return readOnlyState(state).read({ signal });
+}
+
+async function showPlan(
+  planFile: string,
+  options: ShowOptions,
+  context: CommandContext,
+): Promise<ExitCode> {
+  const { terminal } = context;
+  const file = await readPlanFile(resolve(context.directory, planFile));
+  const session = await openReader(context, {
+    ...options,
+    stack: file.stack,
+    project: file.project,
+  });
+  try {
+    const engine = await openEngine(await loadProject(context), context);
+    const plan =
+      session?.stack === undefined
+        ? undefined
+        : await engine.loadPlan(session.stateOf(session.stack), file.digest);
+    if (plan === undefined) {
+      throw new CommandError(`The plan of "${planFile}" is not in the store.`, {
+        advice:
+          "A plan lies in the store that it was made with. Is it the right folder, or --store?",
+      });
+    }
+    if (options.json) terminal.write(`${planToTerraformJson(plan)}\n`);
+    else {
+      const schemaOf = await schemasOf(engine, plan);
+      terminal.write(planText(plan, { style: terminal.style, schemaOf }));
+    }
+    return EXIT.ok;
+  } finally {
+    await session?.[Symbol.asyncDispose]();
+  }
+}
+
+function stateText(snapshot: StackSnapshot, terminal: Terminal): string {
+  const objects = [...snapshot.objects.values()].toSorted((left, right) =>
+    left.address < right.address ? -1 : Number(left.address > right.address),
+  );
+  if (objects.length === 0 && snapshot.outputs.size === 0) return "Nothing is recorded.\n";
+  const texts = objects.map((object) => objectText(object, terminal));
+  const outputs = outputsText(snapshot.outputs);
+  return [...texts, ...(outputs === "" ? [] : [`Outputs:\n\n${outputs}`])].join("\n");
+}
+
+/** One recorded object as the block that it comes from. */
+export function objectText(object: StateObject, { style }: Terminal): string {
+  const { address, deposed, phase, mode, type } = object;
+  const notes = [
+    ...(deposed === "" ? [] : [`deposed object ${deposed}`]),
+    ...(phase === "ready" ? [] : [phase]),
+  ];
+  const name = /\.([^.[\]]+)(?:\[(?:\d+|"(?:[^"\\]|\\.)*")\])?$/.exec(address)?.[1] ?? "";
+  const note = notes.length > 0 ? ` (${notes.join(", ")})` : "";
+  const value = recordedValue(object);
+  const lines =
+    value === undefined
+      ? []
+      : blockLines(
+          { before: value, after: value },
+          undefined,
+          { path: Path.root, indent: 2 },
+          {
+            style,
+            verbose: true,
+            forcesReplacement: () => false,
+          },
+        );
+  return [
+    style.paint("strong", `# ${address}${note}:`),
+    `${mode === "data" ? "data" : "resource"} "${type}" "${name}" {`,
+    ...lines,
+    "}",
+    "",
+  ].join("\n");
+}
+
+/** What is recorded, without the schema: its types are those that JSON has. */
+function recordedValue({ value }: StateObject): Value | undefined {
+  if (value === undefined) return undefined;
+  const marks = Marks.of(Mark.sensitive);
+  const plain = decodeJsonImplied(value.json);
+  return markWithPaths(
+    plain,
+    value.sensitive.map((path) => ({ path, marks })),
+  );
+}

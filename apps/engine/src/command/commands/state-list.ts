@@ -1,0 +1,63 @@
+import { containsAddress, parseAddress } from "@stackwright/lang";
+import type { CommandContext } from "../command-context.ts";
+import { CommandError } from "../command-error.ts";
+import { EXIT, type ExitCode } from "../exit-code.ts";
+import { openReader, type StoreOptions } from "../session.ts";
+import { objectText, snapshotOf } from "./show.ts";
+
+/** Lists the addresses of recorded objects; all, or those below the given addresses. */
+export async function stateList(
+  addresses: readonly string[],
+  options: StoreOptions,
+  context: CommandContext,
+): Promise<ExitCode> {
+  const session = await openReader(context, options);
+  try {
+    const { objects } = await snapshotOf(session, context);
+    const wanted = addresses.map(addressOf);
+    const found = [...objects.values()]
+      .filter(({ address }) => {
+        const { value } = parseAddress(address);
+        return (
+          wanted.length === 0 ||
+          (value !== undefined && wanted.some((target) => containsAddress(target, value)))
+        );
+      })
+      .map(({ address, deposed }) => `${address}${deposed === "" ? "" : ` (deposed ${deposed})`}`);
+    for (const line of found.toSorted()) context.terminal.write(`${line}\n`);
+    return EXIT.ok;
+  } finally {
+    await session?.[Symbol.asyncDispose]();
+  }
+}
+
+/** Shows one recorded object. */
+export async function stateShow(
+  address: string,
+  options: StoreOptions,
+  context: CommandContext,
+): Promise<ExitCode> {
+  const session = await openReader(context, options);
+  try {
+    const { objects } = await snapshotOf(session, context);
+    const found = [...objects.values()].filter((object) => object.address === address);
+    if (found.length === 0) {
+      throw new CommandError(`Nothing is recorded for ${address}.`, {
+        advice: "stackwright state list shows the addresses that there are.",
+      });
+    }
+    for (const object of found) context.terminal.write(objectText(object, context.terminal));
+    return EXIT.ok;
+  } finally {
+    await session?.[Symbol.asyncDispose]();
+  }
+}
+
+/** Reads an address from the command line. */
+export function addressOf(text: string) {
+  const { value, diagnostics } = parseAddress({ name: "<command line>", text });
+  if (value === undefined) {
+    throw new CommandError(`"${text}" is no address: ${diagnostics[0]?.detail ?? ""}`);
+  }
+  return value;
+}

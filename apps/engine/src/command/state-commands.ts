@@ -1,0 +1,66 @@
+import type { Command } from "commander";
+import type { ImportStateOptions } from "./commands/import-state.ts";
+import type { OutputOptions } from "./commands/output.ts";
+import type { ShowOptions } from "./commands/show.ts";
+import type { Define, RunAction } from "./program.ts";
+import { withRunOptions, withStoreOptions } from "./run-commands.ts";
+import type { StoreOptions } from "./session.ts";
+
+/** Commands that look at what is recorded, or bring it in and out. */
+export function defineStateCommands(define: Define, run: RunAction): void {
+  withStoreOptions(define("show [plan]", "show the recorded state, or a plan that was kept"))
+    .option("--json", "as JSON, in the form of Terraform's", false)
+    .action(async (plan: string | undefined, options: ShowOptions, command: Command) => {
+      const { show } = await import("./commands/show.ts");
+      await run(command, async (context) => show(plan, options, context));
+    });
+
+  withStoreOptions(define("output [name]", "show outputs"))
+    .option("--json", "as JSON, secret ones as well", false)
+    .option("--raw", "one string, number or bool as it is", false)
+    .action(async (name: string | undefined, options: OutputOptions, command: Command) => {
+      const { output } = await import("./commands/output.ts");
+      await run(command, async (context) => output(name, options, context));
+    });
+
+  withStoreOptions(define("stacks", "list the stacks of the project"))
+    .option("--json", "as JSON", false)
+    .action(async (options: StoreOptions & { json: boolean }, command: Command) => {
+      const { stacks } = await import("./commands/stacks.ts");
+      await run(command, async (context) => stacks(options, context));
+    });
+
+  const state = define("state", "look at recorded objects, one by one");
+  withStoreOptions(define("list [addresses...]", "list their addresses", state)).action(
+    async (addresses: string[], options: StoreOptions, command: Command) => {
+      const { stateList } = await import("./commands/state-list.ts");
+      await run(command, async (context) => stateList(addresses, options, context));
+    },
+  );
+  withStoreOptions(define("show <address>", "show one of them", state)).action(
+    async (address: string, options: StoreOptions, command: Command) => {
+      const { stateShow } = await import("./commands/state-list.ts");
+      await run(command, async (context) => stateShow(address, options, context));
+    },
+  );
+
+  withStoreOptions(
+    define(
+      "export-state",
+      "write the state as a Terraform state of version 4, secrets in the clear",
+    ),
+  ).action(async (options: StoreOptions, command: Command) => {
+    const { exportStateCommand } = await import("./commands/export-state.ts");
+    await run(command, async (context) => exportStateCommand(options, context));
+  });
+
+  withRunOptions(
+    define("import-state <file>", "take a Terraform state of version 4 over, and show a plan"),
+  )
+    .option("--no-plan", "show no plan afterwards")
+    .action(async (file: string, parsed: ImportStateOptions, command: Command) => {
+      const { importStateCommand } = await import("./commands/import-state.ts");
+      const options = { ...parsed, inputs: [], destroy: false };
+      await run(command, async (context) => importStateCommand(file, options, context));
+    });
+}
