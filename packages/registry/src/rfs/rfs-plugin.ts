@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { Authenticator } from "../access/authenticator.ts";
 import { type Principal, requireRole } from "../access/principal.ts";
 import { invalidField, isRegistryError } from "../errors.ts";
+import { requireParamLength } from "../http/param-length.ts";
 import { type RateLimit, RateLimiter } from "../http/rate-limiter.ts";
 import { auditRefusal, requestContext } from "../http/request-audit.ts";
 import { signableRequest } from "../http/signable.ts";
@@ -36,11 +37,7 @@ const PARAM_LENGTH = 3 * 128;
  */
 export async function rfsPlugin(fastify: FastifyInstance, options: RfsOptions): Promise<void> {
   const { registry, authenticator, region } = options;
-  const allowed = (fastify.initialConfig as { routerOptions?: { maxParamLength?: number } })
-    .routerOptions?.maxParamLength;
-  if ((allowed ?? fastify.initialConfig.maxParamLength ?? 100) < PARAM_LENGTH) {
-    throw new TypeError(`the RFS API needs routerOptions.maxParamLength of ${PARAM_LENGTH}`);
-  }
+  requireParamLength(fastify, PARAM_LENGTH);
   const { scheduler } = registry.parts;
   const limiter =
     options.rateLimit && new RateLimiter(options.rateLimit, () => scheduler.monotonicMs());

@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Authenticator } from "../access/authenticator.ts";
 import type { Principal } from "../access/principal.ts";
 import { isRegistryError, RegistryError } from "../errors.ts";
+import { requireParamLength } from "../http/param-length.ts";
 import { type RateLimit, RateLimiter } from "../http/rate-limiter.ts";
 import { auditRefusal } from "../http/request-audit.ts";
 import { describeRoute } from "../http/route-description.ts";
@@ -34,12 +35,15 @@ const PROVIDERS = "/terraform/v1/providers";
 const MIRROR = "/terraform/v1/mirror";
 const FILES = "/terraform/v1/files";
 const JSON_TYPE = "application/json";
+/** Longest path parameter: what a file's address carries. */
+const PARAM_LENGTH = 1024;
 
 /**
  * Terraform's protocols, at the root of a server: service discovery, the provider registry protocol and
  * the network mirror protocol, for published archives and for providers that live in functions. Files
  * have signed addresses that expire, as the command sends no credentials there.
  *
+ * The instance has to allow path parameters of 1024 characters (`routerOptions.maxParamLength`).
  * `modules.v1` has room beside `providers.v1` in the discovery document.
  */
 export async function terraformPlugin(
@@ -47,6 +51,7 @@ export async function terraformPlugin(
   options: TerraformOptions,
 ): Promise<void> {
   const { registry, authenticator, region, fileLifeMs = 15 * 60_000 } = options;
+  requireParamLength(fastify, PARAM_LENGTH);
   const { scheduler } = registry.parts;
   const signingKey = new SigningKey(registry.secrets);
   const catalog = new Catalog({

@@ -68,7 +68,7 @@ export async function createRegistryFixture(
     },
     server() {
       const server = fastify({
-        routerOptions: { maxParamLength: 512 },
+        routerOptions: { maxParamLength: 1024 },
         genReqId: () => randomUUID(),
       });
       stack.defer(() => server.close());
