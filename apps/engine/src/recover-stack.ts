@@ -53,6 +53,7 @@ export async function recoverStack(request: RecoverRequest): Promise<RecoverResu
     variables: request.variables,
     workspace: request.workspace ?? "default",
     host: { maxStringLength: 32 * 1024 * 1024 },
+    applying: true,
     missing: "lenient",
   });
   const referenceOf = ({ provider }: StateObject) => ({

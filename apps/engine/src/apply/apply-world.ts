@@ -7,13 +7,14 @@ import { type FrozenKeys, type Keys, thaw } from "../walk/keys.ts";
 import type { ModuleInstance } from "../walk/module-instance.ts";
 import { populateWorld } from "../walk/populate.ts";
 import type { InstanceSlot } from "../walk/resource-values.ts";
-import { World } from "../walk/world.ts";
+import { World, type WorldOptions } from "../walk/world.ts";
 
 export interface ApplyWorldOptions {
   readonly plan: Plan;
   readonly configuration: Configuration;
   readonly variables: ReadonlyMap<string, Value>;
   readonly clock: EngineClock;
+  readonly functions: WorldOptions["providerFunctions"];
 }
 
 /** The world of an apply: the frozen instances of the plan, with the values that are known before anything is done. */
@@ -28,6 +29,7 @@ export function createApplyWorld({
   configuration,
   variables,
   clock,
+  functions,
 }: ApplyWorldOptions): ApplyWorld {
   const world = new World({
     root: configuration.root,
@@ -39,6 +41,8 @@ export function createApplyWorld({
       randomBytes: (size) => clock.randomBytes(size),
       maxStringLength: 32 * 1024 * 1024,
     },
+    applying: true,
+    providerFunctions: functions,
     missing: plan.partial || plan.mode !== "normal" ? "lenient" : "strict",
   });
   if (plan.mode === "normal") thawInstances(world, plan);

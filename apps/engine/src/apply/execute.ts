@@ -5,6 +5,7 @@ import type { EventSink, NodeStatus } from "../events.ts";
 import type { Configuration } from "../plan/configuration.ts";
 import type { Plan } from "../plan/plan.ts";
 import type { ProviderCatalog } from "../providers/catalog.ts";
+import { providerFunctions } from "../providers/provider-functions.ts";
 import { RunProviders } from "../providers/run-providers.ts";
 import type { StackHead, StackHold, StackOutput } from "../state/stack-state.ts";
 import type { CheckResult } from "../walk/checks.ts";
@@ -13,6 +14,7 @@ import { type Limit, LimitTable } from "../walk/limits.ts";
 import { walkGraph } from "../walk/ready-queue.ts";
 import { ApplyRun, type ApplyTimeouts } from "./apply-run.ts";
 import { createApplyWorld } from "./apply-world.ts";
+import { finalChecks } from "./final-checks.ts";
 import { finalOutputs } from "./final-outputs.ts";
 import { applyMoveRecords } from "./move-records.ts";
 import { orderSteps } from "./order.ts";
@@ -91,7 +93,10 @@ export async function executePlan(request: ApplyRequest): Promise<ApplyResult> {
     signal: force,
     ...(request.callLimits && { limits: request.callLimits }),
   });
-  const { world, slots } = createApplyWorld(request);
+  const { world, slots } = createApplyWorld({
+    ...request,
+    functions: await providerFunctions(request.configuration, providers, versionsOf(plan)),
+  });
   const run = new ApplyRun({
     plan,
     configuration: request.configuration,
@@ -137,17 +142,31 @@ export async function executePlan(request: ApplyRequest): Promise<ApplyResult> {
   return finish(run, runner, stop.signal.aborted);
 }
 
+const INCOMPLETE: Diagnostic = {
+  severity: "warning",
+  code: "ENGINE_APPLY",
+  summary: "Applied changes may be incomplete",
+  detail:
+    "The plan was about a part of the configuration only. Make a plan without targets and excludes to see what is left.",
+};
+
+function versionsOf({ providers }: Plan): ReadonlyMap<string, string> {
+  return new Map(providers.map(({ source, version }) => [source, version]));
+}
+
 async function finish(run: ApplyRun, runner: StepRunner, stopped: boolean): Promise<ApplyResult> {
   const { writer } = run.given;
 
   run.given.onEvent({ type: "phase", phase: "finish" });
   const nodes = runner.results();
+  finalChecks(run);
   run.report(run.given.world.diagnostics);
   const isDone = nodes.every(({ status }) => status === "done");
   const pending = [...writer.objects.values()].some(
     ({ phase, operation }) => phase !== "unresolved" && operation?.started === true,
   );
-  const outputs = finalOutputs(run, runner);
+  const outputs = await finalOutputs(run, runner);
+  if (run.given.plan.partial) run.report([INCOMPLETE]);
   const base = { nodes, checks: run.checks, outputs };
   if (pending || writer.signal.aborted) {
     const status: RunStatus = "canceled";

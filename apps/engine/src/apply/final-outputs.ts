@@ -8,7 +8,10 @@ import type { StepRunner } from "./step-runner.ts";
  * The outputs of the stack after a run. One whose value depends on something that was not done stays as it was; as long as
  * something is missing, none goes.
  */
-export function finalOutputs(run: ApplyRun, runner: StepRunner): ReadonlyMap<string, StackOutput> {
+export async function finalOutputs(
+  run: ApplyRun,
+  runner: StepRunner,
+): Promise<ReadonlyMap<string, StackOutput>> {
   const { plan, writer, world } = run.given;
   const outputs = new Map(writer.outputs);
   const complete = runner.isComplete;
@@ -20,7 +23,7 @@ export function finalOutputs(run: ApplyRun, runner: StepRunner): ReadonlyMap<str
     }
     let value = after;
     if (value === undefined || !withoutMarks(value).isWhollyKnown) {
-      const { result, targets } = evaluateOutput(world, name);
+      const { result, targets } = await evaluateOutput(world, name);
       if (result === undefined || ![...targets].every((target) => runner.isMade(target))) continue;
       value = result;
     }
@@ -39,8 +42,9 @@ export function finalOutputs(run: ApplyRun, runner: StepRunner): ReadonlyMap<str
 }
 
 /** An output that needs what was not made cannot be evaluated; that is no mistake here. */
-function evaluateOutput(world: ApplyRun["given"]["world"], name: string) {
+async function evaluateOutput(world: ApplyRun["given"]["world"], name: string) {
   try {
+    await world.settled(() => world.root.output(name));
     const { result, targets } = world.recorder.record(() => world.root.output(name).value);
     return { result, targets };
   } catch {

@@ -68,7 +68,7 @@ export async function finalPlan(
     keep: (result) => run.checks.push(result),
   });
   if (!good) return undefined;
-  const body = evaluateBody(bound, scope);
+  const body = await run.given.world.settled(() => evaluateBody(bound, scope));
   run.report(body.diagnostics.map((one) => ({ ...one, address: one.address ?? change.address })));
   if (hasErrors(body.diagnostics)) return undefined;
   const report = (problems: readonly ProviderDiagnostic[]): boolean => {
@@ -82,9 +82,7 @@ export async function finalPlan(
     creates || change.before === undefined
       ? Value.null(blockType(schema.block))
       : withoutMarks(change.before);
-  const current = change.before === undefined ? prior : withoutMarks(change.before);
-  const tainted = change.reason === "replace-because-tainted";
-  const configured = keepIgnored(plain, tainted ? prior : current, config.lifecycle.ignoreChanges);
+  const configured = keepIgnored(plain, prior, config.lifecycle.ignoreChanges);
   const { words } = change;
   const reply = await ready.use.provider.plan(
     {

@@ -38,7 +38,9 @@ export async function readDeferred(
       keep: (result) => run.checks.push(result),
     });
   if (!conditions("precondition")) return "failed";
-  const body = evaluateBody(bound, module.scope.forInstance(slot.context));
+  const body = await run.given.world.settled(() =>
+    evaluateBody(bound, module.scope.forInstance(slot.context)),
+  );
   run.report(body.diagnostics);
   if (hasErrors(body.diagnostics)) return "failed";
   const { plain, sensitive } = takeMarks(body.value);

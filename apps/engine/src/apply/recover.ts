@@ -49,9 +49,8 @@ export async function settlePending(
       ...(outcome.kind === "unresolved" && { problem: outcome.problem }),
     });
     // The new object was not made: the one that made place for it is the current one again.
-    if (operation.kind === "create" && outcome.kind === "absent" && operation.replace) {
-      const [old] = writer.deposed(address);
-      if (old !== undefined) await writer.write({ kind: "restore", address, deposed: old.deposed });
+    if (outcome.kind === "absent" && operation.deposed !== undefined) {
+      await writer.write({ kind: "restore", address, deposed: operation.deposed });
     }
   }
   return recovered;

@@ -7,6 +7,7 @@ import type { Outcome } from "../state/state-change.ts";
 import { isPlaceholder, type ObjectKey, type StateObject } from "../state/state-object.ts";
 import { markObject, withoutMarks } from "../walk/object-marks.ts";
 import type { ApplyRun } from "./apply-run.ts";
+import { deposedByRun } from "./deposed-object.ts";
 import { wasNotApplied } from "./make-managed.ts";
 import { resolveOperation } from "./resolve-operation.ts";
 
@@ -79,7 +80,7 @@ export async function removeObject(
 function objectToRemove(run: ApplyRun, change: ResourceChange): StateObject | undefined {
   const { writer } = run.given;
   if (change.action === "replace" && change.order === "create-first") {
-    return writer.deposed(change.address)[0];
+    return deposedByRun(run.given.plan, writer, change);
   }
   const object = writer.object(change.address, change.deposed);
   return object !== undefined && isPlaceholder(object) ? undefined : object;

@@ -1,18 +1,20 @@
+import type { Plan } from "../plan/plan.ts";
 import type { StateWriter } from "../state/stack-state.ts";
 import { isPlaceholder } from "../state/state-object.ts";
+import { deposedByRun } from "./deposed-object.ts";
 import type { Step } from "./order.ts";
 
 /**
  * Whether an earlier part of this run has done a step. Objects carry the revision during which they were last written, and
  * a run has one revision of its own, so what the run wrote tells itself. Only asked after an interruption.
  */
-export function wasDone(writer: StateWriter, { kind, change }: Step): boolean {
+export function wasDone(plan: Plan, writer: StateWriter, { kind, change }: Step): boolean {
   if (!writer.resumed) return false;
   const current = writer.object(change.address, change.deposed);
   if (kind === "remove") {
     if (change.action !== "replace") return current === undefined;
     if (change.order === "create-first")
-      return writer.deposed(change.address).length === 0 && isOurs(writer, change);
+      return deposedByRun(plan, writer, change) === undefined && isOurs(writer, change);
     return current === undefined || isPlaceholder(current) || isOurs(writer, change);
   }
   if (change.action === "no-op" || change.action === "read") return false;

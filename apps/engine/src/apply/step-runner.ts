@@ -33,6 +33,7 @@ export class StepRunner {
   readonly #graph: StepGraph;
   readonly #status: (NodeStatus | undefined)[] = [];
   readonly #cause: (string | undefined)[] = [];
+  readonly #imported = new Set<string>();
   readonly #failedMakes = new Set<string>();
 
   constructor(run: ApplyRun, graph: StepGraph) {
@@ -109,11 +110,15 @@ export class StepRunner {
   async #do(step: Step): Promise<NodeStatus> {
     const { kind, change } = step;
     const { writer, plan } = this.#run.given;
-    if (wasDone(writer, step)) return this.#adoptResult(step);
+    if (wasDone(plan, writer, step)) return this.#adoptResult(step);
     const givesUp = change.action === "forget" || (kind === "remove" && change.action === "no-op");
     if (givesUp) return forgetObject(this.#run, change);
     const ready = await this.#run.provider(change);
     if (ready === undefined) return "failed";
+    if (change.importing !== undefined && !this.#imported.has(change.address)) {
+      this.#imported.add(change.address);
+      await adoptImported(this.#run, change, ready);
+    }
     if (kind === "remove") return removeObject(this.#run, change, ready);
     const slot = this.#run.slot(change);
     if (plan.mode === "refresh-only" || slot === undefined)
@@ -123,7 +128,6 @@ export class StepRunner {
       if (change.after !== undefined) await recordData(this.#run, change, ready, change.after);
       return "done";
     }
-    if (change.importing !== undefined) await adoptImported(this.#run, change, ready);
     if (change.action === "no-op") return recordObject(this.#run, change, ready);
     if (change.action === "create") await forgetObject(this.#run, change);
     return makeManaged(this.#run, change, ready, slot);

@@ -3,7 +3,7 @@ import {
   type BundleFiles,
   buildGraph,
   type ConfigGraph,
-  checkReferences,
+  checkTree,
   collectRefactoring,
   type Diagnostic,
   hasErrors,
@@ -16,6 +16,8 @@ import {
   sortDiagnostics,
   type TreeOptions,
 } from "@stackwright/lang";
+import { Version, VersionConstraints } from "@stackwright/provider-source";
+import { ENGINE_VERSION } from "../providers/run-providers.ts";
 
 /** A configuration that was loaded and understood as far as that is possible without providers and values. */
 export interface Configuration {
@@ -24,6 +26,8 @@ export interface Configuration {
   readonly graph: ConfigGraph;
   /** What `moved` and `removed` blocks say. */
   readonly refactoring: Refactoring;
+  /** Local names of providers whose functions are called somewhere. */
+  readonly functionProviders: ReadonlySet<string>;
   /** SHA-256 of all files of the bundle, in hexadecimal. */
   readonly digest: string;
   readonly diagnostics: readonly Diagnostic[];
@@ -46,15 +50,32 @@ export async function loadConfiguration(
     ...graph.diagnostics,
     ...refactoring.diagnostics,
   ];
-  for (const module of modulesOf(root)) found.push(...checkReferences(module.config));
+  found.push(...checkTree(root));
+  for (const module of modulesOf(root)) found.push(...checkRequiredVersions(module));
   return {
     root,
     resolution,
     graph,
     refactoring,
+    functionProviders: calledProviders(root),
     digest: digestBundle(files),
     diagnostics: sortDiagnostics(found),
   };
+}
+
+/** Whether what the engine is compatible with satisfies what a module requires. */
+function checkRequiredVersions({ config }: ModuleNode): readonly Diagnostic[] {
+  return config.requiredVersions.flatMap(({ constraint, range }): Diagnostic[] => {
+    const place = { severity: "error", code: "ENGINE_CONFIG", subject: range } as const;
+    try {
+      if (VersionConstraints.parse(constraint).allows(Version.parse(ENGINE_VERSION))) return [];
+    } catch (error) {
+      const detail = error instanceof Error ? error.message : String(error);
+      return [{ ...place, summary: "Invalid version constraint", detail }];
+    }
+    const detail = `The module requires version ${constraint}, and this release speaks the language of ${ENGINE_VERSION}.`;
+    return [{ ...place, summary: "Unsupported Terraform Core version", detail }];
+  });
 }
 
 /** All modules of a tree, parents first. */
@@ -65,6 +86,24 @@ export function* modulesOf(root: ModuleNode): Generator<ModuleNode> {
 
 export function isUsable({ diagnostics }: Configuration): boolean {
   return !hasErrors(diagnostics);
+}
+
+/** Found in the text: more than there are does no harm. */
+function calledProviders(root: ModuleNode): ReadonlySet<string> {
+  const names = new Set<string>();
+  const seen = new Set<string>();
+  for (const { files, folder } of modulesOf(root)) {
+    if (seen.has(folder)) continue;
+    seen.add(folder);
+    for (const path of files.list(folder)) {
+      if (!/^[^/]+\.tf(?:\.json)?$/.test(path)) continue;
+      const text = new TextDecoder().decode(
+        files.read(folder === "." ? path : `${folder}/${path}`),
+      );
+      for (const [, name = ""] of text.matchAll(/\bprovider::([\w-]+)::/g)) names.add(name);
+    }
+  }
+  return names;
 }
 
 /** A digest of the files that configuration is made of and can refer to. */

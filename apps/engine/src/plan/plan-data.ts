@@ -58,6 +58,7 @@ export async function planData(instance: DataInstance): Promise<ResourceChange |
       report,
       keep: (result) => run.checks.push(result),
     });
+  await run.world.settled(() => evaluateBody(body, scope));
   const { result, targets } = run.world.recorder.record(() =>
     conditions("precondition") ? evaluateBody(body, scope) : undefined,
   );
@@ -118,7 +119,7 @@ export async function planData(instance: DataInstance): Promise<ResourceChange |
     provider: use.reference,
     action: deferred ? "read" : "no-op",
     ...(deferred && { reason: reason ?? "read-because-config-unknown" }),
-    ...(before !== undefined && { before }),
+    ...(before !== undefined && !deferred && { before }),
     after,
     replacePaths: [],
     causes: [],

@@ -48,11 +48,9 @@ function removalOf(
   const block = value === undefined ? undefined : removedBy(refactoring.removed, value);
   const forgets = block?.destroy === false;
   if (object.deposed !== "") return { action: forgets ? "forget" : "delete", reason: undefined };
-  if (forgets) return { action: "forget", reason: undefined };
   let reason: ActionReason = "delete-because-no-resource-config";
-  if (value?.kind === "resource" && value.module.length > 0) {
-    const exists = configOf(root, object.address) !== undefined;
-    if (exists || !run.hasModule(value.module)) reason = "delete-because-no-module";
-  }
-  return { action: "delete", reason };
+  // Declared, so it is the instance of the module that is not there any more.
+  if (configOf(root, object.address) !== undefined) reason = "delete-because-no-module";
+  else if (run.given.previous.has(object.address)) reason = "delete-because-no-move-target";
+  return { action: forgets ? "forget" : "delete", reason };
 }

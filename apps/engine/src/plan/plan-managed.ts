@@ -68,6 +68,7 @@ class ManagedPlanner {
   async plan(): Promise<ResourceChange | undefined> {
     const { run, slot, config, body, seen } = this.#it;
     const scope = slot.resource.module.scope.forInstance(slot.context);
+    await run.world.settled(() => evaluateBody(body, scope));
     const { result, targets } = run.world.recorder.record(() => {
       const good = this.#conditions("precondition", scope);
       return good ? evaluateBody(body, scope) : undefined;
@@ -95,7 +96,7 @@ class ManagedPlanner {
       ({ replacePaths } = first);
       reason = this.#replaceReason(replacePaths);
       if (reason !== undefined) {
-        const created = await this.#ask(nothing, configured, undefined, result);
+        const created = await this.#ask(nothing, plain, undefined, result);
         if (created === undefined) return undefined;
         reply = created;
       }

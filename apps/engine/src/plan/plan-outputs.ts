@@ -30,11 +30,13 @@ export function planOutputs(
     }
     const ends = run.given.options.mode === "destroy" || config === undefined;
     const value = ends ? undefined : run.world.root.output(name).value;
-    const after =
-      value === undefined || isNull(value) ? undefined : keepSensitive(value, sensitive);
+    const after = value === undefined ? undefined : keepSensitive(value, sensitive);
     const change = { name, sensitive, ...(before && { before }), ...(after && { after }) };
     if (after === undefined) {
       if (before !== undefined) changes.push({ ...change, action: "delete" });
+    } else if (before === undefined && isNull(after)) {
+      // An output without a value is none.
+      continue;
     } else if (before === undefined) changes.push({ ...change, action: "create" });
     else changes.push({ ...change, action: before.rawEquals(after) ? "no-op" : "update" });
   }

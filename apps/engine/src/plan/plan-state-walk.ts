@@ -1,5 +1,6 @@
 import type { Value } from "@stackwright/cty";
 import { hasErrors } from "@stackwright/lang";
+import { resourceOf } from "../state/check-state.ts";
 import { isPlaceholder, type StateObject } from "../state/state-object.ts";
 import { populateWorld } from "../walk/populate.ts";
 import { forEachLimited } from "../walk/semaphore.ts";
@@ -22,9 +23,7 @@ export async function planStateWalk(
   await populateFromState(run);
   if (hasErrors(run.diagnostics)) return;
   const { mode } = run.given.options;
-  const objects = [...run.given.objects.values()].filter(({ address }) =>
-    selection.includesAddress(address, false),
-  );
+  const objects = mode === "destroy" ? toDestroy(run, selection) : toLookAt(run, selection);
   await forEachLimited(objects, run.given.parallelism, async (object) => {
     const change =
       mode === "destroy"
@@ -39,6 +38,58 @@ export async function planStateWalk(
   );
   run.world.restart();
   populateWorld(run.world, found);
+}
+
+function toLookAt(run: PlanRun, selection: Selection): readonly StateObject[] {
+  return [...run.given.objects.values()].filter(({ address }) =>
+    selection.includesAddress(address, false),
+  );
+}
+
+/**
+ * What is named, and everything that depends on it: nothing can be destroyed under its dependents. Of what is excluded,
+ * what it depends on stays as well.
+ */
+function toDestroy(run: PlanRun, selection: Selection): readonly StateObject[] {
+  const all = [...run.given.objects.values()];
+  if (!selection.partial) return all;
+  const { targets, excludes } = run.given.options;
+  const named =
+    targets.length === 0
+      ? all
+      : closure(all, (one) => selection.includesAddress(one.address, false), "dependents");
+  if (excludes.length === 0) return [...named];
+  const kept = closure(all, (one) => !selection.includesAddress(one.address, true), "dependencies");
+  return [...named].filter((object) => !kept.has(object));
+}
+
+/** Objects that pass, and what is reached from them along recorded dependencies in one direction. */
+function closure(
+  all: readonly StateObject[],
+  test: (object: StateObject) => boolean,
+  direction: "dependents" | "dependencies",
+): ReadonlySet<StateObject> {
+  const byName = new Map<string, StateObject[]>();
+  const add = (name: string, object: StateObject): void => {
+    const list = byName.get(name);
+    if (list === undefined) byName.set(name, [object]);
+    else list.push(object);
+  };
+  for (const object of all) {
+    if (direction === "dependents")
+      for (const { address } of object.dependencies) add(address, object);
+    else
+      for (const name of new Set([object.address, resourceOf(object.address)])) add(name, object);
+  }
+  const reached = new Set(all.filter(test));
+  for (const object of reached) {
+    const names =
+      direction === "dependents"
+        ? [object.address, resourceOf(object.address)]
+        : object.dependencies.map(({ address }) => address);
+    for (const name of names) for (const next of byName.get(name) ?? []) reached.add(next);
+  }
+  return reached;
 }
 
 /** Puts recorded values into the world, for the configurations of providers. */

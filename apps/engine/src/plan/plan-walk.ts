@@ -1,4 +1,3 @@
-import { deepMarks, Mark } from "@stackwright/cty";
 import {
   type Condition,
   type Diagnostic,
@@ -23,16 +22,21 @@ type NodeOf<K extends GraphNode["kind"]> = Extract<GraphNode, { kind: K }>;
 export async function visitNode(run: PlanRun, node: GraphNode): Promise<void> {
   switch (node.kind) {
     case "variable":
-      return each(run, node, (module) => void module.variable(node.variable.name));
+      return evaluateEach(run, node, (module) => module.variable(node.variable.name));
     case "validation":
       return each(run, node, (module) => {
         const { name, validations } = node.variable;
         conditions(run, module, `var.${name}`, "variable", validations);
       });
     case "local":
-      return each(run, node, (module) => void module.scope.local(node.local.name));
+      return evaluateEach(run, node, (module) => module.scope.local(node.local.name));
     case "output":
-      return each(run, node, (module) => visitOutput(run, module, node));
+      return each(
+        run,
+        node,
+        (module) => visitOutput(run, module, node),
+        async (module) => run.world.settled(() => module.output(node.output.name)),
+      );
     case "module":
       return each(run, node, (module) => {
         const call = module.calls.get(node.call.name);
@@ -54,13 +58,27 @@ export async function visitNode(run: PlanRun, node: GraphNode): Promise<void> {
   }
 }
 
+/** Evaluates something once per module instance, with all calls of provider functions answered. */
+async function evaluateEach(
+  run: PlanRun,
+  { module }: GraphNode,
+  evaluateIt: (module: ModuleInstance) => unknown,
+): Promise<void> {
+  for (const instance of run.world.modules(module.path)) {
+    await run.world.settled(() => evaluateIt(instance));
+  }
+}
+
 async function each(
   run: PlanRun,
   { module }: GraphNode,
   visit: (module: ModuleInstance) => void,
+  prepare?: (module: ModuleInstance) => Promise<unknown>,
 ): Promise<void> {
-  for (const instance of run.world.modules(module.path)) visit(instance);
-  return Promise.resolve();
+  for (const instance of run.world.modules(module.path)) {
+    await prepare?.(instance);
+    visit(instance);
+  }
 }
 
 function conditions(
@@ -78,26 +96,23 @@ function conditions(
     scope,
     report: (diagnostics) => run.report(diagnostics),
     keep: (result) => run.checks.push(result),
+    tellOpen: true,
   });
 }
 
+/** An output is evaluated with its conditions; what came of those is kept. */
 function visitOutput(run: PlanRun, module: ModuleInstance, { output }: NodeOf<"output">): void {
-  if (!conditions(run, module, `output.${output.name}`, "output", output.preconditions)) return;
-  const { value } = module.output(output.name);
-  if (module.place !== undefined) return;
-  const marks = deepMarks(value);
-  if (marks.has(Mark.ephemeral)) {
-    run.fail(
-      "Ephemeral value not allowed",
-      `The output "${output.name}" of the root module would be stored, and its value is ephemeral.`,
-      { subject: output.range },
-    );
-  } else if (marks.has(Mark.sensitive) && !output.sensitive) {
-    run.fail(
-      "Output refers to sensitive values",
-      `The value of the output "${output.name}" is made of sensitive values. Add sensitive = true to it, or take what is sensitive out of it with nonsensitive.`,
-      { subject: output.range },
-    );
+  const { conditions: results = [] } = module.output(output.name);
+  const name = `output.${output.name}`;
+  const address = module.address === "" ? name : `${module.address}.${name}`;
+  for (const [index, { status, message }] of results.entries()) {
+    run.checks.push({
+      address,
+      kind: "output",
+      index,
+      status,
+      ...(message !== undefined && { message }),
+    });
   }
 }
 

@@ -3,6 +3,7 @@ import { checkMovedInstances, type Diagnostic, hasErrors } from "@stackwright/la
 import type { CallLimits } from "@stackwright/mux/router";
 import type { EventSink } from "../events.ts";
 import type { ProviderCatalog } from "../providers/catalog.ts";
+import { providerFunctions } from "../providers/provider-functions.ts";
 import { RunProviders } from "../providers/run-providers.ts";
 import { selectVersions } from "../providers/select-versions.ts";
 import type { StackOutput, StackSnapshot } from "../state/stack-state.ts";
@@ -81,6 +82,8 @@ export async function createPlan(request: PlanRequest): Promise<PlanResult> {
     variables: request.variables,
     workspace,
     host: { planTime: new Date(createdAtMs), maxStringLength: 32 * 1024 * 1024 },
+    applying: false,
+    providerFunctions: await providerFunctions(configuration, providers, versions),
     missing: selection.partial || options.mode !== "normal" ? "lenient" : "strict",
   });
   const run = new PlanRun({
@@ -106,6 +109,8 @@ export async function createPlan(request: PlanRequest): Promise<PlanResult> {
     checkInstances(run, configuration);
   } else await planStateWalk(run, configuration, selection);
   signal?.throwIfAborted();
+  if (selection.partial) run.report([PARTIAL]);
+  reportForgotten(run);
   run.report(world.diagnostics);
   checkProtected(run, configuration.root);
   const outputs = planOutputs(run, configuration, selection, request.snapshot.outputs);
@@ -165,6 +170,28 @@ async function walkConfiguration(
   );
 }
 
+const PARTIAL: Diagnostic = {
+  severity: "warning",
+  code: "ENGINE_PLAN",
+  summary: "Resource targeting is in effect",
+  detail:
+    "Targets or excludes are given, so that the plan is about a part of the configuration only. Make a plan without them afterwards.",
+};
+
+function reportForgotten(run: PlanRun): void {
+  const forgotten = [...run.changes.values()].filter(({ action }) => action === "forget");
+  if (forgotten.length === 0) return;
+  const list = forgotten.map(({ address }) => `  - ${address}`).toSorted();
+  run.report([
+    {
+      severity: "warning",
+      code: "ENGINE_PLAN",
+      summary: "Some objects will no longer be managed by Terraform",
+      detail: `These are given up without being destroyed; they go on existing, and nothing here knows of them any more:\n\n${list.join("\n")}`,
+    },
+  ]);
+}
+
 /** Checks what could not be checked before it was known which instances there are. */
 function checkInstances(run: PlanRun, { refactoring }: Configuration): void {
   const instances = new Set<string>();
@@ -174,6 +201,7 @@ function checkInstances(run: PlanRun, { refactoring }: Configuration): void {
       for (const { address } of slots.values()) instances.add(address);
     }
   }
+  for (const id of run.given.importBlocks.keys()) run.importsFor(id);
   for (const [address, { range }] of run.importRequests) {
     if (instances.has(address)) continue;
     run.fail(

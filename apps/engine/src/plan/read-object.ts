@@ -1,7 +1,9 @@
-import type { Path, Value } from "@stackwright/cty";
-import { type Diagnostic, hasErrors } from "@stackwright/mux/router";
+import { CtyError, type Path, type Value } from "@stackwright/cty";
+import { type Diagnostic, hasErrors, type ResourceSchema } from "@stackwright/mux/router";
 import type { RunProvider } from "../providers/run-providers.ts";
-import type { StateObject } from "../state/state-object.ts";
+import { restoreValue } from "../secrets/record-value.ts";
+import type { RecordedValue, StateObject } from "../state/state-object.ts";
+import { blockType } from "../walk/block-type.ts";
 import { restoreIdentity } from "../walk/identity.ts";
 import { markObject, withoutMarks } from "../walk/object-marks.ts";
 import type { ReadPolicy } from "./plan.ts";
@@ -49,11 +51,23 @@ export async function upgradeObject(
     ]);
     return undefined;
   }
+  // Data sources have no upgrades: what an older schema read is read again.
+  if (object.mode === "data") return restoreData(value, schema);
   const stored = { schemaVersion: value.schemaVersion, json: value.json };
   const reply = await use.provider.upgrade({ type, ...stored }, { ...(signal && { signal }) });
   report(reply.diagnostics);
   if (reply.state === undefined || hasErrors(reply.diagnostics)) return undefined;
   return markObject(reply.state, schema.block, value.sensitive);
+}
+
+function restoreData(value: RecordedValue, { block, version }: ResourceSchema): Value | undefined {
+  if (value.schemaVersion !== version) return undefined;
+  try {
+    return markObject(restoreValue(value, blockType(block)), block);
+  } catch (error) {
+    if (error instanceof CtyError) return undefined;
+    throw error;
+  }
 }
 
 /** Upgrades an object and looks at the real one, as far as the policy wants it. Undefined after an error. */

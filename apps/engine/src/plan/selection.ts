@@ -62,14 +62,24 @@ export function selectPart(
 
 interface Wanted {
   readonly named: ReadonlySet<GraphNode>;
+  /** Named in all their instances. */
+  readonly whole: ReadonlySet<GraphNode>;
   /** Needed by something that is named; as a whole, whatever instances were named. */
   readonly dependencies: ReadonlySet<GraphNode>;
 }
 
 function wantedNodes(graph: ConfigGraph, targets: readonly Address[]): Wanted {
   const named = new Set(targets.flatMap((target) => nodesOf(graph, target)));
+  const whole = new Set(targets.filter(isWhole).flatMap((target) => nodesOf(graph, target)));
   const direct = [...named].flatMap((node) => [...node.dependencies.keys()]);
-  return { named, dependencies: graphClosure(direct) };
+  return { named, whole, dependencies: graphClosure(direct) };
+}
+
+function isWhole(address: Address): boolean {
+  return (
+    address.module.every(({ key }) => key === undefined) &&
+    (address.kind === "module" || address.key === undefined)
+  );
 }
 
 /** Outputs have no address to name them by: they are worked out where all that they need is. */
@@ -79,12 +89,13 @@ function isWanted(node: GraphNode, wanted: Wanted | undefined): boolean {
   return [...graphClosure([node])].every(
     (needed) =>
       needed === node ||
-      wanted.named.has(needed) ||
+      wanted.whole.has(needed) ||
       wanted.dependencies.has(needed) ||
       needed.kind === "variable" ||
       needed.kind === "local" ||
       needed.kind === "output" ||
       needed.kind === "module-outputs" ||
+      needed.kind === "module" ||
       needed.kind === "provider",
   );
 }

@@ -9,6 +9,8 @@ export interface ConditionsOf {
   readonly scope: Scope;
   readonly report: (diagnostics: readonly Diagnostic[]) => void;
   readonly keep: (result: CheckResult) => void;
+  /** Whether a check that cannot be decided yet is worth a warning. */
+  readonly tellOpen?: boolean;
 }
 
 const SUMMARIES: Readonly<Record<CheckKind, string>> = {
@@ -19,6 +21,18 @@ const SUMMARIES: Readonly<Record<CheckKind, string>> = {
   check: "Check block assertion failed",
 };
 
+function openCheck(address: string, { condition }: Condition): Diagnostic {
+  return {
+    severity: "warning",
+    code: "ENGINE_CHECK",
+    summary: "Check block assertion known after apply",
+    detail:
+      "The condition could not be decided yet, because it needs values that are known only after apply.",
+    subject: sourceRange(condition.source, condition.start, condition.end),
+    address,
+  };
+}
+
 /** Evaluates conditions. True unless one of them fails or cannot be evaluated; what is unknown is open, not failed. */
 export function evaluateConditions({
   address,
@@ -27,6 +41,7 @@ export function evaluateConditions({
   scope,
   report,
   keep,
+  tellOpen,
 }: ConditionsOf): boolean {
   let good = true;
   for (const [index, condition] of conditions.entries()) {
@@ -42,6 +57,7 @@ export function evaluateConditions({
         address: diagnostic.address ?? address,
       })),
     );
+    if (soft && status === "unknown" && tellOpen === true) report([openCheck(address, condition)]);
     if (!soft && (status === "fail" || status === "error")) good = false;
   }
   return good;

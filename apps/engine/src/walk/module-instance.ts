@@ -1,9 +1,11 @@
-import { Mark, Value } from "@stackwright/cty";
+import { Value } from "@stackwright/cty";
 import {
+  type ConditionResult,
   type ContentAttribute,
   createModuleScope,
   type Diagnostic,
-  evaluate,
+  evaluateInput,
+  evaluateOutput,
   formatKey,
   type InstanceContext,
   type InstanceKey,
@@ -14,7 +16,6 @@ import {
   parseReference,
   type ReferenceSubject,
   readAttributes,
-  resolveVariables,
   resourceAddress,
   type ScopeTraversal,
 } from "@stackwright/lang";
@@ -32,6 +33,8 @@ export interface Memo {
   readonly value: Value;
   readonly diagnostics: readonly Diagnostic[];
   readonly targets: ReadonlySet<Target>;
+  /** Of an output. */
+  readonly conditions?: readonly ConditionResult[];
 }
 
 /** The instances of a called module. */
@@ -86,6 +89,7 @@ export class ModuleInstance implements ModuleValues {
   readonly calls = new Map<string, CallValues>();
   readonly folder: string;
   readonly workspace: string;
+  readonly applying: boolean;
   readonly variables: ReadonlyMap<string, Value>;
   readonly #variables = new Map<string, Memo>();
   readonly #outputs = new Map<string, Memo>();
@@ -99,6 +103,7 @@ export class ModuleInstance implements ModuleValues {
     this.address = place === undefined ? "" : place.call.address + formatKey(place.key);
     this.folder = node.folder;
     this.workspace = world.workspace;
+    this.applying = world.applying;
     this.variables = new LazyVariables(this);
     this.scope = createModuleScope(node.config, this, world.functionsOf(node));
     for (const [name, config] of node.config.resources) {
@@ -213,7 +218,9 @@ export class ModuleInstance implements ModuleValues {
       recorder.touchAll(known);
       return evaluateLocal();
     }
+    const { pending } = this.world;
     const { result, targets } = recorder.record(evaluateLocal);
+    if (this.world.pending > pending) return result;
     if (!this.#locals.has(name)) this.world.report(result.diagnostics);
     this.#locals.set(name, targets);
     return result;
@@ -232,8 +239,11 @@ export class ModuleInstance implements ModuleValues {
       recorder.touchAll(known.targets);
       return known;
     }
+    const { pending } = this.world;
     const { result, targets } = recorder.record(evaluateIt);
     const memo = { ...result, targets };
+    // What waits for a call of a provider function is evaluated again when that has been answered.
+    if (this.world.pending > pending) return memo;
     memos.set(name, memo);
     this.world.report(result.diagnostics);
     return memo;
@@ -248,31 +258,20 @@ export class ModuleInstance implements ModuleValues {
     const { call } = this.place;
     this.#arguments ??= readAttributes(call.config.body, []);
     const argument = this.#arguments.get(name);
-    const declared = new Map([[name, config]]);
-    if (argument === undefined) {
-      const { values, diagnostics } = resolveVariables(declared, []);
-      return { value: values.get(name) ?? Value.dynamic, diagnostics };
-    }
-    const scope = call.parent.scope.forInstance(this.context);
-    const given = evaluate(argument.expression, scope);
-    const { values, diagnostics } = resolveVariables(declared, [
-      { kind: "value", name, value: given.value },
-    ]);
-    return {
-      value: values.get(name) ?? Value.dynamic,
-      diagnostics: [...given.diagnostics, ...diagnostics],
-    };
+    return evaluateInput(config, argument?.expression, call.parent.scope.forInstance(this.context));
   }
 
+  /** What an output is, and what came of its conditions. */
   #evaluateOutput(name: string): Omit<Memo, "targets"> {
     const config = this.node.config.outputs.get(name);
     if (config === undefined) return { value: Value.dynamic, diagnostics: [] };
-    const { value, diagnostics } = evaluate(config.expression, this.scope.forInstance({}));
-    const marks = [
-      ...(config.sensitive ? [Mark.sensitive] : []),
-      ...(config.ephemeral ? [Mark.ephemeral] : []),
-    ];
-    return { value: value.mark(...marks), diagnostics };
+    const scope = this.scope.forInstance({});
+    const result = evaluateOutput(config, scope, { root: this.place === undefined });
+    return {
+      value: result.value,
+      diagnostics: result.diagnostics,
+      conditions: result.preconditions,
+    };
   }
 }
 

@@ -3,11 +3,14 @@ import {
   type BundleFiles,
   createFunctionTable,
   type Diagnostic,
+  evaluateSettled,
   type FunctionHost,
   type FunctionTable,
-  type LangFunction,
   type ModuleNode,
+  type ProviderFunctionSource,
+  type ProviderFunctionTable,
   STANDARD_FUNCTIONS,
+  withProviderFunctions,
 } from "@stackwright/lang";
 import { EngineError } from "../errors.ts";
 import { ModuleInstance } from "./module-instance.ts";
@@ -20,8 +23,10 @@ export interface WorldOptions {
   readonly workspace: string;
   /** What functions may use, without the files. */
   readonly host: Omit<FunctionHost, "files">;
-  /** Functions of providers, by their full names. */
-  readonly functions?: readonly LangFunction[];
+  /** What `terraform.applying` says. */
+  readonly applying: boolean;
+  /** Functions of the providers of a module; undefined where the configuration calls none. */
+  readonly providerFunctions?: ((module: ModuleNode) => ProviderFunctionSource) | undefined;
   /**
    * What a resource is that has no value yet: an error of the engine (`strict`, while applying), or unknown
    * (`lenient`, where only a part of the configuration is walked).
@@ -33,16 +38,19 @@ export interface WorldOptions {
 export class World {
   readonly recorder = new Recorder();
   readonly workspace: string;
+  readonly applying: boolean;
   readonly rootVariables: ReadonlyMap<string, Value>;
   root: ModuleInstance;
   /** Problems of variables, locals and outputs, each reported once. */
   readonly diagnostics: Diagnostic[] = [];
   readonly #options: WorldOptions;
+  readonly #providerTables = new Map<ModuleNode, ProviderFunctionTable>();
   readonly #tables = new Map<BundleFiles, FunctionTable>();
 
   constructor(options: WorldOptions) {
     this.#options = options;
     this.workspace = options.workspace;
+    this.applying = options.applying;
     this.rootVariables = options.variables;
     this.root = new ModuleInstance(this, options.root);
   }
@@ -53,14 +61,41 @@ export class World {
     this.#byAddress = undefined;
   }
 
-  functionsOf({ files }: ModuleNode): FunctionTable {
-    let table = this.#tables.get(files);
+  functionsOf(node: ModuleNode): FunctionTable {
+    const { host, providerFunctions } = this.#options;
+    const { files } = node;
+    let base = this.#tables.get(files);
+    if (base === undefined) {
+      base = createFunctionTable(STANDARD_FUNCTIONS, { ...host, files });
+      this.#tables.set(files, base);
+    }
+    const source = providerFunctions?.(node);
+    if (source === undefined) return base;
+    let table = this.#providerTables.get(node);
     if (table === undefined) {
-      const { host, functions = [] } = this.#options;
-      table = createFunctionTable([...STANDARD_FUNCTIONS, ...functions], { ...host, files });
-      this.#tables.set(files, table);
+      table = withProviderFunctions(base, source);
+      this.#providerTables.set(node, table);
     }
     return table;
+  }
+
+  /** Rises with every call of a provider function whose answer is not there yet. */
+  get pending(): number {
+    let pending = 0;
+    for (const table of this.#providerTables.values()) pending += table.pending();
+    return pending;
+  }
+
+  /**
+   * Evaluates until no call of a provider function is open. The result of an evaluation that came before its answers is
+   * thrown away, so `run` must do nothing but evaluate.
+   */
+  async settled<T>(run: () => T): Promise<T> {
+    if (this.#providerTables.size === 0) return run();
+    const settle = async (): Promise<void> => {
+      for (const table of this.#providerTables.values()) await table.settle();
+    };
+    return evaluateSettled({ pending: () => this.pending, settle }, run);
   }
 
   report(diagnostics: readonly Diagnostic[]): void {

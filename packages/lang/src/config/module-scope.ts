@@ -5,7 +5,12 @@ import type { FunctionTable } from "../function/function-table.ts";
 import type { Expression, ScopeTraversal } from "../syntax/ast.ts";
 import { type Diagnostic, sourceRange } from "../syntax/diagnostic.ts";
 import type { ModuleConfig } from "./module-config.ts";
-import { type InstanceKey, parseReference, type ReferenceSubject } from "./reference.ts";
+import {
+  type InstanceKey,
+  parseReference,
+  type Reference,
+  type ReferenceSubject,
+} from "./reference.ts";
 
 type ResourceSubject = Extract<ReferenceSubject, { kind: "resource" }>;
 type ModuleSubject = Extract<ReferenceSubject, { kind: "module" }>;
@@ -129,8 +134,26 @@ class Names implements ModuleScope {
     const reference = parseReference(traversal);
     if (reference === undefined) return undefined;
     const value = this.#valueOf(reference.subject);
-    if (value === undefined) return undefined;
-    return { value, steps: traversal.steps.length - reference.steps.length };
+    if (value !== undefined) {
+      return { value, steps: traversal.steps.length - reference.steps.length };
+    }
+    return this.#withoutInstance(reference);
+  }
+
+  /**
+   * Where there is no instance with the key: the whole, so that it is the index that fails. That is a mistake of the
+   * values and not of the configuration, which `try` and `can` may look for.
+   */
+  #withoutInstance({ subject, traversal, steps }: Reference): Resolved | undefined {
+    if (subject.kind !== "resource" && subject.kind !== "module") return undefined;
+    if (subject.key === undefined) return undefined;
+    const whole =
+      subject.kind === "module"
+        ? { ...subject, key: undefined, output: undefined }
+        : { ...subject, key: undefined };
+    const value = this.#valueOf(whole);
+    const output = subject.kind === "module" && subject.output !== undefined ? 1 : 0;
+    return value && { value, steps: traversal.steps.length - steps.length - output - 1 };
   }
 
   element(collection: ScopeTraversal, key: Value): Value | undefined {

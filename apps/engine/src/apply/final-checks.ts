@@ -1,0 +1,57 @@
+import { evaluateConditions } from "../walk/conditions.ts";
+import type { ApplyRun } from "./apply-run.ts";
+
+/**
+ * Evaluates the conditions that could not be decided while planning and belong to no object: those of checks, whose
+ * failure is a warning, and of outputs. What needs something that was not done stays open.
+ */
+export function finalChecks(run: ApplyRun): void {
+  const { plan, world } = run.given;
+  if (plan.mode !== "normal") return;
+  const open = new Set(
+    plan.checks
+      .filter(({ status }) => status === "unknown")
+      .map(({ kind, address }) => `${kind} ${address}`),
+  );
+  if (open.size === 0) return;
+  for (const module of world.allModules()) {
+    const prefix = module.address === "" ? "" : `${module.address}.`;
+    for (const check of module.node.config.checks.values()) {
+      const address = `${prefix}check.${check.name}`;
+      if (!open.has(`check ${address}`)) continue;
+      attempt(() =>
+        evaluateConditions({
+          address,
+          kind: "check",
+          conditions: check.assertions,
+          scope: module.scope,
+          report: (diagnostics) => run.report(diagnostics),
+          keep: (result) => run.checks.push(result),
+        }),
+      );
+    }
+    for (const name of module.node.config.outputs.keys()) {
+      const address = `${prefix}output.${name}`;
+      if (!open.has(`output ${address}`)) continue;
+      const { conditions = [] } = attempt(() => module.output(name)) ?? {};
+      for (const [index, { status, message }] of conditions.entries()) {
+        run.checks.push({
+          address,
+          kind: "output",
+          index,
+          status,
+          ...(message !== undefined && { message }),
+        });
+      }
+    }
+  }
+}
+
+/** Undefined where a value is missing, because something was not done. */
+function attempt<T>(evaluate: () => T): T | undefined {
+  try {
+    return evaluate();
+  } catch {
+    return undefined;
+  }
+}
