@@ -157,6 +157,8 @@ class Subject {
   readonly type: ReturnType<typeof typeOfBlock>;
   state: Value;
   #privateBytes: Uint8Array = NO_BYTES;
+  /** Goes with the object, also into the question whether it is gone. */
+  #identity: Value | undefined;
 
   private constructor(
     provider: LifecycleProvider,
@@ -194,6 +196,7 @@ class Subject {
         config,
         proposed: proposeState(this.#schema.block, this.state, config),
         priorPrivate: this.#privateBytes,
+        ...(this.#identity && !this.state.isNull && { priorIdentity: this.#identity }),
         deferralAllowed: false,
       },
       {},
@@ -205,9 +208,13 @@ class Subject {
   async apply(
     members: SampleConfig | undefined,
   ): Promise<{ reply: ApplyReply; planned: Value | undefined }> {
-    const { planned, plannedPrivate } =
+    const { planned, plannedPrivate, plannedIdentity } =
       members === undefined
-        ? { planned: Value.null(this.type), plannedPrivate: this.#privateBytes }
+        ? {
+            planned: Value.null(this.type),
+            plannedPrivate: this.#privateBytes,
+            plannedIdentity: this.#identity,
+          }
         : await this.plan(members);
     const reply = await this.#provider.apply(
       {
@@ -216,11 +223,13 @@ class Subject {
         config: this.object(members),
         planned: planned ?? Value.null(this.type),
         plannedPrivate,
+        ...(plannedIdentity && { plannedIdentity }),
       },
       {},
     );
     this.state = reply.state;
     this.#privateBytes = reply.privateBytes;
+    this.#identity = reply.identity ?? this.#identity;
     return { reply, planned };
   }
 
@@ -230,6 +239,7 @@ class Subject {
         type: this.#sample.type,
         state,
         privateBytes: this.#privateBytes,
+        ...(this.#identity && { identity: this.#identity }),
         deferralAllowed: false,
       },
       {},

@@ -59,7 +59,7 @@ function blocksValue({ nesting, block }: NestedBlockSchema, json: Json, resolve:
     configObject(block, isObject(element) ? element : {}, resolve);
   // One block may stand without a list around it, as in the JSON syntax of the language.
   const given = nesting === "list" || nesting === "set" ? [json].flat() : json;
-  return nest(nesting, given as Json, object, typeOfBlock(block));
+  return nest(nesting, given, object, typeOfBlock(block));
 }
 
 function nest(nesting: Nesting, json: Json, object: (json: Json) => Value, type: Type): Value {
@@ -76,7 +76,7 @@ function nest(nesting: Nesting, json: Json, object: (json: Json) => Value, type:
 
 /** JSON as the language reads it, with references resolved. */
 function plainValue(json: Json, resolve: Resolve): Value {
-  if (isReference(json)) return resolve(String(json[REFERENCE]));
+  if (isReference(json)) return resolve(json[REFERENCE]);
   if (Array.isArray(json)) {
     return Value.tuple((json as readonly Json[]).map((element) => plainValue(element, resolve)));
   }
@@ -92,13 +92,13 @@ function isObject(json: Json): json is JsonObject {
   return typeof json === "object" && json !== null && !Array.isArray(json);
 }
 
-function isReference(json: Json): json is JsonObject {
-  return isObject(json) && REFERENCE in json;
+function isReference(json: Json): json is JsonObject & { readonly [REFERENCE]: string } {
+  return isObject(json) && typeof json[REFERENCE] === "string";
 }
 
 /** The same configuration for the command, with references as templates. */
 export function terraformJson(json: Json): Json {
-  if (isReference(json)) return `\${${String(json[REFERENCE])}}`;
+  if (isReference(json)) return `\${${json[REFERENCE]}}`;
   if (Array.isArray(json)) return (json as readonly Json[]).map(terraformJson);
   if (isObject(json)) {
     return Object.fromEntries(
