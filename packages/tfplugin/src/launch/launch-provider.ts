@@ -53,7 +53,7 @@ export interface LaunchedTerraformProvider extends AsyncDisposable {
 }
 
 /** How long the end of a process may be behind the loss of its connection. */
-const EXIT_LAG_MS = 250;
+const EXIT_LAG_MS = 1000;
 
 /**
  * Starts a Terraform provider and connects to it, encrypted by certificates that both sides make for this one
