@@ -2,8 +2,8 @@ import { evaluateConditions } from "../walk/conditions.ts";
 import type { ApplyRun } from "./apply-run.ts";
 
 /**
- * Evaluates the conditions that could not be decided while planning and belong to no object: those of checks, whose
- * failure is a warning, and of outputs. What needs something that was not done stays open.
+ * Evaluates the conditions that belong to no object: those of checks, whose failure is a warning, once more, and those of
+ * outputs that could not be decided while planning. What needs something that was not done stays open.
  */
 export function finalChecks(run: ApplyRun): void {
   const { plan, world } = run.given;
@@ -13,12 +13,10 @@ export function finalChecks(run: ApplyRun): void {
       .filter(({ status }) => status === "unknown")
       .map(({ kind, address }) => `${kind} ${address}`),
   );
-  if (open.size === 0) return;
   for (const module of world.allModules()) {
     const prefix = module.address === "" ? "" : `${module.address}.`;
     for (const check of module.node.config.checks.values()) {
       const address = `${prefix}check.${check.name}`;
-      if (!open.has(`check ${address}`)) continue;
       attempt(() =>
         evaluateConditions({
           address,

@@ -1,4 +1,10 @@
-import { type Condition, checkCondition, type Diagnostic, type Scope } from "@stackwright/lang";
+import {
+  type Condition,
+  checkCondition,
+  type Diagnostic,
+  type Scope,
+  sourceRange,
+} from "@stackwright/lang";
 import type { CheckKind, CheckResult } from "./checks.ts";
 
 /** Conditions of one thing, and where what comes of them goes. */
