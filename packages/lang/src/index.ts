@@ -124,6 +124,7 @@ export type {
 export { evaluateSettled, withProviderFunctions } from "./function/provider-functions.ts";
 export type { ConfigGraph } from "./graph/build-graph.ts";
 export { buildGraph, graphClosure, nodesOf } from "./graph/build-graph.ts";
+export type { TreeCheckOptions } from "./graph/check-tree.ts";
 export { checkTree } from "./graph/check-tree.ts";
 export type { EdgeReason, GraphNode } from "./graph/graph-node.ts";
 export { impliedProviderName, providerReference } from "./graph/module-resources.ts";

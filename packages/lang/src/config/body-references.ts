@@ -14,24 +14,53 @@ export function bodyReferences(
   body: ConfigBody,
   skip: ReadonlySet<string> = NONE,
 ): ScopeTraversal[] {
-  const found: ScopeTraversal[] = [];
+  return collectReferences(body, skip).all;
+}
+
+/** The references of a body; some of them may never be evaluated. */
+export interface BodyReferences {
+  readonly all: ScopeTraversal[];
+  /** Those in the content of `dynamic` blocks, which may turn out to be none. */
+  readonly perhaps: ReadonlySet<ScopeTraversal>;
+}
+
+/** As {@link bodyReferences}, telling apart what stands in the content of `dynamic` blocks. */
+export function collectReferences(
+  body: ConfigBody,
+  skip: ReadonlySet<string> = NONE,
+): BodyReferences {
+  const found = new Found();
   collect(body, NONE, skip, found);
   return found;
 }
 
-const NONE: ReadonlySet<string> = new Set();
+class Found implements BodyReferences {
+  readonly all: ScopeTraversal[] = [];
+  readonly perhaps = new Set<ScopeTraversal>();
+  #depth = 0;
 
-function add(expression: Expression, local: ReadonlySet<string>, found: ScopeTraversal[]): void {
-  for (const reference of expressionReferences(expression)) {
-    if (!local.has(reference.root)) found.push(reference);
+  add(expression: Expression, local: ReadonlySet<string>): void {
+    for (const reference of expressionReferences(expression)) {
+      if (local.has(reference.root)) continue;
+      this.all.push(reference);
+      if (this.#depth > 0) this.perhaps.add(reference);
+    }
+  }
+
+  inContent(run: () => void): void {
+    this.#depth++;
+    run();
+    this.#depth--;
   }
 }
+
+const NONE: ReadonlySet<string> = new Set();
 
 function collect(
   body: ConfigBody,
   local: ReadonlySet<string>,
   skip: ReadonlySet<string>,
-  found: ScopeTraversal[],
+  found: Found,
 ): void {
   if (body.kind === "merged-body") {
     collect(body.base, local, skip, found);
@@ -44,7 +73,7 @@ function collect(
   }
   for (const item of body.items) {
     if (item.kind === "attribute") {
-      if (!skip.has(item.name)) add(item.expression, local, found);
+      if (!skip.has(item.name)) found.add(item.expression, local);
     } else if (item.type === "dynamic" && item.labels[0] !== undefined) {
       collectDynamic(item.body, item.labels[0].value, local, found);
     } else if (!skip.has(item.type)) {
@@ -58,7 +87,7 @@ function collectDynamic(
   body: Extract<ConfigBody, { kind: "body" }>,
   type: string,
   local: ReadonlySet<string>,
-  found: ScopeTraversal[],
+  found: Found,
 ): void {
   let iterator = type;
   for (const item of body.items) {
@@ -68,20 +97,20 @@ function collectDynamic(
   }
   const inner = new Set(local).add(iterator);
   for (const item of body.items) {
-    if (item.kind === "block") collect(item.body, inner, NONE, found);
-    else if (item.name === "for_each") add(item.expression, local, found);
-    else if (item.name === "labels") add(item.expression, inner, found);
+    if (item.kind === "block") found.inContent(() => collect(item.body, inner, NONE, found));
+    else if (item.name === "for_each") found.add(item.expression, local);
+    else if (item.name === "labels") found.add(item.expression, inner);
   }
 }
 
 /** In JSON blocks and arguments look alike; dynamic blocks are told by their form. */
-function collectJson(value: JsonValue, local: ReadonlySet<string>, found: ScopeTraversal[]): void {
+function collectJson(value: JsonValue, local: ReadonlySet<string>, found: Found): void {
   if (value.kind === "array") {
     for (const element of value.elements) collectJson(element, local, found);
     return;
   }
   if (value.kind !== "object") {
-    add(jsonExpression(value, []), local, found);
+    found.add(jsonExpression(value, []), local);
     return;
   }
   collectMembers(value, local, NONE, found);
@@ -91,7 +120,7 @@ function collectMembers(
   { members }: JsonObject,
   local: ReadonlySet<string>,
   skip: ReadonlySet<string>,
-  found: ScopeTraversal[],
+  found: Found,
 ): void {
   for (const { name, value } of members) {
     if (skip.has(name.value) || name.value === "//") continue;
@@ -100,7 +129,7 @@ function collectMembers(
         collectJsonDynamic(member.value, member.name.value, local, found);
       }
     } else {
-      add(jsonExpression(name, []), local, found);
+      found.add(jsonExpression(name, []), local);
       collectJson(value, local, found);
     }
   }
@@ -110,7 +139,7 @@ function collectJsonDynamic(
   value: JsonValue,
   type: string,
   local: ReadonlySet<string>,
-  found: ScopeTraversal[],
+  found: Found,
 ): void {
   for (const block of value.kind === "array" ? value.elements : [value]) {
     if (block.kind !== "object") continue;
@@ -118,7 +147,8 @@ function collectJsonDynamic(
     const inner = new Set(local).add(iterator?.kind === "string" ? iterator.value : type);
     for (const { name, value: part } of block.members) {
       if (name.value === "iterator") continue;
-      collectJson(part, name.value === "for_each" ? local : inner, found);
+      if (name.value === "for_each") collectJson(part, local, found);
+      else found.inContent(() => collectJson(part, inner, found));
     }
   }
 }

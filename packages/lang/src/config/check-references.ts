@@ -2,7 +2,8 @@ import type { Expression, ScopeTraversal } from "../syntax/ast.ts";
 import { type Diagnostic, sourceRange } from "../syntax/diagnostic.ts";
 import { expressionReferences } from "../syntax/references.ts";
 import { didYouMean } from "../syntax/suggestion.ts";
-import { bodyReferences } from "./body-references.ts";
+import type { ConfigBody } from "./body-content.ts";
+import { collectReferences } from "./body-references.ts";
 import type { Condition, ModuleConfig, ResourceConfig } from "./module-config.ts";
 import { parseReference, type ReferenceSubject } from "./reference.ts";
 
@@ -11,6 +12,8 @@ export interface ReferenceOwner {
   /** Address in the module, such as `aws_vpc.main`, `local.x`, `output.y`, `module.z`. */
   readonly address: string;
   readonly references: readonly ScopeTraversal[];
+  /** Those of them that may never be evaluated, in the content of `dynamic` blocks. */
+  readonly perhaps: ReadonlySet<ScopeTraversal>;
   /** Names with a meaning at this place. */
   readonly repeated: "count" | "for_each" | undefined;
   readonly self: boolean;
@@ -26,6 +29,8 @@ const META = new Set([
   "version",
   "lifecycle",
 ]);
+
+const NONE: ReadonlySet<ScopeTraversal> = new Set();
 
 function all(...expressions: readonly (Expression | undefined)[]): ScopeTraversal[] {
   return expressions.flatMap((expression) =>
@@ -50,8 +55,18 @@ export function referenceOwners(module: ModuleConfig): ReferenceOwner[] {
     references: readonly ScopeTraversal[],
     repeated?: "count" | "for_each",
     self = false,
+    perhaps: ReferenceOwner["perhaps"] = NONE,
   ): void => {
-    if (references.length > 0) owners.push({ address, references, repeated, self });
+    if (references.length > 0) owners.push({ address, references, perhaps, repeated, self });
+  };
+  const addBody = (
+    address: string,
+    body: ConfigBody,
+    meta: ReadonlySet<string>,
+    repeated?: "count" | "for_each",
+  ): void => {
+    const { all: references, perhaps } = collectReferences(body, meta);
+    add(address, references, repeated, false, perhaps);
   };
   for (const [name, { validations }] of module.variables)
     add(`var.${name}`, ofConditions(validations));
@@ -64,17 +79,17 @@ export function referenceOwners(module: ModuleConfig): ReferenceOwner[] {
     ]);
   }
   for (const [key, { body }] of module.providers) {
-    add(`provider.${key}`, bodyReferences(body, new Set(["alias", "version"])));
+    addBody(`provider.${key}`, body, new Set(["alias", "version"]));
   }
   for (const [name, call] of module.modules) {
     add(`module.${name}`, [...all(call.count, call.forEach), ...call.dependsOn]);
-    add(`module.${name}`, bodyReferences(call.body, META), repetition(call));
+    addBody(`module.${name}`, call.body, META, repetition(call));
   }
   for (const [address, resource] of module.resources) {
     const { lifecycle } = resource;
     const repeated = repetition(resource);
     add(address, [...all(resource.count, resource.forEach), ...resource.dependsOn]);
-    add(address, bodyReferences(resource.body, META), repeated);
+    addBody(address, resource.body, META, repeated);
     add(address, all(...lifecycle.replaceTriggeredBy), repeated);
     add(address, ofConditions(lifecycle.preconditions), repeated);
     add(address, ofConditions(lifecycle.postconditions), repeated, true);
@@ -85,7 +100,8 @@ export function referenceOwners(module: ModuleConfig): ReferenceOwner[] {
 
 /**
  * Reports references to what a module does not declare, with the name that was probably meant, and
- * `each`, `count` and `self` where they have no meaning.
+ * `each`, `count` and `self` where they have no meaning. In the content of `dynamic` blocks, which
+ * may turn out to be none, these are warnings.
  */
 export function checkReferences(module: ModuleConfig): Diagnostic[] {
   const diagnostics: Diagnostic[] = [];
@@ -98,7 +114,9 @@ export function checkReferences(module: ModuleConfig): Diagnostic[] {
       if (problem === undefined) continue;
       const [summary, detail] = problem;
       const subject = sourceRange(traversal.source, traversal.start, traversal.end);
-      diagnostics.push({ severity: "error", code: "LANG_CONFIG", summary, detail, subject });
+      // What is never evaluated does no harm, and the reference command says nothing of it.
+      const severity = owner.perhaps.has(traversal) ? "warning" : "error";
+      diagnostics.push({ severity, code: "LANG_CONFIG", summary, detail, subject });
     }
   }
   return diagnostics;

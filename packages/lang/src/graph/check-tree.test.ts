@@ -1,6 +1,8 @@
+import { Type } from "@stackwright/cty";
 import { describe, expect, it } from "vitest";
 import { loadModuleTree } from "../config/load-tree.ts";
 import { memoryBundle } from "../testing/memory-bundle.ts";
+import { attribute, block, nestedBlock } from "../testing/schema.ts";
 import { checkTree } from "./check-tree.ts";
 
 const CHILD =
@@ -30,7 +32,7 @@ describe("checkTree", () => {
   it.each([
     [
       `${ONE}output "o" { value = module.m.otu }`,
-      'error: Unsupported attribute: The module has no output "otu". Did you mean "out"?',
+      'warning: Unsupported attribute: The module has no output "otu". Did you mean "out"?',
     ],
     [
       `${ONE}output "o" { value = module.m.gone }`,
@@ -42,11 +44,11 @@ describe("checkTree", () => {
     ],
     [
       `${MANY}output "o" { value = module.m.out }`,
-      "error: Missing instance key: module.m is repeated by count",
+      "warning: Missing instance key: module.m is repeated by count",
     ],
     [
       `${ONE}output "o" { value = module.m[0].out }`,
-      "error: Unexpected instance key: module.m has neither",
+      "warning: Unexpected instance key: module.m has neither",
     ],
     [
       'resource "r" "a" { for_each = {} }\noutput "o" { value = r.a.id }',
@@ -62,6 +64,33 @@ describe("checkTree", () => {
     const [found, more] = await check(main);
     expect(found?.slice(0, expected.length)).toBe(expected);
     expect(more).toBeUndefined();
+  });
+
+  it("only warns of what may never be evaluated", async () => {
+    const dynamic =
+      'resource "r" "a" {\n  dynamic "b" {\n    for_each = []\n    content { x = local.nope }\n  }\n}';
+    expect((await check(dynamic)).map((text) => text.split(":")[0])).toEqual(["warning"]);
+    const written = 'resource "r" "a" {\n  b { x = local.nope }\n}';
+    expect((await check(written)).map((text) => text.split(":")[0])).toEqual(["error"]);
+  });
+
+  it("knows attributes where it is told what resources look like", async () => {
+    const text = (attribute_: string): string =>
+      `resource "r" "a" {}\noutput "o" { value = r.a.${attribute_} }`;
+    const net = nestedBlock("single", block({ cidr: attribute(Type.string) }));
+    const schema = block(
+      { id: attribute(Type.string) },
+      { net, many: nestedBlock("list", block({})) },
+    );
+    const found = async (name: string): Promise<string | undefined> => {
+      const { root } = await loadModuleTree(memoryBundle({ "main.tf": text(name) }));
+      return checkTree(root, { schemaOf: () => schema })[0]?.detail;
+    };
+    expect(await found("id")).toBeUndefined();
+    expect(await found("net.cidr")).toBeUndefined();
+    expect(await found("many[0].any")).toBeUndefined();
+    expect(await found("idd")).toContain('Did you mean "id"?');
+    expect(await found("net.cdir")).toContain('Did you mean "cidr"?');
   });
 
   it("says in which module", async () => {

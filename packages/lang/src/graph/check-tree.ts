@@ -2,23 +2,33 @@ import { formatModulePath } from "../address/address.ts";
 import { readAttributes } from "../config/body-content.ts";
 import { checkReferences, referenceOwners, resourceAddress } from "../config/check-references.ts";
 import type { ModuleNode } from "../config/load-tree.ts";
-import type { ModuleConfig, Repetition } from "../config/module-config.ts";
-import { parseReference, type Reference } from "../config/reference.ts";
-import type { ScopeTraversal } from "../syntax/ast.ts";
+import type { ModuleConfig, Repetition, ResourceConfig } from "../config/module-config.ts";
+import { type InstanceKey, parseReference, type Reference } from "../config/reference.ts";
+import type { SchemaBlock } from "../schema/block-schema.ts";
+import type { ScopeTraversal, TraversalStep } from "../syntax/ast.ts";
 import { type Diagnostic, sortDiagnostics, sourceRange } from "../syntax/diagnostic.ts";
 import type { SourceRange } from "../syntax/source.ts";
 import { didYouMean } from "../syntax/suggestion.ts";
 
+/** What is known besides the tree. */
+export interface TreeCheckOptions {
+  /** What a resource looks like, where that is known: references to its attributes are checked. */
+  readonly schemaOf?: (module: ModuleNode, resource: ResourceConfig) => SchemaBlock | undefined;
+}
+
 /**
  * Checks all modules of a tree and what they say about each other, without evaluating anything:
- * references to what is not declared, to outputs that called modules do not have, to instances of
+ * references to what is not declared, to attributes that a resource does not have, to instances of
  * what is not repeated and the other way round; use of deprecated variables and outputs; ephemeral
  * outputs of the root module.
+ *
+ * Errors are what the reference command refuses as well, whatever the values are. What only fails
+ * where it is evaluated outside of `try`, such as an output that a module does not have, is a warning.
  */
-export function checkTree(root: ModuleNode): Diagnostic[] {
+export function checkTree(root: ModuleNode, options: TreeCheckOptions = {}): Diagnostic[] {
   const diagnostics: Diagnostic[] = [];
   const visit = (module: ModuleNode): void => {
-    diagnostics.push(...new TreeChecker(module).check());
+    diagnostics.push(...new TreeChecker(module, options).check());
     for (const child of module.children.values()) visit(child);
   };
   visit(root);
@@ -27,17 +37,21 @@ export function checkTree(root: ModuleNode): Diagnostic[] {
 
 class TreeChecker {
   readonly #module: ModuleNode;
+  readonly #options: TreeCheckOptions;
   readonly #diagnostics: Diagnostic[] = [];
 
-  constructor(module: ModuleNode) {
+  constructor(module: ModuleNode, options: TreeCheckOptions) {
     this.#module = module;
+    this.#options = options;
   }
 
   check(): Diagnostic[] {
     const { config, path, children } = this.#module;
     this.#diagnostics.push(...checkReferences(config));
-    for (const { references } of referenceOwners(config)) {
-      for (const traversal of references) this.#reference(traversal);
+    for (const { references, perhaps } of referenceOwners(config)) {
+      for (const traversal of references) {
+        this.#reference(traversal, perhaps.has(traversal) ? "warning" : "error");
+      }
     }
     for (const { name, ephemeral, range } of config.outputs.values()) {
       if (path.length > 0 || !ephemeral) continue;
@@ -70,7 +84,7 @@ class TreeChecker {
     }
   }
 
-  #reference(traversal: ScopeTraversal): void {
+  #reference(traversal: ScopeTraversal, severity: Diagnostic["severity"]): void {
     const reference = parseReference(traversal);
     if (reference === undefined) return;
     const { subject, steps } = reference;
@@ -81,40 +95,42 @@ class TreeChecker {
       const resource = config.resources.get(address);
       if (resource === undefined) return;
       const attribute = steps[0]?.kind === "attribute-step";
-      this.#key(address, "attributes", resource, subject.key, attribute, range);
+      const problem = keyProblem(address, "attributes", resource, subject.key, attribute);
+      if (problem !== undefined) this.#report(severity, ...problem, range);
+      else this.#attributes(address, resource, steps, severity);
     }
     if (subject.kind !== "module") return;
     const child = children.get(subject.name);
     const call = config.modules.get(subject.name);
     if (child === undefined || call === undefined) return;
-    const attribute = subject.output !== undefined;
     const address = `module.${subject.name}`;
-    if (!this.#key(address, "outputs", call, subject.key, attribute, range)) return;
-    this.#output(address, child.config, reference, range);
+    const named = subject.output !== undefined;
+    const problem = keyProblem(address, "outputs", call, subject.key, named);
+    if (problem !== undefined) this.#report("warning", ...problem, range);
+    else this.#output(address, child.config, reference, range);
   }
 
-  /** Whether a key is there exactly where there are several instances. */
-  #key(
+  /** Follows a reference into nested blocks that occur once, as far as the schema goes. */
+  #attributes(
     address: string,
-    what: string,
-    { count, forEach }: Pick<Repetition, "count" | "forEach">,
-    key: string | number | undefined,
-    attribute: boolean,
-    range: SourceRange,
-  ): boolean {
-    const repeated = count !== undefined ? "count" : forEach !== undefined ? "for_each" : undefined;
-    if (repeated !== undefined && key === undefined && attribute) {
-      const example = repeated === "count" ? `${address}[count.index]` : `${address}[each.key]`;
-      const detail = `${address} is repeated by ${repeated}, so that its ${what} are those of an instance: write ${example}, or ${address}[*] for all of them.`;
-      this.#report("error", "Missing instance key", detail, range);
-      return false;
+    resource: ResourceConfig,
+    steps: readonly TraversalStep[],
+    severity: Diagnostic["severity"],
+  ): void {
+    let schema = this.#options.schemaOf?.(this.#module, resource);
+    for (const step of steps) {
+      if (schema === undefined || step.kind !== "attribute-step") return;
+      const { attributes, blocks } = schema;
+      const block = blocks.get(step.name);
+      if (block === undefined && !attributes.has(step.name)) {
+        const known = [...attributes.keys(), ...blocks.keys()];
+        const detail = `${address} has no argument, block or attribute "${step.name}".${didYouMean(step.name, known)}`;
+        const at = sourceRange(step.source, step.start, step.end);
+        this.#report(severity, "Unsupported attribute", detail, at);
+      }
+      const once = block?.nesting === "single" || block?.nesting === "group";
+      schema = once ? block?.block : undefined;
     }
-    if (repeated === undefined && key !== undefined) {
-      const detail = `${address} has neither count nor for_each, so that it has no instances with keys.`;
-      this.#report("error", "Unexpected instance key", detail, range);
-      return false;
-    }
-    return true;
   }
 
   #output(
@@ -127,10 +143,29 @@ class TreeChecker {
     const output = outputs.get(subject.output);
     if (output === undefined) {
       const detail = `The module has no output "${subject.output}".${didYouMean(subject.output, outputs.keys())}`;
-      this.#report("error", "Unsupported attribute", detail, range);
+      this.#report("warning", "Unsupported attribute", detail, range);
     } else if (output.deprecated !== undefined) {
       const detail = `${address}.${subject.output}: ${output.deprecated}`;
       this.#report("warning", "Deprecated output value", detail, range);
     }
   }
+}
+
+/** A key must be there exactly where there are several instances. */
+function keyProblem(
+  address: string,
+  what: string,
+  { count, forEach }: Pick<Repetition, "count" | "forEach">,
+  key: InstanceKey | undefined,
+  attribute: boolean,
+): readonly [summary: string, detail: string] | undefined {
+  const repeated = count !== undefined ? "count" : forEach !== undefined ? "for_each" : undefined;
+  if (repeated !== undefined && key === undefined && attribute) {
+    const example = repeated === "count" ? `${address}[count.index]` : `${address}[each.key]`;
+    const detail = `${address} is repeated by ${repeated}, so that its ${what} are those of an instance: write ${example}, or ${address}[*] for all of them.`;
+    return ["Missing instance key", detail];
+  }
+  if (repeated !== undefined || key === undefined) return undefined;
+  const detail = `${address} has neither count nor for_each, so that it has no instances with keys.`;
+  return ["Unexpected instance key", detail];
 }
