@@ -1,0 +1,234 @@
+import { randomBytes } from "node:crypto";
+import { createMemoryStorage } from "@stackwright/storage/memory";
+import type { FastifyInstance, LightMyRequestResponse } from "fastify";
+import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { CredentialStore } from "../access/credentials.ts";
+import { createKeyRing } from "../access/key-ring.ts";
+import type { Role } from "../access/principal.ts";
+import { SharedSecrets } from "../access/shared-secrets.ts";
+import { createStoreReplayGuard, sweepSignatures } from "../access/store-replay-guard.ts";
+import { schemaDigest } from "../domain/schema-cache.ts";
+import { createRegistry } from "../registry.ts";
+import {
+  createRegistryFixture,
+  type RegistryFixture,
+  TEST_CONTEXT,
+  TEST_REGION,
+} from "../testing/registry-fixture.ts";
+import { nativePlugin } from "./native-plugin.ts";
+
+const URN = `urn:fss:${TEST_REGION}:a61dfe3154de42829367056598d5040f:function:default:test:latest`;
+const scope = { account: "acme", region: TEST_REGION };
+const at = { name: "hello", version: "1.0.0" };
+
+describe("our own API", () => {
+  let fixture: RegistryFixture;
+  let server: FastifyInstance;
+
+  beforeEach(async () => {
+    const storage = createMemoryStorage();
+    fixture = await createRegistryFixture(storage);
+    onTestFinished(async () => {
+      await fixture[Symbol.asyncDispose]();
+      await storage.close();
+    });
+    const { registry, authenticator, credentials } = fixture;
+    server = fixture.server();
+    await server.register(nativePlugin, {
+      registry,
+      authenticator,
+      credentials,
+      region: TEST_REGION,
+    });
+    const input = { name: "hello", version: "1.0.0", functionUrn: URN };
+    await registry.createProvider(scope, input, TEST_CONTEXT);
+  });
+
+  async function send(
+    method: "GET" | "POST" | "DELETE",
+    url: string,
+    body?: object,
+    [account, role]: [string, Role] = ["acme", "admin"],
+  ): Promise<LightMyRequestResponse> {
+    const headers = await fixture.authorization(account, role);
+    return server.inject({
+      method,
+      url,
+      headers: { ...headers, ...(body && { "content-type": "application/json" }) },
+      ...(body && { payload: body }),
+    });
+  }
+
+  it("makes keys that work, rotates them with an overlap, and revokes them", async () => {
+    const { scheduler, credentials } = fixture;
+    const made = (await send("POST", "/access-keys", { roles: ["reader"] })).json<{
+      access_key: string;
+      secret_key: string;
+    }>();
+    const valid = async (key: string): Promise<boolean> =>
+      (await credentials.keyWithSecret(key)) !== undefined;
+    expect((await credentials.keyWithSecret(made.access_key))?.secret).toBe(made.secret_key);
+    const rotated = (
+      await send("POST", `/access-keys/${made.access_key}/rotation`, { overlap_hours: 1 })
+    ).json<{ access_key: string }>();
+    expect([await valid(made.access_key), await valid(rotated.access_key)]).toEqual([true, true]);
+    scheduler.setWallMs(Date.now() + 2 * 3_600_000);
+    expect([await valid(made.access_key), await valid(rotated.access_key)]).toEqual([false, true]);
+    scheduler.setWallMs(undefined);
+    expect((await send("DELETE", `/credentials/${rotated.access_key}`)).statusCode).toBe(204);
+    expect(await valid(rotated.access_key)).toBe(false);
+    const listed = (await send("GET", "/credentials")).body;
+    expect(listed).toContain(made.access_key);
+    expect(listed).not.toContain(made.secret_key);
+  });
+
+  it("makes tokens that expire", async () => {
+    const body = { roles: ["reader"], expires_in_days: 1 };
+    const { token } = (await send("POST", "/tokens", body)).json<{ token: string }>();
+    expect((await fixture.credentials.tokenOwner(token))?.principal.account).toBe("acme");
+    fixture.scheduler.setWallMs(Date.now() + 2 * 86_400_000);
+    expect(await fixture.credentials.tokenOwner(token)).toBeUndefined();
+  });
+
+  it("lets nobody give what they do not have", async () => {
+    const operator = await fixture.credentials.createKey({ account: "acme", roles: ["operator"] });
+    for (const [method, url, body, who, status] of [
+      ["POST", "/tokens", { roles: ["operator"] }, ["acme", "admin"], 403],
+      ["POST", "/tokens", { roles: ["worker"] }, ["acme", "admin"], 403],
+      ["POST", "/tokens", { roles: ["reader"], account: "other" }, ["acme", "admin"], 403],
+      ["POST", "/tokens", { roles: ["reader"] }, ["acme", "publisher"], 403],
+      ["POST", "/tokens", { roles: ["king"] }, ["acme", "admin"], 400],
+      ["POST", "/tokens", { roles: ["reader"], surprise: 1 }, ["acme", "admin"], 400],
+      ["POST", `/access-keys/${operator.accessKey}/rotation`, {}, ["acme", "admin"], 403],
+      ["DELETE", `/credentials/${operator.accessKey}`, undefined, ["acme", "admin"], 403],
+      ["DELETE", `/credentials/${operator.accessKey}`, undefined, ["other", "admin"], 404],
+      ["GET", "/audit", undefined, ["acme", "publisher"], 403],
+      ["POST", "/tokens", { roles: ["reader"], account: "other" }, ["acme", "operator"], 201],
+    ] as ["POST" | "GET" | "DELETE", string, object | undefined, [string, Role], number][]) {
+      const answer = await send(method, url, body, who);
+      expect([method, url, who, answer.statusCode]).toEqual([method, url, who, status]);
+    }
+  });
+
+  it("shows uses and the audit trail of the account", async () => {
+    await fixture.registry.recordUse(scope, at, "stack/one");
+    expect((await send("GET", "/private-providers/hello/uses")).json()).toMatchObject({
+      uses: [{ user: "stack/one", version: "1.0.0" }],
+    });
+    const { entries } = (await send("GET", "/audit")).json<{ entries: { action: string }[] }>();
+    expect(entries.map(({ action }) => action)).toContain("provider.create");
+    const others = (await send("GET", "/audit", undefined, ["other", "admin"])).json<{
+      entries: unknown[];
+    }>();
+    expect(others.entries).toEqual([]);
+  });
+
+  it("has no health without a probe", async () => {
+    const url = "/private-providers/hello/versions/1.0.0";
+    expect((await send("GET", `${url}/health`)).json()).toEqual({ health: null });
+    expect((await send("POST", `${url}/checks`)).statusCode).toBe(404);
+  });
+});
+
+describe("health of functions", () => {
+  it("is stored, counted, and not asked for more often than wanted", async () => {
+    await using storage = createMemoryStorage();
+    await using fixture = await createRegistryFixture(storage);
+    let asked = 0;
+    let failing = true;
+    const registry = createRegistry({
+      storage,
+      blobs: fixture.registry.blobs,
+      keys: createKeyRing([randomBytes(32)]),
+      scheduler: fixture.scheduler,
+      probe: {
+        async probe(version) {
+          asked += 1;
+          expect(version).toMatchObject({ functionUrn: URN, account: "acme" });
+          if (failing) throw new Error("no answer");
+          return { schemaDigest: "abc" };
+        },
+      },
+    });
+    const input = { name: "hello", version: "1.0.0", functionUrn: URN };
+    await registry.createProvider(scope, input, TEST_CONTEXT);
+    expect(await registry.showHealth(scope, at)).toBeUndefined();
+    await registry.checkHealth(scope, at);
+    expect(await registry.checkHealth(scope, at)).toMatchObject({ healthy: false, failures: 2 });
+    failing = false;
+    expect(await registry.checkHealth(scope, at)).toMatchObject({ healthy: true, failures: 0 });
+    expect(await registry.showHealth(scope, at)).toMatchObject({ schemaDigest: "abc" });
+    expect([await registry.checkAllHealth(60_000), asked]).toEqual([0, 3]);
+    fixture.scheduler.setWallMs(Date.now() + 120_000);
+    expect([await registry.checkAllHealth(60_000), asked]).toEqual([1, 4]);
+    await registry.deleteProvider(scope, at, TEST_CONTEXT);
+    expect((await registry.sweep()).leftovers).toBe(1);
+  });
+});
+
+describe("schemas", () => {
+  it("are kept under the digest of their version, the first one for good", async () => {
+    await using storage = createMemoryStorage();
+    await using fixture = await createRegistryFixture(storage);
+    const { registry } = fixture;
+    const digest = schemaDigest({ versionId: "v1", functionUrn: URN });
+    expect(schemaDigest({ versionId: "v2", functionUrn: URN })).not.toBe(digest);
+    expect(await registry.readSchema(scope, digest)).toBeUndefined();
+    const schema = Buffer.alloc(100_000, "s");
+    await registry.writeSchema(scope, digest, schema);
+    await registry.writeSchema(scope, digest, Buffer.from("other"));
+    expect((await registry.readSchema(scope, digest))?.equals(schema)).toBe(true);
+    const blobs: string[] = [];
+    for await (const sha256 of registry.schemaBlobs()) blobs.push(sha256);
+    expect(blobs).toHaveLength(1);
+    expect(await registry.readSchema({ ...scope, account: "other" }, digest)).toBeUndefined();
+  });
+});
+
+describe("stored secrets", () => {
+  it("are unreadable without their key, and with an older one until it is gone", async () => {
+    await using storage = createMemoryStorage();
+    await using fixture = await createRegistryFixture(storage);
+    const { records } = fixture.registry.parts;
+    const { scheduler } = fixture;
+    const [older, newer] = [randomBytes(32), randomBytes(32)];
+    const open = (...keys: Uint8Array[]) =>
+      new CredentialStore({ records, scheduler, keys: createKeyRing(keys), cacheMs: 0 });
+    const input = { account: "acme", roles: ["reader"] as const };
+    const { accessKey, secretKey } = await open(older).createKey(input);
+    expect((await open(newer, older).keyWithSecret(accessKey))?.secret).toBe(secretKey);
+    await expect(open(newer).keyWithSecret(accessKey)).rejects.toMatchObject({
+      code: "REGISTRY_KEY_MISSING",
+    });
+    await using snapshot = await storage.snapshot();
+    for await (const resource of snapshot) {
+      expect(Buffer.from(resource.data?.value ?? []).includes(secretKey)).toBe(false);
+    }
+  });
+
+  it("of the registry are the same for all instances, made by whoever is first", async () => {
+    await using storage = createMemoryStorage();
+    await using fixture = await createRegistryFixture(storage);
+    const { records, scheduler } = fixture.registry.parts;
+    const keys = createKeyRing([randomBytes(32)]);
+    const instances = Array.from({ length: 5 }, () => new SharedSecrets(records, keys, scheduler));
+    const secrets = await Promise.all(instances.map((instance) => instance.key("x")));
+    expect(new Set(secrets.map((secret) => secret.toString("hex"))).size).toBe(1);
+  });
+});
+
+describe("signatures that were used", () => {
+  it("are known to all instances on one store, until they are too old anyway", async () => {
+    await using storage = createMemoryStorage();
+    await using fixture = await createRegistryFixture(storage);
+    const { records } = fixture.registry.parts;
+    const [one, other] = [createStoreReplayGuard(records), createStoreReplayGuard(records)];
+    const use = { accessKey: "AK", signature: "s1", expiresAtMs: Date.now() + 1000 };
+    const first = await Promise.all([one.firstUse(use), other.firstUse(use)]);
+    expect(first.filter(Boolean)).toHaveLength(1);
+    expect(await one.firstUse({ ...use, signature: "s2" })).toBe(true);
+    expect(await sweepSignatures(records, fixture.scheduler)).toBe(0);
+    fixture.scheduler.setWallMs(Date.now() + 2000);
+    expect(await sweepSignatures(records, fixture.scheduler)).toBe(2);
+  });
+});
