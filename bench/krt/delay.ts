@@ -17,32 +17,52 @@ interface Delay {
   readonly totalMs: number;
 }
 
-/** How long timers have to wait while much is loaded, in a process of its own. */
+/**
+ * With the engine's default a young generation of 16 MB is copied in one pause, and of a load nothing
+ * in it is garbage. With half of that the pauses are half as long, and twice as many.
+ */
+const YOUNG = "--max-semi-space-size=8";
+
+/** How long timers have to wait while much is loaded, in processes of their own. */
 export function runDelay(objects: number, burst: number): void {
   heading(
     "Event loop",
     `delay while ${objects} objects are loaded, then ${burst} of them change at once`,
   );
-  const result = spawnSync(process.execPath, [import.meta.filename, `${objects}`, `${burst}`], {
-    encoding: "utf8",
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  if (result.status !== 0) throw new Error("measuring the event loop failed");
-  const delays = JSON.parse(result.stdout) as Delay[];
+  const runs = [[], [YOUNG]].map((flags) => ({
+    flags,
+    delays: measureDelay(flags, objects, burst),
+  }));
   table(
-    ["", "p50 ms", "p99 ms", "max ms", "total ms"],
-    delays.map(({ what, p50, p99, max, totalMs }) => [
-      what,
-      p50.toFixed(1),
-      p99.toFixed(1),
-      max.toFixed(1),
-      totalMs.toFixed(0),
-    ]),
+    ["", "flags of node", "p50 ms", "p99 ms", "max ms", "total ms"],
+    runs.flatMap(({ flags, delays }) =>
+      delays.map(({ what, p50, p99, max, totalMs }) => [
+        what,
+        flags.join(" "),
+        p50.toFixed(1),
+        p99.toFixed(1),
+        max.toFixed(1),
+        totalMs.toFixed(0),
+      ]),
+    ),
   );
-  for (const { what, p99 } of delays) {
-    if (what === "nothing") continue;
-    target("Event loop", `${what}: p99 ${p99.toFixed(1)} of at most 50 ms`, p99 <= 50);
+  for (const { flags, delays } of runs) {
+    for (const { what, p99 } of delays) {
+      if (what === "nothing") continue;
+      const how = flags.length === 0 ? "without flags" : `with ${flags.join(" ")}`;
+      target("Event loop", `${what} ${how}: p99 ${p99.toFixed(1)} of at most 50 ms`, p99 <= 50);
+    }
   }
+}
+
+function measureDelay(flags: readonly string[], objects: number, burst: number): Delay[] {
+  const result = spawnSync(
+    process.execPath,
+    [...flags, import.meta.filename, `${objects}`, `${burst}`],
+    { encoding: "utf8", stdio: ["ignore", "pipe", "inherit"] },
+  );
+  if (result.status !== 0) throw new Error("measuring the event loop failed");
+  return JSON.parse(result.stdout) as Delay[];
 }
 
 async function during(what: string, work: () => Promise<unknown>): Promise<Delay> {
