@@ -42,6 +42,7 @@ export type {
 } from "./plan/plan.ts";
 export { hasChanges, summarizePlan } from "./plan/plan.ts";
 export { decodePlan, encodePlan } from "./plan/plan-codec.ts";
+export { planToTerraformJson } from "./plan/terraform-json.ts";
 // Providers.
 export { builtinOrigin, programOrigin } from "./providers/builtin-origin.ts";
 export type {
@@ -52,6 +53,20 @@ export type {
   ProviderRequirement,
 } from "./providers/catalog.ts";
 export { createCatalog } from "./providers/catalog.ts";
+// State.
+export type { KeyEncryptionKey, KeySource } from "./secrets/key-encryption.ts";
+export { keyEncryptionKey, loadKey } from "./secrets/key-encryption.ts";
+export type { CipherSource, StoredKeys } from "./secrets/stack-keys.ts";
+export { createStoredKeys } from "./secrets/stack-keys.ts";
+export type {
+  StackHold,
+  StackOutput,
+  StackReference,
+  StackSnapshot,
+  StackState,
+} from "./state/stack-state.ts";
+export type { StackStates, StackStatesOptions } from "./state/stack-states.ts";
+export { createStackStates } from "./state/stack-states.ts";
 export type { EngineClock } from "./walk/clock.ts";
 export { processClock } from "./walk/clock.ts";
 export type { Limit } from "./walk/limits.ts";
