@@ -1,0 +1,11 @@
+export type { BridgedFunction, BridgedOptions } from "./bridged-function.ts";
+export { startBridgedFunction, TEST_PROJECT, TEST_URN } from "./bridged-function.ts";
+export type { ConnectCaller } from "./describe-caller.ts";
+export { describeCaller } from "./describe-caller.ts";
+export type { FunctionContract } from "./describe-function.ts";
+export { describeFunction } from "./describe-function.ts";
+export type { Fault, FaultProxy } from "./fault-proxy.ts";
+export { FAULTS, startFaultProxy } from "./fault-proxy.ts";
+export { malformedRequests } from "./malformed-requests.ts";
+export type { ScriptedCall, ScriptedOptions, ScriptedRunner } from "./scripted-runner.ts";
+export { createScriptedRunner } from "./scripted-runner.ts";
