@@ -7,21 +7,16 @@ import type { LifecycleProvider } from "@stackwright/mux/router";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { createPluginClient } from "../client/plugin-client.ts";
 import { launchTerraformProvider } from "./launch-provider.ts";
-import { ECHO, handles, isThere } from "./programs/programs.ts";
+import { ECHO, handles, isThere, program } from "./programs/programs.ts";
 
 /* Real processes that misbehave, seen through the typed client. */
 
-const FAULTY = {
-  command: process.execPath,
-  args: [join(import.meta.dirname, "programs/faulty-provider.ts")],
-};
 const OBJECT = Type.object({ fault: Type.string, plan_fault: Type.string, id: Type.string });
 const NOTHING = new Uint8Array();
 
 async function launchFaulty(...args: string[]) {
   const process = await launchTerraformProvider({
-    ...FAULTY,
-    args: [...FAULTY.args, ...args],
+    ...program("faulty-provider.ts", ...args),
     shutdownTimeoutMs: 500,
     graceMs: 500,
   });

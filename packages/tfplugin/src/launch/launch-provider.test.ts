@@ -1,10 +1,11 @@
-import { mkdtempDisposable, readdir } from "node:fs/promises";
+import { mkdtempDisposable, readdir, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createSelfSignedIdentity } from "@stackwright/proto/grpc";
 import { describe, expect, it, vi } from "vitest";
 import { launchTerraformProvider } from "./launch-provider.ts";
 import type { ProviderLogEntry } from "./log-line.ts";
-import { ECHO, isThere, shell } from "./programs/programs.ts";
+import { ECHO, isThere, program, shell } from "./programs/programs.ts";
 
 /* Real processes: the echo provider is served by this package, the broken ones are shell texts. */
 
@@ -31,7 +32,7 @@ describe("a provider that is launched", () => {
   });
 
   it("speaks protocol 5 where the provider does", async () => {
-    await using provider = await launchTerraformProvider({ ...ECHO, args: [...ECHO.args, "five"] });
+    await using provider = await launchTerraformProvider(program("echo-provider.ts", "five"));
     await provider.checkHealth();
     expect(provider.protocol).toBe(5);
     expect(provider.transport.protocol).toBe(5);
@@ -137,8 +138,7 @@ describe("a provider that is launched", () => {
 
   it("that does not end when it is asked to is killed", async () => {
     const provider = await launchTerraformProvider({
-      ...ECHO,
-      args: [...ECHO.args, "stubborn"],
+      ...program("echo-provider.ts", "stubborn"),
       shutdownTimeoutMs: 300,
       graceMs: 100,
     });
@@ -217,22 +217,27 @@ describe("a start that fails", () => {
 
   it("because the certificate is not the one that the server has", async () => {
     // The provider's own line, with the certificate of the client in place of the server's.
-    const program = `${ECHO.command} ${ECHO.args[0]} | {
+    const text = `${ECHO.command} ${ECHO.args[0]} | {
       read -r line
       der=$(printf %s "$PLUGIN_CLIENT_CERT" | sed 1d | sed '$d' | tr -d '\\n=')
       echo "\${line%|*}|$der"
       cat
     }`;
-    await expect(launchTerraformProvider(shell(program))).rejects.toMatchObject({
+    await expect(launchTerraformProvider({ ...ECHO, ...shell(text) })).rejects.toMatchObject({
       code: "TFPLUGIN_CONNECT_FAILED",
       message: expect.stringMatching(/certificate|signature/i),
     });
   });
 
   it("because the server trusts another certificate than ours", async () => {
-    const program = `unset PLUGIN_CLIENT_CERT; exec ${ECHO.command} ${ECHO.args[0]}`;
-    const start = launchTerraformProvider({ ...shell(program) });
-    await expect(start).rejects.toMatchObject({ code: "TFPLUGIN_CERTIFICATE_MISSING" });
+    await using scratch = await mkdtempDisposable(join(tmpdir(), "launch-"));
+    const other = join(scratch.path, "other.pem");
+    await writeFile(other, createSelfSignedIdentity({ name: "localhost" }).certificate);
+    const { command, args } = ECHO;
+    const text = `PLUGIN_CLIENT_CERT="$(cat ${other})" exec ${command} ${args[0]}`;
+    await expect(launchTerraformProvider({ ...ECHO, ...shell(text) })).rejects.toMatchObject({
+      code: "TFPLUGIN_CONNECT_FAILED",
+    });
   });
 
   it("because it was given up leaves no process", async () => {

@@ -1,12 +1,20 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { inheritedEnvironment } from "../environment.ts";
 import type { LaunchTerraformOptions } from "../launch-options.ts";
 
+/** A program of this folder as a provider. What Node compiles is kept, since most of a start would be that. */
+export function program(name: string, ...args: readonly string[]) {
+  const kept = join(import.meta.dirname, "../../../node_modules/.cache/compiled");
+  return {
+    command: process.execPath,
+    args: [join(import.meta.dirname, name), ...args],
+    env: { ...inheritedEnvironment(process.env), NODE_COMPILE_CACHE: kept },
+  } as const satisfies LaunchTerraformOptions;
+}
+
 /** The provider for tests; see `echo-provider.ts`. */
-export const ECHO = {
-  command: process.execPath,
-  args: [join(import.meta.dirname, "echo-provider.ts")],
-} as const satisfies LaunchTerraformOptions;
+export const ECHO = program("echo-provider.ts");
 
 /** A shell text as a provider. */
 export function shell(text: string): Pick<LaunchTerraformOptions, "command" | "args"> {
