@@ -97,6 +97,14 @@ export function moveEnd({ module, whole }: MoveStatement, address: Address): Mov
   return { steps, resource: `${mode}.${type}.${name}`, key: whole ? ANY : key };
 }
 
+/** An address from the root module on, for comparison with ends of moves. */
+export function addressEnd(address: Address): MoveEnd {
+  const { module: steps } = address;
+  if (address.kind === "module") return { steps, resource: undefined, key: ANY };
+  const { mode, type, name, key } = address;
+  return { steps, resource: `${mode}.${type}.${name}`, key };
+}
+
 type Key = MoveEnd["key"];
 
 function compatible(a: Key, b: Key): boolean {

@@ -1,10 +1,19 @@
-import { type Address, configAddress, formatAddress } from "../address/address.ts";
+import { type Address, formatAddress } from "../address/address.ts";
 import { traversalAddress } from "../address/parse-address.ts";
 import { resourceAddress } from "../config/check-references.ts";
 import type { ModuleNode } from "../config/load-tree.ts";
-import type { MovedConfig, ResourceConfig } from "../config/module-config.ts";
+import type { ModuleCall, MovedConfig, ResourceConfig } from "../config/module-config.ts";
 import type { Diagnostic } from "../syntax/diagnostic.ts";
-import { finalKey, type MoveStatement, moveText } from "./move-pattern.ts";
+import {
+  addressEnd,
+  endName,
+  endsOverlap,
+  finalKey,
+  type MoveEnd,
+  type MoveStatement,
+  moveEnd,
+  moveText,
+} from "./move-pattern.ts";
 import { orderMoves } from "./order-moves.ts";
 
 /**
@@ -91,11 +100,24 @@ function isMeaningful(statement: MoveStatement, diagnostics: Diagnostic[]): bool
 /** Where what moves away is still declared, as far as that can be said without instances. */
 function declaredAt({ module, from, whole }: MoveStatement): MoveStatement["range"] {
   const declaration = findDeclaration(module, from);
-  if (declaration === undefined) return undefined;
+  if (declaration === undefined || !isSingle(module, from)) return undefined;
   const { count, forEach, range } = declaration;
   const repeated = count !== undefined || forEach !== undefined;
   if (whole) return range;
   return finalKey(from) === undefined && !repeated ? range : undefined;
+}
+
+/** Whether the modules on the way to an address exist once, and are meant so. */
+function isSingle(module: ModuleNode, address: Address): boolean {
+  const calls = address.kind === "module" ? address.module.slice(0, -1) : address.module;
+  let place: ModuleNode | undefined = module;
+  for (const { name, key } of calls) {
+    const call: ModuleCall | undefined = place?.config.modules.get(name);
+    const repeated = call?.count !== undefined || call?.forEach !== undefined;
+    if (key !== undefined || repeated) return false;
+    place = place?.children.get(name);
+  }
+  return true;
 }
 
 /** The block that declares what an address is about, in a module or one below it. */
@@ -148,22 +170,32 @@ function lineOf({ range }: MoveStatement): string {
 }
 
 /**
- * Checks moves of single instances against the instances that there are: what moves away must not
- * exist any more. For when `count` and `for_each` have been evaluated; `exists` is asked about
- * addresses from the root module on, in every instance of the declaring module.
+ * Checks moves against the instances that there are: what moves away must not
+ * exist any more. For when `count` and `for_each` have been evaluated. `instances` are addresses of
+ * all instances of resources and modules, from the root module on.
  */
 export function checkMovedInstances(
   statements: readonly MoveStatement[],
-  instances: Iterable<string>,
+  instances: Iterable<Address>,
   diagnostics: Diagnostic[],
 ): void {
-  const existing = new Set(instances);
-  for (const statement of statements) {
-    const { module, from, whole, implied } = statement;
-    if (whole || implied || from.kind === "module" || module.path.length > 0) continue;
-    const text = formatAddress(from);
-    if (!existing.has(text) || declaredAt(statement) !== undefined) continue;
-    const detail = `This moves ${text} away, but ${formatAddress(configAddress(from))} still has this instance.`;
+  const written = statements.filter(({ implied }) => !implied);
+  if (written.length === 0) return;
+  const byName = new Map<string, { readonly end: MoveEnd; readonly address: Address }[]>();
+  for (const address of instances) {
+    const end = addressEnd(address);
+    const name = endName(end);
+    const known = byName.get(name);
+    if (known === undefined) byName.set(name, [{ end, address }]);
+    else known.push({ end, address });
+  }
+  for (const statement of written) {
+    // What is declared whatever the instances are has been reported before.
+    if (declaredAt(statement) !== undefined) continue;
+    const from = moveEnd(statement, statement.from);
+    const left = byName.get(endName(from))?.find(({ end }) => endsOverlap(from, end));
+    if (left === undefined) continue;
+    const detail = `This moves ${formatAddress(statement.from)} away, but there still is an instance ${formatAddress(left.address)}.`;
     fail(diagnostics, "Moved object still exists", detail, statement);
   }
 }

@@ -232,9 +232,9 @@ describe("checks of moved, removed and import blocks", () => {
     const main = `resource "r" "a" { count = 2 }\n${moved("r.a[1]", "r.b")}${moved("r.a[2]", "r.c")}`;
     const { refactoring } = await load(main);
     const diagnostics: Diagnostic[] = [];
-    checkMovedInstances(refactoring.moves, ["r.a[0]", "r.a[1]"], diagnostics);
+    checkMovedInstances(refactoring.moves, ["r.a[0]", "r.a[1]"].map(resource), diagnostics);
     expect(diagnostics.map(({ detail }) => detail)).toEqual([
-      "This moves r.a[1] away, but r.a still has this instance.",
+      "This moves r.a[1] away, but there still is an instance r.a[1].",
     ]);
   });
 

@@ -2,10 +2,8 @@ import { spawnSync } from "node:child_process";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { configText } from "../testing/config-arbitrary.ts";
-import { terraformCommand } from "../testing/terraform-command.ts";
+import { requireTerraform } from "../testing/terraform-command.ts";
 import { formatFile } from "./format.ts";
-
-const terraform = terraformCommand();
 
 /** The command deletes keys of this kind when it formats, which is not what a formatter is for. */
 const LOST_BY_REFERENCE = /\[\s*(?:true|false|null|")/;
@@ -21,15 +19,16 @@ function reference(command: string, text: string): string | undefined {
   return status === 0 ? stdout : undefined;
 }
 
-describe.skipIf(terraform === undefined)("the formatter, compared with the command", () => {
-  it("gives the same text", { timeout: 600_000 }, () => {
+describe("the formatter, compared with the command", () => {
+  it("gives the same text", { timeout: 600_000 }, (context) => {
+    const terraform = requireTerraform(context);
     fc.assert(
       fc.property(configText, (text) => {
         fc.pre(!LOST_BY_REFERENCE.test(text));
         const ours = formatFile({ name: "t", text }).text;
         // Standard output always ends with one line feed, whatever the formatted text ends with.
         const shown = ours === undefined ? undefined : `${ours.replace(/\n$/, "")}\n`;
-        expect(shown).toBe(reference(terraform ?? "", text));
+        expect(shown).toBe(reference(terraform, text));
       }),
     );
   });

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { CorpusEntry } from "./corpus.ts";
-import { terraformCommand } from "./terraform-command.ts";
+import { findTerraform } from "./terraform-command.ts";
 
 /*
  * Records results of the reference command: reads lines of `category TAB expression` from standard
@@ -75,11 +75,13 @@ export async function recordEntry(
 }
 
 async function main(): Promise<void> {
-  const command = terraformCommand();
-  if (command === undefined) {
+  const found = findTerraform();
+  if ("missing" in found) {
+    process.stderr.write(`${found.missing}\n`);
     process.exitCode = 1;
     return;
   }
+  const { command } = found;
   const counts = new Map<string, number>();
   const pending: Promise<CorpusEntry>[] = [];
   const flush = async (): Promise<void> => {
