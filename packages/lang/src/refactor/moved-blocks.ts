@@ -1,5 +1,5 @@
 import { type Address, formatAddress } from "../address/address.ts";
-import { traversalAddress } from "../address/parse-address.ts";
+import { parseAddress, traversalAddress } from "../address/parse-address.ts";
 import { resourceAddress } from "../config/check-references.ts";
 import type { ModuleNode } from "../config/load-tree.ts";
 import type { ModuleCall, MovedConfig, ResourceConfig } from "../config/module-config.ts";
@@ -172,17 +172,19 @@ function lineOf({ range }: MoveStatement): string {
 /**
  * Checks moves against the instances that there are: what moves away must not
  * exist any more. For when `count` and `for_each` have been evaluated. `instances` are addresses of
- * all instances of resources and modules, from the root module on.
+ * all instances of resources and modules, from the root module on, also as text.
  */
 export function checkMovedInstances(
   statements: readonly MoveStatement[],
-  instances: Iterable<Address>,
+  instances: Iterable<Address | string>,
   diagnostics: Diagnostic[],
 ): void {
   const written = statements.filter(({ implied }) => !implied);
   if (written.length === 0) return;
   const byName = new Map<string, { readonly end: MoveEnd; readonly address: Address }[]>();
-  for (const address of instances) {
+  for (const instance of instances) {
+    const address = typeof instance === "string" ? parseAddress(instance).value : instance;
+    if (address === undefined) continue;
     const end = addressEnd(address);
     const name = endName(end);
     const known = byName.get(name);
