@@ -43,7 +43,6 @@ export type {
 export { hasChanges, summarizePlan } from "./plan/plan.ts";
 export { decodePlan, encodePlan } from "./plan/plan-codec.ts";
 export { planToTerraformJson } from "./plan/terraform-json.ts";
-// Providers.
 export { builtinOrigin, programOrigin } from "./providers/builtin-origin.ts";
 export type {
   OpenedProviders,
@@ -53,6 +52,14 @@ export type {
   ProviderRequirement,
 } from "./providers/catalog.ts";
 export { createCatalog } from "./providers/catalog.ts";
+// Providers.
+export type { InstalledOriginOptions } from "./providers/installed-origin.ts";
+export { installedOrigin } from "./providers/installed-origin.ts";
+export type { LegacyOriginOptions } from "./providers/legacy-origin.ts";
+export { legacyOrigin } from "./providers/legacy-origin.ts";
+export type { LocalProvider } from "./providers/local-provider.ts";
+export type { PulumiOriginOptions } from "./providers/pulumi-origin.ts";
+export { pulumiOrigin } from "./providers/pulumi-origin.ts";
 // State.
 export type { KeyEncryptionKey, KeySource } from "./secrets/key-encryption.ts";
 export { keyEncryptionKey, loadKey } from "./secrets/key-encryption.ts";

@@ -1,5 +1,5 @@
 import { decodeJson, decodeTypeJson, Mark, Value } from "@stackwright/cty";
-import { checkMovedInstances, type Diagnostic, hasErrors } from "@stackwright/lang";
+import { checkMovedInstances, type Diagnostic, hasErrors, parseAddress } from "@stackwright/lang";
 import type { CallLimits } from "@stackwright/mux/router";
 import type { EventSink } from "../events.ts";
 import type { ProviderCatalog } from "../providers/catalog.ts";
@@ -212,7 +212,8 @@ function checkInstances(run: PlanRun, { refactoring }: Configuration): void {
   }
   if (refactoring.moves.length === 0) return;
   const diagnostics: Diagnostic[] = [];
-  checkMovedInstances(refactoring.moves, instances, diagnostics);
+  const addresses = [...instances].flatMap((text) => parseAddress(text).value ?? []);
+  checkMovedInstances(refactoring.moves, addresses, diagnostics);
   run.report(diagnostics);
 }
 

@@ -1,0 +1,53 @@
+import type { ProviderReference } from "@stackwright/mux/router";
+import { createPluginClient, createSchemaCache, type SchemaCache } from "@stackwright/tfplugin";
+import type { InstalledProvider } from "@stackwright/tfplugin/install";
+import { type LaunchTerraformOptions, launchTerraformProvider } from "@stackwright/tfplugin/launch";
+import { fileDigest } from "@stackwright/tfplugin/pool";
+import type { OpenedProviders, OpenOptions, ProviderOrigin } from "./catalog.ts";
+
+export interface InstalledOriginOptions {
+  /** By full source, as an installation returns them. */
+  readonly providers: ReadonlyMap<string, Pick<InstalledProvider, "version" | "executable">>;
+  /** How the processes are started. */
+  readonly launch?: Omit<LaunchTerraformOptions, "command" | "signal">;
+  /** Schemas of programs that were asked before, by their digests. @default one of this origin */
+  readonly schemaCache?: SchemaCache;
+}
+
+/** Terraform providers of protocol 5 and 6 that are installed on this machine. Every configuration has its own process. */
+export function installedOrigin(options: InstalledOriginOptions): ProviderOrigin {
+  const { providers, launch = {}, schemaCache = createSchemaCache() } = options;
+  const digests = new Map<string, Promise<string>>();
+  const digestOf = async (executable: string): Promise<string> => {
+    const known = digests.get(executable) ?? fileDigest(executable);
+    digests.set(executable, known);
+    return known;
+  };
+  return {
+    name: "installed",
+    handles: (source) => providers.has(source.toString()),
+    select: async ({ source }) =>
+      Promise.resolve(providers.get(source.toString())?.version?.toString() ?? ""),
+    async open(
+      { source }: ProviderReference,
+      { signal }: OpenOptions = {},
+    ): Promise<OpenedProviders> {
+      const installed = providers.get(source);
+      if (installed === undefined) throw new TypeError(`${source} is not installed`);
+      const { executable } = installed;
+      const launched = await launchTerraformProvider({
+        ...launch,
+        command: executable,
+        ...(signal && { signal }),
+      });
+      try {
+        const schemaKey = await digestOf(executable);
+        const provider = createPluginClient(launched.transport, { schemaCache, schemaKey });
+        return [{ name: source, provider }];
+      } catch (error) {
+        await launched.close();
+        throw error;
+      }
+    },
+  };
+}
