@@ -66,7 +66,7 @@ export const TFPLUGIN_ERRORS = {
   TFPLUGIN_SCHEMA_INVALID: { status: "FAILED_PRECONDITION", retryable: false },
   TFPLUGIN_VALUE_INVALID: { status: "INVALID_ARGUMENT", retryable: false },
   TFPLUGIN_REPLY_INVALID: { status: "INTERNAL", retryable: false },
-  TFPLUGIN_DOWNGRADE_IMPOSSIBLE: { status: "FAILED_PRECONDITION", retryable: false },
+  TFPLUGIN_DOWNGRADE_IMPOSSIBLE: { status: "UNKNOWN", retryable: false },
 } as const satisfies Record<string, { status: TfpluginStatus; retryable: boolean }>;
 
 /** The codes of {@link TfpluginError}. They are contract; message texts are not. */

@@ -1,4 +1,4 @@
-import { encodeJson, Value } from "@stackwright/cty";
+import { encodeJson, type Value } from "@stackwright/cty";
 import type { Json } from "./json-config.ts";
 
 /*

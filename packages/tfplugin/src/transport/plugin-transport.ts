@@ -32,6 +32,16 @@ export interface PluginTransport extends AsyncDisposable {
     call: TransportCall,
   ) => AsyncIterable<Uint8Array>;
 
+  /**
+   * Many requests, one reply (state stores of protocol 6); absent where the transport has no such streams. The requests
+   * are read as fast as they are taken.
+   */
+  readonly clientStream?: (
+    method: string,
+    requests: AsyncIterable<Uint8Array>,
+    call: TransportCall,
+  ) => Promise<Uint8Array>;
+
   /** Ends the connection and what serves it. Idempotent; calls under way are rejected. */
   close(): Promise<void>;
 }

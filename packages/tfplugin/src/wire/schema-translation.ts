@@ -77,7 +77,7 @@ function refuseIn(kind: string, type: string, block: t6.Schema_Block): void {
   const owner = type === "" ? kind : `${kind} ${type}`;
   throw new TfpluginError(
     "TFPLUGIN_DOWNGRADE_IMPOSSIBLE",
-    `protocol 5 has no attributes with attributes of their own, as ${name} of ${owner} is`,
+    `protocol 5 has no attributes of their own in attributes (NestedType), as ${name} of ${owner} has`,
     { subject: type === "" ? name : `${type}.${name}` },
   );
 }
