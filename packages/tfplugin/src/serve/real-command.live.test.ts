@@ -1,10 +1,11 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
-import { mkdtempDisposable, readdir, readFile, writeFile } from "node:fs/promises";
+import { mkdtempDisposable, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { computed, createProvider, defineResource, required, types } from "@stackwright/mux/kit";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { COOKIE_NAME, COOKIE_VALUE } from "../launch/plugin-protocol.ts";
 import { isThere, processesWith } from "../launch/programs/programs.ts";
 import { attachTerraformProvider, parseReattachProviders } from "../launch/reattach.ts";
 import { findTerraform, TerraformFolder } from "../testing/terraform-command.ts";
@@ -211,6 +212,48 @@ describe.each([5, 6] as const)("the command and a provider of ours, protocol %i"
     expect(await ok("plan")).toContain("is tainted, so must be replaced");
   });
 
+  it("does not hide that a provider breaks its plan", async () => {
+    const { run } = await setUp(
+      protocol,
+      'resource "toy_thing" "a" {\nname = "one"\nlabel = "mine"\nbehaviour = "break"\n}',
+    );
+    const { code, output } = await run("apply", "-auto-approve");
+    expect(code).toBe(1);
+    expect(output).toContain("Provider produced inconsistent result after apply");
+  });
+
+  it("makes anew what is gone, and reads what is there", async () => {
+    const { configure, run, ok, objects } = await setUp(
+      protocol,
+      'resource "toy_thing" "a" {\nname = "one"\n}',
+    );
+    await ok("apply", "-auto-approve");
+    const [name = ""] = (await readdir(objects)).filter((file) => file.endsWith(".json"));
+    const id = name.replace(/\.json$/, "");
+    await configure(
+      `resource "toy_thing" "a" {\nname = "one"\n}
+       data "toy_lookup" "a" { id = "${id}" }
+       output "found" { value = data.toy_lookup.a.name }`,
+    );
+    expect(await ok("plan")).toContain('+ found = "one"');
+    await rm(join(objects, name));
+    await configure('resource "toy_thing" "a" {\nname = "one"\n}');
+    const { code, output } = await run("plan", "-detailed-exitcode");
+    expect(code).toBe(2);
+    expect(output).toContain("1 to add, 0 to change, 0 to destroy");
+  });
+
+  it("imports by command", async () => {
+    const { ok, run, folder } = await setUp(
+      protocol,
+      'resource "toy_thing" "a" {\nname = "old"\n}',
+    );
+    const stored = JSON.stringify({ name: "old", label: null, revision: 7 });
+    await folder.write({ "objects/old-1.json": stored });
+    await ok("import", "toy_thing.a", "old-1");
+    expect((await run("plan", "-detailed-exitcode")).code).toBe(0);
+  });
+
   it("imports, and moves on without a change", async () => {
     const { configure, run, ok, folder } = await setUp(protocol, "");
     await ok("apply", "-auto-approve");
@@ -330,6 +373,18 @@ it("connects to a provider in another process, and leaves it running", async () 
   if (target === undefined) throw new Error("expected an entry");
   await using attached = await attachTerraformProvider({ target, name: "toy" });
   expect((await attached.unary("GetSchema", new Uint8Array(), {})).length).toBeGreaterThan(0);
+});
+
+it("the first line of a provider is the handshake, whatever its libraries print", async () => {
+  const child = spawn(join(folders[6], "terraform-provider-toy"), {
+    env: { ...process.env, [COOKIE_NAME]: COOKIE_VALUE, PLUGIN_PROTOCOL_VERSIONS: "6" },
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  const chunk = await new Promise<Buffer>((resolve) => child.stdout.once("data", resolve));
+  expect(chunk.toString()).toMatch(/^1\|6\|unix\|[^|\n]+\|grpc\|\n$/);
+  child.kill("SIGTERM");
+  expect(await new Promise((resolve) => child.once("close", resolve))).toBe(0);
 });
 
 it("a provider that is started by hand says what it is", async () => {

@@ -40,10 +40,13 @@ export async function serveTerraformProvider(options: ServeOptions): Promise<nev
   captureStdout(process.stdout, tap);
   const parent = process.ppid;
   process.on("SIGINT", () => undefined);
+  const terminated = new Promise<void>((resolve) => {
+    process.once("SIGTERM", () => resolve());
+  });
   await using cleanup = new AsyncDisposableStack();
   try {
     const server = await listen(options, readWishes(process.env), tap, cleanup);
-    await ended(server, parent, options.orphanMs ?? 5000);
+    await Promise.race([terminated, ended(server, parent, options.orphanMs ?? 5000)]);
     await server.close(options.graceMs ?? 1000);
   } catch (error) {
     writeError(error);
@@ -115,8 +118,6 @@ async function ended(server: PluginServer, parent: number, orphanMs: number): Pr
     const isLonely = lonelySince !== undefined && performance.now() - lonelySince > orphanMs;
     if (isLonely || process.ppid !== parent) resolve();
   }, WATCH_MS);
-  const end = (): void => resolve();
-  process.once("SIGTERM", end);
   await Promise.race([server.shutdown, promise]);
   clearInterval(timer);
 }

@@ -95,7 +95,7 @@ const thing = defineResource<typeof attributes, Store>({
     if (behaviour === "partial") {
       throw new PartialFailure({ id, revision: 1 }, "Half a toy", "It lacks a wheel.");
     }
-    return { id, revision: 1 };
+    return behaviour === "break" ? { id, revision: 1, label: "another" } : { id, revision: 1 };
   },
   async read({ id }, { client }) {
     const stored = await client.read(id ?? "");
