@@ -8,7 +8,7 @@ describe("the time for bodies", () => {
     const app = fastify();
     limitBodyTime(app, 150);
     app.post("/", async () => "done");
-    app.put("/upload", { config: { upload: true } as object }, async () => "done");
+    app.put("/upload", { config: { upload: true } }, async () => "done");
     await app.listen({ host: "127.0.0.1", port: 0 });
     onTestFinished(() => app.close());
     const { port } = app.server.address() as AddressInfo;

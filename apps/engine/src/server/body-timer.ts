@@ -11,8 +11,7 @@ const BODY_MS = 30_000;
 export function limitBodyTime(fastify: FastifyInstance, bodyMs: number = BODY_MS): void {
   fastify.addHook("onRequest", async (request) => {
     const { raw } = request;
-    const { upload } = request.routeOptions.config as { upload?: boolean };
-    if (upload === true || raw.complete) return;
+    if (request.routeOptions.config.upload === true || raw.complete) return;
     const { "content-length": length, "transfer-encoding": encoding } = request.headers;
     if (encoding === undefined && (length === undefined || length === "0")) return;
     const timer = setTimeout(() => {

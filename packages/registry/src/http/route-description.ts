@@ -1,5 +1,12 @@
 import type { FastifySchema } from "fastify";
 
+declare module "fastify" {
+  interface FastifyContextConfig {
+    /** The body may take as long as it needs, and is limited by its handler. */
+    readonly upload?: boolean;
+  }
+}
+
 /** What the OpenAPI document says about a route, beyond what fastify itself knows. */
 export interface RouteDescription extends FastifySchema {
   readonly operationId?: string;
