@@ -15,7 +15,7 @@ import {
 const FORMAT = "stackwright-plan-1";
 
 /**
- * A plan as bytes: JSON with sorted content and values in their exact encoding, so that equal plans are equal bytes and the
+ * A plan as bytes: JSON with sorted members and values in their exact encoding, so that equal plans are equal bytes and the
  * digest of the bytes names the plan. Secrets are in it; whoever keeps the bytes encrypts them.
  */
 export function encodePlan(plan: Plan): Uint8Array {
@@ -30,7 +30,13 @@ export function encodePlan(plan: Plan): Uint8Array {
     drift: plan.drift.map((drift) => ({ ...drift, ...encodeSides(drift) })),
     inputs: plan.inputs.map(({ stack, revision }) => ({ stack, revision: revision.toString() })),
   };
-  return new TextEncoder().encode(JSON.stringify(document));
+  return new TextEncoder().encode(JSON.stringify(document, sortMembers));
+}
+
+/** Members of objects in one order, whoever made the object. */
+function sortMembers(_name: string, value: unknown): unknown {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+  return Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 /** The plan in some bytes. `ENGINE_PLAN_INVALID` where they are no plan of this format. */

@@ -1,0 +1,240 @@
+import { decodeJson, Path, Type, Value } from "@stackwright/cty";
+import {
+  type ApplyReply,
+  type ApplyRequest,
+  type AttributeSchema,
+  type BlockSchema,
+  type LifecycleProvider,
+  type PlanReply,
+  type PlanRequest,
+  type ProviderSchema,
+  typeOfBlock,
+} from "@stackwright/mux/router";
+
+/** An attribute of the mock: its type, and who sets it. */
+function attribute(
+  type: Type,
+  who: Partial<Pick<AttributeSchema, "required" | "optional" | "computed" | "sensitive">>,
+): AttributeSchema {
+  return {
+    type,
+    required: false,
+    optional: false,
+    computed: false,
+    sensitive: false,
+    writeOnly: false,
+    deprecated: false,
+    description: "",
+    ...who,
+  };
+}
+
+const block = (attributes: Readonly<Record<string, AttributeSchema>>): BlockSchema => ({
+  attributes: new Map(Object.entries(attributes)),
+  blocks: new Map(),
+  deprecated: false,
+  description: "",
+});
+
+const THING = block({
+  id: attribute(Type.string, { computed: true }),
+  name: attribute(Type.string, { required: true }),
+  value: attribute(Type.string, { optional: true }),
+  /** Decided by the provider unless configured. */
+  size: attribute(Type.number, { optional: true, computed: true }),
+  /** A change needs a new object. */
+  zone: attribute(Type.string, { optional: true }),
+  tags: attribute(Type.map(Type.string), { optional: true }),
+  secret: attribute(Type.string, { optional: true, sensitive: true }),
+  /** Which call is to go wrong: `create`, `create-partly`, `update`, `delete`, `plan`, `lie`. */
+  fail: attribute(Type.string, { optional: true }),
+  /** Follows the value. */
+  out: attribute(Type.string, { computed: true }),
+});
+
+const LOOK = block({
+  query: attribute(Type.string, { required: true }),
+  result: attribute(Type.string, { computed: true }),
+});
+
+const SCHEMA: ProviderSchema = {
+  provider: block({ region: attribute(Type.string, { optional: true }) }),
+  resources: new Map([
+    ["mock_thing", { version: 1, block: THING }],
+    ["mock_other", { version: 0, block: THING }],
+  ]),
+  dataSources: new Map([["mock_look", { version: 0, block: LOOK }]]),
+  ephemeralResources: new Map(),
+  functions: new Map(),
+};
+
+const THING_TYPE = typeOfBlock(THING);
+const NO_BYTES = new Uint8Array();
+
+/** What the mock manages, which outlives its instances. */
+export class MockCloud {
+  readonly objects = new Map<string, Value>();
+  /** What was done, in order: `create a`, `read a`, `look q`. */
+  readonly calls: string[] = [];
+  #ids = 0;
+
+  nextId(): string {
+    this.#ids += 1;
+    return `id-${this.#ids}`;
+  }
+
+  /** Changes an attribute behind everybody's back; undefined: the object goes. */
+  drift(name: string, change: Readonly<Record<string, Value>> | undefined): void {
+    for (const [id, object] of this.objects) {
+      if (textAt(object, "name") !== name) continue;
+      if (change === undefined) this.objects.delete(id);
+      else this.objects.set(id, withAttributes(object, change));
+    }
+  }
+}
+
+function textAt(object: Value, name: string): string | undefined {
+  for (const [key, value] of object.entries()) {
+    if (key === name && value.isKnown && !value.isNull) return value.asString();
+  }
+  return undefined;
+}
+
+function withAttributes(object: Value, change: Readonly<Record<string, Value>>): Value {
+  return Value.object([...object.entries()].map(([name, value]) => [name, change[name] ?? value]));
+}
+
+function failsAt(object: Value, step: string): boolean {
+  return !object.isNull && textAt(object, "fail") === step;
+}
+
+const error = (summary: string) => ({ severity: "error" as const, summary, detail: "" });
+
+/** A provider over a cloud that records what it is asked to do. Simple on purpose: what is tested is the engine. */
+export function createMockProvider(cloud: MockCloud): LifecycleProvider {
+  const ok = async () => Promise.resolve({ diagnostics: [] });
+  const refuse = async (): Promise<never> => Promise.reject(new Error("the mock has none"));
+  const close = async (): Promise<void> => Promise.resolve();
+  return {
+    schema: async () =>
+      Promise.resolve({
+        schema: SCHEMA,
+        capabilities: { planDestroy: false, moveState: false, failedCreateIsClean: true },
+        diagnostics: [],
+      }),
+    validateProvider: ok,
+    validateResource: ok,
+    validateDataSource: ok,
+    validateEphemeral: ok,
+    configure: ok,
+    upgrade: async ({ json }) =>
+      Promise.resolve({ diagnostics: [], state: decodeJson(json, THING_TYPE) }),
+    move: async ({ source }) =>
+      Promise.resolve({ diagnostics: [], state: decodeJson(source.json, THING_TYPE) }),
+    read: async ({ state }) => {
+      const name = textAt(state, "name") ?? textAt(state, "id") ?? "";
+      cloud.calls.push(`read ${name}`);
+      const found = cloud.objects.get(textAt(state, "id") ?? "");
+      return Promise.resolve({ diagnostics: [], state: found ?? Value.null(THING_TYPE) });
+    },
+    plan: async (request) => Promise.resolve(planThing(request)),
+    apply: async (request) => Promise.resolve(applyThing(cloud, request)),
+    import: async ({ type, id }) => {
+      cloud.calls.push(`import ${id}`);
+      const state = Value.object(
+        THING_TYPE.names.map((name, at) => {
+          const known = name === "id" ? Value.string(id) : undefined;
+          return [name, known ?? Value.null(THING_TYPE.types[at] ?? Type.string)] as const;
+        }),
+      );
+      return Promise.resolve({
+        diagnostics: [],
+        objects: [{ type, state, privateBytes: NO_BYTES }],
+      });
+    },
+    readDataSource: async ({ config }) => {
+      const query = textAt(config, "query") ?? "";
+      cloud.calls.push(`look ${query}`);
+      if (query === "fail") return Promise.resolve({ diagnostics: [error("Cannot look")] });
+      const state = withAttributes(config, { result: Value.string(`found ${query}`) });
+      return Promise.resolve({ diagnostics: [], state });
+    },
+    openEphemeral: refuse,
+    renewEphemeral: refuse,
+    closeEphemeral: refuse,
+    callFunction: refuse,
+    stop: async () => Promise.resolve(),
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+function planThing({ prior, config, proposed }: PlanRequest): PlanReply {
+  const base = {
+    diagnostics: [],
+    requiresReplace: [],
+    plannedPrivate: NO_BYTES,
+    legacyTypeSystem: false,
+  };
+  if (config.isNull) return { ...base, planned: config };
+  if (failsAt(config, "plan")) return { ...base, diagnostics: [error("Cannot plan")] };
+  const unknown = { id: Value.unknown(Type.string), out: Value.unknown(Type.string) };
+  if (prior.isNull) {
+    const size = attributeOf(config, "size");
+    return {
+      ...base,
+      planned: withAttributes(proposed, {
+        ...unknown,
+        ...(size?.isNull === true && { size: Value.unknown(Type.number) }),
+      }),
+    };
+  }
+  const same = sameAt(prior, proposed, "value");
+  return {
+    ...base,
+    planned: withAttributes(proposed, same ? {} : { out: unknown.out }),
+    requiresReplace: sameAt(prior, proposed, "zone") ? [] : [Path.root.attribute("zone")],
+  };
+}
+
+function attributeOf(object: Value, name: string): Value | undefined {
+  for (const [key, value] of object.entries()) if (key === name) return value;
+  return undefined;
+}
+
+function sameAt(a: Value, b: Value, name: string): boolean {
+  const other = attributeOf(b, name);
+  return other !== undefined && attributeOf(a, name)?.rawEquals(other) === true;
+}
+
+function applyThing(cloud: MockCloud, { prior, planned }: ApplyRequest): ApplyReply {
+  const base = { diagnostics: [], privateBytes: NO_BYTES, legacyTypeSystem: false };
+  if (planned.isNull) {
+    cloud.calls.push(`delete ${textAt(prior, "name")}`);
+    if (failsAt(prior, "delete"))
+      return { ...base, state: prior, diagnostics: [error("Cannot delete")] };
+    cloud.objects.delete(textAt(prior, "id") ?? "");
+    return { ...base, state: planned };
+  }
+  const creates = prior.isNull;
+  const name = textAt(planned, "name");
+  cloud.calls.push(`${creates ? "create" : "update"} ${name}`);
+  if (creates && failsAt(planned, "create")) {
+    return { ...base, state: Value.null(planned.type), diagnostics: [error("Cannot create")] };
+  }
+  if (!creates && failsAt(planned, "update")) {
+    return { ...base, state: prior, diagnostics: [error("Cannot update")] };
+  }
+  const id = creates ? cloud.nextId() : (textAt(prior, "id") ?? "");
+  const size = attributeOf(planned, "size");
+  const value = failsAt(planned, "lie") ? Value.string("a lie") : attributeOf(planned, "value");
+  const state = withAttributes(planned, {
+    id: Value.string(id),
+    ...(value && { value }),
+    out: Value.string(`out of ${textAt(planned, "value") ?? "nothing"}`),
+    ...(size?.isKnown === false && { size: Value.number(7) }),
+  });
+  cloud.objects.set(id, state);
+  const partly = creates && failsAt(planned, "create-partly");
+  return { ...base, state, diagnostics: partly ? [error("Created half of it")] : [] };
+}
