@@ -252,6 +252,7 @@ function wireOperation(operation: Operation): WireOperation {
     epoch: operation.epoch,
     replace: operation.replace,
     tainted: operation.tainted ?? false,
+    deposed: operation.deposed ?? "",
     problem: operation.problem ?? "",
     probe: probe && {
       importId: probe.importId ?? "",
@@ -271,6 +272,7 @@ function plainOperation(operation: WireOperation, owner: Named): Operation {
     epoch: operation.epoch,
     replace: operation.replace,
     ...(operation.tainted ? { tainted: true } : {}),
+    ...(operation.deposed === "" ? {} : { deposed: operation.deposed }),
     ...(operation.problem === "" ? {} : { problem: operation.problem }),
     ...(probe === undefined ? {} : { probe: plainProbe(probe) }),
   };

@@ -141,7 +141,7 @@ class Reducer {
     const after: StateObject = {
       ...this.#planned(key, create.object, before),
       phase: "creating",
-      operation: this.#operation("create", create.operation),
+      operation: { ...this.#operation("create", create.operation), deposed },
     };
     return [old, { key, before, after }];
   }
@@ -322,7 +322,13 @@ function withContent(object: StateObject, content: ObjectContent): StateObject {
 
 function placeholder(rest: StateObject, operation: Operation): StateObject {
   const { value: _value, identity: _identity, ...kept } = rest;
-  const { probe: _probe, problem: _problem, tainted: _tainted, ...announced } = operation;
+  const {
+    probe: _probe,
+    problem: _problem,
+    tainted: _tainted,
+    deposed: _deposed,
+    ...announced
+  } = operation;
   return {
     ...kept,
     phase: "creating",

@@ -72,6 +72,8 @@ export interface Operation {
   readonly replace: boolean;
   /** Whether the object was tainted before. */
   readonly tainted?: boolean;
+  /** Of a create: the deposed key of the object that made place for it in the same step. */
+  readonly deposed?: string;
   readonly probe?: Probe;
   /** Of an `unresolved` object: why its fate is not known, for people. */
   readonly problem?: string;

@@ -24,6 +24,8 @@ export interface CloudCall {
   /** Place among the starts and ends of all calls. */
   readonly startOrder: number;
   endOrder?: number;
+  /** What went wrong with it. */
+  fault?: CloudFault;
   /** Whether the cloud changed. */
   applied: boolean;
 }
@@ -44,6 +46,8 @@ export interface CloudBehaviour {
   /** Time that a call takes, before and after the cloud changes. */
   readonly delayMs: (method: CloudCall["method"]) => number;
   readonly fault: (method: CloudCall["method"], type: string) => CloudFault | undefined;
+  /** Whether a call takes place although its caller dies before the answer. */
+  readonly survives: () => boolean;
   /** A new id for objects whose id nobody can foretell. */
   readonly newId: (type: string) => string;
 }
@@ -54,11 +58,17 @@ export function calmCloud(): CloudBehaviour {
   return {
     delayMs: () => 0,
     fault: () => undefined,
+    survives: () => false,
     newId: (type) => {
       count += 1;
       return `${type}-${count}`;
     },
   };
+}
+
+/** What a provider of the cloud rejects with when there is no answer. */
+export class CloudError extends Error {
+  override readonly name = "CloudError";
 }
 
 /**
@@ -68,6 +78,8 @@ export function calmCloud(): CloudBehaviour {
 export class ModelCloud {
   readonly #objects = new Map<string, CloudObject>();
   readonly calls: CloudCall[] = [];
+  /** Objects that went although their provider reported a failure: whoever recorded them may still do so. */
+  readonly misreported = new Set<string>();
   behaviour: CloudBehaviour;
   #order = 0;
 

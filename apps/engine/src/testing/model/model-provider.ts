@@ -12,7 +12,13 @@ import {
   typeOfBlock,
 } from "@stackwright/mux/router";
 import { type Scheduler, sleep } from "@stackwright/storage";
-import type { CloudCall, CloudFault, ModelCloud } from "./model-cloud.ts";
+import {
+  type CloudCall,
+  CloudError,
+  type CloudFault,
+  cloudKey,
+  type ModelCloud,
+} from "./model-cloud.ts";
 import { FORCE_NEW, MODEL_SCHEMA } from "./model-schema.ts";
 
 /** Options of {@link createModelProvider}. */
@@ -89,7 +95,8 @@ class ModelProvider implements LifecycleProvider {
     return this.#call("read", type, id, undefined, context, (call) => {
       const found = this.#cloud.object(type, id);
       call.applied = true;
-      return { ...OK, state: found?.value ?? Value.null(typeOf(type)), privateBytes };
+      const identity = identityOf(type, id);
+      return { ...OK, state: found?.value ?? Value.null(typeOf(type)), privateBytes, ...identity };
     });
   }
 
@@ -123,7 +130,14 @@ class ModelProvider implements LifecycleProvider {
       }
     }
     if (fresh || changed.length > 0) decide("serial", Value.unknown(Type.number));
-    return { ...reply, planned: Value.object(planned), requiresReplace };
+    const id = planned.get("id");
+    const { identity } = id?.isKnown === true ? identityOf(type, id.asString()) : {};
+    return {
+      ...reply,
+      planned: Value.object(planned),
+      requiresReplace,
+      ...(identity === undefined ? {} : { plannedIdentity: identity }),
+    };
   }
 
   async apply(request: ApplyRequest, context: LifecycleContext): Promise<ApplyReply> {
@@ -135,6 +149,7 @@ class ModelProvider implements LifecycleProvider {
         if (fault === "refuse") return this.#unchanged(type, id, "the cloud refuses to delete");
         this.#cloud.remove(type, id);
         call.applied = true;
+        if (fault === "partial") this.#cloud.misreported.add(cloudKey(type, id));
         return applied(
           Value.null(typeOf(type)),
           fault === "partial" ? "it went, but not well" : "",
@@ -149,19 +164,22 @@ class ModelProvider implements LifecycleProvider {
       const value = complete(planned, { serial: Value.number(serial) });
       this.#cloud.put({ ...found, value });
       call.applied = true;
-      return applied(value, fault === "partial" ? "changed, but not well" : "");
+      const reply = applied(value, fault === "partial" ? "changed, but not well" : "");
+      return { ...reply, ...identityOf(type, id) };
     });
   }
 
-  async import(
-    { type, id }: Parameters<LifecycleProvider["import"]>[0],
-    context: LifecycleContext,
-  ) {
+  async import(request: Parameters<LifecycleProvider["import"]>[0], context: LifecycleContext) {
+    const { type, identity } = request;
+    const id = identity === undefined ? request.id : textOf(identity, "name");
     return this.#call("import", type, id, undefined, context, (call): ImportReply => {
       call.applied = true;
       const found = this.#cloud.object(type, id);
-      if (found === undefined) return { ...refusal(`there is no ${type} ${id}`), objects: [] };
-      const objects = [{ type, state: found.value, privateBytes: NOTHING }];
+      const state = found?.value ?? Value.null(typeOf(type));
+      if (found === undefined && identity === undefined) {
+        return { ...refusal(`there is no ${type} ${id}`), objects: [] };
+      }
+      const objects = [{ type, state, privateBytes: NOTHING, ...identityOf(type, id) }];
       return { ...OK, objects };
     });
   }
@@ -228,7 +246,8 @@ class ModelProvider implements LifecycleProvider {
       this.#cloud.put({ type, id, value, createdBy: operation?.operationId ?? "" });
       call.applied = true;
       if (fault === "ghost") return applied(none, "the cloud says that it failed");
-      return applied(value, fault === "partial" ? "created, but not well" : "");
+      const reply = applied(value, fault === "partial" ? "created, but not well" : "");
+      return { ...reply, ...identityOf(type, id) };
     });
   }
 
@@ -258,22 +277,27 @@ class ModelProvider implements LifecycleProvider {
     });
     this.#onCall(call);
     const fault = behaviour.fault(method, type);
+    if (fault !== undefined) call.fault = fault;
     await sleep(scheduler, behaviour.delayMs(method));
-    this.#assertRunning();
+    if (this.#process?.aborted === true) {
+      // The request may have been on its way when the process went.
+      if (fault !== "unreachable" && behaviour.survives()) act(call, fault);
+      this.#assertRunning();
+    }
     if (fault === "unreachable") {
       this.#cloud.end(call, scheduler.monotonicMs());
-      throw new Error("the cloud cannot be reached");
+      throw new CloudError("the cloud cannot be reached");
     }
     const reply = act(call, fault);
     await sleep(scheduler, behaviour.delayMs(method));
     this.#assertRunning();
     this.#cloud.end(call, scheduler.monotonicMs());
-    if (fault === "lost") throw new Error("the answer of the cloud was lost");
+    if (fault === "lost") throw new CloudError("the answer of the cloud was lost");
     return reply;
   }
 
   #assertRunning(): void {
-    if (this.#process?.aborted === true) throw new Error("the process is gone");
+    if (this.#process?.aborted === true) throw new CloudError("the process is gone");
   }
 }
 
@@ -290,6 +314,10 @@ function problem(summary: string): Diagnostic {
 function applied(state: Value, error: string): ApplyReply {
   const diagnostics = error === "" ? [] : [problem(error)];
   return { state, privateBytes: NOTHING, legacyTypeSystem: false, diagnostics };
+}
+
+function identityOf(type: string, id: string): { readonly identity?: Value } {
+  return type === "model_named" ? { identity: Value.object({ name: Value.string(id) }) } : {};
 }
 
 function complete(planned: Value, decided: Readonly<Record<string, Value>>): Value {

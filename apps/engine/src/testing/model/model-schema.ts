@@ -56,6 +56,16 @@ const RESOURCE: ResourceSchema = {
   }),
 };
 
+const NAME_IDENTITY: NonNullable<ResourceSchema["identity"]> = {
+  version: 0,
+  attributes: new Map([
+    [
+      "name",
+      { type: Type.string, requiredForImport: true, optionalForImport: false, description: "" },
+    ],
+  ]),
+};
+
 const LOOKUP: ResourceSchema = {
   version: 0,
   block: block({
@@ -68,7 +78,10 @@ const LOOKUP: ResourceSchema = {
 /** What the model provider declares. */
 export const MODEL_SCHEMA: ProviderSchema = {
   provider: block({ label: attribute(Type.string, { optional: true }) }),
-  resources: new Map(MODEL_TYPES.map((type) => [type, RESOURCE])),
+  resources: new Map([
+    ["model_thing", RESOURCE],
+    ["model_named", { ...RESOURCE, identity: NAME_IDENTITY }],
+  ]),
   dataSources: new Map([["model_lookup", LOOKUP]]),
   ephemeralResources: new Map(),
   functions: new Map(),

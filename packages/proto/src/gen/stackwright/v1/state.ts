@@ -191,6 +191,8 @@ export interface Operation {
   problem: string;
   /** Whether the object was tainted before. */
   tainted: boolean;
+  /** Of a create: deposed key of the object that made place for it. */
+  deposed: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -1437,6 +1439,7 @@ function createBaseOperation(): Operation {
     probe: undefined,
     problem: "",
     tainted: false,
+    deposed: "",
   };
 }
 
@@ -1471,6 +1474,9 @@ export const Operation: MessageFns<Operation> = {
     }
     if (message.tainted !== false) {
       writer.uint32(72).bool(message.tainted);
+    }
+    if (message.deposed !== "") {
+      writer.uint32(82).string(message.deposed);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -1568,6 +1574,14 @@ export const Operation: MessageFns<Operation> = {
             message.tainted = reader.bool();
             continue;
           }
+          case 10: {
+            if (tag !== 82) {
+              break;
+            }
+
+            message.deposed = reader.string(true);
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -1609,6 +1623,7 @@ export const Operation: MessageFns<Operation> = {
     message.probe = (object.probe !== undefined && object.probe !== null) ? Probe.fromPartial(object.probe) : undefined;
     message.problem = object.problem ?? "";
     message.tainted = object.tainted ?? false;
+    message.deposed = object.deposed ?? "";
     return message;
   },
 };

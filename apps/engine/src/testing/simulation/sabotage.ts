@@ -1,0 +1,52 @@
+import type { Plan } from "../../plan/plan.ts";
+import type { StackHold, StackState, StateWriter } from "../../state/stack-state.ts";
+import type { StateChange } from "../../state/state-change.ts";
+import type { StateObject } from "../../state/state-object.ts";
+
+/** A bug that is planted into a simulation, to show that it would be found. */
+export interface Sabotage {
+  /** Changes what is written: another step, several, or none (then the caller is told that all went well). */
+  readonly write?: (
+    change: StateChange,
+    next: (change: StateChange) => Promise<readonly StateObject[]>,
+    writer: StateWriter,
+  ) => Promise<readonly StateObject[]>;
+  readonly plan?: (plan: Plan) => Plan;
+  /** Writes without their guards. */
+  readonly dropGuards?: boolean;
+  /** Told as if it were an event. */
+  readonly tell?: (secret: string) => string;
+}
+
+/** A state whose writes go through a sabotage. */
+export function sabotaged(state: StackState, { write }: Sabotage): StackState {
+  if (write === undefined) return state;
+  const wrapHold = (hold: StackHold): StackHold =>
+    overriding(hold, {
+      begin: async (...given: Parameters<StackHold["begin"]>) => {
+        const writer = await hold.begin(...given);
+        return overriding(writer, {
+          write: (change: StateChange) => write(change, (other) => writer.write(other), writer),
+        });
+      },
+    });
+  return overriding(state, {
+    acquire: async (...given: Parameters<StackState["acquire"]>) =>
+      wrapHold(await state.acquire(...given)),
+    tryAcquire: async (...given: Parameters<StackState["tryAcquire"]>) => {
+      const hold = await state.tryAcquire(...given);
+      return hold && wrapHold(hold);
+    },
+  });
+}
+
+/** The same object with some methods replaced; all others keep working on the original. */
+function overriding<T extends object>(target: T, methods: Partial<T>): T {
+  return new Proxy(target, {
+    get: (object, name) => {
+      if (Object.hasOwn(methods, name)) return methods[name as keyof T];
+      const member: unknown = Reflect.get(object, name, object);
+      return typeof member === "function" ? (member.bind(object) as unknown) : member;
+    },
+  });
+}

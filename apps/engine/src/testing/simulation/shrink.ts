@@ -1,0 +1,86 @@
+import type { SimConfig, SimResource } from "./sim-config.ts";
+import { NO_STORE_FAULTS } from "./sim-store.ts";
+import type { SimCase, SimStep } from "./simulate.ts";
+
+/**
+ * Makes a failing case smaller for as long as it still fails: fewer steps, fewer faults, fewer and simpler resources.
+ * The result is data, which a test can keep.
+ */
+export async function shrinkCase(
+  failing: SimCase,
+  fails: (candidate: SimCase) => Promise<boolean>,
+  maxAttempts = 300,
+): Promise<SimCase> {
+  let smallest = failing;
+  let attempts = 0;
+  for (let improved = true; improved && attempts < maxAttempts; ) {
+    improved = false;
+    for (const candidate of smallerCases(smallest)) {
+      attempts += 1;
+      if (attempts > maxAttempts) break;
+      if (!(await fails(candidate))) continue;
+      smallest = candidate;
+      improved = true;
+      break;
+    }
+  }
+  return smallest;
+}
+
+/** All cases that are one step simpler. */
+export function* smallerCases(given: SimCase): Generator<SimCase> {
+  const { steps } = given;
+  for (const position of steps.keys()) {
+    if (steps.length > 1) yield { ...given, steps: steps.toSpliced(position, 1) };
+  }
+  for (const [position, step] of steps.entries()) {
+    for (const simpler of smallerSteps(step)) {
+      yield { ...given, steps: steps.with(position, simpler) };
+    }
+  }
+  // A resource is taken out of all steps at once, so that what remains still fits together.
+  const names = new Set(steps.flatMap(({ config }) => config.map(({ name }) => name)));
+  for (const name of names) {
+    const rest = steps.map((step) => ({ ...step, config: withoutResource(step.config, name) }));
+    if (rest.every(({ config }) => config.length > 0)) yield { ...given, steps: rest };
+    const simpler = steps.map((step) => ({
+      ...step,
+      config: step.config.map((resource) =>
+        resource.name === name ? simplest(resource) : resource,
+      ),
+    }));
+    if (JSON.stringify(simpler) !== JSON.stringify(steps)) yield { ...given, steps: simpler };
+  }
+}
+
+function* smallerSteps(step: SimStep): Generator<SimStep> {
+  const { cancelMs, store, ...rest } = step;
+  if (cancelMs !== undefined) yield { ...rest, store };
+  if (
+    store.crash !== undefined ||
+    store.freeze !== undefined ||
+    store.lost > 0 ||
+    store.delayMs > 0
+  ) {
+    yield { ...step, store: NO_STORE_FAULTS };
+    yield { ...step, store: { ...store, lost: 0, delayMs: 0 } };
+  }
+  for (const fault of Object.keys(step.cloud)) {
+    const cloud = Object.fromEntries(Object.entries(step.cloud).filter(([name]) => name !== fault));
+    yield { ...step, cloud };
+  }
+  if (step.delayMs > 0) yield { ...step, delayMs: 0 };
+}
+
+function withoutResource(config: SimConfig, name: string): SimConfig {
+  return config
+    .filter((resource) => resource.name !== name)
+    .map((resource) => ({
+      ...resource,
+      needs: resource.needs.filter((need) => need.name !== name),
+    }));
+}
+
+function simplest(resource: SimResource): SimResource {
+  return { ...resource, secret: false, size: 0, repeat: undefined };
+}
