@@ -42,11 +42,9 @@ export async function benchArchives(megabytes: number, rounds: number): Promise<
     const before = await server.residentBytes();
     let peak = before;
     const look = async (): Promise<void> => {
-      peak = Math.max(peak, await server.residentBytes());
+      peak = Math.max(peak, await server.residentBytes().catch(() => 0));
     };
-    const watch = setInterval(() => {
-      void look();
-    }, 500);
+    using _watch = repeating(500, () => void look());
     const uploadStarted = performance.now();
     const upload = await fetch(
       `${server.url}/api/v1/registry/providers/acme/thing/1.0.0/linux_amd64`,
@@ -73,7 +71,6 @@ export async function benchArchives(megabytes: number, rounds: number): Promise<
         rates.set(name, [...(rates.get(name) ?? []), rate]);
       }
     }
-    clearInterval(watch);
     const mid = (name: string): number =>
       (rates.get(name) ?? []).toSorted((a, b) => a - b)[Math.floor(rounds / 2)] ?? 0;
     const bare = mid("bare static file server");
@@ -95,6 +92,11 @@ export async function benchArchives(megabytes: number, rounds: number): Promise<
   } finally {
     await rm(directory, { recursive: true, force: true });
   }
+}
+
+function repeating(everyMs: number, task: () => void): Disposable {
+  const timer = setInterval(task, everyMs);
+  return { [Symbol.dispose]: () => clearInterval(timer) };
 }
 
 /** Downloads and discards; MiB per second. */
