@@ -12,6 +12,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import {
+  LOCK_FILE_NAME,
   LockFile,
   Platform,
   ProviderAddress,
@@ -30,6 +31,11 @@ const PLATFORM = Platform.parse("linux_amd64");
 const THREE: readonly Offered[] = ["1.0.0", "1.2.0", "2.0.0"].map((version) => ({
   source: SOURCE,
   version,
+}));
+/** For processes, which have no choice of the platform. */
+const FOR_US: readonly Offered[] = THREE.map((offer) => ({
+  ...offer,
+  platform: Platform.ofNode().toString(),
 }));
 
 async function setUp(offers: readonly Offered[] = THREE) {
@@ -356,5 +362,29 @@ describe("the plug-in cache", () => {
     const places = await readdir(join(scratch, "cache", SOURCE, "1.2.0"));
     expect(places).toEqual(["linux_amd64"]);
     await annotate("12 installations", "count");
+  });
+
+  it("is safe when processes fill it at once", async ({ annotate }) => {
+    const { registry, scratch } = await setUp(FOR_US);
+    const rc = join(scratch, "rc");
+    const host = registry.cliConfiguration("registry.example.com");
+    await writeFile(rc, `${host}plugin_cache_dir = "$HOME/cache"\n`);
+    const program = join(import.meta.dirname, "programs/init.ts");
+    const env = { HOME: scratch, TF_CLI_CONFIG_FILE: rc };
+    const locks = await Promise.all(
+      ["a", "b", "c"].map(async (name) => {
+        const cwd = join(scratch, name);
+        await mkdir(cwd);
+        await promisify(execFile)(process.execPath, [program, SOURCE, "~> 1.0"], { cwd, env });
+        return readFile(join(cwd, LOCK_FILE_NAME), "utf8");
+      }),
+    );
+    expect(new Set(locks).size).toBe(1);
+    expect(await readdir(join(scratch, "cache", SOURCE, "1.2.0"))).toEqual([
+      Platform.ofNode().toString(),
+    ]);
+    const left = await readdir(join(scratch, "cache"));
+    expect(left.filter((name) => name.startsWith("."))).toEqual([]);
+    await annotate("3 processes", "count");
   });
 });

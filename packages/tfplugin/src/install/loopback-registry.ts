@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { type PackEntry, ProviderAddress, packArchive } from "@stackwright/provider-source";
 import { createMessage, generateKey, type PrivateKey, sign } from "openpgp";
@@ -30,6 +31,12 @@ export interface Faults {
   protocols?: readonly string[];
 }
 
+/** PEM. */
+interface Identity {
+  readonly certificate: string;
+  readonly privateKey: string;
+}
+
 export interface SeenRequest {
   readonly url: string;
   readonly authorization: string | undefined;
@@ -49,22 +56,32 @@ export class LoopbackRegistry implements AsyncDisposable {
   readonly #offers: readonly Required<Offered>[];
   readonly #keys: readonly { readonly privateKey: PrivateKey; readonly armored: string }[];
 
+  readonly #identity: Identity | undefined;
+
   private constructor(
     offers: readonly Required<Offered>[],
     keys: readonly { readonly privateKey: PrivateKey; readonly armored: string }[],
+    identity: Identity | undefined,
   ) {
     this.#offers = offers;
     this.#keys = keys;
-    this.#server = createServer((request, response) => void this.#answer(request, response));
+    this.#identity = identity;
+    const answer = (request: IncomingMessage, response: ServerResponse): void =>
+      void this.#answer(request, response);
+    this.#server =
+      identity === undefined
+        ? createServer(answer)
+        : createTlsServer({ cert: identity.certificate, key: identity.privateKey }, answer);
   }
 
-  static async start(offers: readonly Offered[]): Promise<LoopbackRegistry> {
+  /** With an identity, for `localhost`, it is served over https. */
+  static async start(offers: readonly Offered[], identity?: Identity): Promise<LoopbackRegistry> {
     const complete = offers.map((offer) => ({
       platform: "linux_amd64",
       files: filesOf(offer),
       ...offer,
     }));
-    const registry = new LoopbackRegistry(complete, [await newKey(), await newKey()]);
+    const registry = new LoopbackRegistry(complete, [await newKey(), await newKey()], identity);
     for (const offer of complete) {
       const parts: Uint8Array[] = [];
       for await (const part of packArchive(offer.files)) parts.push(part);
@@ -75,11 +92,12 @@ export class LoopbackRegistry implements AsyncDisposable {
   }
 
   get host(): string {
-    return `127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+    const name = this.#identity === undefined ? "127.0.0.1" : "localhost";
+    return `${name}:${(this.#server.address() as AddressInfo).port}`;
   }
 
   get url(): string {
-    return `http://${this.host}/`;
+    return `${this.#identity === undefined ? "http" : "https"}://${this.host}/`;
   }
 
   /** What makes the command, and us, take this for the registry of a host. */

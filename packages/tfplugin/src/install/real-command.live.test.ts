@@ -3,6 +3,7 @@ import { mkdir, mkdtempDisposable, readdir, readFile, rm, writeFile } from "node
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
+import { createSelfSignedIdentity } from "@stackwright/proto/grpc";
 import {
   LOCK_FILE_NAME,
   LockFile,
@@ -185,5 +186,71 @@ describe("init of the command, and ours", () => {
     for (const name of ["theirs", "ours"]) await rm(join(root, name, LOCK_FILE_NAME));
     await expect(theirs()).rejects.toMatchObject({ stderr: expect.stringContaining("signature") });
     await expect(ours()).rejects.toMatchObject({ code: "TFPLUGIN_SIGNATURE_INVALID" });
+  });
+});
+
+describe("over https, with an authority of one's own", () => {
+  async function setUpTls(
+    settings: (registry: LoopbackRegistry) => string,
+    source: (registry: LoopbackRegistry) => string,
+  ) {
+    const scratch = await mkdtempDisposable(join(tmpdir(), "init-"));
+    onTestFinished(() => scratch.remove());
+    const made = createSelfSignedIdentity({ name: "localhost" });
+    const certificate = String(made.certificate);
+    const registry = await LoopbackRegistry.start(OFFERS, {
+      certificate,
+      privateKey: String(made.privateKey),
+    });
+    onTestFinished(() => registry[Symbol.asyncDispose]());
+    const ca = join(scratch.path, "ca.pem");
+    const rc = join(scratch.path, "rc");
+    await writeFile(ca, certificate);
+    await writeFile(rc, settings(registry));
+    const env = {
+      PATH: process.env.PATH ?? "",
+      HOME: scratch.path,
+      TF_CLI_CONFIG_FILE: rc,
+      CHECKPOINT_DISABLE: "1",
+      SSL_CERT_FILE: ca,
+      NODE_EXTRA_CA_CERTS: ca,
+    };
+    const required = `thing = { source = "${source(registry)}", version = "~> 1.0" }`;
+    const init = async (name: string, command: string, args: readonly string[]) => {
+      const cwd = join(scratch.path, name);
+      await mkdir(cwd);
+      await writeFile(
+        join(cwd, "main.tf"),
+        `terraform {\n  required_providers { ${required} }\n}\n`,
+      );
+      await run(command, [...args], { cwd, env });
+      return readFile(join(cwd, LOCK_FILE_NAME), "utf8");
+    };
+    const theirs = await init("theirs", "command" in found ? found.command : "", ["init"]);
+    const theirRequests = registry.requests.splice(0);
+    const program = join(import.meta.dirname, "programs/init.ts");
+    const ours = await init("ours", process.execPath, [program, source(registry), "~> 1.0"]);
+    return { theirs, ours, theirRequests, ourRequests: registry.requests };
+  }
+
+  it("the registry of a host is discovered as the command discovers it", async () => {
+    const { theirs, ours, theirRequests, ourRequests } = await setUpTls(
+      () => "",
+      ({ host }) => `${host}/acme/thing`,
+    );
+    expect(ours).toBe(theirs);
+    const paths = (requests: typeof ourRequests) => [...new Set(requests.map(({ url }) => url))];
+    expect(paths(ourRequests)).toEqual(paths(theirRequests));
+    expect(paths(ourRequests)[0]).toBe("/.well-known/terraform.json");
+  });
+
+  it("a mirror gives the same", async () => {
+    const { theirs, ours, ourRequests, theirRequests } = await setUpTls(
+      ({ url }) => `provider_installation {\n  network_mirror { url = "${url}mirror/" }\n}\n`,
+      () => REQUIRED.thing.source,
+    );
+    expect(ours).toBe(theirs);
+    const paths = (requests: typeof ourRequests) => [...new Set(requests.map(({ url }) => url))];
+    expect(paths(ourRequests)).toEqual(paths(theirRequests));
   });
 });
