@@ -12,7 +12,6 @@ import {
   type MoveEnd,
   type MoveStatement,
   moveEnd,
-  moveText,
 } from "./move-pattern.ts";
 import { orderMoves } from "./order-moves.ts";
 
@@ -23,17 +22,23 @@ import { orderMoves } from "./order-moves.ts";
  */
 export function collectMoves(root: ModuleNode, diagnostics: Diagnostic[]): MoveStatement[] {
   const statements: MoveStatement[] = [];
-  const visit = (module: ModuleNode): void => {
+  const prefixes = new Map<ModuleNode, string>();
+  const visit = (module: ModuleNode, prefix: string): void => {
+    prefixes.set(module, prefix);
     for (const moved of module.config.moved) {
       const statement = readMove(module, moved, diagnostics);
       if (statement !== undefined && isMeaningful(statement, diagnostics)) {
         statements.push(statement);
       }
     }
-    for (const child of module.children.values()) visit(child);
+    for (const [name, child] of module.children) {
+      const { count, forEach } = module.config.modules.get(name) ?? {};
+      const once = count === undefined && forEach === undefined;
+      visit(child, `${prefix}module.${name}${once ? "" : "[*]"}.`);
+    }
   };
-  visit(root);
-  checkAmbiguity(statements, diagnostics);
+  visit(root, "");
+  checkAmbiguity(statements, prefixes, diagnostics);
   return orderMoves(statements, diagnostics);
 }
 
@@ -143,19 +148,25 @@ function foreignModule(module: ModuleNode, address: Address): string | undefined
   return undefined;
 }
 
-function checkAmbiguity(statements: readonly MoveStatement[], diagnostics: Diagnostic[]): void {
+function checkAmbiguity(
+  statements: readonly MoveStatement[],
+  prefixes: ReadonlyMap<ModuleNode, string>,
+  diagnostics: Diagnostic[],
+): void {
+  const text = ({ module, whole }: MoveStatement, address: Address): string =>
+    `${prefixes.get(module) ?? ""}${formatAddress(address)}${whole ? "[*]" : ""}`;
   const bySource = new Map<string, MoveStatement>();
   const byTarget = new Map<string, MoveStatement>();
   for (const statement of statements) {
-    const from = moveText(statement, statement.from);
-    const to = moveText(statement, statement.to);
+    const from = text(statement, statement.from);
+    const to = text(statement, statement.to);
     const sameFrom = bySource.get(from);
     const sameTo = byTarget.get(to);
-    if (sameFrom !== undefined && moveText(sameFrom, sameFrom.to) !== to) {
-      const detail = `${from} is moved to ${to} here, but to ${moveText(sameFrom, sameFrom.to)}${lineOf(sameFrom)}.`;
+    if (sameFrom !== undefined && text(sameFrom, sameFrom.to) !== to) {
+      const detail = `${from} is moved to ${to} here, but to ${text(sameFrom, sameFrom.to)}${lineOf(sameFrom)}.`;
       fail(diagnostics, "Ambiguous move statements", detail, statement);
-    } else if (sameTo !== undefined && moveText(sameTo, sameTo.from) !== from) {
-      const detail = `${from} is moved to ${to} here, where ${moveText(sameTo, sameTo.from)} is moved to as well${lineOf(sameTo)}.`;
+    } else if (sameTo !== undefined && text(sameTo, sameTo.from) !== from) {
+      const detail = `${from} is moved to ${to} here, where ${text(sameTo, sameTo.from)} is moved to as well${lineOf(sameTo)}.`;
       fail(diagnostics, "Ambiguous move statements", detail, statement);
     }
     bySource.set(from, statement);

@@ -228,6 +228,12 @@ describe("checks of moved, removed and import blocks", () => {
     ]);
   });
 
+  it("sees two moves of one thing in different modules", async () => {
+    const main = `module "m" { source = "./m" }\n${moved("module.m.r.a[0]", "r.a")}`;
+    const { problems } = await load(main, { "m/main.tf": moved("r.a[0]", "r.b[0]") });
+    expect(problems).toEqual(["Ambiguous move statements"]);
+  });
+
   it("checks single instances when it is known which there are", async () => {
     const main = `resource "r" "a" { count = 2 }\n${moved("r.a[1]", "r.b")}${moved("r.a[2]", "r.c")}`;
     const { refactoring } = await load(main);

@@ -43,6 +43,8 @@ const VALUES: Readonly<Record<string, Value>> = {
   m: Value.map({ x: Value.number(1), y: Value.number(2) }),
 };
 
+const { functions } = consoleScope();
+
 const text = fc.constantFrom("s", '"x-${s}"', "upper(s)", '"k"', "l[0]", 'join("", l)');
 const number = fc.constantFrom("n", "n + 1", "length(l)", "length(m)", "3", "m.x");
 const content = (iterator: string): fc.Arbitrary<string> =>
@@ -110,13 +112,13 @@ function run(body: string, values: Readonly<Record<string, Value>>, json = false
     : file.body;
   const bound = bindBody(source, SCHEMA);
   expect(bound.diagnostics).toEqual([]);
-  const scope = createScope({ functions: consoleScope().functions, variables: values });
+  const scope = createScope({ functions, variables: values });
   return evaluateBody(bound.body, scope);
 }
 
 const names = fc.subarray(Object.keys(VALUES), { minLength: 1 });
 
-describe("evaluateBody", () => {
+describe("evaluateBody", { timeout: 600_000 }, () => {
   it("gives values of the type of the schema", () => {
     fc.assert(
       fc.property(bodyText, (body) => {
