@@ -4,6 +4,8 @@ export type {
   InstanceRequest,
   InstanceResponse,
 } from "./function-definition.ts";
+export type { FunctionsFile } from "./functions-file.ts";
+export { readFunctionsFile } from "./functions-file.ts";
 export type {
   FunctionsAccount,
   FunctionsServer,

@@ -1,0 +1,67 @@
+import { mkdtempDisposable, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { readFunctionsFile } from "./functions-file.ts";
+
+const urn = "urn:fss:cn-north-7:a61dfe3154de42829367056598d5040f:function:default:test:latest";
+const one = { urn, directory: "fn" };
+
+async function read(content: unknown) {
+  await using scratch = await mkdtempDisposable(join(tmpdir(), "functions-"));
+  const path = join(scratch.path, "functions.json");
+  await writeFile(path, typeof content === "string" ? content : JSON.stringify(content));
+  return { file: await readFunctionsFile(path), folder: scratch.path };
+}
+
+describe("a file of functions", () => {
+  it("has paths relative to itself, settings and accounts", async () => {
+    const account = { accessKey: "AK", secretKey: "SK", projects: ["p"] };
+    const { file, folder } = await read({
+      functions: [
+        { ...one, timeoutMs: 5000, env: { A: "1" } },
+        { urn, command: ["node", "main.js"], cwd: "sub", kind: "event" },
+      ],
+      accounts: [account],
+    });
+    expect(file.functions).toEqual([
+      {
+        urn,
+        kind: "http",
+        env: { A: "1" },
+        timeoutMs: 5000,
+        code: { directory: join(folder, "fn") },
+      },
+      {
+        urn,
+        kind: "event",
+        env: {},
+        code: { command: ["node", "main.js"], cwd: join(folder, "sub") },
+      },
+    ]);
+    expect(file.accounts).toEqual([account]);
+  });
+
+  it.each<[string, unknown]>([
+    ["no JSON", "{"],
+    ["no list of functions", {}],
+    ["a function without code", { functions: [{ urn }] }],
+    ["a function with two kinds of code", { functions: [{ ...one, command: ["x"] }] }],
+    ["an empty command", { functions: [{ urn, command: [] }] }],
+    ["a setting with a typing error", { functions: [{ ...one, timeoutMS: 1 }] }],
+    ["a setting that is no number", { functions: [{ ...one, timeoutMs: "1" }] }],
+    ["a negative setting", { functions: [{ ...one, timeoutMs: -1 }] }],
+    ["another kind", { functions: [{ ...one, kind: "batch" }] }],
+    ["variables that are no texts", { functions: [{ ...one, env: { A: 1 } }] }],
+    ["an account without a key", { functions: [one], accounts: [{ accessKey: "A" }] }],
+    ["something else beside them", { functions: [one], more: 1 }],
+  ])("is refused with %s", async (_name, content) => {
+    await expect(read(content)).rejects.toMatchObject({ code: "FG_OPTIONS_INVALID" });
+  });
+
+  it("is refused with a wrong URN", async () => {
+    await expect(read({ functions: [{ ...one, urn: "urn:x" }] })).rejects.toMatchObject({
+      code: "FG_URN_INVALID",
+    });
+  });
+});
