@@ -1,9 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
-import { createPluginClient } from "@stackwright/tfplugin";
-import { launchTerraformProvider } from "@stackwright/tfplugin/launch";
-import { type PoolMember, ProviderPool } from "@stackwright/tfplugin/pool";
+import { launchPoolMember, type PoolMember, ProviderPool } from "@stackwright/tfplugin/pool";
 import { latencies, printLatencies } from "./measure.ts";
 
 /** What go-plugin's handshake needs; the baseline does without a certificate. */
@@ -32,15 +30,7 @@ async function measure(
   args: readonly string[],
   calls: number,
 ): Promise<void> {
-  const launch = async (): Promise<PoolMember> => {
-    const process = await launchTerraformProvider({ command, args });
-    return {
-      provider: createPluginClient(process.transport),
-      exited: process.exited,
-      checkHealth: (signal) => process.checkHealth(signal),
-      close: () => process.close(),
-    };
-  };
+  const launch = (): Promise<PoolMember> => launchPoolMember({ command, args });
   await using pool = new ProviderPool();
   const digests = { binaryDigest: command, environmentDigest: "", configurationDigest: "" };
   const key = { project: "bench", ...digests };

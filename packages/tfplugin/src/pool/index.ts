@@ -1,3 +1,4 @@
+export { launchPoolMember } from "./launch-member.ts";
 export type { PoolKey } from "./pool-key.ts";
 export { environmentDigest, fileDigest } from "./pool-key.ts";
 export type { PoolMember, ProviderPoolOptions } from "./pool-options.ts";
