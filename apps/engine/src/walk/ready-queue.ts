@@ -46,7 +46,10 @@ class GraphWalk {
   readonly #begun: Uint8Array;
   readonly #ready: Heap;
   readonly #settle: PromiseWithResolvers<readonly number[]>;
-  readonly #parked = new Map<string, number[]>();
+  readonly #priority: Float64Array;
+  readonly #names: (readonly string[])[] = [];
+  readonly #parked = new Map<string, Heap>();
+  #parkedCount = 0;
   #running = 0;
   #pumping = false;
   #failure: { readonly error: unknown } | undefined;
@@ -56,7 +59,8 @@ class GraphWalk {
     this.#options = options;
     this.#waits = waitsOf(graph);
     this.#begun = new Uint8Array(graph.size);
-    this.#ready = new Heap(priorities(graph, this.#waits));
+    this.#priority = priorities(graph, this.#waits);
+    this.#ready = new Heap(this.#priority);
     this.#settle = Promise.withResolvers();
     this.result = this.#settle.promise;
     for (const [vertex, waits] of this.#waits.entries()) if (waits === 0) this.#ready.push(vertex);
@@ -73,30 +77,53 @@ class GraphWalk {
     while (!this.#stopped) {
       const vertex = this.#ready.pop();
       if (vertex === undefined) break;
-      if (this.#admit(vertex)) this.#begin(vertex);
+      this.#admit(vertex);
     }
     this.#pumping = false;
-    if (this.#running === 0 && (this.#stopped || this.#parked.size === 0)) this.#end();
+    if (this.#running === 0 && (this.#stopped || this.#parkedCount === 0)) this.#end();
   }
 
-  /** Takes a place in all limits of a vertex, or parks it at the first one that is exhausted. */
-  #admit(vertex: number): boolean {
-    const { limits, limitsOf } = this.#options;
-    const names = limitsOf?.(vertex) ?? [];
-    const full = limits?.take(names, () => this.#unpark(names));
-    if (full === undefined) return true;
-    const parked = this.#parked.get(full) ?? [];
+  /** Begins a vertex if all its limits have room, or parks it at the first one that has none. Returns that one. */
+  #admit(vertex: number): string | undefined {
+    const names = this.#namesOf(vertex);
+    const full = this.#options.limits?.take(names, () => this.#release(names));
+    if (full === undefined) {
+      this.#begin(vertex);
+      return undefined;
+    }
+    let parked = this.#parked.get(full);
+    if (parked === undefined) {
+      parked = new Heap(this.#priority);
+      this.#parked.set(full, parked);
+    }
     parked.push(vertex);
-    this.#parked.set(full, parked);
-    return false;
+    this.#parkedCount += 1;
+    return full;
   }
 
-  #unpark(names: readonly string[]): void {
+  /**
+   * Begins what was parked at limits that have room again, as far as the room goes. Each attempt begins a vertex, moves
+   * it to another limit, or shows that this one is full: what is parked is not gone through again and again.
+   */
+  #release(names: readonly string[]): void {
     for (const name of names) {
-      for (const vertex of this.#parked.get(name) ?? []) this.#ready.push(vertex);
-      this.#parked.delete(name);
+      const parked = this.#parked.get(name);
+      while (parked !== undefined && !this.#stopped) {
+        const vertex = parked.pop();
+        if (vertex === undefined) break;
+        this.#parkedCount -= 1;
+        if (this.#admit(vertex) === name) break;
+      }
     }
     this.#pump();
+  }
+
+  #namesOf(vertex: number): readonly string[] {
+    const known = this.#names[vertex];
+    if (known !== undefined) return known;
+    const names = this.#options.limitsOf?.(vertex) ?? [];
+    this.#names[vertex] = names;
+    return names;
   }
 
   #begin(vertex: number): void {
@@ -124,15 +151,14 @@ class GraphWalk {
 
   #finish(vertex: number): void {
     this.#running -= 1;
-    const { limits, limitsOf } = this.#options;
-    const names = limitsOf?.(vertex) ?? [];
-    limits?.give(names);
+    const names = this.#namesOf(vertex);
+    this.#options.limits?.give(names);
     for (const follower of this.#graph.next[vertex] ?? []) {
       const waits = (this.#waits[follower] ?? 0) - 1;
       this.#waits[follower] = waits;
       if (waits === 0) this.#ready.push(follower);
     }
-    this.#unpark(names);
+    this.#release(names);
   }
 
   #end(): void {
@@ -148,7 +174,9 @@ class GraphWalk {
 
 function waitsOf({ size, next }: WorkGraph): Int32Array {
   const waits = new Int32Array(size);
-  for (const followers of next) for (const follower of followers) waits[follower]! += 1;
+  for (const followers of next) {
+    for (const follower of followers) waits[follower] = (waits[follower] ?? 0) + 1;
+  }
   return waits;
 }
 
@@ -159,16 +187,16 @@ function priorities(graph: WorkGraph, waits: Int32Array): Float64Array {
   for (const [vertex, count] of left.entries()) if (count === 0) order.push(vertex);
   for (const vertex of order) {
     for (const follower of graph.next[vertex] ?? []) {
-      left[follower]! -= 1;
+      left[follower] = (left[follower] ?? 0) - 1;
       if (left[follower] === 0) order.push(follower);
     }
   }
   const priority = new Float64Array(graph.size);
   for (let i = order.length - 1; i >= 0; i--) {
-    const vertex = order[i]!;
+    const vertex = order[i] ?? 0;
     let longest = 0;
     for (const follower of graph.next[vertex] ?? [])
-      longest = Math.max(longest, priority[follower]!);
+      longest = Math.max(longest, priority[follower] ?? 0);
     priority[vertex] = longest + (graph.weight?.(vertex) ?? 1);
   }
   return priority;
@@ -188,8 +216,8 @@ class Heap {
     let at = items.push(vertex) - 1;
     while (at > 0) {
       const above = (at - 1) >> 1;
-      if (!this.#before(vertex, items[above]!)) break;
-      items[at] = items[above]!;
+      if (!this.#before(vertex, items[above] ?? 0)) break;
+      items[at] = items[above] ?? 0;
       at = above;
     }
     items[at] = vertex;
@@ -204,9 +232,10 @@ class Heap {
     for (;;) {
       let below = 2 * at + 1;
       if (below >= items.length) break;
-      if (below + 1 < items.length && this.#before(items[below + 1]!, items[below]!)) below += 1;
-      if (!this.#before(items[below]!, last)) break;
-      items[at] = items[below]!;
+      if (below + 1 < items.length && this.#before(items[below + 1] ?? 0, items[below] ?? 0))
+        below += 1;
+      if (!this.#before(items[below] ?? 0, last)) break;
+      items[at] = items[below] ?? 0;
       at = below;
     }
     items[at] = last;
@@ -214,7 +243,7 @@ class Heap {
   }
 
   #before(a: number, b: number): boolean {
-    const difference = this.#priority[a]! - this.#priority[b]!;
+    const difference = (this.#priority[a] ?? 0) - (this.#priority[b] ?? 0);
     return difference > 0 || (difference === 0 && a < b);
   }
 }
