@@ -123,10 +123,11 @@ export type {
 } from "./function/provider-functions.ts";
 export { evaluateSettled, withProviderFunctions } from "./function/provider-functions.ts";
 export type { ConfigGraph } from "./graph/build-graph.ts";
-export { buildGraph, graphClosure, nodesOf } from "./graph/build-graph.ts";
+export { buildGraph } from "./graph/build-graph.ts";
 export type { TreeCheckOptions } from "./graph/check-tree.ts";
 export { checkTree } from "./graph/check-tree.ts";
 export type { EdgeReason, GraphNode } from "./graph/graph-node.ts";
+export { graphClosure, nodesOf } from "./graph/graph-query.ts";
 export { impliedProviderName, providerReference } from "./graph/module-resources.ts";
 export type {
   ProviderRequirement,
@@ -215,7 +216,12 @@ export type {
   Severity,
 } from "./syntax/diagnostic.ts";
 // Diagnostics.
-export { hasErrors, sortDiagnostics, sourceRange } from "./syntax/diagnostic.ts";
+export {
+  consolidateWarnings,
+  hasErrors,
+  sortDiagnostics,
+  sourceRange,
+} from "./syntax/diagnostic.ts";
 export type { Formatted } from "./syntax/format.ts";
 export { formatFile } from "./syntax/format.ts";
 export { isIdentifier } from "./syntax/identifier.ts";

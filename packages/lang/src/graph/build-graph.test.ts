@@ -2,7 +2,8 @@ import { describe, expect, it } from "vitest";
 import { parseAddress } from "../address/parse-address.ts";
 import { loadModuleTree } from "../config/load-tree.ts";
 import { memoryBundle } from "../testing/memory-bundle.ts";
-import { buildGraph, type ConfigGraph, graphClosure, nodesOf } from "./build-graph.ts";
+import { buildGraph, type ConfigGraph } from "./build-graph.ts";
+import { graphClosure, nodesOf } from "./graph-query.ts";
 import { resolveProviders } from "./resolve-providers.ts";
 
 async function graphOf(files: Record<string, string>): Promise<ConfigGraph> {

@@ -66,3 +66,37 @@ export function sortDiagnostics(diagnostics: readonly Diagnostic[]): Diagnostic[
     return Number(a.severity === "warning") - Number(b.severity === "warning");
   });
 }
+
+/** Most places of repeated warnings that are listed. */
+const MAX_PLACES = 3;
+
+/**
+ * Makes one of warnings that say the same at several places: the first stays, with the number of
+ * the others and where some of them are. Errors stay as they are.
+ */
+export function consolidateWarnings(diagnostics: readonly Diagnostic[]): Diagnostic[] {
+  const groups = Map.groupBy(
+    diagnostics.filter(({ severity }) => severity === "warning"),
+    ({ code, summary }) => `${code} ${summary}`,
+  );
+  return diagnostics.flatMap((diagnostic) => {
+    const { code, summary, severity } = diagnostic;
+    const group = severity === "warning" ? (groups.get(`${code} ${summary}`) ?? []) : [];
+    if (group.length < 2) return [diagnostic];
+    if (group[0] !== diagnostic) return [];
+    const others = group.slice(1);
+    const places = others.flatMap(({ subject }) =>
+      subject === undefined ? [] : [placeOf(subject)],
+    );
+    const listed = [...new Set(places)].slice(0, MAX_PLACES);
+    const where = listed.length === 0 ? "" : `, such as at ${listed.join(", ")}`;
+    const noun = others.length === 1 ? "similar warning" : "similar warnings";
+    const detail = `${diagnostic.detail}\n\n(and ${others.length} more ${noun}${where})`;
+    return [{ ...diagnostic, detail }];
+  });
+}
+
+function placeOf({ source, start, end }: SourceRange): string {
+  const { filename, start: at } = source.locate(start, end);
+  return `${filename} line ${at.line}`;
+}
