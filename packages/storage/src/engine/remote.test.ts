@@ -1,6 +1,3 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { startServer } from "@stackwright/proto/grpc";
 import { describe, expect, test } from "vitest";
 import { assertCode, assertSame, nextUpsert } from "../testing/assertions.ts";
@@ -9,7 +6,6 @@ import { overRemote } from "../testing/live/remote-harness.ts";
 import { A1, A2, BILLING, EVERYWHERE, HOME, sample, sampleId } from "../testing/samples.ts";
 import { createMemoryStorage, MEMORY_CAPABILITIES } from "./memory.ts";
 import { createRemoteStorage, createStorageService, type Grant } from "./remote.ts";
-import { createSqliteStorage, SQLITE_CAPABILITIES } from "./sqlite.ts";
 
 describeStorage(
   "remote over memory",
@@ -18,18 +14,6 @@ describeStorage(
     [Symbol.asyncDispose]: async () => undefined,
   })),
   { ...MEMORY_CAPABILITIES, shared: true },
-);
-
-describeStorage(
-  "remote over sqlite",
-  overRemote(async () => {
-    const directory = await mkdtemp(join(tmpdir(), "stackwright-remote-"));
-    return {
-      open: (options) => createSqliteStorage({ directory, ...options }),
-      [Symbol.asyncDispose]: () => rm(directory, { recursive: true, force: true }),
-    };
-  }),
-  { ...SQLITE_CAPABILITIES, shared: true },
 );
 
 const GRANTS: Readonly<Record<string, Grant>> = {

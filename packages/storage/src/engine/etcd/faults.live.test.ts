@@ -7,11 +7,12 @@ import { runWorkload } from "../../testing/history/workload.ts";
 import { compactEtcd } from "../../testing/live/etcd-servers.ts";
 import { type OwnServers, startOwnServers } from "../../testing/live/own-servers.ts";
 import { TcpProxy } from "../../testing/live/tcp-proxy.ts";
+import { runSeeds } from "../../testing/run-scale.ts";
 import type { StorageBackend } from "../../types.ts";
 import { createEtcdStorage } from "../etcd.ts";
 
 // The soak multiplies the runs: 25 of 400 operations are the 10,000 per fault that are asked for.
-const runs = Math.max(1, Math.round(Number(process.env.STACKWRIGHT_RUNS ?? 1)));
+const seeds = runSeeds(1);
 const OPERATIONS = 400;
 
 let cluster: OwnServers | undefined;
@@ -97,7 +98,7 @@ describe("random histories of two etcd instances over three members", () => {
           proxies.push(stack.use(await TcpProxy.start(Number(new URL(endpoint).port))));
         }
         const proxied = proxies.map((proxy) => `http://127.0.0.1:${proxy.port}`);
-        for (let seed = 1; seed <= runs; seed += 1) {
+        for (const seed of seeds) {
           const root = `faults/${process.pid}/${Math.random().toString(36).slice(2)}/`;
           const instances: StorageBackend[] = [];
           for (const endpoints of [proxied, own.endpoints]) {
@@ -118,9 +119,9 @@ describe("random histories of two etcd instances over three members", () => {
           expect(history.writes.some((write) => write.result.kind === "ok")).toBe(true);
           for (const instance of instances) await instance.close();
         }
-        await context.annotate(`${runs * OPERATIONS} operations`, "count");
+        await context.annotate(`${seeds.length * OPERATIONS} operations`, "count");
       },
-      60_000 * runs,
+      60_000 * seeds.length,
     );
   }
 });

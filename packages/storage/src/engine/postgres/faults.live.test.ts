@@ -4,21 +4,22 @@ import { checkHistory } from "../../testing/history/check-history.ts";
 import { runWorkload } from "../../testing/history/workload.ts";
 import { type OwnServers, startOwnServers } from "../../testing/live/own-servers.ts";
 import { TcpProxy } from "../../testing/live/tcp-proxy.ts";
+import { runSeeds } from "../../testing/run-scale.ts";
 import { createPostgresStorage, type PostgresStorage } from "../postgres.ts";
 
 // The soak multiplies the runs: 25 of 400 operations are the 10,000 per fault that are asked for.
-const runs = Math.max(1, Math.round(Number(process.env.STACKWRIGHT_RUNS ?? 1)));
+const seeds = runSeeds(1);
 const OPERATIONS = 400;
 
-let server: OwnServers | undefined;
-
-beforeAll(async () => {
-  server = await startOwnServers(["postgres"]);
-});
-
-afterAll(async () => {
-  await server?.[Symbol.asyncDispose]();
-});
+/** The oldest server there is, and the newest where that is another one. */
+const SERVERS = [
+  { name: "the oldest server", kind: ["postgres"], env: "TEST_SERVERS_MAIN" },
+  {
+    name: "the newest server",
+    kind: ["postgres", "--newest"],
+    env: "TEST_POSTGRES_NEWEST_URL",
+  },
+] as const;
 
 interface Fault {
   readonly title: string;
@@ -66,13 +67,23 @@ const FAULTS: readonly Fault[] = [
   { title: "answers are late", strike: ({ proxy }) => proxy.stall(1_000) },
 ];
 
-describe("random histories of two postgres instances", () => {
+describe.each(SERVERS)("random histories of two postgres instances over $name", ({ kind, env }) => {
+  let server: OwnServers | undefined;
+
+  beforeAll(async () => {
+    if (process.env[env] !== undefined) server = await startOwnServers(kind);
+  });
+
+  afterAll(async () => {
+    await server?.[Symbol.asyncDispose]();
+  });
+
   for (const { title, strike, heal } of FAULTS) {
     test(
       `break no rule when ${title}`,
       async (context) => {
         if (server?.url === undefined) {
-          context.skip(true, "TEST_SERVERS_MAIN names no program that starts servers");
+          context.skip(true, `${env} is not set: there is no such server to start`);
           return;
         }
         const own = server;
@@ -81,7 +92,7 @@ describe("random histories of two postgres instances", () => {
         const proxied = new URL(direct);
         proxied.port = String(proxy.port);
         const admin = postgres(direct.href, { max: 1, onnotice: () => undefined });
-        for (let seed = 1; seed <= runs; seed += 1) {
+        for (const seed of seeds) {
           const schema = `faults_${process.pid}_${Math.random().toString(36).slice(2)}`;
           const instances: PostgresStorage[] = [];
           for (const url of [proxied.href, direct.href]) {
@@ -102,10 +113,10 @@ describe("random histories of two postgres instances", () => {
           expect(history.writes.some((write) => write.result.kind === "ok")).toBe(true);
           for (const instance of instances) await instance.close();
         }
-        await context.annotate(`${runs * OPERATIONS} operations`, "count");
+        await context.annotate(`${seeds.length * OPERATIONS} operations`, "count");
         await admin.end({ timeout: 1 });
       },
-      60_000 * runs,
+      60_000 * seeds.length,
     );
   }
 });
