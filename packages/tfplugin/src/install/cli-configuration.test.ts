@@ -1,3 +1,6 @@
+import { mkdir, mkdtempDisposable, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { ProviderAddress } from "@stackwright/provider-source";
 import { describe, expect, it } from "vitest";
 import { AddressPattern } from "./address-pattern.ts";
@@ -73,6 +76,7 @@ describe("the command's configuration file", () => {
 
   it("is found by variables, which add tokens and the cache", async () => {
     const env = {
+      HOME: "/does/not/exist",
       TF_CLI_CONFIG_FILE: "/does/not/exist",
       TF_TOKEN_app_my__host_io: "t",
       TF_PLUGIN_CACHE_DIR: "/cache",
@@ -80,6 +84,25 @@ describe("the command's configuration file", () => {
     const configuration = await loadCliConfiguration({ env });
     expect(configuration.pluginCacheDir).toBe("/cache");
     expect([...configuration.tokens]).toEqual([["app.my-host.io", "t"]]);
+  });
+});
+
+it("tokens that login has kept are known, and give way to those of the file", async () => {
+  await using home = await mkdtempDisposable(join(tmpdir(), "home-"));
+  await mkdir(join(home.path, ".terraform.d"));
+  const kept = { "a.example.com": { token: "kept" }, "b.example.com": { token: "old" }, c: 1 };
+  const store = join(home.path, ".terraform.d/credentials.tfrc.json");
+  await writeFile(store, JSON.stringify({ credentials: kept }));
+  const rc = 'credentials "b.example.com" { token = "new" }';
+  await writeFile(join(home.path, ".terraformrc"), rc);
+  const { tokens } = await loadCliConfiguration({ env: { HOME: home.path } });
+  expect([...tokens]).toEqual([
+    ["a.example.com", "kept"],
+    ["b.example.com", "new"],
+  ]);
+  await writeFile(store, "{");
+  await expect(loadCliConfiguration({ env: { HOME: home.path } })).rejects.toMatchObject({
+    code: "TFPLUGIN_CLI_CONFIG_INVALID",
   });
 });
 

@@ -5,6 +5,7 @@ import { ProviderAddress } from "@stackwright/provider-source";
 import { TfpluginError } from "../errors.ts";
 import { AddressPattern } from "./address-pattern.ts";
 import { type CliBlock, type CliBody, type CliValue, parseCliSyntax } from "./cli-syntax.ts";
+import { isRecord } from "./http-client.ts";
 
 /** Which providers a method of installation is for: those of `include` (or all), without those of `exclude`. */
 export interface MethodScope {
@@ -52,8 +53,8 @@ export interface CliConfigurationContext {
 
 /**
  * Reads the configuration of the person who runs a command: the file that `TF_CLI_CONFIG_FILE` names, else
- * `.terraformrc` in the home folder; then `TF_PLUGIN_CACHE_DIR` and `TF_TOKEN_*`, which win. A file that is not there is
- * none. `TFPLUGIN_CLI_CONFIG_INVALID`.
+ * `.terraformrc` in the home folder; the tokens that `login` has kept; then `TF_PLUGIN_CACHE_DIR` and `TF_TOKEN_*`, which
+ * win. A file that is not there is none. `TFPLUGIN_CLI_CONFIG_INVALID`.
  *
  * Source: Terraform's CLI configuration file.
  */
@@ -61,18 +62,40 @@ export async function loadCliConfiguration(
   context: CliConfigurationContext,
 ): Promise<CliConfiguration> {
   const { env } = context;
+  const home = nonEmpty(env.HOME) ?? homedir();
   const named = nonEmpty(env.TF_CLI_CONFIG_FILE) ?? nonEmpty(env.TERRAFORM_CONFIG);
-  const path = named ?? join(nonEmpty(env.HOME) ?? homedir(), ".terraformrc");
-  let text: string;
+  const path = named ?? join(home, ".terraformrc");
+  const text = await readIfThere(path);
+  const read =
+    text === undefined ? EMPTY_CLI_CONFIGURATION : parseCliConfiguration(text, path, context);
+  const store = join(home, ".terraform.d/credentials.tfrc.json");
+  const stored = parseCredentials((await readIfThere(store)) ?? "{}", store);
+  return withVariables({ ...read, tokens: new Map([...stored, ...read.tokens]) }, env);
+}
+
+async function readIfThere(path: string): Promise<string | undefined> {
   try {
-    text = await readFile(path, "utf8");
+    return await readFile(path, "utf8");
   } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === "ENOENT")
-      return withVariables(EMPTY_CLI_CONFIGURATION, env);
+    if ((cause as NodeJS.ErrnoException).code === "ENOENT") return undefined;
     const why = `${path} cannot be read: ${(cause as Error).message}`;
     throw new TfpluginError("TFPLUGIN_CLI_CONFIG_INVALID", why, { cause });
   }
-  return withVariables(parseCliConfiguration(text, path, context), env);
+}
+
+/** What `login` of the command keeps: `{"credentials": {"host": {"token": "..."}}}`. */
+function parseCredentials(text: string, path: string): ReadonlyMap<string, string> {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(text);
+  } catch (cause) {
+    throw new TfpluginError("TFPLUGIN_CLI_CONFIG_INVALID", `${path} is no JSON`, { cause });
+  }
+  const hosts = isRecord(parsed) && isRecord(parsed.credentials) ? parsed.credentials : {};
+  const tokens = Object.entries(hosts).map(
+    ([host, entry]) => [hostKey(host), isRecord(entry) ? entry.token : undefined] as const,
+  );
+  return new Map(tokens.filter((pair): pair is [string, string] => typeof pair[1] === "string"));
 }
 
 /** Reads the text of a configuration file; settings that are not about providers are left alone. */
