@@ -27,13 +27,14 @@ const server = await serve(
     store: setup.store,
     port: 0,
     region: REGION,
-    logLevel: "silent",
+    logLevel: "error",
     keyVariable: "BENCH_KEY",
     bootstrapFile: `${setup.directory}/first.json`,
     quotas: { providers: 10_000_000, versionsPerProvider: 1000, archiveBytes: 2 ** 32 },
   },
   {
     directory: setup.directory,
+    logs: process.stderr,
     faces: ({ store }) => [
       {
         prefix: "/baseline",

@@ -1,3 +1,4 @@
+import { createHash, randomBytes } from "node:crypto";
 import type { AddressInfo } from "node:net";
 import { connect } from "node:net";
 import { signRequest } from "@stackwright/request-signing";
@@ -8,6 +9,7 @@ import { rfsPlugin } from "./rfs/rfs-plugin.ts";
 import { claimNamespace } from "./terraform/namespaces.ts";
 import { publishPlugin } from "./terraform/publish-plugin.ts";
 import { terraformPlugin } from "./terraform/terraform-plugin.ts";
+import { packProvider } from "./testing/pack-provider.ts";
 import {
   createRegistryFixture,
   type RegistryFixture,
@@ -295,6 +297,56 @@ describe("attacks", () => {
     const url = "/terraform/v1/providers/acme/thing/versions";
     expect((await server.inject({ url })).json()).toMatchObject({ versions: [] });
     expect(await outcomes("acme")).toContain("REGISTRY_ARCHIVE_INVALID");
+  });
+
+  it("do not keep honest uploads from going through, over real connections", async () => {
+    const namespace = { name: "acme", account: "acme", public: true };
+    await claimNamespace(fixture.registry, namespace, TEST_CONTEXT);
+    const archive = await packProvider("thing", randomBytes(300_000));
+    const base = `http://127.0.0.1:${port}`;
+    const upload = `${base}/api/v1/registry/providers/acme/thing/1.0.0/linux_amd64`;
+    const headers = await fixture.authorization("acme", "publisher");
+    const answer = await fetch(upload, {
+      method: "PUT",
+      headers: { ...headers, "content-type": "application/zip" },
+      body: new Uint8Array(archive),
+    });
+    expect([answer.status, await answer.json()]).toMatchObject([
+      201,
+      { h1: expect.stringMatching(/^h1:/) as string },
+    ]);
+    const found = await fetch(
+      `${base}/terraform/v1/providers/acme/thing/1.0.0/download/linux/amd64`,
+    );
+    const { download_url: url } = (await found.json()) as { download_url: string };
+    const bytes = Buffer.from(await (await fetch(base + url)).arrayBuffer());
+    expect(bytes.equals(archive)).toBe(true);
+
+    // Signed, with the digest that is compared before the body is read.
+    const signedArchive = await packProvider("thing", randomBytes(300_000));
+    const digest = createHash("sha256").update(signedArchive).digest("hex");
+    const put = async (version: string, body: Buffer): Promise<() => Promise<number>> => {
+      const target = `/api/v1/registry/providers/acme/thing/${version}/linux_amd64`;
+      const headers = signRequest(
+        {
+          method: "PUT",
+          target,
+          headers: [
+            ["Host", `127.0.0.1:${port}`],
+            ["Content-Type", "application/zip"],
+            ["X-Sdk-Content-Sha256", digest],
+          ],
+          body: { sha256: digest },
+        },
+        key,
+      ).filter(([name]) => name.toLowerCase() !== "host") as [string, string][];
+      const init = { method: "PUT", headers, body: new Uint8Array(body) };
+      return async () => (await fetch(base + target, init)).status;
+    };
+    const honest = await put("1.0.1", signedArchive);
+    // A signature is good for one request, and for the bytes that were announced.
+    expect([await honest(), await honest()]).toEqual([201, 401]);
+    expect(await (await put("1.0.2", archive))()).toBe(422);
   });
 
   it("do not fill the audit trail", async () => {

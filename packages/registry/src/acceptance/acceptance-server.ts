@@ -1,7 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { AddressInfo } from "node:net";
 import { createSelfSignedIdentity } from "@stackwright/proto/grpc";
-import { type PackEntry, packArchive } from "@stackwright/provider-source";
 import { createMemoryStorage } from "@stackwright/storage/memory";
 import fastify, { type FastifyInstance } from "fastify";
 import { publishPlugin } from "../terraform/publish-plugin.ts";
@@ -123,21 +122,6 @@ export async function startAcceptanceServer(): Promise<AcceptanceServer> {
   const plainPort = await freePort();
   await open(fastify(common), () => plainPort);
   return Object.assign(state, { plainPort });
-}
-
-/** An archive of a provider that does nothing, unless its executable is given. */
-export async function packProvider(
-  type: string,
-  executable: Uint8Array = Buffer.from("#!/bin/sh\nexit 1\n"),
-  mode = 0o755,
-): Promise<Buffer> {
-  const entries: PackEntry[] = [
-    { path: `terraform-provider-${type}`, mode, content: executable },
-    { path: "LICENSE", mode: 0o644, content: Buffer.from("free\n") },
-  ];
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of packArchive(entries)) chunks.push(chunk);
-  return Buffer.concat(chunks);
 }
 
 function kindOf(url: string): string {

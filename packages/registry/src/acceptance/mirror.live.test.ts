@@ -4,8 +4,9 @@ import { join } from "node:path";
 import { archiveFromBytes, hashArchive } from "@stackwright/provider-source";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { claimNamespace } from "../terraform/namespaces.ts";
+import { packProvider } from "../testing/pack-provider.ts";
 import { TEST_CONTEXT } from "../testing/registry-fixture.ts";
-import { type AcceptanceServer, packProvider, startAcceptanceServer } from "./acceptance-server.ts";
+import { type AcceptanceServer, startAcceptanceServer } from "./acceptance-server.ts";
 import { missingTerraform, TerraformFolder } from "./terraform-command.ts";
 
 const missing = await missingTerraform();

@@ -3,6 +3,7 @@ import { Type } from "typebox";
 import type { Credential, CredentialStore, NewCredential } from "../access/credentials.ts";
 import { hasRole, isRole, type Principal, ROLES, requireRole } from "../access/principal.ts";
 import { invalidField, RegistryError } from "../errors.ts";
+import { clientSignal } from "../http/client-signal.ts";
 import {
   NATIVE_FAILURES,
   type NativeFaceOptions,
@@ -73,10 +74,11 @@ export async function nativePlugin(
   fastify.post<{ Params: VersionParams }>(
     "/private-providers/:name/versions/:version/checks",
     route("private providers", "Check a function now"),
-    async (request) => {
+    async (request, reply) => {
       const principal = await recognise(request, await readSmallBody(request));
       requireRole(principal, "publisher");
-      return { health: await registry.checkHealth(scopeOf(principal), request.params, request) };
+      const options = { signal: clientSignal(reply) };
+      return { health: await registry.checkHealth(scopeOf(principal), request.params, options) };
     },
   );
 

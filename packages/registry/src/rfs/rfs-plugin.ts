@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { Authenticator } from "../access/authenticator.ts";
 import { type Principal, requireRole } from "../access/principal.ts";
 import { invalidField, isRegistryError } from "../errors.ts";
+import { clientSignal } from "../http/client-signal.ts";
 import { requireParamLength } from "../http/param-length.ts";
 import { type RateLimit, RateLimiter } from "../http/rate-limiter.ts";
 import { auditRefusal, requestContext } from "../http/request-audit.ts";
@@ -90,7 +91,7 @@ export async function rfsPlugin(fastify: FastifyInstance, options: RfsOptions): 
         const result = await operation.run({
           registry,
           scope: { account: principal.account, region },
-          context: requestContext(request, principal, request.signal),
+          context: requestContext(request, principal, clientSignal(reply)),
           params: request.params as Readonly<Record<string, string>>,
           query,
           body: () => parseBody(raw),

@@ -1,5 +1,6 @@
 import { Readable } from "node:stream";
 import type { FastifyReply, FastifyRequest } from "fastify";
+import { clientSignal } from "../http/client-signal.ts";
 import type { Registry } from "../registry.ts";
 import { parseRange } from "./byte-range.ts";
 import { parseFileToken } from "./file-tokens.ts";
@@ -34,7 +35,9 @@ export async function serveFile(
     const { sha256, size } = target;
     return sendArchive(request, reply, registry, { sha256, size });
   }
-  const release = await readRelease(registry, region, target.release, { signal: request.signal });
+  const release = await readRelease(registry, region, target.release, {
+    signal: clientSignal(reply),
+  });
   if (release === undefined || release.archives.length < target.count) {
     return refuse(reply, 404, "the release is gone");
   }
@@ -65,7 +68,7 @@ function sendArchive(
   reply.header("content-length", length);
   // Without a body of its own fastify would say that the length is zero.
   if (request.method === "HEAD") return reply.send(Readable.from([]));
-  const bytes = blobs.read(sha256, { offset, length, signal: request.signal });
+  const bytes = blobs.read(sha256, { offset, length, signal: clientSignal(reply) });
   return reply.send(Readable.from(bytes, { objectMode: false }));
 }
 

@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import { Type } from "typebox";
 import { hasRole, type Principal, requireRole } from "../access/principal.ts";
 import { invalidField, RegistryError } from "../errors.ts";
+import { clientSignal } from "../http/client-signal.ts";
 import {
   NATIVE_FAILURES,
   type NativeFaceOptions,
@@ -111,7 +112,7 @@ export async function publishPlugin(
       if (announced > (limits.maxArchiveBytes ?? 1024 ** 3)) {
         throw new RegistryError("REGISTRY_ARCHIVE_TOO_LARGE");
       }
-      const context = requestContext(request, principal, request.signal);
+      const context = requestContext(request, principal, clientSignal(reply));
       const result = await publishArchive(
         registry,
         region,

@@ -1,8 +1,10 @@
 import { type BridgeArchiveSource, ProviderSourceError } from "@stackwright/provider-source";
+import type { CallOptions } from "@stackwright/storage";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Authenticator } from "../access/authenticator.ts";
 import type { Principal } from "../access/principal.ts";
 import { isRegistryError, RegistryError } from "../errors.ts";
+import { clientSignal } from "../http/client-signal.ts";
 import { requireParamLength } from "../http/param-length.ts";
 import { type RateLimit, RateLimiter } from "../http/rate-limiter.ts";
 import { auditRefusal } from "../http/request-audit.ts";
@@ -115,8 +117,9 @@ export async function terraformPlugin(
     `${PROVIDERS}/:namespace/:type/versions`,
     document("Versions of a provider", "Provider registry protocol."),
     async (request, reply) => {
-      const provider = await findProvider(request);
-      const offered = await provider.versions({ signal: request.signal });
+      const options = { signal: clientSignal(reply) };
+      const provider = await findProvider(request, options);
+      const offered = await provider.versions(options);
       const warnings = offered
         .filter(({ deprecation }) => deprecation !== "")
         .map(({ version, deprecation }) => `${version}: ${deprecation}`);
@@ -136,8 +139,9 @@ export async function terraformPlugin(
     document("Where to download a package", "Provider registry protocol."),
     async (request, reply) => {
       const { version, os, arch } = request.params;
-      const provider = await findProvider(request);
-      const release = await releaseOf(provider, version, request);
+      const options = { signal: clientSignal(reply) };
+      const provider = await findProvider(request, options);
+      const release = await releaseOf(provider, version, options);
       const archive = release.archives.find(({ platform }) => platform === `${os}_${arch}`);
       if (archive === undefined) {
         throw new RegistryError(
@@ -181,7 +185,7 @@ export async function terraformPlugin(
     async (request, reply) => {
       const { hostname, namespace, type, "*": file } = request.params;
       const principal = await recognise(request);
-      const options = { signal: request.signal };
+      const options = { signal: clientSignal(reply) };
       const provider = await catalog.findMirrored(hostname, namespace, type, principal, options);
       if (!file.endsWith(".json") || file.includes("/")) {
         throw new RegistryError("REGISTRY_NOT_FOUND");
@@ -194,7 +198,7 @@ export async function terraformPlugin(
           versions: Object.fromEntries(offered.map((found) => [found.version, {}])),
         });
       }
-      const release = await releaseOf(provider, version, request);
+      const release = await releaseOf(provider, version, options);
       const archives = await Promise.all(
         release.archives.map(async (archive) => [
           archive.platform,
@@ -222,10 +226,11 @@ export async function terraformPlugin(
 
   async function findProvider(
     request: FastifyRequest<{ Params: ProviderParams }>,
+    options: CallOptions,
   ): Promise<OfferedProvider> {
     const { namespace, type } = request.params;
     const principal = await recognise(request);
-    return catalog.find(namespace, type, principal, { signal: request.signal });
+    return catalog.find(namespace, type, principal, options);
   }
 }
 
@@ -247,9 +252,9 @@ interface MirrorParams extends ProviderParams {
 async function releaseOf(
   provider: OfferedProvider,
   version: string,
-  request: FastifyRequest,
+  options: CallOptions,
 ): Promise<Release> {
-  const release = await provider.release(version, { signal: request.signal });
+  const release = await provider.release(version, options);
   if (release !== undefined) return release;
   throw new RegistryError("REGISTRY_VERSION_NOT_FOUND");
 }
