@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
 import { FgBridgeError } from "../errors.ts";
 import { type BridgeManifest, MANIFEST_GLOBAL } from "./bridge-binding.ts";
 
@@ -20,7 +21,7 @@ const BUILT = new URL("./bridge-provider.cjs", import.meta.url);
 export async function bundleBridgeProgram(): Promise<Uint8Array> {
   const { build } = await import("esbuild");
   const { outputFiles } = await build({
-    entryPoints: [new URL("./bridge-main.ts", import.meta.url).pathname],
+    entryPoints: [fileURLToPath(new URL("./bridge-main.ts", import.meta.url))],
     bundle: true,
     platform: "node",
     target: "node20",
