@@ -18,6 +18,7 @@ The cases are in the folder that DIFF_CASES names, else in e2e/cases.
   --with stackwright|terraform   which command runs them (default: stackwright)
   --record                       with terraform: write expected.json of the cases
   --live                         where terraform is there: run it now, and compare with that instead
+  --processes                    with stackwright: a process for every command, as users have it
   --jobs N                       cases at the same time
   --report FILE                  what came of it, as JSON
   CASE                           beginnings of names; all without any`;
@@ -28,6 +29,7 @@ const { values, positionals } = parseArgs({
     record: { type: "boolean", default: false },
     live: { type: "boolean", default: false },
     jobs: { type: "string", default: String(Math.max(1, availableParallelism())) },
+    processes: { type: "boolean", default: false },
     report: { type: "string" },
     help: { type: "boolean", short: "h", default: false },
   },
@@ -61,7 +63,7 @@ function readIntended(path: string): readonly Intended[] {
 function toolOf(name: string): (scratch: string) => Tool {
   return name === "terraform"
     ? () => terraformTool(terraform)
-    : (scratch) => stackwrightTool(launcher, join(scratch, "store"));
+    : (scratch) => stackwrightTool(values.processes ? launcher : undefined, join(scratch, "store"));
 }
 
 interface Outcome {

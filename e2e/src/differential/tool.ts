@@ -1,13 +1,15 @@
 import { spawn } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { Readable, Writable } from "node:stream";
+import { runCommand } from "@stackwright/engine/command";
 import { type JsonObject, objectOf, parseExact } from "./exact-json.ts";
 
 /** How one of the two commands is called. What they print as JSON has the same form. */
 export interface Tool {
   readonly name: string;
-  /** Program and its first arguments. */
-  readonly command: readonly string[];
+  /** Runs it once; rejects when it takes longer than two minutes. */
+  start(call: ToolCall): Promise<Finished>;
   /** Name of the command that applies a saved plan. */
   readonly apply: string;
   readonly env: Readonly<Record<string, string>>;
@@ -15,6 +17,13 @@ export interface Tool {
   importState(run: ToolRun, path: string): Promise<void>;
   /** The state of the folder in the version 4 format; an empty object where there is none. */
   state(run: ToolRun): Promise<JsonObject>;
+}
+
+/** One call of a command. */
+export interface ToolCall {
+  readonly args: readonly string[];
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
 }
 
 export interface Finished {
@@ -38,9 +47,9 @@ export interface ToolRun {
 const DEADLINE_MS = 120_000;
 
 export function openToolRun(tool: Tool, scratch: string, work: string): ToolRun {
-  const [program = "", ...first] = tool.command;
-  const run: ToolRun["run"] = async (args, env = {}) => {
-    const child = spawn(program, [...first, ...args], {
+  const run: ToolRun["run"] = async (args, env = {}) =>
+    tool.start({
+      args,
       cwd: work,
       env: {
         PATH: process.env.PATH ?? "",
@@ -55,29 +64,7 @@ export function openToolRun(tool: Tool, scratch: string, work: string): ToolRun 
         ...tool.env,
         ...env,
       },
-      stdio: ["ignore", "pipe", "pipe"],
-      timeout: DEADLINE_MS,
-      killSignal: "SIGKILL",
     });
-    const output: Buffer[] = [];
-    const error: Buffer[] = [];
-    child.stdout.on("data", (chunk: Buffer) => output.push(chunk));
-    child.stderr.on("data", (chunk: Buffer) => error.push(chunk));
-    return new Promise((resolve, reject) => {
-      child.once("error", reject);
-      child.once("close", (code, signal) => {
-        if (code === null)
-          reject(new Error(`${tool.name} ${args[0] ?? ""} ended by ${signal ?? ""}`));
-        else {
-          resolve({
-            code,
-            output: Buffer.concat(output).toString("utf8"),
-            error: Buffer.concat(error).toString("utf8"),
-          });
-        }
-      });
-    });
-  };
   return {
     work,
     run,
@@ -103,11 +90,65 @@ export function openToolRun(tool: Tool, scratch: string, work: string): ToolRun 
   };
 }
 
+/** Starts a process for every call. */
+function processes(name: string, [program = "", ...first]: readonly string[]): Tool["start"] {
+  return async ({ args, cwd, env }) => {
+    const child = spawn(program, [...first, ...args], {
+      cwd,
+      env,
+      stdio: ["ignore", "pipe", "pipe"],
+      timeout: DEADLINE_MS,
+      killSignal: "SIGKILL",
+    });
+    const output: Buffer[] = [];
+    const error: Buffer[] = [];
+    child.stdout.on("data", (chunk: Buffer) => output.push(chunk));
+    child.stderr.on("data", (chunk: Buffer) => error.push(chunk));
+    return new Promise((resolve, reject) => {
+      child.once("error", reject);
+      child.once("close", (code, signal) => {
+        if (code === null) reject(new Error(`${name} ${args[0] ?? ""} ended by ${signal ?? ""}`));
+        else {
+          resolve({
+            code,
+            output: Buffer.concat(output).toString("utf8"),
+            error: Buffer.concat(error).toString("utf8"),
+          });
+        }
+      });
+    });
+  };
+}
+
+/** Runs the command in this process: a start of its own costs more than most of what the cases do. */
+const inProcess: Tool["start"] = async ({ args, cwd, env }) => {
+  const output: Buffer[] = [];
+  const error: Buffer[] = [];
+  const into = (chunks: Buffer[]): Writable =>
+    new Writable({
+      write: (chunk: Buffer, _encoding, done) => {
+        chunks.push(chunk);
+        done();
+      },
+    });
+  const code = await runCommand(args, {
+    streams: { input: Readable.from([]), output: into(output), error: into(error), env },
+    cwd,
+    signal: AbortSignal.timeout(DEADLINE_MS),
+    forceSignal: AbortSignal.timeout(DEADLINE_MS),
+  });
+  return {
+    code,
+    output: Buffer.concat(output).toString("utf8"),
+    error: Buffer.concat(error).toString("utf8"),
+  };
+};
+
 /** The real command. */
 export function terraformTool(program: string): Tool {
   return {
     name: "terraform",
-    command: [program],
+    start: processes("terraform", [program]),
     apply: "apply",
     env: {},
     importState: async () => {
@@ -121,11 +162,14 @@ export function terraformTool(program: string): Tool {
   };
 }
 
-/** Ours, each case on a store of its own beside the working folder. */
-export function stackwrightTool(command: readonly string[], store: string): Tool {
+/**
+ * Ours, each case on a store of its own beside the working folder. Without a command to start it runs in this
+ * process.
+ */
+export function stackwrightTool(command: readonly string[] | undefined, store: string): Tool {
   return {
     name: "stackwright",
-    command,
+    start: command === undefined ? inProcess : processes("stackwright", command),
     apply: "up",
     env: { STACKWRIGHT_DIR: store, NO_COLOR: "1" },
     importState: async (run, path) => {

@@ -96,7 +96,7 @@ export function withRunOptions(command: Command): Command {
     )
     .option("--replace <address>", "replace this instance; may be given again", collect, [])
     .option("--no-refresh", "take the recorded state as it is")
-    .addOption(new Option("--refresh [wanted]").hideHelp().argParser(wanted))
+    .addOption(new Option("--refresh [wanted]").default(true).hideHelp().argParser(wanted))
     .option("--refresh-age <duration>", "do not look at what was looked at less long ago")
     .option("--refresh-only", "only look, and record what is there", false)
     .option("--parallelism <n>", "how many things are done at the same time", "10")

@@ -1,9 +1,9 @@
 import { exportState } from "../../tfstate/export-state.ts";
 import { formatStateFile } from "../../tfstate/state-file.ts";
 import type { CommandContext } from "../command-context.ts";
-import { CommandError } from "../command-error.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
-import { openReader, type StoreOptions, stackName } from "../session.ts";
+import { readOnlyState } from "../read-only-state.ts";
+import { openReader, type StoreOptions } from "../session.ts";
 
 /** Writes the state of the stack as a Terraform state of version 4; secrets are in the clear. */
 export async function exportStateCommand(
@@ -12,10 +12,9 @@ export async function exportStateCommand(
 ): Promise<ExitCode> {
   const session = await openReader(context, options);
   try {
-    if (session?.stack === undefined) {
-      throw new CommandError(`There is no stack "${stackName(context, options)}" here yet.`);
-    }
-    const state = session.stateOf(session.stack);
+    const state = readOnlyState(
+      session?.stack === undefined ? undefined : session.stateOf(session.stack),
+    );
     const snapshot = await state.read({ signal: context.signal });
     context.terminal.write(formatStateFile(exportState(state.reference, snapshot)));
     return EXIT.ok;

@@ -1,6 +1,7 @@
 import { hasErrors } from "@stackwright/lang";
 import type { CommandContext } from "../command-context.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
+import { install, installedLines } from "../install.ts";
 import { JsonEvents } from "../json-events.ts";
 import { loadProject } from "../project.ts";
 import { showDiagnostics } from "../show-diagnostics.ts";
@@ -14,14 +15,19 @@ export interface InitOptions {
 /** Brings what a configuration needs: modules and providers. Other commands do it as well, where something is missing. */
 export async function init(options: InitOptions, context: CommandContext): Promise<ExitCode> {
   const { terminal } = context;
-  const { configuration } = await loadProject(context);
-  const failed = hasErrors(configuration.diagnostics);
+  const project = await loadProject(context);
+  const { diagnostics } = project.configuration;
+  const failed = hasErrors(diagnostics);
+  const installed = failed ? new Map() : await install(project, context, options);
+  const lines = installedLines(installed);
   if (options.json) {
     const events = new JsonEvents({ terminal, operation: "plan" });
     events.version(engineVersion());
-    for (const diagnostic of configuration.diagnostics) events.diagnostic(diagnostic);
+    for (const line of lines) events.log(line);
+    for (const diagnostic of diagnostics) events.diagnostic(diagnostic);
   } else {
-    showDiagnostics(terminal, configuration.diagnostics);
+    for (const line of lines) terminal.write(`${line}\n`);
+    showDiagnostics(terminal, diagnostics);
     if (!failed) terminal.write("Everything that the configuration needs is here.\n");
   }
   return failed ? EXIT.failed : EXIT.ok;

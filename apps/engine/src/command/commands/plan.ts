@@ -35,13 +35,13 @@ export async function plan(
       ? await openReader(context, options)
       : await openWriter(context, options);
   try {
-    const engine = await openEngine(project, context);
     const state =
       session?.stack === undefined
         ? readOnlyState(undefined)
         : options.out === undefined
           ? readOnlyState(session.stateOf(session.stack))
           : session.stateOf(session.stack);
+    const engine = await openEngine(project, context, state);
     const workspace = stackName(context, options);
     const made = await makePlan({ engine, project, state, workspace }, options, view, context);
     if (made === undefined) return EXIT.failed;

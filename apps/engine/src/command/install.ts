@@ -1,0 +1,109 @@
+import { join } from "node:path";
+import {
+  LOCK_FILE_NAME,
+  LockFile,
+  ProviderAddress,
+  readLockFile,
+  VersionConstraints,
+  writeLockFile,
+} from "@stackwright/provider-source";
+import {
+  type InstalledProvider,
+  installProviders,
+  loadCliConfiguration,
+} from "@stackwright/tfplugin/install";
+import { LOCAL_HOST } from "../providers/local-provider.ts";
+import type { CommandContext } from "./command-context.ts";
+import type { Project } from "./project.ts";
+import { dataFolder } from "./session.ts";
+
+/** Providers of these hosts are not installed: they are programs of this machine, or live in functions. */
+const NOT_INSTALLED: ReadonlySet<string> = new Set([LOCAL_HOST, "huawei.com"]);
+
+export interface InstallRequest {
+  /** The newest versions that are allowed, whatever is locked. @default false */
+  readonly upgrade?: boolean;
+  /** Sources of which something is recorded, also where the configuration no longer names them. */
+  readonly recorded?: Iterable<string>;
+}
+
+/**
+ * Brings the providers that a configuration requires, from the places that the CLI configuration file names, and keeps the
+ * lock file. What is there already is only checked. Without anything to install nothing is touched.
+ *
+ * @returns by full source
+ */
+export async function install(
+  project: Project,
+  context: CommandContext,
+  request: InstallRequest = {},
+): Promise<ReadonlyMap<string, InstalledProvider>> {
+  const requirements = requirementsOf(project, request.recorded ?? []);
+  if (requirements.length === 0) return new Map();
+  const { directory, env, signal } = context;
+  const path = join(directory, LOCK_FILE_NAME);
+  const { locks: lock } = (await readLockFile(path)) ?? { locks: LockFile.empty };
+  const { lock: after, providers } = await installProviders({
+    requirements,
+    lock,
+    directory: join(dataFolder(context), "providers"),
+    configuration: await loadCliConfiguration({ env, cwd: directory }),
+    upgrade: request.upgrade ?? false,
+    cwd: directory,
+    env,
+    signal,
+  });
+  if (after.toString() !== lock.toString()) await writeLockFile(path, after);
+  return providers;
+}
+
+function requirementsOf(
+  { configuration }: Project,
+  recorded: Iterable<string>,
+): { readonly address: ProviderAddress; readonly constraints: VersionConstraints }[] {
+  const found = new Map(
+    [...configuration.resolution.requirements].map(([source, { source: address, constraints }]) => [
+      source,
+      { address, constraints },
+    ]),
+  );
+  for (const source of recorded) {
+    if (!found.has(source)) {
+      found.set(source, {
+        address: ProviderAddress.parse(source),
+        constraints: VersionConstraints.any,
+      });
+    }
+  }
+  return [...found.values()].filter(
+    ({ address }) => address.kind !== "builtin" && !NOT_INSTALLED.has(hostOf(address)),
+  );
+}
+
+function hostOf(address: ProviderAddress): string {
+  return address.toString().split("/")[0] ?? "";
+}
+
+/** One line for each provider that was brought just now. */
+export function installedLines(providers: ReadonlyMap<string, InstalledProvider>): string[] {
+  return [...providers.values()]
+    .filter(({ origin }) => origin === "installed" || origin === "cache")
+    .map(
+      ({ address, version, authentication }) =>
+        `Installed ${address.toString()} ${version?.toString() ?? ""}${authenticationText(authentication)}`,
+    );
+}
+
+function authenticationText(authentication: InstalledProvider["authentication"]): string {
+  switch (authentication?.kind) {
+    case "signed":
+      return ` (signed, key ${authentication.keyId})`;
+    case "checksum":
+      return " (hash of a mirror)";
+    case "none":
+      return " (unsigned)";
+    case undefined:
+    default:
+      return "";
+  }
+}
