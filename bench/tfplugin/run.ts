@@ -1,4 +1,7 @@
 import { cpus } from "node:os";
+import { call } from "./call.ts";
+import { codec } from "./codec.ts";
+import { schema } from "./schema.ts";
 import { start } from "./start.ts";
 
 /*
@@ -9,7 +12,12 @@ import { start } from "./start.ts";
 const SCALE = Number(process.argv[2] ?? 1);
 console.log(`Node ${process.version}, ${cpus().length} x ${cpus()[0]?.model ?? "unknown"}`);
 
-const PARTS: Readonly<Record<string, (scale: number) => Promise<void>>> = { start };
+const PARTS: Readonly<Record<string, (scale: number) => Promise<void>>> = {
+  start,
+  call,
+  codec,
+  schema,
+};
 const only = process.argv[3];
 for (const [name, part] of Object.entries(PARTS)) {
   if (only === undefined || name === only) await part(SCALE);
