@@ -136,17 +136,14 @@ export class HttpClient {
   async #once(url: URL, { headers, authorize = false, signal }: GetOptions): Promise<Response> {
     const { fetch: get, tokens, idleMs } = this.#options;
     const token = authorize ? tokens.get(url.host) : undefined;
-    const limit = AbortSignal.timeout(idleMs);
-    // Only the head is waited for here: what aborts the limit must not end the body.
-    const given = new AbortController();
-    const abort = (): void => given.abort(signal?.aborted === true ? signal.reason : limit.reason);
-    limit.addEventListener("abort", abort, { once: true });
-    if (signal?.aborted === true) abort();
-    signal?.addEventListener("abort", abort, { once: true });
+    // Only the head is waited for here: the limit must not end the body.
+    const late = new AbortController();
+    const reason = new Error(`nothing came for ${idleMs} ms`);
+    const timer = setTimeout(() => late.abort(reason), idleMs);
     try {
       const response = await get(url, {
         headers: { ...headers, ...(token !== undefined && { authorization: `Bearer ${token}` }) },
-        signal: given.signal,
+        signal: signal === undefined ? late.signal : AbortSignal.any([late.signal, signal]),
       });
       if (url.protocol === "https:" && response.url !== "" && !response.url.startsWith("https:")) {
         await response.body?.cancel();
@@ -154,7 +151,7 @@ export class HttpClient {
       }
       return response;
     } finally {
-      limit.removeEventListener("abort", abort);
+      clearTimeout(timer);
     }
   }
 

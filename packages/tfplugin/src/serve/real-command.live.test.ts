@@ -43,9 +43,9 @@ interface Outcome {
 }
 
 /** A folder with a configuration of the toy provider, and the command in it. */
-async function setUp(protocol: 5 | 6, resources: string) {
+async function setUp(protocol: 5 | 6, resources: string, program = command) {
   const folder = await TerraformFolder.create({
-    command,
+    command: program,
     files: {},
     overrides: { "example.com/acme/toy": folders[protocol] },
   });
@@ -72,7 +72,7 @@ async function setUp(protocol: 5 | 6, resources: string) {
       TF_IN_AUTOMATION: "1",
       TF_INPUT: "0",
     };
-    const child = spawn(command, [...args, "-no-color"], { cwd: folder.path, env, detached: true });
+    const child = spawn(program, [...args, "-no-color"], { cwd: folder.path, env, detached: true });
     let output = "";
     child.stdout.on("data", (chunk: Buffer) => (output += chunk.toString()));
     child.stderr.on("data", (chunk: Buffer) => (output += chunk.toString()));
@@ -314,6 +314,20 @@ describe("a provider of ours that loses its client", () => {
     await child.done;
     await vi.waitFor(() => expect(providers.filter(isThere)).toEqual([]), 10_000);
   });
+});
+
+it.for([5, 6] as const)("OpenTofu drives it as well, protocol %i", async (protocol, ctx) => {
+  const tofu = process.env.TEST_TOOL_OPENTOFU ?? "";
+  ctx.skip(tofu === "", "TEST_TOOL_OPENTOFU is not set");
+  const { ok, run, calls } = await setUp(
+    protocol,
+    'resource "toy_thing" "a" {\nname = "one"\n}',
+    tofu,
+  );
+  await ok("apply", "-auto-approve");
+  expect((await run("plan", "-detailed-exitcode")).code).toBe(0);
+  await ok("destroy", "-auto-approve");
+  expect(await calls()).toEqual(["create one", "delete one"]);
 });
 
 it("connects to a provider in another process, and leaves it running", async () => {
