@@ -69,8 +69,10 @@ class Maker {
     const operation = this.#operationPlan(plan);
     let step: StateChange;
     let deposed: string | undefined;
-    if (!this.#creates) step = { kind: "update", key: this.#key, operation };
-    else if (action === "replace" && order === "create-first") {
+    if (!this.#creates) {
+      const { dependencies } = object;
+      step = { kind: "update", key: this.#key, operation, dependencies };
+    } else if (action === "replace" && order === "create-first") {
       deposed = writer.unusedDeposedKey(address);
       step = { kind: "depose", address, deposed, create: { object, operation } };
     } else step = { kind: "create", key: this.#key, object, operation };
@@ -149,7 +151,8 @@ class Maker {
         privateBytes: reply.privateBytes,
         identity: reply.identity ?? plannedIdentityOf(plan),
       }),
-      ...(!this.#creates && { patch: this.#patch() }),
+      // After a failure nobody can say which dependencies it has; the intent named the old and the new ones.
+      ...(!this.#creates && !failed && !refused && { patch: this.#patch() }),
     });
     this.#slot.value = value;
     if (failed || refused) return tainted ? "tainted" : "failed";

@@ -3,6 +3,7 @@ import { EngineError } from "../errors.ts";
 import type { NodeStatus, StepAction } from "../events.ts";
 import type { ResourceChange } from "../plan/change.ts";
 import { upgradeObject } from "../plan/read-object.ts";
+import { resourceOf } from "../state/check-state.ts";
 import type { Target } from "../walk/recorder.ts";
 import type { ApplyRun } from "./apply-run.ts";
 import type { NodeResult } from "./execute.ts";
@@ -36,14 +37,21 @@ export class StepRunner {
   readonly #imported = new Set<string>();
   readonly #failedMakes = new Set<string>();
 
+  /** What unresolved objects depend on, with one of those. */
+  readonly #held = new Map<string, string>();
+
   constructor(run: ApplyRun, graph: StepGraph) {
     this.#run = run;
     this.#graph = graph;
+    for (const { phase, address, dependencies } of run.given.writer.objects.values()) {
+      if (phase !== "unresolved") continue;
+      for (const dependency of dependencies) this.#held.set(dependency.address, address);
+    }
   }
 
   run(vertex: number): void | Promise<void> {
     const step = this.#graph.steps[vertex];
-    const cause = this.#cause[vertex];
+    const cause = this.#cause[vertex] ?? (step && this.#holderOf(step));
     if (step === undefined) {
       // Only joins edges: what stopped one before it stops those behind it.
       if (cause !== undefined) this.#stopFollowers(vertex, cause);
@@ -65,6 +73,15 @@ export class StepRunner {
       return undefined;
     }
     return this.#perform(vertex, step);
+  }
+
+  /**
+   * An object that may exist although nobody knows, and would lose what it depends on: where the fate of a call is not
+   * resolved, what the call was made from has to stay.
+   */
+  #holderOf({ kind, change }: Step): string | undefined {
+    if (kind !== "remove" || change.deposed !== "" || change.action === "forget") return undefined;
+    return this.#held.get(change.address) ?? this.#held.get(resourceOf(change.address));
   }
 
   async #perform(vertex: number, step: Step): Promise<void> {

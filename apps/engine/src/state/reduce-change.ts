@@ -8,6 +8,7 @@ import type {
   StateChange,
 } from "./state-change.ts";
 import {
+  type Dependency,
   isPending,
   isPlaceholder,
   type ObjectKey,
@@ -48,8 +49,9 @@ export function reduceChange(view: StateView, change: StateChange, context: Writ
     case "create":
       return [reducer.create(change.key, change.object, change.operation)];
     case "update":
+      return [reducer.begin("update", change.key, change.operation, change.dependencies)];
     case "delete":
-      return [reducer.begin(change.kind, change.key, change.operation)];
+      return [reducer.begin("delete", change.key, change.operation)];
     case "depose":
       return reducer.depose(change.address, change.deposed, change.create);
     case "restore":
@@ -113,11 +115,17 @@ class Reducer {
     return { key, before, after };
   }
 
-  begin(kind: "update" | "delete", key: ObjectKey, operation: OperationPlan): Edit {
+  begin(
+    kind: "update" | "delete",
+    key: ObjectKey,
+    operation: OperationPlan,
+    dependencies: readonly Dependency[] = [],
+  ): Edit {
     const before = this.#in(key, kind, kind === "update" ? ["ready"] : ["ready", "tainted"]);
     return this.#edit(key, before, {
       ...before,
       phase: kind === "update" ? "updating" : "deleting",
+      dependencies: union(before.dependencies, dependencies),
       operation: {
         ...this.#operation(kind, operation),
         ...(before.phase === "tainted" ? { tainted: true } : {}),
@@ -305,6 +313,20 @@ class Reducer {
 }
 
 type Unphased = Omit<StateObject, "phase">;
+
+/** All of both, once; the same list where the second adds nothing. */
+function union(
+  present: readonly Dependency[],
+  added: readonly Dependency[],
+): readonly Dependency[] {
+  const known = new Set(present.map(dependencyKey));
+  const further = added.filter((dependency) => !known.has(dependencyKey(dependency)));
+  return further.length === 0 ? present : [...present, ...further];
+}
+
+function dependencyKey({ address, scope, kind }: Dependency): string {
+  return `${kind} ${scope} ${address}`;
+}
 
 function phaseOf(tainted: boolean): "tainted" | "ready" {
   return tainted ? "tainted" : "ready";

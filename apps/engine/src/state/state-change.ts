@@ -95,8 +95,17 @@ export type StateChange =
       readonly object: ObjectPlan;
       readonly operation: OperationPlan;
     }
-  /** Intent: an update call follows. */
-  | { readonly kind: "update"; readonly key: ObjectKey; readonly operation: OperationPlan }
+  /**
+   * Intent: an update call follows. Until it is known how that ended, the object depends on what it needed before and
+   * on what it will need; a failed update leaves it so.
+   */
+  | {
+      readonly kind: "update";
+      readonly key: ObjectKey;
+      readonly operation: OperationPlan;
+      /** What it will need. @default what it needs now */
+      readonly dependencies?: readonly Dependency[];
+    }
   /** Intent: a delete call follows. */
   | { readonly kind: "delete"; readonly key: ObjectKey; readonly operation: OperationPlan }
   /**

@@ -247,6 +247,30 @@ export function describeStackState(name: string, open: OpenStore): void {
     );
 
     it(
+      "keeps old and new dependencies of an object for as long as its update may have failed",
+      written(async (writer, test) => {
+        for (const name of ["a.old", "a.new"]) await make(writer, test, name);
+        await make(writer, test, "a.user", "a.old");
+        const operation = { id: test.ulid() };
+        const dependencies = [edge("a.new")];
+        await writer.write({ kind: "update", key: key("a.user"), operation, dependencies });
+        const outcome = { kind: "untouched" } as const;
+        await writer.write({
+          kind: "settle",
+          key: key("a.user"),
+          operation: operation.id,
+          outcome,
+        });
+        const needs = () => writer.object("a.user")?.dependencies.map(({ address }) => address);
+        expect(needs()).toEqual(["a.old", "a.new"]);
+        for (const name of ["a.old", "a.new"]) {
+          const step = { kind: "delete", key: key(name), operation: { id: test.ulid() } } as const;
+          await rejects(writer.write(step), "ENGINE_STATE_INVARIANT");
+        }
+      }),
+    );
+
+    it(
       "refuses to create from what is not finished",
       written(async (writer, test) => {
         const operation = { id: test.ulid() };

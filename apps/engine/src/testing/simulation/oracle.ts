@@ -178,9 +178,9 @@ export class Oracle {
         const operation = this.#objects.get(name)?.operation?.id;
         const settled = message.phase === Phase.PHASE_READY && message.operation === undefined;
         const update = operation === undefined ? undefined : this.#busy.get(operation);
-        // A failed update leaves the record as it was.
-        if (settled && update?.call.fault === undefined)
-          this.#checkNeeds(message, update?.busy ?? []);
+        // An update that failed, or was never answered, says nothing of what it needed.
+        const answered = update?.call.endOrder !== undefined && update.call.fault === undefined;
+        if (settled && answered) this.#checkNeeds(message, update.busy);
         this.#objects.set(name, message);
         if (message.epoch !== fence.epoch) {
           this.#violate(
@@ -234,7 +234,8 @@ export class Oracle {
       else this.#busy.set(call.operationId, { call, busy });
       return;
     }
-    if (object.deposed !== "") return;
+    // What is replaced may go before those let go of it who wait for nothing but the replacement.
+    if (object.deposed !== "" || object.operation?.replace === true) return;
     for (const other of others) {
       if (!other.dependencies.some(({ address }) => matches(address, object.address))) continue;
       // What is created did not need the object before.
@@ -254,7 +255,7 @@ export class Oracle {
   /** Nothing that is deleted for good is linked to by something that is to be deleted as well. */
   #checkLinks(object: ObjectMessage): void {
     const id = idOf(object);
-    if (id === undefined || object.operation?.replace === true) return;
+    if (id === undefined) return;
     for (const { value, type, id: other } of this.#cloud.objects.values()) {
       const links = value.entries();
       for (const [name, list] of links) {

@@ -37,6 +37,8 @@ describe("simulated runs", () => {
   it.each([
     ["the wrong one of several deposed objects was deleted", 155],
     ["the wrong one of several deposed objects was deleted, under for_each", 602],
+    ["a failed update was recorded with the dependencies of a successful one", 1497],
+    ["what an object depends on that may exist was deleted", 1167],
   ])("keep what was mended: %s (seed %i)", async (_title, seed) => {
     expect((await simulate(randomCase(seed))).violations).toEqual([]);
   });
