@@ -167,15 +167,14 @@ interface ProviderScan {
   readonly end: bigint;
 }
 
-/** Sequences in one read of the store: 16^2, and 16^3 where most of them are gone. */
-const NARROW_DIGITS = 2;
-const WIDE_DIGITS = 3;
+/** Hexadecimal digits of the sequences in one read of the store: blocks of 16 to 4096. */
+const BLOCK_DIGITS = Object.freeze({ least: 1, normal: 2, most: 3 });
 
 // The store lists by prefix, not by range. Sequences are numbers of fixed width in base 16, so the
 // records with one prefix are those of one block of 16^n sequences. A page reads block after block,
-// from where it begins, until it is full: it costs what it shows, whatever the account has. An account
-// with few providers is one block, read at once. Where a block turns out nearly empty, because most of
-// its providers were deleted, the next one is wider.
+// from where it begins, until it is full: it costs what it shows, whatever the account has. A short page
+// begins with small blocks; an account with few providers is read at once. Where a block turns out nearly
+// empty, because most of its providers were deleted, the next one is larger.
 
 /** Records of the order of creation, from a place on. */
 async function scanProviders(
@@ -196,10 +195,11 @@ async function scanProviders(
       direction,
     );
   };
-  if (total <= 16n ** BigInt(WIDE_DIGITS)) return (await read("")).slice(0, limit);
+  if (total <= 16n ** BigInt(BLOCK_DIGITS.normal)) return (await read("")).slice(0, limit);
 
   const result: ProviderMessage[] = [];
-  let digits = NARROW_DIGITS;
+  const first = limit <= 32 ? BLOCK_DIGITS.least : BLOCK_DIGITS.normal;
+  let digits: number = first;
   for (;;) {
     const at = rising ? beyond + 1n : beyond - 1n;
     if (at < 0n || at >= end || result.length >= limit) break;
@@ -208,7 +208,8 @@ async function scanProviders(
     const found = await read(block.toString(16).padStart(SEQUENCE_DIGITS - digits, "0"));
     result.push(...found);
     beyond = rising ? ((block + 1n) << shift) - 1n : block << shift;
-    digits = found.length < 16 ? WIDE_DIGITS : NARROW_DIGITS;
+    const isSparse = found.length < 16 ** digits / 4;
+    digits = isSparse ? Math.min(digits + 1, BLOCK_DIGITS.most) : first;
   }
   return result.slice(0, limit);
 }

@@ -236,30 +236,36 @@ describe("lists", () => {
   it("read pages of a large account block by block, both ways, also where most are gone", async () => {
     const { registry } = await open({ maxProviders: 10_000 });
     const names: string[] = [];
-    for (let n = 0; n < 5200; n += 1) {
+    for (let n = 0; n < 2000; n += 1) {
       const name = `p${n}`;
       await registry.createProvider(scope, { name }, TEST_CONTEXT);
       names.push(name);
     }
-    // A gap in the middle that leaves more than one block's worth on both sides of it.
-    for (let n = 600; n < 1600; n += 1) {
+    // A gap of several blocks of every size, and one provider in the middle of it.
+    for (let n = 300; n < 1600; n += 1) {
+      if (n === 1000) continue;
       await registry.deleteProvider(scope, { name: `p${n}` }, TEST_CONTEXT);
     }
-    const left = names.filter((_, n) => n < 600 || n >= 1600);
-    for (const sort of ["asc", "desc"] as const) {
+    const left = names.filter((_, n) => n < 300 || n >= 1600 || n === 1000);
+    for (const [sort, limit] of [
+      ["asc", 250],
+      ["desc", 250],
+      ["asc", 10],
+      ["desc", 10],
+    ] as const) {
       const seen: string[] = [];
       let marker: string | undefined;
       let last: string | undefined;
       do {
-        const page = await registry.listProviders(scope, { sort, limit: 700, marker });
+        const page = await registry.listProviders(scope, { sort, limit, marker });
         seen.push(...page.items.map(({ name }) => name));
         if (marker === undefined) expect(page.previous).toBeUndefined();
         marker = page.next;
         last = page.previous;
       } while (marker !== undefined);
       expect(seen).toEqual(sort === "asc" ? left : left.toReversed());
-      const before = await registry.listProviders(scope, { sort, limit: 700, marker: last });
-      expect(before.items).toHaveLength(700);
+      const before = await registry.listProviders(scope, { sort, limit, marker: last });
+      expect(before.items).toHaveLength(limit);
       expect(before.next).toBeDefined();
     }
   });
