@@ -2,6 +2,7 @@ import { execFile } from "node:child_process";
 import { mkdtempDisposable, readdir, readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { type Type, Value } from "@stackwright/cty";
 import { ctyEquality } from "@stackwright/cty/testing";
@@ -9,8 +10,16 @@ import { type LifecycleProvider, typeOfBlock } from "@stackwright/mux/router";
 import { createPluginClient } from "@stackwright/tfplugin";
 import { launchTerraformProvider, stackEnvironment } from "@stackwright/tfplugin/launch";
 import { afterEach, describe, expect, it } from "vitest";
+import { FunctionCaller } from "../caller/function-caller.ts";
 import { probeProvider } from "../caller/probe-provider.ts";
-import { type BridgedOptions, startBridgedFunction } from "../testing/bridged-function.ts";
+import { serveFunctions } from "../runtime/functions-server.ts";
+import { TargetTable } from "../target/target-table.ts";
+import {
+  type BridgedOptions,
+  startBridgedFunction,
+  TEST_PROJECT,
+  TEST_URN,
+} from "../testing/bridged-function.ts";
 import { createProcessRunner } from "./process-runner.ts";
 
 /* Providers that others wrote in Go, behind the function side: the same answers as from the same program started here. */
@@ -291,6 +300,62 @@ describe("the life of an object behind a function", () => {
     // A repetition of one of them is that one.
     expect(await create("b")).toBe(equal[1]);
     expect(new Set(await Promise.all([create(), create(), create()])).size).toBe(3);
+  });
+
+  it("goes through the platform's stand-in and the ready command, in both versions of the contract", async (ctx) => {
+    const command = programOf("random");
+    ctx.skip(command === "", `${variableOf("random")} is not set`);
+    const main = fileURLToPath(new URL("./main.ts", import.meta.url));
+    const account = { accessKey: "AK", secretKey: "SK", projects: [TEST_PROJECT] };
+    const platform = cleanup.use(
+      await serveFunctions({
+        functions: [
+          {
+            urn: TEST_URN,
+            code: { command: [process.execPath, main, "--provider", command] },
+            concurrency: 4,
+          },
+        ],
+        accounts: [account],
+      }),
+    );
+    const table = cleanup.use(
+      new TargetTable({
+        regions: {
+          "cn-north-7": {
+            endpoint: platform.url,
+            credentials: account,
+            asyncResults: platform.results,
+            pollMs: [20, 200],
+          },
+        },
+        guard: { allow: ["127.0.0.0/8"] },
+      }),
+    );
+    const target = table.resolve(TEST_URN, { projects: [TEST_PROJECT] });
+    for (const contract of ["v1", "v2"] as const) {
+      const transport = new FunctionCaller({ contract }).transport({ target });
+      const provider = cleanup.use(createPluginClient(transport));
+      await provider.configure({ config: Value.object({}), ...none }, {});
+      const type = "random_pet";
+      const { config, nothing } = await configOf(provider, "resources", type, {
+        length: Value.number(3),
+      });
+      const planned = await plan(provider, type, nothing, config, config);
+      const { state, diagnostics } = await provider.apply(
+        {
+          type,
+          prior: nothing,
+          config,
+          planned: planned.planned ?? nothing,
+          plannedPrivate: planned.plannedPrivate,
+        },
+        {},
+      );
+      expect(diagnostics).toEqual([]);
+      expect(member(state, "id").asString().split("-")).toHaveLength(3);
+    }
+    expect(platform.instances(TEST_URN).starts).toBe(1);
   });
 
   it("is refused to a program of protocol 6 alone, with the reason, or translated where that can be", async (ctx) => {
