@@ -139,7 +139,7 @@ export async function executePlan(request: ApplyRequest): Promise<ApplyResult> {
   } finally {
     for (const signal of [request.signal, force]) signal?.removeEventListener("abort", onStop);
   }
-  return finish(run, runner, stop.signal.aborted);
+  return await finish(run, runner, stop.signal.aborted);
 }
 
 const INCOMPLETE: Diagnostic = {

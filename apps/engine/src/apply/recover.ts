@@ -24,7 +24,9 @@ export async function settlePending(
   context: LifecycleContext,
 ): Promise<readonly RecoveredOperation[]> {
   const recovered: RecoveredOperation[] = [];
-  for (const object of [...writer.objects.values()]) {
+  // Objects change while they are gone through.
+  const objects = Array.from(writer.objects.values());
+  for (const object of objects) {
     const { operation, address, deposed } = object;
     if (operation === undefined || !isPending(object)) continue;
     const ready = await providerOf(object);

@@ -1,8 +1,9 @@
-import { Path, type Value } from "@stackwright/cty";
+import { diff, Path, type Value } from "@stackwright/cty";
 import { evaluate } from "@stackwright/lang";
+import { withoutMarks } from "../walk/object-marks.ts";
 import type { Target } from "../walk/recorder.ts";
 import type { AttributeCause, ResourceChange } from "./change.ts";
-import { differingAttributes, type ManagedInstance } from "./plan-managed.ts";
+import type { ManagedInstance } from "./managed-instance.ts";
 
 interface CauseOf {
   readonly action: ResourceChange["action"];
@@ -54,4 +55,14 @@ function changing(run: ManagedInstance["run"], targets: ReadonlySet<Target>): re
     }
   }
   return addresses.toSorted();
+}
+
+/** The names of the attributes in which two objects differ. */
+function differingAttributes(before: Value, after: Value): ReadonlySet<string> {
+  const names = new Set<string>();
+  for (const { path } of diff(withoutMarks(before), withoutMarks(after))) {
+    const [first] = path.steps;
+    if (first?.kind === "attribute") names.add(first.name);
+  }
+  return names;
 }

@@ -43,7 +43,7 @@ function sortMembers(_name: string, value: unknown): unknown {
 export function decodePlan(bytes: Uint8Array): Plan {
   try {
     const document = JSON.parse(new TextDecoder().decode(bytes)) as Document;
-    if (document.format !== FORMAT) throw invalidPlan(`its format is "${String(document.format)}"`);
+    if (document.format !== FORMAT) throw invalidPlan(`its format is "${document.format}"`);
     const { format: _format, ...rest } = document;
     return {
       ...rest,

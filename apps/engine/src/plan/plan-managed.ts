@@ -1,12 +1,10 @@
-import { diff, type Path, Value } from "@stackwright/cty";
+import { type Path, Value } from "@stackwright/cty";
 import {
-  type BoundBody,
   type Diagnostic,
   type EvaluatedBody,
   evaluateBody,
   hasErrors,
   providerDiagnostic,
-  type ResourceConfig,
 } from "@stackwright/lang";
 import {
   type PlanReply,
@@ -23,25 +21,10 @@ import type { InstanceSlot } from "../walk/resource-values.ts";
 import { attributeCauses } from "./causes.ts";
 import type { ActionReason, ResourceChange } from "./change.ts";
 import { keepIgnored } from "./ignore-changes.ts";
-import { dependenciesOf, type PlanRun, type ReadyProvider } from "./plan-run.ts";
+import type { ManagedInstance } from "./managed-instance.ts";
+import { dependenciesOf, type ReadyProvider } from "./plan-run.ts";
 import type { SeenObject } from "./read-object.ts";
 import { firedTrigger } from "./replace.ts";
-
-/** One instance of a managed resource, with everything that planning it needs. */
-export interface ManagedInstance {
-  readonly run: PlanRun;
-  readonly slot: InstanceSlot;
-  readonly config: ResourceConfig;
-  readonly body: BoundBody;
-  readonly schema: ResourceSchema;
-  readonly ready: ReadyProvider;
-  /** What there is; undefined: nothing. */
-  readonly seen: SeenObject | undefined;
-  readonly importing: ResourceChange["importing"];
-  /** What the instances themselves depend on: count, for_each, and what the module waits for. */
-  readonly around: ReadonlySet<Target>;
-  readonly explicit: ReadonlySet<Target>;
-}
 
 /**
  * Plans one instance: evaluates its configuration, lets the provider check it and say what an apply would do, and decides
@@ -320,14 +303,4 @@ function sameDependencies(
   if (a.length !== b.length) return false;
   const keys = new Set(a.map(({ address, scope, kind }) => `${kind} ${scope} ${address}`));
   return b.every(({ address, scope, kind }) => keys.has(`${kind} ${scope} ${address}`));
-}
-
-/** The names of the attributes in which two objects differ. */
-export function differingAttributes(before: Value, after: Value): ReadonlySet<string> {
-  const names = new Set<string>();
-  for (const { path } of diff(withoutMarks(before), withoutMarks(after))) {
-    const [first] = path.steps;
-    if (first?.kind === "attribute") names.add(first.name);
-  }
-  return names;
 }

@@ -3,8 +3,8 @@ import type { StackOutput } from "../state/stack-state.ts";
 import { withoutMarks } from "../walk/object-marks.ts";
 import type { OutputChange } from "./change.ts";
 import type { Configuration } from "./configuration.ts";
+import { outputValue } from "./output-value.ts";
 import type { PlanRun } from "./plan-run.ts";
-import { outputValue } from "./planner.ts";
 import type { Selection } from "./selection.ts";
 
 /** What happens to the outputs of the root module. Those that the plan is not about stay as they are. */

@@ -1,4 +1,4 @@
-import { decodeJson, decodeTypeJson, Mark, Value } from "@stackwright/cty";
+import { Mark, type Value } from "@stackwright/cty";
 import { checkMovedInstances, type Diagnostic, hasErrors, parseAddress } from "@stackwright/lang";
 import type { CallLimits } from "@stackwright/mux/router";
 import type { EventSink } from "../events.ts";
@@ -6,7 +6,7 @@ import type { ProviderCatalog } from "../providers/catalog.ts";
 import { providerFunctions } from "../providers/provider-functions.ts";
 import { RunProviders } from "../providers/run-providers.ts";
 import { selectVersions } from "../providers/select-versions.ts";
-import type { StackOutput, StackSnapshot } from "../state/stack-state.ts";
+import type { StackSnapshot } from "../state/stack-state.ts";
 import { objectKey } from "../state/state-object.ts";
 import type { EngineClock } from "../walk/clock.ts";
 import { walkGraph } from "../walk/ready-queue.ts";
@@ -249,10 +249,4 @@ function markRelevant(run: PlanRun): Plan["drift"] {
     const change = run.changes.get(objectKey(drift));
     return { ...drift, relevant: change !== undefined && change.action !== "no-op" };
   });
-}
-
-/** A published output as a value, marked if it is sensitive. */
-export function outputValue({ type, json, sensitive }: StackOutput): Value {
-  const value = decodeJson(json, decodeTypeJson(type));
-  return sensitive ? value.mark(Mark.sensitive) : value;
 }

@@ -28,6 +28,10 @@ export function valueNode(marked: Value): JsonNode | undefined {
       return arrayNode(value.elements().map((element) => valueNode(element) ?? literalNode(null)));
     case "string":
       return stringNode(value.asString());
+    case "bool":
+    case "number":
+    case "dynamic":
+    case "capsule":
     default:
       return parseJson(encodeJson(value, value.type));
   }
@@ -80,6 +84,11 @@ function maskOf(marked: Value, test: (value: Value) => boolean): MaskNode {
       return arrayNode(
         value.elements().map((element) => maskOf(element, test) ?? emptyMask(element)),
       );
+    case "string":
+    case "bool":
+    case "number":
+    case "dynamic":
+    case "capsule":
     default:
       return undefined;
   }

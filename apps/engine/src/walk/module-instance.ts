@@ -293,7 +293,7 @@ class LazyVariables extends Map<string, Value> {
   }
 
   override keys(): MapIterator<string> {
-    return this.#module.node.config.variables.keys() as MapIterator<string>;
+    return new Map(this.#module.node.config.variables).keys();
   }
 
   override get size(): number {

@@ -107,9 +107,8 @@ class GraphWalk {
    */
   #release(names: readonly string[]): void {
     for (const name of names) {
-      const parked = this.#parked.get(name);
-      while (parked !== undefined && !this.#stopped) {
-        const vertex = parked.pop();
+      while (!this.#stopped) {
+        const vertex = this.#parked.get(name)?.pop();
         if (vertex === undefined) break;
         this.#parkedCount -= 1;
         if (this.#admit(vertex) === name) break;
