@@ -97,7 +97,7 @@ describe("buildGraph", () => {
       "module.m.p_a.i -> module.m, module.m.var.in",
       "module.m.output.out -> module.m, module.m.p_a.i",
       "module.m.output.other -> module.m",
-      "module.m (outputs) -> module.m, module.m.output.out, module.m.output.other",
+      "module.m (outputs) -> module.m (end)",
       "module.m (end) -> module.m, module.m.output.out, module.m.output.other, module.m.var.in, module.m.p_a.i",
       "output.all -> module.m (outputs)",
       "output.one -> module.m.output.out",

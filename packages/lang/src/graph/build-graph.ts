@@ -124,8 +124,10 @@ class Connector {
         this.#refer(node, module, node.call.dependsOn, "depends_on");
         return;
       case "module-outputs":
+        this.#edge(node, this.#callOf(node.module, node.child)?.end, PART);
+        return;
       case "module-end":
-        this.#parts(node, node.child, node.kind === "module-end");
+        this.#parts(node, node.child);
         return;
       case "check":
         this.#edge(node, this.#scopes.get(module)?.scoped.get(node.check), PART);
@@ -164,14 +166,17 @@ class Connector {
     this.#edge(node, this.#declarations.provider(provider), { kind: "provider", range });
   }
 
-  /** What a node for a called module as a whole consists of. */
-  #parts(node: OpenNode, child: ModuleNode, everything: boolean): void {
+  #callOf(caller: ModuleNode, child: ModuleNode): { readonly end: OpenNode } | undefined {
+    return this.#scopes.get(caller)?.calls.get(child.path.at(-1) ?? "");
+  }
+
+  /** Everything in a called module. */
+  #parts(node: OpenNode, child: ModuleNode): void {
     const scope = this.#scopes.get(child);
     if (scope === undefined) return;
     this.#edge(node, scope.around, PART);
     const { config } = child;
     for (const name of config.outputs.keys()) this.#part(node, scope, `output.${name}`);
-    if (!everything) return;
     for (const name of config.variables.keys()) this.#part(node, scope, `var.${name}`);
     for (const address of config.resources.keys()) this.#part(node, scope, resourceId(address));
     for (const name of config.checks.keys()) this.#part(node, scope, `check.${name}`);

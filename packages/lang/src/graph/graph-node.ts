@@ -61,7 +61,7 @@ export type GraphNode = NodeBase &
     | { readonly kind: "provider"; readonly provider: ResolvedProvider }
     /** How often a called module exists. Everything in the module waits for it. */
     | { readonly kind: "module"; readonly call: ModuleCall; readonly child: ModuleNode }
-    /** All outputs of a called module, for references to the module as a whole. */
+    /** A called module as a value. It waits for everything in the module, as in the reference. */
     | { readonly kind: "module-outputs"; readonly child: ModuleNode }
     /** Everything in a called module, for `depends_on`. */
     | { readonly kind: "module-end"; readonly child: ModuleNode }

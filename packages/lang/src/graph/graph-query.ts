@@ -1,6 +1,5 @@
 import type { Address } from "../address/address.ts";
 import { resourceAddress } from "../config/check-references.ts";
-import type { ModuleNode } from "../config/load-tree.ts";
 import type { ConfigGraph } from "./build-graph.ts";
 import { resourceId } from "./declare-nodes.ts";
 import type { GraphNode } from "./graph-node.ts";
@@ -22,13 +21,10 @@ export function graphClosure(
 export function nodesOf({ nodes }: ConfigGraph, address: Address): GraphNode[] {
   const path = address.module.map(({ name }) => name);
   if (address.kind === "module") {
-    const within = (module: ModuleNode, call?: string): boolean => {
-      const own = call === undefined ? module.path : [...module.path, call];
+    return [...nodes.values()].filter((node) => {
+      const own = "child" in node ? node.child.path : node.module.path;
       return path.every((name, at) => own[at] === name);
-    };
-    return [...nodes.values()].filter((node) =>
-      within(node.module, node.kind === "module" ? node.call.name : undefined),
-    );
+    });
   }
   const prefix = path.map((name) => `module.${name}.`).join("");
   const node = nodes.get(prefix + resourceId(resourceAddress(address)));
