@@ -1,8 +1,8 @@
-import { createProvider } from "@stackwright/mux/kit";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { PoolKey } from "./pool-key.ts";
 import { environmentDigest } from "./pool-key.ts";
-import type { PoolMember, ProviderPoolOptions } from "./pool-options.ts";
+import type { ProviderPoolOptions } from "./pool-options.ts";
+import { FakeProcess } from "./programs/fake-process.ts";
 import { type AcquireRequest, ProviderPool } from "./provider-pool.ts";
 
 const KEY: PoolKey = {
@@ -11,27 +11,6 @@ const KEY: PoolKey = {
   environmentDigest: "e1",
   configurationDigest: "c1",
 };
-
-class FakeProcess implements PoolMember {
-  readonly #end = Promise.withResolvers<void>();
-  readonly provider = createProvider({ config: {}, configure: () => undefined });
-  readonly exited = this.#end.promise;
-  isWell = true;
-  isClosed = false;
-
-  async checkHealth(): Promise<void> {
-    if (!this.isWell) throw new Error("not well");
-  }
-
-  async close(): Promise<void> {
-    this.isClosed = true;
-    this.#end.resolve();
-  }
-
-  crash(): void {
-    this.#end.resolve();
-  }
-}
 
 function setUp(options: ProviderPoolOptions = {}) {
   vi.useFakeTimers();
