@@ -50,7 +50,6 @@ describe("the request envelope", () => {
         accept: ["gzip", "journal"],
         schemaDigest: "sha256:00",
         deadlineMs: 1000,
-        traceparent: "00-1-2-01",
       },
     };
     for (const encoding of [undefined, "gzip"] as const) {

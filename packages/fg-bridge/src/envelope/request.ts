@@ -29,8 +29,6 @@ export interface RequestExtensions {
   readonly schemaDigest?: string;
   /** How long the caller waits, in milliseconds from the arrival. */
   readonly deadlineMs?: number;
-  /** W3C trace context, passed on. */
-  readonly traceparent?: string;
 }
 
 /** Bounds of what a receiver takes in. */
@@ -68,7 +66,6 @@ export function encodeRequest(request: EnvelopeRequest, encoding?: "gzip"): Uint
         ...(x.accept === undefined ? {} : { accept: x.accept }),
         ...(x.schemaDigest === undefined ? {} : { schema_digest: x.schemaDigest }),
         ...(x.deadlineMs === undefined ? {} : { deadline_ms: x.deadlineMs }),
-        ...(x.traceparent === undefined ? {} : { traceparent: x.traceparent }),
         ...(encoding === undefined ? {} : { request_encoding: encoding }),
       },
     }),
@@ -159,7 +156,6 @@ export function parseRequest(
   const accept = acceptOf(context);
   const schemaDigest = optionalText(context, "schema_digest", 128);
   const deadlineMs = optionalCount(context, "deadline_ms");
-  const traceparent = optionalText(context, "traceparent", 256);
   return {
     methodName,
     requestData: payload(requestText, "request_data"),
@@ -172,7 +168,6 @@ export function parseRequest(
       ...(accept === undefined ? {} : { accept }),
       ...(schemaDigest === undefined ? {} : { schemaDigest }),
       ...(deadlineMs === undefined ? {} : { deadlineMs }),
-      ...(traceparent === undefined ? {} : { traceparent }),
     },
   };
 }

@@ -13,6 +13,7 @@ import { FgBridgeError } from "../errors.ts";
 import { createScriptedRunner, type ScriptedOptions } from "../testing/scripted-runner.ts";
 import { FunctionHandler, type HandleOptions } from "./function-handler.ts";
 import type { FunctionOptions } from "./function-options.ts";
+import { createMemoryJournal } from "./memory-journal.ts";
 
 function setUp(script: ScriptedOptions = {}, options: Partial<FunctionOptions> = {}) {
   const runner = createScriptedRunner(script);
@@ -266,6 +267,87 @@ describe("the function side", () => {
   });
 });
 
+describe("the function side with a journal", () => {
+  const extensions: RequestExtensions = { callId: "op-1", epoch: 1n };
+
+  it("answers although the journal fails to store the result", async () => {
+    const journal = createMemoryJournal();
+    const lines: string[] = [];
+    const log = (_data: object, message: string) => void lines.push(message);
+    const { ask } = setUp(
+      {},
+      {
+        journal: { ...journal, finish: () => Promise.reject(new Error("disk full")) },
+        logger: { debug: log, info: log, warn: log, error: log },
+      },
+    );
+    const answer = await ask("ApplyResourceChange", { extensions });
+    expect(text(answer.responseData)).toBe("request");
+    expect(lines).toContain("the journal failed");
+  });
+
+  it("does not run what it cannot record", async () => {
+    const journal = createMemoryJournal();
+    const { ask, runner } = setUp(
+      {},
+      { journal: { ...journal, begin: () => Promise.reject(new Error("disk full")) } },
+    );
+    const answer = await ask("ApplyResourceChange", { extensions });
+    expect(answer).toMatchObject({
+      error: expect.stringContaining("disk full") as string,
+      outcome: "not-applied",
+    });
+    expect(runner.starts).toBe(0);
+  });
+
+  it("gives deliveries that come meanwhile the answer of the first", async () => {
+    const { ask, runner } = setUp(
+      { script: () => new Promise((resolve) => setTimeout(() => resolve(undefined), 20)) },
+      { journal: createMemoryJournal() },
+    );
+    const answers = await Promise.all(
+      [1, 2, 3].map(() => ask("ApplyResourceChange", { extensions })),
+    );
+    expect(answers.map(({ responseData }) => text(responseData))).toEqual(Array(3).fill("request"));
+    expect(runner.starts).toBe(1);
+  });
+
+  it("finishes an apply whose caller has gone, and keeps the answer", async () => {
+    const gate = Promise.withResolvers<undefined>();
+    const { ask, runner } = setUp(
+      { script: () => gate.promise },
+      { journal: createMemoryJournal() },
+    );
+    const gone = new AbortController();
+    const first = ask("ApplyResourceChange", { extensions }, { signal: gone.signal });
+    await expect.poll(() => runner.calls.length).toBe(1);
+    gone.abort(new FgBridgeError("FG_CONNECTION_LOST", "the caller has gone"));
+    gate.resolve(undefined);
+    await first;
+    const again = await ask("ApplyResourceChange", { extensions });
+    expect([text(again.responseData), again.outcome]).toEqual(["request", "done"]);
+    expect(runner.starts).toBe(1);
+  });
+
+  it("refuses another request under the same id, with an audit entry", async () => {
+    const { ask, audit } = setUp({}, { journal: createMemoryJournal() });
+    await ask("ApplyResourceChange", { extensions });
+    const other = await ask("ApplyResourceChange", {
+      extensions,
+      requestData: Buffer.from("other"),
+    });
+    expect(other).toMatchObject({ outcome: "not-applied" });
+    expect(other.error).toContain("FailedPrecondition");
+    expect(audit).toMatchObject([{ kind: "operation-refused", subject: "op-1" }]);
+  });
+
+  it("keeps nothing for an apply without an id: each makes its own object", async () => {
+    const { ask, runner } = setUp({}, { journal: createMemoryJournal() });
+    for (let i = 0; i < 3; i++) await ask("ApplyResourceChange");
+    expect(runner.starts).toBe(3);
+  });
+});
+
 describe("the pool of the function side", () => {
   const pool = { sharedCallers: true, idleMs: 60_000 };
   const cfg = Buffer.from("cfg");
@@ -299,6 +381,8 @@ describe("the pool of the function side", () => {
     await ask("ReadResource", { configData: Buffer.from("other") }, { caller: "a" });
     await ask("ReadResource", {}, { caller: "a" });
     expect(runner.starts).toBe(5);
+    for (let i = 0; i < 2; i++) await ask("ReadResource", { sessionId: "" }, { caller: "a" });
+    expect(runner.starts).toBe(7);
   });
 
   it("does not keep a process that failed, one that configured itself, or one of a session that ended", async () => {

@@ -55,8 +55,13 @@ export class FunctionHandler implements AsyncDisposable {
   constructor(options: FunctionOptions) {
     this.#options = resolveFunctionOptions(options);
     this.#calls = new ProviderCalls(this.#options);
-    const { journal } = this.#options;
-    if (journal !== undefined) this.#journaled = new JournaledApply(journal);
+    const { journal, logger } = this.#options;
+    if (journal !== undefined) {
+      this.#journaled = new JournaledApply(journal, (error) => {
+        const reason = error instanceof Error ? error.message : String(error);
+        logger.error({ reason }, "the journal failed");
+      });
+    }
   }
 
   /** Never rejects. */

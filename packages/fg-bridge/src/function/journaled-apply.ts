@@ -21,8 +21,12 @@ export class JournaledApply {
   /** Operations that run in this instance, for deliveries that come meanwhile. */
   readonly #running = new Map<string, Promise<EnvelopeResponse>>();
 
-  constructor(journal: OperationJournal) {
+  readonly #onError: (error: unknown) => void;
+
+  /** @param onError gets failures of the journal itself, which must not cost a caller its answer */
+  constructor(journal: OperationJournal, onError: (error: unknown) => void) {
     this.#journal = journal;
+    this.#onError = onError;
   }
 
   /**
@@ -40,7 +44,14 @@ export class JournaledApply {
     const { callId = "", attempt = 0, epoch = 0n } = request.extensions;
     const key: OperationKey = { caller, sessionId: request.sessionId, callId };
     const requestHash = createHash("sha256").update(request.requestData).digest("hex");
-    const admission = await this.#journal.begin(key, { attempt, epoch, requestHash, untilMs });
+    const delivery = { attempt, epoch, requestHash, untilMs };
+    const admission = await this.#journal.begin(key, delivery).catch((cause: unknown) => {
+      this.#onError(cause);
+      const reason = cause instanceof Error ? cause.message : String(cause);
+      const text = `the operation cannot be recorded, and is not begun: ${reason}`;
+      const options = { cause, status: "UNAVAILABLE", outcome: "not-applied" } as const;
+      throw new FgBridgeError("FG_FUNCTION_ERROR", text, options);
+    });
     if (admission.kind !== "run") return this.#repeated(key, admission);
     const name = nameOf(key);
     const running = this.#first(key, attempt, call);
@@ -80,7 +91,7 @@ export class JournaledApply {
     } catch (thrown) {
       const error = FgBridgeError.from(thrown, begun ? "unknown" : "not-applied");
       if (!begun || error.outcome === "not-applied") {
-        await this.#journal.giveUp(key, attempt);
+        await this.#journal.giveUp(key, attempt).catch(this.#onError);
         throw error;
       }
       // An answer of the provider is a result, even if it is an error. Its loss is none: that stays open.
@@ -90,7 +101,8 @@ export class JournaledApply {
         error: formatGrpcError(error.status, error.message),
       };
     }
-    await this.#journal.finish(key, attempt, result);
+    // An answer that could not be stored is still the answer; only a repetition will not find it.
+    await this.#journal.finish(key, attempt, result).catch(this.#onError);
     return result;
   }
 

@@ -75,7 +75,9 @@ export class ProviderCalls implements AsyncDisposable {
     const { caller, request, method, signal, onProgress, onBegin } = call;
     const { sessionId, configData } = request;
     const key: PoolKey = { caller, sessionId, configData };
-    const pooled = this.#pool?.take(key);
+    // Calls without a session have nothing in common.
+    const pool = sessionId === "" ? undefined : this.#pool;
+    const pooled = pool?.take(key);
     const kept: Pooled = pooled ?? {
       provider: await this.#start(call),
       configured: false,
@@ -110,7 +112,7 @@ export class ProviderCalls implements AsyncDisposable {
     } finally {
       this.#busy.delete(provider);
       kept.uses++;
-      if (keep && this.#pool !== undefined) this.#pool.put(key, kept);
+      if (keep && pool !== undefined) pool.put(key, kept);
       // A process that did not answer in time would not shut down in time either.
       else this.#end(provider, kill && signal.aborted);
     }

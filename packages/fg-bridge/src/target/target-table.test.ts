@@ -1,5 +1,8 @@
 import { createServer, type RequestListener, type Server } from "node:http";
+import { createServer as createHttpsServer } from "node:https";
 import type { AddressInfo } from "node:net";
+import type { TLSSocket } from "node:tls";
+import { createSelfSignedIdentity } from "@stackwright/proto/grpc";
 import { afterEach, describe, expect, it } from "vitest";
 import type { AuditEvent } from "../audit.ts";
 import { parseFunctionUrn } from "./function-urn.ts";
@@ -297,13 +300,54 @@ describe("a target at a URL", () => {
     }
   });
 
+  it("verifies certificates, and shows its own", async () => {
+    const identity = createSelfSignedIdentity({ name: "localhost" });
+    const client = createSelfSignedIdentity({ name: "localhost" });
+    const seen: boolean[] = [];
+    const server = createHttpsServer(
+      {
+        cert: String(identity.certificate),
+        key: String(identity.privateKey),
+        ca: String(client.certificate),
+        requestCert: true,
+        rejectUnauthorized: false,
+      },
+      (request, response) => {
+        seen.push((request.socket as TLSSocket).authorized);
+        response.end("secret");
+      },
+    );
+    await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
+    cleanup.push(server);
+    const url = `https://localhost:${(server.address() as AddressInfo).port}`;
+    const guard = { allow: ["127.0.0.0/8", "::1/128"] };
+    const failure = await resolve(url, { guard })
+      .target.invoke(Buffer.from("x"), call)
+      .catch((error: unknown) => error);
+    expect(failure).toMatchObject({ code: "FG_UNREACHABLE", outcome: "not-applied" });
+    expect(seen).toEqual([]);
+
+    const tls = { ca: String(identity.certificate) };
+    const answer = await resolve(url, { guard, tls }).target.invoke(Buffer.from("x"), call);
+    expect(Buffer.from(answer).toString()).toBe("secret");
+    const both = { ...tls, cert: String(client.certificate), key: String(client.privateKey) };
+    await resolve(url, { guard, tls: both }).target.invoke(Buffer.from("x"), call);
+    expect(seen).toEqual([false, true]);
+    // A certificate for another name is none.
+    const other = url.replace("localhost", "127.0.0.1");
+    await expect(
+      resolve(other, { guard, tls }).target.invoke(Buffer.from("x"), call),
+    ).rejects.toMatchObject({ code: "FG_UNREACHABLE" });
+  });
+
   it("connects to the address that was checked, not to one that a name gets later", async () => {
     const url = await serve((_request, response) => response.end("reached"));
     const { port } = new URL(url);
-    const answers = ["1.1.1.1", "127.0.0.1"];
+    const answers = ["127.0.0.2", "127.0.0.1"];
     const lookups: string[] = [];
     const { target, audit } = resolve(`https://rebinding.example:${port}`, {
       guard: {
+        allow: ["127.0.0.2/32"],
         resolver: async (host) => {
           lookups.push(host);
           return [{ address: answers.shift() ?? "127.0.0.1", family: 4 }];
