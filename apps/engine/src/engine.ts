@@ -28,6 +28,7 @@ type Shared =
   | "workspace"
   | "parallelism"
   | "limits"
+  | "retry"
   | "signal"
   | "onEvent";
 

@@ -52,7 +52,6 @@ export type {
   ProviderRequirement,
 } from "./providers/catalog.ts";
 export { createCatalog } from "./providers/catalog.ts";
-// Providers.
 export type { InstalledOriginOptions } from "./providers/installed-origin.ts";
 export { installedOrigin } from "./providers/installed-origin.ts";
 export type { LegacyOriginOptions } from "./providers/legacy-origin.ts";
@@ -60,6 +59,8 @@ export { legacyOrigin } from "./providers/legacy-origin.ts";
 export type { LocalProvider } from "./providers/local-provider.ts";
 export type { PulumiOriginOptions } from "./providers/pulumi-origin.ts";
 export { pulumiOrigin } from "./providers/pulumi-origin.ts";
+// Providers.
+export type { RetryPolicy } from "./providers/retry-provider.ts";
 // State.
 export type { KeyEncryptionKey, KeySource } from "./secrets/key-encryption.ts";
 export { keyEncryptionKey, loadKey } from "./secrets/key-encryption.ts";

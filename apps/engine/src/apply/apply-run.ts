@@ -102,7 +102,7 @@ export class ApplyRun {
   }
 
   /** The provider of a change, configured with what is known now. */
-  async provider(change: ResourceChange): Promise<ReadyProvider | undefined> {
+  async provider(change: Pick<ResourceChange, "provider">): Promise<ReadyProvider | undefined> {
     const { source, alias } = change.provider;
     const key = `${source} ${alias}`;
     let ready = this.#providers.get(key);

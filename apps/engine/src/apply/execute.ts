@@ -6,6 +6,7 @@ import type { Configuration } from "../plan/configuration.ts";
 import type { Plan } from "../plan/plan.ts";
 import type { ProviderCatalog } from "../providers/catalog.ts";
 import { providerFunctions } from "../providers/provider-functions.ts";
+import type { RetryPolicy } from "../providers/retry-provider.ts";
 import { RunProviders } from "../providers/run-providers.ts";
 import type { StackHead, StackHold, StackOutput } from "../state/stack-state.ts";
 import type { CheckResult } from "../walk/checks.ts";
@@ -18,6 +19,7 @@ import { finalChecks } from "./final-checks.ts";
 import { finalOutputs } from "./final-outputs.ts";
 import { applyMoveRecords } from "./move-records.ts";
 import { orderSteps } from "./order.ts";
+import { settlePending } from "./recover.ts";
 import { limitNames, StepRunner } from "./step-runner.ts";
 
 /** Everything that an apply needs. */
@@ -42,6 +44,8 @@ export interface ApplyRequest {
   readonly limits?: Readonly<Record<string, Limit>>;
   readonly callLimits?: Readonly<Record<string, CallLimits>>;
   readonly timeouts?: ApplyTimeouts;
+  /** @default no call is repeated */
+  readonly retry?: RetryPolicy;
   /** How often a step that goes on is told of. @default 10_000 */
   readonly progressMs?: number;
   /** First stage of cancelling: nothing new begins, providers are asked to end, what runs is waited for. */
@@ -92,6 +96,8 @@ export async function executePlan(request: ApplyRequest): Promise<ApplyResult> {
     sessionId: id,
     signal: force,
     ...(request.callLimits && { limits: request.callLimits }),
+    retry: request.retry,
+    clock,
   });
   const { world, slots } = createApplyWorld({
     ...request,
@@ -113,6 +119,9 @@ export async function executePlan(request: ApplyRequest): Promise<ApplyResult> {
     progressMs: request.progressMs ?? 10_000,
   });
   await applyMoveRecords(writer, plan);
+  // What was under way when the run was interrupted is found out before anything else is done.
+  if (writer.resumed)
+    await settlePending(writer, async (object) => run.provider(object), run.context);
   const graph = orderSteps(plan.changes, new Map(writer.objects));
   const runner = new StepRunner(run, graph);
   const stop = new AbortController();
@@ -176,7 +185,7 @@ async function finish(run: ApplyRun, runner: StepRunner, stopped: boolean): Prom
     if (object.phase === "creating")
       await writer.write({ kind: "forget", key: object }).catch(() => undefined);
   }
-  const head = await writer.finish({ outputs });
+  const head = await writer.finish({ outputs, checks: run.checks });
   const failed = !isDone || hasErrors(run.diagnostics);
   const some = nodes.some(({ status }) => status === "done" || status === "tainted");
   let status: RunStatus = "applied";

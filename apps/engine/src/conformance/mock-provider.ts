@@ -76,6 +76,9 @@ export class MockCloud {
   readonly objects = new Map<string, Value>();
   /** What was done, in order: `create a`, `read a`, `look q`. */
   readonly calls: string[] = [];
+  /** Called before an apply does anything, and after it did it and before it answers; may wait, or reject. */
+  beforeApply: ((name: string, signal: AbortSignal | undefined) => Promise<void>) | undefined;
+  afterApply: ((name: string, signal: AbortSignal | undefined) => Promise<void>) | undefined;
   #ids = 0;
 
   nextId(): string {
@@ -138,7 +141,14 @@ export function createMockProvider(cloud: MockCloud): LifecycleProvider {
       return Promise.resolve({ diagnostics: [], state: found ?? Value.null(THING_TYPE) });
     },
     plan: async (request) => Promise.resolve(planThing(request)),
-    apply: async (request) => Promise.resolve(applyThing(cloud, request)),
+    apply: async (request, { signal }) => {
+      const object = request.planned.isNull ? request.prior : request.planned;
+      const name = textAt(object, "name") ?? "";
+      await cloud.beforeApply?.(name, signal);
+      const reply = applyThing(cloud, request);
+      await cloud.afterApply?.(name, signal);
+      return reply;
+    },
     import: async ({ type, id }) => {
       cloud.calls.push(`import ${id}`);
       const state = Value.object(

@@ -53,12 +53,11 @@ function toLookAt(run: PlanRun, selection: Selection): readonly StateObject[] {
 function toDestroy(run: PlanRun, selection: Selection): readonly StateObject[] {
   const all = [...run.given.objects.values()];
   if (!selection.partial) return all;
-  const { targets, excludes } = run.given.options;
+  const { targets } = run.given.options;
   const named =
     targets.length === 0
       ? all
       : closure(all, (one) => selection.includesAddress(one.address, false), "dependents");
-  if (excludes.length === 0) return [...named];
   const kept = closure(all, (one) => !selection.includesAddress(one.address, true), "dependencies");
   return [...named].filter((object) => !kept.has(object));
 }

@@ -4,6 +4,7 @@ import type { CallLimits } from "@stackwright/mux/router";
 import type { EventSink } from "../events.ts";
 import type { ProviderCatalog } from "../providers/catalog.ts";
 import { providerFunctions } from "../providers/provider-functions.ts";
+import type { RetryPolicy } from "../providers/retry-provider.ts";
 import { RunProviders } from "../providers/run-providers.ts";
 import { selectVersions } from "../providers/select-versions.ts";
 import type { StackSnapshot } from "../state/stack-state.ts";
@@ -41,6 +42,8 @@ export interface PlanRequest {
   readonly parallelism?: number;
   /** Limits of calls to one provider, by source or by the text of its reference. */
   readonly limits?: Readonly<Record<string, CallLimits>>;
+  /** @default no call is repeated */
+  readonly retry?: RetryPolicy;
   readonly clock: EngineClock;
   readonly sessionId: string;
   readonly signal?: AbortSignal;
@@ -56,7 +59,12 @@ export async function createPlan(request: PlanRequest): Promise<PlanResult> {
   const { configuration, signal } = request;
   const diagnostics: Diagnostic[] = [...configuration.diagnostics];
   const options = resolveOptions(request.options);
-  const selection = selectPart(configuration.graph, options, diagnostics);
+  const unresolved = unresolvedObjects(request.snapshot, diagnostics);
+  const selection = selectPart(
+    configuration.graph,
+    { targets: options.targets, excludes: [...options.excludes, ...unresolved] },
+    diagnostics,
+  );
   if (!isUsable(configuration) || hasErrors(diagnostics)) return { plan: undefined, diagnostics };
   const onEvent = request.onEvent ?? (() => undefined);
   onEvent({ type: "phase", phase: "plan" });
@@ -66,6 +74,8 @@ export async function createPlan(request: PlanRequest): Promise<PlanResult> {
     sessionId,
     ...(signal && { signal }),
     ...(limits && { limits }),
+    retry: request.retry,
+    clock: request.clock,
   });
   const versions = await selectVersions(
     configuration.resolution,
@@ -109,7 +119,7 @@ export async function createPlan(request: PlanRequest): Promise<PlanResult> {
     checkInstances(run, configuration);
   } else await planStateWalk(run, configuration, selection);
   signal?.throwIfAborted();
-  if (selection.partial) run.report([PARTIAL]);
+  if (options.targets.length > 0 || options.excludes.length > 0) run.report([PARTIAL]);
   reportForgotten(run);
   run.report(world.diagnostics);
   checkProtected(run, configuration.root);
@@ -168,6 +178,29 @@ async function walkConfiguration(
       ...(run.given.signal && { stop: run.given.signal }),
     },
   );
+}
+
+/**
+ * Objects of which nobody knows whether they exist. Nothing is planned for them and for what depends on them until somebody
+ * has looked: a second create could make a second object.
+ */
+function unresolvedObjects(
+  { objects }: Pick<StackSnapshot, "objects">,
+  diagnostics: Diagnostic[],
+): readonly string[] {
+  const addresses: string[] = [];
+  for (const { address, phase, operation } of objects.values()) {
+    if (phase !== "unresolved") continue;
+    addresses.push(address);
+    diagnostics.push({
+      severity: "warning",
+      code: "ENGINE_UNRESOLVED",
+      summary: "Outcome of an earlier operation is not known",
+      detail: `${operation?.problem ?? "It is not known whether the object exists."}\n\nWhat depends on ${address} is left out of the plan. Look for the object, then import it, or say that it does not exist.`,
+      address,
+    });
+  }
+  return addresses;
 }
 
 const PARTIAL: Diagnostic = {

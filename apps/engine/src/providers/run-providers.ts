@@ -12,7 +12,9 @@ import {
   type Router,
 } from "@stackwright/mux/router";
 import type { ObjectMode } from "../state/state-object.ts";
+import { type EngineClock, processClock } from "../walk/clock.ts";
 import type { ProviderCatalog } from "./catalog.ts";
+import { type RetryPolicy, retryProvider } from "./retry-provider.ts";
 
 /** Told to providers as the version of the engine that calls them. */
 export const ENGINE_VERSION = "1.11.4";
@@ -38,6 +40,9 @@ export interface RunProvidersOptions {
   readonly signal?: AbortSignal;
   /** Limits of calls to one configuration, by the text of its reference or by its source. */
   readonly limits?: Readonly<Record<string, CallLimits>>;
+  /** @default no call is repeated */
+  readonly retry?: RetryPolicy | undefined;
+  readonly clock?: EngineClock;
 }
 
 /** The providers of one plan or one apply, each configuration one of them, through the router. */
@@ -75,11 +80,13 @@ export class RunProviders implements AsyncDisposable {
     const { catalog, signal, sessionId, limits = {} } = this.#options;
     const providers = await catalog.open(reference, { ...(signal && { signal }) });
     const limit = limits[formatProviderReference(reference)] ?? limits[reference.source];
-    const provider = this.#router.register({
+    const registered = this.#router.register({
       reference,
       providers,
       ...(limit !== undefined && { limits: limit }),
     });
+    const { retry, clock = processClock } = this.#options;
+    const provider = retry === undefined ? registered : retryProvider(registered, retry, clock);
     const context = { ...(signal && { signal }), sessionId };
     const { schema, capabilities, diagnostics } = await provider.schema(context);
     const problem = diagnostics.find(({ severity }) => severity === "error");
