@@ -1,6 +1,6 @@
 import type { Answer, Order, Task } from "./apart.ts";
 import { address, checksum, createPods, createRandom, createServices, type Shape } from "./data.ts";
-import { ENGINES } from "./engine/index.ts";
+import { ENGINES, WATCHED_ENGINES } from "./engine/index.ts";
 import { type Operation, threadMs, warmUp } from "./measure.ts";
 
 /** One engine with one task, in the process that `measureApart` has made for it. */
@@ -8,7 +8,7 @@ const [, , name = "", task = "pods", shapeText = "{}"] = process.argv;
 const shape = JSON.parse(shapeText) as Shape;
 const pods = createPods(shape);
 const services = createServices(shape);
-const create = ENGINES.get(name)!;
+const create = (ENGINES.get(name) ?? WATCHED_ENGINES.get(name))!;
 const engine = create(pods, services);
 await engine.settle();
 let turn = 0;

@@ -8,7 +8,7 @@ import {
   usualShape,
 } from "../data.ts";
 import type { Engine } from "../engine/engine.ts";
-import { ENGINES } from "../engine/index.ts";
+import { ENGINES, WATCHED_ENGINES } from "../engine/index.ts";
 import { measure, type Operation, type Timing } from "../measure.ts";
 import { heading, TIMING_HEAD, table, target, timingRows } from "../report.ts";
 
@@ -78,12 +78,15 @@ export async function runUpdates(shapes: ReadonlyMap<string, Shape>): Promise<vo
   const pod: [string, Map<string, Timing>][] = [];
   const service: [string, Map<string, Timing>][] = [];
   const shuffled: string[][] = [];
+  const watched: string[][] = [];
   for (const [name, shape] of shapes) {
     const engines = enginesFor(shape.pods);
     const perPod = await measureApart(engines, "pods", shape);
     const perService = await measureApart(engines, "services", shape);
     const some = ["hand-written", "krt", "signals"];
     shuffled.push(...timingRows(name, await measureApart(some, "pods in random order", shape)));
+    const behind = await measureApart([...WATCHED_ENGINES.keys()], "pods", shape);
+    watched.push(...timingRows(name, behind));
     updates.push(...timingRows(name, perPod));
     changes.push(...timingRows(name, perService));
     pod.push([name, perPod]);
@@ -100,6 +103,8 @@ export async function runUpdates(shapes: ReadonlyMap<string, Shape>): Promise<vo
   }
   heading("B1", "the same in random order");
   table(TIMING_HEAD, shuffled);
+  heading("B1", "the same behind a fake watch: copies of the pods, through an asynchronous queue");
+  table(TIMING_HEAD, watched);
   heading(
     "B2",
     "all services change their selector, one write each (one operation: all services once)",

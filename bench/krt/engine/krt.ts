@@ -1,6 +1,13 @@
-import { byIndex, createRuntime, kind, selectingNonEmpty } from "@stackwright/krt";
+import {
+  byIndex,
+  type Collection,
+  createRuntime,
+  kind,
+  type Runtime,
+  selectingNonEmpty,
+} from "@stackwright/krt";
 import type { Pod, Service, Workload } from "../data.ts";
-import type { CreateEngine } from "./engine.ts";
+import type { CreateEngine, Engine } from "./engine.ts";
 
 export const POD = kind<Pod>()({
   name: (pod) => pod.name,
@@ -17,10 +24,15 @@ export const WORKLOAD = kind<Workload>()({
   namespace: (workload) => workload.namespace,
 });
 
-export const createKrt: CreateEngine = (initialPods, initialServices) => {
-  const rt = createRuntime();
-  const pods = rt.source(initialPods, { kind: POD });
-  const services = rt.source(initialServices, { kind: SERVICE });
+type PodCollection = Collection<Pod, "name" | "namespace" | "labels">;
+type ServiceCollection = Collection<Service, "name" | "namespace" | "selector">;
+
+/** The derivation, and what an engine tells of it. */
+export function deriveWorkloads(
+  rt: Runtime,
+  pods: PodCollection,
+  services: ServiceCollection,
+): Pick<Engine, "settle" | "events" | "workloads" | "dispose"> {
   const byNamespace = rt.namespaceIndex(services);
   const workloads = rt.derive(
     pods,
@@ -39,13 +51,26 @@ export const createKrt: CreateEngine = (initialPods, initialServices) => {
   let events = 0;
   workloads.subscribe(() => void events++);
   return {
-    putPod: (pod) => pods.set(pod),
-    putService: (service) => services.set(service),
     settle: () => rt.settled(),
     get events() {
       return events;
     },
     workloads: () => workloads,
     dispose: () => rt.dispose(),
+  };
+}
+
+export const createKrt: CreateEngine = (initialPods, initialServices) => {
+  const rt = createRuntime();
+  const pods = rt.source(initialPods, { kind: POD });
+  const services = rt.source(initialServices, { kind: SERVICE });
+  const inner = deriveWorkloads(rt, pods, services);
+  return {
+    ...inner,
+    get events() {
+      return inner.events;
+    },
+    putPod: (pod) => pods.set(pod),
+    putService: (service) => services.set(service),
   };
 };
