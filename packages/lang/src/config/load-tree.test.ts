@@ -77,7 +77,8 @@ describe("loadModuleTree", () => {
     const files = {
       "main.tf": text,
       "a/main.tf": 'variable "x" {}\nvariable "y" { default = 1 }',
-      "p/main.tf": 'provider "q" {}',
+      "p/main.tf": 'module "i" { source = "./i" }',
+      "p/i/main.tf": 'provider "q" { region = 1 }',
     };
     expect(await summaries(files)).toEqual(expected);
   });

@@ -6,6 +6,7 @@ import { readAttributes } from "./body-content.ts";
 import { type LoadOptions, loadModule } from "./load-module.ts";
 import type { ModuleCall, ModuleConfig } from "./module-config.ts";
 import { joinFolder, type ModuleSource, parseModuleSource } from "./module-source.ts";
+import { isEmptyProvider } from "./provider-block.ts";
 
 /** A module in the tree of modules. */
 export interface ModuleNode {
@@ -110,6 +111,7 @@ class TreeLoader {
       const child = await this.#child(place, call);
       if (child === undefined) continue;
       this.#checkCall(call, child.config);
+      this.#checkRepeated(call, child);
       children.set(name, child);
     }
     return { path, config, children, files, folder };
@@ -175,8 +177,8 @@ class TreeLoader {
     }
   }
 
-  /** Checks the arguments of a call, and that a module with providers of its own exists once. */
-  #checkCall(call: ModuleCall, { variables, providers }: ModuleConfig): void {
+  /** Checks the arguments of a call. */
+  #checkCall(call: ModuleCall, { variables }: ModuleConfig): void {
     // Blocks are not expected in a call; reading any names reports them.
     const given = readAttributes(call.body, this.diagnostics);
     for (const [name, { nameRange }] of given) {
@@ -197,14 +199,31 @@ class TreeLoader {
         call,
       );
     }
+  }
+
+  /** Configurations of providers exist once, so that modules with any cannot be repeated. */
+  #checkRepeated(call: ModuleCall, child: ModuleNode): void {
     const repeated =
       call.count !== undefined || call.forEach !== undefined || call.dependsOn.length > 0;
-    if (repeated && providers.size > 0) {
-      const detail =
-        "A module with provider configurations of its own cannot be called with count, for_each or depends_on. Pass the configurations to it instead.";
-      this.#fail("Module is incompatible with count, for_each, and depends_on", detail, call);
-    }
+    const configured = repeated ? findConfigured(child) : undefined;
+    if (configured === undefined) return;
+    const detail = `The module ${moduleText(configured)} has provider configurations of its own, so that it cannot be called, nor be inside of what is called, with count, for_each or depends_on. Pass the configurations to it instead.`;
+    this.#fail("Module is incompatible with count, for_each, and depends_on", detail, call);
   }
+}
+
+/** The first module, of one and those below it, in which a provider is configured. */
+function findConfigured(module: ModuleNode): ModuleNode | undefined {
+  if ([...module.config.providers.values()].some((own) => !isEmptyProvider(own))) return module;
+  for (const child of module.children.values()) {
+    const found = findConfigured(child);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+function moduleText({ path }: ModuleNode): string {
+  return path.map((name) => `module.${name}`).join(".");
 }
 
 function reason(error: unknown): string {

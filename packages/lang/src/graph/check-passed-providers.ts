@@ -1,6 +1,6 @@
-import type { ConfigBody } from "../config/body-content.ts";
 import type { ModuleNode } from "../config/load-tree.ts";
 import type { ModuleConfig } from "../config/module-config.ts";
+import { isEmptyProvider } from "../config/provider-block.ts";
 import type { Diagnostic } from "../syntax/diagnostic.ts";
 import type { SourceRange } from "../syntax/source.ts";
 import { didYouMean } from "../syntax/suggestion.ts";
@@ -44,14 +44,17 @@ export function checkPassedProviders(
       reportMissing(parent.module, reference, report);
     }
     const own = module.config.providers.get(inside);
-    if (own === undefined) continue;
-    if (isEmptyBody(own.body)) {
-      const detail = `The block has no effect: a configuration for "${inside}" is passed to the module. Declare the provider in required_providers instead.`;
-      report("warning", "Redundant empty provider block", detail, own.range);
-    } else {
+    if (own !== undefined && !isEmptyProvider(own)) {
       const detail = `The module has a configuration for "${inside}" of its own, which cannot be replaced by a passed one.`;
       report("error", "Cannot override provider configuration", detail, range);
     }
+  }
+  for (const [inside, own] of module.config.providers) {
+    if (!isEmptyProvider(own)) continue;
+    const detail = passed.has(inside)
+      ? `The block has no effect: a configuration for "${inside}" is passed to the module. Declare the provider in required_providers instead.`
+      : `This is a configuration of its own, in which nothing is set. To use the one of the calling module, remove the block and declare the provider in required_providers.`;
+    report("warning", "Redundant empty provider block", detail, own.range);
   }
   for (const inside of needed) {
     if (passed.has(inside) || module.config.providers.has(inside)) continue;
@@ -96,21 +99,4 @@ function localNames(config: ModuleConfig): Set<string> {
     for (const { name } of providers?.values() ?? []) names.add(name);
   }
   return names;
-}
-
-/** Whether nothing but the names of the language is set in the body of a provider block. */
-function isEmptyBody(body: ConfigBody): boolean {
-  switch (body.kind) {
-    case "merged-body":
-      return isEmptyBody(body.base) && isEmptyBody(body.over);
-    case "json-body":
-      return body.objects.every(({ members }) =>
-        members.every(({ name }) => ["alias", "version", "//"].includes(name.value)),
-      );
-    case "body":
-    default:
-      return body.items.every(
-        (item) => item.kind === "attribute" && ["alias", "version"].includes(item.name),
-      );
-  }
 }

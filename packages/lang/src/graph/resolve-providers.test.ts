@@ -110,7 +110,7 @@ module "b" {
   it("uses configurations of modules themselves", async () => {
     const { root, resolution, problems } = await resolve({
       "main.tf": `${AWS}module "m" { source = "./m" }`,
-      "m/main.tf": `${AWS}provider "aws" {}\nresource "aws_x" "a" {}\nmodule "n" { source = "./n" }`,
+      "m/main.tf": `${AWS}provider "aws" { region = 1 }\nresource "aws_x" "a" {}\nmodule "n" { source = "./n" }`,
       "m/n/main.tf": `${AWS}resource "aws_x" "a" {}`,
     });
     expect(problems).toEqual([]);
@@ -126,7 +126,7 @@ module "b" {
     const { resolution, problems } = await resolve({
       "main.tf": `${versioned(">= 1.0")}\nresource "aws_x" "a" {}\nmodule "m" { source = "./m" }\nmodule "n" { source = "./n" }`,
       "m/main.tf": `${versioned("< 2.0")}resource "aws_x" "a" {}`,
-      "n/main.tf": `${versioned("= 3.0")}provider "aws" {}\nresource "aws_x" "a" {}`,
+      "n/main.tf": `${versioned("= 3.0")}provider "aws" { region = 1 }\nresource "aws_x" "a" {}`,
     });
     expect(problems).toEqual([]);
     expect(
@@ -218,6 +218,14 @@ module "b" {
       "an empty block where one is passed",
       {
         "main.tf": `${AWS}module "m" {\n source = "./m"\n providers = { aws = aws }\n}`,
+        "m/main.tf": `${child}\nprovider "aws" {}`,
+      },
+      ["warning: Redundant empty provider block @7"],
+    ],
+    [
+      "an empty block where none is passed",
+      {
+        "main.tf": `${AWS}module "m" { source = "./m" }`,
         "m/main.tf": `${child}\nprovider "aws" {}`,
       },
       ["warning: Redundant empty provider block @7"],
