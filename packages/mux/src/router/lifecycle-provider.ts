@@ -147,10 +147,14 @@ export interface StoredObject {
 
 export interface UpgradeRequest extends StoredObject {
   readonly type: string;
+  /** What names the object, as it was stored beside it under the version of the identity's own schema. */
+  readonly identity?: StoredObject;
 }
 
 export interface UpgradeReply extends Reply {
   readonly state?: Value;
+  /** In the present form; only where the request had one and the type has identities. */
+  readonly identity?: Value;
 }
 
 export interface MoveRequest {

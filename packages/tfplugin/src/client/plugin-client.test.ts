@@ -510,6 +510,31 @@ describe("the other calls", () => {
     ).rejects.toMatchObject({ code: "TFPLUGIN_VALUE_INVALID" });
   });
 
+  it("upgrade brings the identity of an object along, where there is one", async () => {
+    const key = Value.object({ key: text("new") });
+    const { client, transport } = clientOf({
+      upgradeState: () =>
+        t6.UpgradeResourceState_Response.fromPartial({ upgradedState: valueToWire(THING, TYPE) }),
+      upgradeIdentity: () =>
+        t6.UpgradeResourceIdentity_Response.fromPartial({
+          upgradedIdentity: { identityData: valueToWire(key, IDENTITY) },
+        }),
+    });
+    const request = { type: "lab_thing", json: "{}", schemaVersion: 2 };
+    const stored = (schemaVersion: number) => ({ schemaVersion, json: '{"key":"old"}' });
+    const upgraded = await client.upgrade({ ...request, identity: stored(0) }, {});
+    expect(upgraded.identity?.rawEquals(key)).toBe(true);
+    expect(transport.requests("upgradeIdentity")).toMatchObject([
+      { typeName: "lab_thing", version: 0n, rawIdentity: { json: utf8('{"key":"old"}') } },
+    ]);
+    expect(await client.upgrade(request, {})).not.toHaveProperty("identity");
+    const current = await client.upgrade({ ...request, identity: stored(1) }, {});
+    expect(current.identity?.rawEquals(Value.object({ key: text("old") }))).toBe(true);
+    const newer = await client.upgrade({ ...request, identity: stored(2) }, {});
+    expect(newer.diagnostics).toMatchObject([{ severity: "error" }]);
+    expect(transport.requests("upgradeIdentity")).toHaveLength(1);
+  });
+
   it("move carries the source as it is stored", async () => {
     const { client, transport } = clientOf({
       moveState: () =>

@@ -1,3 +1,4 @@
+import { decodeJson, type Type, type Value } from "@stackwright/cty";
 import {
   type Diagnostic,
   hasErrors,
@@ -17,6 +18,7 @@ import { ownBytes } from "../wire/dynamic-value.ts";
 import { deferralFromWire, diagnosticsFromWire } from "../wire/replies.ts";
 import { capabilities, withDeferral } from "./resource-calls.ts";
 import type { SchemaSource } from "./schema-source.ts";
+import type { TypeEntry } from "./type-table.ts";
 import type { WireCalls } from "./wire-calls.ts";
 
 const ENCODER = new TextEncoder();
@@ -33,12 +35,13 @@ export class StoredCalls {
 
   async upgrade(request: UpgradeRequest, context: LifecycleContext): Promise<UpgradeReply> {
     const calls = this.#calls;
-    const { schema, type } = (await this.#schema.get(context)).types.resource(request.type);
+    const entry = (await this.#schema.get(context)).types.resource(request.type);
+    const { schema, type } = entry;
     if (request.schemaVersion > schema.version) {
       return { diagnostics: [newerState(request, schema.version)] };
     }
     const isCurrent = request.schemaVersion === schema.version;
-    const json = isCurrent ? this.#prune(request, type) : request.json;
+    const json = isCurrent ? prune(request.json, type, request.type) : request.json;
     const reply = await calls.call(
       calls.methods.upgradeState,
       {
@@ -48,9 +51,39 @@ export class StoredCalls {
       },
       context,
     );
-    const diagnostics = diagnosticsFromWire(reply.diagnostics);
-    if (hasErrors(diagnostics) && reply.upgradedState === undefined) return { diagnostics };
-    return { diagnostics, state: calls.read(reply.upgradedState, type, request.type) };
+    const identity = await this.#upgradeIdentity(request, entry, context);
+    const diagnostics = [...diagnosticsFromWire(reply.diagnostics), ...identity.diagnostics];
+    const rest = { diagnostics, ...(identity.value && { identity: identity.value }) };
+    if (hasErrors(diagnostics) && reply.upgradedState === undefined) return rest;
+    return { ...rest, state: calls.read(reply.upgradedState, type, request.type) };
+  }
+
+  async #upgradeIdentity(
+    { type: subject, identity: stored }: UpgradeRequest,
+    { schema, identity: type }: TypeEntry,
+    context: LifecycleContext,
+  ): Promise<{ readonly diagnostics: readonly Diagnostic[]; readonly value?: Value }> {
+    if (stored === undefined || type === undefined) return { diagnostics: [] };
+    const newest = schema.identity?.version ?? 0;
+    if (stored.schemaVersion > newest) {
+      return { diagnostics: [newerState({ type: subject, ...stored }, newest)] };
+    }
+    if (stored.schemaVersion === newest) {
+      // Providers refuse to be asked for what is already there.
+      return { diagnostics: [], value: readStored(stored.json, type, subject) };
+    }
+    const calls = this.#calls;
+    const reply = await calls.call(
+      calls.methods.upgradeIdentity,
+      {
+        typeName: subject,
+        version: BigInt(stored.schemaVersion),
+        rawIdentity: rawState(stored.json),
+      },
+      context,
+    );
+    const value = calls.readIdentity(reply.upgradedIdentity, type, subject);
+    return { diagnostics: diagnosticsFromWire(reply.diagnostics), ...(value && { value }) };
   }
 
   async move(request: MoveRequest, context: LifecycleContext): Promise<MoveReply> {
@@ -109,18 +142,31 @@ export class StoredCalls {
     });
     return { diagnostics, objects, ...(deferred && { deferred }) };
   }
+}
 
-  #prune({ type: subject, json }: UpgradeRequest, type: Parameters<typeof pruneJson>[1]): string {
-    try {
-      return pruneJson(json, type);
-    } catch (error) {
-      throw new TfpluginError("TFPLUGIN_VALUE_INVALID", "the stored object is not valid JSON", {
-        subject,
-        outcome: "not-applied",
-        cause: error,
-      });
-    }
+/** Stored JSON without what the type does not have. */
+function prune(json: string, type: Type, subject: string): string {
+  try {
+    return pruneJson(json, type);
+  } catch (error) {
+    throw invalidStored(subject, error);
   }
+}
+
+function readStored(json: string, type: Type, subject: string): Value {
+  try {
+    return decodeJson(pruneJson(json, type), type);
+  } catch (error) {
+    throw invalidStored(subject, error);
+  }
+}
+
+function invalidStored(subject: string, cause: unknown): TfpluginError {
+  return new TfpluginError("TFPLUGIN_VALUE_INVALID", "what is stored is not JSON of its type", {
+    subject,
+    outcome: "not-applied",
+    cause,
+  });
 }
 
 function rawState(json: string): RawState {

@@ -125,6 +125,11 @@ describe("objects", () => {
     );
     expect(reply.diagnostics).toEqual([]);
     expect(member(reply.state, "size")?.asNumber()).toBe(7);
+    const identity = { schemaVersion: 0, json: '{"id":"1"}' };
+    const current = { type: "lab_object", schemaVersion: 1, json: '{"id":"1","name":"a"}' };
+    const named = await provider.client.upgrade({ ...current, identity }, {});
+    expect(named.diagnostics).toEqual([]);
+    expect(member(named.identity, "id")?.asString()).toBe("1");
     const newer = { type: "lab_object", schemaVersion: 9, json: "{}" };
     expect((await provider.client.upgrade(newer, {})).diagnostics).toHaveLength(1);
   });
