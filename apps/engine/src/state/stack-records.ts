@@ -3,6 +3,7 @@ import {
   StateObject as ObjectMessage,
   type StackOutput as OutputMessage,
   StackOutputs as OutputsMessage,
+  type StackOutputs_RecordedCheck as RecordedCheck,
 } from "@stackwright/proto/stackwright";
 import {
   type CallOptions,
@@ -15,6 +16,7 @@ import type { BlobStore } from "@stackwright/storage/blob";
 import { EngineError } from "../errors.ts";
 import type { StackCipher } from "../secrets/stack-cipher.ts";
 import type { CipherSource } from "../secrets/stack-keys.ts";
+import type { CheckResult } from "../walk/checks.ts";
 import { inlineContent, loadContent, spillContents } from "./content.ts";
 import {
   type Codec,
@@ -49,6 +51,17 @@ export interface RecordParts {
   readonly blobs: BlobStore;
   readonly ciphers: CipherSource;
   readonly converters?: Converters | undefined;
+}
+
+/** What a run published beside the objects. */
+export interface PublishedOutputs {
+  readonly revision: bigint;
+  readonly outputs: ReadonlyMap<string, StackOutput>;
+  readonly checks: readonly CheckResult[];
+}
+
+function checkOf({ message, ...check }: RecordedCheck): CheckResult {
+  return { ...(check as CheckResult), ...(message !== "" && { message }) };
 }
 
 /** The resources of one stack: their names, and their messages in both directions. */
@@ -90,16 +103,16 @@ export class StackRecords {
     return { object: await decodeObject(message, codec), resource };
   }
 
-  async outputs(
-    options?: CallOptions,
-  ): Promise<Stored<{ revision: bigint; outputs: ReadonlyMap<string, StackOutput> }> | undefined> {
+  async outputs(options?: CallOptions): Promise<Stored<PublishedOutputs> | undefined> {
     const stored = await this.one(STATE_KINDS.outputs, OutputsMessage, options);
     if (stored === undefined) return undefined;
     const outputs = new Map<string, StackOutput>();
     for (const output of stored.message.outputs) {
       outputs.set(output.name, await this.#plainOutput(output, options));
     }
-    return { message: { revision: stored.message.revision, outputs }, resource: stored.resource };
+    const { revision } = stored.message;
+    const checks = stored.message.checks.map(checkOf);
+    return { message: { revision, outputs, checks }, resource: stored.resource };
   }
 
   /** One resource that the stack has one of; `undefined` when nothing is stored. */
@@ -137,10 +150,13 @@ export class StackRecords {
 
   async encodeOutputs(
     revision: bigint,
-    outputs: ReadonlyMap<string, StackOutput>,
+    { outputs, checks }: Omit<PublishedOutputs, "revision">,
     options?: CallOptions,
   ): Promise<Uint8Array> {
-    const message = OutputsMessage.create({ revision });
+    const message = OutputsMessage.create({
+      revision,
+      checks: checks.map((check) => ({ ...check, message: check.message ?? "" })),
+    });
     for (const [name, output] of [...outputs].sort(([a], [b]) => (a < b ? -1 : 1))) {
       let json: Uint8Array = Buffer.from(output.json, "utf8");
       if (output.sensitive) {

@@ -1,4 +1,5 @@
 import type { CallOptions } from "@stackwright/storage";
+import type { CheckResult } from "../walk/checks.ts";
 import type { StateChange } from "./state-change.ts";
 import type { StateObject } from "./state-object.ts";
 
@@ -36,6 +37,8 @@ export interface StackSnapshot {
   /** By `objectKey`. */
   readonly objects: ReadonlyMap<string, StateObject>;
   readonly outputs: ReadonlyMap<string, StackOutput>;
+  /** What came of conditions in the run that published the outputs. */
+  readonly checks?: readonly CheckResult[];
   /** Fence epoch at the time; 0 when nobody ever held the stack. */
   readonly epoch: bigint;
 }
@@ -189,4 +192,6 @@ export interface StateWriter {
 
 export interface FinishRun {
   readonly outputs?: ReadonlyMap<string, StackOutput>;
+  /** What came of conditions; those that are recorded stay where it is absent. */
+  readonly checks?: readonly CheckResult[];
 }

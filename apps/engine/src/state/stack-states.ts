@@ -137,6 +137,7 @@ class StoredStackState implements StackState {
         head: after?.message ?? AT_REST,
         objects: new Map(objects.map(({ object }) => [objectKey(object), object])),
         outputs: outputs?.message.outputs ?? new Map(),
+        checks: outputs?.message.checks ?? [],
         epoch: tenureOf(fence).epoch,
       };
     }
@@ -286,6 +287,7 @@ class Hold implements StackHold {
       headResource: stored?.resource,
       objects,
       outputs: outputs?.message.outputs ?? new Map(),
+      checks: outputs?.message.checks ?? [],
       outputsResource: outputs?.resource,
     });
   }

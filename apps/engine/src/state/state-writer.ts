@@ -1,6 +1,7 @@
 import { StateObject as ObjectMessage, RevisionChanges } from "@stackwright/proto/stackwright";
 import type { BatchOperation, CallOptions, Resource, Scheduler } from "@stackwright/storage";
 import { EngineError } from "../errors.ts";
+import type { CheckResult } from "../walk/checks.ts";
 import { checkEdits } from "./check-object.ts";
 import { checkState } from "./check-state.ts";
 import type { GuardedWrites } from "./guarded-writes.ts";
@@ -28,6 +29,7 @@ export interface WriterParts {
   readonly headResource: Resource | undefined;
   readonly objects: readonly { readonly object: StateObject; readonly resource: Resource }[];
   readonly outputs: ReadonlyMap<string, StackOutput>;
+  readonly checks: readonly CheckResult[];
   readonly outputsResource: Resource | undefined;
 }
 
@@ -55,6 +57,7 @@ export class RunStateWriter implements StateWriter {
   #head: StackHead;
   #headResource: Resource | undefined;
   #outputs: ReadonlyMap<string, StackOutput>;
+  #checks: readonly CheckResult[];
   #outputsResource: Resource | undefined;
   /** Resolves when the head is open, or the attempt has failed. */
   #opening: Promise<void> | undefined;
@@ -70,6 +73,7 @@ export class RunStateWriter implements StateWriter {
     this.#head = parts.head;
     this.#headResource = parts.headResource;
     this.#outputs = parts.outputs;
+    this.#checks = parts.checks;
     this.#outputsResource = parts.outputsResource;
     this.#index = new ObjectIndex(parts.objects.map(({ object }) => object));
     for (const { object, resource } of parts.objects) {
@@ -120,7 +124,7 @@ export class RunStateWriter implements StateWriter {
     return step;
   }
 
-  async finish({ outputs }: FinishRun = {}, options: CallOptions = {}): Promise<StackHead> {
+  async finish({ outputs, checks }: FinishRun = {}, options: CallOptions = {}): Promise<StackHead> {
     if (this.#state === "finished") return this.#head;
     await Promise.all([...this.#tails.values()].map(({ over }) => over));
     this.#state = "finishing";
@@ -129,7 +133,7 @@ export class RunStateWriter implements StateWriter {
       await this.#dropPlaceholders();
       const problems = checkState(this.#index.objects.values());
       if (problems.length > 0) throw invariant("the state cannot be left like this", problems);
-      await this.#close(outputs ?? this.#outputs, options);
+      await this.#close(outputs ?? this.#outputs, checks ?? this.#checks, options);
       this.#state = "finished";
       return this.#head;
     } finally {
@@ -243,10 +247,14 @@ export class RunStateWriter implements StateWriter {
     else this.#resources.set(name, resource);
   }
 
-  async #close(outputs: ReadonlyMap<string, StackOutput>, options: CallOptions): Promise<void> {
+  async #close(
+    outputs: ReadonlyMap<string, StackOutput>,
+    checks: readonly CheckResult[],
+    options: CallOptions,
+  ): Promise<void> {
     const { records, writes, token: nextToken } = this.#parts;
     options.signal?.throwIfAborted();
-    const published = sameOutputs(outputs, this.#outputs);
+    const published = sameOutputs(outputs, this.#outputs) && sameChecks(checks, this.#checks);
     if (published && this.#head.run === "") return;
     const token = nextToken();
     const head = { revision: this.#head.revision + 1n, run: "" };
@@ -256,7 +264,7 @@ export class RunStateWriter implements StateWriter {
     ];
     if (!published) {
       const id = stackResourceId(records.reference, STATE_KINDS.outputs);
-      const bytes = await records.encodeOutputs(head.revision, outputs, options);
+      const bytes = await records.encodeOutputs(head.revision, { outputs, checks }, options);
       const resource = records.resource(id, this.#outputsResource, bytes, token);
       operations.push({ kind: "write", resource });
     }
@@ -265,6 +273,7 @@ export class RunStateWriter implements StateWriter {
     this.#headResource = headResource;
     if (published) return;
     this.#outputs = outputs;
+    this.#checks = checks;
     this.#outputsResource = outputsResource;
   }
 
@@ -296,6 +305,22 @@ export function invariant(message: string, problems: readonly string[]): EngineE
   return new EngineError("ENGINE_STATE_INVARIANT", `${message}: ${problems[0] ?? ""}${more}`, {
     details: { problems },
   });
+}
+
+function sameChecks(a: readonly CheckResult[], b: readonly CheckResult[]): boolean {
+  return (
+    a.length === b.length &&
+    a.every((check, at) => {
+      const other = b[at];
+      return (
+        check.address === other?.address &&
+        check.kind === other.kind &&
+        check.index === other.index &&
+        check.status === other.status &&
+        check.message === other.message
+      );
+    })
+  );
 }
 
 function sameOutputs(

@@ -13,6 +13,7 @@ import { EngineError } from "../errors.ts";
 import { resourceOf } from "../state/check-state.ts";
 import type { StackReference, StackSnapshot } from "../state/stack-state.ts";
 import { isPlaceholder, type StateObject } from "../state/state-object.ts";
+import { checkResultsNode } from "./check-results.ts";
 import { withoutKeys } from "./import-state.ts";
 import {
   arrayNode,
@@ -32,7 +33,7 @@ export interface ExportOptions {
   readonly serial?: bigint;
   /** @default "1.11.4" */
   readonly terraformVersion?: string;
-  /** @default null */
+  /** @default those that are recorded */
   readonly checkResults?: JsonNode;
 }
 
@@ -65,7 +66,7 @@ export function exportState(
       sensitive,
     })),
     resources: resourcesOf(objects),
-    checkResults: options.checkResults ?? literalNode(null),
+    checkResults: options.checkResults ?? checkResultsNode(snapshot.checks ?? []),
   };
 }
 

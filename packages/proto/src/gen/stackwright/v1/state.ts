@@ -342,6 +342,23 @@ export interface StackOutputs {
   revision: bigint;
   /** By name, in order. */
   outputs: StackOutput[];
+  /** What came of the conditions when the run ended. */
+  checks: StackOutputs_RecordedCheck[];
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** One condition of one instance. */
+export interface StackOutputs_RecordedCheck {
+  /** Of what has the condition: an instance, an output, a variable, a check. */
+  address: string;
+  /** variable, precondition, postcondition, output or check. */
+  kind: string;
+  /** Place among the conditions of its kind at the address. */
+  index: number;
+  /** pass, fail, unknown or error. */
+  status: string;
+  /** What the configuration says where it does not hold. */
+  message: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -2132,7 +2149,7 @@ export const StackOutput: MessageFns<StackOutput> = {
 };
 
 function createBaseStackOutputs(): StackOutputs {
-  return { revision: 0n, outputs: [] };
+  return { revision: 0n, outputs: [], checks: [] };
 }
 
 export const StackOutputs: MessageFns<StackOutputs> = {
@@ -2145,6 +2162,9 @@ export const StackOutputs: MessageFns<StackOutputs> = {
     }
     for (const v of message.outputs) {
       StackOutput.encode(v!, writer.uint32(18).fork()).join();
+    }
+    for (const v of message.checks) {
+      StackOutputs_RecordedCheck.encode(v!, writer.uint32(26).fork()).join();
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -2186,6 +2206,14 @@ export const StackOutputs: MessageFns<StackOutputs> = {
             message.outputs.push(StackOutput.decode(reader, reader.uint32()));
             continue;
           }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.checks.push(StackOutputs_RecordedCheck.decode(reader, reader.uint32()));
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -2220,6 +2248,133 @@ export const StackOutputs: MessageFns<StackOutputs> = {
     const message = createBaseStackOutputs();
     message.revision = (object.revision !== undefined && object.revision !== null) ? BigInt(object.revision) : 0n;
     message.outputs = object.outputs?.map((e) => StackOutput.fromPartial(e)) || [];
+    message.checks = object.checks?.map((e) => StackOutputs_RecordedCheck.fromPartial(e)) || [];
+    return message;
+  },
+};
+
+function createBaseStackOutputs_RecordedCheck(): StackOutputs_RecordedCheck {
+  return { address: "", kind: "", index: 0, status: "", message: "" };
+}
+
+export const StackOutputs_RecordedCheck: MessageFns<StackOutputs_RecordedCheck> = {
+  encode(message: StackOutputs_RecordedCheck, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.address !== "") {
+      writer.uint32(10).string(message.address);
+    }
+    if (message.kind !== "") {
+      writer.uint32(18).string(message.kind);
+    }
+    if (message.index !== 0) {
+      writer.uint32(24).uint32(message.index);
+    }
+    if (message.status !== "") {
+      writer.uint32(34).string(message.status);
+    }
+    if (message.message !== "") {
+      writer.uint32(42).string(message.message);
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): StackOutputs_RecordedCheck {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseStackOutputs_RecordedCheck();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.address = reader.string(true);
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.kind = reader.string(true);
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.index = reader.uint32();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.status = reader.string(true);
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.message = reader.string(true);
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag >>> 3 === 0) {
+          throw new globalThis.Error("protobuf decode found an invalid tag");
+        }
+        const buf = reader.skip(tag & 7);
+
+        if (message._unknownFields === undefined) {
+          message._unknownFields = {};
+        }
+
+        const list = message._unknownFields[tag];
+
+        if (list === undefined) {
+          message._unknownFields[tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      if (reader.pos !== end) {
+        throw new globalThis.Error("protobuf decode read past the end of a message");
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<StackOutputs_RecordedCheck>): StackOutputs_RecordedCheck {
+    return StackOutputs_RecordedCheck.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<StackOutputs_RecordedCheck>): StackOutputs_RecordedCheck {
+    const message = createBaseStackOutputs_RecordedCheck();
+    message.address = object.address ?? "";
+    message.kind = object.kind ?? "";
+    message.index = object.index ?? 0;
+    message.status = object.status ?? "";
+    message.message = object.message ?? "";
     return message;
   },
 };

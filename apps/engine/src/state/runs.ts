@@ -1,0 +1,274 @@
+import { Run_Phase, Run as RunMessage } from "@stackwright/proto/stackwright";
+import {
+  type CallOptions,
+  isStorageError,
+  type Resource,
+  readStored,
+  type Scheduler,
+  type StorageBackend,
+} from "@stackwright/storage";
+import { EngineError } from "../errors.ts";
+import {
+  type Converters,
+  decodeKind,
+  memberId,
+  memberPrefix,
+  STATE_KINDS,
+  stackTenancy,
+  typeUrl,
+} from "./kinds.ts";
+import type { StackReference } from "./stack-state.ts";
+
+/** Where a run is. The last eight are ends. */
+export type RunPhase =
+  | "queued"
+  | "preparing"
+  | "planning"
+  | "planned"
+  | "awaiting_approval"
+  | "approved"
+  | "applying"
+  | "policy_failed"
+  | "applied"
+  | "no_changes"
+  | "partially_applied"
+  | "failed"
+  | "discarded"
+  | "canceled"
+  | "superseded"
+  | "rolled_back";
+
+/** From each phase to which. What is not here cannot be written. */
+export const RUN_TRANSITIONS: Readonly<Record<RunPhase, readonly RunPhase[]>> = {
+  queued: ["preparing", "canceled", "superseded"],
+  preparing: ["planning", "queued", "failed", "canceled"],
+  planning: ["planned", "no_changes", "queued", "failed", "canceled"],
+  planned: [
+    "awaiting_approval",
+    "approved",
+    "policy_failed",
+    "discarded",
+    "canceled",
+    "superseded",
+  ],
+  awaiting_approval: ["approved", "discarded", "canceled", "superseded"],
+  approved: ["applying", "discarded", "canceled", "superseded"],
+  applying: ["applied", "partially_applied", "failed", "canceled", "rolled_back"],
+  policy_failed: ["approved", "discarded", "superseded"],
+  applied: [],
+  no_changes: [],
+  partially_applied: ["rolled_back"],
+  failed: [],
+  discarded: [],
+  canceled: [],
+  superseded: [],
+  rolled_back: [],
+};
+
+/** One run over a stack, as everybody sees it; the steps of its apply are in the state objects. */
+export interface Run {
+  /** ULID; or a name that follows from the cause, so that several reactions to one cause make one run. */
+  readonly id: string;
+  readonly phase: RunPhase;
+  /** `user:ann`, `output:<stack>@<revision>`, ... */
+  readonly cause: string;
+  readonly createdAtMs: number;
+  readonly updatedAtMs: number;
+  /** The plan that is, or is to be, approved. */
+  readonly planDigest?: string;
+  /** Fence epoch of the worker that applies it. */
+  readonly epoch?: bigint;
+  /** Head revision with which it ended. */
+  readonly revision?: bigint;
+  readonly reason?: string;
+}
+
+/** What changes with a phase. */
+export type RunPatch = Partial<Pick<Run, "planDigest" | "epoch" | "revision" | "reason">>;
+
+/** The runs of one stack. */
+export interface Runs {
+  /** Adds a queued run; one that is there already is given back as it is. */
+  create(run: Pick<Run, "id" | "cause">, options?: CallOptions): Promise<Run>;
+  read(id: string, options?: CallOptions): Promise<Run | undefined>;
+  /** The oldest first. */
+  list(options?: CallOptions): Promise<readonly Run[]>;
+  /**
+   * Moves a run from one phase to another; only one of several that try succeeds. `ENGINE_STATE_TRANSITION` when it
+   * is in another phase than `from`, or there is no way from there.
+   */
+  transition(
+    id: string,
+    from: RunPhase,
+    to: RunPhase,
+    patch?: RunPatch,
+    options?: CallOptions,
+  ): Promise<Run>;
+}
+
+const PHASES: Readonly<Record<RunPhase, Run_Phase>> = {
+  queued: Run_Phase.PHASE_QUEUED,
+  preparing: Run_Phase.PHASE_PREPARING,
+  planning: Run_Phase.PHASE_PLANNING,
+  planned: Run_Phase.PHASE_PLANNED,
+  awaiting_approval: Run_Phase.PHASE_AWAITING_APPROVAL,
+  approved: Run_Phase.PHASE_APPROVED,
+  applying: Run_Phase.PHASE_APPLYING,
+  policy_failed: Run_Phase.PHASE_POLICY_FAILED,
+  applied: Run_Phase.PHASE_APPLIED,
+  no_changes: Run_Phase.PHASE_NO_CHANGES,
+  partially_applied: Run_Phase.PHASE_PARTIALLY_APPLIED,
+  failed: Run_Phase.PHASE_FAILED,
+  discarded: Run_Phase.PHASE_DISCARDED,
+  canceled: Run_Phase.PHASE_CANCELED,
+  superseded: Run_Phase.PHASE_SUPERSEDED,
+  rolled_back: Run_Phase.PHASE_ROLLED_BACK,
+};
+
+export interface RunsOptions {
+  readonly storage: StorageBackend;
+  readonly scheduler: Scheduler;
+  /** Makes a text that no other write has. */
+  readonly token: () => string;
+  readonly converters?: Converters;
+}
+
+/** Run objects in a store, changed by compare-and-swap. */
+export function createRuns(stack: StackReference, options: RunsOptions): Runs {
+  return new StoredRuns(stack, options);
+}
+
+class StoredRuns implements Runs {
+  readonly #stack: StackReference;
+  readonly #options: RunsOptions;
+
+  constructor(stack: StackReference, options: RunsOptions) {
+    this.#stack = stack;
+    this.#options = options;
+  }
+
+  async create({ id, cause }: Pick<Run, "id" | "cause">, options?: CallOptions): Promise<Run> {
+    const now = this.#now();
+    const run: Run = { id, phase: "queued", cause, createdAtMs: now, updatedAtMs: now };
+    try {
+      await this.#write(run, undefined, options);
+      return run;
+    } catch (error) {
+      if (!isStorageError(error, "STORAGE_CAS_FAILURE", "STORAGE_WRONG_UID")) throw error;
+      const present = await this.read(id, options);
+      if (present === undefined) throw error;
+      return present;
+    }
+  }
+
+  async read(id: string, options?: CallOptions): Promise<Run | undefined> {
+    const stored = await this.#stored(id, options);
+    return stored && this.#decode(stored);
+  }
+
+  async list(options?: CallOptions): Promise<readonly Run[]> {
+    const resources = await this.#options.storage.list(
+      "strong",
+      STATE_KINDS.run,
+      stackTenancy(this.#stack),
+      memberPrefix(this.#stack),
+      options,
+    );
+    return resources
+      .map((resource) => this.#decode(resource))
+      .sort((a, b) => a.createdAtMs - b.createdAtMs || (a.id < b.id ? -1 : 1));
+  }
+
+  async transition(
+    id: string,
+    from: RunPhase,
+    to: RunPhase,
+    patch: RunPatch = {},
+    options?: CallOptions,
+  ): Promise<Run> {
+    const stored = await this.#stored(id, options);
+    const present = stored && this.#decode(stored);
+    if (present?.phase !== from || !RUN_TRANSITIONS[from].includes(to)) {
+      throw refused(id, present?.phase, from, to);
+    }
+    const run: Run = { ...present, ...patch, phase: to, updatedAtMs: this.#now() };
+    try {
+      await this.#write(run, stored, options);
+    } catch (error) {
+      if (!isStorageError(error, "STORAGE_CAS_FAILURE")) throw error;
+      // Somebody else was faster; what they made of it decides.
+      return this.transition(id, from, to, patch, options);
+    }
+    return run;
+  }
+
+  #now(): number {
+    return Math.floor(this.#options.scheduler.wallMs());
+  }
+
+  #stored(id: string, options?: CallOptions): Promise<Resource | undefined> {
+    const name = memberId(this.#stack, STATE_KINDS.run, id);
+    return readStored(this.#options.storage, "strong", name, options);
+  }
+
+  #decode(resource: Resource): Run {
+    const message = decodeKind(resource, RunMessage, this.#options.converters);
+    const phase = (Object.keys(PHASES) as RunPhase[]).find(
+      (name) => PHASES[name] === message.phase,
+    );
+    if (phase === undefined) {
+      throw new EngineError("ENGINE_STATE_CORRUPT", `the run ${message.id} is in an unknown phase`);
+    }
+    return {
+      id: message.id,
+      phase,
+      cause: message.cause,
+      createdAtMs: Number(message.createdAtMs),
+      updatedAtMs: Number(message.updatedAtMs),
+      ...(message.planDigest === "" ? {} : { planDigest: message.planDigest }),
+      ...(message.epoch === 0n ? {} : { epoch: message.epoch }),
+      ...(message.revision === 0n ? {} : { revision: message.revision }),
+      ...(message.reason === "" ? {} : { reason: message.reason }),
+    };
+  }
+
+  async #write(run: Run, stored: Resource | undefined, options?: CallOptions): Promise<void> {
+    const message = RunMessage.create({
+      id: run.id,
+      stack: this.#stack.stack,
+      phase: PHASES[run.phase],
+      cause: run.cause,
+      createdAtMs: BigInt(run.createdAtMs),
+      updatedAtMs: BigInt(run.updatedAtMs),
+      planDigest: run.planDigest ?? "",
+      epoch: run.epoch ?? 0n,
+      revision: run.revision ?? 0n,
+      reason: run.reason ?? "",
+    });
+    const id = memberId(this.#stack, STATE_KINDS.run, run.id);
+    const generation = this.#options.token();
+    await this.#options.storage.writeCAS(
+      {
+        id: { ...id, uid: stored?.id.uid ?? generation },
+        version: stored?.version ?? "",
+        generation,
+        metadata: {},
+        status: {},
+        data: { typeUrl: typeUrl(id.type), value: RunMessage.encode(message).finish() },
+      },
+      options,
+    );
+  }
+}
+
+function refused(
+  id: string,
+  present: RunPhase | undefined,
+  from: RunPhase,
+  to: RunPhase,
+): EngineError {
+  return new EngineError(
+    "ENGINE_STATE_TRANSITION",
+    `the run ${id} is ${present ?? "not there"}; asked for ${from} to ${to}`,
+  );
+}
