@@ -37,13 +37,9 @@ class FakeWatch<T> {
   async *events(
     signal?: AbortSignal,
   ): AsyncGenerator<{ readonly type: "set"; readonly object: T }> {
-    let stopped = false;
-    const stop = (): void => {
-      stopped = true;
-      this.#wake?.();
-    };
-    signal?.addEventListener("abort", stop);
-    while (!stopped) {
+    signal?.addEventListener("abort", () => this.#wake?.());
+    for (;;) {
+      if (signal?.aborted === true) return;
       const objects = this.#queue;
       this.#queue = [];
       for (const object of objects) yield { type: "set", object };
