@@ -135,6 +135,26 @@ describe("functions of providers", () => {
     expect(calls).toHaveLength(2);
   });
 
+  it("shares calls between evaluations at the same time", async () => {
+    const calls: string[] = [];
+    const fast = source(calls);
+    const slow: ProviderFunctionSource = {
+      ...fast,
+      call: async (request) => {
+        await new Promise((resolve) => setImmediate(resolve));
+        return fast.call(request);
+      },
+    };
+    const functions = withProviderFunctions(consoleScope().functions, slow);
+    const scope = createScope({ functions });
+    const { value } = parseExpression({ name: "t", text: 'provider::p::upper("a")' });
+    const results = await Promise.all(
+      Array.from({ length: 3 }, () => evaluateSettled(functions, () => evaluate(value, scope))),
+    );
+    expect(results.map((result) => valueText(result.value))).toEqual(['"A"', '"A"', '"A"']);
+    expect(calls).toEqual(['upper("a")']);
+  });
+
   it("does not keep locals that wait for a result", async () => {
     const { config } = loadModule(
       new Map([["main.tf", 'locals {\n  a = provider::p::upper("x")\n  b = "${local.a}!"\n}']]),

@@ -98,7 +98,10 @@ class Table implements ProviderFunctionTable {
   readonly #definitions = new Map<string, LangFunction>();
   /** By name and a hash of the arguments. */
   readonly #known = new Map<string, Known[]>();
+  /** Calls that are still to be made. */
   #open: Known[] = [];
+  /** Calls that are being made. */
+  readonly #flights = new Set<Promise<void>>();
   #pending = 0;
 
   constructor(base: FunctionTable, source: ProviderFunctionSource) {
@@ -137,16 +140,23 @@ class Table implements ProviderFunctionTable {
   async settle(): Promise<void> {
     const open = this.#open;
     this.#open = [];
-    const results = await Promise.allSettled(
-      open.map(async (entry) => {
-        entry.result = await this.#source.call(entry.call);
-      }),
-    );
+    for (const entry of open) {
+      const flight = this.#fetch(entry).finally(() => this.#flights.delete(flight));
+      this.#flights.add(flight);
+    }
+    // What others are waiting for counts: the next evaluation may need it as well.
+    const results = await Promise.allSettled(this.#flights);
     const failed = results.find(({ status }) => status === "rejected");
-    if (failed?.status !== "rejected") return;
-    // What has no answer is asked again, should somebody evaluate again.
-    for (const entry of open) if (entry.result === undefined) this.#forget(entry);
-    throw failed.reason;
+    if (failed?.status === "rejected") throw failed.reason;
+  }
+
+  async #fetch(entry: Known): Promise<void> {
+    try {
+      entry.result = await this.#source.call(entry.call);
+    } finally {
+      // What has no answer is asked again, should somebody evaluate again.
+      if (entry.result === undefined) this.#forget(entry);
+    }
   }
 
   #forget({ call }: Known): void {
