@@ -1,10 +1,13 @@
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer as createSecureServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { TLSSocket } from "node:tls";
 import { Type, Value } from "@stackwright/cty";
 import { hasErrors } from "@stackwright/mux/router";
+import { createSelfSignedIdentity } from "@stackwright/proto/grpc";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createBuiltinProvider } from "./builtin-provider.ts";
 import { httpStateBackend } from "./http-state.ts";
@@ -177,6 +180,66 @@ describe("terraform_remote_state of the local backend", () => {
     });
     await read(guarded, { backend: text("local"), workspace: text("w") });
     expect(paths).toEqual([join("terraform.tfstate.d", "w", "terraform.tfstate")]);
+  });
+});
+
+describe("terraform_remote_state of the http backend over TLS", () => {
+  const identity = (name: string) => {
+    const { certificate, privateKey } = createSelfSignedIdentity({ name });
+    return { certificate: String(certificate), privateKey: String(privateKey) };
+  };
+  const [server, client] = [identity("localhost"), identity("client")];
+  const secure = createSecureServer(
+    {
+      key: server.privateKey,
+      cert: server.certificate,
+      ca: client.certificate,
+      requestCert: true,
+      rejectUnauthorized: false,
+    },
+    (request, response) => {
+      const { authorized } = request.socket as TLSSocket;
+      response.end(stateFile(`{"authorized": {"value": ${authorized}, "type": "bool"}}`));
+    },
+  );
+  let address = "";
+
+  beforeAll(async () => {
+    await new Promise<void>((resolve) => secure.listen(0, "127.0.0.1", resolve));
+    address = `https://localhost:${(secure.address() as AddressInfo).port}/`;
+  });
+
+  afterAll(() => secure.close());
+
+  async function ask(members: Readonly<Record<string, Value>>) {
+    const provider = createBuiltinProvider({ readTfvars: () => new Map() });
+    const config = Value.object({
+      address: text(address),
+      retry_max: Value.zero,
+      ...members,
+    });
+    return read(provider, { backend: text("http"), config });
+  }
+
+  it("trusts nobody by itself", async () => {
+    expect((await ask({})).problem).toMatch(/certificate/);
+  });
+
+  it.each<[string, Readonly<Record<string, Value>>]>([
+    ["the given authority", { client_ca_certificate_pem: text(server.certificate) }],
+    ["anybody where it is told to", { skip_cert_verification: Value.true }],
+  ])("trusts %s", async (_name, members) => {
+    const { outputs } = await ask(members);
+    expect(outputs?.rawEquals(Value.object({ authorized: Value.false }))).toBe(true);
+  });
+
+  it("shows the certificate that it is given", async () => {
+    const { outputs } = await ask({
+      client_ca_certificate_pem: text(server.certificate),
+      client_certificate_pem: text(client.certificate),
+      client_private_key_pem: text(client.privateKey),
+    });
+    expect(outputs?.rawEquals(Value.object({ authorized: Value.true }))).toBe(true);
   });
 });
 
