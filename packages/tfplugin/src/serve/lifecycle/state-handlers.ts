@@ -25,12 +25,16 @@ export function createStateHandlers(
     },
 
     upgradeIdentity: {
-      async answer({ typeName: type, rawIdentity }, context) {
-        // Lifecycle providers have identities of one version only.
+      async answer({ typeName: type, version, rawIdentity }, context) {
         const identityType = await types.ofIdentity(type, context);
-        if (identityType === undefined)
-          throw new TfpluginError("TFPLUGIN_TYPE_UNKNOWN", `${type} has no identity`);
-        const { json } = storedObject(0n, rawIdentity);
+        const { schema } = await types.reply(context);
+        const present = schema.resources.get(type)?.identity?.version;
+        // A lifecycle provider upgrades an identity together with its object, which is not at hand here.
+        if (identityType === undefined || present !== Number(version)) {
+          const text = `${type} has no identity of version ${version}`;
+          throw new TfpluginError("TFPLUGIN_TYPE_UNKNOWN", text, { subject: type });
+        }
+        const { json } = storedObject(version, rawIdentity);
         const identity = valueFromWire(
           { msgpack: NO_BYTES, json: Buffer.from(json) },
           identityType,
