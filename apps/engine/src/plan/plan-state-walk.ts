@@ -58,7 +58,7 @@ function toDestroy(run: PlanRun, selection: Selection): readonly StateObject[] {
     targets.length === 0
       ? all
       : closure(all, (one) => selection.includesAddress(one.address, false), "dependents");
-  const kept = closure(all, (one) => !selection.includesAddress(one.address, true), "dependencies");
+  const kept = closure(all, (one) => selection.isExcluded(one.address), "dependencies");
   return [...named].filter((object) => !kept.has(object));
 }
 

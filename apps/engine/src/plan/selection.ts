@@ -17,12 +17,15 @@ export interface Selection {
   includesNode(node: GraphNode): boolean;
   /** Whether an instance of a walked resource is planned, or an object that nothing declares is removed. */
   includesAddress(address: string, declared: boolean): boolean;
+  /** Whether an address is among the excludes, or in a module that is. */
+  isExcluded(address: string): boolean;
 }
 
 const EVERYTHING: Selection = {
   partial: false,
   includesNode: () => true,
   includesAddress: () => true,
+  isExcluded: () => false,
 };
 
 /**
@@ -47,6 +50,10 @@ export function selectPart(
   return {
     partial: true,
     includesNode,
+    isExcluded(address) {
+      const { value } = parseAddress(address);
+      return value !== undefined && left.some((one) => containsAddress(one, value));
+    },
     includesAddress(address, declared) {
       const { value } = parseAddress(address);
       if (value === undefined) return false;
