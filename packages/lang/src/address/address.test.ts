@@ -87,7 +87,7 @@ const address: fc.Arbitrary<Address> = fc.oneof(
     kind: fc.constant("resource" as const),
     module,
     mode: fc.constantFrom("managed" as const, "data" as const, "ephemeral" as const),
-    type: fc.constantFrom("t", "u_v"),
+    type: fc.constantFrom("t", "u_v", "module", "data", "ephemeral", "resource"),
     name,
     key,
   }),

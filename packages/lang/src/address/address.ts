@@ -52,6 +52,9 @@ export function formatModulePath(path: ModulePath): string {
   return path.map(({ name, key }) => `module.${name}${formatKey(key)}`).join(".");
 }
 
+/** Types whose resources would read as something else without a word in front. */
+const AMBIGUOUS: ReadonlySet<string> = new Set(["module", "data", "ephemeral", "resource"]);
+
 /**
  * The text of an address, as commands show and take it: `module.a["k"].data.t.n[0]`. Equal addresses
  * have equal texts and different ones different texts.
@@ -60,7 +63,7 @@ export function formatAddress(address: Address): string {
   const module = formatModulePath(address.module);
   if (address.kind === "module") return module;
   const { mode, type, name, key } = address;
-  const prefix = mode === "managed" ? "" : `${mode}.`;
+  const prefix = mode === "managed" ? (AMBIGUOUS.has(type) ? "resource." : "") : `${mode}.`;
   return `${module === "" ? "" : `${module}.`}${prefix}${type}.${name}${formatKey(key)}`;
 }
 

@@ -1,4 +1,5 @@
 import {
+  type Address,
   configAddress,
   formatAddress,
   formatModulePath,
@@ -41,30 +42,25 @@ export function applyMoves(
   addresses: Iterable<ResourceAddress>,
 ): MoveResult {
   const recorded = [...addresses].map((at): Recorded => ({ origin: at, at, statements: [] }));
-  const byName = new Map<string, Set<Recorded>>();
-  for (const entry of recorded) place(byName, entry);
+  const index = new RecordIndex();
+  for (const entry of recorded) index.add(entry);
   const blocked: { from: ResourceAddress; to: ResourceAddress; statement: MoveStatement }[] = [];
   for (const statement of statements) {
-    const { module, from } = statement;
-    const prefix = module.path.map((name) => ({ name, key: undefined }));
-    const candidates =
-      from.kind === "module"
-        ? recorded
-        : [...(byName.get(nameOf({ ...from, module: [...prefix, ...from.module] })) ?? [])];
+    const candidates = index.at(statement, statement.from);
     const matching = candidates.flatMap((entry) => {
       const to = moveAddress(statement, entry.at);
       return to === undefined ? [] : [{ entry, to }];
     });
-    const taken = takenContainers(statement, matching, recorded, byName);
+    const taken = takenContainers(statement, matching, index);
     for (const { entry, to } of matching) {
       if (taken.has(container(statement, to))) {
         blocked.push({ from: entry.at, to, statement });
         continue;
       }
-      byName.get(nameOf(entry.at))?.delete(entry);
+      index.delete(entry);
       entry.at = to;
       entry.statements.push(statement);
-      place(byName, entry);
+      index.add(entry);
     }
   }
   const moved = recorded
@@ -77,11 +73,35 @@ function nameOf(address: ResourceAddress): string {
   return formatAddress(configAddress(address));
 }
 
-function place(byName: Map<string, Set<Recorded>>, entry: Recorded): void {
-  const name = nameOf(entry.at);
-  const known = byName.get(name);
-  if (known === undefined) byName.set(name, new Set([entry]));
-  else known.add(entry);
+/** What is recorded, by the names of its resource and of the modules around it, without keys. */
+class RecordIndex {
+  readonly #byName = new Map<string, Set<Recorded>>();
+
+  add(entry: Recorded): void {
+    for (const name of indexNames(entry.at)) {
+      const known = this.#byName.get(name);
+      if (known === undefined) this.#byName.set(name, new Set([entry]));
+      else known.add(entry);
+    }
+  }
+
+  delete(entry: Recorded): void {
+    for (const name of indexNames(entry.at)) this.#byName.get(name)?.delete(entry);
+  }
+
+  /** What an end of a move may be about, and maybe more. */
+  at({ module }: MoveStatement, end: Address): readonly Recorded[] {
+    const prefix = module.path.map((name) => ({ name, key: undefined }));
+    const whole = { ...end, module: [...prefix, ...end.module] };
+    return [...(this.#byName.get(formatAddress(configAddress(whole))) ?? [])];
+  }
+}
+
+/** The address of a resource and those of all modules around it. */
+function indexNames(address: ResourceAddress): string[] {
+  const { module } = configAddress(address);
+  const modules = module.map((_, depth) => formatModulePath(module.slice(0, depth + 1)));
+  return [nameOf(address), ...modules];
 }
 
 /** What must be free at the destination: the module, the whole resource, or the instance. */
@@ -95,23 +115,15 @@ function container({ module, to, whole }: MoveStatement, address: ResourceAddres
 /** The destinations of a move at which something else is recorded. */
 function takenContainers(
   statement: MoveStatement,
-  matching: readonly { readonly entry: Recorded; readonly to: ResourceAddress }[],
-  recorded: readonly Recorded[],
-  byName: ReadonlyMap<string, ReadonlySet<Recorded>>,
+  matching: readonly { readonly to: ResourceAddress }[],
+  index: RecordIndex,
 ): Set<string> {
-  const wanted = new Set(matching.map(({ to }) => container(statement, to)));
   const taken = new Set<string>();
-  const check = (entry: Recorded): void => {
+  if (matching.length === 0) return taken;
+  const wanted = new Set(matching.map(({ to }) => container(statement, to)));
+  for (const entry of index.at(statement, statement.to)) {
     const at = container(statement, entry.at);
     if (wanted.has(at)) taken.add(at);
-  };
-  if (statement.to.kind === "module") {
-    const depth = statement.module.path.length + statement.to.module.length;
-    for (const entry of recorded) if (entry.at.module.length >= depth) check(entry);
-  } else {
-    for (const name of new Set(matching.map(({ to }) => nameOf(to)))) {
-      for (const entry of byName.get(name) ?? []) check(entry);
-    }
   }
   return taken;
 }

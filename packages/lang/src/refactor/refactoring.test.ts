@@ -167,6 +167,15 @@ describe("moves", () => {
   });
 });
 
+it("applies many moves to many addresses", async () => {
+  const count = 2000;
+  const main = Array.from({ length: count }, (_, at) => moved(`module.a${at}`, `module.b${at}`));
+  const recorded = Array.from({ length: 10_000 }, (_, at) => `module.a${at % count}.r.x[${at}]`);
+  const changes = await run(main.join(""), recorded);
+  expect(changes).toHaveLength(10_000);
+  expect(changes[1]).toBe("module.a1.r.x[1] => module.b1.r.x[1]");
+});
+
 describe("checks of moved, removed and import blocks", () => {
   const data = 'resource "r" "a" {}\n';
   it.each([
