@@ -163,6 +163,16 @@ function versionsOf({ providers }: Plan): ReadonlyMap<string, string> {
   return new Map(providers.map(({ source, version }) => [source, version]));
 }
 
+/** Conditions as they stand now: those that the apply decided, and those that the plan had decided before. */
+function allChecks(run: ApplyRun): readonly CheckResult[] {
+  const keyOf = ({ kind, address, index }: CheckResult): string => `${kind} ${index} ${address}`;
+  const decided = new Map(run.checks.map((check) => [keyOf(check), check]));
+  const planned = run.given.plan.checks.filter((check) => !decided.has(keyOf(check)));
+  return [...planned, ...decided.values()].toSorted((left, right) =>
+    keyOf(left) < keyOf(right) ? -1 : 1,
+  );
+}
+
 async function finish(run: ApplyRun, runner: StepRunner, stopped: boolean): Promise<ApplyResult> {
   const { writer } = run.given;
 
@@ -185,7 +195,7 @@ async function finish(run: ApplyRun, runner: StepRunner, stopped: boolean): Prom
     if (object.phase === "creating")
       await writer.write({ kind: "forget", key: object }).catch(() => undefined);
   }
-  const head = await writer.finish({ outputs, checks: run.checks });
+  const head = await writer.finish({ outputs, checks: allChecks(run) });
   const failed = !isDone || hasErrors(run.diagnostics);
   const some = nodes.some(({ status }) => status === "done" || status === "tainted");
   let status: RunStatus = "applied";

@@ -36,7 +36,11 @@ export async function makePlan(
     view.diagnostics(configuration.diagnostics);
     return undefined;
   }
-  const { values: variables, diagnostics } = await readVariables(project, options.inputs, context);
+  const {
+    values: variables,
+    places,
+    diagnostics,
+  } = await readVariables(project, options.inputs, context);
   if (hasErrors(diagnostics)) {
     view.diagnostics([...configuration.diagnostics, ...diagnostics]);
     return undefined;
@@ -52,7 +56,23 @@ export async function makePlan(
     signal: context.signal,
     onEvent: view.onPlanning,
   });
-  const found: readonly Diagnostic[] = [...diagnostics, ...result.diagnostics];
+  const found = [...diagnostics, ...result.diagnostics].map((one) => atValue(one, places));
   view.diagnostics(found);
   return result.plan === undefined ? undefined : { plan: result.plan, variables };
+}
+
+/** A condition of a variable that does not hold is shown at the value, where that is written in a file. */
+function atValue(diagnostic: Diagnostic, places: ProjectVariables["places"]): Diagnostic {
+  const { summary, address, subject } = diagnostic;
+  const place = address?.startsWith("var.") === true ? places.get(address.slice(4)) : undefined;
+  if (summary !== "Invalid value for variable" || place === undefined || subject === undefined) {
+    return diagnostic;
+  }
+  const { filename, start } = subject.source.locate(subject.start, subject.end);
+  return {
+    ...diagnostic,
+    subject: place,
+    context: place,
+    detail: `${diagnostic.detail}\n\nThis was checked by the validation rule at ${filename}:${start.line},${start.column}.`,
+  };
 }

@@ -8,6 +8,7 @@ import {
   type Diagnostic,
   hasErrors,
   resolveVariables,
+  type SourceRange,
   selectVariableFiles,
   type VariableConfig,
   type VariableSource,
@@ -49,6 +50,8 @@ export function requireConfiguration({ directory }: Project): void {
 
 export interface ProjectVariables {
   readonly values: ReadonlyMap<string, Value>;
+  /** Where the values that come from files are written. */
+  readonly places: ReadonlyMap<string, SourceRange>;
   readonly diagnostics: readonly Diagnostic[];
 }
 

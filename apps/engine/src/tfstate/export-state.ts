@@ -15,14 +15,7 @@ import type { StackReference, StackSnapshot } from "../state/stack-state.ts";
 import { isPlaceholder, type StateObject } from "../state/state-object.ts";
 import { checkResultsNode } from "./check-results.ts";
 import { withoutKeys } from "./import-state.ts";
-import {
-  arrayNode,
-  type JsonNode,
-  literalNode,
-  objectNode,
-  parseJson,
-  stringNode,
-} from "./json-node.ts";
+import { arrayNode, type JsonNode, objectNode, parseJson, stringNode } from "./json-node.ts";
 import type { TerraformInstance, TerraformResource, TerraformState } from "./state-file.ts";
 
 /** What a state file says that a stack's state does not hold. */

@@ -5,7 +5,6 @@ import type { Scope } from "../eval/scope.ts";
 import { type Diagnostic, hasErrors } from "../syntax/diagnostic.ts";
 import { type ConditionResult, checkCondition } from "./condition.ts";
 import type { OutputConfig } from "./module-config.ts";
-import { rangeOf } from "./static-reader.ts";
 
 /** An output and what is wrong with it. */
 export interface EvaluatedOutput {
@@ -37,7 +36,7 @@ export function evaluateOutput(
   diagnostics.push(...found);
   const has = (mark: Mark): boolean => value.containsMarks && deepMarks(value).has(mark);
   const fail = (summary: string, detail: string): void => {
-    const subject = rangeOf(expression);
+    const subject = output.range;
     diagnostics.push({ severity: "error", code: "LANG_CONFIG", summary, detail, subject });
   };
   if (root && !sensitive && has(Mark.sensitive)) {

@@ -26,6 +26,8 @@ export type VariableSource =
 export interface VariableValues {
   /** One value for every declared variable; unknown of its type where it has none. */
   readonly values: ReadonlyMap<string, Value>;
+  /** Where the values that come from files are written. */
+  readonly places: ReadonlyMap<string, SourceRange>;
   readonly diagnostics: readonly Diagnostic[];
 }
 
@@ -52,7 +54,12 @@ export function resolveVariables(
   for (const [name, variable] of variables) {
     values.set(name, valueOf(reader, variable, given.get(name)));
   }
-  return { values, diagnostics };
+  const places = new Map(
+    [...given].flatMap(([name, one]): [string, SourceRange][] =>
+      one.kind === "expression" ? [[name, rangeOf(one.expression)]] : [],
+    ),
+  );
+  return { values, places, diagnostics };
 }
 
 function collect(

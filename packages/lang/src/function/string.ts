@@ -1,4 +1,4 @@
-import { Type, Value } from "@stackwright/cty";
+import { rangeOf, Type, Value } from "@stackwright/cty";
 import { graphemes } from "../syntax/grapheme.ts";
 import { trimSpaceLeft, trimSpaceRight } from "../syntax/template-space.ts";
 import type { LangFunction, Parameter, ValueFunction } from "./function.ts";
@@ -119,12 +119,22 @@ export const STRING_FUNCTIONS: readonly LangFunction[] = [
     [str],
     (input) => graphemes(input).toReversed().join(""),
   ),
-  textQuestion(
-    "startswith",
-    "Whether a string begins with a prefix.",
-    textParam("prefix", "the prefix to look for"),
-    (input, prefix) => input.startsWith(prefix),
-  ),
+  {
+    name: "startswith",
+    category: "string",
+    description: "Whether a string begins with a prefix.",
+    parameters: [{ ...str, allowUnknown: true }, textParam("prefix", "the prefix to look for")],
+    returns: Type.bool,
+    call: ([input, prefix]) => {
+      if (input === undefined || prefix === undefined) return Value.unknown(Type.bool);
+      const wanted = prefix.asString();
+      if (input.isKnown) return Value.bool(input.asString().startsWith(wanted));
+      // How an unknown string begins may be known, as of a template that begins with text.
+      const { prefix: known } = rangeOf(input);
+      if (known.startsWith(wanted)) return Value.bool(true);
+      return wanted.startsWith(known) ? Value.unknown(Type.bool) : Value.bool(false);
+    },
+  },
   textQuestion(
     "endswith",
     "Whether a string ends with a suffix.",

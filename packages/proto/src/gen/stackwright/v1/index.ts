@@ -51,6 +51,7 @@ export {
   StackKeys_DataKey,
   StackOutput,
   StackOutputs,
+  StackOutputs_RecordedCheck,
   StackPlan,
   StackRevision,
   StateObject,
