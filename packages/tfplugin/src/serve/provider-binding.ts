@@ -19,7 +19,7 @@ export interface CallCounter {
 
 /**
  * A provider as a gRPC service. Messages pass as they are. A method that the provider does not have answers
- * UNIMPLEMENTED, as does every one in which the caller streams (state stores of protocol 6).
+ * UNIMPLEMENTED, as does every one that streams where the provider has no such streams.
  */
 export function bindProvider(
   provider: PluginTransport,
@@ -34,8 +34,11 @@ export function bindProvider(
     const answer = { responseSerialize: pass, responseDeserialize: pass };
     raw[name] = { path, requestStream, responseStream, ...codec, ...answer };
     const method = path.slice(path.lastIndexOf("/") + 1);
-    if (requestStream) continue;
-    if (!responseStream) handlers[name] = unaryHandler(provider, method, calls);
+    if (requestStream) {
+      if (provider.clientStream !== undefined) {
+        handlers[name] = clientStreamHandler(provider, method, calls);
+      }
+    } else if (!responseStream) handlers[name] = unaryHandler(provider, method, calls);
     else if (provider.stream !== undefined) handlers[name] = streamHandler(provider, method, calls);
   }
   // The types follow from constants of a definition; these definitions are made here.
@@ -67,6 +70,19 @@ function unaryHandler(provider: PluginTransport, method: string, calls: CallCoun
     calls.begin();
     try {
       return await provider.unary(method, request, { signal });
+    } finally {
+      calls.end();
+    }
+  };
+}
+
+function clientStreamHandler(provider: PluginTransport, method: string, calls: CallCounter) {
+  return async (requests: AsyncIterable<Uint8Array>, { signal }: Context): Promise<Uint8Array> => {
+    calls.begin();
+    try {
+      const { clientStream } = provider;
+      if (clientStream === undefined) throw new TypeError(`${method} has no handler`);
+      return await clientStream(method, requests, { signal });
     } finally {
       calls.end();
     }

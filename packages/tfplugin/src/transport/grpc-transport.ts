@@ -74,6 +74,22 @@ class GrpcTransport implements PluginTransport {
     }
   }
 
+  readonly clientStream = async (
+    method: string,
+    requests: AsyncIterable<Uint8Array>,
+    call: TransportCall,
+  ): Promise<Uint8Array> => {
+    const signal = await this.#begin(call);
+    const { channel } = this.#options;
+    const path = this.#path(method);
+    try {
+      const send = { path, requestStream: true, responseStream: false, ...PASS } as const;
+      return await createClient({ send }, channel).send(requests, { signal });
+    } catch (error) {
+      throw await this.#failure(method, error, call);
+    }
+  };
+
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
