@@ -25,21 +25,25 @@ export interface TerraformFolderOptions {
   readonly files: Readonly<Record<string, string>>;
   /** Folders of provider programs by source address, used in place of installed ones. */
   readonly overrides?: Readonly<Record<string, string>>;
+  /** Further variables of the command's environment. */
+  readonly environment?: Readonly<Record<string, string>>;
 }
 
 /** A configuration in a folder of its own, and the command in it, cut off from the settings of the user. */
 export class TerraformFolder implements AsyncDisposable {
   readonly path: string;
   readonly #command: string;
+  readonly #environment: Readonly<Record<string, string>>;
 
-  private constructor(path: string, command: string) {
+  private constructor(path: string, { command, environment = {} }: TerraformFolderOptions) {
     this.path = path;
     this.#command = command;
+    this.#environment = environment;
   }
 
   static async create(options: TerraformFolderOptions): Promise<TerraformFolder> {
     const path = await mkdtemp(join(tmpdir(), "terraform-"));
-    const folder = new TerraformFolder(path, options.command);
+    const folder = new TerraformFolder(path, options);
     const overrides = Object.entries(options.overrides ?? {}).map(
       ([source, program]) => `    ${JSON.stringify(source)} = ${JSON.stringify(program)}\n`,
     );
@@ -66,6 +70,7 @@ export class TerraformFolder implements AsyncDisposable {
       CHECKPOINT_DISABLE: "1",
       TF_IN_AUTOMATION: "1",
       TF_INPUT: "0",
+      ...this.#environment,
     };
     const options = { cwd: this.path, env, maxBuffer: 256 * 1024 * 1024 };
     const { stdout } = await run(this.#command, [...args], options);
