@@ -35,4 +35,22 @@ describe("the time for bodies", () => {
     expect(await drip("POST /", 5)).toBe("HTTP/1.1 200 OK");
     expect(await drip("PUT /upload", 80)).toBe("HTTP/1.1 200 OK");
   });
+
+  it("lets uploads be judged for longer than a connection may be idle", async () => {
+    const app = fastify({ connectionTimeout: 150 });
+    limitBodyTime(app);
+    const slow = async (): Promise<string> => {
+      await new Promise((resolve) => setTimeout(resolve, 500));
+      return "done";
+    };
+    app.put("/upload", { config: { upload: true } }, slow);
+    app.put("/other", slow);
+    await app.listen({ host: "127.0.0.1", port: 0 });
+    onTestFinished(() => app.close());
+    const { port } = app.server.address() as AddressInfo;
+    const put = (path: string): Promise<Response> =>
+      fetch(`http://127.0.0.1:${port}${path}`, { method: "PUT", body: "abc" });
+    expect(await (await put("/upload")).text()).toBe("done");
+    await expect(put("/other")).rejects.toThrow();
+  });
 });

@@ -9,9 +9,17 @@ const BODY_MS = 30_000;
  * their own, on how long they stand still.
  */
 export function limitBodyTime(fastify: FastifyInstance, bodyMs: number = BODY_MS): void {
-  fastify.addHook("onRequest", async (request) => {
+  fastify.addHook("onRequest", async (request, reply) => {
     const { raw } = request;
-    if (request.routeOptions.config.upload === true || raw.complete) return;
+    if (request.routeOptions.config.upload === true) {
+      // Nothing is sent while an archive is judged, which takes as long as the archive is large.
+      const { socket } = raw;
+      const { timeout = 0 } = socket;
+      socket.setTimeout(0);
+      reply.raw.once("close", () => socket.setTimeout(timeout));
+      return;
+    }
+    if (raw.complete) return;
     const { "content-length": length, "transfer-encoding": encoding } = request.headers;
     if (encoding === undefined && (length === undefined || length === "0")) return;
     const timer = setTimeout(() => {

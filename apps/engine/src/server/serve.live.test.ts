@@ -74,8 +74,14 @@ describe("the server as a process", () => {
     const first = await bootstrapStore(store);
     const server = await startProcess([
       ...store,
-      ...["--host", "localhost", "--region", REGION],
-      ...["--tls-certificate", certificate, "--tls-key", key],
+      "--host",
+      "localhost",
+      "--region",
+      REGION,
+      "--tls-certificate",
+      certificate,
+      "--tls-key",
+      key,
     ]);
     const { port } = new URL(server.url);
 

@@ -11,7 +11,7 @@ async function pack(entries: readonly PackEntry[]): Promise<Buffer> {
 }
 
 describe("the inspection of an archive", () => {
-  it("tells files, modes and hashes", async () => {
+  it("tells files, modes and the hash of the content", async () => {
     const source = archiveFromBytes(
       await pack([
         { path: "terraform-provider-x", mode: 0o755, content: Buffer.from("#!/bin/sh\n") },
@@ -19,7 +19,7 @@ describe("the inspection of an archive", () => {
       ]),
     );
     expect(await inspectArchive(source)).toEqual({
-      ...(await hashArchive(source)),
+      h1: (await hashArchive(source)).h1,
       entries: [
         { path: "docs/readme", sizeBytes: 5, mode: 0o644 },
         { path: "terraform-provider-x", sizeBytes: 10, mode: 0o755 },

@@ -1,8 +1,10 @@
+import { ContentHash } from "../hash/content-hash.ts";
+import type { PackageHash } from "../hash/package-hash.ts";
 import type { ArchiveSource } from "./archive-source.ts";
 import { openArchiveFile } from "./archive-source.ts";
-import { type ArchiveHashes, hashArchive } from "./hash-archive.ts";
 import { type ArchiveLimits, resolveArchiveLimits } from "./limits.ts";
 import { checkZipEntries } from "./unpack.ts";
+import { readZipContent } from "./zip-content.ts";
 import { readZipEntries } from "./zip-reader.ts";
 
 /** A file in an archive. */
@@ -15,13 +17,16 @@ export interface InspectedEntry {
 }
 
 /** What is in an archive that {@link inspectArchive} found in order. */
-export interface InspectedArchive extends ArchiveHashes {
+export interface InspectedArchive {
+  /** The hash of its content, as `hashArchive` has it. */
+  readonly h1: PackageHash;
   readonly entries: readonly InspectedEntry[];
 }
 
 /**
  * Judges an archive as `unpackArchive` does, entry by entry and byte by byte, without writing anything:
- * what passes here can be unpacked. For whoever keeps archives of others.
+ * what passes here can be unpacked. For whoever keeps archives of others. Everything is read once, and
+ * memory does not grow with sizes.
  *
  * Throws `PROVIDER_SOURCE_ARCHIVE_*`, `PROVIDER_SOURCE_IO`, or the reason of `signal`.
  */
@@ -35,7 +40,12 @@ export async function inspectArchive(
   }
   const limits = resolveArchiveLimits(options.limits);
   const checked = checkZipEntries(await readZipEntries(archive, limits, options), limits);
-  const hashes = await hashArchive(archive, options);
+  const hash = new ContentHash();
+  for (const { entry } of checked) {
+    const content = hash.open(entry.name);
+    for await (const chunk of readZipContent(archive, entry, options)) content.write(chunk);
+    content.close();
+  }
   const entries = checked
     .filter(({ isDirectory }) => !isDirectory)
     .map(({ entry, path }) => ({
@@ -43,5 +53,5 @@ export async function inspectArchive(
       sizeBytes: entry.size,
       mode: entry.unixMode === 0 ? undefined : entry.unixMode & 0o777,
     }));
-  return { ...hashes, entries };
+  return { h1: hash.digest(), entries };
 }
