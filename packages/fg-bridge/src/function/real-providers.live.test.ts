@@ -7,11 +7,12 @@ import { promisify } from "node:util";
 import { type Type, Value } from "@stackwright/cty";
 import { ctyEquality } from "@stackwright/cty/testing";
 import { type LifecycleProvider, typeOfBlock } from "@stackwright/mux/router";
-import { createPluginClient } from "@stackwright/tfplugin";
+import { createPluginClient, type PluginTransport } from "@stackwright/tfplugin";
 import { launchTerraformProvider, stackEnvironment } from "@stackwright/tfplugin/launch";
 import { afterEach, describe, expect, it } from "vitest";
 import { FunctionCaller } from "../caller/function-caller.ts";
 import { probeProvider } from "../caller/probe-provider.ts";
+import { methodByName } from "../envelope/methods.ts";
 import { serveFunctions } from "../runtime/functions-server.ts";
 import { TargetTable } from "../target/target-table.ts";
 import {
@@ -232,6 +233,97 @@ describe("the life of an object behind a function", () => {
       await expect(readFile(filename)).rejects.toThrow("ENOENT");
     }
     expect(results[1]).toEqual(results[0]);
+  });
+
+  it("gives the same bytes for the same bytes (local)", async (ctx) => {
+    const command = programOf("local");
+    ctx.skip(command === "", `${variableOf("local")} is not set`);
+    const scratch = cleanup.use(await mkdtempDisposable(join(tmpdir(), "fg-bytes-")));
+    const { transport } = await launchTerraformProvider({ command, protocols: [5] });
+    const recorded: {
+      readonly method: string;
+      readonly request: Uint8Array;
+      readonly response: Uint8Array;
+    }[] = [];
+    const recording: PluginTransport = {
+      protocol: 5,
+      async unary(method, request, call) {
+        const response = await transport.unary(method, request, call);
+        recorded.push({ method, request: request.slice(), response });
+        return response;
+      },
+      close: () => transport.close(),
+      [Symbol.asyncDispose]: () => transport.close(),
+    };
+    const provider = cleanup.use(createPluginClient(recording));
+    await provider.configure({ config: Value.object({}), ...none }, {});
+    const type = "local_file";
+    const { config, nothing } = await configOf(provider, "resources", type, {
+      filename: Value.string(join(scratch.path, "a.txt")),
+      content: Value.string("hello"),
+    });
+    await provider.validateResource({ type, config, writeOnlyAllowed: true }, {});
+    const planned = await plan(provider, type, nothing, config, config);
+    const made = await provider.apply(
+      {
+        type,
+        prior: nothing,
+        config,
+        planned: planned.planned ?? nothing,
+        plannedPrivate: planned.plannedPrivate,
+      },
+      {},
+    );
+    const read = {
+      type,
+      state: made.state,
+      privateBytes: made.privateBytes,
+      deferralAllowed: false,
+    };
+    await provider.read(read, {});
+    await plan(provider, type, made.state, config, made.state);
+
+    const runner = await createProcessRunner({ command });
+    const bridged = cleanup.use(await startBridgedFunction({ runner }));
+    const remote = cleanup.use(bridged.connect());
+    const carried = recorded.filter(({ method }) => methodByName(method) !== undefined);
+    expect(carried.map(({ method }) => method)).toEqual(
+      expect.arrayContaining([
+        "Configure",
+        "PlanResourceChange",
+        "ApplyResourceChange",
+        "ReadResource",
+      ]),
+    );
+    for (const { method, request, response } of carried) {
+      // Go writes the maps of a schema in any order.
+      if (method === "GetSchema") continue;
+      const answer = await remote.unary(method, request, {});
+      expect([method, Buffer.compare(answer, response)]).toEqual([method, 0]);
+    }
+  });
+
+  it("leaves nothing behind, however many requests there were", async (ctx) => {
+    ctx.skip(programOf("random") === "", `${variableOf("random")} is not set`);
+    const requests = Math.round(40 * Number(process.env.STACKWRIGHT_RUNS ?? 1));
+    await ctx.annotate(`${requests} provider processes`, "count");
+    const scratch = cleanup.use(await mkdtempDisposable(join(tmpdir(), "fg-many-")));
+    const runner = await createProcessRunner({
+      command: programOf("random"),
+      temporaryDirectory: scratch.path,
+    });
+    const bridged = cleanup.use(await startBridgedFunction({ runner }));
+    const remote = cleanup.use(bridged.connect());
+    let left = requests;
+    const worker = async () => {
+      while (left-- > 0)
+        await remote
+          .unary("ValidateResourceTypeConfig", new Uint8Array(), {})
+          .catch(() => undefined);
+    };
+    await Promise.all([worker(), worker(), worker(), worker()]);
+    await bridged.server.close();
+    expect(await leftovers(scratch.path)).toEqual([]);
   });
 
   it("keeps keys and certificates intact (tls)", async (ctx) => {

@@ -1,6 +1,8 @@
+import { spawn } from "node:child_process";
 import { mkdtempDisposable, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { readFunctionsFile } from "./functions-file.ts";
 
@@ -64,4 +66,50 @@ describe("a file of functions", () => {
       code: "FG_URN_INVALID",
     });
   });
+});
+
+describe("the command of the stand-in", () => {
+  const MAIN = fileURLToPath(new URL("./main.ts", import.meta.url));
+
+  it("serves the functions of a file until it is told to end", async () => {
+    await using scratch = await mkdtempDisposable(join(tmpdir(), "functions-"));
+    const program = `require("node:http").createServer((request, response) => response.end("hi"))
+      .listen(Number(process.env.PORT), "127.0.0.1");`;
+    await writeFile(join(scratch.path, "main.cjs"), program);
+    const file = join(scratch.path, "functions.json");
+    await writeFile(
+      file,
+      JSON.stringify({ functions: [{ urn, command: [process.execPath, "main.cjs"] }] }),
+    );
+    const child = spawn(process.execPath, [MAIN, "--file", file, "--listen", "127.0.0.1:0"], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    const line = await new Promise<string>((resolve) => {
+      child.stdout.once("data", (chunk: Buffer) => resolve(chunk.toString()));
+    });
+    const { listening } = JSON.parse(line) as { listening: string };
+    const path = `/v2/${urn.split(":")[3]}/fgs/functions/${urn}/invocations`;
+    const response = await fetch(`${listening}${path}`, {
+      method: "POST",
+      body: JSON.stringify({ httpMethod: "GET", path: "/" }),
+    });
+    const { body } = (await response.json()) as { body: string };
+    expect(Buffer.from(body, "base64").toString()).toBe("hi");
+    child.kill("SIGTERM");
+    const code = await new Promise((resolve) => {
+      child.once("exit", resolve);
+    });
+    expect(code).toBe(0);
+  });
+
+  it.each([[[]], [["--file", "x", "--listen", "nowhere"]], [["--unknown"]]])(
+    "explains itself for %j",
+    async (args) => {
+      const child = spawn(process.execPath, [MAIN, ...args], { stdio: "ignore" });
+      const code = await new Promise((resolve) => {
+        child.once("exit", resolve);
+      });
+      expect(code).toBe(2);
+    },
+  );
 });
