@@ -42,6 +42,7 @@ export type {
 } from "./plan/plan.ts";
 export { hasChanges, summarizePlan } from "./plan/plan.ts";
 export { decodePlan, encodePlan } from "./plan/plan-codec.ts";
+export { PLAN_JSON_FORMAT, planToJson } from "./plan/plan-json.ts";
 export { planToTerraformJson } from "./plan/terraform-json.ts";
 export { builtinOrigin, programOrigin } from "./providers/builtin-origin.ts";
 export type {
@@ -64,8 +65,14 @@ export type { RetryPolicy } from "./providers/retry-provider.ts";
 // State.
 export type { KeyEncryptionKey, KeySource } from "./secrets/key-encryption.ts";
 export { keyEncryptionKey, loadKey } from "./secrets/key-encryption.ts";
+export type { Redactor } from "./secrets/redactor.ts";
+export { createRedactor } from "./secrets/redactor.ts";
 export type { CipherSource, StoredKeys } from "./secrets/stack-keys.ts";
 export { createStoredKeys } from "./secrets/stack-keys.ts";
+export type { Run, RunPatch, RunPhase, Runs } from "./state/runs.ts";
+export { createRuns, RUN_TRANSITIONS } from "./state/runs.ts";
+export type { RecordedInput } from "./state/stack-inputs.ts";
+export { checkInputs, StackInputs } from "./state/stack-inputs.ts";
 export type {
   StackHold,
   StackOutput,
@@ -75,6 +82,14 @@ export type {
 } from "./state/stack-state.ts";
 export type { StackStates, StackStatesOptions } from "./state/stack-states.ts";
 export { createStackStates } from "./state/stack-states.ts";
+export type { Surgery, SurgeryChange, SurgeryPlan } from "./state/surgery.ts";
+export { applySurgery, planSurgery } from "./state/surgery.ts";
+export type { ExportOptions } from "./tfstate/export-state.ts";
+export { exportState } from "./tfstate/export-state.ts";
+export type { ImportedState } from "./tfstate/import-state.ts";
+export { importState } from "./tfstate/import-state.ts";
+export type { TerraformState } from "./tfstate/state-file.ts";
+export { formatStateFile, parseStateFile } from "./tfstate/state-file.ts";
 export type { EngineClock } from "./walk/clock.ts";
 export { processClock } from "./walk/clock.ts";
 export type { Limit } from "./walk/limits.ts";
