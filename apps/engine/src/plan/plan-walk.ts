@@ -143,6 +143,14 @@ function expandCall(run: PlanRun, module: ModuleInstance, call: CallValues): voi
 }
 
 async function visitResource(run: PlanRun, node: NodeOf<"resource">): Promise<void> {
+  if (node.resource.mode === "ephemeral") {
+    run.fail(
+      "Ephemeral resources are not supported",
+      "Values of ephemeral resources cannot be had during apply yet. Use an ephemeral variable, or a write-only argument with a variable.",
+      { subject: node.resource.range },
+    );
+    return;
+  }
   const modules = run.world.modules(node.module.path);
   const name = `${node.resource.mode === "managed" ? "" : `${node.resource.mode}.`}${node.resource.type}.${node.resource.name}`;
   const expanded: { resource: ResourceValues; around: ReadonlySet<Target> }[] = [];

@@ -1,0 +1,130 @@
+import { Mark, Type, Value } from "@stackwright/cty";
+import { describe, expect, it } from "vitest";
+import type { ResourceChange } from "./change.ts";
+import type { Plan } from "./plan.ts";
+import { decodePlan, encodePlan } from "./plan-codec.ts";
+import { planToJson } from "./plan-json.ts";
+import { planToTerraformJson } from "./terraform-json.ts";
+
+const CANARY = "canary-7c1f";
+
+const change: ResourceChange = {
+  address: 'module.m["a"].mock_thing.x[0]',
+  deposed: "",
+  mode: "managed",
+  type: "mock_thing",
+  name: "x",
+  module: 'module.m["a"]',
+  key: 0,
+  provider: { source: "test.local/conf/mock", version: "1.2.3", alias: "" },
+  action: "replace",
+  order: "create-first",
+  reason: "replace-because-cannot-update",
+  before: Value.object({
+    id: Value.string("1"),
+    big: Value.parseNumber("12345678901234567890.5"),
+    secret: Value.string(CANARY).mark(Mark.sensitive),
+  }),
+  after: Value.object({
+    id: Value.unknown(Type.string),
+    big: Value.parseNumber("12345678901234567890.25"),
+    secret: Value.string(CANARY).mark(Mark.sensitive),
+  }),
+  replacePaths: [],
+  causes: [],
+  words: { priorPrivate: Uint8Array.of(1), plannedPrivate: Uint8Array.of(2) },
+  schemaVersion: 3,
+  dependencies: [{ address: "mock_thing.y", scope: "instance", kind: "reference" }],
+  createBeforeDestroy: true,
+  createBeforeDestroyFor: "mock_thing.z",
+  record: false,
+  legacyTypeSystem: false,
+};
+
+const plan: Plan = {
+  stack: "s",
+  revision: 7n,
+  createdAtMs: 0,
+  mode: "normal",
+  partial: false,
+  options: { targets: [], excludes: [], replace: [] },
+  workspace: "default",
+  variables: new Map([["v", Value.string("x")]]),
+  providers: [],
+  expansions: [],
+  changes: [change],
+  known: new Map(),
+  outputs: [{ name: "o", action: "create", after: Value.unknown(Type.string), sensitive: false }],
+  drift: [],
+  checks: [],
+  inputs: [],
+};
+
+describe("our own JSON of a plan", () => {
+  it("says what happens and why, with exact numbers and without secrets", () => {
+    const text = planToJson(plan, "d1");
+    expect(text).not.toContain(CANARY);
+    expect(text).toContain("12345678901234567890.5");
+    const parsed = JSON.parse(text);
+    expect(parsed).toMatchObject({
+      format: "stackwright.plan/1",
+      digest: "d1",
+      revision: "7",
+      summary: { replace: 1, create: 0 },
+      changes: [
+        {
+          address: change.address,
+          action: "replace",
+          order: "create-first",
+          before: { id: "1", secret: null },
+          before_sensitive: { secret: true },
+          after_unknown: { id: true },
+          create_before_destroy_for: "mock_thing.z",
+        },
+      ],
+    });
+  });
+});
+
+describe("the JSON of the reference command", () => {
+  it("has its actions, masks and places", () => {
+    const parsed = JSON.parse(planToTerraformJson(plan));
+    expect(parsed.format_version).toBe("1.2");
+    expect(parsed.resource_changes).toMatchObject([
+      {
+        address: change.address,
+        module_address: 'module.m["a"]',
+        index: 0,
+        action_reason: "replace_because_cannot_update",
+        change: {
+          actions: ["create", "delete"],
+          after_unknown: { id: true },
+          before_sensitive: { secret: true },
+        },
+      },
+    ]);
+    expect(parsed.resource_changes[0].change.after).not.toHaveProperty("id");
+    expect(parsed.output_changes.o).toMatchObject({
+      actions: ["create"],
+      after: null,
+      after_unknown: true,
+    });
+  });
+});
+
+describe("a stored plan", () => {
+  it("is the same again, byte by byte, with its unknowns and secrets", () => {
+    const bytes = encodePlan(plan);
+    const again = decodePlan(bytes);
+    expect(again.changes[0]?.after?.rawEquals(change.after ?? Value.dynamic)).toBe(true);
+    expect(Buffer.from(encodePlan(again)).equals(bytes)).toBe(true);
+  });
+
+  it("of another format is refused", () => {
+    for (const text of ["", "{}", '{"format":"stackwright-plan-9"}', "[]"]) {
+      expect(() => decodePlan(new TextEncoder().encode(text))).toThrow(
+        expect.objectContaining({ code: "ENGINE_PLAN_INVALID" }),
+      );
+    }
+  });
+});
