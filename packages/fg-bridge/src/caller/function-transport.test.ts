@@ -344,6 +344,15 @@ describe("the caller", () => {
     expect(heard).toContain("calling ReadResource");
   });
 
+  it("hears of progress beside an answer of full size", async () => {
+    const large = Buffer.alloc(4_718_000, "a");
+    const { target } = await served({ script: () => large });
+    await using transport = caller().transport({ target, onProgress: () => undefined });
+    for (let i = 0; i < 2; i++) {
+      expect((await transport.unary("ReadResource", bytes, {})).length).toBe(large.length);
+    }
+  });
+
   it("ends waiting calls with the reason of the signal, or because it was closed", async () => {
     const { transport, runner } = await served({
       script: (_call, signal) =>

@@ -26,6 +26,8 @@ export interface UrlTargetOptions {
 }
 
 const MIB = 1024 * 1024;
+/** What progress and signs of life may have beside the answer. */
+const STREAM_BYTES = MIB;
 
 function originOf(text: string): URL {
   const url = URL.parse(text);
@@ -88,7 +90,9 @@ export class UrlTarget implements FunctionTarget {
       headers: this.#headers(envelope, call),
       body: envelope,
       timeouts: call.timeouts,
-      maxResponseBytes: this.#options.maxResponseBytes ?? 6 * MIB,
+      // Events around an answer are not part of it.
+      maxResponseBytes:
+        (this.#options.maxResponseBytes ?? 6 * MIB) + (reader === undefined ? 0 : STREAM_BYTES),
       fresh: call.fresh,
       ...(call.signal === undefined ? {} : { signal: call.signal }),
       ...(reader === undefined
