@@ -1,6 +1,5 @@
 import {
   type ArchiveLimits,
-  type ArchiveSource,
   inspectArchive,
   type Platform,
   ProviderSourceError,
@@ -8,21 +7,7 @@ import {
 } from "@stackwright/provider-source";
 import type { BlobReference, BlobStore } from "@stackwright/storage/blob";
 import { RegistryError } from "../errors.ts";
-
-/** A stored archive as something that can be read at any place. */
-export function archiveOfBlob(blobs: BlobStore, { sha256, size }: BlobReference): ArchiveSource {
-  return {
-    name: "the archive",
-    sizeBytes: size,
-    async read(offset, length, options) {
-      const chunks: Uint8Array[] = [];
-      for await (const chunk of blobs.read(sha256, { ...options, offset, length })) {
-        chunks.push(chunk);
-      }
-      return chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks);
-    },
-  };
-}
+import { BlobArchive } from "./blob-archive.ts";
 
 /**
  * Makes sure that the command can install and run what is in an archive: that it can be unpacked at
@@ -40,7 +25,7 @@ export async function checkArchive(
   limits: ArchiveLimits,
   signal?: AbortSignal,
 ): Promise<string> {
-  const source = archiveOfBlob(blobs, blob);
+  await using source = new BlobArchive(blobs, blob);
   const options = { limits, ...(signal === undefined ? {} : { signal }) };
   const inspected = await inspectArchive(source, options).catch((error: unknown) => {
     throw refusal(error);
