@@ -1,3 +1,4 @@
+import type { ProviderAddress } from "@stackwright/provider-source";
 import type { ModuleNode } from "../config/load-tree.ts";
 import type { ModuleConfig } from "../config/module-config.ts";
 import { isEmptyProvider } from "../config/provider-block.ts";
@@ -10,7 +11,10 @@ import type { ModulePlace, ProviderResolution } from "./provider-resolution.ts";
 /** Checks what a call passes to a module against what the module declares and has itself. */
 export function checkPassedProviders(
   { module, parent, call }: ModulePlace,
-  providers: Pick<ProviderResolution, "sourceOf" | "forReference">,
+  providers: Pick<ProviderResolution, "sourceOf" | "forReference"> & {
+    /** What a name stands for where nothing declares it. */
+    impliedSource(name: string): ProviderAddress;
+  },
   diagnostics: Diagnostic[],
 ): void {
   if (parent === undefined || call === undefined) return;
@@ -30,13 +34,15 @@ export function checkPassedProviders(
     const { range } = reference;
     if (alias !== undefined && !needed.has(inside)) {
       const detail = `The module does not declare a configuration "${inside}" in configuration_aliases.${didYouMean(inside, needed)}`;
-      report("error", "Reference to undefined provider", detail, range);
+      report("warning", "Reference to undefined provider", detail, range);
     } else if (alias === undefined && !names.has(name)) {
       const detail = `The module has no provider "${name}", so that passing it has no effect.${didYouMean(name, names)}`;
       report("warning", "Reference to undefined provider", detail, range);
     }
     const outer = providers.sourceOf(parent.module, reference.name);
-    const inner = providers.sourceOf(module, name);
+    // An alias that is not declared is taken for one of the provider that its name would imply.
+    const undeclared = alias !== undefined && !needed.has(inside);
+    const inner = undeclared ? providers.impliedSource(name) : providers.sourceOf(module, name);
     if (!outer.equals(inner)) {
       const detail = `Here "${reference.name}" is ${outer.toDisplay()}, but in the module "${name}" is ${inner.toDisplay()}.`;
       report("error", "Provider type mismatch", detail, range);

@@ -188,7 +188,7 @@ module "b" {
         "main.tf": `${AWS}module "m" {\n source = "./m"\n providers = { aws.x = aws }\n}`,
         "m/main.tf": child,
       },
-      ["Reference to undefined provider @8"],
+      ["warning: Reference to undefined provider @8", "Provider type mismatch @8"],
     ],
     [
       "a configuration that the module has no use for",

@@ -76,14 +76,14 @@ class Resolver implements ProviderResolution {
   }
 
   sourceOf({ config }: ModuleNode, name: string): ProviderAddress {
-    return config.requiredProviders.get(name)?.source ?? this.#implied(name);
+    return config.requiredProviders.get(name)?.source ?? this.impliedSource(name);
   }
 
-  #implied(name: string): ProviderAddress {
+  impliedSource(name: string): ProviderAddress {
     const known = this.#impliedSources.get(name);
     if (known !== undefined) return known;
-    const { impliedSource = ProviderAddress.implied } = this.#options;
-    const source = impliedSource(name);
+    const { impliedSource: imply = ProviderAddress.implied } = this.#options;
+    const source = imply(name);
     this.#impliedSources.set(name, source);
     return source;
   }
@@ -202,7 +202,7 @@ class Resolver implements ProviderResolution {
   #constrain(provider: MutableProvider | undefined, { config }: ModuleNode): void {
     if (provider === undefined) return;
     const wanted = [...config.requiredProviders.values()].flatMap(({ name, source, version }) =>
-      version !== undefined && (source ?? this.#implied(name)).equals(provider.source)
+      version !== undefined && (source ?? this.impliedSource(name)).equals(provider.source)
         ? [version]
         : [],
     );
@@ -235,7 +235,7 @@ class Resolver implements ProviderResolution {
     this.#warned.set(module, warned);
     if (warned.has(name)) return;
     warned.add(name);
-    const source = this.#implied(name);
+    const source = this.impliedSource(name);
     const configured = [...module.config.providers.values()].some((own) => own.name === name);
     if (!configured) this.#require(module, name, undefined, range, true);
     if (source.kind === "builtin") return;
