@@ -107,6 +107,11 @@ export const SUITES: readonly Suite[] = [
       return tallyVitest(report, result);
     },
   },
+  command("examples", "every example that is a program", 5, ["node", "tools/dev/run-examples.ts"]),
+  command("start", "the quickstart, twice: the second run has nothing to do", 5, [
+    "node",
+    "tools/dev/start.ts",
+  ]),
   command("servers", "PostgreSQL is installed where it is missing", 10, [
     "node",
     "tools/servers/src/main.ts",

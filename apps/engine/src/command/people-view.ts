@@ -1,6 +1,6 @@
 import { decodeJson, decodeTypeJson } from "@stackwright/cty";
 import { type Diagnostic, valueText } from "@stackwright/lang";
-import type { ApplyResult, NodeResult } from "../apply/execute.ts";
+import type { ApplyResult } from "../apply/execute.ts";
 import type { RunEvent } from "../events.ts";
 import type { Plan } from "../plan/plan.ts";
 import type { StackOutput } from "../state/stack-state.ts";
@@ -15,6 +15,8 @@ export class PeopleView implements RunView, Disposable {
   readonly #terminal: Terminal;
   #live: LiveRun | undefined;
   #seen = 0;
+  /** How often what was done, and how what was not done ended. */
+  readonly #counts = new Map<string, number>();
 
   constructor(terminal: Terminal) {
     this.#terminal = terminal;
@@ -50,6 +52,10 @@ export class PeopleView implements RunView, Disposable {
   readonly onApplying = (event: RunEvent): void => {
     const live = this.#live;
     if (live === undefined || !isShownStep(event) || event.type === "progress") return;
+    if (event.type === "end") {
+      const what = event.status === "done" ? event.action : event.status;
+      this.#counts.set(what, (this.#counts.get(what) ?? 0) + 1);
+    }
     const subject = subjectOf(event);
     const { action } = event;
     const id = event.id === undefined ? {} : { id: event.id };
@@ -70,11 +76,11 @@ export class PeopleView implements RunView, Disposable {
     else this.#live.note(text);
   }
 
-  applied({ status, nodes, outputs, diagnostics }: ApplyResult): void {
+  applied({ status, outputs, diagnostics }: ApplyResult): void {
     this.#end();
     showDiagnostics(this.#terminal, diagnostics);
     const { style } = this.#terminal;
-    const counts = countNodes(nodes);
+    const counts = countsText(this.#counts);
     const head = {
       applied: style.paint("success", "Apply complete"),
       partially_applied: style.paint("warning", "Partially applied"),
@@ -117,19 +123,19 @@ function causeText(cause: string | undefined): string {
   return cause === undefined ? "as what it waits for was not done" : `as it waits for ${cause}`;
 }
 
-function countNodes(nodes: readonly NodeResult[]): string {
-  const count = (test: (node: NodeResult) => boolean): number => nodes.filter(test).length;
-  const made = count(({ step, status }) => step === "make" && status === "done");
-  const removed = count(({ step, status }) => step === "remove" && status === "done");
-  const failed = count(({ status }) => status === "failed" || status === "tainted");
-  const skipped = count(({ status }) => status === "skipped" || status === "not-started");
-  const unresolved = count(({ status }) => status === "unresolved");
+function countsText(counts: ReadonlyMap<string, number>): string {
+  const of = (...names: readonly string[]): number =>
+    names.reduce((sum, name) => sum + (counts.get(name) ?? 0), 0);
+  const rare = (count: number, what: string): string[] => (count > 0 ? [`${count} ${what}`] : []);
   return [
-    `${made} created or changed`,
-    `${removed} destroyed`,
-    ...(failed > 0 ? [`${failed} failed`] : []),
-    ...(skipped > 0 ? [`${skipped} skipped`] : []),
-    ...(unresolved > 0 ? [`${unresolved} unresolved`] : []),
+    ...rare(of("import"), "imported"),
+    `${of("create")} added`,
+    `${of("update")} changed`,
+    `${of("delete")} destroyed`,
+    ...rare(of("forget"), "forgotten"),
+    ...rare(of("failed", "tainted"), "failed"),
+    ...rare(of("skipped", "not-started"), "skipped"),
+    ...rare(of("unresolved"), "unresolved"),
   ].join(", ");
 }
 

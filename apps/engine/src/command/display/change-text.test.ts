@@ -169,7 +169,6 @@ describe("the text of a change", () => {
             one
           - two
           + three
-            
         EOT`,
     );
   });

@@ -243,11 +243,7 @@ function stringText(before: string, after: string, place: Place, display: ValueD
     const arrow = display.style.paint("update", "->");
     return `"${quoteLiteral(before)}" ${arrow} "${quoteLiteral(after)}"${forced(place, display)}`;
   }
-  const steps = sequenceSteps(
-    before.split("\n"),
-    after.split("\n"),
-    (left, right) => left === right,
-  );
+  const steps = sequenceSteps(textLines(before), textLines(after), (left, right) => left === right);
   const lines = steps.map((step) =>
     step.kind === "remove"
       ? line("-", visible(step.before), place, display)
@@ -295,8 +291,14 @@ function wholeString(text: string, sign: Sign, place: Place, display: ValueDispl
     return `jsonencode(\n${line(sign, shown, place, display)}\n${closing(place, ")")}`;
   }
   if (!text.includes("\n")) return `"${quoteLiteral(text)}"`;
-  const lines = text.split("\n").map((row) => `${" ".repeat(place.indent + 2)}${visible(row)}`);
+  const lines = textLines(text).map((row) => `${" ".repeat(place.indent + 2)}${visible(row)}`);
   return ["<<-EOT", ...lines, closing(place, "EOT")].join("\n");
+}
+
+/** The lines of a text; a line feed at the end begins no further one. */
+function textLines(text: string): string[] {
+  const lines = text.split("\n");
+  return lines.at(-1) === "" ? lines.slice(0, -1) : lines;
 }
 
 function leafText(value: Value): string {
