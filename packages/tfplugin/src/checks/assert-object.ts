@@ -7,8 +7,8 @@ import {
   unknownAsNull,
   type Value,
 } from "@stackwright/cty";
-import { type BlockSchema, typeOfBlock } from "@stackwright/mux/router";
-import { elementsByKey, isPresent, memberOf } from "./parts.ts";
+import type { BlockSchema } from "@stackwright/mux/router";
+import { blockType, elementsByKey, isPresent, memberOf } from "./parts.ts";
 import { type Violation, Violations } from "./violation.ts";
 import { withoutWriteOnly, writeOnlyPaths } from "./write-only.ts";
 
@@ -51,7 +51,7 @@ export function checkType(block: BlockSchema, value: Value, violations: Violatio
 }
 
 function checkTypeAt(block: BlockSchema, path: Path, value: Value, violations: Violations): void {
-  const type = typeOfBlock(block);
+  const type = blockType(block);
   if (!conformsTo(value.type, type)) {
     const mismatch = describeMismatch(value.type, type);
     violations.add("type", path, `the value does not have the type of the schema: ${mismatch}`);

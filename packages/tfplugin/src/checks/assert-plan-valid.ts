@@ -4,10 +4,9 @@ import {
   type BlockSchema,
   type NestedAttributeSchema,
   type NestedBlockSchema,
-  typeOfBlock,
 } from "@stackwright/mux/router";
 import { checkType, checkWriteOnly } from "./assert-object.ts";
-import { elementsByKey, isPresent, memberOf } from "./parts.ts";
+import { blockType, elementsByKey, isPresent, memberOf } from "./parts.ts";
 import { effectiveReplacements } from "./replacement.ts";
 import { type Violation, Violations } from "./violation.ts";
 
@@ -217,5 +216,5 @@ function membersOf({ prior, config, planned }: Place, name: string, type: Type):
 }
 
 function blocksType(block: BlockSchema, name: string): Type {
-  return typeOfBlock(block).attribute(name) ?? Type.dynamic;
+  return blockType(block).attribute(name) ?? Type.dynamic;
 }

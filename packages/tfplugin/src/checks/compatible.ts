@@ -1,7 +1,7 @@
 import { conformsTo, couldBecome, type Path, refines, Value } from "@stackwright/cty";
-import { type BlockSchema, type NestedBlockSchema, typeOfBlock } from "@stackwright/mux/router";
+import { type BlockSchema, type NestedBlockSchema } from "@stackwright/mux/router";
 import { withoutOrigin } from "./matching.ts";
-import { elementsByKey, isPresent, memberOf } from "./parts.ts";
+import { blockType, elementsByKey, isPresent, memberOf } from "./parts.ts";
 import { isRefused, Violations } from "./violation.ts";
 
 /**
@@ -35,7 +35,7 @@ export class CompatibilityCheck {
       const [old, value] = [memberOf(before, name, type), memberOf(after, name, type)];
       this.#value(path.attribute(name), old, value);
     }
-    const types = block.blocks.size === 0 ? undefined : typeOfBlock(block);
+    const types = block.blocks.size === 0 ? undefined : blockType(block);
     for (const [name, nested] of block.blocks) {
       const type = types?.attribute(name) ?? Value.dynamic.type;
       const [old, value] = [memberOf(before, name, type), memberOf(after, name, type)];

@@ -1,4 +1,5 @@
 import { getAttribute, type Path, type Type, Value } from "@stackwright/cty";
+import { type BlockSchema, typeOfBlock } from "@stackwright/mux/router";
 
 /** An attribute of an object: null in one that is null, unknown in one that is unknown. */
 export function memberOf(object: Value, name: string, type: Type): Value {
@@ -26,4 +27,17 @@ export function elementsByKey(path: Path, value: Value): Map<string, readonly [P
       return [String(position), [key, element] as const];
     }),
   );
+}
+
+/* Checks ask for the types of the same blocks again and again. */
+const TYPES = new WeakMap<BlockSchema, ReturnType<typeof typeOfBlock>>();
+
+/** The object type that a block implies, made once. */
+export function blockType(block: BlockSchema): ReturnType<typeof typeOfBlock> {
+  let type = TYPES.get(block);
+  if (type === undefined) {
+    type = typeOfBlock(block);
+    TYPES.set(block, type);
+  }
+  return type;
 }
