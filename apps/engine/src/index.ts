@@ -69,7 +69,7 @@ export type { Redactor } from "./secrets/redactor.ts";
 export { createRedactor } from "./secrets/redactor.ts";
 export type { CipherSource, StoredKeys } from "./secrets/stack-keys.ts";
 export { createStoredKeys } from "./secrets/stack-keys.ts";
-export type { Run, RunPatch, RunPhase, Runs } from "./state/runs.ts";
+export type { Run, RunPatch, RunPhase as StoredRunPhase, Runs } from "./state/runs.ts";
 export { createRuns, RUN_TRANSITIONS } from "./state/runs.ts";
 export type { RecordedInput } from "./state/stack-inputs.ts";
 export { checkInputs, StackInputs } from "./state/stack-inputs.ts";
