@@ -1,0 +1,225 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { Action, ResourceChange } from "../plan/change.ts";
+import { spreadAlongState } from "../plan/create-first.ts";
+import type { Dependency, StateObject } from "../state/state-object.ts";
+import { orderSteps, type StepGraph } from "./order.ts";
+
+/** One object of a random stack: what it depends on before and after, each only on lower numbers of some order. */
+interface Node {
+  readonly action: Action;
+  readonly createFirst: boolean;
+  readonly old: readonly number[];
+  readonly now: readonly number[];
+  /** Depends on all instances of the resource instead of the one. */
+  readonly whole: boolean;
+}
+
+const ACTIONS: readonly Action[] = ["no-op", "create", "update", "replace", "delete"];
+
+const node = fc.record({
+  action: fc.constantFrom(...ACTIONS),
+  createFirst: fc.boolean(),
+  old: fc.array(fc.nat(20), { maxLength: 3 }),
+  now: fc.array(fc.nat(20), { maxLength: 3 }),
+  whole: fc.boolean(),
+});
+
+/** Two instances of each resource, so that dependencies on whole resources mean something. */
+const address = (at: number): string => `mock.r${Math.floor(at / 2)}[${at % 2}]`;
+const resource = (at: number): string => `mock.r${Math.floor(at / 2)}`;
+
+interface Stack {
+  readonly changes: readonly ResourceChange[];
+  readonly objects: ReadonlyMap<string, StateObject>;
+}
+
+/** `permutation` orders the new dependencies differently from the old ones, so that both have no circles by themselves. */
+function stackOf(nodes: readonly Node[], permutation: readonly number[]): Stack {
+  const rank = new Map(permutation.map((at, position) => [at, position]));
+  const exists = ({ action }: Node): boolean => action !== "create";
+  const stays = ({ action }: Node): boolean => action !== "delete";
+  const edges = (at: number, targets: readonly number[], kind: "old" | "now"): Dependency[] => {
+    const seen = new Set<string>();
+    return targets.flatMap((wanted): Dependency[] => {
+      const target = wanted % nodes.length;
+      const other = nodes[target];
+      const self = nodes[at];
+      if (other === undefined || self === undefined || resource(target) === resource(at)) return [];
+      const before =
+        kind === "old" ? resource(target) < resource(at) : ranked(rank, target) < ranked(rank, at);
+      if (!before || !(kind === "old" ? exists(other) : stays(other))) return [];
+      const dependency: Dependency = self.whole
+        ? { address: resource(target), scope: "resource", kind: "reference" }
+        : { address: address(target), scope: "instance", kind: "reference" };
+      if (seen.has(dependency.address)) return [];
+      seen.add(dependency.address);
+      return [dependency];
+    });
+  };
+  const objects = new Map<string, StateObject>();
+  const changes = nodes.map((one, at): ResourceChange => {
+    if (exists(one))
+      objects.set(address(at), objectOf(at, edges(at, one.old, "old"), one.createFirst));
+    return changeOf(at, one, edges(at, one.now, "now"));
+  });
+  return { changes: forceNew(changes), objects };
+}
+
+/** Both instances of a resource have one place in the order, as whole resources are depended on. */
+function ranked(rank: ReadonlyMap<number, number>, at: number): number {
+  const first = at - (at % 2);
+  return Math.min(rank.get(first) ?? 0, rank.get(first + 1) ?? Number.POSITIVE_INFINITY);
+}
+
+/** What planning does along new dependencies, over the static graph: create-first spreads to what is needed. */
+function forceNew(changes: readonly ResourceChange[]): readonly ResourceChange[] {
+  const forced = new Set(
+    changes.filter(({ createBeforeDestroy }) => createBeforeDestroy).map(({ address: at }) => at),
+  );
+  for (const at of forced) {
+    const change = changes.find((one) => one.address === at);
+    for (const { address: name, scope } of change?.dependencies ?? []) {
+      for (const other of changes) {
+        if (scope === "instance" ? other.address === name : other.address.startsWith(`${name}[`))
+          forced.add(other.address);
+      }
+    }
+  }
+  return changes.map((change) => {
+    if (!forced.has(change.address)) return change;
+    return {
+      ...change,
+      createBeforeDestroy: true,
+      ...(change.action === "replace" && { order: "create-first" as const }),
+    };
+  });
+}
+
+const PROVIDER = { source: "a/b/c", version: "", alias: "" };
+
+function changeOf(
+  at: number,
+  { action, createFirst }: Node,
+  dependencies: readonly Dependency[],
+): ResourceChange {
+  return {
+    address: address(at),
+    deposed: "",
+    mode: "managed",
+    type: "mock",
+    name: `r${at}`,
+    module: "",
+    key: at % 2,
+    provider: PROVIDER,
+    action,
+    ...(action === "replace" && {
+      order: createFirst ? ("create-first" as const) : ("delete-first" as const),
+    }),
+    replacePaths: [],
+    causes: [],
+    words: { priorPrivate: new Uint8Array(), plannedPrivate: new Uint8Array() },
+    schemaVersion: 0,
+    dependencies: action === "delete" ? [] : dependencies,
+    createBeforeDestroy: createFirst,
+    record: false,
+    legacyTypeSystem: false,
+  };
+}
+
+function objectOf(
+  at: number,
+  dependencies: readonly Dependency[],
+  createBeforeDestroy: boolean,
+): StateObject {
+  return {
+    address: address(at),
+    deposed: "",
+    mode: "managed",
+    type: "mock",
+    provider: PROVIDER,
+    phase: "ready",
+    privateBytes: new Uint8Array(),
+    dependencies,
+    createBeforeDestroy,
+    observedAtMs: 0,
+    epoch: 1n,
+    revision: 1n,
+    aliases: [],
+  };
+}
+
+/** Positions of the steps in some order that the graph allows; undefined where there is a circle. */
+function linearize({ size, next }: StepGraph): number[] | undefined {
+  const waits = new Array<number>(size).fill(0);
+  for (const followers of next) for (const follower of followers) waits[follower]! += 1;
+  const order = waits.flatMap((count, vertex) => (count === 0 ? [vertex] : []));
+  for (const vertex of order) {
+    for (const follower of next[vertex] ?? []) {
+      waits[follower]! -= 1;
+      if (waits[follower] === 0) order.push(follower);
+    }
+  }
+  if (order.length < size) return undefined;
+  const position: number[] = [];
+  for (const [at, vertex] of order.entries()) position[vertex] = at;
+  return position;
+}
+
+const stacks = fc.integer({ min: 2, max: 14 }).chain((size) =>
+  fc.tuple(
+    fc.array(node, { minLength: size, maxLength: size }),
+    fc.shuffledSubarray(
+      Array.from({ length: size }, (_, at) => at),
+      { minLength: size, maxLength: size },
+    ),
+  ),
+);
+
+const RUNS = 2_000 * Number(process.env.STACKWRIGHT_RUNS ?? 1);
+
+describe("the order of steps", () => {
+  it("has no circles and keeps the rules, whatever depended on what and does now", async ({
+    annotate,
+  }) => {
+    fc.assert(
+      fc.property(stacks, ([nodes, permutation]) => {
+        const { changes: planned, objects } = stackOf(nodes, permutation);
+        const changes = spreadAlongState(planned, objects);
+        const graph = orderSteps(changes, objects);
+        const position = linearize(graph);
+        expect(position).toBeDefined();
+        const at = (kind: "make" | "remove", wanted: string): number | undefined => {
+          const vertex = graph.steps.findIndex(
+            (step) => step.kind === kind && step.change.address === wanted,
+          );
+          return vertex === -1 ? undefined : position?.[vertex];
+        };
+        const before = (a: number | undefined, b: number | undefined): void => {
+          if (a !== undefined && b !== undefined) expect(a).toBeLessThan(b);
+        };
+        const reached = (list: readonly Dependency[]) =>
+          list.flatMap(({ address: name, scope }) =>
+            scope === "instance"
+              ? [name]
+              : changes.map((one) => one.address).filter((one) => one.startsWith(`${name}[`)),
+          );
+        for (const change of changes) {
+          // Made after what it needs.
+          for (const name of reached(change.dependencies))
+            before(at("make", name), at("make", change.address));
+          // Ended before what it needed.
+          for (const name of reached(objects.get(change.address)?.dependencies ?? [])) {
+            before(at("remove", change.address), at("remove", name));
+          }
+          if (change.action !== "replace") continue;
+          if (change.order === "create-first")
+            before(at("make", change.address), at("remove", change.address));
+          else before(at("remove", change.address), at("make", change.address));
+        }
+      }),
+      { numRuns: RUNS },
+    );
+    await annotate(`${RUNS} stacks`, "count");
+  });
+});
