@@ -55,7 +55,7 @@ export class BlobArchive implements ArchiveSource, AsyncDisposable {
 
   async #seek(offset: number): Promise<void> {
     await this[Symbol.asyncDispose]();
-    const options = { offset, length: this.sizeBytes - offset };
+    const options = { offset, length: this.sizeBytes - offset, compareWhole: false };
     this.#stream = this.#blobs.read(this.#sha256, options)[Symbol.asyncIterator]();
     this.#rest = EMPTY;
     this.#position = offset;

@@ -68,7 +68,8 @@ function sendArchive(
   reply.header("content-length", length);
   // Without a body of its own fastify would say that the length is zero.
   if (request.method === "HEAD") return reply.send(Readable.from([]));
-  const bytes = blobs.read(sha256, { offset, length, signal: clientSignal(reply) });
+  const options = { offset, length, compareWhole: false, signal: clientSignal(reply) };
+  const bytes = blobs.read(sha256, options);
   return reply.send(Readable.from(bytes, { objectMode: false }));
 }
 

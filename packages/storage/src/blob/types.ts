@@ -24,6 +24,13 @@ export interface BlobReadOptions extends CallOptions {
   readonly offset?: number;
   /** Most bytes wanted. @default all up to the end */
   readonly length?: number;
+  /**
+   * Whether reading a whole blob ends with the comparison of its own digest. Every chunk is compared
+   * in any case, so without it nothing wrong gets through either, at half the cost.
+   *
+   * @default true
+   */
+  readonly compareWhole?: boolean;
 }
 
 /** What a collection has to know. */
