@@ -1,4 +1,5 @@
 import { execFile } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import {
   chmod,
   mkdir,
@@ -131,6 +132,32 @@ describe("installation from a registry", () => {
     expect(providers.get(SOURCE)?.origin).toBe("installed");
     const parts = registry.requests.filter(({ url }) => url.startsWith("/files/"));
     expect(parts.map(({ status }) => status)).toEqual([200, 206, 206, 206]);
+  });
+
+  it.each([
+    ["is not named", () => undefined],
+    ["has a weak name", () => 'W/"x"'],
+    ["has another name each time", () => `"${randomUUID()}"`],
+  ] satisfies [string, () => string | undefined][])(
+    "starts a download anew where the file %s",
+    async (_why, etag) => {
+      const { install, registry } = await setUp();
+      registry.faults.breakOffs = 2;
+      registry.faults.etag = etag;
+      const { providers } = await install();
+      expect(providers.get(SOURCE)?.origin).toBe("installed");
+      const parts = registry.requests.filter(({ url }) => url.startsWith("/files/"));
+      expect(parts.map(({ status }) => status)).toEqual([200, 200, 200]);
+    },
+  );
+
+  it("gives up a download that breaks off again and again", async () => {
+    const { install, registry } = await setUp();
+    registry.faults.breakOffs = 100;
+    await expect(install({ resumes: 3 })).rejects.toMatchObject({
+      code: "TFPLUGIN_REGISTRY_UNAVAILABLE",
+      retryable: true,
+    });
   });
 
   it("repeats requests that are answered with 503", async () => {
@@ -348,20 +375,29 @@ describe("the plug-in cache", () => {
     expect(version.toString()).toBe("1.2.0");
   });
 
-  it("is safe when many fill it at once", async ({ annotate }) => {
+  const factor = Number(process.env.STACKWRIGHT_RUNS ?? 1);
+
+  it("is safe when many fill it at once", { timeout: 30_000 + 5000 * factor }, async ({
+    annotate,
+  }) => {
     const { install, configure, registry, scratch } = await setUp();
     const text = registry.cliConfiguration("registry.example.com");
     const configuration = configure(`${text}plugin_cache_dir = "$HOME/cache"\n`);
-    const results = await Promise.all(
-      Array.from({ length: 12 }, (_, index) =>
-        install({ configuration, directory: `d${index % 4}` }),
-      ),
-    );
-    const hashes = new Set(results.map(({ lock }) => lock.toString()));
-    expect(hashes.size).toBe(1);
-    const places = await readdir(join(scratch, "cache", SOURCE, "1.2.0"));
-    expect(places).toEqual(["linux_amd64"]);
-    await annotate("12 installations", "count");
+    const rounds = Math.ceil(2 * factor);
+    for (let round = 0; round < rounds; round += 1) {
+      const results = await Promise.all(
+        Array.from({ length: 12 }, (_, index) =>
+          install({ configuration, directory: `d${index % 4}` }),
+        ),
+      );
+      expect(new Set(results.map(({ lock }) => lock.toString())).size).toBe(1);
+      const places = await readdir(join(scratch, "cache", SOURCE, "1.2.0"));
+      expect(places).toEqual(["linux_amd64"]);
+      // Every other round the links are there, and only the cache is empty.
+      const emptied = round % 2 === 0 ? ["cache"] : ["cache", "d0", "d1", "d2", "d3"];
+      for (const name of emptied) await rm(join(scratch, name), { recursive: true });
+    }
+    await annotate(`${12 * rounds} installations`, "count");
   });
 
   it("is safe when processes fill it at once", async ({ annotate }) => {

@@ -24,6 +24,9 @@ import {
 } from "@stackwright/provider-source";
 import { TfpluginError } from "../errors.ts";
 
+/** How often it is tried to be the one who puts a package in its place. */
+const MAX_ATTEMPTS = 8;
+
 /*
  * A folder of unpacked packages that several processes may use at the same time, without locks: a package appears whole,
  * by one rename, or not at all; whoever comes second finds it there, and makes sure that it is the same.
@@ -69,17 +72,20 @@ export class PackageStore {
     };
     const place = this.pathOf(id);
     const { h1 } = await hashArchive(archive, options);
-    if ((await this.hashOf(id, signal)) === h1) return h1;
     await mkdir(dirname(place), { recursive: true });
-    await setAside(place);
-    try {
-      await unpackArchive(archive, place, options);
-    } catch (error) {
-      // Somebody else was faster.
-      const isTaken = ProviderSourceError.is(error, "PROVIDER_SOURCE_DESTINATION_EXISTS");
-      if (!isTaken || (await this.hashOf(id, signal)) !== h1) throw error;
+    for (let attempt = 0; ; attempt += 1) {
+      const present = await this.hashOf(id, signal);
+      if (present === h1) return h1;
+      // Only what was seen to be another package makes way: what somebody has just put there may be in use.
+      if (present !== undefined) await setAside(place);
+      try {
+        await unpackArchive(archive, place, options);
+        return h1;
+      } catch (error) {
+        const isTaken = ProviderSourceError.is(error, "PROVIDER_SOURCE_DESTINATION_EXISTS");
+        if (!isTaken || attempt >= MAX_ATTEMPTS) throw error;
+      }
     }
-    return h1;
   }
 
   /** Makes a package that lies elsewhere appear here, as a link, or as a copy where there are no links. */
@@ -94,12 +100,10 @@ export class PackageStore {
       await cp(source, fresh, { recursive: true });
     }
     try {
-      await setAside(place);
-      await rename(fresh, place);
+      await replace(fresh, place);
     } catch (error) {
       await rm(fresh, { recursive: true, force: true });
-      // Somebody else was faster, and linked to the same or copied the same.
-      if (!(await isDirectory(place))) throw error;
+      throw error;
     }
   }
 
@@ -121,6 +125,21 @@ export async function executableIn(folder: string, type: string): Promise<string
   if (name !== undefined) return join(folder, name);
   const text = `${folder} has no program terraform-provider-${type}`;
   throw new TfpluginError("TFPLUGIN_PACKAGE_INVALID", text);
+}
+
+/** Puts a link, or a folder, in the place of what is there. A link takes the place of another one without a moment between. */
+async function replace(fresh: string, place: string): Promise<void> {
+  for (let attempt = 0; ; attempt += 1) {
+    try {
+      await rename(fresh, place);
+      return;
+    } catch (error) {
+      const { code = "" } = error as NodeJS.ErrnoException;
+      const isTaken = ["EISDIR", "ENOTDIR", "ENOTEMPTY", "EEXIST", "EPERM"].includes(code);
+      if (!isTaken || attempt >= MAX_ATTEMPTS) throw error;
+      await setAside(place);
+    }
+  }
 }
 
 /** Takes away what is at a path, at once. A process that runs from it goes on. */
