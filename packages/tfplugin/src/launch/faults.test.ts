@@ -137,10 +137,11 @@ describe("a provider process", () => {
   });
 });
 
-it("starting and ending leaves nothing: no process, file, handle or listener", async ({
-  annotate,
-}) => {
-  const cycles = Math.ceil(3 * Number(process.env.STACKWRIGHT_RUNS ?? 1));
+const CYCLES = Math.ceil(3 * Number(process.env.STACKWRIGHT_RUNS ?? 1));
+
+it("starting and ending leaves nothing: no process, file or handle", {
+  timeout: 30_000 + 5000 * CYCLES,
+}, async ({ annotate }) => {
   await using scratch = await mkdtempDisposable(join(tmpdir(), "cycles-"));
   const cycle = async (): Promise<number> => {
     const provider = await launchTerraformProvider({ ...ECHO, runtimeDirectory: scratch.path });
@@ -151,9 +152,9 @@ it("starting and ending leaves nothing: no process, file, handle or listener", a
   await cycle();
   const before = handles();
   const pids: number[] = [];
-  for (let count = 0; count < cycles; count += 1) pids.push(await cycle());
+  for (let count = 0; count < CYCLES; count += 1) pids.push(await cycle());
   await vi.waitFor(() => expect(handles()).toEqual(before));
   expect(pids.filter(isThere)).toEqual([]);
   expect(await readdir(scratch.path)).toEqual([]);
-  await annotate(`${cycles} cycles`, "count");
+  await annotate(`${CYCLES} cycles`, "count");
 });
