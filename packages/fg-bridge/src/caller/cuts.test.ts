@@ -105,71 +105,79 @@ describe("connections that are cut at any byte", () => {
     },
   );
 
-  it("leave an apply exact wherever they fall", async ({ annotate }) => {
-    const runs = Math.round(60 * Number(process.env.STACKWRIGHT_RUNS ?? 1));
-    await annotate(`${runs} cut connections`, "count");
-    const { transport, proxy, objects } = await setUp(true);
-    await transport.unary("GetSchema", new Uint8Array(), {});
-    let n = 0;
-    await fc.assert(
-      fc.asyncProperty(
-        fc.array(
-          fc.record({
-            direction: fc.constantFrom("up" as const, "down" as const),
-            afterBytes: fc.nat(600),
-          }),
-          { maxLength: 3 },
+  it(
+    "leave an apply exact wherever they fall",
+    async ({ annotate }) => {
+      const runs = Math.round(60 * Number(process.env.STACKWRIGHT_RUNS ?? 1));
+      await annotate(`${runs} cut connections`, "count");
+      const { transport, proxy, objects } = await setUp(true);
+      await transport.unary("GetSchema", new Uint8Array(), {});
+      let n = 0;
+      await fc.assert(
+        fc.asyncProperty(
+          fc.array(
+            fc.record({
+              direction: fc.constantFrom("up" as const, "down" as const),
+              afterBytes: fc.nat(600),
+            }),
+            { maxLength: 3 },
+          ),
+          async (plan) => {
+            const name = `random-${n++}`;
+            proxy.plan.push(...plan);
+            const operation = { operationId: name, epoch: 1n };
+            const outcome = await transport
+              .unary("ApplyResourceChange", Buffer.from(name), { operation })
+              .then(
+                () => "applied",
+                (error: FgBridgeError) => error.outcome,
+              );
+            proxy.plan.length = 0;
+            const made = objects.get(name) ?? 0;
+            expect(made).toBeLessThanOrEqual(1);
+            if (outcome === "applied") expect(made).toBe(1);
+            if (outcome === "not-applied") expect(made).toBe(0);
+          },
         ),
-        async (plan) => {
-          const name = `random-${n++}`;
-          proxy.plan.push(...plan);
-          const operation = { operationId: name, epoch: 1n };
-          const outcome = await transport
-            .unary("ApplyResourceChange", Buffer.from(name), { operation })
-            .then(
-              () => "applied",
-              (error: FgBridgeError) => error.outcome,
-            );
-          proxy.plan.length = 0;
-          const made = objects.get(name) ?? 0;
-          expect(made).toBeLessThanOrEqual(1);
-          if (outcome === "applied") expect(made).toBe(1);
-          if (outcome === "not-applied") expect(made).toBe(0);
-        },
-      ),
-      { numRuns: runs },
-    );
-  });
+        { numRuns: runs },
+      );
+    },
+    60_000 * Math.max(1, Number(process.env.STACKWRIGHT_RUNS ?? 1)),
+  );
 });
 
 describe("bytes through the whole bridge", () => {
-  it("arrive as they were sent, both ways, in every method", async () => {
-    let answer: Uint8Array = new Uint8Array();
-    const runner = createScriptedRunner({ script: () => answer });
-    const server = cleanup.use(await serveFunction({ runner, port: 0 }));
-    const table = cleanup.use(
-      new TargetTable({
-        functions: { [TEST_URN]: { url: server.url } },
-        guard: { allow: ["127.0.0.0/8"] },
-      }),
-    );
-    const target = table.resolve(TEST_URN, { projects: [TEST_PROJECT] });
-    const transport = cleanup.use(new FunctionCaller().transport({ target }));
-    const called = METHODS.filter(
-      ({ name }) => !/^(Stop|Shutdown|GetSchema|Configure)$/.test(name),
-    );
-    await fc.assert(
-      fc.asyncProperty(
-        fc.constantFrom(...called),
-        fc.uint8Array({ maxLength: 3000 }),
-        fc.uint8Array({ maxLength: 3000 }),
-        async ({ name }, request, response) => {
-          answer = response;
-          const got = await transport.unary(name, request, {});
-          expect(Buffer.compare(got, response)).toBe(0);
-          expect(Buffer.compare(runner.calls.at(-1)?.request ?? Buffer.of(1), request)).toBe(0);
-        },
-      ),
-    );
-  });
+  it(
+    "arrive as they were sent, both ways, in every method",
+    async () => {
+      let answer: Uint8Array = new Uint8Array();
+      const runner = createScriptedRunner({ script: () => answer });
+      const server = cleanup.use(await serveFunction({ runner, port: 0 }));
+      const table = cleanup.use(
+        new TargetTable({
+          functions: { [TEST_URN]: { url: server.url } },
+          guard: { allow: ["127.0.0.0/8"] },
+        }),
+      );
+      const target = table.resolve(TEST_URN, { projects: [TEST_PROJECT] });
+      const transport = cleanup.use(new FunctionCaller().transport({ target }));
+      const called = METHODS.filter(
+        ({ name }) => !/^(Stop|Shutdown|GetSchema|Configure)$/.test(name),
+      );
+      await fc.assert(
+        fc.asyncProperty(
+          fc.constantFrom(...called),
+          fc.uint8Array({ maxLength: 3000 }),
+          fc.uint8Array({ maxLength: 3000 }),
+          async ({ name }, request, response) => {
+            answer = response;
+            const got = await transport.unary(name, request, {});
+            expect(Buffer.compare(got, response)).toBe(0);
+            expect(Buffer.compare(runner.calls.at(-1)?.request ?? Buffer.of(1), request)).toBe(0);
+          },
+        ),
+      );
+    },
+    60_000 * Math.max(1, Number(process.env.STACKWRIGHT_RUNS ?? 1)),
+  );
 });
