@@ -198,10 +198,11 @@ export async function serve(
   };
   signal?.addEventListener("abort", onAbort, { once: true });
   if (signal?.aborted === true) onAbort();
-  const address_ = storageServer?.address;
+  const storageAddress = storageServer?.address;
   return {
     url,
-    storagePort: address_ !== undefined && "port" in address_ ? address_.port : undefined,
+    storagePort:
+      storageAddress !== undefined && "port" in storageAddress ? storageAddress.port : undefined,
     registry,
     credentials,
     close,

@@ -6,7 +6,7 @@ export class ServerMetrics implements Disposable {
   readonly registry = new Registry();
   readonly #durations: Histogram<"method" | "route" | "status">;
   readonly #running: Gauge;
-  readonly #received: Counter<"direction">;
+  readonly #maintained: Counter<"what">;
 
   constructor() {
     const registers = [this.registry];
@@ -23,10 +23,10 @@ export class ServerMetrics implements Disposable {
       help: "Requests that are being answered.",
       registers,
     });
-    this.#received = new Counter({
+    this.#maintained = new Counter({
       name: "stackwright_maintenance_total",
       help: "Records that maintenance removed, and functions that it checked.",
-      labelNames: ["direction"],
+      labelNames: ["what"],
       registers,
     });
   }
@@ -51,7 +51,7 @@ export class ServerMetrics implements Disposable {
   }
 
   maintained(what: string, count: number): void {
-    if (count > 0) this.#received.inc({ direction: what }, count);
+    if (count > 0) this.#maintained.inc({ what }, count);
   }
 
   [Symbol.dispose](): void {
