@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Action, ResourceChange } from "../plan/change.ts";
-import { spreadAlongState } from "../plan/create-first.ts";
 import type { Dependency, StateObject } from "../state/state-object.ts";
 import { orderSteps, type StepGraph } from "./order.ts";
 
@@ -151,7 +150,7 @@ function objectOf(
 
 /** Positions of the steps in some order that the graph allows; undefined where there is a circle. */
 function linearize({ size, next }: StepGraph): number[] | undefined {
-  const waits = new Array<number>(size).fill(0);
+  const waits = Array.from({ length: size }, () => 0);
   for (const followers of next) for (const follower of followers) waits[follower]! += 1;
   const order = waits.flatMap((count, vertex) => (count === 0 ? [vertex] : []));
   for (const vertex of order) {
@@ -184,8 +183,7 @@ describe("the order of steps", () => {
   }) => {
     fc.assert(
       fc.property(stacks, ([nodes, permutation]) => {
-        const { changes: planned, objects } = stackOf(nodes, permutation);
-        const changes = spreadAlongState(planned, objects);
+        const { changes, objects } = stackOf(nodes, permutation);
         const graph = orderSteps(changes, objects);
         const position = linearize(graph);
         expect(position).toBeDefined();

@@ -14,7 +14,7 @@ import { walkGraph } from "../walk/ready-queue.ts";
 import { World } from "../walk/world.ts";
 import type { ResourceChange } from "./change.ts";
 import { type Configuration, isUsable } from "./configuration.ts";
-import { createFirstResources, spreadAlongState } from "./create-first.ts";
+import { createFirstResources } from "./create-first.ts";
 import { importsByNode } from "./imports.ts";
 import { resolveMoves } from "./moves.ts";
 import type { Plan, PlanOptions, PlanResult } from "./plan.ts";
@@ -138,7 +138,7 @@ export async function createPlan(request: PlanRequest): Promise<PlanResult> {
     variables: storedVariables(request.variables),
     providers: [...versions].map(([source, version]) => ({ source, version, alias: "" })),
     expansions: run.expansions,
-    changes: spreadAlongState(inOrder(run, configuration), moves.objects),
+    changes: inOrder(run, configuration),
     known: run.known,
     outputs,
     drift: markRelevant(run),
