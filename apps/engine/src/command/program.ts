@@ -8,6 +8,7 @@ import {
 import { completionScript, type Shell } from "./completion-script.ts";
 import { defineProjectCommands } from "./project-commands.ts";
 import { defineRunCommands } from "./run-commands.ts";
+import { defineServerCommands } from "./server-commands.ts";
 import { defineStateCommands } from "./state-commands.ts";
 
 /** Makes a command with the options that all have. */
@@ -59,6 +60,7 @@ export function createProgram(process: CommandProcess, report: Report): Command 
   defineProjectCommands(define, run);
   defineRunCommands(define, run);
   defineStateCommands(define, run);
+  defineServerCommands(define, run, process);
   defineCompletion(program, define, run);
   return program;
 }

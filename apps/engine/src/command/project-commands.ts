@@ -1,7 +1,10 @@
 import { type Command, Option } from "commander";
+import type { ConsoleOptions } from "./commands/console.ts";
 import type { FmtOptions } from "./commands/fmt.ts";
+import type { GraphOptions } from "./commands/graph.ts";
 import type { InitOptions } from "./commands/init.ts";
 import type { Define, RunAction } from "./program.ts";
+import { withInputs, withStoreOptions } from "./run-commands.ts";
 
 /** Commands that are about a configuration alone. */
 export function defineProjectCommands(define: Define, run: RunAction): void {
@@ -31,6 +34,25 @@ export function defineProjectCommands(define: Define, run: RunAction): void {
       const { init } = await import("./commands/init.ts");
       await run(command, async (context) => init(options, context));
     });
+
+  define("graph", "draw what depends on what")
+    .option("--format <format>", "dot or mermaid", "dot")
+    .option("--all", "variables, locals and outputs as well", false)
+    .action(async (options: GraphOptions, command: Command) => {
+      const { graph } = await import("./commands/graph.ts");
+      await run(command, async (context) => graph(options, context));
+    });
+
+  const consoleOf = withStoreOptions(
+    define("console", "answer expressions, one per line of standard input"),
+  ).option("--json", "each answer as one line of JSON", false);
+  const inputs = withInputs(consoleOf);
+  consoleOf.action(async (options: ConsoleOptions, command: Command) => {
+    const { consoleCommand } = await import("./commands/console.ts");
+    await run(command, async (context) =>
+      consoleCommand({ ...options, inputs: inputs() }, context),
+    );
+  });
 
   define("version", "which version this is")
     .option("--json", "as JSON", false)

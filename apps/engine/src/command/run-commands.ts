@@ -113,7 +113,7 @@ function withApproval(command: Command): Command {
 }
 
 /** `--var` and `--var-file` in one list: which comes later wins. */
-function withInputs(command: Command): () => readonly GivenInput[] {
+export function withInputs(command: Command): () => readonly GivenInput[] {
   const inputs: GivenInput[] = [];
   command
     .option("--var <name=value>", "the value of a variable; may be given again", (text: string) => {

@@ -1,29 +1,39 @@
-import type { BlockSchema } from "@stackwright/mux/router";
+import type { BlockSchema, ProviderReference } from "@stackwright/mux/router";
 import type { Engine } from "../engine.ts";
 import type { Plan } from "../plan/plan.ts";
 import type { SchemaOf } from "./display/plan-text.ts";
 
-/**
- * The schemas of everything that a plan speaks of. A provider that does not start any more has none: its objects are
- * shown without telling blocks from arguments.
- */
+/** The schemas of everything that a plan speaks of. */
 export async function schemasOf(engine: Engine, plan: Plan): Promise<SchemaOf> {
+  return schemasOfProviders(
+    engine,
+    [...plan.changes, ...plan.drift].map(({ provider }) => provider),
+  );
+}
+
+/**
+ * The schemas of some providers. One that does not start any more has none: its objects are shown without telling
+ * blocks from arguments.
+ */
+export async function schemasOfProviders(
+  engine: Engine,
+  providers: readonly ProviderReference[],
+): Promise<SchemaOf> {
   const blocks = new Map<string, BlockSchema>();
   const references = new Map(
-    [...plan.changes, ...plan.drift].map(({ provider }) => [
-      `${provider.source}@${provider.version}`,
-      provider,
-    ]),
+    providers.map((provider) => [`${provider.source}@${provider.version}`, provider]),
   );
   for (const [key, reference] of references) {
     try {
       for (const { provider } of await engine.catalog.open({ ...reference, alias: "" })) {
         await using opened = provider;
         const { schema } = await opened.schema({});
-        for (const [type, { block }] of schema.resources)
+        for (const [type, { block }] of schema.resources) {
           blocks.set(`${key} managed ${type}`, block);
-        for (const [type, { block }] of schema.dataSources)
+        }
+        for (const [type, { block }] of schema.dataSources) {
           blocks.set(`${key} data ${type}`, block);
+        }
       }
     } catch {
       // Told where the provider is needed for more than its looks.

@@ -1,7 +1,9 @@
 import type { Command } from "commander";
+import type { Surgery } from "../state/surgery.ts";
 import type { ImportStateOptions } from "./commands/import-state.ts";
 import type { OutputOptions } from "./commands/output.ts";
 import type { ShowOptions } from "./commands/show.ts";
+import type { SurgeryOptions } from "./commands/state-surgery.ts";
 import type { Define, RunAction } from "./program.ts";
 import { withRunOptions, withStoreOptions } from "./run-commands.ts";
 import type { StoreOptions } from "./session.ts";
@@ -44,6 +46,8 @@ export function defineStateCommands(define: Define, run: RunAction): void {
     },
   );
 
+  defineSurgery(define, run, state);
+
   withStoreOptions(
     define(
       "export-state",
@@ -63,4 +67,41 @@ export function defineStateCommands(define: Define, run: RunAction): void {
       const options = { ...parsed, inputs: [], destroy: false };
       await run(command, async (context) => importStateCommand(file, options, context));
     });
+}
+
+/** Changes of what is recorded, without calls to providers. */
+function defineSurgery(define: Define, run: RunAction, state: Command): void {
+  const surgery = (
+    name: string,
+    description: string,
+    of: (addresses: readonly string[]) => readonly Surgery[],
+  ): void => {
+    withStoreOptions(define(name, description, state))
+      .option("-y, --yes", "do not ask", false)
+      .option("--dry-run", "show what would change, and change nothing", false)
+      .action(async (...given: readonly unknown[]) => {
+        const command = given.at(-1) as Command;
+        const options = given.at(-2) as SurgeryOptions;
+        const addresses = given.slice(0, -2).flat() as string[];
+        const { stateSurgery } = await import("./commands/state-surgery.ts");
+        await run(command, async (context) => stateSurgery(of(addresses), options, context));
+      });
+  };
+  surgery("mv <from> <to>", "record an object under another address", ([from = "", to = ""]) => [
+    { kind: "move", from, to },
+  ]);
+  surgery("rm <addresses...>", "forget objects; what they really are stays as it is", (addresses) =>
+    addresses.map((address) => ({ kind: "forget", address })),
+  );
+  surgery("taint <addresses...>", "let the next plan replace objects", (addresses) =>
+    addresses.map((address) => ({ kind: "taint", address })),
+  );
+  surgery("untaint <addresses...>", "take that back", (addresses) =>
+    addresses.map((address) => ({ kind: "untaint", address })),
+  );
+  surgery(
+    "resolve-absent <address>",
+    "say that an unresolved create made nothing",
+    ([address = ""]) => [{ kind: "resolve", address, exists: false }],
+  );
 }

@@ -1,7 +1,10 @@
+import { encodeJson, unmarkDeep } from "@stackwright/cty";
 import { formatModulePath, type ModulePath, parseAddress } from "@stackwright/lang";
 import type { StackSnapshot } from "../state/stack-state.ts";
 import { isPlaceholder, type StateObject } from "../state/state-object.ts";
+import type { SchemaOf } from "./display/plan-text.ts";
 import { exactJson, type JsonMember, writeExactJson } from "./exact-json.ts";
+import { recordedValue } from "./recorded-values.ts";
 
 interface Module {
   readonly path: ModulePath;
@@ -14,12 +17,12 @@ interface Module {
  *
  * Source: Terraform's JSON output format, 1.0.
  */
-export function stateJson(snapshot: StackSnapshot): string {
+export function stateJson(snapshot: StackSnapshot, schemaOf: SchemaOf): string {
   const outputs = [...snapshot.outputs].toSorted(([left], [right]) => (left < right ? -1 : 1));
   const root: Module = { path: [], resources: [], children: new Map() };
   const objects = [...snapshot.objects.values()].filter((object) => !isPlaceholder(object));
   for (const object of objects.toSorted((left, right) => (left.address < right.address ? -1 : 1))) {
-    place(root, object);
+    place(root, object, schemaOf);
   }
   return writeExactJson({
     format_version: "1.0",
@@ -40,7 +43,8 @@ export function stateJson(snapshot: StackSnapshot): string {
   });
 }
 
-function place(root: Module, object: StateObject): void {
+function place(root: Module, object: StateObject, schemaOf: SchemaOf): void {
+  const recorded = recordedValue(object, schemaOf);
   const { value } = parseAddress(object.address);
   const resource = value?.kind === "resource" ? value : undefined;
   let module = root;
@@ -59,7 +63,7 @@ function place(root: Module, object: StateObject): void {
     ...(resource?.key !== undefined && { index: resource.key }),
     provider_name: object.provider.source,
     schema_version: object.value?.schemaVersion ?? 0,
-    values: object.value === undefined ? null : exactJson(object.value.json),
+    values: recorded === undefined ? null : exactJson(encodeJson(unmarkDeep(recorded)[0])),
     sensitive_values: sensitiveMask(object),
     ...(object.dependencies.length > 0 && {
       depends_on: object.dependencies.map(({ address }) => address),

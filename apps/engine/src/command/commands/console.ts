@@ -1,16 +1,67 @@
-import { runConsole, type Scope } from "@stackwright/lang";
+import { randomBytes } from "node:crypto";
+import type { Value } from "@stackwright/cty";
+import { consoleScope, runConsole, type Scope } from "@stackwright/lang";
+import { populateWorld } from "../../walk/populate.ts";
+import { World } from "../../walk/world.ts";
 import type { CommandContext } from "../command-context.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
+import { type GivenInput, loadProject, readVariables } from "../project.ts";
+import { recordedSchemas, recordedValue } from "../recorded-values.ts";
+import { openReader, type StoreOptions, stackName } from "../session.ts";
+import { showDiagnostics } from "../show-diagnostics.ts";
+import { snapshotOf } from "./show.ts";
 
-export interface ConsoleCommandOptions {
+export interface ConsoleOptions extends StoreOptions {
   /** Each answer is one line of JSON. */
   readonly json: boolean;
+  readonly inputs: readonly GivenInput[];
+}
+
+/** Answers expressions over the configuration and what is recorded; without a configuration over functions alone. */
+export async function consoleCommand(
+  options: ConsoleOptions,
+  context: CommandContext,
+): Promise<ExitCode> {
+  return answerExpressions(await scopeOf(options, context), options, context);
+}
+
+async function scopeOf(options: ConsoleOptions, context: CommandContext): Promise<Scope> {
+  const project = await loadProject(context);
+  const { configuration } = project;
+  showDiagnostics(context.terminal, configuration.diagnostics);
+  if (configuration.graph.order.length === 0) {
+    return consoleScope({ files: project.files, now: () => new Date(), randomBytes });
+  }
+  const { values, diagnostics } = await readVariables(project, options.inputs, context);
+  showDiagnostics(context.terminal, diagnostics);
+  const world = new World({
+    root: configuration.root,
+    variables: values,
+    workspace: stackName(context, options),
+    host: { maxStringLength: 32 * 1024 * 1024, now: () => new Date(), randomBytes },
+    applying: false,
+    missing: "lenient",
+  });
+  const session = await openReader(context, options);
+  try {
+    const { objects } = await snapshotOf(session, context);
+    const current = [...objects.values()].filter(({ deposed }) => deposed === "");
+    const schemaOf = await recordedSchemas(current, project, context);
+    const recorded = current.flatMap((object): [string, Value][] => {
+      const value = recordedValue(object, schemaOf);
+      return value === undefined ? [] : [[object.address, value]];
+    });
+    populateWorld(world, recorded);
+  } finally {
+    await session?.[Symbol.asyncDispose]();
+  }
+  return world.root.scope.forInstance({});
 }
 
 /** Answers expressions, one per line of standard input. A person gets a prompt; `exit` ends it. */
 export async function answerExpressions(
   scope: Scope,
-  { json }: ConsoleCommandOptions,
+  { json }: Pick<ConsoleOptions, "json">,
   { terminal }: CommandContext,
 ): Promise<ExitCode> {
   const prompt = terminal.interactive && !json ? "> " : "";

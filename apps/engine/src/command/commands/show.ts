@@ -1,18 +1,19 @@
 import { resolve } from "node:path";
-import { decodeJsonImplied, Mark, Marks, markWithPaths, Path, type Value } from "@stackwright/cty";
+import { Path } from "@stackwright/cty";
 import { planToTerraformJson } from "../../plan/terraform-json.ts";
 import type { StackSnapshot } from "../../state/stack-state.ts";
 import type { StateObject } from "../../state/state-object.ts";
 import type { CommandContext } from "../command-context.ts";
 import { CommandError } from "../command-error.ts";
 import { blockLines } from "../display/block-diff.ts";
-import { planText } from "../display/plan-text.ts";
+import { planText, type SchemaOf } from "../display/plan-text.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { openEngine } from "../open-engine.ts";
 import { outputsText } from "../people-view.ts";
 import { readPlanFile } from "../plan-file.ts";
 import { loadProject } from "../project.ts";
 import { readOnlyState } from "../read-only-state.ts";
+import { recordedSchemas, recordedValue } from "../recorded-values.ts";
 import { schemasOf } from "../schemas-of.ts";
 import { openReader, type Session, type StoreOptions } from "../session.ts";
 import { stateJson } from "../state-json.ts";
@@ -33,8 +34,10 @@ export async function show(
   const session = await openReader(context, options);
   try {
     const snapshot = await snapshotOf(session, context);
-    if (options.json) terminal.write(`${stateJson(snapshot)}\n`);
-    else terminal.write(stateText(snapshot, terminal));
+    const project = await loadProject(context);
+    const schemaOf = await recordedSchemas(snapshot.objects.values(), project, context);
+    if (options.json) terminal.write(`${stateJson(snapshot, schemaOf)}\n`);
+    else terminal.write(stateText(snapshot, terminal, schemaOf));
     return EXIT.ok;
   } finally {
     await session?.[Symbol.asyncDispose]();
@@ -85,18 +88,18 @@ async function showPlan(
   }
 }
 
-function stateText(snapshot: StackSnapshot, terminal: Terminal): string {
+function stateText(snapshot: StackSnapshot, terminal: Terminal, schemaOf: SchemaOf): string {
   const objects = [...snapshot.objects.values()].toSorted((left, right) =>
     left.address < right.address ? -1 : Number(left.address > right.address),
   );
   if (objects.length === 0 && snapshot.outputs.size === 0) return "Nothing is recorded.\n";
-  const texts = objects.map((object) => objectText(object, terminal));
+  const texts = objects.map((object) => objectText(object, terminal, schemaOf));
   const outputs = outputsText(snapshot.outputs);
   return [...texts, ...(outputs === "" ? [] : [`Outputs:\n\n${outputs}`])].join("\n");
 }
 
 /** One recorded object as the block that it comes from. */
-export function objectText(object: StateObject, { style }: Terminal): string {
+export function objectText(object: StateObject, { style }: Terminal, schemaOf: SchemaOf): string {
   const { address, deposed, phase, mode, type } = object;
   const notes = [
     ...(deposed === "" ? [] : [`deposed object ${deposed}`]),
@@ -104,13 +107,13 @@ export function objectText(object: StateObject, { style }: Terminal): string {
   ];
   const name = /\.([^.[\]]+)(?:\[(?:\d+|"(?:[^"\\]|\\.)*")\])?$/.exec(address)?.[1] ?? "";
   const note = notes.length > 0 ? ` (${notes.join(", ")})` : "";
-  const value = recordedValue(object);
+  const value = recordedValue(object, schemaOf);
   const lines =
     value === undefined
       ? []
       : blockLines(
           { before: value, after: value },
-          undefined,
+          schemaOf(object),
           { path: Path.root, indent: 2 },
           {
             style,
@@ -125,15 +128,4 @@ export function objectText(object: StateObject, { style }: Terminal): string {
     "}",
     "",
   ].join("\n");
-}
-
-/** What is recorded, without the schema: its types are those that JSON has. */
-function recordedValue({ value }: StateObject): Value | undefined {
-  if (value === undefined) return undefined;
-  const marks = Marks.of(Mark.sensitive);
-  const plain = decodeJsonImplied(value.json);
-  return markWithPaths(
-    plain,
-    value.sensitive.map((path) => ({ path, marks })),
-  );
 }

@@ -2,6 +2,8 @@ import { containsAddress, parseAddress } from "@stackwright/lang";
 import type { CommandContext } from "../command-context.ts";
 import { CommandError } from "../command-error.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
+import { loadProject } from "../project.ts";
+import { recordedSchemas } from "../recorded-values.ts";
 import { openReader, type StoreOptions } from "../session.ts";
 import { objectText, snapshotOf } from "./show.ts";
 
@@ -46,7 +48,10 @@ export async function stateShow(
         advice: "stackwright state list shows the addresses that there are.",
       });
     }
-    for (const object of found) context.terminal.write(objectText(object, context.terminal));
+    const schemaOf = await recordedSchemas(found, await loadProject(context), context);
+    for (const object of found) {
+      context.terminal.write(objectText(object, context.terminal, schemaOf));
+    }
     return EXIT.ok;
   } finally {
     await session?.[Symbol.asyncDispose]();
