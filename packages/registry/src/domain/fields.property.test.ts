@@ -61,7 +61,7 @@ describe("markers", () => {
         const marker = formatMarker(key, request, place, 1_000);
         expect(parseMarker(key, request, marker, 2_000)).toEqual(place);
         expect(accepts(() => parseMarker(key, `${request}x`, marker, 2_000))).toBe(false);
-        const letters = [...marker];
+        const letters = marker.split("");
         const index = at % letters.length;
         const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_=";
         letters[index] = alphabet[change % alphabet.length] ?? "A";

@@ -17,7 +17,10 @@ describe("request bodies", () => {
 
   it("are refused when any object in them has a key twice, however it is spelled", () => {
     const escaped = (text: string): string =>
-      `"${[...text].map((letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, "0")}`).join("")}"`;
+      `"${text
+        .split("")
+        .map((letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, "0")}`)
+        .join("")}"`;
     const key = fc.stringMatching(/^[a-z"\\ {}:,]{1,8}$/);
     fc.assert(
       fc.property(key, fc.boolean(), fc.constantFrom("", " ", "\n\t"), (name, nested, space) => {
