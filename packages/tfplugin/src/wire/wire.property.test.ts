@@ -118,6 +118,8 @@ describe("the two protocols", () => {
       else if (value instanceof Uint8Array) message[field] = Uint8Array.of(1, 2, 3);
       else if (field === "diagnostics")
         message[field] = [{ severity: 1, summary: "s", detail: "d" }];
+      else if (field === "identitySchemas") message[field] = new Map([["t", IDENTITY]]);
+      else if (field === "functions") message[field] = new Map([["f", FUNCTION]]);
       else if (field === "requiresReplace") message[field] = [{ steps: [] }];
       else if (field === "arguments") message[field] = [DYNAMIC];
       else if (DYNAMIC_FIELDS.has(field)) message[field] = DYNAMIC;
@@ -149,6 +151,35 @@ describe("the two protocols", () => {
     "result",
   ]);
 
+  const TEXTS = { description: "d", descriptionKind: 1 };
+  const PARAMETER = {
+    ...TEXTS,
+    name: "p",
+    type: Uint8Array.of(5),
+    allowNullValue: true,
+    allowUnknownValues: true,
+  };
+  const FUNCTION = {
+    ...TEXTS,
+    parameters: [PARAMETER],
+    variadicParameter: PARAMETER,
+    return: { type: Uint8Array.of(6) },
+    summary: "s",
+    deprecationMessage: "m",
+  };
+  const IDENTITY = {
+    version: 1n,
+    identityAttributes: [
+      {
+        name: "n",
+        type: Uint8Array.of(7),
+        requiredForImport: true,
+        optionalForImport: true,
+        description: "d",
+      },
+    ],
+  };
+
   const RENAMED: Readonly<Record<string, string>> = {
     ValidateProviderConfig: "PrepareProviderConfig",
     ValidateResourceConfig: "ValidateResourceTypeConfig",
@@ -171,6 +202,8 @@ describe("the two protocols", () => {
       const message = filled(six);
       const bytes6 = six.encode(message).finish();
       expect(five.encode(five.fromPartial(message)).finish()).toEqual(bytes6);
+      const isEmpty = /^(?:Get|StopProvider).*_Request$/u.test(name);
+      expect(bytes6.length > 0).toBe(!isEmpty);
       // Nothing that was written is unknown on the other side.
       const seen = five.decode(bytes6);
       expect(Object.keys(seen)).not.toContain("_unknownFields");
