@@ -1,0 +1,63 @@
+import type { FunctionCaller, TargetTable } from "@stackwright/fg-bridge";
+import { ProviderAddress, requireExactVersion } from "@stackwright/provider-source";
+import { createPluginClient, createSchemaCache, type SchemaCache } from "@stackwright/tfplugin";
+import type { OpenedProviders, ProviderOrigin } from "./catalog.ts";
+
+/** What a registry knows of a version of a private provider. */
+export interface PrivateProviderVersion {
+  readonly functionUrn: string;
+  /** Another one for another version of the same number: what is known of the one is not true of the other. */
+  readonly versionId: string;
+}
+
+export interface PrivateOriginOptions {
+  /** Asks the registry. Rejects where there is no such provider or version. */
+  readonly resolve: (
+    source: ProviderAddress,
+    version: string,
+    options: { readonly signal?: AbortSignal },
+  ) => Promise<PrivateProviderVersion>;
+  /** The operator's table: which function is called where. */
+  readonly targets: TargetTable;
+  readonly caller: FunctionCaller;
+  /** Projects whose functions this stack may call. */
+  readonly projects: readonly string[];
+  /** @default one of this origin */
+  readonly schemaCache?: SchemaCache;
+}
+
+/**
+ * Private providers, which live in HTTP functions: `huawei.com/private-provider/<name>` with an exact version leads
+ * through the registry to a function, and through the operator's table to where that is called.
+ *
+ * Source: seed 003 (rules for private providers and their functions).
+ */
+export function privateOrigin(options: PrivateOriginOptions): ProviderOrigin {
+  const { targets, caller, projects, schemaCache = createSchemaCache() } = options;
+  return {
+    name: "private providers",
+    handles: (source) => source.kind === "private",
+    async select({ source, constraints }) {
+      const exact = constraints.flatMap(({ exactVersion }) => exactVersion ?? []);
+      const [version] = exact;
+      if (version !== undefined && exact.every((other) => other.equals(version))) {
+        return version.toString();
+      }
+      const asked = constraints.map((constraint) => constraint.toString()).filter(Boolean);
+      // Says what is wrong with what was asked for: nothing, a range, or several versions.
+      return requireExactVersion(source, asked.join(", ")).toString();
+    },
+    async open({ source, version }, { signal } = {}): Promise<OpenedProviders> {
+      const address = ProviderAddress.parse(source);
+      const { functionUrn, versionId } = await options.resolve(address, version, {
+        ...(signal && { signal }),
+      });
+      const target = targets.resolve(functionUrn, { projects });
+      const provider = createPluginClient(caller.transport({ target }), {
+        schemaCache,
+        schemaKey: versionId,
+      });
+      return [{ name: `${source}@${version}`, provider }];
+    },
+  };
+}
