@@ -6,6 +6,8 @@ import { type Dependency, objectKey, type StateObject } from "../state/state-obj
 export interface Step {
   readonly kind: "make" | "remove";
   readonly change: ResourceChange;
+  /** Of a removal: whether it comes before those let go of the object that depended on it. */
+  readonly early?: boolean;
 }
 
 /** The steps of a plan, and which waits for which. Vertices behind the steps only join edges. */
@@ -70,6 +72,10 @@ class StepOrder {
   graph(): StepGraph {
     for (const change of this.#changes) this.#declare(change);
     this.#early = this.#findEarly();
+    for (const at of this.#early) {
+      const step = this.#steps[at];
+      if (step !== undefined) this.#steps[at] = { ...step, early: true };
+    }
     for (const change of this.#changes) this.#connect(change);
     return { steps: this.#steps, size: this.#next.length, next: this.#next };
   }

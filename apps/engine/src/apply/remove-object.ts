@@ -16,13 +16,14 @@ export async function removeObject(
   run: ApplyRun,
   change: ResourceChange,
   ready: ReadyProvider,
+  early: boolean,
 ): Promise<NodeStatus> {
   const object = objectToRemove(run, change);
   if (object === undefined) return "done";
   const key: ObjectKey = { address: object.address, deposed: object.deposed };
   const { writer, ulid } = run.given;
   const operation = ulid();
-  const replace = change.action === "replace";
+  const replace = change.action === "replace" || early;
   await writer.write({ kind: "delete", key, operation: { id: operation, replace } });
   const settle = async (outcome: Outcome): Promise<void> => {
     await writer.write({ kind: "settle", key, operation, outcome });

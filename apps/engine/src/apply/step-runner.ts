@@ -136,7 +136,7 @@ export class StepRunner {
       this.#imported.add(change.address);
       await adoptImported(this.#run, change, ready);
     }
-    if (kind === "remove") return removeObject(this.#run, change, ready);
+    if (kind === "remove") return removeObject(this.#run, change, ready, step.early === true);
     const slot = this.#run.slot(change);
     if (plan.mode === "refresh-only" || slot === undefined)
       return recordObject(this.#run, change, ready);

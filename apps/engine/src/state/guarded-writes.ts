@@ -57,10 +57,11 @@ export class GuardedWrites {
         const conflict = error.code === "STORAGE_CAS_FAILURE" || error.code === "STORAGE_WRONG_UID";
         if (!conflict && error.code !== "STORAGE_INCONSISTENT") throw error;
         lost ||= !conflict && error.details.outcome !== "not-applied";
+        // Guards are judged before versions, so a conflict that was answered says that the fence is still ours.
         if (conflict && !lost) throw this.#break(intruder(operations, error));
         const found = lost ? await this.#look(operations) : "open";
         if (found === "done") return this.#stored(operations);
-        if (found === "conflict") throw this.#break(intruder(operations, error));
+        if (found === "conflict") throw this.#break(await this.#blame(operations, error));
       }
       await sleep(this.#scheduler, pause, this.signal).catch(() => this.assertHeld());
       pause = Math.min(LONGEST_PAUSE_MS, pause * 2);
@@ -103,6 +104,15 @@ export class GuardedWrites {
     }
     if (stored?.generation === first.resource.generation) return "done";
     return (stored?.version ?? "") === first.resource.version ? "open" : "conflict";
+  }
+
+  /** Whoever wrote what was not expected: the next holder of the fence, or somebody without it. */
+  async #blame(operations: readonly BatchOperation[], cause: unknown): Promise<EngineError> {
+    const { guard } = this.#lease;
+    const fence = await readStored(this.#storage, "strong", { ...guard.id, uid: "" }).catch(
+      () => undefined,
+    );
+    return fence?.version === guard.version ? intruder(operations, cause) : fenceLost(cause);
   }
 
   /** The resources as a batch that happened has stored them. */

@@ -228,7 +228,12 @@ export class Oracle {
     const isPending = (other: ObjectMessage): boolean =>
       PENDING.has(other.phase) && other.operation?.started === true;
     if (call.method !== "delete") {
-      const busy = others.filter(isPending).map(({ address }) => address);
+      // What goes for good is no longer among what an expression sees.
+      const goes = ({ phase, operation }: ObjectMessage): boolean =>
+        phase === Phase.PHASE_DELETING && operation?.replace !== true;
+      const busy = others
+        .filter((other) => isPending(other) && !goes(other))
+        .map(({ address }) => address);
       // What an update needs is recorded with its outcome; before, there is what the object needed so far.
       if (call.method === "create") this.#checkNeeds(object, busy);
       else this.#busy.set(call.operationId, { call, busy });

@@ -1,7 +1,8 @@
 import { describe, expect, it, type TestContext } from "vitest";
 import { shrinkCase } from "./shrink.ts";
 import { randomCase } from "./sim-case.ts";
-import { configText } from "./sim-config.ts";
+import { configText, type SimConfig } from "./sim-config.ts";
+import { NO_STORE_FAULTS } from "./sim-store.ts";
 import { type SimCase, simulate } from "./simulate.ts";
 
 const CASES = Math.max(1, Math.round(60 * Number(process.env.STACKWRIGHT_RUNS ?? 1)));
@@ -39,9 +40,38 @@ describe("simulated runs", () => {
     ["the wrong one of several deposed objects was deleted", 155],
     ["the wrong one of several deposed objects was deleted, under for_each", 602],
     ["a failed update was recorded with the dependencies of a successful one", 1497],
+    ["a fence that moved while an answer was lost was taken for an intruder", 10065],
     ["what an object depends on that may exist was deleted", 1167],
   ])("keep what was mended: %s (seed %i)", async (_title, seed) => {
     expect((await simulate(randomCase(seed))).violations).toEqual([]);
+  });
+
+  it("delete early what waits for a replacement, while others still depend on it by record", async () => {
+    const base = { type: "model_thing", createFirst: false, repeat: ["a"], secret: false } as const;
+    const first = (name: string) => [{ name, how: "first" }] as const;
+    const before: SimConfig = [
+      { ...base, name: "z", size: 0, kind: 0, needs: [] },
+      { ...base, name: "y", size: 0, kind: 0, needs: first("z") },
+      { ...base, name: "x", size: 0, kind: 0, needs: first("y") },
+    ];
+    // y goes, x lets go of it and needs z instead, and z is replaced destroy-first: so y has to go before x lets go.
+    const after: SimConfig = [
+      { ...base, name: "z", size: 0, kind: 1, needs: [] },
+      { ...base, name: "x", size: 1, kind: 0, needs: first("z") },
+    ];
+    const calm = { destroy: false, cloud: {}, delayMs: 5, store: NO_STORE_FAULTS };
+    const steps = [before, after].map((config) => ({ ...calm, config }));
+    const { violations, trace } = await simulate({
+      seed: 1,
+      limits: { parallelism: 4, perType: 4 },
+      steps,
+    });
+    expect(violations).toEqual([]);
+    expect(
+      trace
+        .filter((line) => /^call (create|update|delete)/.test(line))
+        .map((line) => line.split(" ")[1]),
+    ).toEqual(["create", "create", "create", "delete", "delete", "create", "update"]);
   });
 
   it("do something", async () => {
