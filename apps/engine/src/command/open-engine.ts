@@ -1,26 +1,41 @@
 import { homedir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { hasErrors } from "@stackwright/lang";
+import { createKeyRing, createRegistry } from "@stackwright/registry";
 import { httpStateBackend, localStateBackend } from "@stackwright/tfplugin/builtin";
 import { type Environment, inheritedEnvironment } from "@stackwright/tfplugin/launch";
 import { createEngine, type Engine } from "../engine.ts";
 import { builtinOrigin } from "../providers/builtin-origin.ts";
 import { installedOrigin } from "../providers/installed-origin.ts";
+import { type PrivateOriginOptions, privateOrigin } from "../providers/private-origin.ts";
 import { pulumiOrigin } from "../providers/pulumi-origin.ts";
 import type { StackState } from "../state/stack-state.ts";
 import type { CommandContext } from "./command-context.ts";
+import { type OpenFunctions, openFunctions } from "./functions-table.ts";
 import { install, installedLines } from "./install.ts";
 import type { Project } from "./project.ts";
+import type { Session } from "./session.ts";
+
+/** What an engine is opened on, as far as there is such a thing. */
+export interface EngineGround {
+  /** Providers of what is recorded are there, too. */
+  readonly state?: StackState;
+  /** The store, whose registry knows private providers. */
+  readonly session?: Pick<Session, "store" | "project"> | undefined;
+}
+
+/** An engine of a command. Disposing ends the connections that it has besides those of its runs. */
+export interface CommandEngine extends Engine, AsyncDisposable {}
 
 /**
  * An engine with the providers that the folder of a command has: built in, installed (now, where something is missing),
- * and programs of this machine.
+ * programs of this machine, and private ones that are registered in the store.
  */
 export async function openEngine(
   project: Project,
   context: CommandContext,
-  state?: StackState,
-): Promise<Engine> {
+  { state, session }: EngineGround = {},
+): Promise<CommandEngine> {
   const { env, directory, terminal } = context;
   const recorded = new Set<string>();
   if (state !== undefined) {
@@ -31,7 +46,8 @@ export async function openEngine(
     ? new Map()
     : await install(project, context, { recorded });
   for (const line of installedLines(installed)) terminal.writeError(`${line}\n`);
-  return createEngine({
+  const functions = await openFunctions(context);
+  const engine = createEngine({
     origins: [
       builtinOrigin({
         backends: [localStateBackend({ workingDirectory: directory }), httpStateBackend()],
@@ -41,8 +57,28 @@ export async function openEngine(
         launch: { env: providerEnvironment(env), cwd: directory },
       }),
       pulumiOrigin({ directories: pulumiFolders(env) }),
+      ...(functions !== undefined && session !== undefined
+        ? [privateOrigin({ ...functions, resolve: resolverOf(functions, session) })]
+        : []),
     ],
   });
+  return { ...engine, [Symbol.asyncDispose]: async () => functions?.[Symbol.asyncDispose]() };
+}
+
+/** Asks the registry that lies in the store. */
+function resolverOf(
+  { account, region }: OpenFunctions,
+  { store, project }: Pick<Session, "store" | "project">,
+): PrivateOriginOptions["resolve"] {
+  const registry = createRegistry({
+    storage: store.storage,
+    blobs: store.blobs,
+    // Nothing that is encrypted is read here.
+    keys: createKeyRing([new Uint8Array(32)]),
+  });
+  const scope = { account: account ?? project.account, region };
+  return async (source, version, options) =>
+    registry.resolvePrivateProvider(scope, source, version, options);
 }
 
 /** Providers may be programs of Node: they get the one that runs the command before any other. */

@@ -24,7 +24,8 @@ export async function recordedSchemas(
   const providers = [...objects].map(({ provider }) => provider);
   if (providers.length === 0) return () => undefined;
   try {
-    return await schemasOfProviders(await openEngine(project, context), providers);
+    await using engine = await openEngine(project, context);
+    return await schemasOfProviders(engine, providers);
   } catch {
     // Without an installation, what is recorded can be looked at all the same.
     return () => undefined;

@@ -41,7 +41,7 @@ export async function plan(
         : options.out === undefined
           ? readOnlyState(session.stateOf(session.stack))
           : session.stateOf(session.stack);
-    const engine = await openEngine(project, context, state);
+    await using engine = await openEngine(project, context, { state, session });
     const workspace = stackName(context, options);
     const made = await makePlan({ engine, project, state, workspace }, options, view, context);
     if (made === undefined) return EXIT.failed;

@@ -66,7 +66,7 @@ async function showPlan(
     project: file.project,
   });
   try {
-    const engine = await openEngine(await loadProject(context), context);
+    await using engine = await openEngine(await loadProject(context), context, { session });
     const plan =
       session?.stack === undefined
         ? undefined

@@ -47,7 +47,7 @@ export async function up(
   const place =
     file === undefined ? options : { ...options, stack: file.stack, project: file.project };
   await using session = await openWriter(context, place);
-  const engine = await openEngine(project, context, session.state);
+  await using engine = await openEngine(project, context, { state: session.state, session });
   const run: Run = { options: { ...options, ...place }, context, project, engine, session, view };
   if (file === undefined) return await planAndApply(run);
   const plan = await engine.loadPlan(session.state, file.digest);

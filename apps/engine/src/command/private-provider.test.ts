@@ -1,0 +1,132 @@
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createLifecycleRunner, serveFunction } from "@stackwright/fg-bridge/function";
+import { computed, createProvider, defineResource, required, types } from "@stackwright/mux/kit";
+import { createKeyRing, createRegistry } from "@stackwright/registry";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { openStore } from "../store/open-store.ts";
+import { tryCommand } from "./testing/try-command.ts";
+
+const PROJECT = "a61dfe3154de42829367056598d5040f";
+const URN = `urn:fss:cn-north-7:${PROJECT}:function:default:notes:latest`;
+
+const TEMPLATE = `
+terraform {
+  required_providers {
+    notes = {
+      source  = "huawei.com/private-provider/notes"
+      version = "1.0.0"
+    }
+  }
+}
+resource "notes_note" "n" {
+  count = 3
+  name  = "note-\${count.index}"
+  text  = "hello"
+}
+output "ids" { value = notes_note.n[*].id }
+`;
+
+/** A provider of notes that lie in a folder. */
+function notes(folder: string) {
+  return createProvider({
+    config: {},
+    configure: () => undefined,
+    resources: {
+      notes_note: defineResource({
+        attributes: {
+          id: computed(types.string, { stable: true }),
+          name: required(types.string, { replaces: true }),
+          text: required(types.string),
+        },
+        create: async ({ name, text }) => {
+          await writeFile(join(folder, name ?? ""), text ?? "", { flag: "wx" });
+          return { id: `id-${name}` };
+        },
+        update: async ({ name, text }) => {
+          await writeFile(join(folder, name ?? ""), text ?? "");
+          return {};
+        },
+        delete: async ({ name }) => rm(join(folder, name), { force: true }),
+      }),
+    },
+  });
+}
+
+describe("a private provider behind a function", () => {
+  let stack: AsyncDisposableStack;
+  let cwd: string;
+  let folder: string;
+  let env: NodeJS.ProcessEnv;
+
+  beforeEach(async () => {
+    stack = new AsyncDisposableStack();
+    cwd = await mkdtemp(join(tmpdir(), "stackwright-private-"));
+    stack.defer(async () => rm(cwd, { recursive: true, force: true }));
+    folder = join(cwd, "notes");
+    await mkdir(folder);
+    const server = stack.use(
+      await serveFunction({
+        runner: createLifecycleRunner({ name: "notes", create: () => notes(folder) }),
+        port: 0,
+      }),
+    );
+    const table = {
+      region: "cn-north-7",
+      projects: [PROJECT],
+      functions: { [URN]: { url: server.url } },
+      networks: ["127.0.0.0/8"],
+    };
+    await writeFile(join(cwd, "functions.json"), JSON.stringify(table));
+    await writeFile(join(cwd, "main.tf"), TEMPLATE);
+    env = { STACKWRIGHT_FUNCTIONS: "functions.json" };
+    await using store = await openStore(
+      { kind: "sqlite", directory: join(cwd, ".stackwright/store") },
+      { blobDirectory: "" },
+    );
+    const registry = createRegistry({ ...store, keys: createKeyRing([new Uint8Array(32)]) });
+    await registry.createProvider(
+      { account: "default", region: "cn-north-7" },
+      { name: "notes", version: "1.0.0", functionUrn: URN },
+      { actor: "test", requestId: "r" },
+    );
+  });
+
+  afterEach(async () => {
+    await stack.disposeAsync();
+  });
+
+  it("is planned, applied, updated and destroyed like any other", async () => {
+    const up = await tryCommand(["up", "--yes"], { cwd, env });
+    expect(up.error).toBe("");
+    expect(up.output).toContain("3 added, 0 changed, 0 destroyed");
+    expect(await readFile(join(folder, "note-1"), "utf8")).toBe("hello");
+
+    const again = await tryCommand(["plan", "--detailed-exitcode"], { cwd, env });
+    expect(again).toMatchObject({ code: 0 });
+
+    await writeFile(join(cwd, "main.tf"), TEMPLATE.replace('"hello"', '"changed"'));
+    const changed = await tryCommand(["up", "--yes"], { cwd, env });
+    expect(changed.output).toContain("0 added, 3 changed, 0 destroyed");
+    expect(await readFile(join(folder, "note-1"), "utf8")).toBe("changed");
+
+    const gone = await tryCommand(["destroy", "--yes"], { cwd, env });
+    expect(gone.output).toContain("0 added, 0 changed, 3 destroyed");
+    await expect(readFile(join(folder, "note-1"))).rejects.toThrow("ENOENT");
+  });
+
+  it("needs one exact version", async () => {
+    await writeFile(join(cwd, "main.tf"), TEMPLATE.replace('"1.0.0"', '"~> 1.0"'));
+    const { code, error } = await tryCommand(["plan"], { cwd, env });
+    expect(code).toBe(1);
+    expect(error).toContain("Exact provider version required");
+  });
+
+  it("is not there in a version that nobody registered", async () => {
+    await writeFile(join(cwd, "main.tf"), TEMPLATE.replace('"1.0.0"', '"2.0.0"'));
+    const { code, error } = await tryCommand(["plan"], { cwd, env });
+    expect(code).toBe(1);
+    expect(error).toContain("2.0.0");
+  });
+});
