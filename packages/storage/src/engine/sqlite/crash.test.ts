@@ -49,7 +49,8 @@ afterEach(async () => {
 describe("a sqlite store whose process is killed with SIGKILL", () => {
   test(
     "loses nothing acknowledged and invents nothing, in random histories",
-    async () => {
+    async ({ annotate }) => {
+      await annotate(`${500 * runSeeds(1).length} operations`, "count");
       for (const seed of runSeeds(1)) {
         const storage = forkedStorage(await newDirectory());
         await storage.start();
@@ -174,7 +175,8 @@ describe("a sqlite store whose process is killed with SIGKILL", () => {
 describe("a sqlite store whose wall clock jumps", () => {
   test(
     "keeps every rule in random histories, also over a kill",
-    async () => {
+    async ({ annotate }) => {
+      await annotate(`${500 * runSeeds(1).length} operations`, "count");
       const clock = new URL("../../testing/forked/jumping-clock.ts", import.meta.url).href;
       for (const seed of runSeeds(1)) {
         const storage = forkedStorage(await newDirectory(), ["--import", clock]);
