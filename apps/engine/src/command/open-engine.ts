@@ -1,18 +1,19 @@
 import { homedir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { hasErrors } from "@stackwright/lang";
-import { createKeyRing, createRegistry } from "@stackwright/registry";
+import { createKeyRing, createRegistry, type Registry } from "@stackwright/registry";
 import { httpStateBackend, localStateBackend } from "@stackwright/tfplugin/builtin";
 import { type Environment, inheritedEnvironment } from "@stackwright/tfplugin/launch";
 import { createEngine, type Engine } from "../engine.ts";
 import { builtinOrigin } from "../providers/builtin-origin.ts";
 import { installedOrigin } from "../providers/installed-origin.ts";
-import { type PrivateOriginOptions, privateOrigin } from "../providers/private-origin.ts";
+import { privateOrigin } from "../providers/private-origin.ts";
 import { pulumiOrigin } from "../providers/pulumi-origin.ts";
-import type { StackState } from "../state/stack-state.ts";
+import type { StackReference, StackSnapshot, StackState } from "../state/stack-state.ts";
 import type { CommandContext } from "./command-context.ts";
-import { type OpenFunctions, openFunctions } from "./functions-table.ts";
+import { openFunctions } from "./functions-table.ts";
 import { install, installedLines } from "./install.ts";
+import { privateUses, recordPrivateUses } from "./private-uses.ts";
 import type { Project } from "./project.ts";
 import type { Session } from "./session.ts";
 
@@ -25,7 +26,10 @@ export interface EngineGround {
 }
 
 /** An engine of a command. Disposing ends the connections that it has besides those of its runs. */
-export interface CommandEngine extends Engine, AsyncDisposable {}
+export interface CommandEngine extends Engine, AsyncDisposable {
+  /** Tells the registry which private providers the stack uses after a run. */
+  noteUses(stack: StackReference, now: Pick<StackSnapshot, "objects">): Promise<void>;
+}
 
 /**
  * An engine with the providers that the folder of a command has: built in, installed (now, where something is missing),
@@ -38,15 +42,23 @@ export async function openEngine(
 ): Promise<CommandEngine> {
   const { env, directory, terminal } = context;
   const recorded = new Set<string>();
+  let before: ReadonlySet<string> = new Set();
   if (state !== undefined) {
     const { objects } = await state.read({ signal: context.signal });
     for (const { provider } of objects.values()) recorded.add(provider.source);
+    before = privateUses({ objects });
   }
   const installed = hasErrors(project.configuration.diagnostics)
     ? new Map()
     : await install(project, context, { recorded });
   for (const line of installedLines(installed)) terminal.writeError(`${line}\n`);
   const functions = await openFunctions(context);
+  const registry =
+    functions === undefined || session === undefined ? undefined : openRegistry(session);
+  const scope = {
+    account: functions?.account ?? session?.project.account ?? "",
+    region: functions?.region ?? "",
+  };
   const engine = createEngine({
     origins: [
       builtinOrigin({
@@ -57,28 +69,36 @@ export async function openEngine(
         launch: { env: providerEnvironment(env), cwd: directory },
       }),
       pulumiOrigin({ directories: pulumiFolders(env) }),
-      ...(functions !== undefined && session !== undefined
-        ? [privateOrigin({ ...functions, resolve: resolverOf(functions, session) })]
+      ...(functions !== undefined && registry !== undefined
+        ? [
+            privateOrigin({
+              ...functions,
+              resolve: async (source, version, options) =>
+                registry.resolvePrivateProvider(scope, source, version, options),
+            }),
+          ]
         : []),
     ],
   });
-  return { ...engine, [Symbol.asyncDispose]: async () => functions?.[Symbol.asyncDispose]() };
+  return {
+    ...engine,
+    noteUses: async ({ account, project: name, stack }, snapshot) => {
+      const now = privateUses(snapshot);
+      if (registry === undefined || (now.size === 0 && before.size === 0)) return;
+      await recordPrivateUses(registry, scope, `${account}/${name}/${stack}`, { before, now });
+    },
+    [Symbol.asyncDispose]: async () => functions?.[Symbol.asyncDispose](),
+  };
 }
 
-/** Asks the registry that lies in the store. */
-function resolverOf(
-  { account, region }: OpenFunctions,
-  { store, project }: Pick<Session, "store" | "project">,
-): PrivateOriginOptions["resolve"] {
-  const registry = createRegistry({
+/** The registry that lies in the store. */
+function openRegistry({ store }: Pick<Session, "store">): Registry {
+  return createRegistry({
     storage: store.storage,
     blobs: store.blobs,
     // Nothing that is encrypted is read here.
     keys: createKeyRing([new Uint8Array(32)]),
   });
-  const scope = { account: account ?? project.account, region };
-  return async (source, version, options) =>
-    registry.resolvePrivateProvider(scope, source, version, options);
 }
 
 /** Providers may be programs of Node: they get the one that runs the command before any other. */

@@ -54,6 +54,19 @@ function notes(folder: string) {
   });
 }
 
+/** Who the registry says uses the provider. */
+async function users(cwd: string): Promise<readonly string[]> {
+  await using store = await openStore(
+    { kind: "sqlite", directory: join(cwd, ".stackwright/store") },
+    { blobDirectory: "" },
+  );
+  const registry = createRegistry({ ...store, keys: createKeyRing([new Uint8Array(32)]) });
+  const scope = { account: "default", region: "cn-north-7" };
+  const { providerId } = await registry.showProvider(scope, { name: "notes" });
+  const uses = await registry.listUses(scope, providerId);
+  return uses.map(({ user }) => user);
+}
+
 describe("a private provider behind a function", () => {
   let stack: AsyncDisposableStack;
   let cwd: string;
@@ -111,9 +124,11 @@ describe("a private provider behind a function", () => {
     expect(changed.output).toContain("0 added, 3 changed, 0 destroyed");
     expect(await readFile(join(folder, "note-1"), "utf8")).toBe("changed");
 
+    expect(await users(cwd)).toHaveLength(1);
     const gone = await tryCommand(["destroy", "--yes"], { cwd, env });
     expect(gone.output).toContain("0 added, 0 changed, 3 destroyed");
     await expect(readFile(join(folder, "note-1"))).rejects.toThrow("ENOENT");
+    expect(await users(cwd)).toEqual([]);
   });
 
   it("needs one exact version", async () => {

@@ -1,12 +1,12 @@
 import { resolve } from "node:path";
 import { hasErrors } from "@stackwright/lang";
-import { type Engine, planVariables } from "../../engine.ts";
+import { planVariables } from "../../engine.ts";
 import { hasChanges, type Plan } from "../../plan/plan.ts";
 import type { CommandContext } from "../command-context.ts";
 import { CommandError } from "../command-error.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { type MadePlan, makePlan } from "../make-plan.ts";
-import { openEngine } from "../open-engine.ts";
+import { type CommandEngine, openEngine } from "../open-engine.ts";
 import { PeopleView } from "../people-view.ts";
 import { readPlanFile } from "../plan-file.ts";
 import { ProgramsView } from "../programs-view.ts";
@@ -26,7 +26,7 @@ interface Run {
   readonly options: UpOptions;
   readonly context: CommandContext;
   readonly project: Project;
-  readonly engine: Engine;
+  readonly engine: CommandEngine;
   readonly session: StackSession;
   readonly view: RunView;
 }
@@ -130,6 +130,7 @@ async function apply({ plan, variables }: MadePlan, run: Run): Promise<ExitCode>
       onEvent: view.onApplying,
     });
     view.applied(result);
+    await engine.noteUses(session.state.reference, await session.state.read());
     if (result.status === "canceled") return EXIT.interrupted;
     return result.status === "applied" ? EXIT.ok : EXIT.failed;
   } finally {

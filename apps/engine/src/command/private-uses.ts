@@ -1,0 +1,46 @@
+import { ProviderAddress } from "@stackwright/provider-source";
+import type { Registry, RegistryScope } from "@stackwright/registry";
+import type { StackSnapshot } from "../state/stack-state.ts";
+
+/** Exact versions of private providers that the objects of a stack belong to, as `source@version`. */
+export function privateUses({ objects }: Pick<StackSnapshot, "objects">): Set<string> {
+  const uses = new Set<string>();
+  for (const { provider } of objects.values()) {
+    if (ProviderAddress.parse(provider.source).kind === "private") {
+      uses.add(`${provider.source}@${provider.version}`);
+    }
+  }
+  return uses;
+}
+
+/**
+ * Keeps the registry's record of who uses which version: what a stack has now is noted, what it had before and has no more
+ * is released. A use of a version that was deleted meanwhile cannot be noted, which is no mistake of the stack.
+ */
+export async function recordPrivateUses(
+  registry: Registry,
+  scope: RegistryScope,
+  user: string,
+  uses: { readonly before: ReadonlySet<string>; readonly now: ReadonlySet<string> },
+): Promise<void> {
+  const splitUse = (use: string) => {
+    const at = use.lastIndexOf("@");
+    return { source: use.slice(0, at), version: use.slice(at + 1) };
+  };
+  for (const use of uses.now) {
+    const { source, version } = splitUse(use);
+    const { providerId } = await registry.resolvePrivateProvider(scope, source, version);
+    const name = ProviderAddress.parse(source).type;
+    await registry.recordUse(scope, { name, version, providerId }, user);
+  }
+  for (const use of uses.before) {
+    if (uses.now.has(use)) continue;
+    const { source, version } = splitUse(use);
+    try {
+      const { providerId } = await registry.resolvePrivateProvider(scope, source, version);
+      await registry.releaseUse(scope, { providerId, version, user });
+    } catch {
+      // The version is gone, and its uses with it.
+    }
+  }
+}
