@@ -68,9 +68,9 @@ export const FG_BRIDGE_ERRORS = Object.freeze({
   FG_PROVIDER_DIED: kind("UNAVAILABLE", 200, true, "unknown"),
   FG_PROTOCOL_REFUSED: kind("FAILED_PRECONDITION", 200, false, "not-applied"),
   FG_OPERATION_RUNNING: kind("ABORTED", 200, true, "unknown"),
-  FG_OPERATION_CONFLICT: kind("FAILED_PRECONDITION", 200, false, "not-applied"),
+  FG_OPERATION_CONFLICT: kind("FAILED_PRECONDITION", 200, false, "unknown"),
   FG_OPERATION_UNRESOLVED: kind("ABORTED", 200, false, "unknown"),
-  FG_EPOCH_STALE: kind("FAILED_PRECONDITION", 200, false, "not-applied"),
+  FG_EPOCH_STALE: kind("FAILED_PRECONDITION", 200, false, "unknown"),
   FG_BRIDGE_UNAVAILABLE: kind("UNAVAILABLE", 503, true, "not-applied"),
 } satisfies Record<string, FgBridgeErrorKind>);
 

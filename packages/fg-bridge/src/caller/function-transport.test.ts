@@ -187,6 +187,22 @@ describe("the caller", () => {
     expect(sent.map(({ extensions }) => extensions.attempt)).toEqual([0, 1, 2]);
   });
 
+  it("waits for an operation that another delivery has begun", async () => {
+    const adapter = { name: "a", version: "1", features: ["journal"] };
+    const { sent, target } = recording([
+      { error: "rpc error: code = Aborted desc = it runs", outcome: "running", adapter },
+      { response_data: "", outcome: "running", adapter },
+      { response_data: Buffer.from("made").toString("base64"), outcome: "done", adapter },
+    ]);
+    await using transport = caller().transport({ target });
+    expect(text(await transport.unary("ApplyResourceChange", bytes, { operation }))).toBe("made");
+    expect(sent.map(({ methodName }) => methodName.split("/").at(-1))).toEqual([
+      "ApplyResourceChange",
+      "Outcome",
+      "Outcome",
+    ]);
+  });
+
   it("gives up after some attempts, and when the budget is spent", async () => {
     const { sent, target } = recording(Array.from({ length: 100 }, unreachable));
     await using transport = caller({

@@ -295,7 +295,7 @@ describe("the function side with a journal", () => {
     const answer = await ask("ApplyResourceChange", { extensions });
     expect(answer).toMatchObject({
       error: expect.stringContaining("disk full") as string,
-      outcome: "not-applied",
+      outcome: "unknown",
     });
     expect(runner.starts).toBe(0);
   });
@@ -310,6 +310,20 @@ describe("the function side with a journal", () => {
     );
     expect(answers.map(({ responseData }) => text(responseData))).toEqual(Array(3).fill("request"));
     expect(runner.starts).toBe(1);
+  });
+
+  it("says that an operation runs in another instance", async () => {
+    const journal = createMemoryJournal();
+    const { ask, runner } = setUp(
+      {},
+      { journal: { ...journal, begin: async () => ({ kind: "running" }) } },
+    );
+    const answer = await ask("ApplyResourceChange", { extensions });
+    expect(answer).toMatchObject({
+      outcome: "running",
+      error: expect.stringContaining("Aborted") as string,
+    });
+    expect(runner.starts).toBe(0);
   });
 
   it("finishes an apply whose caller has gone, and keeps the answer", async () => {
@@ -336,7 +350,8 @@ describe("the function side with a journal", () => {
       extensions,
       requestData: Buffer.from("other"),
     });
-    expect(other).toMatchObject({ outcome: "not-applied" });
+    // The earlier request was applied, so the operation was.
+    expect(other).toMatchObject({ outcome: "unknown" });
     expect(other.error).toContain("FailedPrecondition");
     expect(audit).toMatchObject([{ kind: "operation-refused", subject: "op-1" }]);
   });

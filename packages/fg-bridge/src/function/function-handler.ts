@@ -235,7 +235,7 @@ export class FunctionHandler implements AsyncDisposable {
     return {
       responseData: nothing,
       error: formatGrpcError(error.status, text),
-      outcome: error.outcome,
+      outcome: error.code === "FG_OPERATION_RUNNING" ? "running" : error.outcome,
     };
   }
 

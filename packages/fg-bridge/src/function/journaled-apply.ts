@@ -21,6 +21,8 @@ export class JournaledApply {
   /** Operations that run in this instance, for deliveries that come meanwhile. */
   readonly #running = new Map<string, Promise<EnvelopeResponse>>();
 
+  /** Admissions under way, by operation. */
+  readonly #admissions = new Map<string, Promise<void>>();
   readonly #onError: (error: unknown) => void;
 
   /** @param onError gets failures of the journal itself, which must not cost a caller its answer */
@@ -45,22 +47,39 @@ export class JournaledApply {
     const key: OperationKey = { caller, sessionId: request.sessionId, callId };
     const requestHash = createHash("sha256").update(request.requestData).digest("hex");
     const delivery = { attempt, epoch, requestHash, untilMs };
-    const admission = await this.#journal.begin(key, delivery).catch((cause: unknown) => {
+    const name = nameOf(key);
+    // One after the other: who is told that the operation runs has to find it among those that do.
+    const admitted = (this.#admissions.get(name) ?? Promise.resolve()).then(async () => {
+      const admission = await this.#journal.begin(key, delivery);
+      if (admission.kind !== "run") return { admission };
+      return { admission, running: this.#register(name, this.#first(key, attempt, call)) };
+    });
+    const settled = admitted.then(
+      () => undefined,
+      () => undefined,
+    );
+    this.#admissions.set(name, settled);
+    let told: Awaited<typeof admitted>;
+    try {
+      told = await admitted;
+    } catch (cause) {
       this.#onError(cause);
       const reason = cause instanceof Error ? cause.message : String(cause);
-      const text = `the operation cannot be recorded, and is not begun: ${reason}`;
-      const options = { cause, status: "UNAVAILABLE", outcome: "not-applied" } as const;
-      throw new FgBridgeError("FG_FUNCTION_ERROR", text, options);
-    });
-    if (admission.kind !== "run") return this.#repeated(key, admission);
-    const name = nameOf(key);
-    const running = this.#first(key, attempt, call);
-    this.#running.set(name, running);
-    try {
-      return await running;
+      // This delivery does nothing; whether an earlier one did, only the record could say.
+      const text = `the operation cannot be recorded, and is not begun now: ${reason}`;
+      throw new FgBridgeError("FG_OPERATION_UNRESOLVED", text, { cause, status: "UNAVAILABLE" });
     } finally {
-      this.#running.delete(name);
+      if (this.#admissions.get(name) === settled) this.#admissions.delete(name);
     }
+    return told.running ?? this.#repeated(key, told.admission);
+  }
+
+  #register(name: string, first: Promise<EnvelopeResponse>): Promise<EnvelopeResponse> {
+    const running = first.finally(() => this.#running.delete(name));
+    // Whoever waits for it hears of its failure; nobody may.
+    running.catch(() => undefined);
+    this.#running.set(name, running);
+    return running;
   }
 
   /** Answers the question what became of an operation. */
@@ -106,10 +125,7 @@ export class JournaledApply {
     return result;
   }
 
-  async #repeated(
-    key: OperationKey,
-    admission: Exclude<Admission, { readonly kind: "run" }>,
-  ): Promise<EnvelopeResponse> {
+  async #repeated(key: OperationKey, admission: Admission): Promise<EnvelopeResponse> {
     if (admission.kind === "done") return { ...admission.result, outcome: "done" };
     if (admission.kind === "refused") throw refusals[admission.reason]();
     if (admission.kind === "unresolved") {
@@ -118,6 +134,7 @@ export class JournaledApply {
     }
     const running = this.#running.get(nameOf(key));
     if (running !== undefined) return running;
+    // By another instance, or it ended at this moment: the caller asks again.
     throw new FgBridgeError("FG_OPERATION_RUNNING", "the operation runs elsewhere already");
   }
 }
@@ -134,6 +151,8 @@ const refusals = {
     new FgBridgeError(
       "FG_OPERATION_CONFLICT",
       "this attempt was given up before it arrived, and is not begun any more",
+      // No attempt of the operation was begun.
+      { outcome: "not-applied" },
     ),
 } as const;
 
