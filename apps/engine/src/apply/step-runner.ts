@@ -4,6 +4,7 @@ import type { NodeStatus, StepAction } from "../events.ts";
 import type { ResourceChange } from "../plan/change.ts";
 import { upgradeObject } from "../plan/read-object.ts";
 import { resourceOf } from "../state/check-state.ts";
+import { objectKey } from "../state/state-object.ts";
 import type { Target } from "../walk/recorder.ts";
 import type { ApplyRun } from "./apply-run.ts";
 import type { NodeResult } from "./execute.ts";
@@ -43,9 +44,12 @@ export class StepRunner {
   constructor(run: ApplyRun, graph: StepGraph) {
     this.#run = run;
     this.#graph = graph;
-    for (const { phase, address, dependencies } of run.given.writer.objects.values()) {
-      if (phase !== "unresolved") continue;
-      for (const dependency of dependencies) this.#held.set(dependency.address, address);
+    const planned = new Set(run.given.plan.changes.map(objectKey));
+    for (const object of run.given.writer.objects.values()) {
+      // A deposed object that nothing is planned for stays, as its address is held by what is unresolved.
+      const stays = object.deposed !== "" && !planned.has(objectKey(object));
+      if (object.phase !== "unresolved" && !stays) continue;
+      for (const { address } of object.dependencies) this.#held.set(address, object.address);
     }
   }
 

@@ -44,6 +44,8 @@ export class Oracle {
   /** Objects by the name of their resource, from the log. */
   readonly #objects = new Map<string, ObjectMessage>();
   readonly #replayed = new Map<string, AppliedWrite>();
+  /** What an object needed before its update was announced, by address. */
+  readonly #needs = new Map<string, ObjectMessage["dependencies"]>();
   /** What was being changed when an update began, by operation. */
   readonly #busy = new Map<
     string,
@@ -181,6 +183,9 @@ export class Oracle {
         // An update that failed, or was never answered, says nothing of what it needed.
         const answered = update?.call.endOrder !== undefined && update.call.fault === undefined;
         if (settled && answered) this.#checkNeeds(message, update.busy);
+        const before = this.#objects.get(name);
+        if (message.phase !== Phase.PHASE_UPDATING) this.#needs.delete(message.address);
+        else if (before !== undefined) this.#needs.set(message.address, before.dependencies);
         this.#objects.set(name, message);
         if (message.epoch !== fence.epoch) {
           this.#violate(
@@ -242,7 +247,8 @@ export class Oracle {
     // What is replaced may go before those let go of it who wait for nothing but the replacement.
     if (object.deposed !== "" || object.operation?.replace === true) return;
     for (const other of others) {
-      if (!other.dependencies.some(({ address }) => matches(address, object.address))) continue;
+      const needs = this.#needs.get(other.address) ?? other.dependencies;
+      if (!needs.some(({ address }) => matches(address, object.address))) continue;
       // What is created did not need the object before.
       if (isPending(other) && other.phase !== Phase.PHASE_CREATING)
         this.#violate(7, `${object.address} is deleted while ${other.address} changes`);

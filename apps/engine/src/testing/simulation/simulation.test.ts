@@ -40,6 +40,7 @@ describe("simulated runs", () => {
     ["the wrong one of several deposed objects was deleted", 155],
     ["the wrong one of several deposed objects was deleted, under for_each", 602],
     ["a failed update was recorded with the dependencies of a successful one", 1497],
+    ["what a deposed object depends on that had to stay was deleted", 30961],
     ["a fence that moved while an answer was lost was taken for an intruder", 10065],
     ["what an object depends on that may exist was deleted", 1167],
   ])("keep what was mended: %s (seed %i)", async (_title, seed) => {
