@@ -40,7 +40,8 @@ export function randomConfig(chance: Chance): SimConfig {
 /** A random change of a configuration: some resources go, come, change, or depend on others. */
 export function mutateConfig(chance: Chance, config: SimConfig): SimConfig {
   const next: SimResource[] = [];
-  const fresh = `n${chance.below(1000)}`;
+  const drawn = `n${chance.below(1000)}`;
+  const fresh = config.some(({ name }) => name === drawn) ? `${drawn}x` : drawn;
   const place = chance.below(config.length + 1);
   for (const [index, resource] of config.entries()) {
     if (index === place && chance.maybe(0.4)) next.push(randomResource(chance, fresh, next));
