@@ -17,6 +17,7 @@ export class StatusArea implements Disposable {
   readonly #columns: () => number;
   /** Widths of the rows as they were drawn. */
   #drawn: readonly number[] = [];
+  #shown = "";
   #hidden = false;
 
   constructor(terminal: Terminal, columns: () => number) {
@@ -28,6 +29,10 @@ export class StatusArea implements Disposable {
   draw(lines: readonly string[], above = ""): void {
     const columns = Math.max(10, this.#columns());
     const shown = lines.map((line) => cliTruncate(line, columns - 1));
+    // A frame that would look like the one before it is not drawn.
+    const frame = `${columns} ${shown.join("\n")}`;
+    if (above === "" && frame === this.#shown) return;
+    this.#shown = frame;
     const cursor = this.#hidden || lines.length === 0 ? "" : HIDE_CURSOR;
     if (lines.length > 0) this.#hidden = true;
     const text = `${cursor}${this.#erase(columns)}${above}${shown.join("\n")}`;
@@ -39,6 +44,7 @@ export class StatusArea implements Disposable {
   [Symbol.dispose](): void {
     const text = this.#erase(Math.max(10, this.#columns())) + (this.#hidden ? SHOW_CURSOR : "");
     this.#drawn = [];
+    this.#shown = "";
     this.#hidden = false;
     if (text !== "") this.#terminal.write(text);
   }
