@@ -53,6 +53,8 @@ describe.each(Object.entries(GENERATED_MODULES))("the index of %s", (name, modul
   });
 
   test("exports no entries of maps", () => {
-    expect(Object.keys(module).filter((key) => key.endsWith("Entry"))).toEqual([]);
+    const messages = new Set([...messagesOf(registry, name)].map((desc) => desc.name));
+    const entries = Object.keys(module).filter((key) => key.endsWith("Entry"));
+    expect(entries.filter((key) => !messages.has(key))).toEqual([]);
   });
 });
