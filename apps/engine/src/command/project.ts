@@ -29,15 +29,35 @@ export interface Project {
   readonly configuration: Configuration;
 }
 
-/** Loads the configuration of the folder. Mistakes in it are its diagnostics. */
-export async function loadProject(context: CommandContext): Promise<Project> {
+/**
+ * Loads the configuration of the folder. Mistakes in it are its diagnostics.
+ *
+ * @param further files by name that count as if they lay in the folder
+ */
+export async function loadProject(
+  context: CommandContext,
+  further: ReadonlyMap<string, string> = new Map(),
+): Promise<Project> {
   const { directory } = context;
   const stats = statSync(directory, { throwIfNoEntry: false });
   if (stats?.isDirectory() !== true) {
     throw new CommandError(`There is no folder "${directory}".`);
   }
-  const files = createDirectoryFiles(directory);
+  const files = withFurther(createDirectoryFiles(directory), further);
   return { directory, files, configuration: await loadConfiguration(files) };
+}
+
+function withFurther(files: BundleFiles, further: ReadonlyMap<string, string>): BundleFiles {
+  if (further.size === 0) return files;
+  return {
+    ...files,
+    list: (folder) =>
+      folder === "." ? [...files.list(folder), ...further.keys()].toSorted() : files.list(folder),
+    read: (path) => {
+      const text = further.get(path);
+      return text === undefined ? files.read(path) : Buffer.from(text);
+    },
+  };
 }
 
 /** `CommandError` where the folder holds no configuration at all. */

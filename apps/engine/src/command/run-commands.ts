@@ -1,4 +1,5 @@
 import { type Command, Option } from "commander";
+import type { UpOptions } from "./commands/up.ts";
 import type { Define, RunAction } from "./program.ts";
 import type { GivenInput } from "./project.ts";
 import type { RunOptions } from "./run-options.ts";
@@ -57,10 +58,23 @@ export function defineRunCommands(define: Define, run: RunAction): void {
     await runUp(command, undefined, options);
   });
 
+  const importing = withApproval(
+    withRunOptions(
+      define("import <address> <id>", "plan and record an object that exists already"),
+    ),
+  );
+  const importInputs = withInputs(importing);
+  importing.action(async (address: string, id: string, parsed: Parsed, command: Command) => {
+    const { importBlock } = await import("./import-block.ts");
+    const further = importBlock(address, id);
+    const options = { ...parsed, inputs: importInputs(), destroy: false, further };
+    await runUp(command, undefined, { ...options, target: [address] });
+  });
+
   async function runUp(
     command: Command,
     file: string | undefined,
-    parsed: Omit<Parsed, "inputs"> & { readonly inputs: readonly GivenInput[] },
+    parsed: Omit<Parsed, "inputs"> & Pick<UpOptions, "inputs" | "further">,
   ): Promise<void> {
     const { up: upCommand } = await import("./commands/up.ts");
     const options = { ...parsed, yes: parsed.yes || parsed.autoApprove };

@@ -180,6 +180,14 @@ describe("up and its relatives", () => {
     expect(again).toMatchObject({ code: 1 });
   });
 
+  it("record an object that exists already", async () => {
+    const { code, output } = await run("import", "terraform_data.a", "some-id", "--yes");
+    expect(output).toContain("some-id");
+    expect(code).toBe(0);
+    expect((await run("state", "show", "terraform_data.a")).output).toContain('"some-id"');
+    expect((await run("import", "nonsense", "x", "--yes")).error).toContain("is no address");
+  });
+
   it("change what is recorded by hand, after a look", async () => {
     await run("up", "--yes");
     const look = await run("state", "mv", "terraform_data.a", "terraform_data.z", "--dry-run");

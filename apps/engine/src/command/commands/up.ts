@@ -18,6 +18,8 @@ import { openWriter, type StackSession, stackName } from "../session.ts";
 import { takeStack } from "../take-stack.ts";
 
 export interface UpOptions extends RunOptions {
+  /** What `import` adds to the configuration for this run. */
+  readonly further?: ReadonlyMap<string, string>;
   /** Apply without asking. */
   readonly yes: boolean;
 }
@@ -37,7 +39,7 @@ export async function up(
   options: UpOptions,
   context: CommandContext,
 ): Promise<ExitCode> {
-  const project = await loadProject(context);
+  const project = await loadProject(context, options.further);
   if (!options.destroy && planFile === undefined) requireConfiguration(project);
   const file =
     planFile === undefined ? undefined : await readPlanFile(resolve(context.directory, planFile));
