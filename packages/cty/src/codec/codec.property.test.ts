@@ -13,13 +13,13 @@ import { value as anyValue, relatedConstraint, type, valueOf } from "../vectors/
 import { build, doubleOfBits } from "../vectors/notation.ts";
 
 /**
- * Whole doubles beyond 64 bits are written with as few digits as identify them among doubles, which is another integer;
+ * Whole doubles beyond 53 bits are written with as few digits as identify them among doubles, which is another integer;
  * they are left out where values are compared.
  */
 function hasLargeDouble(notation: unknown): boolean {
   if (typeof notation !== "object" || notation === null) return false;
   if ("d" in notation && typeof notation.d === "string") {
-    return Math.abs(doubleOfBits(notation.d)) >= 2 ** 63;
+    return Math.abs(doubleOfBits(notation.d)) >= 2 ** 53;
   }
   return Object.values(notation).some(hasLargeDouble);
 }
