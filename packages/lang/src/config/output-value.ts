@@ -3,8 +3,10 @@ import { evaluate } from "../eval/evaluate.ts";
 import { traitText } from "../eval/explain.ts";
 import type { Scope } from "../eval/scope.ts";
 import { type Diagnostic, hasErrors } from "../syntax/diagnostic.ts";
+import type { SourceRange } from "../syntax/source.ts";
 import { type ConditionResult, checkCondition } from "./condition.ts";
 import type { OutputConfig } from "./module-config.ts";
+import { rangeOf } from "./static-reader.ts";
 
 /** An output and what is wrong with it. */
 export interface EvaluatedOutput {
@@ -35,17 +37,16 @@ export function evaluateOutput(
   const { value, diagnostics: found } = evaluate(expression, scope);
   diagnostics.push(...found);
   const has = (mark: Mark): boolean => value.containsMarks && deepMarks(value).has(mark);
-  const fail = (summary: string, detail: string): void => {
-    const subject = output.range;
+  const fail = (summary: string, detail: string, subject: SourceRange): void => {
     diagnostics.push({ severity: "error", code: "LANG_CONFIG", summary, detail, subject });
   };
   if (root && !sensitive && has(Mark.sensitive)) {
     const detail = `The value of the output "${name}" is sensitive, so that the output must be declared with sensitive = true.${traitText(expression, scope, "sensitive")}`;
-    fail("Output refers to sensitive values", detail);
+    fail("Output refers to sensitive values", detail, output.range);
   }
   if (!ephemeral && has(Mark.ephemeral)) {
     const detail = `The output "${name}" is not declared with ephemeral = true, so that its value cannot be ephemeral.${traitText(expression, scope, "ephemeral")}`;
-    fail("Ephemeral value not allowed", detail);
+    fail("Ephemeral value not allowed", detail, rangeOf(expression));
   }
   return { value: value.mark(...marks), preconditions, diagnostics };
 }
