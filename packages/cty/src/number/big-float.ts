@@ -161,7 +161,8 @@ export class BigFloat {
     if (sign !== other.sign) return sign - other.sign;
     if (sign === 0) return 0;
     if (this.isInfinite || other.isInfinite) {
-      return sign * (Number(this.isInfinite) - Number(other.isInfinite));
+      const order = Number(this.isInfinite) - Number(other.isInfinite);
+      return sign < 0 ? 0 - order : order;
     }
     const order = compareMagnitudes(this.magnitude, other.magnitude);
     return sign < 0 ? 0 - order : order;
