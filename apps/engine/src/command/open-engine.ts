@@ -9,7 +9,7 @@ import { builtinOrigin } from "../providers/builtin-origin.ts";
 import { installedOrigin } from "../providers/installed-origin.ts";
 import { privateOrigin } from "../providers/private-origin.ts";
 import { pulumiOrigin } from "../providers/pulumi-origin.ts";
-import type { StackReference, StackSnapshot, StackState } from "../state/stack-state.ts";
+import type { StackState } from "../state/stack-state.ts";
 import type { CommandContext } from "./command-context.ts";
 import { openFunctions } from "./functions-table.ts";
 import { install, installedLines } from "./install.ts";
@@ -28,7 +28,7 @@ export interface EngineGround {
 /** An engine of a command. Disposing ends the connections that it has besides those of its runs. */
 export interface CommandEngine extends Engine, AsyncDisposable {
   /** Tells the registry which private providers the stack uses after a run. */
-  noteUses(stack: StackReference, now: Pick<StackSnapshot, "objects">): Promise<void>;
+  noteUses(state: StackState): Promise<void>;
 }
 
 /**
@@ -82,9 +82,10 @@ export async function openEngine(
   });
   return {
     ...engine,
-    noteUses: async ({ account, project: name, stack }, snapshot) => {
-      const now = privateUses(snapshot);
-      if (registry === undefined || (now.size === 0 && before.size === 0)) return;
+    noteUses: async (after) => {
+      if (registry === undefined) return;
+      const { account, project: name, stack } = after.reference;
+      const now = privateUses(await after.read());
       await recordPrivateUses(registry, scope, `${account}/${name}/${stack}`, { before, now });
     },
     [Symbol.asyncDispose]: async () => functions?.[Symbol.asyncDispose](),

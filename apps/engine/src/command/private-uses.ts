@@ -1,5 +1,5 @@
 import { ProviderAddress } from "@stackwright/provider-source";
-import type { Registry, RegistryScope } from "@stackwright/registry";
+import { isRegistryError, type Registry, type RegistryScope } from "@stackwright/registry";
 import type { StackSnapshot } from "../state/stack-state.ts";
 
 /** Exact versions of private providers that the objects of a stack belong to, as `source@version`. */
@@ -23,24 +23,21 @@ export async function recordPrivateUses(
   user: string,
   uses: { readonly before: ReadonlySet<string>; readonly now: ReadonlySet<string> },
 ): Promise<void> {
-  const splitUse = (use: string) => {
+  for (const use of new Set([...uses.before, ...uses.now])) {
     const at = use.lastIndexOf("@");
-    return { source: use.slice(0, at), version: use.slice(at + 1) };
-  };
-  for (const use of uses.now) {
-    const { source, version } = splitUse(use);
-    const { providerId } = await registry.resolvePrivateProvider(scope, source, version);
-    const name = ProviderAddress.parse(source).type;
-    await registry.recordUse(scope, { name, version, providerId }, user);
-  }
-  for (const use of uses.before) {
-    if (uses.now.has(use)) continue;
-    const { source, version } = splitUse(use);
+    const source = use.slice(0, at);
+    const version = use.slice(at + 1);
     try {
       const { providerId } = await registry.resolvePrivateProvider(scope, source, version);
-      await registry.releaseUse(scope, { providerId, version, user });
-    } catch {
+      const name = ProviderAddress.parse(source).type;
+      if (uses.now.has(use)) await registry.recordUse(scope, { name, version, providerId }, user);
+      else await registry.releaseUse(scope, { providerId, version, user });
+    } catch (error) {
       // The version is gone, and its uses with it.
+      const isGone =
+        isRegistryError(error, "REGISTRY_PROVIDER_NOT_FOUND") ||
+        isRegistryError(error, "REGISTRY_VERSION_NOT_FOUND");
+      if (!isGone) throw error;
     }
   }
 }

@@ -1,12 +1,11 @@
 import { readdirSync, statSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { isAbsolute, join, relative } from "node:path";
-import { Value } from "@stackwright/cty";
+import type { Value } from "@stackwright/cty";
 import {
   type BundleFiles,
   createDirectoryFiles,
   type Diagnostic,
-  hasErrors,
   resolveVariables,
   type SourceRange,
   selectVariableFiles,
@@ -95,9 +94,11 @@ export async function readVariables(
   }
   for (const input of given) sources.push(await sourceOf(input, project.directory));
   const result = resolveVariables(variables, sources);
-  const missing = missingVariables(variables, sources, result.diagnostics);
-  if (missing.length === 0 || !context.terminal.interactive) return result;
-  for (const variable of missing) sources.push(await askFor(variable, context));
+  if (result.missing.length === 0 || !context.terminal.interactive) return result;
+  for (const name of result.missing) {
+    const variable = variables.get(name);
+    if (variable !== undefined) sources.push(await askFor(variable, context));
+  }
   return resolveVariables(variables, sources);
 }
 
@@ -130,30 +131,6 @@ async function sourceOf(input: GivenInput, directory: string): Promise<VariableS
       advice: error instanceof Error ? error.message : "",
     });
   }
-}
-
-/** Variables that have neither a value nor a default, if nothing else is wrong. */
-function missingVariables(
-  variables: ReadonlyMap<string, VariableConfig>,
-  sources: readonly VariableSource[],
-  diagnostics: readonly Diagnostic[],
-): VariableConfig[] {
-  const required = [...variables.values()].filter((variable) => variable.default === undefined);
-  const errors = diagnostics.filter(({ severity }) => severity === "error");
-  if (errors.length === 0 || errors.length > required.length) return [];
-  // Without the sources of a variable the same complaint comes up: then it is that it has none.
-  return required.filter((variable) => {
-    const alone = new Map([[variable.name, variable]]);
-    const tried = resolveVariables(alone, [
-      ...sources.filter((source) => source.kind !== "argument" || source.name === variable.name),
-      { kind: "value", name: variable.name, value: Value.unknown(variable.constraint.type) },
-    ]);
-    const without = resolveVariables(
-      alone,
-      sources.filter((source) => source.kind !== "argument" || source.name === variable.name),
-    );
-    return hasErrors(without.diagnostics) && !hasErrors(tried.diagnostics);
-  });
 }
 
 async function askFor(

@@ -54,6 +54,11 @@ function summaries(...sources: VariableSource[]): string[] {
 }
 
 describe("values of variables", () => {
+  it("tell which ones are missing: neither given nor declared with a default", () => {
+    expect(resolveVariables(variables, []).missing).toEqual(["name"]);
+    expect(resolveVariables(variables, [name]).missing).toEqual([]);
+  });
+
   it("are defaults where nothing is given", () => {
     expect(resolved()).toEqual({
       name: "n",

@@ -28,6 +28,8 @@ export interface VariableValues {
   readonly values: ReadonlyMap<string, Value>;
   /** Where the values that come from files are written. */
   readonly places: ReadonlyMap<string, SourceRange>;
+  /** Names of variables that have neither a value nor a default. */
+  readonly missing: readonly string[];
   readonly diagnostics: readonly Diagnostic[];
 }
 
@@ -59,7 +61,10 @@ export function resolveVariables(
       one.kind === "expression" ? [[name, rangeOf(one.expression)]] : [],
     ),
   );
-  return { values, places, diagnostics };
+  const missing = [...variables.values()]
+    .filter((variable) => variable.default === undefined && !given.has(variable.name))
+    .map(({ name }) => name);
+  return { values, places, missing, diagnostics };
 }
 
 function collect(

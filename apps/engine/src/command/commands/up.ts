@@ -132,7 +132,7 @@ async function apply({ plan, variables }: MadePlan, run: Run): Promise<ExitCode>
       onEvent: view.onApplying,
     });
     view.applied(result);
-    await engine.noteUses(session.state.reference, await session.state.read());
+    await engine.noteUses(session.state);
     if (result.status === "canceled") return EXIT.interrupted;
     return result.status === "applied" ? EXIT.ok : EXIT.failed;
   } finally {

@@ -86,7 +86,7 @@ export class LiveRun implements Disposable {
     readonly total: number;
     readonly columns: () => number;
     readonly clock?: DisplayClock;
-    /** Actions without lines of their own on a terminal, as reads of a refresh. */
+    /** Actions whose end is not worth a line, as reads of a refresh. */
     readonly quiet?: readonly LiveAction[];
   }) {
     this.#terminal = options.terminal;
@@ -119,7 +119,7 @@ export class LiveRun implements Disposable {
       }
       case "done": {
         const elapsed = this.#end(event.subject);
-        if (this.#area !== undefined && this.#quiet.has(event.action)) break;
+        if (this.#quiet.has(event.action)) break;
         this.#line(
           `${subject}: ${WORDS[event.action].done} after ${duration(elapsed)}${idText(event.id)}`,
         );
