@@ -80,6 +80,16 @@ export abstract class RowNode<T> extends CollectionNode<T> {
     return row;
   }
 
+  /**
+   * Adds an object to a collection that has had nothing but such additions. `undefined` where the key is
+   * there already; the collection is then of no more use.
+   */
+  protected addFirst(key: string, value: T): Row<T> | undefined {
+    const before = this.#rows.size;
+    const row = this.addRow(key, undefined, value, undefined);
+    return this.#rows.size === before ? undefined : row;
+  }
+
   protected updateRow(row: Row<T>, value: T): void {
     const old = row.value;
     row.value = value;

@@ -41,13 +41,30 @@ export class SingleNode<I, O>
       this.updateRow(output, result);
       return true;
     }
-    const key = this.kind.key(result);
+    const key = this.#keyOf(entry, result);
     if (key === "" && this.type !== "singleton") throw emptyKey(this.name);
     if (output !== undefined) this.removeOutput(entry);
-    // The input's own string is kept where both are equal: one string less per row.
-    const { input } = entry;
-    entry.output = this.putOutput(entry, key === input.key ? input.key : key, result);
+    entry.output = this.putOutput(entry, key, result);
     return true;
+  }
+
+  /**
+   * The key of a result. The input's own string is kept where both are equal: one string less per row,
+   * and where both are named, comparing the names saves putting another together.
+   */
+  #keyOf(entry: Entry, result: O): string {
+    const { kind } = this;
+    const { key } = entry.input;
+    const named = this.primary?.kind;
+    if (kind.keyIsName && named?.keyIsName === true) {
+      const input = this.inputOf(entry);
+      const sameName = kind.name?.(result) === named.name?.(input);
+      if (sameName && (kind.namespace?.(result) ?? "") === (named.namespace?.(input) ?? "")) {
+        return key;
+      }
+    }
+    const own = kind.key(result);
+    return own === key ? key : own;
   }
 
   /** Whether a result has the key of the row it comes after. */

@@ -31,8 +31,9 @@ export class SourceNode<T> extends RowNode<T> implements Source<T> {
   begin(objects: Iterable<T>, synced: boolean): void {
     for (const object of objects) {
       const key = this.keyOf(object);
-      if (this.rowAt(key) !== undefined) throw this.#duplicate(key);
-      this.#wrote(this.addRow(key, undefined, object, undefined));
+      const row = this.addFirst(key, object);
+      if (row === undefined) throw this.#duplicate(key);
+      this.#wrote(row);
     }
     this.graph.turn.enqueue(this);
     if (synced) this.becomeSynced();
