@@ -2,10 +2,10 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createLifecycleRunner, serveFunction } from "@stackwright/fg-bridge/function";
-import { computed, createProvider, defineResource, required, types } from "@stackwright/mux/kit";
 import { createKeyRing, createRegistry } from "@stackwright/registry";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { openStore } from "../store/open-store.ts";
+import { createNotesProvider } from "../testing/notes/notes-provider.ts";
 import { tryCommand } from "./testing/try-command.ts";
 
 const PROJECT = "a61dfe3154de42829367056598d5040f";
@@ -27,32 +27,6 @@ resource "notes_note" "n" {
 }
 output "ids" { value = notes_note.n[*].id }
 `;
-
-/** A provider of notes that lie in a folder. */
-function notes(folder: string) {
-  return createProvider({
-    config: {},
-    configure: () => undefined,
-    resources: {
-      notes_note: defineResource({
-        attributes: {
-          id: computed(types.string, { stable: true }),
-          name: required(types.string, { replaces: true }),
-          text: required(types.string),
-        },
-        create: async ({ name, text }) => {
-          await writeFile(join(folder, name ?? ""), text ?? "", { flag: "wx" });
-          return { id: `id-${name}` };
-        },
-        update: async ({ name, text }) => {
-          await writeFile(join(folder, name ?? ""), text ?? "");
-          return {};
-        },
-        delete: async ({ name }) => rm(join(folder, name), { force: true }),
-      }),
-    },
-  });
-}
 
 /** Who the registry says uses the provider. */
 async function users(cwd: string): Promise<readonly string[]> {
@@ -81,7 +55,7 @@ describe("a private provider behind a function", () => {
     await mkdir(folder);
     const server = stack.use(
       await serveFunction({
-        runner: createLifecycleRunner({ name: "notes", create: () => notes(folder) }),
+        runner: createLifecycleRunner({ name: "notes", create: () => createNotesProvider(folder) }),
         port: 0,
       }),
     );

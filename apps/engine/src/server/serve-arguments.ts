@@ -27,6 +27,7 @@ export const SERVE_FLAGS: Readonly<Record<string, Flag>> = Object.freeze({
   "key-variable": { path: ["keyVariable"], kind: "text", help: "variable with that key" },
   "key-command": { path: ["keyCommand"], kind: "words", help: "command that prints that key" },
   "bootstrap-file": { path: ["bootstrapFile"], kind: "text", help: "file for first credentials" },
+  functions: { path: ["functionsFile"], kind: "text", help: "table of functions, as JSON" },
   "max-providers": { path: ["quotas", "providers"], kind: "number", help: "per account" },
   "max-versions": { path: ["quotas", "versionsPerProvider"], kind: "number", help: "per provider" },
   "max-archive-bytes": { path: ["quotas", "archiveBytes"], kind: "number", help: "per archive" },
@@ -49,7 +50,7 @@ export const SERVE_FLAGS: Readonly<Record<string, Flag>> = Object.freeze({
 
 /**
  * Options of a server from the arguments of a command: `--config FILE` (JSON) first, `STACKWRIGHT_STORE`
- * where neither names a store, and single options over both. They are checked by {@link serve}.
+ * and `STACKWRIGHT_FUNCTIONS` where neither names a store or a table of functions, and single options over both. They are checked by {@link serve}.
  *
  * `ENGINE_CONFIG_INVALID` for options that do not exist and files that cannot be read.
  */
@@ -67,7 +68,12 @@ export async function parseServeArguments(
     if (value !== undefined) assign(options, path, read(name, kind, value));
   }
   const store = options["store"] ?? env["STACKWRIGHT_STORE"];
-  return { ...options, ...(store === undefined ? {} : { store }) } as ServerOptions;
+  const functionsFile = options["functionsFile"] ?? (env["STACKWRIGHT_FUNCTIONS"] || undefined);
+  return {
+    ...options,
+    ...(store === undefined ? {} : { store }),
+    ...(functionsFile === undefined ? {} : { functionsFile }),
+  } as ServerOptions;
 }
 
 type Value = string | boolean | (string | boolean)[] | undefined;

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import type { AddressInfo } from "node:net";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import type { BridgeArchiveSource } from "@stackwright/provider-source";
 import {
   CredentialStore,
@@ -14,6 +14,7 @@ import {
 import { systemScheduler } from "@stackwright/storage";
 import type { FastifyInstance } from "fastify";
 import type { DestinationStream } from "pino";
+import { openServerFunctions } from "../functions/server-functions.ts";
 import { type OpenStore, openStore } from "../store/open-store.ts";
 import { parseStoreAddress } from "../store/store-address.ts";
 import { createFirstCredentials, writeCredentials } from "./bootstrap.ts";
@@ -34,9 +35,9 @@ export interface ServeParts {
   readonly directory?: string | undefined;
   /** Where logs go. @default standard output */
   readonly logs?: DestinationStream | undefined;
-  /** Makes archives of function-hosted providers. */
+  /** Makes archives of function-hosted providers. @default by the table of functions, if there is one */
   readonly bridge?: BridgeArchiveSource | undefined;
-  /** Checks functions. */
+  /** Checks functions. @default by the table of functions, if there is one */
   readonly probe?: FunctionProbe | undefined;
   /** Makes further faces over the opened store, such as the engine's API. */
   readonly faces?: ((parts: OpenServerParts) => readonly ServerFace[]) | undefined;
@@ -98,6 +99,15 @@ export async function serve(
       ...(env["STACKWRIGHT_TOKEN"] === undefined ? {} : { token: env["STACKWRIGHT_TOKEN"] }),
     }),
   );
+  const functions =
+    resolved.functionsFile === undefined
+      ? undefined
+      : stack.use(
+          await openServerFunctions(resolve(directory, resolved.functionsFile), {
+            env,
+            region: resolved.region,
+          }),
+        );
   const keys = createKeyRing([key.bytes]);
   const registry = createRegistry({
     storage: store.storage,
@@ -105,7 +115,7 @@ export async function serve(
     keys,
     scheduler,
     logger,
-    probe: parts.probe,
+    probe: parts.probe ?? functions?.probe,
     policy: policyOf(resolved),
   });
   const { records } = registry.parts;
@@ -134,7 +144,7 @@ export async function serve(
     logger,
     isDraining: () => draining.signal.aborted,
     mirrorHosts: resolved.mirrorHosts,
-    bridge: parts.bridge,
+    bridge: parts.bridge ?? functions?.bridge,
     rateLimit: resolved.rateLimit,
     publishLimits:
       resolved.quotas?.archiveBytes === undefined

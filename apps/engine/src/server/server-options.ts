@@ -48,6 +48,9 @@ export const ServerOptionsSchema = Type.Object(
     bootstrapFile: Type.Optional(
       text("file for the first token and access key, written if there are none yet"),
     ),
+    functionsFile: Type.Optional(
+      text("table of functions: with it, providers behind functions are installed and checked"),
+    ),
     quotas: Type.Optional(
       Type.Object(
         {

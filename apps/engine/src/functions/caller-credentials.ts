@@ -1,0 +1,105 @@
+import { readFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import type { UrlCredentials } from "@stackwright/fg-bridge";
+import type { SigningCredentials } from "@stackwright/request-signing";
+import { Type } from "typebox";
+import { EngineError } from "../errors.ts";
+
+const name = (description: string) => Type.String({ description, minLength: 1, maxLength: 1024 });
+
+/** Where the secrets are with which a function or a registry is called: in variables, or in a file. */
+export const CredentialsSchema = Type.Union([
+  Type.Object(
+    {
+      accessKeyVariable: name("variable with the access key"),
+      secretKeyVariable: name("variable with its secret"),
+      securityTokenVariable: Type.Optional(name("variable with the token of a temporary key")),
+    },
+    { additionalProperties: false },
+  ),
+  Type.Object(
+    { bearerTokenVariable: name("variable with a bearer token") },
+    { additionalProperties: false },
+  ),
+  Type.Object(
+    { file: name("JSON with accessKey and secretKey, or with bearerToken") },
+    { additionalProperties: false },
+  ),
+]);
+
+/** Where credentials are. */
+export type CredentialsPlace = Type.Static<typeof CredentialsSchema>;
+
+/** Credentials as they were found. */
+export type CallerKey = UrlCredentials;
+
+/** Where variables and relative paths are looked up. */
+export interface CredentialsFrom {
+  readonly directory: string;
+  readonly env: NodeJS.ProcessEnv;
+}
+
+/**
+ * Reads credentials from where they are said to be. Messages name the place and never what is in it.
+ *
+ * `ENGINE_CONFIG_INVALID` where they are missing.
+ */
+export async function readCallerKey(
+  place: CredentialsPlace,
+  { directory, env }: CredentialsFrom,
+): Promise<CallerKey> {
+  const variable = (named: string): string => {
+    const value = env[named];
+    if (value !== undefined && value !== "") return value;
+    throw new EngineError("ENGINE_CONFIG_INVALID", `the variable ${named} is not set`);
+  };
+  if ("file" in place) return readKeyFile(resolve(directory, place.file));
+  if ("bearerTokenVariable" in place) {
+    return { kind: "bearer", token: variable(place.bearerTokenVariable) };
+  }
+  const { accessKeyVariable, secretKeyVariable, securityTokenVariable } = place;
+  return {
+    kind: "signature",
+    key: {
+      accessKey: variable(accessKeyVariable),
+      secretKey: variable(secretKeyVariable),
+      ...(securityTokenVariable !== undefined && {
+        securityToken: variable(securityTokenVariable),
+      }),
+    },
+  };
+}
+
+/** `ENGINE_CONFIG_INVALID` for what is no access key: function platforms take signatures alone. */
+export function signatureKey(found: CallerKey, whose: string): SigningCredentials {
+  if (found.kind === "signature") return found.key;
+  throw new EngineError(
+    "ENGINE_CONFIG_INVALID",
+    `${whose} are called with an access key, not with a bearer token`,
+  );
+}
+
+async function readKeyFile(path: string): Promise<CallerKey> {
+  const unusable = (why: string, cause?: unknown) =>
+    new EngineError("ENGINE_CONFIG_INVALID", `the file of credentials "${path}" ${why}`, { cause });
+  let value: unknown;
+  try {
+    value = JSON.parse(await readFile(path, "utf8"));
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    // The text of a parser would quote what is in the file.
+    if (code === "ENOENT") throw unusable("does not exist", error);
+    throw unusable(code === undefined ? "is no JSON" : `cannot be read (${code})`);
+  }
+  const { accessKey, secretKey, securityToken, bearerToken } = (value ?? {}) as Readonly<
+    Record<string, unknown>
+  >;
+  if (typeof accessKey === "string" && typeof secretKey === "string") {
+    return {
+      kind: "signature",
+      key: { accessKey, secretKey, ...(typeof securityToken === "string" && { securityToken }) },
+    };
+  }
+  if (typeof bearerToken === "string") return { kind: "bearer", token: bearerToken };
+  throw unusable("has neither accessKey and secretKey, nor bearerToken");
+}

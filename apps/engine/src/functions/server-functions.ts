@@ -1,0 +1,81 @@
+import {
+  FgBridgeError,
+  FunctionCaller,
+  parseFunctionUrn,
+  probeProvider,
+} from "@stackwright/fg-bridge";
+import { type BridgeEndpoint, createBridgeArchiveSource } from "@stackwright/fg-bridge/bridge";
+import type { BridgeArchiveSource } from "@stackwright/provider-source";
+import type { FunctionProbe } from "@stackwright/registry";
+import { EngineError } from "../errors.ts";
+import { type FunctionsTable, openFunctionsTable } from "./functions-table.ts";
+
+/** What a server does with functions. Disposing ends the connections to them. */
+export interface ServerFunctions extends AsyncDisposable {
+  /** Makes the archives with which an unmodified `terraform` uses providers behind functions. */
+  readonly bridge: BridgeArchiveSource;
+  /** Checks functions. */
+  readonly probe: FunctionProbe;
+}
+
+/**
+ * What a server needs to serve providers that live in functions, from the operator's table. Only functions of the table's
+ * projects are ever called: whoever registers the URN of somebody else's function gets no schema of it.
+ *
+ * `ENGINE_CONFIG_INVALID` for a table that cannot be used, or is for another region.
+ */
+export async function openServerFunctions(
+  path: string,
+  { env, region }: { readonly env: NodeJS.ProcessEnv; readonly region: string },
+): Promise<ServerFunctions> {
+  await using resources = new AsyncDisposableStack();
+  const { table, targets } = resources.use(await openFunctionsTable(path, env));
+  if (table.region !== undefined && table.region !== region) {
+    throw new EngineError(
+      "ENGINE_CONFIG_INVALID",
+      `the table of functions "${path}" is for region ${table.region}, the server is ${region}`,
+    );
+  }
+  const caller = new FunctionCaller();
+  const transportTo = (functionUrn: string) =>
+    caller.transport({
+      target: targets.resolve(functionUrn, { projects: table.projects, region }),
+    });
+  const bridge = await createBridgeArchiveSource({
+    targets,
+    endpointOf: ({ functionUrn }) => endpointOf(table, functionUrn),
+    networks: table.networks ?? [],
+    schemaOf: async ({ functionUrn }, options) => {
+      await using transport = transportTo(functionUrn);
+      return await transport.unary("GetSchema", new Uint8Array(), options);
+    },
+  });
+  const owned = resources.move();
+  return {
+    bridge,
+    probe: {
+      async probe({ functionUrn, account }, options) {
+        if (table.account !== undefined && table.account !== account) {
+          throw new Error(`functions of account ${account} are not called by this server`);
+        }
+        await using transport = transportTo(functionUrn);
+        const result = await probeProvider(transport, options);
+        if (result.kind !== "usable") throw new Error(result.reason);
+        return { schemaDigest: result.schemaDigest };
+      },
+    },
+    [Symbol.asyncDispose]: async () => owned.disposeAsync(),
+  };
+}
+
+/** How the bridge of a user reaches a function: as the table says, without its credentials. */
+function endpointOf(table: FunctionsTable, functionUrn: string): BridgeEndpoint {
+  const row = table.functions?.[functionUrn];
+  if (row !== undefined) return { kind: "url", url: row.url };
+  const platform = table.regions?.[parseFunctionUrn(functionUrn).region];
+  if (platform !== undefined) {
+    const { endpoint, functionKind } = platform;
+    return { kind: "functiongraph", endpoint, ...(functionKind !== undefined && { functionKind }) };
+  }
+  throw new FgBridgeError("FG_TARGET_UNKNOWN", `the table has no row for ${functionUrn}`);
+}
