@@ -11,12 +11,15 @@ import { decodePlan, encodePlan } from "./plan/plan-codec.ts";
 import { createPlan, type PlanRequest } from "./plan/planner.ts";
 import { createCatalog, type ProviderCatalog, type ProviderOrigin } from "./providers/catalog.ts";
 import { recoverStack } from "./recover-stack.ts";
+import { type StackFinder, StackInputs } from "./state/stack-inputs.ts";
 import type { StackHold, StackState, StoredPlan } from "./state/stack-state.ts";
 import { type EngineClock, processClock } from "./walk/clock.ts";
 
 export interface EngineOptions {
   /** Where providers come from; the first origin that handles a source is asked. */
   readonly origins: readonly ProviderOrigin[];
+  /** Finds stacks whose outputs templates read. @default there are none */
+  readonly stacks?: StackFinder;
   /** @default that of the process */
   readonly clock?: EngineClock;
 }
@@ -42,7 +45,7 @@ export interface EnginePlanResult extends PlanResult {
 }
 
 export interface EngineApplyRequest
-  extends Omit<ApplyRequest, "hold" | "run" | "catalog" | "clock" | "ulid"> {
+  extends Omit<ApplyRequest, "hold" | "run" | "catalog" | "stacks" | "clock" | "ulid"> {
   readonly state: StackState;
   /** ULID of the run; that of an interrupted one goes on with it. @default a new one */
   readonly run?: string;
@@ -66,7 +69,7 @@ export interface Engine {
   loadPlan(state: StackState, digest: string): Promise<Plan | undefined>;
 }
 
-export function createEngine({ origins, clock = processClock }: EngineOptions): Engine {
+export function createEngine({ origins, stacks, clock = processClock }: EngineOptions): Engine {
   const catalog = createCatalog(origins, (source) => ProviderAddress.parse(source));
   const ulid = createUlidGenerator({
     wallMs: () => clock.wallTime(),
@@ -117,6 +120,9 @@ export function createEngine({ origins, clock = processClock }: EngineOptions): 
         stack: state.reference.stack,
         snapshot: await state.read(),
         catalog,
+        ...(stacks && {
+          inputs: new StackInputs({ find: stacks, reader: state.reference }),
+        }),
         clock,
         sessionId: ulid(),
       });
@@ -130,7 +136,15 @@ export function createEngine({ origins, clock = processClock }: EngineOptions): 
       requireSame(rest.plan, rest.configuration);
       const hold = given ?? (await state.acquire());
       try {
-        return await executePlan({ ...rest, hold, run, catalog, clock, ulid });
+        return await executePlan({
+          ...rest,
+          hold,
+          run,
+          catalog,
+          ...(stacks && { stacks }),
+          clock,
+          ulid,
+        });
       } finally {
         if (given === undefined) await hold.release();
       }

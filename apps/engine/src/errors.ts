@@ -31,6 +31,7 @@ export const ENGINE_ERRORS = Object.freeze({
     400,
   ),
   ENGINE_FENCE_LOST: kind("the stack went to another worker", 10, 409),
+  ENGINE_INPUT_UNAVAILABLE: kind("the outputs of another stack cannot be read", 9, 409),
   ENGINE_KEY_UNAVAILABLE: kind("a key that encrypts secrets cannot be had", 9, 500),
   ENGINE_PLAN_INVALID: kind("what was given is no plan that this version understands", 3, 400),
   ENGINE_PLAN_STALE: kind("the state is not the one that the plan was made from", 9, 409),

@@ -71,10 +71,17 @@ export type { CipherSource, StoredKeys } from "./secrets/stack-keys.ts";
 export { createStoredKeys } from "./secrets/stack-keys.ts";
 export type { Run, RunPatch, RunPhase as StoredRunPhase, Runs } from "./state/runs.ts";
 export { createRuns, RUN_TRANSITIONS } from "./state/runs.ts";
-export type { RecordedInput } from "./state/stack-inputs.ts";
+export type {
+  PublishedStack,
+  PublishingStack,
+  StackFinder,
+  StackInputsOptions,
+  StackName,
+} from "./state/stack-inputs.ts";
 export { checkInputs, StackInputs } from "./state/stack-inputs.ts";
 export type {
   StackHold,
+  StackInput,
   StackOutput,
   StackReference,
   StackSnapshot,

@@ -1,6 +1,7 @@
 import type { Value } from "@stackwright/cty";
 import { type Diagnostic, hasErrors } from "@stackwright/lang";
 import type { CallLimits } from "@stackwright/mux/router";
+import { EngineError } from "../errors.ts";
 import type { EventSink, NodeStatus } from "../events.ts";
 import type { Configuration } from "../plan/configuration.ts";
 import type { Plan } from "../plan/plan.ts";
@@ -8,7 +9,8 @@ import type { ProviderCatalog } from "../providers/catalog.ts";
 import { providerFunctions } from "../providers/provider-functions.ts";
 import type { RetryPolicy } from "../providers/retry-provider.ts";
 import { RunProviders } from "../providers/run-providers.ts";
-import type { StackHead, StackHold, StackOutput } from "../state/stack-state.ts";
+import { checkInputs, mergeInputs, type StackFinder, StackInputs } from "../state/stack-inputs.ts";
+import type { StackHead, StackHold, StackInput, StackOutput } from "../state/stack-state.ts";
 import type { CheckResult } from "../walk/checks.ts";
 import type { EngineClock } from "../walk/clock.ts";
 import { type Limit, LimitTable } from "../walk/limits.ts";
@@ -32,6 +34,8 @@ export interface ApplyRequest {
   /** ULID of the run; that of an interrupted one goes on with it. */
   readonly run: string;
   readonly catalog: ProviderCatalog;
+  /** Finds other stacks. @default nothing of other stacks can be read */
+  readonly stacks?: StackFinder;
   readonly clock: EngineClock;
   /** ULIDs for operations. */
   readonly ulid: () => string;
@@ -86,6 +90,7 @@ export async function executePlan(request: ApplyRequest): Promise<ApplyResult> {
   const { plan, hold, run: id, clock } = request;
   const onEvent = request.onEvent ?? (() => undefined);
   const writer = await hold.begin({ run: id, base: plan.revision });
+  const inputs = await inputsOf(request);
   const force = AbortSignal.any([
     writer.signal,
     ...(request.forceSignal ? [request.forceSignal] : []),
@@ -97,6 +102,7 @@ export async function executePlan(request: ApplyRequest): Promise<ApplyResult> {
     signal: force,
     ...(request.callLimits && { limits: request.callLimits }),
     retry: request.retry,
+    inputs,
     clock,
   });
   const { world, slots } = createApplyWorld({
@@ -148,7 +154,7 @@ export async function executePlan(request: ApplyRequest): Promise<ApplyResult> {
   } finally {
     for (const signal of [request.signal, force]) signal?.removeEventListener("abort", onStop);
   }
-  return await finish(run, runner, stop.signal.aborted);
+  return await finish(run, { runner, inputs, stopped: stop.signal.aborted });
 }
 
 const INCOMPLETE: Diagnostic = {
@@ -173,7 +179,35 @@ function allChecks(run: ApplyRun): readonly CheckResult[] {
   );
 }
 
-async function finish(run: ApplyRun, runner: StepRunner, stopped: boolean): Promise<ApplyResult> {
+/** Outputs of other stacks, which have to be those that the plan was made with. */
+async function inputsOf({ plan, stacks, hold }: ApplyRequest): Promise<StackInputs | undefined> {
+  if (stacks === undefined) {
+    if (plan.inputs.length === 0) return undefined;
+    throw new EngineError(
+      "ENGINE_INPUT_UNAVAILABLE",
+      "the plan was made with outputs of other stacks, which cannot be looked at here",
+    );
+  }
+  await checkInputs(stacks, plan.inputs, { signal: hold.signal });
+  return new StackInputs({ find: stacks, expected: plan.inputs });
+}
+
+/** What the state is made with after this run: what was read for it, and what parts that it is not about had read. */
+async function recordedInputs(
+  { given: { plan, writer } }: ApplyRun,
+  inputs: StackInputs | undefined,
+): Promise<readonly StackInput[]> {
+  const read = mergeInputs(plan.inputs, (await inputs?.recorded()) ?? []);
+  return plan.partial || plan.mode === "refresh-only" ? mergeInputs(writer.inputs, read) : read;
+}
+
+interface Ending {
+  readonly runner: StepRunner;
+  readonly inputs: StackInputs | undefined;
+  readonly stopped: boolean;
+}
+
+async function finish(run: ApplyRun, { runner, inputs, stopped }: Ending): Promise<ApplyResult> {
   const { writer } = run.given;
 
   run.given.onEvent({ type: "phase", phase: "finish" });
@@ -195,7 +229,11 @@ async function finish(run: ApplyRun, runner: StepRunner, stopped: boolean): Prom
     if (object.phase === "creating")
       await writer.write({ kind: "forget", key: object }).catch(() => undefined);
   }
-  const head = await writer.finish({ outputs, checks: allChecks(run) });
+  const head = await writer.finish({
+    outputs,
+    checks: allChecks(run),
+    inputs: await recordedInputs(run, inputs),
+  });
   const failed = !isDone || hasErrors(run.diagnostics);
   const some = nodes.some(({ status }) => status === "done" || status === "tainted");
   let status: RunStatus = "applied";

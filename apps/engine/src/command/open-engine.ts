@@ -22,7 +22,7 @@ export interface EngineGround {
   /** Providers of what is recorded are there, too. */
   readonly state?: StackState;
   /** The store, whose registry knows private providers. */
-  readonly session?: Pick<Session, "store" | "project"> | undefined;
+  readonly session?: Pick<Session, "store" | "project" | "stacks" | "stateOf"> | undefined;
 }
 
 /** An engine of a command. Disposing ends the connections that it has besides those of its runs. */
@@ -60,6 +60,12 @@ export async function openEngine(
     region: functions?.region ?? "",
   };
   const engine = createEngine({
+    stacks: async ({ stack, project: named }, options) => {
+      if (session === undefined) return undefined;
+      const { account, project: own } = session.project;
+      const found = await session.stacks.find({ account, project: named ?? own }, stack, options);
+      return found && session.stateOf(found);
+    },
     origins: [
       builtinOrigin({
         backends: [localStateBackend({ workingDirectory: directory }), httpStateBackend()],

@@ -28,7 +28,7 @@ export function encodePlan(plan: Plan): Uint8Array {
     changes: plan.changes.map(encodeChange),
     outputs: plan.outputs.map((output) => ({ ...output, ...encodeSides(output) })),
     drift: plan.drift.map((drift) => ({ ...drift, ...encodeSides(drift) })),
-    inputs: plan.inputs.map(({ stack, revision }) => ({ stack, revision: revision.toString() })),
+    inputs: plan.inputs.map((input) => ({ ...input, revision: input.revision.toString() })),
   };
   return new TextEncoder().encode(JSON.stringify(document, sortMembers));
 }
@@ -57,7 +57,7 @@ export function decodePlan(bytes: Uint8Array): Plan {
         before: decodeValue(before),
         ...(after !== undefined && { after: decodeValue(after) }),
       })),
-      inputs: rest.inputs.map(({ stack, revision }) => ({ stack, revision: BigInt(revision) })),
+      inputs: rest.inputs.map((input) => ({ ...input, revision: BigInt(input.revision) })),
     };
   } catch (error) {
     if (error instanceof Error && error.name === "EngineError") throw error;
@@ -100,7 +100,9 @@ type Document = Omit<
   readonly changes: readonly EncodedChange[];
   readonly outputs: readonly Encoded<Plan["outputs"][number]>[];
   readonly drift: readonly (Encoded<Plan["drift"][number]> & { readonly before: EncodedValue })[];
-  readonly inputs: readonly { readonly stack: string; readonly revision: string }[];
+  readonly inputs: readonly (Omit<Plan["inputs"][number], "revision"> & {
+    readonly revision: string;
+  })[];
 };
 
 function encodeSides({

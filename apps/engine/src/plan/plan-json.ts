@@ -57,8 +57,15 @@ export function planToJson(plan: Plan, digest?: string): string {
         ),
       ),
       inputs: arrayNode(
-        plan.inputs.map(({ stack, revision }) =>
-          objectNode({ stack: stringNode(stack), revision: stringNode(revision.toString()) }),
+        plan.inputs.map(({ stack, name, revision, outputs }) =>
+          objectNode({
+            account: stringNode(stack.account),
+            project: stringNode(stack.project),
+            stack: stringNode(stack.stack),
+            name: stringNode(name),
+            revision: stringNode(revision.toString()),
+            outputs: arrayNode(outputs.map(stringNode)),
+          }),
         ),
       ),
     }),

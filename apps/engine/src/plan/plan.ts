@@ -1,6 +1,7 @@
 import type { Value } from "@stackwright/cty";
 import type { Diagnostic } from "@stackwright/lang";
 import type { ProviderReference } from "@stackwright/mux/router";
+import type { StackInput } from "../state/stack-state.ts";
 import type { CheckResult } from "../walk/checks.ts";
 import type { FrozenKeys } from "../walk/keys.ts";
 import type { Drift, OutputChange, ResourceChange } from "./change.ts";
@@ -38,12 +39,6 @@ export interface FrozenExpansion {
   readonly keys: FrozenKeys;
 }
 
-/** An output of another stack that the plan was made with; applying checks that it is the same. */
-export interface StackInput {
-  readonly stack: string;
-  readonly revision: bigint;
-}
-
 /**
  * A plan: immutable, complete, and bound to one revision of one stack's state and to one configuration. Applying does
  * what stands here, or less, and never anything else.
@@ -72,6 +67,7 @@ export interface Plan {
   readonly outputs: readonly OutputChange[];
   readonly drift: readonly Drift[];
   readonly checks: readonly CheckResult[];
+  /** Outputs of other stacks that it was made with; applying checks that they are the same. */
   readonly inputs: readonly StackInput[];
 }
 

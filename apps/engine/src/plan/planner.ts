@@ -7,6 +7,7 @@ import { providerFunctions } from "../providers/provider-functions.ts";
 import type { RetryPolicy } from "../providers/retry-provider.ts";
 import { RunProviders } from "../providers/run-providers.ts";
 import { selectVersions } from "../providers/select-versions.ts";
+import type { StackInputs } from "../state/stack-inputs.ts";
 import type { StackSnapshot } from "../state/stack-state.ts";
 import { objectKey } from "../state/state-object.ts";
 import type { EngineClock } from "../walk/clock.ts";
@@ -44,6 +45,8 @@ export interface PlanRequest {
   readonly limits?: Readonly<Record<string, CallLimits>>;
   /** @default no call is repeated */
   readonly retry?: RetryPolicy;
+  /** @default nothing of other stacks can be read */
+  readonly inputs?: StackInputs;
   readonly clock: EngineClock;
   readonly sessionId: string;
   readonly signal?: AbortSignal;
@@ -75,6 +78,7 @@ export async function createPlan(request: PlanRequest): Promise<PlanResult> {
     ...(signal && { signal }),
     ...(limits && { limits }),
     retry: request.retry,
+    inputs: request.inputs,
     clock: request.clock,
   });
   const versions = await selectVersions(
@@ -143,7 +147,7 @@ export async function createPlan(request: PlanRequest): Promise<PlanResult> {
     outputs,
     drift: markRelevant(run),
     checks: run.checks,
-    inputs: [],
+    inputs: (await request.inputs?.recorded()) ?? [],
   };
   return { plan, diagnostics };
 }

@@ -11,18 +11,36 @@ import {
   BUILTIN_ADDRESS,
   type BuiltinProviderOptions,
   createBuiltinProvider,
+  httpStateBackend,
+  localStateBackend,
 } from "@stackwright/tfplugin/builtin";
 import type { ProviderOrigin } from "./catalog.ts";
+import { stackBackend } from "./stack-backend.ts";
 
 export { BUILTIN_ADDRESS };
 
-/** The provider that every template has, without a version. */
+/**
+ * The provider that every template has, without a version. Its data source for outputs of other states knows, besides the
+ * given backends, the stacks of the store (`stackwright`).
+ */
 export function builtinOrigin(
   options: Omit<BuiltinProviderOptions, "readTfvars"> = {},
 ): ProviderOrigin {
-  return programOrigin("built in", {
-    [BUILTIN_ADDRESS]: () => createBuiltinProvider({ ...options, readTfvars }),
-  });
+  const backends = options.backends ?? [localStateBackend(), httpStateBackend()];
+  return {
+    name: "built in",
+    handles: (source) => source.toString() === BUILTIN_ADDRESS,
+    select: async () => Promise.resolve(""),
+    open: async ({ source }, { inputs } = {}) => {
+      const own = inputs === undefined ? [] : [stackBackend(inputs)];
+      const provider = createBuiltinProvider({
+        ...options,
+        backends: [...own, ...backends],
+        readTfvars,
+      });
+      return Promise.resolve([{ name: source, provider }]);
+    },
+  };
 }
 
 /** Providers that are code of the calling program, such as those made with the provider kit; by source, without versions. */

@@ -1,6 +1,7 @@
 import type { NamedLifecycleProvider, ProviderReference } from "@stackwright/mux/router";
 import type { ProviderAddress, VersionConstraints } from "@stackwright/provider-source";
 import { EngineError } from "../errors.ts";
+import type { StackInputs } from "../state/stack-inputs.ts";
 
 /** What a template asks for. */
 export interface ProviderRequirement {
@@ -25,6 +26,8 @@ export interface ProviderOrigin {
 
 export interface OpenOptions {
   readonly signal?: AbortSignal;
+  /** What the plan or apply that opens it may read of other stacks. */
+  readonly inputs?: StackInputs | undefined;
 }
 
 /** From a source to a provider. */

@@ -11,6 +11,7 @@ import {
   type ResourceSchema,
   type Router,
 } from "@stackwright/mux/router";
+import type { StackInputs } from "../state/stack-inputs.ts";
 import type { ObjectMode } from "../state/state-object.ts";
 import { type EngineClock, processClock } from "../walk/clock.ts";
 import type { ProviderCatalog } from "./catalog.ts";
@@ -43,6 +44,8 @@ export interface RunProvidersOptions {
   /** @default no call is repeated */
   readonly retry?: RetryPolicy | undefined;
   readonly clock?: EngineClock;
+  /** @default nothing of other stacks can be read */
+  readonly inputs?: StackInputs | undefined;
 }
 
 /** The providers of one plan or one apply, each configuration one of them, through the router. */
@@ -77,8 +80,8 @@ export class RunProviders implements AsyncDisposable {
   }
 
   async #start(reference: ProviderReference): Promise<RunProvider> {
-    const { catalog, signal, sessionId, limits = {} } = this.#options;
-    const providers = await catalog.open(reference, { ...(signal && { signal }) });
+    const { catalog, signal, sessionId, inputs, limits = {} } = this.#options;
+    const providers = await catalog.open(reference, { ...(signal && { signal }), inputs });
     const limit = limits[formatProviderReference(reference)] ?? limits[reference.source];
     const registered = this.#router.register({
       reference,

@@ -1,14 +1,8 @@
 import { createUlidGenerator, systemScheduler } from "@stackwright/storage";
 import { createMemoryStorage } from "@stackwright/storage/memory";
 import { describe, expect, it } from "vitest";
-import { keyEncryptionKey } from "../secrets/key-encryption.ts";
-import { createStoredKeys } from "../secrets/stack-keys.ts";
-import { MemoryBlobs } from "../testing/memory-blobs.ts";
 import { TEST_STACK } from "../testing/state-fixture.ts";
 import { createRuns, RUN_TRANSITIONS, type RunPhase } from "./runs.ts";
-import { checkInputs, StackInputs } from "./stack-inputs.ts";
-import type { StackOutput } from "./stack-state.ts";
-import { createStackStates } from "./stack-states.ts";
 
 function runsOf(storage = createMemoryStorage()) {
   const token = createUlidGenerator({ wallMs: () => Date.now() });
@@ -73,41 +67,5 @@ describe("runs", () => {
     for (const to of Object.keys(RUN_TRANSITIONS) as RunPhase[]) {
       await expect(runs.transition("r1", "canceled", to)).rejects.toMatchObject({ code });
     }
-  });
-});
-
-describe("outputs of other stacks", () => {
-  const other = { ...TEST_STACK, stack: "01J9ZC0000000000000000OTHR" };
-  const output = (json: string): ReadonlyMap<string, StackOutput> =>
-    new Map([["id", { type: '"string"', json, sensitive: true }]]);
-
-  it("are seen once per plan, and checked before it is applied", async () => {
-    const storage = createMemoryStorage();
-    const states = createStackStates({
-      storage,
-      blobs: new MemoryBlobs(),
-      ciphers: createStoredKeys({ storage, current: keyEncryptionKey(new Uint8Array(32)) }),
-      owner: "w",
-    });
-    const publish = async (json: string): Promise<void> => {
-      await using hold = await states.stack(other).acquire();
-      const writer = await hold.begin({ run: "01J9ZC00000000000000000RVN" });
-      await writer.finish({ outputs: output(json) });
-    };
-    await publish('"one"');
-    const inputs = new StackInputs(states);
-    expect(await inputs.outputs(other)).toEqual(output('"one"'));
-    const recorded = await inputs.recorded();
-    expect(recorded).toEqual([{ stack: other, revision: 1n }]);
-    await checkInputs(states, recorded);
-    // A run that publishes the same changes nothing for those who read.
-    await publish('"one"');
-    await checkInputs(states, recorded);
-    await publish('"two"');
-    expect(await inputs.outputs(other)).toEqual(output('"one"'));
-    await expect(checkInputs(states, recorded)).rejects.toMatchObject({
-      code: "ENGINE_PLAN_STALE",
-    });
-    expect((await new StackInputs(states).outputs({ ...other, project: "none" })).size).toBe(0);
   });
 });

@@ -4,6 +4,7 @@ import {
   type StackOutput as OutputMessage,
   StackOutputs as OutputsMessage,
   type StackOutputs_RecordedCheck as RecordedCheck,
+  type StackInput as StackInputMessage,
 } from "@stackwright/proto/stackwright";
 import {
   type CallOptions,
@@ -31,7 +32,7 @@ import {
   typeUrl,
 } from "./kinds.ts";
 import { type CodecParts, decodeObject, encodeObject } from "./object-codec.ts";
-import type { StackHead, StackOutput, StackReference } from "./stack-state.ts";
+import type { StackHead, StackInput, StackOutput, StackReference } from "./stack-state.ts";
 import type { ObjectKey, StateObject } from "./state-object.ts";
 
 /** A stored message with what it takes to replace it. */
@@ -55,13 +56,26 @@ export interface RecordParts {
 
 /** What a run published beside the objects. */
 export interface PublishedOutputs {
+  /** The head revision with which the outputs became what they are. */
   readonly revision: bigint;
   readonly outputs: ReadonlyMap<string, StackOutput>;
   readonly checks: readonly CheckResult[];
+  readonly inputs: readonly StackInput[];
 }
 
 function checkOf({ message, ...check }: RecordedCheck): CheckResult {
   return { ...(check as CheckResult), ...(message !== "" && { message }) };
+}
+
+function inputOf({
+  account,
+  project,
+  stack,
+  name,
+  revision,
+  outputs,
+}: StackInputMessage): StackInput {
+  return { stack: { account, project, stack }, name, revision, outputs };
 }
 
 /** The resources of one stack: their names, and their messages in both directions. */
@@ -112,7 +126,8 @@ export class StackRecords {
     }
     const { revision } = stored.message;
     const checks = stored.message.checks.map(checkOf);
-    return { message: { revision, outputs, checks }, resource: stored.resource };
+    const inputs = stored.message.inputs.map(inputOf);
+    return { message: { revision, outputs, checks, inputs }, resource: stored.resource };
   }
 
   /** One resource that the stack has one of; `undefined` when nothing is stored. */
@@ -149,13 +164,18 @@ export class StackRecords {
   }
 
   async encodeOutputs(
-    revision: bigint,
-    { outputs, checks }: Omit<PublishedOutputs, "revision">,
+    { revision, outputs, checks, inputs }: PublishedOutputs,
     options?: CallOptions,
   ): Promise<Uint8Array> {
     const message = OutputsMessage.create({
       revision,
       checks: checks.map((check) => ({ ...check, message: check.message ?? "" })),
+      inputs: inputs.map(({ stack, name, revision: read, outputs: names }) => ({
+        ...stack,
+        name,
+        revision: read,
+        outputs: [...names],
+      })),
     });
     for (const [name, output] of [...outputs].sort(([a], [b]) => (a < b ? -1 : 1))) {
       let json: Uint8Array = Buffer.from(output.json, "utf8");

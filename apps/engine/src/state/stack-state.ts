@@ -31,6 +31,17 @@ export interface StackOutput {
   readonly sensitive: boolean;
 }
 
+/** What a stack took from the outputs of another one. */
+export interface StackInput {
+  readonly stack: StackReference;
+  /** Its name in its project when it was read. */
+  readonly name: string;
+  /** The head revision that had published the outputs; 0 where nothing was ever published. */
+  readonly revision: bigint;
+  /** Names of the outputs that were there, in order. */
+  readonly outputs: readonly string[];
+}
+
 /** The whole recorded state of a stack. */
 export interface StackSnapshot {
   readonly head: StackHead;
@@ -39,6 +50,8 @@ export interface StackSnapshot {
   readonly outputs: ReadonlyMap<string, StackOutput>;
   /** What came of conditions in the run that published the outputs. */
   readonly checks?: readonly CheckResult[];
+  /** Outputs of other stacks that the state was made with. */
+  readonly inputs?: readonly StackInput[];
   /** Fence epoch at the time; 0 when nobody ever held the stack. */
   readonly epoch: bigint;
 }
@@ -168,6 +181,8 @@ export interface StateWriter {
   readonly objects: ReadonlyMap<string, StateObject>;
   /** As they are published; `finish` changes them. */
   readonly outputs: ReadonlyMap<string, StackOutput>;
+  /** Outputs of other stacks that the recorded state was made with. */
+  readonly inputs: readonly StackInput[];
   /** As it is stored: open for this run after its first write. */
   readonly head: StackHead;
 
@@ -194,4 +209,6 @@ export interface FinishRun {
   readonly outputs?: ReadonlyMap<string, StackOutput>;
   /** What came of conditions; those that are recorded stay where it is absent. */
   readonly checks?: readonly CheckResult[];
+  /** Outputs of other stacks that the state was made with; those that are recorded stay where it is absent. */
+  readonly inputs?: readonly StackInput[];
 }

@@ -138,6 +138,7 @@ class StoredStackState implements StackState {
         objects: new Map(objects.map(({ object }) => [objectKey(object), object])),
         outputs: outputs?.message.outputs ?? new Map(),
         checks: outputs?.message.checks ?? [],
+        inputs: outputs?.message.inputs ?? [],
         epoch: tenureOf(fence).epoch,
       };
     }
@@ -286,8 +287,7 @@ class Hold implements StackHold {
       head,
       headResource: stored?.resource,
       objects,
-      outputs: outputs?.message.outputs ?? new Map(),
-      checks: outputs?.message.checks ?? [],
+      published: outputs?.message ?? { revision: 0n, outputs: new Map(), checks: [], inputs: [] },
       outputsResource: outputs?.resource,
     });
   }

@@ -9,8 +9,8 @@ import { revisionOperation } from "./history.ts";
 import { STATE_KINDS, stackResourceId } from "./kinds.ts";
 import { ObjectIndex } from "./object-index.ts";
 import { type Edit, keysOf, reduceChange } from "./reduce-change.ts";
-import type { StackRecords } from "./stack-records.ts";
-import type { FinishRun, StackHead, StackOutput, StateWriter } from "./stack-state.ts";
+import type { PublishedOutputs, StackRecords } from "./stack-records.ts";
+import type { FinishRun, StackHead, StackInput, StackOutput, StateWriter } from "./stack-state.ts";
 import type { StateChange } from "./state-change.ts";
 import { isPlaceholder, objectKey, type StateObject } from "./state-object.ts";
 
@@ -28,8 +28,7 @@ export interface WriterParts {
   readonly head: StackHead;
   readonly headResource: Resource | undefined;
   readonly objects: readonly { readonly object: StateObject; readonly resource: Resource }[];
-  readonly outputs: ReadonlyMap<string, StackOutput>;
-  readonly checks: readonly CheckResult[];
+  readonly published: PublishedOutputs;
   readonly outputsResource: Resource | undefined;
 }
 
@@ -56,8 +55,7 @@ export class RunStateWriter implements StateWriter {
   readonly #tails = new Map<string, { readonly mark: symbol; readonly over: Promise<void> }>();
   #head: StackHead;
   #headResource: Resource | undefined;
-  #outputs: ReadonlyMap<string, StackOutput>;
-  #checks: readonly CheckResult[];
+  #published: PublishedOutputs;
   #outputsResource: Resource | undefined;
   /** Resolves when the head is open, or the attempt has failed. */
   #opening: Promise<void> | undefined;
@@ -72,8 +70,7 @@ export class RunStateWriter implements StateWriter {
     this.#complete = parts.head.run === "";
     this.#head = parts.head;
     this.#headResource = parts.headResource;
-    this.#outputs = parts.outputs;
-    this.#checks = parts.checks;
+    this.#published = parts.published;
     this.#outputsResource = parts.outputsResource;
     this.#index = new ObjectIndex(parts.objects.map(({ object }) => object));
     for (const { object, resource } of parts.objects) {
@@ -90,7 +87,11 @@ export class RunStateWriter implements StateWriter {
   }
 
   get outputs(): ReadonlyMap<string, StackOutput> {
-    return this.#outputs;
+    return this.#published.outputs;
+  }
+
+  get inputs(): readonly StackInput[] {
+    return this.#published.inputs;
   }
 
   get head(): StackHead {
@@ -124,7 +125,7 @@ export class RunStateWriter implements StateWriter {
     return step;
   }
 
-  async finish({ outputs, checks }: FinishRun = {}, options: CallOptions = {}): Promise<StackHead> {
+  async finish(result: FinishRun = {}, options: CallOptions = {}): Promise<StackHead> {
     if (this.#state === "finished") return this.#head;
     await Promise.all([...this.#tails.values()].map(({ over }) => over));
     this.#state = "finishing";
@@ -133,7 +134,7 @@ export class RunStateWriter implements StateWriter {
       await this.#dropPlaceholders();
       const problems = checkState(this.#index.objects.values());
       if (problems.length > 0) throw invariant("the state cannot be left like this", problems);
-      await this.#close(outputs ?? this.#outputs, checks ?? this.#checks, options);
+      await this.#close({ ...this.#published, ...result }, options);
       this.#state = "finished";
       return this.#head;
     } finally {
@@ -247,14 +248,14 @@ export class RunStateWriter implements StateWriter {
     else this.#resources.set(name, resource);
   }
 
-  async #close(
-    outputs: ReadonlyMap<string, StackOutput>,
-    checks: readonly CheckResult[],
-    options: CallOptions,
-  ): Promise<void> {
+  async #close(result: Omit<PublishedOutputs, "revision">, options: CallOptions): Promise<void> {
     const { records, writes, token: nextToken } = this.#parts;
     options.signal?.throwIfAborted();
-    const published = sameOutputs(outputs, this.#outputs) && sameChecks(checks, this.#checks);
+    const same = sameOutputs(result.outputs, this.#published.outputs);
+    const published =
+      same &&
+      sameChecks(result.checks, this.#published.checks) &&
+      sameInputs(result.inputs, this.#published.inputs);
     if (published && this.#head.run === "") return;
     const token = nextToken();
     const head = { revision: this.#head.revision + 1n, run: "" };
@@ -262,9 +263,12 @@ export class RunStateWriter implements StateWriter {
       this.#headOperation(head, token),
       await this.#history(head.revision, token),
     ];
+    // Who reads the outputs of this stack is told by their revision that they are others.
+    const revision = same ? this.#published.revision : head.revision;
+    const next: PublishedOutputs = { ...result, revision };
     if (!published) {
       const id = stackResourceId(records.reference, STATE_KINDS.outputs);
-      const bytes = await records.encodeOutputs(head.revision, { outputs, checks }, options);
+      const bytes = await records.encodeOutputs(next, options);
       const resource = records.resource(id, this.#outputsResource, bytes, token);
       operations.push({ kind: "write", resource });
     }
@@ -272,8 +276,7 @@ export class RunStateWriter implements StateWriter {
     this.#head = head;
     this.#headResource = headResource;
     if (published) return;
-    this.#outputs = outputs;
-    this.#checks = checks;
+    this.#published = next;
     this.#outputsResource = outputsResource;
   }
 
@@ -318,6 +321,23 @@ function sameChecks(a: readonly CheckResult[], b: readonly CheckResult[]): boole
         check.index === other.index &&
         check.status === other.status &&
         check.message === other.message
+      );
+    })
+  );
+}
+
+function sameInputs(a: readonly StackInput[], b: readonly StackInput[]): boolean {
+  return (
+    a.length === b.length &&
+    a.every(({ stack, name, revision, outputs }, at) => {
+      const other = b[at];
+      return (
+        stack.account === other?.stack.account &&
+        stack.project === other.stack.project &&
+        stack.stack === other.stack.stack &&
+        name === other.name &&
+        revision === other.revision &&
+        outputs.join("\0") === other.outputs.join("\0")
       );
     })
   );

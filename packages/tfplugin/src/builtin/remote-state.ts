@@ -75,7 +75,8 @@ export async function readRemoteState(
     return {
       diagnostics: [],
       state: Value.object(members),
-      ...(options.keepSensitive && sensitive.length > 0 && { sensitive }),
+      ...((options.keepSensitive || found.backend.keepsSensitive) &&
+        sensitive.length > 0 && { sensitive }),
     };
   } catch (error) {
     signal?.throwIfAborted();

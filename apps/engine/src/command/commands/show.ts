@@ -6,7 +6,7 @@ import type { StateObject } from "../../state/state-object.ts";
 import type { CommandContext } from "../command-context.ts";
 import { CommandError } from "../command-error.ts";
 import { blockLines } from "../display/block-diff.ts";
-import { planText, type SchemaOf } from "../display/plan-text.ts";
+import { inputLines, planText, type SchemaOf } from "../display/plan-text.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { openEngine } from "../open-engine.ts";
 import { outputsText } from "../people-view.ts";
@@ -95,7 +95,14 @@ function stateText(snapshot: StackSnapshot, terminal: Terminal, schemaOf: Schema
   if (objects.length === 0 && snapshot.outputs.size === 0) return "Nothing is recorded.\n";
   const texts = objects.map((object) => objectText(object, terminal, schemaOf));
   const outputs = outputsText(snapshot.outputs);
-  return [...texts, ...(outputs === "" ? [] : [`Outputs:\n\n${outputs}`])].join("\n");
+  const inputs = inputLines(snapshot.inputs ?? []);
+  return [
+    ...texts,
+    ...(outputs === "" ? [] : [`Outputs:\n\n${outputs}`]),
+    ...(inputs.length === 0
+      ? []
+      : [`Made with outputs of other stacks:\n\n${inputs.join("\n")}\n`]),
+  ].join("\n");
 }
 
 /** One recorded object as the block that it comes from. */

@@ -1,6 +1,7 @@
 import type { BlockSchema } from "@stackwright/mux/router";
 import { type Drift, isChange, type ResourceChange } from "../../plan/change.ts";
 import { hasChanges, type Plan, type PlanSummary, summarizePlan } from "../../plan/plan.ts";
+import type { StackInput } from "../../state/stack-state.ts";
 import {
   changeText,
   legend,
@@ -49,6 +50,9 @@ export function planText(plan: Plan, display: PlanDisplay): string {
     parts.push(summaryText(summarizePlan(plan), style));
   }
   if (outputs.length > 0) parts.push(`Changes to outputs:\n${outputs.join("\n")}`);
+  if (plan.inputs.length > 0) {
+    parts.push(`Made with outputs of other stacks:\n${inputLines(plan.inputs).join("\n")}`);
+  }
   if (plan.partial) {
     parts.push(
       style.paint(
@@ -58,6 +62,14 @@ export function planText(plan: Plan, display: PlanDisplay): string {
     );
   }
   return `${parts.join("\n\n")}\n`;
+}
+
+/** `  network (revision 4): subnet, vpc`, for each stack. */
+export function inputLines(inputs: readonly StackInput[]): readonly string[] {
+  return inputs.map(({ name, revision, outputs }) => {
+    const names = outputs.length === 0 ? "no outputs" : outputs.join(", ");
+    return `  ${name} (revision ${revision}): ${names}`;
+  });
 }
 
 /** Objects that only were looked at again are recorded, but are nothing to decide on. */

@@ -47,6 +47,7 @@ export {
   RevisionChanges_Change,
   SealedPart,
   StackHead,
+  StackInput,
   StackKeys,
   StackKeys_DataKey,
   StackOutput,

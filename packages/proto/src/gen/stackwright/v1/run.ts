@@ -26,6 +26,8 @@ export interface Run {
   revision: bigint;
   /** Why it failed or was discarded, for people. */
   reason: string;
+  /** Head revision that its plan was made from; meaningful once there is a plan. */
+  baseRevision: bigint;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -101,6 +103,7 @@ function createBaseRun(): Run {
     epoch: 0n,
     revision: 0n,
     reason: "",
+    baseRevision: 0n,
   };
 }
 
@@ -147,6 +150,12 @@ export const Run: MessageFns<Run> = {
     }
     if (message.reason !== "") {
       writer.uint32(82).string(message.reason);
+    }
+    if (message.baseRevision !== 0n) {
+      if (BigInt.asUintN(64, message.baseRevision) !== message.baseRevision) {
+        throw new globalThis.Error("value provided for field message.baseRevision of type uint64 too large");
+      }
+      writer.uint32(88).uint64(message.baseRevision);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -252,6 +261,14 @@ export const Run: MessageFns<Run> = {
             message.reason = reader.string(true);
             continue;
           }
+          case 11: {
+            if (tag !== 88) {
+              break;
+            }
+
+            message.baseRevision = reader.uint64() as bigint;
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -298,6 +315,9 @@ export const Run: MessageFns<Run> = {
     message.epoch = (object.epoch !== undefined && object.epoch !== null) ? BigInt(object.epoch) : 0n;
     message.revision = (object.revision !== undefined && object.revision !== null) ? BigInt(object.revision) : 0n;
     message.reason = object.reason ?? "";
+    message.baseRevision = (object.baseRevision !== undefined && object.baseRevision !== null)
+      ? BigInt(object.baseRevision)
+      : 0n;
     return message;
   },
 };

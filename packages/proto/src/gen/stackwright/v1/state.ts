@@ -344,6 +344,8 @@ export interface StackOutputs {
   outputs: StackOutput[];
   /** What came of the conditions when the run ended. */
   checks: StackOutputs_RecordedCheck[];
+  /** Outputs of other stacks that the recorded state was made with. */
+  inputs: StackInput[];
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -359,6 +361,23 @@ export interface StackOutputs_RecordedCheck {
   status: string;
   /** What the configuration says where it does not hold. */
   message: string;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** What one stack took from the outputs of another. */
+export interface StackInput {
+  /** Of the other stack: the account that it belongs to. */
+  account: string;
+  /** Name of its project. */
+  project: string;
+  /** Its ULID. */
+  stack: string;
+  /** Its name when it was read. */
+  name: string;
+  /** The head revision that had published the outputs. */
+  revision: bigint;
+  /** Names of the outputs that were there. */
+  outputs: string[];
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -2149,7 +2168,7 @@ export const StackOutput: MessageFns<StackOutput> = {
 };
 
 function createBaseStackOutputs(): StackOutputs {
-  return { revision: 0n, outputs: [], checks: [] };
+  return { revision: 0n, outputs: [], checks: [], inputs: [] };
 }
 
 export const StackOutputs: MessageFns<StackOutputs> = {
@@ -2165,6 +2184,9 @@ export const StackOutputs: MessageFns<StackOutputs> = {
     }
     for (const v of message.checks) {
       StackOutputs_RecordedCheck.encode(v!, writer.uint32(26).fork()).join();
+    }
+    for (const v of message.inputs) {
+      StackInput.encode(v!, writer.uint32(34).fork()).join();
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -2214,6 +2236,14 @@ export const StackOutputs: MessageFns<StackOutputs> = {
             message.checks.push(StackOutputs_RecordedCheck.decode(reader, reader.uint32()));
             continue;
           }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.inputs.push(StackInput.decode(reader, reader.uint32()));
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -2249,6 +2279,7 @@ export const StackOutputs: MessageFns<StackOutputs> = {
     message.revision = (object.revision !== undefined && object.revision !== null) ? BigInt(object.revision) : 0n;
     message.outputs = object.outputs?.map((e) => StackOutput.fromPartial(e)) || [];
     message.checks = object.checks?.map((e) => StackOutputs_RecordedCheck.fromPartial(e)) || [];
+    message.inputs = object.inputs?.map((e) => StackInput.fromPartial(e)) || [];
     return message;
   },
 };
@@ -2375,6 +2406,147 @@ export const StackOutputs_RecordedCheck: MessageFns<StackOutputs_RecordedCheck> 
     message.index = object.index ?? 0;
     message.status = object.status ?? "";
     message.message = object.message ?? "";
+    return message;
+  },
+};
+
+function createBaseStackInput(): StackInput {
+  return { account: "", project: "", stack: "", name: "", revision: 0n, outputs: [] };
+}
+
+export const StackInput: MessageFns<StackInput> = {
+  encode(message: StackInput, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.account !== "") {
+      writer.uint32(10).string(message.account);
+    }
+    if (message.project !== "") {
+      writer.uint32(18).string(message.project);
+    }
+    if (message.stack !== "") {
+      writer.uint32(26).string(message.stack);
+    }
+    if (message.name !== "") {
+      writer.uint32(34).string(message.name);
+    }
+    if (message.revision !== 0n) {
+      if (BigInt.asUintN(64, message.revision) !== message.revision) {
+        throw new globalThis.Error("value provided for field message.revision of type uint64 too large");
+      }
+      writer.uint32(40).uint64(message.revision);
+    }
+    for (const v of message.outputs) {
+      writer.uint32(50).string(v!);
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): StackInput {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseStackInput();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.account = reader.string(true);
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.project = reader.string(true);
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.stack = reader.string(true);
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.name = reader.string(true);
+            continue;
+          }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.revision = reader.uint64() as bigint;
+            continue;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.outputs.push(reader.string(true));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag >>> 3 === 0) {
+          throw new globalThis.Error("protobuf decode found an invalid tag");
+        }
+        const buf = reader.skip(tag & 7);
+
+        if (message._unknownFields === undefined) {
+          message._unknownFields = {};
+        }
+
+        const list = message._unknownFields[tag];
+
+        if (list === undefined) {
+          message._unknownFields[tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      if (reader.pos !== end) {
+        throw new globalThis.Error("protobuf decode read past the end of a message");
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<StackInput>): StackInput {
+    return StackInput.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<StackInput>): StackInput {
+    const message = createBaseStackInput();
+    message.account = object.account ?? "";
+    message.project = object.project ?? "";
+    message.stack = object.stack ?? "";
+    message.name = object.name ?? "";
+    message.revision = (object.revision !== undefined && object.revision !== null) ? BigInt(object.revision) : 0n;
+    message.outputs = object.outputs?.map((e) => e) || [];
     return message;
   },
 };
