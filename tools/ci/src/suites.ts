@@ -107,7 +107,6 @@ export const SUITES: readonly Suite[] = [
       return tallyVitest(report, result);
     },
   },
-  command("examples", "every example that is a program", 5, ["node", "tools/dev/run-examples.ts"]),
   command("start", "the quickstart, twice: the second run has nothing to do", 5, [
     "node",
     "tools/dev/start.ts",
@@ -122,6 +121,22 @@ export const SUITES: readonly Suite[] = [
     what: "etcd and the provider binaries, built with Go or taken from the cache",
     limitMinutes: 30,
     run: ({ root }) => buildGoPrograms(root, minutes(30)),
+  },
+  {
+    name: "examples",
+    what: "every example that is a program",
+    limitMinutes: 10,
+    run: async ({ root, reports }) => {
+      const report = join(reports, "examples.json");
+      const servers = join(root, "tools/servers/src/main.ts");
+      const script = [process.execPath, join(root, "tools/dev/run-examples.ts"), report];
+      const argv: [string, ...string[]] = [process.execPath, servers, "exec", "--servers", "none"];
+      const result = await runCommand([...argv, "--", ...script], {
+        cwd: root,
+        timeoutMs: minutes(10),
+      });
+      return tallyReport(report, result);
+    },
   },
   {
     name: "live",

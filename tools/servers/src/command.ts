@@ -12,7 +12,7 @@ import { startTestEnvironment } from "./test-environment.ts";
 
 const USAGE = `usage: node tools/servers/src/main.ts <command>
 
-  exec [--servers postgres,etcd] [--tools all|required|none|<names>] -- <command> [arguments]
+  exec [--servers postgres,etcd|none] [--tools all|required|none|<names>] -- <command> [arguments]
       starts the servers, builds the Go tools (the required ones, when nothing is said), runs the
       command with TEST_* variables that name them all, stops the servers and exits as the command
       did
@@ -103,13 +103,18 @@ async function exec(argv: readonly string[], signal: AbortSignal): Promise<numbe
   const command = end < 0 ? [] : argv.slice(end + 1);
   if (command.length === 0) throw new UsageError("exec needs a command after --");
   const { values } = parse(argv.slice(0, end), { servers: true, tools: true });
-  const servers = (values.servers ?? "postgres,etcd").split(",").map((name) => {
-    if (name !== "postgres" && name !== "etcd") throw new UsageError(`no such server: "${name}"`);
-    return name;
-  });
+  const servers = chosenServers(values.servers ?? "postgres,etcd");
   const tools = chosenTools(values.tools ?? "required");
   await using environment = await startTestEnvironment({ servers, tools, signal, say });
   return await runForeground(command, { ...process.env, ...environment.variables }, signal);
+}
+
+function chosenServers(text: string): readonly ("postgres" | "etcd")[] {
+  const names = text === "none" ? [] : text.split(",");
+  return names.map((name) => {
+    if (name !== "postgres" && name !== "etcd") throw new UsageError(`no such server: "${name}"`);
+    return name;
+  });
 }
 
 function chosenTools(text: string): readonly string[] | "all" | undefined {
