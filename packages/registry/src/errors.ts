@@ -110,6 +110,16 @@ export const REGISTRY_ERRORS = Object.freeze({
     httpStatus: 503,
     summary: "too many others changed the same at the same time",
   },
+  REGISTRY_UNREACHABLE: {
+    retryable: true,
+    httpStatus: 503,
+    summary: "the registry does not answer",
+  },
+  REGISTRY_ANSWER_INVALID: {
+    retryable: false,
+    httpStatus: 502,
+    summary: "what answered is no registry",
+  },
   REGISTRY_CORRUPT: { retryable: false, httpStatus: 500, summary: "the stored data is damaged" },
   REGISTRY_KEY_MISSING: {
     retryable: false,

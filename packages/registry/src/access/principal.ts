@@ -1,7 +1,7 @@
 import { RegistryError } from "../errors.ts";
 
 /**
- * What somebody may do. `reader` lists, shows and installs; `publisher` also creates, changes and
+ * What somebody may do. `reader` lists, shows, installs, and notes what it uses; `publisher` also creates, changes and
  * deletes providers and versions; `admin` also manages keys, tokens and namespaces of its account and
  * reads its audit trail; `operator` does so for all accounts; `worker` uses the storage service.
  */

@@ -60,6 +60,54 @@ export async function nativePlugin(
     },
   );
 
+  fastify.put<{ Params: VersionParams }>(
+    "/private-providers/:name/versions/:version/uses",
+    route("private providers", "Note that somebody uses a version; harmless when repeated", {
+      body: Type.Object({
+        user: Type.String({ minLength: 1, maxLength: 512 }),
+        provider_id: Type.Optional(Type.String()),
+      }),
+    }),
+    async (request, reply) => {
+      const raw = await readSmallBody(request);
+      const principal = await recognise(request, raw);
+      requireRole(principal, "reader");
+      const { user, provider_id: providerId, ...rest } = parseBody(raw);
+      const [unknown] = Object.keys(rest);
+      if (unknown !== undefined) throw invalidField(unknown, "unknown", "not a parameter");
+      if (typeof user !== "string") throw invalidField("user", "missing", "user is a text");
+      if (providerId !== undefined && typeof providerId !== "string") {
+        throw invalidField("provider_id", "wrong-type", "provider_id is a text");
+      }
+      const options = { signal: clientSignal(reply) };
+      await registry.recordUse(
+        scopeOf(principal),
+        { ...request.params, providerId },
+        user,
+        options,
+      );
+      return reply.code(204).send();
+    },
+  );
+
+  fastify.delete<{ Params: VersionParams; Querystring: { user?: string } }>(
+    "/private-providers/:name/versions/:version/uses",
+    route("private providers", "Forget that somebody uses a version; harmless when repeated", {
+      querystring: Type.Object({ user: Type.String({ minLength: 1, maxLength: 512 }) }),
+    }),
+    async (request, reply) => {
+      const principal = await recognise(request, await readSmallBody(request));
+      requireRole(principal, "reader");
+      const { user } = request.query;
+      if (typeof user !== "string") throw invalidField("user", "missing", "user is a text");
+      const { name, version } = request.params;
+      const options = { signal: clientSignal(reply) };
+      const { providerId } = await registry.showProvider(scopeOf(principal), { name }, options);
+      await registry.releaseUse(scopeOf(principal), { providerId, version, user }, options);
+      return reply.code(204).send();
+    },
+  );
+
   fastify.get<{ Params: VersionParams }>(
     "/private-providers/:name/versions/:version/health",
     route("private providers", "What the last check of a function found"),

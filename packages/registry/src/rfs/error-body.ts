@@ -104,6 +104,16 @@ export function rfsFailure(error: unknown): RfsFailure {
   return { status, body: { error_code: code, error_msg: httpMessage(status) } };
 }
 
+const BY_RFS_CODE: ReadonlyMap<string, RegistryErrorCode> = new Map(
+  Object.entries(CODES).map(([code, rfs]) => [rfs, code as RegistryErrorCode]),
+);
+
+/** What a client was told, by the code of either API; undefined for codes that say nothing more than the status. */
+export function registryCode(told: string): RegistryErrorCode | undefined {
+  const own = told in REGISTRY_ERRORS ? (told as RegistryErrorCode) : BY_RFS_CODE.get(told);
+  return own ?? (told.startsWith("RF.10011") ? "REGISTRY_INVALID_FIELD" : undefined);
+}
+
 /** The documents know nothing between 429 and 500, so what is ours beyond them stays inside. */
 function documentedStatus(error: RegistryError): number {
   return REGISTRY_ERRORS[error.code].httpStatus;
