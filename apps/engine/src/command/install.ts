@@ -11,6 +11,7 @@ import {
   type InstalledProvider,
   installProviders,
   loadCliConfiguration,
+  type ProviderRequirement,
 } from "@stackwright/tfplugin/install";
 import { LOCAL_HOST } from "../providers/local-provider.ts";
 import type { CommandContext } from "./command-context.ts";
@@ -57,10 +58,11 @@ export async function install(
   return providers;
 }
 
-function requirementsOf(
-  { configuration }: Project,
-  recorded: Iterable<string>,
-): { readonly address: ProviderAddress; readonly constraints: VersionConstraints }[] {
+/** What is installed for a configuration, and for what is recorded. */
+export function requirementsOf(
+  { configuration }: Pick<Project, "configuration">,
+  recorded: Iterable<string> = [],
+): ProviderRequirement[] {
   const found = new Map(
     [...configuration.resolution.requirements].map(([source, { source: address, constraints }]) => [
       source,
@@ -94,7 +96,8 @@ export function installedLines(providers: ReadonlyMap<string, InstalledProvider>
     );
 }
 
-function authenticationText(authentication: InstalledProvider["authentication"]): string {
+/** What vouches for a package, to be put behind its name. */
+export function authenticationText(authentication: InstalledProvider["authentication"]): string {
   switch (authentication?.kind) {
     case "signed":
       return ` (signed, key ${authentication.keyId})`;

@@ -7,6 +7,7 @@ import {
 } from "./command-context.ts";
 import { completionScript, type Shell } from "./completion-script.ts";
 import { defineProjectCommands } from "./project-commands.ts";
+import { defineProviderCommands } from "./provider-commands.ts";
 import { defineRunCommands } from "./run-commands.ts";
 import { defineServerCommands } from "./server-commands.ts";
 import { defineStateCommands } from "./state-commands.ts";
@@ -60,6 +61,7 @@ export function createProgram(process: CommandProcess, report: Report): Command 
   defineProjectCommands(define, run);
   defineRunCommands(define, run);
   defineStateCommands(define, run);
+  defineProviderCommands(define, run);
   defineServerCommands(define, run, process);
   defineCompletion(program, define, run);
   return program;

@@ -43,5 +43,9 @@ describe("the command", () => {
     const { stdout, error } = spawnSync("bash", ["-c", script], { encoding: "utf8" });
     skip(error !== undefined, "there is no bash here");
     expect(stdout.trim()).toBe("--recursive");
+    const below = `${output}\nCOMP_WORDS=(stackwright providers lock --net); COMP_CWORD=3; _stackwright; echo "$COMPREPLY"`;
+    expect(spawnSync("bash", ["-c", below], { encoding: "utf8" }).stdout.trim()).toBe(
+      "--net-mirror",
+    );
   });
 });

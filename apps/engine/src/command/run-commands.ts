@@ -139,11 +139,12 @@ export function withInputs(command: Command): () => readonly GivenInput[] {
   return () => inputs;
 }
 
-function collect(value: string, former: readonly string[]): readonly string[] {
+/** An option that may be given again. */
+export function collect(value: string, former: readonly string[]): readonly string[] {
   return [...former, value];
 }
 
 /** `-refresh=false`, as people of this field write it. */
-function wanted(text: string): boolean {
+export function wanted(text: string): boolean {
   return text !== "false";
 }

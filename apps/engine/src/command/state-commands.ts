@@ -39,19 +39,6 @@ export function defineStateCommands(define: Define, run: RunAction): void {
     },
   );
 
-  const providers = define("providers", "which modules require which providers").action(
-    async (_options: unknown, command: Command) => {
-      const { providers: list } = await import("./commands/providers.ts");
-      await run(command, async (context) => list(context));
-    },
-  );
-  withStoreOptions(define("schema", "the schemas of all of them, as JSON", providers))
-    .option("--json", "as JSON, which it is in any case", true)
-    .action(async (options: StoreOptions, command: Command) => {
-      const { providersSchema } = await import("./commands/providers.ts");
-      await run(command, async (context) => providersSchema(options, context));
-    });
-
   const state = define("state", "look at recorded objects, one by one");
   withStoreOptions(define("list [addresses...]", "list their addresses", state)).action(
     async (addresses: string[], options: StoreOptions, command: Command) => {

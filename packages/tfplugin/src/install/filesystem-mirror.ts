@@ -5,7 +5,7 @@ import {
   archiveFilename,
   isStrictVersion,
   type PackageId,
-  type Platform,
+  Platform,
   type ProviderAddress,
   packedPath,
   unpackedPath,
@@ -14,11 +14,12 @@ import {
 import type { PackageOffer, ProviderPackageSource } from "./provider-source.ts";
 
 /**
- * Packages in a folder, packed or not, side by side.
+ * Packages in a folder, packed or not, side by side. A version counts that is there for any platform, as for a registry: so a
+ * lock file made on one machine says the same as one made on another.
  *
  * Source: Terraform's filesystem mirror layouts.
  */
-export function filesystemMirror(root: string, platform: Platform): ProviderPackageSource {
+export function filesystemMirror(root: string): ProviderPackageSource {
   return {
     name: `the folder ${root}`,
 
@@ -43,20 +44,30 @@ export function filesystemMirror(root: string, platform: Platform): ProviderPack
 
   async function versionOf(entry: Dirent, address: ProviderAddress): Promise<Version | undefined> {
     if (!entry.isFile() && isStrictVersion(entry.name)) {
-      const version = Version.parse(entry.name);
-      return (await isDirectory(join(root, unpackedPath({ address, version, platform }))))
-        ? version
-        : undefined;
+      const folder = join(root, address.toString(), entry.name);
+      for (const { name } of await entriesOf(folder)) {
+        if (isPlatform(name) && (await isDirectory(join(folder, name)))) {
+          return Version.parse(entry.name);
+        }
+      }
+      return undefined;
     }
-    const prefix = `terraform-provider-${address.type}_`;
-    const suffix = `_${platform.toString()}.zip`;
-    if (!entry.name.startsWith(prefix) || !entry.name.endsWith(suffix)) return undefined;
-    const text = entry.name.slice(prefix.length, -suffix.length);
-    if (!isStrictVersion(text)) return undefined;
-    const version = Version.parse(text);
-    const id: PackageId = { address, version, platform };
-    return archiveFilename(id) === entry.name ? version : undefined;
+    return packedId(entry.name, address)?.version;
   }
+}
+
+/** The package that the name of an archive says; undefined for other names. */
+export function packedId(name: string, address: ProviderAddress): PackageId | undefined {
+  const [, version = "", platform = ""] =
+    /^terraform-provider-.+_([^_]+)_([^_]+_[^_]+)\.zip$/.exec(name) ?? [];
+  if (!isStrictVersion(version) || !isPlatform(platform)) return undefined;
+  const id = { address, version: Version.parse(version), platform: Platform.parse(platform) };
+  return archiveFilename(id) === name ? id : undefined;
+}
+
+/** Whether the name of a folder is a platform. */
+export function isPlatform(name: string): boolean {
+  return /^[a-z0-9]+_[a-z0-9]+$/.test(name);
 }
 
 function offerOf(location: PackageOffer["location"]): PackageOffer {

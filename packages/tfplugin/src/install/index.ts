@@ -15,7 +15,21 @@ export type {
   InstalledProvider,
   InstallOptions,
   InstallResult,
-  ProviderRequirement,
 } from "./installer.ts";
 export { installProviders } from "./installer.ts";
+export type {
+  LockedPackage,
+  LockProvidersOptions,
+  LockProvidersResult,
+  LockSource,
+} from "./lock-providers.ts";
+export { lockProviders } from "./lock-providers.ts";
+export type {
+  MirroredPackage,
+  MirrorProblem,
+  MirrorProvidersOptions,
+  MirrorProvidersResult,
+} from "./mirror-providers.ts";
+export { mirrorProviders } from "./mirror-providers.ts";
 export type { Authentication, PackageOffer, ProviderPackageSource } from "./provider-source.ts";
+export type { ProviderRequirement } from "./select-version.ts";

@@ -3,28 +3,23 @@ import {
   type ArchiveLimits,
   checkableHashes,
   hashDirectory,
-  type LockFile,
+  LockFile,
   type PackageHash,
   type PackageId,
   Platform,
   type ProviderAddress,
   packageHasAnyHash,
   type Version,
-  VersionConstraints,
+  type VersionConstraints,
 } from "@stackwright/provider-source";
 import { TfpluginError } from "../errors.ts";
 import { type CliConfiguration, EMPTY_CLI_CONFIGURATION } from "./cli-configuration.ts";
-import { download } from "./download.ts";
+import { fetchArchive } from "./fetch-archive.ts";
 import { HttpClient, type HttpClientOptions } from "./http-client.ts";
 import { executableIn, PackageStore } from "./package-store.ts";
 import type { Authentication, PackageOffer } from "./provider-source.ts";
-import { findVersions, type ScopedSource, sourcesOf } from "./sources.ts";
-
-/** One `required_providers` entry; several for one provider all count. */
-export interface ProviderRequirement {
-  readonly address: ProviderAddress;
-  readonly constraints: VersionConstraints;
-}
+import { mergeRequirements, type ProviderRequirement, selectVersion } from "./select-version.ts";
+import { findOffer, type ScopedSource, sourcesOf } from "./sources.ts";
 
 export interface InstallOptions {
   readonly requirements: readonly ProviderRequirement[];
@@ -93,7 +88,7 @@ const CONCURRENCY = 4;
  * `TFPLUGIN_DOWNLOAD_TOO_LARGE`. Packages that were finished before stay; the lock file is the caller's to write.
  */
 export async function installProviders(options: InstallOptions): Promise<InstallResult> {
-  const requirements = merge(options.requirements);
+  const requirements = mergeRequirements(options.requirements);
   const failed = new AbortController();
   const signals = options.signal === undefined ? [failed.signal] : [failed.signal, options.signal];
   const installer = new Installer(options, AbortSignal.any(signals));
@@ -126,17 +121,6 @@ export async function installProviders(options: InstallOptions): Promise<Install
   return { lock, providers: new Map(providers) };
 }
 
-function merge(requirements: readonly ProviderRequirement[]): readonly ProviderRequirement[] {
-  const merged = new Map<string, ProviderRequirement>();
-  for (const { address, constraints } of requirements) {
-    if (address.kind === "builtin") continue;
-    const key = address.toString();
-    const former = merged.get(key)?.constraints ?? VersionConstraints.any;
-    merged.set(key, { address, constraints: VersionConstraints.intersection(former, constraints) });
-  }
-  return [...merged.values()];
-}
-
 class Installer {
   readonly #options: InstallOptions;
   readonly #configuration: CliConfiguration;
@@ -156,7 +140,7 @@ class Installer {
     this.#platform = platform;
     this.#signal = signal;
     this.#http = new HttpClient({ tokens, ...options.http });
-    this.#sources = sourcesOf(configuration, { http: this.#http, platform, env, cwd });
+    this.#sources = sourcesOf(configuration, { http: this.#http, env, cwd });
     this.#target = new PackageStore(resolve(cwd, options.directory), archiveLimits);
     this.#cache =
       pluginCacheDir === undefined ? undefined : new PackageStore(pluginCacheDir, archiveLimits);
@@ -166,12 +150,9 @@ class Installer {
     this.#signal.throwIfAborted();
     const override = this.#configuration.devOverrides.get(address.toString());
     if (override !== undefined) return overridden(address, constraints, override);
-    const lock = this.#options.upgrade === true ? undefined : this.#options.lock.get(address);
-    const version = lock?.version ?? (await this.#newest(address, constraints));
-    if (!constraints.allows(version)) {
-      const text = `${address.toDisplay()} is locked to ${version.toString()}, which ${constraints.toString()} does not allow`;
-      throw new TfpluginError("TFPLUGIN_LOCK_CONFLICT", text, { provider: address.toString() });
-    }
+    const locked = this.#options.upgrade === true ? LockFile.empty : this.#options.lock;
+    const requirement = { address, constraints };
+    const version = await selectVersion(requirement, locked, this.#sources, this.#signal);
     const id = { address, version, platform: this.#platform };
     // An upgrade to the version that is locked has to have its hashes as well.
     const former = this.#options.lock.get(address);
@@ -181,16 +162,6 @@ class Installer {
       (await this.#cached(id, constraints, accepted)) ??
       (await this.#fetched(id, constraints, accepted))
     );
-  }
-
-  async #newest(address: ProviderAddress, constraints: VersionConstraints): Promise<Version> {
-    const found = await findVersions(address, this.#sources, this.#signal);
-    const versions = [...found.values()].map(({ version }) => version);
-    const newest = constraints.newestMatching(versions);
-    if (newest !== undefined) return newest;
-    const some = versions.slice(-10).map(String).join(", ");
-    const text = `no version of ${address.toDisplay()} is allowed by ${constraints.toString()}; there are ${some}`;
-    throw new TfpluginError("TFPLUGIN_VERSION_UNAVAILABLE", text, { provider: address.toString() });
   }
 
   /** A package that is in its place, and is what the lock file says. */
@@ -225,24 +196,10 @@ class Installer {
     constraints: VersionConstraints,
     accepted: readonly PackageHash[],
   ): Promise<Selected> {
-    const offer = await this.#offer(id);
+    const offer = await findOffer(id, this.#sources, this.#signal);
     const { signed, authentication } = offer;
     const h1 = await this.#take(id, offer, accepted);
     return this.#selected(id, constraints, "installed", { h1, signed, authentication });
-  }
-
-  async #offer(id: PackageId): Promise<PackageOffer> {
-    const asked: string[] = [];
-    for (const { source, mayHave } of this.#sources) {
-      if (!(await mayHave(id.address))) continue;
-      const offer = await source.offer(id, this.#signal);
-      if (offer !== undefined) return offer;
-      asked.push(source.name);
-    }
-    const what = `${id.address.toDisplay()} ${id.version.toString()} for ${id.platform.toString()}`;
-    const text = `there is no package of ${what} in ${asked.join(", nor in ")}`;
-    const options = { provider: id.address.toString() };
-    throw new TfpluginError("TFPLUGIN_PLATFORM_UNAVAILABLE", text, options);
   }
 
   /** Puts what is offered in its place. */
@@ -265,18 +222,13 @@ class Installer {
     }
     const store = this.#cache ?? this.#target;
     await using scratch = await store.scratch();
-    const archive = location.kind === "archive" ? location.path : join(scratch.path, "package.zip");
-    if (location.kind === "download") {
-      const { maxArchiveBytes: maxBytes = 2 * 1024 ** 3, resumes = 5 } = this.#options;
-      await download(location.url, archive, { http: this.#http, maxBytes, resumes, signal });
-    }
+    const archive = await fetchArchive(id, location, hashes, {
+      path: join(scratch.path, "package.zip"),
+      http: this.#http,
+      limits: this.#options,
+      signal,
+    });
     const found = { kind: "archive", archive } as const;
-    if (hashes.length > 0 && !(await packageHasAnyHash(found, hashes, { signal }))) {
-      const text = `the package of ${id.address.toDisplay()} ${id.version.toString()} has none of the hashes that its source says`;
-      throw new TfpluginError("TFPLUGIN_CHECKSUM_MISMATCH", text, {
-        provider: id.address.toString(),
-      });
-    }
     if (accepted.length > 0 && !(await packageHasAnyHash(found, accepted, { signal }))) {
       throw notLocked(id);
     }

@@ -1,13 +1,13 @@
 import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { delimiter, join } from "node:path";
-import type { Platform, ProviderAddress, Version } from "@stackwright/provider-source";
+import type { PackageId, ProviderAddress, Version } from "@stackwright/provider-source";
 import { TfpluginError } from "../errors.ts";
 import type { CliConfiguration, MethodScope } from "./cli-configuration.ts";
 import { filesystemMirror } from "./filesystem-mirror.ts";
 import type { HttpClient } from "./http-client.ts";
 import { networkMirror } from "./network-mirror.ts";
-import type { ProviderPackageSource } from "./provider-source.ts";
+import type { PackageOffer, ProviderPackageSource } from "./provider-source.ts";
 import { directRegistry } from "./registry.ts";
 
 /** Where providers may come from, in order, and which of them may. */
@@ -18,7 +18,6 @@ export interface ScopedSource {
 
 export interface SourcesContext {
   readonly http: HttpClient;
-  readonly platform: Platform;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** The folder of the template. */
   readonly cwd: string;
@@ -32,10 +31,10 @@ export function sourcesOf(
   { methods, hosts }: CliConfiguration,
   context: SourcesContext,
 ): readonly ScopedSource[] {
-  const { http, platform } = context;
+  const { http } = context;
   const direct = directRegistry({ http, hosts });
   if (methods === undefined) {
-    const local = impliedFolders(context).map((path) => filesystemMirror(path, platform));
+    const local = impliedFolders(context).map((path) => filesystemMirror(path));
     const isLocal = async (address: ProviderAddress): Promise<boolean> => {
       for (const source of local) {
         if ((await source.versions(address, undefined)) !== undefined) return true;
@@ -53,7 +52,7 @@ export function sourcesOf(
       case "direct":
         return { source: direct, mayHave };
       case "filesystem_mirror":
-        return { source: filesystemMirror(method.path, platform), mayHave };
+        return { source: filesystemMirror(method.path), mayHave };
       case "network_mirror":
         return { source: networkMirror(method.url, http), mayHave };
       default:
@@ -113,4 +112,24 @@ export async function findVersions(
     `there is no provider ${address.toDisplay()}: ${where}`,
     { provider: address.toString() },
   );
+}
+
+/** The first offer of a package. `TFPLUGIN_PLATFORM_UNAVAILABLE` where no source has it. */
+export async function findOffer(
+  id: PackageId,
+  sources: readonly ScopedSource[],
+  signal: AbortSignal | undefined,
+): Promise<PackageOffer> {
+  const asked: string[] = [];
+  for (const { source, mayHave } of sources) {
+    if (!(await mayHave(id.address))) continue;
+    const offer = await source.offer(id, signal);
+    if (offer !== undefined) return offer;
+    asked.push(source.name);
+  }
+  const what = `${id.address.toDisplay()} ${id.version.toString()} for ${id.platform.toString()}`;
+  const text = `there is no package of ${what} in ${asked.join(", nor in ")}`;
+  throw new TfpluginError("TFPLUGIN_PLATFORM_UNAVAILABLE", text, {
+    provider: id.address.toString(),
+  });
 }

@@ -11,7 +11,8 @@ import {
   writeLockFile,
 } from "@stackwright/provider-source";
 import { loadCliConfiguration } from "../cli-configuration.ts";
-import { installProviders, type ProviderRequirement } from "../installer.ts";
+import { installProviders } from "../installer.ts";
+import type { ProviderRequirement } from "../select-version.ts";
 
 const given = process.argv.slice(2);
 const requirements: ProviderRequirement[] = [];
