@@ -1,18 +1,18 @@
 import { homedir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { hasErrors } from "@stackwright/lang";
-import { createKeyRing, createRegistry, type Registry } from "@stackwright/registry";
 import { httpStateBackend, localStateBackend } from "@stackwright/tfplugin/builtin";
 import { type Environment, inheritedEnvironment } from "@stackwright/tfplugin/launch";
 import { createEngine, type Engine } from "../engine.ts";
 import { builtinOrigin } from "../providers/builtin-origin.ts";
 import { installedOrigin } from "../providers/installed-origin.ts";
-import { privateOrigin } from "../providers/private-origin.ts";
+import { missingPrivateOrigin, privateOrigin } from "../providers/private-origin.ts";
 import { pulumiOrigin } from "../providers/pulumi-origin.ts";
 import type { StackState } from "../state/stack-state.ts";
 import type { CommandContext } from "./command-context.ts";
-import { openFunctions } from "./functions-table.ts";
+import { type OpenFunctions, openFunctions } from "./functions-table.ts";
 import { install, installedLines } from "./install.ts";
+import { type PrivateRegistry, remoteRegistry, storeRegistry } from "./private-registry.ts";
 import { privateUses, recordPrivateUses } from "./private-uses.ts";
 import type { Project } from "./project.ts";
 import type { Session } from "./session.ts";
@@ -23,22 +23,24 @@ export interface EngineGround {
   readonly state?: StackState;
   /** The store, whose registry knows private providers. */
   readonly session?: Pick<Session, "store" | "project" | "stacks" | "stateOf"> | undefined;
+  /** Address of another registry that knows private providers. @default `STACKWRIGHT_REGISTRY`, else that of the store */
+  readonly registry?: string | undefined;
 }
 
 /** An engine of a command. Disposing ends the connections that it has besides those of its runs. */
 export interface CommandEngine extends Engine, AsyncDisposable {
-  /** Tells the registry which private providers the stack uses after a run. */
+  /** Tells the registry which private providers the stack uses after a run; warns where it cannot be told. */
   noteUses(state: StackState): Promise<void>;
 }
 
 /**
  * An engine with the providers that the folder of a command has: built in, installed (now, where something is missing),
- * programs of this machine, and private ones that are registered in the store.
+ * programs of this machine, and private ones that are registered in the store or in another registry.
  */
 export async function openEngine(
   project: Project,
   context: CommandContext,
-  { state, session }: EngineGround = {},
+  { state, session, registry: named }: EngineGround = {},
 ): Promise<CommandEngine> {
   const { env, directory, terminal } = context;
   const recorded = new Set<string>();
@@ -54,11 +56,9 @@ export async function openEngine(
   for (const line of installedLines(installed)) terminal.writeError(`${line}\n`);
   const functions = await openFunctions(context);
   const registry =
-    functions === undefined || session === undefined ? undefined : openRegistry(session);
-  const scope = {
-    account: functions?.account ?? session?.project.account ?? "",
-    region: functions?.region ?? "",
-  };
+    functions === undefined
+      ? undefined
+      : await openRegistry(context, named ?? env.STACKWRIGHT_REGISTRY, functions, session);
   const engine = createEngine({
     stacks: async ({ stack, project: named }, options) => {
       if (session === undefined) return undefined;
@@ -75,15 +75,13 @@ export async function openEngine(
         launch: { env: providerEnvironment(env), cwd: directory },
       }),
       pulumiOrigin({ directories: pulumiFolders(env) }),
-      ...(functions !== undefined && registry !== undefined
-        ? [
-            privateOrigin({
-              ...functions,
-              resolve: async (source, version, options) =>
-                registry.resolvePrivateProvider(scope, source, version, options),
-            }),
-          ]
-        : []),
+      functions === undefined || registry === undefined
+        ? missingPrivateOrigin(
+            functions === undefined
+              ? "no table of functions says where it is called: set STACKWRIGHT_FUNCTIONS"
+              : "there is no registry yet: neither a store nor --registry",
+          )
+        : privateOrigin({ ...functions, resolve: registry.resolve }),
     ],
   });
   return {
@@ -92,20 +90,31 @@ export async function openEngine(
       if (registry === undefined) return;
       const { account, project: name, stack } = after.reference;
       const now = privateUses(await after.read());
-      await recordPrivateUses(registry, scope, `${account}/${name}/${stack}`, { before, now });
+      try {
+        await recordPrivateUses(registry, `${account}/${name}/${stack}`, { before, now });
+      } catch (error) {
+        // What was done is done; the next run says it again.
+        const why = error instanceof Error ? error.message : String(error);
+        terminal.writeError(
+          `Warning: the registry was not told which private providers the stack uses: ${why}\n`,
+        );
+      }
     },
     [Symbol.asyncDispose]: async () => functions?.[Symbol.asyncDispose](),
   };
 }
 
-/** The registry that lies in the store. */
-function openRegistry({ store }: Pick<Session, "store">): Registry {
-  return createRegistry({
-    storage: store.storage,
-    blobs: store.blobs,
-    // Nothing that is encrypted is read here.
-    keys: createKeyRing([new Uint8Array(32)]),
-  });
+/** The registry at the address, else the one that lies in the store. */
+async function openRegistry(
+  context: CommandContext,
+  url: string | undefined,
+  functions: OpenFunctions,
+  session: EngineGround["session"],
+): Promise<PrivateRegistry | undefined> {
+  if (url !== undefined && url !== "") return remoteRegistry(url, context);
+  if (session === undefined) return undefined;
+  const account = functions.account ?? session.project.account;
+  return storeRegistry(session.store, { account, region: functions.region });
 }
 
 /** Providers may be programs of Node: they get the one that runs the command before any other. */

@@ -1,6 +1,7 @@
 import { ProviderAddress } from "@stackwright/provider-source";
-import { isRegistryError, type Registry, type RegistryScope } from "@stackwright/registry";
+import { isRegistryError } from "@stackwright/registry";
 import type { StackSnapshot } from "../state/stack-state.ts";
+import type { PrivateRegistry } from "./private-registry.ts";
 
 /** Exact versions of private providers that the objects of a stack belong to, as `source@version`. */
 export function privateUses({ objects }: Pick<StackSnapshot, "objects">): Set<string> {
@@ -18,20 +19,19 @@ export function privateUses({ objects }: Pick<StackSnapshot, "objects">): Set<st
  * is released. A use of a version that was deleted meanwhile cannot be noted, which is no mistake of the stack.
  */
 export async function recordPrivateUses(
-  registry: Registry,
-  scope: RegistryScope,
+  registry: PrivateRegistry,
   user: string,
   uses: { readonly before: ReadonlySet<string>; readonly now: ReadonlySet<string> },
 ): Promise<void> {
   for (const use of new Set([...uses.before, ...uses.now])) {
     const at = use.lastIndexOf("@");
-    const source = use.slice(0, at);
+    const source = ProviderAddress.parse(use.slice(0, at));
     const version = use.slice(at + 1);
     try {
-      const { providerId } = await registry.resolvePrivateProvider(scope, source, version);
-      const name = ProviderAddress.parse(source).type;
-      if (uses.now.has(use)) await registry.recordUse(scope, { name, version, providerId }, user);
-      else await registry.releaseUse(scope, { providerId, version, user });
+      const { providerId } = await registry.resolve(source, version);
+      const used = { name: source.type, version, providerId };
+      if (uses.now.has(use)) await registry.recordUse(used, user);
+      else await registry.releaseUse(used, user);
     } catch (error) {
       // The version is gone, and its uses with it.
       const isGone =

@@ -91,7 +91,11 @@ export function withStoreOptions(command: Command): Command {
     )
     .option("--stack <name>", "which stack (STACKWRIGHT_STACK)")
     .option("--project <name>", "which project the stack is in (STACKWRIGHT_PROJECT)")
-    .option("--lock-timeout <duration>", "how long to wait for another writer, such as 30s or 5m");
+    .option("--lock-timeout <duration>", "how long to wait for another writer, such as 30s or 5m")
+    .option(
+      "--registry <url>",
+      "where private providers are registered; without it, in the store (STACKWRIGHT_REGISTRY)",
+    );
 }
 
 export function withRunOptions(command: Command): Command {

@@ -27,6 +27,8 @@ export interface StoreOptions {
   readonly stack?: string;
   /** Name of the project. @default `STACKWRIGHT_PROJECT`, else `default` */
   readonly project?: string;
+  /** Address of a registry elsewhere that knows private providers. @default `STACKWRIGHT_REGISTRY`, else that of the store */
+  readonly registry?: string;
   /** How long to wait for another writer, such as `30s`. @default no time */
   readonly lockTimeout?: string;
 }

@@ -1,6 +1,7 @@
 import type { FunctionCaller, TargetTable } from "@stackwright/fg-bridge";
 import { ProviderAddress, requireExactVersion } from "@stackwright/provider-source";
 import { createPluginClient, createSchemaCache, type SchemaCache } from "@stackwright/tfplugin";
+import { EngineError } from "../errors.ts";
 import type { OpenedProviders, ProviderOrigin } from "./catalog.ts";
 
 /** What a registry knows of a version of a private provider. */
@@ -59,5 +60,22 @@ export function privateOrigin(options: PrivateOriginOptions): ProviderOrigin {
       });
       return [{ name: `${source}@${version}`, provider }];
     },
+  };
+}
+
+/** Stands where private providers cannot be had, and says why. */
+export function missingPrivateOrigin(why: string): ProviderOrigin {
+  const refuse = (source: string): Promise<never> =>
+    Promise.reject(
+      new EngineError(
+        "ENGINE_PROVIDER_UNAVAILABLE",
+        `the private provider ${source} cannot be had: ${why}`,
+      ),
+    );
+  return {
+    name: "private providers",
+    handles: (source) => source.kind === "private",
+    select: async ({ source }) => refuse(source.toString()),
+    open: async ({ source }) => refuse(source),
   };
 }

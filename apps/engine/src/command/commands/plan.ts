@@ -41,7 +41,11 @@ export async function plan(
         : options.out === undefined
           ? readOnlyState(session.stateOf(session.stack))
           : session.stateOf(session.stack);
-    await using engine = await openEngine(project, context, { state, session });
+    await using engine = await openEngine(project, context, {
+      state,
+      session,
+      registry: options.registry,
+    });
     const workspace = stackName(context, options);
     const made = await makePlan({ engine, project, state, workspace }, options, view, context);
     if (made === undefined) return EXIT.failed;

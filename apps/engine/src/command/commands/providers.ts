@@ -39,7 +39,10 @@ export async function providersSchema(
   const project = await loadProject(context);
   const session = await openReader(context, options);
   try {
-    await using engine = await openEngine(project, context, { session });
+    await using engine = await openEngine(project, context, {
+      session,
+      registry: options.registry,
+    });
     const schemas: Record<string, JsonMember> = {};
     for (const [source, { source: address, constraints }] of project.configuration.resolution
       .requirements) {

@@ -66,7 +66,10 @@ async function showPlan(
     project: file.project,
   });
   try {
-    await using engine = await openEngine(await loadProject(context), context, { session });
+    await using engine = await openEngine(await loadProject(context), context, {
+      session,
+      registry: options.registry,
+    });
     const plan =
       session?.stack === undefined
         ? undefined

@@ -31,6 +31,8 @@ interface Run {
   readonly engine: CommandEngine;
   readonly session: StackSession;
   readonly view: RunView;
+  /** Nothing but failures is shown of an apply. */
+  readonly silent?: boolean;
 }
 
 /** Plans, asks, and applies; or applies the plan of a file. */
@@ -49,7 +51,11 @@ export async function up(
   const place =
     file === undefined ? options : { ...options, stack: file.stack, project: file.project };
   await using session = await openWriter(context, place);
-  await using engine = await openEngine(project, context, { state: session.state, session });
+  await using engine = await openEngine(project, context, {
+    state: session.state,
+    session,
+    registry: options.registry,
+  });
   const run: Run = { options: { ...options, ...place }, context, project, engine, session, view };
   if (file === undefined) return await planAndApply(run);
   const plan = await engine.loadPlan(session.state, file.digest);
@@ -84,7 +90,13 @@ async function planAndApply(run: Run): Promise<ExitCode> {
   const made = await makePlan({ engine, project, state, workspace }, options, view, context);
   if (made === undefined) return EXIT.failed;
   view.planned(made.plan, await schemasOf(engine, made.plan));
-  if (!hasChanges(made.plan)) return EXIT.ok;
+  if (!hasChanges(made.plan)) {
+    // Nothing is to be done, but what is recorded is of another version of a provider, or not what is there.
+    const stale = made.plan.changes.some(({ mode, record }) => mode === "managed" && record);
+    if (stale) return apply(made, { ...run, silent: true });
+    await engine.noteUses(state);
+    return EXIT.ok;
+  }
   if (!options.yes && !(await isApproved(made.plan, run))) {
     view.note("Nothing was done.");
     return EXIT.failed;
@@ -119,7 +131,7 @@ async function apply({ plan, variables }: MadePlan, run: Run): Promise<ExitCode>
   };
   context.signal.addEventListener("abort", onStop, { once: true });
   try {
-    view.begin(plan);
+    if (run.silent !== true) view.begin(plan);
     const result = await engine.apply({
       state: session.state,
       hold,
@@ -129,9 +141,9 @@ async function apply({ plan, variables }: MadePlan, run: Run): Promise<ExitCode>
       parallelism: parallelismOf(options),
       signal: context.signal,
       forceSignal: context.forceSignal,
-      onEvent: view.onApplying,
+      ...(run.silent !== true && { onEvent: view.onApplying }),
     });
-    view.applied(result);
+    if (run.silent !== true || result.status !== "applied") view.applied(result);
     await engine.noteUses(session.state);
     if (result.status === "canceled") return EXIT.interrupted;
     return result.status === "applied" ? EXIT.ok : EXIT.failed;

@@ -1,0 +1,115 @@
+import { readFile } from "node:fs/promises";
+import type { ProviderAddress } from "@stackwright/provider-source";
+import {
+  createKeyRing,
+  createRegistry,
+  isRegistryError,
+  type RegistryScope,
+} from "@stackwright/registry";
+import { createRegistryClient } from "@stackwright/registry/client";
+import { isEngineError } from "../errors.ts";
+import { readCallerKey, signatureKey } from "../functions/caller-credentials.ts";
+import type { PrivateProviderVersion } from "../providers/private-origin.ts";
+import type { OpenStore } from "../store/open-store.ts";
+import type { CommandContext } from "./command-context.ts";
+import { CommandError } from "./command-error.ts";
+
+/** A version that is registered. */
+export interface RegisteredVersion extends PrivateProviderVersion {
+  readonly providerId: string;
+}
+
+/** Which version is used. */
+export interface UsedVersion {
+  readonly name: string;
+  readonly version: string;
+  readonly providerId: string;
+}
+
+/** What a command needs of a registry of private providers, wherever that is. */
+export interface PrivateRegistry {
+  /** Rejects with `REGISTRY_PROVIDER_NOT_FOUND` and `REGISTRY_VERSION_NOT_FOUND` where there is none. */
+  readonly resolve: (
+    source: ProviderAddress,
+    version: string,
+    options?: { readonly signal?: AbortSignal },
+  ) => Promise<RegisteredVersion>;
+  readonly recordUse: (use: UsedVersion, user: string) => Promise<void>;
+  readonly releaseUse: (use: UsedVersion, user: string) => Promise<void>;
+}
+
+/** The registry that lies in a store. */
+export function storeRegistry(
+  { storage, blobs }: Pick<OpenStore, "storage" | "blobs">,
+  scope: RegistryScope,
+): PrivateRegistry {
+  // Nothing that is encrypted is read here.
+  const registry = createRegistry({ storage, blobs, keys: createKeyRing([new Uint8Array(32)]) });
+  return {
+    resolve: async (source, version, options) =>
+      registry.resolvePrivateProvider(scope, source, version, options),
+    recordUse: async (use, user) => registry.recordUse(scope, use, user),
+    releaseUse: async ({ providerId, version }, user) =>
+      registry.releaseUse(scope, { providerId, version, user }),
+  };
+}
+
+/** The variables with the credentials for a registry elsewhere. */
+const VARIABLES = {
+  file: "STACKWRIGHT_REGISTRY_CREDENTIALS",
+  accessKey: "STACKWRIGHT_REGISTRY_ACCESS_KEY",
+  secretKey: "STACKWRIGHT_REGISTRY_SECRET_KEY",
+} as const;
+
+/**
+ * The registry at an address, asked with the access key that the environment has or names a file for. Which account is
+ * meant follows from the key.
+ */
+export async function remoteRegistry(
+  url: string,
+  { env, directory }: Pick<CommandContext, "env" | "directory">,
+): Promise<PrivateRegistry> {
+  const { STACKWRIGHT_CA_FILE: ca } = env;
+  const client = await usable(url, async () => {
+    const file = env[VARIABLES.file];
+    const place =
+      file === undefined || file === ""
+        ? { accessKeyVariable: VARIABLES.accessKey, secretKeyVariable: VARIABLES.secretKey }
+        : { file };
+    return createRegistryClient({
+      url,
+      key: signatureKey(await readCallerKey(place, { env, directory }), "registries"),
+      ...(ca !== undefined && ca !== "" && { ca: await readFile(ca, "utf8") }),
+    });
+  });
+  return {
+    resolve: async (source, version, options) =>
+      client.resolvePrivateProvider(source, version, options),
+    recordUse: async (use, user) => noted(client.recordUse(use, user)),
+    releaseUse: async (use, user) => noted(client.releaseUse(use, user)),
+  };
+}
+
+/** A registry that only has the official API keeps no uses, and is as good without. */
+async function noted(told: Promise<void>): Promise<void> {
+  try {
+    await told;
+  } catch (error) {
+    if (!isRegistryError(error, "REGISTRY_NOT_FOUND")) throw error;
+  }
+}
+
+async function usable<Result>(url: string, make: () => Promise<Result>): Promise<Result> {
+  try {
+    return await make();
+  } catch (error) {
+    const known =
+      isEngineError(error, "ENGINE_CONFIG_INVALID") ||
+      isRegistryError(error, "REGISTRY_INVALID_FIELD");
+    if (!known) throw error;
+    throw new CommandError(`The registry "${url}" cannot be used: ${error.message}.`, {
+      cause: error,
+      advice: `Its access key is in ${VARIABLES.accessKey} and ${VARIABLES.secretKey}, or in a file of JSON (accessKey, secretKey) that ${VARIABLES.file} names.`,
+    });
+  }
+}
