@@ -47,8 +47,8 @@ import type {
   StateWriter,
   StoredPlan,
 } from "./stack-state.ts";
-import { objectKey } from "./state-object.ts";
 import { invariant, RunStateWriter } from "./state-writer.ts";
+import { AT_REST, WholeStateReader } from "./whole-state.ts";
 
 /** Options of {@link createStackStates}. */
 export interface StackStatesOptions {
@@ -105,18 +105,17 @@ interface StateParts {
   readonly token: () => string;
 }
 
-const AT_REST: StackHead = { revision: 0n, run: "" };
-const READ_ATTEMPTS = 5;
-
 class StoredStackState implements StackState {
   readonly reference: StackReference;
   readonly #parts: StateParts;
   readonly #records: StackRecords;
+  readonly #reader: WholeStateReader;
 
   constructor(reference: StackReference, parts: StateParts) {
     this.reference = reference;
     this.#parts = parts;
     this.#records = new StackRecords(reference, parts);
+    this.#reader = new WholeStateReader(this.#records);
   }
 
   async head(options?: CallOptions): Promise<StackHead> {
@@ -124,24 +123,17 @@ class StoredStackState implements StackState {
   }
 
   async read(options?: CallOptions): Promise<StackSnapshot> {
-    for (let attempt = 1; ; attempt += 1) {
-      const before = await this.#records.head(options);
-      const name = { tenancy: stackTenancy(this.reference), name: this.reference.stack };
-      const fence = await readStored(this.#parts.storage, "strong", fenceId(name), options);
-      const objects = await this.#records.objects(options);
-      const outputs = await this.#records.outputs(options);
-      const after = await this.#records.head(options);
-      const still = before?.resource.version === after?.resource.version;
-      if (!still && attempt < READ_ATTEMPTS) continue;
-      return {
-        head: after?.message ?? AT_REST,
-        objects: new Map(objects.map(({ object }) => [objectKey(object), object])),
-        outputs: outputs?.message.outputs ?? new Map(),
-        checks: outputs?.message.checks ?? [],
-        inputs: outputs?.message.inputs ?? [],
-        epoch: tenureOf(fence).epoch,
-      };
-    }
+    const name = { tenancy: stackTenancy(this.reference), name: this.reference.stack };
+    const fence = await readStored(this.#parts.storage, "strong", fenceId(name), options);
+    const { head, objects, outputs } = await this.#reader.read(options);
+    return {
+      head: head?.message ?? AT_REST,
+      objects,
+      outputs: outputs?.message.outputs ?? new Map(),
+      checks: outputs?.message.checks ?? [],
+      inputs: outputs?.message.inputs ?? [],
+      epoch: tenureOf(fence).epoch,
+    };
   }
 
   async outputs(options?: CallOptions): Promise<Pick<StackSnapshot, "head" | "outputs">> {
@@ -235,7 +227,7 @@ class StoredStackState implements StackState {
   }
 
   #hold(lease: Lease): StackHold {
-    return new Hold(lease, this.#records, this.#parts);
+    return new Hold(lease, { ...this.#parts, records: this.#records, reader: this.#reader });
   }
 
   #planContext(digest: string): string {
@@ -244,18 +236,21 @@ class StoredStackState implements StackState {
   }
 }
 
+interface HoldParts extends StateParts {
+  readonly records: StackRecords;
+  readonly reader: WholeStateReader;
+}
+
 class Hold implements StackHold {
   readonly epoch: bigint;
   readonly signal: AbortSignal;
   readonly #lease: Lease;
-  readonly #records: StackRecords;
-  readonly #parts: StateParts;
+  readonly #parts: HoldParts;
 
-  constructor(lease: Lease, records: StackRecords, parts: StateParts) {
+  constructor(lease: Lease, parts: HoldParts) {
     this.#lease = lease;
     this.epoch = lease.tenure.epoch;
     this.signal = lease.signal;
-    this.#records = records;
     this.#parts = parts;
   }
 
@@ -264,28 +259,27 @@ class Hold implements StackHold {
   }
 
   async begin({ run, base }: BeginRun, options?: CallOptions): Promise<StateWriter> {
-    const { storage, scheduler, token } = this.#parts;
+    const { storage, scheduler, token, records, reader } = this.#parts;
     const writes = new GuardedWrites(storage, this.#lease, scheduler);
     writes.assertHeld();
-    const stored = await this.#records.head(options);
-    const head = stored?.message ?? AT_REST;
-    if (base !== undefined) checkBase(head, run, base);
-    const objects = await this.#records.objects(options);
-    const outputs = await this.#records.outputs(options);
-    const problems = checkState(
-      objects.map(({ object }) => object),
-      { interrupted: head.run !== "" },
-    );
+    // Nobody else writes any more: what was read before the stack was taken counts if the head is still the same.
+    const state = await reader.read(options, (head) => {
+      if (base !== undefined) checkBase(head, run, base);
+    });
+    reader.forget();
+    const { stored: objects, outputs } = state;
+    const head = state.head?.message ?? AT_REST;
+    const problems = checkState(state.objects.values(), { interrupted: head.run !== "" });
     if (problems.length > 0) throw invariant("the recorded state is broken", problems);
     return new RunStateWriter({
-      records: this.#records,
+      records,
       writes,
       scheduler,
       token,
       run,
       epoch: this.epoch,
       head,
-      headResource: stored?.resource,
+      headResource: state.head?.resource,
       objects,
       published: outputs?.message ?? { revision: 0n, outputs: new Map(), checks: [], inputs: [] },
       outputsResource: outputs?.resource,
