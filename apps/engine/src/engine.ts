@@ -5,12 +5,15 @@ import { createUlidGenerator } from "@stackwright/storage";
 import { type ApplyRequest, type ApplyResult, executePlan } from "./apply/execute.ts";
 import type { RecoveredOperation } from "./apply/recover.ts";
 import { EngineError } from "./errors.ts";
+import type { EventSink } from "./events.ts";
 import type { Configuration } from "./plan/configuration.ts";
 import type { Plan, PlanResult } from "./plan/plan.ts";
 import { decodePlan, encodePlan } from "./plan/plan-codec.ts";
 import { createPlan, type PlanRequest } from "./plan/planner.ts";
 import { createCatalog, type ProviderCatalog, type ProviderOrigin } from "./providers/catalog.ts";
 import { recoverStack } from "./recover-stack.ts";
+import { redactDiagnostics, redactError, redactEvents } from "./secrets/redact-run.ts";
+import { createRedactor, type Redactor } from "./secrets/redactor.ts";
 import { type StackFinder, StackInputs } from "./state/stack-inputs.ts";
 import type { StackHold, StackState, StoredPlan } from "./state/stack-state.ts";
 import { type EngineClock, processClock } from "./walk/clock.ts";
@@ -77,14 +80,10 @@ export function createEngine({ origins, stacks, clock = processClock }: EngineOp
   });
 
   /** Ends an interrupted run, unless somebody holds the stack: then it is not interrupted. */
-  async function recover({
-    state,
-    configuration,
-    variables,
-    workspace,
-    signal,
-    onEvent,
-  }: EnginePlanRequest): Promise<{
+  async function recover(
+    { state, configuration, variables, workspace, signal, onEvent }: EnginePlanRequest,
+    secrets: Redactor,
+  ): Promise<{
     readonly operations: readonly RecoveredOperation[];
     readonly diagnostics: readonly Diagnostic[];
   }> {
@@ -112,42 +111,50 @@ export function createEngine({ origins, stacks, clock = processClock }: EngineOp
 
   return {
     catalog,
-    async plan(request) {
-      const { state, ...rest } = request;
-      const { operations, diagnostics } = await recover(request);
-      const result = await createPlan({
-        ...rest,
-        stack: state.reference.stack,
-        snapshot: await state.read(),
-        catalog,
-        ...(stacks && {
-          inputs: new StackInputs({ find: stacks, reader: state.reference }),
-        }),
-        clock,
-        sessionId: ulid(),
-      });
-      return {
-        ...result,
-        recovered: operations,
-        diagnostics: [...diagnostics, ...result.diagnostics],
-      };
-    },
-    async apply({ state, hold: given, run = ulid(), ...rest }) {
-      requireSame(rest.plan, rest.configuration);
-      const hold = given ?? (await state.acquire());
-      try {
-        return await executePlan({
+    async plan(given) {
+      return guarded(given, async (request, secrets) => {
+        const { state, ...rest } = request;
+        const { operations, diagnostics } = await recover(request, secrets);
+        const result = await createPlan({
           ...rest,
-          hold,
-          run,
+          secrets,
+          stack: state.reference.stack,
+          snapshot: await state.read(),
           catalog,
-          ...(stacks && { stacks }),
+          ...(stacks && {
+            inputs: new StackInputs({ find: stacks, reader: state.reference }),
+          }),
           clock,
-          ulid,
+          sessionId: ulid(),
         });
-      } finally {
-        if (given === undefined) await hold.release();
-      }
+        return {
+          ...result,
+          recovered: operations,
+          diagnostics: redactDiagnostics(secrets, [...diagnostics, ...result.diagnostics]),
+        };
+      });
+    },
+    async apply(request) {
+      return guarded(request, async ({ state, hold: given, run = ulid(), ...rest }, secrets) => {
+        requireSame(rest.plan, rest.configuration);
+        learnPlan(secrets, rest.plan);
+        const hold = given ?? (await state.acquire());
+        try {
+          const result = await executePlan({
+            ...rest,
+            secrets,
+            hold,
+            run,
+            catalog,
+            ...(stacks && { stacks }),
+            clock,
+            ulid,
+          });
+          return { ...result, diagnostics: redactDiagnostics(secrets, result.diagnostics) };
+        } finally {
+          if (given === undefined) await hold.release();
+        }
+      });
     },
     savePlan: async (state, plan) =>
       state.storePlan({ baseRevision: plan.revision, bytes: encodePlan(plan) }),
@@ -156,6 +163,32 @@ export function createEngine({ origins, stacks, clock = processClock }: EngineOp
       return stored === undefined ? undefined : decodePlan(stored.bytes);
     },
   };
+}
+
+/** Does something with a redactor that knows the given values, and lets no secret out in events and errors. */
+async function guarded<
+  R extends { readonly variables: ReadonlyMap<string, Value>; readonly onEvent?: EventSink },
+  T,
+>(request: R, run: (request: R, secrets: Redactor) => Promise<T>): Promise<T> {
+  const secrets = createRedactor();
+  for (const value of request.variables.values()) secrets.addValue(value);
+  const { onEvent } = request;
+  try {
+    return await run(
+      onEvent === undefined ? request : { ...request, onEvent: redactEvents(secrets, onEvent) },
+      secrets,
+    );
+  } catch (error) {
+    throw redactError(secrets, error);
+  }
+}
+
+function learnPlan(secrets: Redactor, { changes, known, outputs }: Plan): void {
+  for (const { before, after } of [...changes, ...outputs]) {
+    if (before !== undefined) secrets.addValue(before);
+    if (after !== undefined) secrets.addValue(after);
+  }
+  for (const value of known.values()) secrets.addValue(value);
 }
 
 function requireSame({ configDigest }: Plan, { digest }: Configuration): void {

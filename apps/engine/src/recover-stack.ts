@@ -9,6 +9,7 @@ import type { ProviderCatalog } from "./providers/catalog.ts";
 import { configureBare, configureProvider } from "./providers/configure-provider.ts";
 import { RunProviders } from "./providers/run-providers.ts";
 import { selectVersions } from "./providers/select-versions.ts";
+import type { Redactor } from "./secrets/redactor.ts";
 import type { StackHead, StackHold } from "./state/stack-state.ts";
 import type { StateObject } from "./state/state-object.ts";
 import { populateWorld } from "./walk/populate.ts";
@@ -45,6 +46,7 @@ export async function recoverStack(request: RecoverRequest): Promise<RecoverResu
   await using providers = new RunProviders({
     catalog,
     sessionId: request.run,
+    secrets: request.secrets,
     ...(signal && { signal }),
   });
   const versions = await selectVersions(configuration.resolution, writer, catalog, diagnostics);
@@ -55,6 +57,7 @@ export async function recoverStack(request: RecoverRequest): Promise<RecoverResu
     host: { maxStringLength: 32 * 1024 * 1024 },
     applying: true,
     missing: "lenient",
+    expandsCalls: true,
   });
   const referenceOf = ({ provider }: StateObject) => ({
     ...provider,

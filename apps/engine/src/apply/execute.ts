@@ -9,6 +9,7 @@ import type { ProviderCatalog } from "../providers/catalog.ts";
 import { providerFunctions } from "../providers/provider-functions.ts";
 import type { RetryPolicy } from "../providers/retry-provider.ts";
 import { RunProviders } from "../providers/run-providers.ts";
+import type { Redactor } from "../secrets/redactor.ts";
 import { checkInputs, mergeInputs, type StackFinder, StackInputs } from "../state/stack-inputs.ts";
 import type { StackHead, StackHold, StackInput, StackOutput } from "../state/stack-state.ts";
 import type { CheckResult } from "../walk/checks.ts";
@@ -34,6 +35,8 @@ export interface ApplyRequest {
   /** ULID of the run; that of an interrupted one goes on with it. */
   readonly run: string;
   readonly catalog: ProviderCatalog;
+  /** Learns the secrets of the run. @default nobody does */
+  readonly secrets?: Redactor;
   /** Finds other stacks. @default nothing of other stacks can be read */
   readonly stacks?: StackFinder;
   readonly clock: EngineClock;
@@ -102,6 +105,7 @@ export async function executePlan(request: ApplyRequest): Promise<ApplyResult> {
     signal: force,
     ...(request.callLimits && { limits: request.callLimits }),
     retry: request.retry,
+    secrets: request.secrets,
     inputs,
     clock,
   });

@@ -76,6 +76,7 @@ export async function finalPlan(
     run.report(found);
     return !hasErrors(found);
   };
+  ready.use.secrets.addValue(body.value);
   const { plain, sensitive } = takeMarks(body.value);
   const creates = change.action !== "update";
   const prior =

@@ -43,6 +43,7 @@ export async function readDeferred(
   );
   run.report(body.diagnostics);
   if (hasErrors(body.diagnostics)) return "failed";
+  ready.use.secrets.addValue(body.value);
   const { plain, sensitive } = takeMarks(body.value);
   const reply = await run.timed(change, "read", async (context) =>
     ready.use.provider.readDataSource(
@@ -54,6 +55,7 @@ export async function readDeferred(
   run.report(found);
   if (hasErrors(found) || reply.state === undefined) return "failed";
   const value = markObject(reply.state, schema.block, [...sensitive, ...(reply.sensitive ?? [])]);
+  ready.use.secrets.addValue(value);
   slot.value = value;
   await recordData(run, change, ready, value);
   return conditions("postcondition", value) ? "done" : "failed";

@@ -142,6 +142,7 @@ class Maker {
     }
     if (nothing) return this.#nothingThere(failed, deposed);
     const value = markObject(object, block, [...plan.sensitive, ...(reply.sensitive ?? [])]);
+    this.#ready.use.secrets.addValue(value);
     const tainted = (failed || refused) && this.#creates;
     await this.#write({
       kind: "exists",

@@ -24,6 +24,18 @@ export async function resolveOperation(
   use: RunProvider,
   context: LifecycleContext,
 ): Promise<Outcome> {
+  const outcome = await findOut(object, operation, use, context);
+  if (outcome.kind !== "unresolved") return outcome;
+  // It is stored and shown, and holds what a provider said.
+  return { ...outcome, problem: use.secrets.redact(outcome.problem) };
+}
+
+async function findOut(
+  object: StateObject,
+  operation: Operation,
+  use: RunProvider,
+  context: LifecycleContext,
+): Promise<Outcome> {
   const schema = use.typeSchema(object.mode, object.type);
   if (schema === undefined)
     return unresolved(operation, `there is no type ${object.type} any more`);

@@ -106,6 +106,7 @@ export async function importObject(
     );
   }
   const value = markObject(reply.state, schema.block, reply.sensitive ?? []);
+  use.secrets.addValue(value);
   const privateBytes = reply.privateBytes ?? imported.privateBytes;
   const known = reply.identity ?? imported.identity;
   return {

@@ -63,6 +63,7 @@ export async function planData(instance: DataInstance): Promise<ResourceChange |
     conditions("precondition") ? evaluateBody(body, scope) : undefined,
   );
   if (result === undefined || !report(result.diagnostics)) return undefined;
+  ready.use.secrets.addValue(result.value);
   const { plain, sensitive } = takeMarks(result.value);
   const place = (problems: readonly ProviderDiagnostic[]) =>
     problems.map((problem) => providerDiagnostic(result, problem, slot.address));
@@ -97,6 +98,7 @@ export async function planData(instance: DataInstance): Promise<ResourceChange |
       after = markObject(reply.state, schema.block, [...sensitive, ...(reply.sensitive ?? [])]);
     } else deferred = true;
   }
+  use.secrets.addValue(after);
   slot.value = after;
   if (!conditions("postcondition", after)) return undefined;
   const before =

@@ -59,6 +59,8 @@ class ManagedPlanner {
     if (result === undefined) return undefined;
     this.#report(result.diagnostics);
     if (hasErrors(result.diagnostics)) return undefined;
+    const { secrets } = this.#it.ready.use;
+    secrets.addValue(result.value);
     const { plain, sensitive } = takeMarks(result.value);
     if (!(await this.#isValid(plain, result))) return undefined;
 
@@ -87,6 +89,7 @@ class ManagedPlanner {
     const replacing = reason !== undefined;
     const marks = [...sensitive, ...(reply.sensitive ?? [])];
     const after = markObject(reply.planned, this.#it.schema.block, marks);
+    secrets.addValue(after);
     slot.value = after;
     const self = run.world.recorder.record(() => {
       const context = { ...slot.context, self: after };

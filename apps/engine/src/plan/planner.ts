@@ -7,6 +7,7 @@ import { providerFunctions } from "../providers/provider-functions.ts";
 import type { RetryPolicy } from "../providers/retry-provider.ts";
 import { RunProviders } from "../providers/run-providers.ts";
 import { selectVersions } from "../providers/select-versions.ts";
+import type { Redactor } from "../secrets/redactor.ts";
 import type { StackInputs } from "../state/stack-inputs.ts";
 import type { StackSnapshot } from "../state/stack-state.ts";
 import { objectKey } from "../state/state-object.ts";
@@ -45,6 +46,8 @@ export interface PlanRequest {
   readonly limits?: Readonly<Record<string, CallLimits>>;
   /** @default no call is repeated */
   readonly retry?: RetryPolicy;
+  /** Learns the secrets of the run. @default nobody does */
+  readonly secrets?: Redactor;
   /** @default nothing of other stacks can be read */
   readonly inputs?: StackInputs;
   readonly clock: EngineClock;
@@ -78,6 +81,7 @@ export async function createPlan(request: PlanRequest): Promise<PlanResult> {
     ...(signal && { signal }),
     ...(limits && { limits }),
     retry: request.retry,
+    secrets: request.secrets,
     inputs: request.inputs,
     clock: request.clock,
   });
@@ -99,6 +103,7 @@ export async function createPlan(request: PlanRequest): Promise<PlanResult> {
     applying: false,
     providerFunctions: await providerFunctions(configuration, providers, versions),
     missing: selection.partial || options.mode !== "normal" ? "lenient" : "strict",
+    expandsCalls: options.mode !== "normal",
   });
   const run = new PlanRun({
     world,

@@ -52,12 +52,18 @@ export async function upgradeObject(
     return undefined;
   }
   // Data sources have no upgrades: what an older schema read is read again.
-  if (object.mode === "data") return restoreData(value, schema);
+  if (object.mode === "data") {
+    const restored = restoreData(value, schema);
+    if (restored !== undefined) use.secrets.addValue(restored);
+    return restored;
+  }
   const stored = { schemaVersion: value.schemaVersion, json: value.json };
   const reply = await use.provider.upgrade({ type, ...stored }, { ...(signal && { signal }) });
   report(reply.diagnostics);
   if (reply.state === undefined || hasErrors(reply.diagnostics)) return undefined;
-  return markObject(reply.state, schema.block, value.sensitive);
+  const state = markObject(reply.state, schema.block, value.sensitive);
+  use.secrets.addValue(state);
+  return state;
 }
 
 function restoreData(value: RecordedValue, { block, version }: ResourceSchema): Value | undefined {
@@ -100,9 +106,11 @@ export async function readObject(
   options.report(reply.diagnostics);
   if (hasErrors(reply.diagnostics) || reply.state === undefined) return undefined;
   const paths = [...sensitive, ...(reply.sensitive ?? [])];
+  const value = reply.state.isNull ? undefined : markObject(reply.state, schema.block, paths);
+  if (value !== undefined) options.use.secrets.addValue(value);
   return {
     ...seen,
-    value: reply.state.isNull ? undefined : markObject(reply.state, schema.block, paths),
+    value,
     privateBytes: reply.privateBytes ?? object.privateBytes,
     identity: reply.identity ?? identity,
     sensitive: paths,

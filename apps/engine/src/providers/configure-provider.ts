@@ -53,6 +53,7 @@ export async function configureProvider(
   if (hasErrors(result.diagnostics)) return undefined;
   const place = (problems: readonly ProviderDiagnostic[]) =>
     problems.map((problem) => providerDiagnostic(result, problem, resolved.address));
+  use.secrets.addValue(result.value);
   const config = withoutMarks(result.value);
   const { diagnostics } = await use.provider.validateProvider({ config }, {});
   report(place(diagnostics));

@@ -11,6 +11,7 @@ import {
   type ResourceSchema,
   type Router,
 } from "@stackwright/mux/router";
+import { createRedactor, type Redactor } from "../secrets/redactor.ts";
 import type { StackInputs } from "../state/stack-inputs.ts";
 import type { ObjectMode } from "../state/state-object.ts";
 import { type EngineClock, processClock } from "../walk/clock.ts";
@@ -26,6 +27,8 @@ export interface RunProvider {
   readonly provider: LifecycleProvider;
   readonly schema: ProviderSchema;
   readonly capabilities: LifecycleCapabilities;
+  /** Learns the secrets that go to the provider and come from it. */
+  readonly secrets: Redactor;
   /** What the schema says about a type; undefined where the provider has no such type. */
   typeSchema(mode: ObjectMode | "ephemeral", type: string): ResourceSchema | undefined;
   /** Configures it, the first time it is called. */
@@ -44,6 +47,8 @@ export interface RunProvidersOptions {
   /** @default no call is repeated */
   readonly retry?: RetryPolicy | undefined;
   readonly clock?: EngineClock;
+  /** What is known of the run's secrets. @default one of its own */
+  readonly secrets?: Redactor | undefined;
   /** @default nothing of other stacks can be read */
   readonly inputs?: StackInputs | undefined;
 }
@@ -51,11 +56,13 @@ export interface RunProvidersOptions {
 /** The providers of one plan or one apply, each configuration one of them, through the router. */
 export class RunProviders implements AsyncDisposable {
   readonly #options: RunProvidersOptions;
+  readonly secrets: Redactor;
   readonly #router: Router = createRouter();
   readonly #open = new Map<string, Promise<RunProvider>>();
 
   constructor(options: RunProvidersOptions) {
     this.#options = options;
+    this.secrets = options.secrets ?? createRedactor();
   }
 
   /** The provider of a reference, started when it is asked for first. */
@@ -102,6 +109,7 @@ export class RunProviders implements AsyncDisposable {
     return {
       reference,
       provider,
+      secrets: this.secrets,
       schema,
       capabilities,
       typeSchema: (mode, type) => tableOf(schema, mode).get(type),

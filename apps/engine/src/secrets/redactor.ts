@@ -29,6 +29,8 @@ export interface Redactor {
   redact(text: string): string;
   /** A JSON-like value with all texts redacted, keys included. Other objects become their texts. */
   redactData<T>(data: T): T;
+  /** Whether it knows no secret, so that every text stays as it is. */
+  readonly isEmpty: boolean;
 }
 
 /** A redactor that knows nothing yet. */
@@ -41,22 +43,25 @@ const LONG_LINE = 16;
 class PatternRedactor implements Redactor {
   readonly #minLength: number;
   readonly #secrets = new Set<string>();
-  readonly #forms = new Set<string>();
-  /** All forms, the longest first; made anew after an addition. */
-  #pattern: RegExp | undefined;
+  /** Secrets whose forms are not in the index yet: most runs redact nothing, and pay for no forms. */
+  readonly #fresh = new Set<string>();
+  /** Forms by their first characters, of which all have at least that many. */
+  readonly #index = new Map<string, Set<string>>();
+  readonly #prefix: number;
 
   constructor(minLength: number) {
-    this.#minLength = minLength;
+    this.#minLength = Math.max(1, minLength);
+    this.#prefix = Math.min(4, this.#minLength);
+  }
+
+  get isEmpty(): boolean {
+    return this.#secrets.size === 0;
   }
 
   add(secret: string): void {
     if (secret.length < this.#minLength || this.#secrets.has(secret)) return;
     this.#secrets.add(secret);
-    const before = this.#forms.size;
-    for (const form of formsOf(secret)) {
-      if (form.length >= this.#minLength) this.#forms.add(form);
-    }
-    if (this.#forms.size > before) this.#pattern = undefined;
+    this.#fresh.add(secret);
   }
 
   addValue(value: Value): void {
@@ -68,25 +73,49 @@ class PatternRedactor implements Redactor {
   }
 
   redact(text: string): string {
-    if (this.#forms.size === 0) return text;
-    this.#pattern ??= patternOf(this.#forms);
+    if (this.isEmpty) return text;
+    this.#learn();
     let rest = "";
     let shown = 0;
     let hidden = 0;
     // Forms may overlap, and nothing of either may be left: one stretch from the first to the last of them.
-    for (const { index, 1: form = "" } of text.matchAll(this.#pattern)) {
-      if (index >= hidden) {
+    for (let at = 0; at + this.#prefix <= text.length; at += 1) {
+      const length = this.#lengthAt(text, at);
+      if (length === 0) continue;
+      if (at >= hidden) {
         if (hidden > 0) rest += REDACTED;
-        rest += text.slice(shown, index);
+        rest += text.slice(shown, at);
       }
-      hidden = Math.max(hidden, index + form.length);
+      hidden = Math.max(hidden, at + length);
       shown = hidden;
     }
     return hidden === 0 ? text : rest + REDACTED + text.slice(shown);
   }
 
+  /** Length of the longest form that stands at a place of a text; 0 where there is none. */
+  #lengthAt(text: string, at: number): number {
+    let longest = 0;
+    for (const form of this.#index.get(text.slice(at, at + this.#prefix)) ?? []) {
+      if (form.length > longest && text.startsWith(form, at)) longest = form.length;
+    }
+    return longest;
+  }
+
+  #learn(): void {
+    for (const secret of this.#fresh) {
+      for (const form of formsOf(secret)) {
+        if (form.length < this.#minLength) continue;
+        const start = form.slice(0, this.#prefix);
+        const forms = this.#index.get(start);
+        if (forms === undefined) this.#index.set(start, new Set([form]));
+        else forms.add(form);
+      }
+    }
+    this.#fresh.clear();
+  }
+
   redactData<T>(data: T): T {
-    return this.#forms.size === 0 ? data : (this.#data(data) as T);
+    return this.isEmpty ? data : (this.#data(data) as T);
   }
 
   #data(data: unknown): unknown {
@@ -151,14 +180,4 @@ function base64Forms(bytes: Buffer): string[] {
     if (inner.length >= 6) forms.push(inner, inner.replaceAll("+", "-").replaceAll("/", "_"));
   }
   return forms;
-}
-
-function patternOf(forms: ReadonlySet<string>): RegExp {
-  const parts = [...forms].sort((a, b) => b.length - a.length).map((form) => escapePattern(form));
-  // Looks at every position, so that matches may overlap.
-  return new RegExp(`(?=(${parts.join("|")}))`, "g");
-}
-
-function escapePattern(text: string): string {
-  return text.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&");
 }

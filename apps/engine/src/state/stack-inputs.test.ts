@@ -86,13 +86,10 @@ describe("outputs of other stacks", () => {
 
   it("say why they cannot be read", async () => {
     const empty = createTestState({ reference: NETWORK });
-    const failing = (error: Error): StackFinder => {
-      const fail = async (): Promise<never> => {
-        await Promise.resolve();
-        throw error;
-      };
-      return fail;
-    };
+    const failing =
+      (reason: Error): StackFinder =>
+      async () =>
+        Promise.reject(reason);
     const denied = new StorageError("STORAGE_PERMISSION_DENIED", "no");
     const locked = new EngineError("ENGINE_KEY_UNAVAILABLE", "the key is another one");
     const cases: readonly (readonly [StackFinder, RegExp])[] = [
