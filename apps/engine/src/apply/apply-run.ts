@@ -38,6 +38,8 @@ export interface ApplyRunOptions {
   readonly clock: EngineClock;
   readonly ulid: () => string;
   readonly onEvent: EventSink;
+  /** The first stage of cancelling: a step that has not written its intent yet does nothing more. */
+  readonly stop: AbortSignal;
   /** Ends the wait for calls: the second stage of cancelling, or a lost fence. */
   readonly force: AbortSignal;
   readonly sessionId: string;

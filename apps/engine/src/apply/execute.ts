@@ -113,6 +113,7 @@ export async function executePlan(request: ApplyRequest): Promise<ApplyResult> {
     ...request,
     functions: await providerFunctions(request.configuration, providers, versionsOf(plan)),
   });
+  const stop = new AbortController();
   const run = new ApplyRun({
     plan,
     configuration: request.configuration,
@@ -123,6 +124,7 @@ export async function executePlan(request: ApplyRequest): Promise<ApplyResult> {
     clock,
     ulid: request.ulid,
     onEvent,
+    stop: stop.signal,
     force,
     sessionId: id,
     timeouts: request.timeouts ?? {},
@@ -134,7 +136,6 @@ export async function executePlan(request: ApplyRequest): Promise<ApplyResult> {
     await settlePending(writer, async (object) => run.provider(object), run.context);
   const graph = orderSteps(plan.changes, new Map(writer.objects));
   const runner = new StepRunner(run, graph);
-  const stop = new AbortController();
   const onStop = (): void => {
     if (stop.signal.aborted) return;
     stop.abort();

@@ -51,6 +51,8 @@ class Maker {
     const plan = await finalPlan(this.#run, this.#change, this.#ready, this.#slot, this.#operation);
     if (plan === undefined) return "failed";
     if (plan.nothingToDo) return this.#keep(plan);
+    // Providers were asked to end what they do; what they have not begun they must not hear of any more.
+    if (this.#run.given.stop.aborted) return "not-started";
     const deposed = await this.#announce(plan);
     let reply: ApplyReply;
     try {

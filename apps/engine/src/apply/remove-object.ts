@@ -20,6 +20,7 @@ export async function removeObject(
 ): Promise<NodeStatus> {
   const object = objectToRemove(run, change);
   if (object === undefined) return "done";
+  if (run.given.stop.aborted) return "not-started";
   const key: ObjectKey = { address: object.address, deposed: object.deposed };
   const { writer, ulid } = run.given;
   const operation = ulid();

@@ -29,6 +29,9 @@ process.exitCode = await runCommand(process.argv.slice(2), {
     output: process.stdout,
     error: process.stderr,
     env: process.env,
+    interrupt: () => {
+      interrupt("SIGINT");
+    },
   },
   cwd: process.cwd(),
   signal: graceful.signal,

@@ -4,7 +4,7 @@ import type { Plan } from "../plan/plan.ts";
 import type { StackState } from "../state/stack-state.ts";
 import type { CommandContext } from "./command-context.ts";
 import { type Project, type ProjectVariables, readVariables } from "./project.ts";
-import { parallelismOf, planOptions, type RunOptions } from "./run-options.ts";
+import { mayAsk, parallelismOf, planOptions, type RunOptions } from "./run-options.ts";
 import type { RunView } from "./run-view.ts";
 import { parseDuration } from "./session.ts";
 
@@ -40,7 +40,7 @@ export async function makePlan(
     values: variables,
     places,
     diagnostics,
-  } = await readVariables(project, options.inputs, context);
+  } = await readVariables(project, options.inputs, context, mayAsk(options));
   if (hasErrors(diagnostics)) {
     view.diagnostics([...configuration.diagnostics, ...diagnostics]);
     return undefined;

@@ -6,6 +6,7 @@ import type { Plan } from "../plan/plan.ts";
 import type { StackOutput } from "../state/stack-state.ts";
 import { LiveRun } from "./display/live-run.ts";
 import { planText, type SchemaOf } from "./display/plan-text.ts";
+import { wrapWords } from "./display/wrap-words.ts";
 import { isShownStep, type RunView, stepsOf, subjectOf } from "./run-view.ts";
 import { showDiagnostics } from "./show-diagnostics.ts";
 import type { Terminal } from "./terminal.ts";
@@ -37,7 +38,7 @@ export class PeopleView implements RunView, Disposable {
   planned(plan: Plan, schemaOf: SchemaOf): void {
     this.#end();
     const { style } = this.#terminal;
-    this.#terminal.write(`${this.#seen > 0 ? "\n" : ""}${planText(plan, { style, schemaOf })}`);
+    this.#say(`${this.#seen > 0 ? "\n" : ""}${planText(plan, { style, schemaOf })}`);
   }
 
   diagnostics(diagnostics: readonly Diagnostic[]): void {
@@ -87,9 +88,9 @@ export class PeopleView implements RunView, Disposable {
       failed: style.paint("error", "Apply failed"),
       canceled: style.paint("warning", "Apply stopped"),
     }[status];
-    this.#terminal.write(`\n${head}: ${counts}.\n`);
+    this.#say(`\n${head}: ${counts}.\n`);
     if (status !== "applied") {
-      this.#terminal.write("What was done is recorded. The next run goes on from there.\n");
+      this.#say("What was done is recorded. The next run goes on from there.\n");
     }
     const text = outputsText(outputs);
     if (text !== "") this.#terminal.write(`\nOutputs:\n\n${text}`);
@@ -97,7 +98,7 @@ export class PeopleView implements RunView, Disposable {
 
   note(text: string): void {
     this.#end();
-    this.#terminal.write(`${text}\n`);
+    this.#say(`${text}\n`);
   }
 
   [Symbol.dispose](): void {
@@ -108,9 +109,12 @@ export class PeopleView implements RunView, Disposable {
     return new LiveRun({
       terminal: this.#terminal,
       total,
-      columns: () => this.#terminal.width,
       quiet: ["refresh"],
     });
+  }
+
+  #say(text: string): void {
+    this.#terminal.write(wrapWords(text, this.#terminal.columns));
   }
 
   #end(): void {

@@ -15,6 +15,7 @@ import {
 import { type Configuration, loadConfiguration } from "../plan/configuration.ts";
 import type { CommandContext } from "./command-context.ts";
 import { CommandError } from "./command-error.ts";
+import { wrapWords } from "./display/wrap-words.ts";
 
 /** A value or a file of values, as given on the command line; the later one wins. */
 export type GivenInput =
@@ -79,11 +80,14 @@ const PREFIX = "TF_VAR_";
 /**
  * The values of the root variables: from the environment (`TF_VAR_name`), `terraform.tfvars`,
  * `*.auto.tfvars`, and the command line. What is still missing is asked for where a person sits there.
+ *
+ * @param options `input` false asks nobody
  */
 export async function readVariables(
   project: Project,
   given: readonly GivenInput[],
   context: CommandContext,
+  options: { readonly input: boolean },
 ): Promise<ProjectVariables> {
   const { variables } = project.configuration.root.config;
   const sources: VariableSource[] = [
@@ -94,7 +98,9 @@ export async function readVariables(
   }
   for (const input of given) sources.push(await sourceOf(input, project.directory));
   const result = resolveVariables(variables, sources);
-  if (result.missing.length === 0 || !context.terminal.interactive) return result;
+  if (result.missing.length === 0 || !options.input || !context.terminal.interactive) {
+    return result;
+  }
   for (const name of result.missing) {
     const variable = variables.get(name);
     if (variable !== undefined) sources.push(await askFor(variable, context));
@@ -139,8 +145,13 @@ async function askFor(
 ): Promise<VariableSource> {
   const { style } = terminal;
   terminal.write(`${style.paint("strong", `var.${variable.name}`)}\n`);
-  if (variable.description !== undefined) terminal.write(`  ${variable.description}\n`);
-  const text = await terminal.ask("  Enter a value: ", signal);
+  if (variable.description !== undefined) {
+    terminal.write(`${wrapWords(`  ${variable.description}`, terminal.columns, "  ")}\n`);
+  }
+  const text = await terminal.ask("  Enter a value: ", {
+    signal,
+    hidden: variable.sensitive,
+  });
   if (text === undefined) throw new CommandError(`var.${variable.name} was given no value.`);
   terminal.write("\n");
   return { kind: "argument", name: variable.name, text };

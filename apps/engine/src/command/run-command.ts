@@ -32,7 +32,10 @@ function reportFailure(error: unknown, { streams, signal }: CommandProcess): num
     // Help and the version are ends, too.
     return error.exitCode;
   }
-  if (signal.aborted && error === signal.reason) return EXIT.interrupted;
+  if (signal.aborted && error === signal.reason) {
+    streams.error.write("Stopped before anything was done.\n");
+    return EXIT.interrupted;
+  }
   const message = error instanceof Error ? error.message : String(error);
   streams.error.write(`Error: ${message}\n`);
   if (error instanceof CommandError) {

@@ -119,7 +119,8 @@ export function withRunOptions(command: Command): Command {
     .option("--refresh-only", "only look, and record what is there", false)
     .option("--parallelism <n>", "how many things are done at the same time", "10")
     .option("--json", "lines of JSON instead of text", false)
-    .addOption(new Option("--input [wanted]").hideHelp())
+    .option("--no-input", "ask for no values of variables")
+    .addOption(new Option("--input [wanted]").default(true).hideHelp().argParser(wanted))
     .addOption(new Option("--lock [wanted]").hideHelp())
     .addOption(new Option("--compact-warnings").hideHelp());
 }

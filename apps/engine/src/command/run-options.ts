@@ -17,6 +17,8 @@ export interface RunOptions extends StoreOptions {
   readonly destroy: boolean;
   readonly parallelism: string;
   readonly json: boolean;
+  /** False: nobody is asked for values of variables. */
+  readonly input: boolean;
 }
 
 /** What is asked of the planner. */
@@ -39,6 +41,11 @@ export function planOptions(options: RunOptions, ageMs: number | undefined): Pla
     excludes: options.exclude,
     replace: options.replace,
   };
+}
+
+/** Whether a person may be asked for the value of a variable. */
+export function mayAsk({ input, json }: Pick<RunOptions, "input" | "json">): { input: boolean } {
+  return { input: input && !json };
 }
 
 export function parallelismOf({ parallelism }: RunOptions): number {

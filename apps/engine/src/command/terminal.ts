@@ -1,6 +1,7 @@
 import { createInterface } from "node:readline/promises";
-import type { Readable, Writable } from "node:stream";
+import { type Readable, Writable } from "node:stream";
 import { createStyle, type Style } from "./display/style.ts";
+import { wrapWords } from "./display/wrap-words.ts";
 
 /**
  * Where the command writes and what it may expect of the reader. The only place that knows streams.
@@ -13,10 +14,20 @@ export interface Terminal {
   readonly style: Style;
   /** Columns in which text is laid out. */
   readonly width: number;
+  /** Columns that the terminal has at this moment; `Infinity` where the output is none. */
+  readonly columns: number;
+  /** Lines that the terminal has at this moment; `Infinity` where the output is none. */
+  readonly rows: number;
   /** Whether a person sits there: questions may be asked, lines may be redrawn. */
   readonly interactive: boolean;
-  /** Asks for one line; undefined where the input has ended. Rejects when `signal` is aborted. */
-  ask(question: string, signal?: AbortSignal): Promise<string | undefined>;
+  /**
+   * Asks for one line; undefined where the input has ended. Rejects with the reason of `signal` when that is
+   * aborted, as by Ctrl-C. What is typed as an answer to a `hidden` question is not shown.
+   */
+  ask(
+    question: string,
+    options?: { readonly signal?: AbortSignal; readonly hidden?: boolean },
+  ): Promise<string | undefined>;
   /** The lines of standard input. */
   lines(): AsyncIterable<string>;
   /** The whole of standard input. */
@@ -26,18 +37,25 @@ export interface Terminal {
 /** The streams of a process, and what decides about colours. */
 export interface TerminalStreams {
   readonly input: Readable & { readonly isTTY?: boolean };
-  readonly output: Writable & { readonly isTTY?: boolean; readonly columns?: number };
+  readonly output: Writable & {
+    readonly isTTY?: boolean;
+    readonly columns?: number;
+    readonly rows?: number;
+  };
   readonly error: Writable;
   readonly env: NodeJS.ProcessEnv;
+  /** Called for Ctrl-C while a question is asked: the terminal sends no signal then. */
+  readonly interrupt?: () => void;
   /** Asked for by `-no-color`. */
   readonly noColor?: boolean;
 }
 
 /** Narrowest layout; below, lines wrap as the terminal likes. */
-const MIN_WIDTH = 40;
+const MIN_WIDTH = 20;
 /** Wider lines are hard to read. */
 const MAX_WIDTH = 120;
 const DEFAULT_WIDTH = 78;
+const DEFAULT_HEIGHT = 24;
 
 /** A terminal over streams. Colour: `NO_COLOR`, `FORCE_COLOR`, `TERM=dumb`, else whether it is one. */
 export function createTerminal(streams: TerminalStreams): Terminal {
@@ -55,21 +73,14 @@ export function createTerminal(streams: TerminalStreams): Terminal {
       const { columns = DEFAULT_WIDTH } = output;
       return Math.max(MIN_WIDTH, Math.min(MAX_WIDTH, isTerminal ? columns : DEFAULT_WIDTH));
     },
-    interactive: isTerminal && input.isTTY === true && env.TERM !== "dumb",
-    ask: async (question, signal) => {
-      const reader = createInterface({ input, output });
-      try {
-        const ended = new Promise<undefined>((resolve) => {
-          reader.once("close", () => {
-            resolve(undefined);
-          });
-        });
-        const answer = reader.question(question, signal === undefined ? {} : { signal });
-        return await Promise.race([answer, ended]);
-      } finally {
-        reader.close();
-      }
+    get columns() {
+      return isTerminal ? (output.columns ?? DEFAULT_WIDTH) : Number.POSITIVE_INFINITY;
     },
+    get rows() {
+      return isTerminal ? (output.rows ?? DEFAULT_HEIGHT) : Number.POSITIVE_INFINITY;
+    },
+    interactive: isTerminal && input.isTTY === true && env.TERM !== "dumb",
+    ask: async (question, options) => askLine(streams, question, options ?? {}),
     lines: () => createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY }),
     readAll: async () => {
       const chunks: Buffer[] = [];
@@ -77,6 +88,45 @@ export function createTerminal(streams: TerminalStreams): Terminal {
       return Buffer.concat(chunks).toString("utf8");
     },
   };
+}
+
+async function askLine(
+  { input, output, interrupt }: TerminalStreams,
+  question: string,
+  { signal, hidden = false }: { readonly signal?: AbortSignal; readonly hidden?: boolean },
+): Promise<string | undefined> {
+  // What is wrapped stands above: the line that is edited is the last one alone.
+  const wrapped = wrapWords(question, output.columns ?? DEFAULT_WIDTH, "");
+  const last = wrapped.lastIndexOf("\n") + 1;
+  output.write(hidden ? wrapped : wrapped.slice(0, last));
+  const reader = hidden
+    ? createInterface({
+        input,
+        output: new Writable({ write: (_chunk, _encoding, done) => done() }),
+        terminal: true,
+      })
+    : createInterface({ input, output });
+  reader.once("SIGINT", () => interrupt?.());
+  const ended = new Promise<undefined>((resolve) => {
+    reader.once("close", () => {
+      resolve(undefined);
+    });
+  });
+  let answer: string | undefined;
+  try {
+    const asked = reader.question(
+      hidden ? "" : wrapped.slice(last),
+      signal === undefined ? {} : { signal },
+    );
+    answer = await Promise.race([asked, ended]);
+  } catch (error) {
+    throw signal?.aborted === true ? signal.reason : error;
+  } finally {
+    reader.close();
+    // Enter ends the line of the question by itself, where it is shown.
+    if (hidden || answer === undefined) output.write("\n");
+  }
+  return answer;
 }
 
 function wantsColor({ env, noColor }: TerminalStreams, isTerminal: boolean): boolean {

@@ -93,6 +93,20 @@ describe("cancelling", () => {
     expect(await stack.actions()).toEqual(["create mock_thing.b"]);
   });
 
+  it("first does nothing to what is planned only a last time when it comes", async () => {
+    const stack = await prepare(thing("a"));
+    const { plan } = await stack.plan();
+    const stop = new AbortController();
+    stack.cloud.beforePlan = () => {
+      stop.abort();
+    };
+    const { status, nodes } = await stack.apply({ plan, signal: stop.signal });
+    expect(status).toBe("canceled");
+    expect(nodes.map((node) => node.status)).toEqual(["not-started"]);
+    expect(stack.cloud.calls.filter((call) => call.startsWith("create"))).toEqual([]);
+    expect(await stack.phases()).toEqual([]);
+  });
+
   it("then waits for nothing, and leaves what ran to be found out", async () => {
     const stack = await prepare(thing("a", 'value = "1"') + thing("b", "value = mock_thing.a.id"));
     await stack.apply(await stack.plan());

@@ -77,6 +77,7 @@ export class MockCloud {
   /** What was done, in order: `create a`, `read a`, `look q`. */
   readonly calls: string[] = [];
   /** Called before an apply does anything, and after it did it and before it answers; may wait, or reject. */
+  beforePlan: (() => void) | undefined;
   beforeApply: ((name: string, signal: AbortSignal | undefined) => Promise<void>) | undefined;
   afterApply: ((name: string, signal: AbortSignal | undefined) => Promise<void>) | undefined;
   #ids = 0;
@@ -140,7 +141,10 @@ export function createMockProvider(cloud: MockCloud): LifecycleProvider {
       const found = cloud.objects.get(textAt(state, "id") ?? "");
       return Promise.resolve({ diagnostics: [], state: found ?? Value.null(THING_TYPE) });
     },
-    plan: async (request) => Promise.resolve(planThing(request)),
+    plan: async (request) => {
+      cloud.beforePlan?.();
+      return Promise.resolve(planThing(request));
+    },
     apply: async (request, { signal }) => {
       const object = request.planned.isNull ? request.prior : request.planned;
       const name = textAt(object, "name") ?? "";

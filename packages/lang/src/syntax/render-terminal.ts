@@ -26,7 +26,12 @@ export function renderDiagnostic(diagnostic: Diagnostic, options: TerminalOption
     color && text !== "" ? `\u001b[${STYLES[style]}m${text}\u001b[0m` : text;
   const tone = diagnostic.severity === "error" ? "red" : "yellow";
   const label = diagnostic.severity === "error" ? "Error: " : "Warning: ";
-  const lines = [`${paint(tone, label)}${paint("bold", visible(diagnostic.summary))}`, ""];
+  const [summary = "", ...more] = wrap(label + visible(diagnostic.summary), width - 2);
+  const lines = [
+    `${paint(tone, label)}${paint("bold", summary.slice(label.length))}`,
+    ...more.map((line) => paint("bold", line)),
+    "",
+  ];
   const snippet = diagnosticSnippet(diagnostic, contextOf);
   const { subject, address } = diagnostic;
   if (address !== undefined) lines.push(`  with ${visible(address)},`);

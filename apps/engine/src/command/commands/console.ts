@@ -32,7 +32,9 @@ async function scopeOf(options: ConsoleOptions, context: CommandContext): Promis
   if (configuration.graph.order.length === 0) {
     return consoleScope({ files: project.files, now: () => new Date(), randomBytes });
   }
-  const { values, diagnostics } = await readVariables(project, options.inputs, context);
+  const { values, diagnostics } = await readVariables(project, options.inputs, context, {
+    input: true,
+  });
   showDiagnostics(context.terminal, diagnostics);
   const world = new World({
     root: configuration.root,

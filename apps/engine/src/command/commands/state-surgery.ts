@@ -32,7 +32,7 @@ export async function stateSurgery(
     }
     const answer = await terminal.ask(
       '\nChange the state like this? Only "yes" is taken as a yes: ',
-      signal,
+      { signal },
     );
     if (answer?.trim() !== "yes") {
       terminal.write("Nothing was changed.\n");

@@ -11,7 +11,7 @@ import { PeopleView } from "../people-view.ts";
 import { readPlanFile } from "../plan-file.ts";
 import { ProgramsView } from "../programs-view.ts";
 import { loadProject, type Project, readVariables, requireConfiguration } from "../project.ts";
-import { parallelismOf, type RunOptions } from "../run-options.ts";
+import { mayAsk, parallelismOf, type RunOptions } from "../run-options.ts";
 import type { RunView } from "../run-view.ts";
 import { schemasOf } from "../schemas-of.ts";
 import { openWriter, type StackSession, stackName } from "../session.ts";
@@ -78,7 +78,7 @@ async function givenVariables(run: Run, plan: Plan): Promise<MadePlan | undefine
   const declared = project.configuration.root.config.variables;
   const ephemeral = [...declared.values()].filter((variable) => variable.ephemeral);
   if (ephemeral.length === 0) return { plan, variables: planVariables(plan, new Map()) };
-  const { values } = await readVariables(project, options.inputs, context);
+  const { values } = await readVariables(project, options.inputs, context, mayAsk(options));
   const again = new Map([...values].filter(([name]) => !plan.variables.has(name)));
   return { plan, variables: planVariables(plan, again) };
 }
@@ -118,7 +118,7 @@ async function isApproved({ mode }: Plan, { context, options }: Run): Promise<bo
   }[mode];
   const answer = await terminal.ask(
     `\n${terminal.style.paint("strong", question)} Only "yes" is taken as a yes: `,
-    signal,
+    { signal },
   );
   return answer?.trim() === "yes";
 }

@@ -15,6 +15,8 @@ function setUp(interactive: boolean, columns = 60) {
     writeError: () => undefined,
     style: createStyle(false),
     width: 78,
+    columns,
+    rows: 24,
     interactive,
     ask: async () => undefined,
     lines: async function* () {
@@ -25,7 +27,6 @@ function setUp(interactive: boolean, columns = 60) {
   const run = new LiveRun({
     terminal,
     total: 3,
-    columns: () => columns,
     clock: {
       now: () => now,
       every: (_interval, call) => {

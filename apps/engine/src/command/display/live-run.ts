@@ -1,5 +1,8 @@
+import cliTruncate from "cli-truncate";
+import stringWidth from "string-width";
 import type { Terminal } from "../terminal.ts";
 import { StatusArea } from "./status-area.ts";
+import { wrapWords } from "./wrap-words.ts";
 
 /** What is done to an object while a plan is made or applied. */
 export type LiveAction = "create" | "update" | "delete" | "read" | "refresh" | "import" | "forget";
@@ -57,7 +60,11 @@ const FRAME_MS = 100;
 const STILL_MS = 10_000;
 /** Most objects that are named in the status area. */
 const NAMED = 4;
+/** The bar has at most and at least so many columns; where there are fewer there is none. */
 const BAR = 24;
+const SHORT_BAR = 5;
+/** Shorter names of objects are not cut. */
+const SHORT_NAME = 12;
 
 /**
  * Shows a run while it goes on. On a terminal finished objects are lines that stay, and below them a bar and
@@ -82,9 +89,8 @@ export class LiveRun implements Disposable {
 
   constructor(options: {
     readonly terminal: Terminal;
-    /** Objects that will be finished, for the bar. */
+    /** Objects that will be finished, for the bar; 0 where nobody knows. */
     readonly total: number;
-    readonly columns: () => number;
     readonly clock?: DisplayClock;
     /** Actions whose end is not worth a line, as reads of a refresh. */
     readonly quiet?: readonly LiveAction[];
@@ -93,9 +99,7 @@ export class LiveRun implements Disposable {
     this.#clock = options.clock ?? systemDisplayClock;
     this.#total = options.total;
     this.#quiet = new Set(options.quiet ?? []);
-    this.#area = options.terminal.interactive
-      ? new StatusArea(options.terminal, options.columns)
-      : undefined;
+    this.#area = options.terminal.interactive ? new StatusArea(options.terminal) : undefined;
     this.#started = this.#clock.now();
     this.#stopTimer = this.#clock.every(this.#area === undefined ? 1_000 : FRAME_MS, () => {
       this.#tick();
@@ -167,7 +171,7 @@ export class LiveRun implements Disposable {
 
   #line(text: string): void {
     if (this.#area === undefined) this.#terminal.write(`${text}\n`);
-    else this.#pending += `${text}\n`;
+    else this.#pending += `${wrapWords(text, this.#terminal.columns)}\n`;
   }
 
   #tick(): void {
@@ -189,22 +193,34 @@ export class LiveRun implements Disposable {
   }
 
   #statusLines(now: number): string[] {
-    const { style } = this.#terminal;
-    const share = this.#total === 0 ? 1 : Math.min(1, this.#finished / this.#total);
-    const full = Math.round(share * BAR);
-    const bar =
-      style.paint("success", "█".repeat(full)) + style.paint("quiet", "░".repeat(BAR - full));
-    const head = `${bar} ${this.#finished}/${this.#total}  ${duration(now - this.#started)}`;
+    const { style, columns } = this.#terminal;
+    // The last column stays free.
+    const room = columns - 1;
     const oldest = [...this.#running].slice(0, NAMED);
     const rest = this.#running.size - oldest.length;
+    const elapsed = duration(now - this.#started);
+    const count = `${this.#finished}${this.#total === 0 ? " looked at" : `/${this.#total}`}  ${elapsed}`;
+    const tail = rest > 0 ? `${count}  (${rest} more at work)` : count;
+    const note = this.#note === "" ? [] : wrapWords(this.#note, room).split("\n");
     return [
-      ...(this.#note === "" ? [] : [style.paint("warning", this.#note)]),
-      ...oldest.map(
-        ([subject, { action, since }]) =>
-          `  ${subject}: ${WORDS[action].doing.toLowerCase()} ${duration(now - since)}`,
-      ),
-      rest > 0 ? `${head}  (${rest} more at work)` : head,
+      ...note.map((line) => style.paint("warning", line)),
+      ...oldest.map(([subject, { action, since }]) => {
+        const doing = `: ${WORDS[action].doing.toLowerCase()} ${duration(now - since)}`;
+        const left = Math.max(SHORT_NAME, room - 2 - stringWidth(doing));
+        return `  ${cliTruncate(subject, left, { position: "middle" })}${doing}`;
+      }),
+      `${this.#bar(Math.min(BAR, room - 1 - tail.length))}${tail}`,
     ];
+  }
+
+  /** The bar with a blank behind it. */
+  #bar(size: number): string {
+    if (size < SHORT_BAR || this.#total === 0) return "";
+    const { style } = this.#terminal;
+    const share = Math.min(1, this.#finished / this.#total);
+    const full = Math.round(share * size);
+    const [done, open] = ["█".repeat(full), "░".repeat(size - full)];
+    return `${style.paint("success", done)}${style.paint("quiet", open)} `;
   }
 }
 

@@ -4,6 +4,7 @@ import type { Terminal } from "../terminal.ts";
 
 const HIDE_CURSOR = "\u001b[?25l";
 const SHOW_CURSOR = "\u001b[?25h";
+const MIN_COLUMNS = 10;
 
 /**
  * Lines at the bottom of a terminal that are redrawn, with ordinary output going on above them.
@@ -14,21 +15,21 @@ const SHOW_CURSOR = "\u001b[?25h";
  */
 export class StatusArea implements Disposable {
   readonly #terminal: Terminal;
-  readonly #columns: () => number;
   /** Widths of the rows as they were drawn. */
   #drawn: readonly number[] = [];
   #shown = "";
   #hidden = false;
 
-  constructor(terminal: Terminal, columns: () => number) {
+  constructor(terminal: Terminal) {
     this.#terminal = terminal;
-    this.#columns = columns;
   }
 
   /** Draws the lines in place of those that are there, below `above`, which stays. */
   draw(lines: readonly string[], above = ""): void {
-    const columns = Math.max(10, this.#columns());
-    const shown = lines.map((line) => cliTruncate(line, columns - 1));
+    const columns = Math.max(MIN_COLUMNS, this.#terminal.columns);
+    // What is higher than the terminal could not be taken back.
+    const fitting = lines.slice(-Math.max(1, this.#terminal.rows - 1));
+    const shown = fitting.map((line) => cliTruncate(line, columns - 1));
     // A frame that would look like the one before it is not drawn.
     const frame = `${columns} ${shown.join("\n")}`;
     if (above === "" && frame === this.#shown) return;
@@ -42,7 +43,9 @@ export class StatusArea implements Disposable {
 
   /** Takes the area away; output goes on where it was. */
   [Symbol.dispose](): void {
-    const text = this.#erase(Math.max(10, this.#columns())) + (this.#hidden ? SHOW_CURSOR : "");
+    const text =
+      this.#erase(Math.max(MIN_COLUMNS, this.#terminal.columns)) +
+      (this.#hidden ? SHOW_CURSOR : "");
     this.#drawn = [];
     this.#shown = "";
     this.#hidden = false;

@@ -1,0 +1,47 @@
+import stringWidth from "string-width";
+
+/** What the later lines of a wrapped line begin with, by what it begins with. */
+const HANGING: readonly (readonly [begin: RegExp, indent: string])[] = [
+  [/^ {2}# {3}/, "  #   "],
+  [/^ {2}# /, "  #   "],
+  [/^\S/, "    "],
+];
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: colours begin with one.
+const COLORS = /\u001b\[[\d;]*m/g;
+
+/**
+ * Breaks lines of prose at blanks, so that a terminal need not break them inside words. Lines that begin with
+ * a blank are values, which stay as they are, but for the comments of a plan (`  # ...`).
+ *
+ * @param columns of the terminal; `Infinity` leaves everything as it is
+ * @param hanging what the later lines of every line begin with, whatever it begins with
+ */
+export function wrapWords(text: string, columns: number, hanging?: string): string {
+  if (!Number.isFinite(columns)) return text;
+  return text
+    .split("\n")
+    .map((line) => wrapLine(line, columns, hanging))
+    .join("\n");
+}
+
+function wrapLine(line: string, columns: number, hanging: string | undefined): string {
+  if (stringWidth(line) <= columns) return line;
+  const plain = line.replaceAll(COLORS, "");
+  const indent = hanging ?? HANGING.find(([begin]) => begin.test(plain))?.[1];
+  if (indent === undefined) return line;
+  // Blanks at the begin belong to the first word.
+  const [, begin = "", rest = ""] = /^((?:\u001b\[[\d;]*m|\s)*)(.*)$/s.exec(line) ?? [];
+  const lines: string[] = [];
+  let current = begin;
+  let isEmpty = true;
+  for (const word of rest.split(" ")) {
+    const longer = isEmpty ? `${current}${word}` : `${current} ${word}`;
+    if (!isEmpty && stringWidth(longer) > columns) {
+      lines.push(current);
+      current = `${indent}${word}`;
+    } else current = longer;
+    isEmpty = false;
+  }
+  return [...lines, current].join("\n");
+}
