@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { readFunctionsFile } from "./functions-file.ts";
+import { readAccountsFile, readFunctionsFile } from "./functions-file.ts";
 
 const urn = "urn:fss:cn-north-7:a61dfe3154de42829367056598d5040f:function:default:test:latest";
 const one = { urn, directory: "fn" };
@@ -68,6 +68,24 @@ describe("a file of functions", () => {
   });
 });
 
+describe("a file of accounts", () => {
+  const account = { accessKey: "AK", secretKey: "SK", projects: ["p"] };
+
+  async function readAccounts(content: object) {
+    await using scratch = await mkdtempDisposable(join(tmpdir(), "accounts-"));
+    const path = join(scratch.path, "accounts.json");
+    await writeFile(path, JSON.stringify(content));
+    return await readAccountsFile(path);
+  }
+
+  it("has accounts and nothing else", async () => {
+    expect(await readAccounts({ accounts: [account] })).toEqual([account]);
+    for (const content of [{}, { accounts: [{}] }, { accounts: [account], functions: [] }]) {
+      await expect(readAccounts(content)).rejects.toMatchObject({ code: "FG_OPTIONS_INVALID" });
+    }
+  });
+});
+
 describe("the command of the stand-in", () => {
   const MAIN = fileURLToPath(new URL("./main.ts", import.meta.url));
 
@@ -100,6 +118,29 @@ describe("the command of the stand-in", () => {
       child.once("exit", resolve);
     });
     expect(code).toBe(0);
+  });
+
+  it("asks for the keys of the accounts that lie in a file of their own", async () => {
+    await using scratch = await mkdtempDisposable(join(tmpdir(), "functions-"));
+    const [file, accounts] = ["functions.json", "accounts.json"].map((name) =>
+      join(scratch.path, name),
+    ) as [string, string];
+    await writeFile(file, JSON.stringify({ functions: [{ urn, command: ["false"] }] }));
+    const keys = [{ accessKey: "AK", secretKey: "SK", projects: [urn.split(":")[3]] }];
+    await writeFile(accounts, JSON.stringify({ accounts: keys }));
+    const words = [MAIN, "--file", file, "--accounts", accounts, "--listen", "127.0.0.1:0"];
+    const child = spawn(process.execPath, words, { stdio: ["ignore", "pipe", "inherit"] });
+    const line = await new Promise<string>((resolve) => {
+      child.stdout.once("data", (chunk: Buffer) => resolve(chunk.toString()));
+    });
+    const { listening } = JSON.parse(line) as { listening: string };
+    const path = `/v2/${urn.split(":")[3]}/fgs/functions/${urn}/invocations`;
+    const response = await fetch(`${listening}${path}`, { method: "POST", body: "{}" });
+    expect(response.status).toBe(401);
+    child.kill("SIGTERM");
+    await new Promise((resolve) => {
+      child.once("exit", resolve);
+    });
   });
 
   it.each([[[]], [["--file", "x", "--listen", "nowhere"]], [["--unknown"]]])(

@@ -36,14 +36,35 @@ export async function readFunctionsFile(path: string): Promise<FunctionsFile> {
   const read = readJsonObject(await readFile(path));
   if ("problem" in read) throw invalid(path, read.problem);
   const { functions, accounts = [], ...rest } = read.object;
-  const [unknown] = Object.keys(rest);
-  if (unknown !== undefined) throw invalid(path, `it has an unknown member "${unknown}"`);
+  refuseUnknown(path, rest);
   if (!Array.isArray(functions)) throw invalid(path, "functions must be a list");
-  if (!Array.isArray(accounts)) throw invalid(path, "accounts must be a list");
   return {
     functions: functions.map((value, i) => functionOf(path, value, `functions[${i}]`)),
-    accounts: accounts.map((value, i) => accountOf(path, value, `accounts[${i}]`)),
+    accounts: accountsOf(path, accounts),
   };
+}
+
+/**
+ * Reads a file with `accounts` alone, so that the keys may lie apart from what is run.
+ *
+ * @throws FgBridgeError `FG_OPTIONS_INVALID`
+ */
+export async function readAccountsFile(path: string): Promise<readonly FunctionsAccount[]> {
+  const read = readJsonObject(await readFile(path));
+  if ("problem" in read) throw invalid(path, read.problem);
+  const { accounts, ...rest } = read.object;
+  refuseUnknown(path, rest);
+  return accountsOf(path, accounts);
+}
+
+function refuseUnknown(path: string, rest: JsonObject): void {
+  const [unknown] = Object.keys(rest);
+  if (unknown !== undefined) throw invalid(path, `it has an unknown member "${unknown}"`);
+}
+
+function accountsOf(path: string, accounts: unknown): readonly FunctionsAccount[] {
+  if (!Array.isArray(accounts)) throw invalid(path, "accounts must be a list");
+  return accounts.map((value, i) => accountOf(path, value, `accounts[${i}]`));
 }
 
 function invalid(path: string, problem: string): FgBridgeError {

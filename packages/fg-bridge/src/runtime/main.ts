@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { parseArgs } from "node:util";
-import { readFunctionsFile } from "./functions-file.ts";
+import { readAccountsFile, readFunctionsFile } from "./functions-file.ts";
 import { serveFunctions } from "./functions-server.ts";
 
 /*
@@ -13,6 +13,7 @@ const USAGE = `Usage: stackwright-functions --file FILE [--listen HOST:PORT]
 Runs functions on this machine behind FunctionGraph's invoke API, for development and tests.
 
   --file FILE          functions and accounts, as JSON
+  --accounts FILE      further accounts, as JSON, so that their keys may lie apart
   --listen HOST:PORT   default 127.0.0.1:8100; other machines only with accounts
 `;
 
@@ -26,6 +27,7 @@ function readArguments() {
     return parseArgs({
       options: {
         file: { type: "string" },
+        accounts: { type: "string" },
         listen: { type: "string", default: "127.0.0.1:8100" },
         help: { type: "boolean", default: false },
       },
@@ -36,7 +38,7 @@ function readArguments() {
 }
 
 async function main(): Promise<void> {
-  const { file, listen, help } = readArguments();
+  const { file, accounts: keys, listen, help } = readArguments();
   if (help) {
     process.stdout.write(USAGE);
     return;
@@ -48,8 +50,10 @@ async function main(): Promise<void> {
   const ended = Promise.withResolvers<void>();
   process.once("SIGTERM", () => ended.resolve());
   process.once("SIGINT", () => ended.resolve());
+  const { functions, accounts } = await readFunctionsFile(file);
   const server = await serveFunctions({
-    ...(await readFunctionsFile(file)),
+    functions,
+    accounts: [...accounts, ...(keys === undefined ? [] : await readAccountsFile(keys))],
     host: address[1] ?? address[2] ?? "127.0.0.1",
     port: Number(address[3]),
   });
