@@ -12,6 +12,14 @@ export type RunEvent =
   | { readonly type: "diagnostic"; readonly diagnostic: Diagnostic }
   /** An object, or a data source, is looked at. */
   | { readonly type: "read-start" | "read-end"; readonly address: string; readonly deposed: string }
+  /** An ephemeral resource is opened, renewed or closed. Nothing says what is in it. */
+  | {
+      readonly type: "ephemeral";
+      readonly address: string;
+      readonly step: "open" | "renew" | "close";
+      readonly status: "start" | "done" | "failed";
+      readonly elapsedMs: number;
+    }
   /** It is known what will happen to an object. */
   | {
       readonly type: "planned";

@@ -1,6 +1,9 @@
 import type { Value } from "@stackwright/cty";
 import type { Diagnostic } from "@stackwright/lang";
+import type { ProviderReference } from "@stackwright/mux/router";
 import { type RecoveredOperation, settlePending } from "./apply/recover.ts";
+import { EphemeralResources } from "./ephemeral/ephemeral-resources.ts";
+import { hasEphemerals } from "./ephemeral/ephemeral-users.ts";
 import type { EventSink } from "./events.ts";
 import type { Configuration } from "./plan/configuration.ts";
 import { aliasOf, type ReadyProvider } from "./plan/plan-run.ts";
@@ -12,6 +15,7 @@ import { selectVersions } from "./providers/select-versions.ts";
 import type { Redactor } from "./secrets/redactor.ts";
 import type { StackHead, StackHold } from "./state/stack-state.ts";
 import type { StateObject } from "./state/state-object.ts";
+import { type EngineClock, processClock } from "./walk/clock.ts";
 import { populateWorld } from "./walk/populate.ts";
 import { World } from "./walk/world.ts";
 
@@ -77,8 +81,25 @@ export async function recoverStack(request: RecoverRequest): Promise<RecoverResu
   populateWorld(world, values);
   const ready = new Map<string, Promise<ReadyProvider | undefined>>();
   const report = (found: readonly Diagnostic[]): void => void diagnostics.push(...found);
-  const providerOf = async (object: StateObject): Promise<ReadyProvider | undefined> => {
-    const reference = referenceOf(object);
+  const configured = async (reference: ProviderReference): Promise<ReadyProvider | undefined> => {
+  await using ephemerals = new EphemeralResources({
+    world,
+    clock: request.clock ?? processClock,
+    onEvent,
+    context: { sessionId: request.run, ...(signal && { signal }) },
+    call: async (work) => work(),
+    providerOf: async (module, config) => {
+      const resolved = configuration.resolution.forResource(module, config);
+      if (resolved === undefined) return undefined;
+      const source = resolved.source.toString();
+      const alias = aliasOf(resolved);
+      return configured({ source, version: versions.get(source) ?? "", alias });
+    },
+    report: (found) => void diagnostics.push(...found),
+    keep: () => undefined,
+    isPending: () => false,
+  });
+  if (hasEphemerals(configuration)) world.opener = ephemerals;
     const key = `${reference.source} ${reference.alias}`;
     let known = ready.get(key);
     if (known === undefined) {
@@ -99,7 +120,10 @@ export async function recoverStack(request: RecoverRequest): Promise<RecoverResu
             });
       ready.set(key, known);
     }
-    const provider = await known;
+    return known;
+  };
+  const providerOf = async (object: StateObject): Promise<ReadyProvider | undefined> => {
+    const provider = await configured(referenceOf(object));
     return provider?.reachable === true ? provider : undefined;
   };
   const context = { sessionId: request.run, ...(signal && { signal }) };
@@ -108,6 +132,7 @@ export async function recoverStack(request: RecoverRequest): Promise<RecoverResu
   for (const { address, problem } of operations) {
     if (problem === undefined) continue;
     diagnostics.push({
+  await ephemerals.closeAll();
       severity: "warning",
       code: "ENGINE_UNRESOLVED",
       summary: "Outcome of an interrupted operation is not known",

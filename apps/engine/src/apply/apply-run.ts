@@ -4,11 +4,14 @@ import {
   bindBody,
   type Diagnostic,
   hasErrors,
+  type ModuleNode,
   RESOURCE_META,
   type ResolvedProvider,
   type ResourceConfig,
 } from "@stackwright/lang";
 import type { LifecycleContext, Diagnostic as ProviderDiagnostic } from "@stackwright/mux/router";
+import { EphemeralResources } from "../ephemeral/ephemeral-resources.ts";
+import { recordedDependencies } from "../ephemeral/recorded-dependencies.ts";
 import type { EventSink, NodeStatus, StepAction } from "../events.ts";
 import type { ResourceChange } from "../plan/change.ts";
 import type { Configuration } from "../plan/configuration.ts";
@@ -70,6 +73,7 @@ export class ApplyRun {
   readonly #bodies = new Map<ResourceConfig, BoundBody>();
   readonly #resolved = new Map<string, ResolvedProvider>();
   readonly #planned: ReadonlySet<string>;
+  readonly ephemerals: EphemeralResources;
 
   constructor(given: ApplyRunOptions) {
     this.given = given;
@@ -77,6 +81,30 @@ export class ApplyRun {
       this.#resolved.set(`${resolved.source.toString()} ${aliasOf(resolved)}`, resolved);
     }
     this.#planned = new Set(given.plan.changes.map(({ address }) => address));
+    const { world, clock, onEvent } = given;
+    this.ephemerals = new EphemeralResources({
+      world,
+      clock,
+      onEvent,
+      context: this.context,
+      call: async (work) => work(),
+      providerOf: async (module, config) => this.#providerOf(module, config),
+      report: (diagnostics) => this.report(diagnostics),
+      keep: (result) => this.checks.push(result),
+    });
+  }
+
+  /** The provider of a resource that the plan has no change for. */
+  async #providerOf(
+    module: ModuleNode,
+    config: ResourceConfig,
+  ): Promise<ReadyProvider | undefined> {
+    const { configuration, plan } = this.given;
+    const resolved = configuration.resolution.forResource(module, config);
+    if (resolved === undefined) return undefined;
+    const source = resolved.source.toString();
+    const { version = "" } = plan.providers.find((one) => one.source === source) ?? {};
+    return this.provider({ provider: { source, version, alias: aliasOf(resolved) } });
   }
 
   report(diagnostics: readonly Diagnostic[]): void {
@@ -160,8 +188,9 @@ export class ApplyRun {
   }
 
   /** Dependencies of a change that can be recorded: instances that a partial plan left out may not exist yet. */
-  dependencies({ dependencies }: ResourceChange): readonly Dependency[] {
+  dependencies(change: ResourceChange): readonly Dependency[] {
     const { writer, plan } = this.given;
+    const dependencies = recordedDependencies(change.dependencies);
     if (!plan.partial) return dependencies;
     return dependencies.filter(
       ({ address, scope }) =>

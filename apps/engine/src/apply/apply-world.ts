@@ -44,6 +44,7 @@ export function createApplyWorld({
     applying: true,
     providerFunctions: functions,
     missing: plan.partial || plan.mode !== "normal" ? "lenient" : "strict",
+    expandsCalls: plan.mode !== "normal",
   });
   if (plan.mode === "normal") thawInstances(world, plan);
   else {

@@ -1,6 +1,7 @@
 import type { Value } from "@stackwright/cty";
 import { type Diagnostic, hasErrors } from "@stackwright/lang";
 import type { CallLimits } from "@stackwright/mux/router";
+import { hasEphemerals } from "../ephemeral/ephemeral-users.ts";
 import { EngineError } from "../errors.ts";
 import type { EventSink, NodeStatus } from "../events.ts";
 import type { Configuration } from "../plan/configuration.ts";
@@ -130,6 +131,8 @@ export async function executePlan(request: ApplyRequest): Promise<ApplyResult> {
     timeouts: request.timeouts ?? {},
     progressMs: request.progressMs ?? 10_000,
   });
+  await using ephemerals = run.ephemerals;
+  if (hasEphemerals(request.configuration)) world.opener = ephemerals;
   await applyMoveRecords(writer, plan);
   // What was under way when the run was interrupted is found out before anything else is done.
   if (writer.resumed)
@@ -217,13 +220,14 @@ async function finish(run: ApplyRun, { runner, inputs, stopped }: Ending): Promi
 
   run.given.onEvent({ type: "phase", phase: "finish" });
   const nodes = runner.results();
-  finalChecks(run);
+  await finalChecks(run);
   run.report(run.given.world.diagnostics);
   const isDone = nodes.every(({ status }) => status === "done");
   const pending = [...writer.objects.values()].some(
     ({ phase, operation }) => phase !== "unresolved" && operation?.started === true,
   );
   const outputs = await finalOutputs(run, runner);
+  await run.ephemerals.closeAll();
   if (run.given.plan.partial) run.report([INCOMPLETE]);
   const base = { nodes, checks: run.checks, outputs };
   if (pending || writer.signal.aborted) {

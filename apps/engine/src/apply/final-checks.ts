@@ -1,11 +1,11 @@
-import { evaluateConditions } from "../walk/conditions.ts";
+import { evaluateConditions, rehearseConditions } from "../walk/conditions.ts";
 import type { ApplyRun } from "./apply-run.ts";
 
 /**
  * Evaluates the conditions that belong to no object: those of checks, whose failure is a warning, once more, and those of
  * outputs that could not be decided while planning. What needs something that was not done stays open.
  */
-export function finalChecks(run: ApplyRun): void {
+export async function finalChecks(run: ApplyRun): Promise<void> {
   const { plan, world } = run.given;
   if (plan.mode !== "normal") return;
   const open = new Set(
@@ -17,6 +17,7 @@ export function finalChecks(run: ApplyRun): void {
     const prefix = module.address === "" ? "" : `${module.address}.`;
     for (const check of module.node.config.checks.values()) {
       const address = `${prefix}check.${check.name}`;
+      await prepare(run, () => rehearseConditions(check.assertions, module.scope));
       attempt(() =>
         evaluateConditions({
           address,
@@ -31,6 +32,7 @@ export function finalChecks(run: ApplyRun): void {
     for (const name of module.node.config.outputs.keys()) {
       const address = `${prefix}output.${name}`;
       if (!open.has(`output ${address}`)) continue;
+      await prepare(run, () => module.output(name));
       const { conditions = [] } = attempt(() => module.output(name)) ?? {};
       for (const [index, { status, message }] of conditions.entries()) {
         run.checks.push({
@@ -43,6 +45,11 @@ export function finalChecks(run: ApplyRun): void {
       }
     }
   }
+}
+
+/** Gets what an evaluation asks for, if that can be had. */
+async function prepare(run: ApplyRun, evaluate: () => unknown): Promise<void> {
+  await run.given.world.settled(evaluate).catch(() => undefined);
 }
 
 /** Undefined where a value is missing, because something was not done. */

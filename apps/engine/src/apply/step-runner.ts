@@ -7,6 +7,7 @@ import { resourceOf } from "../state/check-state.ts";
 import { objectKey } from "../state/state-object.ts";
 import type { Target } from "../walk/recorder.ts";
 import type { ApplyRun } from "./apply-run.ts";
+import { EphemeralNeeds } from "./ephemeral-needs.ts";
 import type { NodeResult } from "./execute.ts";
 import { readDeferred, recordData } from "./make-data.ts";
 import { makeManaged } from "./make-managed.ts";
@@ -38,12 +39,15 @@ export class StepRunner {
   readonly #imported = new Set<string>();
   readonly #failedMakes = new Set<string>();
 
+  readonly #ephemerals: EphemeralNeeds;
+
   /** What unresolved objects depend on, with one of those. */
   readonly #held = new Map<string, string>();
 
   constructor(run: ApplyRun, graph: StepGraph) {
     this.#run = run;
     this.#graph = graph;
+    this.#ephemerals = new EphemeralNeeds(run, graph);
     const planned = new Set(run.given.plan.changes.map(objectKey));
     for (const object of run.given.writer.objects.values()) {
       // A deposed object that nothing is planned for stays, as its address is held by what is unresolved.
@@ -61,22 +65,17 @@ export class StepRunner {
       if (cause !== undefined) this.#stopFollowers(vertex, cause);
       return undefined;
     }
-    if (cause !== undefined) {
-      const { address, deposed } = step.change;
-      const action = actionOf(step);
-      this.#run.given.onEvent({
-        type: "end",
-        address,
-        deposed,
-        action,
-        status: "skipped",
-        elapsedMs: 0,
-        cause,
-      });
-      this.#end(vertex, step, "skipped");
-      return undefined;
-    }
-    return this.#perform(vertex, step);
+    if (cause === undefined) return this.#perform(vertex, step);
+    this.#skip(vertex, step, cause);
+    return undefined;
+  }
+
+  #skip(vertex: number, step: Step, cause: string): void {
+    const { address, deposed } = step.change;
+    const action = actionOf(step);
+    const status = "skipped" as const;
+    this.#run.given.onEvent({ type: "end", address, deposed, action, status, elapsedMs: 0, cause });
+    this.#end(vertex, step, status);
   }
 
   /**
@@ -95,9 +94,15 @@ export class StepRunner {
     const action = actionOf(step);
     const silent = action === "record";
     const begun = clock.now();
-    if (!silent) onEvent({ type: "start", address, deposed, action, ...idOf(change.before) });
     let status: NodeStatus;
     try {
+      const closed = await this.#ephemerals.open(step);
+      if (closed !== undefined) {
+        this.#cause[vertex] = closed;
+        this.#skip(vertex, step, closed);
+        return;
+      }
+      if (!silent) onEvent({ type: "start", address, deposed, action, ...idOf(change.before) });
       status = await this.#do(step);
     } catch (error) {
       // Without the right to write nothing more can be done, for no object.
@@ -169,6 +174,7 @@ export class StepRunner {
 
   #end(vertex: number, step: Step, status: NodeStatus): void {
     this.#status[vertex] = status;
+    this.#ephemerals.over(step);
     if (status === "done") return;
     if (step.kind === "make") this.#failedMakes.add(step.change.address);
     const cause = this.#cause[vertex] ?? step.change.address;

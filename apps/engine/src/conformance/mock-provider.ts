@@ -14,7 +14,9 @@ import {
 /** An attribute of the mock: its type, and who sets it. */
 function attribute(
   type: Type,
-  who: Partial<Pick<AttributeSchema, "required" | "optional" | "computed" | "sensitive">>,
+  who: Partial<
+    Pick<AttributeSchema, "required" | "optional" | "computed" | "sensitive" | "writeOnly">
+  >,
 ): AttributeSchema {
   return {
     type,
@@ -46,6 +48,9 @@ const THING = block({
   zone: attribute(Type.string, { optional: true }),
   tags: attribute(Type.map(Type.string), { optional: true }),
   secret: attribute(Type.string, { optional: true, sensitive: true }),
+  /** Told to the cloud, and never kept. */
+  token_wo: attribute(Type.string, { optional: true, writeOnly: true }),
+  token_version: attribute(Type.number, { optional: true }),
   /** Which call is to go wrong: `create`, `create-partly`, `update`, `delete`, `plan`, `lie`. */
   fail: attribute(Type.string, { optional: true }),
   /** Follows the value. */
@@ -57,14 +62,27 @@ const LOOK = block({
   result: attribute(Type.string, { computed: true }),
 });
 
+const LEASE = block({
+  name: attribute(Type.string, { required: true }),
+  /** Renewed whenever so long has passed. */
+  renew_ms: attribute(Type.number, { optional: true }),
+  /** Which call is to go wrong: `open`, `renew`, `close`. */
+  fail: attribute(Type.string, { optional: true }),
+  note: attribute(Type.string, { optional: true }),
+  secret: attribute(Type.string, { computed: true, sensitive: true }),
+});
+
 const SCHEMA: ProviderSchema = {
-  provider: block({ region: attribute(Type.string, { optional: true }) }),
+  provider: block({
+    region: attribute(Type.string, { optional: true }),
+    token: attribute(Type.string, { optional: true, sensitive: true }),
+  }),
   resources: new Map([
     ["mock_thing", { version: 1, block: THING }],
     ["mock_other", { version: 0, block: THING }],
   ]),
   dataSources: new Map([["mock_look", { version: 0, block: LOOK }]]),
-  ephemeralResources: new Map(),
+  ephemeralResources: new Map([["mock_lease", { version: 0, block: LEASE }]]),
   functions: new Map(),
 };
 
@@ -76,6 +94,13 @@ export class MockCloud {
   readonly objects = new Map<string, Value>();
   /** What was done, in order: `create a`, `read a`, `look q`. */
   readonly calls: string[] = [];
+  /** Write-only values by the name of the thing they were told for, and values that providers were configured with. */
+  readonly told = new Map<string, string>();
+  readonly configured: string[] = [];
+  /** Names of leases that are open. */
+  readonly leases = new Set<string>();
+  /** Milliseconds since 1970, for when leases are to be renewed. */
+  now: () => number = Date.now;
   /** Called before an apply does anything, and after it did it and before it answers; may wait, or reject. */
   beforePlan: (() => void) | undefined;
   beforeApply: ((name: string, signal: AbortSignal | undefined) => Promise<void>) | undefined;
@@ -130,7 +155,11 @@ export function createMockProvider(cloud: MockCloud): LifecycleProvider {
     validateResource: ok,
     validateDataSource: ok,
     validateEphemeral: ok,
-    configure: ok,
+    configure: async ({ config }) => {
+      const token = textAt(config, "token");
+      if (token !== undefined) cloud.configured.push(token);
+      return ok();
+    },
     upgrade: async ({ json }) =>
       Promise.resolve({ diagnostics: [], state: decodeJson(json, THING_TYPE) }),
     move: async ({ source }) =>
@@ -173,15 +202,55 @@ export function createMockProvider(cloud: MockCloud): LifecycleProvider {
       const state = withAttributes(config, { result: Value.string(`found ${query}`) });
       return Promise.resolve({ diagnostics: [], state });
     },
-    openEphemeral: refuse,
-    renewEphemeral: refuse,
-    closeEphemeral: refuse,
+    openEphemeral: async ({ config }) => {
+      const name = textAt(config, "name") ?? "";
+      cloud.calls.push(`open ${name}`);
+      if (failsAt(config, "open")) return { diagnostics: [error("Cannot open")] };
+      cloud.leases.add(name);
+      const result = withAttributes(config, { secret: Value.string(`secret-of-${name}`) });
+      const held = leaseOf(config);
+      return { diagnostics: [], result, privateBytes: encodeLease(held), ...renewAt(cloud, held) };
+    },
+    renewEphemeral: async ({ privateBytes }) => {
+      const held = decodeLease(privateBytes);
+      cloud.calls.push(`renew ${held.name}`);
+      if (held.fail === "renew") return { diagnostics: [error("Cannot renew")] };
+      return { diagnostics: [], privateBytes, ...renewAt(cloud, held) };
+    },
+    closeEphemeral: async ({ privateBytes }) => {
+      const { name, fail } = decodeLease(privateBytes);
+      cloud.calls.push(`close ${name}`);
+      cloud.leases.delete(name);
+      return { diagnostics: fail === "close" ? [error("Cannot close")] : [] };
+    },
     callFunction: refuse,
     stop: async () => Promise.resolve(),
     close,
     [Symbol.asyncDispose]: close,
   };
 }
+
+/** What an open lease remembers. */
+interface Lease {
+  readonly name: string;
+  readonly renewMs: number;
+  readonly fail: string;
+}
+
+function leaseOf(config: Value): Lease {
+  const renewMs = attributeOf(config, "renew_ms");
+  return {
+    name: textAt(config, "name") ?? "",
+    renewMs: renewMs === undefined || renewMs.isNull ? 0 : renewMs.asNumber(),
+    fail: textAt(config, "fail") ?? "",
+  };
+}
+
+const encodeLease = (lease: Lease): Uint8Array => new TextEncoder().encode(JSON.stringify(lease));
+const decodeLease = (bytes: Uint8Array): Lease =>
+  JSON.parse(new TextDecoder().decode(bytes)) as Lease;
+const renewAt = (cloud: MockCloud, { renewMs }: Lease) =>
+  renewMs > 0 ? { renewAtMs: cloud.now() + renewMs } : {};
 
 function planThing({ prior, config, proposed }: PlanRequest): PlanReply {
   const base = {
@@ -193,12 +262,14 @@ function planThing({ prior, config, proposed }: PlanRequest): PlanReply {
   if (config.isNull) return { ...base, planned: config };
   if (failsAt(config, "plan")) return { ...base, diagnostics: [error("Cannot plan")] };
   const unknown = { id: Value.unknown(Type.string), out: Value.unknown(Type.string) };
+  const silent = { token_wo: Value.null(Type.string) };
   if (prior.isNull) {
     const size = attributeOf(config, "size");
     return {
       ...base,
       planned: withAttributes(proposed, {
         ...unknown,
+        ...silent,
         ...(size?.isNull === true && { size: Value.unknown(Type.number) }),
       }),
     };
@@ -206,7 +277,7 @@ function planThing({ prior, config, proposed }: PlanRequest): PlanReply {
   const same = sameAt(prior, proposed, "value");
   return {
     ...base,
-    planned: withAttributes(proposed, same ? {} : { out: unknown.out }),
+    planned: withAttributes(proposed, same ? silent : { ...silent, out: unknown.out }),
     requiresReplace: sameAt(prior, proposed, "zone") ? [] : [Path.root.attribute("zone")],
   };
 }
@@ -221,7 +292,7 @@ function sameAt(a: Value, b: Value, name: string): boolean {
   return other !== undefined && attributeOf(a, name)?.rawEquals(other) === true;
 }
 
-function applyThing(cloud: MockCloud, { prior, planned }: ApplyRequest): ApplyReply {
+function applyThing(cloud: MockCloud, { prior, planned, config }: ApplyRequest): ApplyReply {
   const base = { diagnostics: [], privateBytes: NO_BYTES, legacyTypeSystem: false };
   if (planned.isNull) {
     cloud.calls.push(`delete ${textAt(prior, "name")}`);
@@ -233,6 +304,8 @@ function applyThing(cloud: MockCloud, { prior, planned }: ApplyRequest): ApplyRe
   const creates = prior.isNull;
   const name = textAt(planned, "name");
   cloud.calls.push(`${creates ? "create" : "update"} ${name}`);
+  const told = textAt(config, "token_wo");
+  if (told !== undefined) cloud.told.set(name ?? "", told);
   if (creates && failsAt(planned, "create")) {
     return { ...base, state: Value.null(planned.type), diagnostics: [error("Cannot create")] };
   }

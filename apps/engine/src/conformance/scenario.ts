@@ -1,6 +1,8 @@
+import { inspect } from "node:util";
 import { EMPTY_BUNDLE, resolveVariables } from "@stackwright/lang";
 import { expect, it } from "vitest";
 import { createEngine } from "../engine.ts";
+import type { RunEvent } from "../events.ts";
 import type { ResourceChange } from "../plan/change.ts";
 import { loadConfiguration } from "../plan/configuration.ts";
 import type { Plan, PlanOptions } from "../plan/plan.ts";
@@ -33,6 +35,10 @@ export interface ScenarioStep {
   readonly outputs?: Readonly<Record<string, string>>;
   /** Addresses in the state afterwards, with ` (deposed)` or ` (tainted)`. */
   readonly state?: readonly string[];
+  /** Texts that are to be found neither in the plan, nor in the state, nor in events and diagnostics. */
+  readonly nowhere?: readonly string[];
+  /** More to look at in the cloud when the step is over. */
+  readonly after?: (cloud: MockCloud) => void;
   /** Make the plan only. */
   readonly planOnly?: boolean;
 }
@@ -58,11 +64,14 @@ export function scenario(name: string, steps: readonly ScenarioStep[]): void {
       const files = typeof step.config === "string" ? { "main.tf": step.config } : step.config;
       const configuration = await loadConfiguration(bundle(files));
       const { values: variables } = resolveVariables(configuration.root.config.variables, []);
+      const seen: unknown[] = [];
+      const onEvent = (event: RunEvent): void => void seen.push(event);
       const { plan: made, diagnostics } = await engine.plan({
         state,
         configuration,
         variables,
         parallelism: 1,
+        onEvent,
         ...(step.options && { options: step.options }),
       });
       const errors = diagnostics.filter(({ severity }) => severity === "error");
@@ -72,6 +81,7 @@ export function scenario(name: string, steps: readonly ScenarioStep[]): void {
           where,
         ).toEqual(step.errors);
         expect(made, where).toBeUndefined();
+        step.after?.(cloud);
         continue;
       }
       expect(errors, where).toEqual([]);
@@ -89,9 +99,20 @@ export function scenario(name: string, steps: readonly ScenarioStep[]): void {
         ).toEqual(step.planCalls);
       }
       step.check?.(plan);
-      if (step.planOnly === true) continue;
+      if (step.planOnly === true) {
+        expectNowhere(step.nowhere, [plan, seen], where);
+        step.after?.(cloud);
+        continue;
+      }
       cloud.calls.length = 0;
-      const result = await engine.apply({ state, plan, configuration, variables, parallelism: 1 });
+      const result = await engine.apply({
+        state,
+        plan,
+        configuration,
+        variables,
+        parallelism: 1,
+        onEvent,
+      });
       if (step.status === undefined)
         expect(
           result.diagnostics.filter(({ severity }) => severity === "error"),
@@ -112,7 +133,9 @@ export function scenario(name: string, steps: readonly ScenarioStep[]): void {
           );
         expect(left.toSorted(), where).toEqual(step.left);
       }
+      step.after?.(cloud);
       const snapshot = await state.read();
+      expectNowhere(step.nowhere, [plan, seen, result, snapshot], where);
       expect(snapshot.head.run, where).toBe("");
       if (step.outputs !== undefined) {
         const outputs = [...snapshot.outputs].map(([key, { json }]) => [key, json]);
@@ -131,6 +154,14 @@ export function scenario(name: string, steps: readonly ScenarioStep[]): void {
       }
     }
   });
+}
+
+/** Looks for texts in everything that a run leaves behind or tells. */
+function expectNowhere(texts: readonly string[] = [], left: readonly unknown[], where: string) {
+  const all = left.map((one) => inspect(one, { depth: Infinity, maxStringLength: Infinity }));
+  const [plan] = left as [Plan];
+  all.push(new TextDecoder().decode(encodePlan(plan)));
+  for (const text of texts) expect(all.join("\n"), where).not.toContain(text);
 }
 
 function bundle(files: Readonly<Record<string, string>>) {

@@ -137,14 +137,7 @@ export async function planData(instance: DataInstance): Promise<ResourceChange |
 /** Why a data source cannot be read now. */
 function deferral({ ready, explicit, run }: DataInstance, config: Value): ActionReason | undefined {
   if (!config.isWhollyKnown || !ready.reachable) return "read-because-config-unknown";
-  for (const target of explicit) {
-    const pending =
-      target.kind === "resource" ? run.changed.has(target) : hasEffect(run.bySlot.get(target));
-    if (pending) return "read-because-dependency-pending";
-  }
+  for (const target of explicit)
+    if (run.isChanged(target)) return "read-because-dependency-pending";
   return undefined;
-}
-
-function hasEffect(change: ResourceChange | undefined): boolean {
-  return change !== undefined && change.action !== "no-op";
 }

@@ -13,6 +13,7 @@ import {
   type ResourceSchema,
 } from "@stackwright/mux/router";
 import { assertPlanValid, isRefused, violationsToDiagnostics } from "@stackwright/tfplugin/checks";
+import { recordedDependencies } from "../ephemeral/recorded-dependencies.ts";
 import { blockType } from "../walk/block-type.ts";
 import { evaluateConditions } from "../walk/conditions.ts";
 import { markObject, takeMarks, withoutMarks } from "../walk/object-marks.ts";
@@ -241,7 +242,7 @@ class ManagedPlanner {
       importing === undefined &&
       (needsRecord(seen, before, ready, schema) ||
         recorded?.createBeforeDestroy !== createFirst ||
-        !sameDependencies(recorded.dependencies, dependencies));
+        !sameDependencies(recorded.dependencies, recordedDependencies(dependencies)));
     return {
       address: slot.address,
       deposed: "",

@@ -17,6 +17,8 @@ import {
   type ResourceConfig,
 } from "@stackwright/lang";
 import type { ProviderReference } from "@stackwright/mux/router";
+import { EphemeralResources } from "../ephemeral/ephemeral-resources.ts";
+import { throughEphemerals } from "../ephemeral/recorded-dependencies.ts";
 import type { EventSink } from "../events.ts";
 import { configureBare, configureProvider } from "../providers/configure-provider.ts";
 import type { RunProvider, RunProviders } from "../providers/run-providers.ts";
@@ -78,6 +80,7 @@ export class PlanRun {
   /** Addresses of objects whose end was decided with their resource. */
   readonly handled = new Set<string>();
   readonly calls: Semaphore;
+  readonly ephemerals: EphemeralResources;
   readonly nowMs: number;
   readonly #providers = new Map<string, Promise<ReadyProvider | undefined>>();
   readonly #bodies = new Map<ResourceConfig, BoundBody>();
@@ -88,6 +91,18 @@ export class PlanRun {
     this.given = given;
     this.calls = new Semaphore(given.parallelism);
     this.nowMs = given.clock.wallTime();
+    const { world, clock, onEvent, signal } = given;
+    this.ephemerals = new EphemeralResources({
+      world,
+      clock,
+      onEvent,
+      context: { ...(signal && { signal }) },
+      call: async (work) => this.calls.run(work),
+      providerOf: async (module, config) => this.providerOf(module, config),
+      report: (diagnostics) => this.report(diagnostics),
+      keep: (result) => this.checks.push(result),
+      isPending: (targets) => [...targets].some((target) => this.isChanged(target)),
+    });
     for (const object of given.objects.values()) {
       const resource = resourceOf(object.address);
       const list = this.#objects.get(resource);
@@ -158,6 +173,13 @@ export class PlanRun {
     }
     const { address, deposed, action } = change;
     this.given.onEvent({ type: "planned", address, deposed, action });
+  }
+
+  /** Whether something that was looked at changes. */
+  isChanged(target: Target): boolean {
+    if (target.kind === "resource") return this.changed.has(target);
+    const change = this.bySlot.get(target);
+    return change !== undefined && change.action !== "no-op";
   }
 
   /** Whether somebody asked for this instance to be replaced. */
@@ -255,14 +277,14 @@ export function aliasOf({ module, alias }: Pick<ResolvedProvider, "module" | "al
   return [...parts, ...(alias === undefined ? [] : [alias])].join(".");
 }
 
-/** What an evaluation looked at, as dependencies that are recorded. Sorted, so that equal sets are equal lists. */
+/** What an evaluation looked at, as dependencies. With ephemeral resources also what those were opened from. */
 export function dependenciesOf(
   self: string,
   targets: Iterable<Target>,
   kind: Dependency["kind"],
 ): Dependency[] {
   const found: Dependency[] = [];
-  for (const target of targets) {
+  for (const target of throughEphemerals(targets)) {
     if (target.address === self) continue;
     const scope = target.kind === "instance" ? "instance" : "resource";
     found.push({ address: target.address, scope, kind });

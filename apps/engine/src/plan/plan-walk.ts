@@ -11,7 +11,7 @@ import { evaluateConditions } from "../walk/conditions.ts";
 import { freeze, type Keys, keysOf } from "../walk/keys.ts";
 import type { CallValues, ModuleInstance } from "../walk/module-instance.ts";
 import type { Target } from "../walk/recorder.ts";
-import type { ResourceValues } from "../walk/resource-values.ts";
+import { NOT_OPEN, type ResourceValues } from "../walk/resource-values.ts";
 import { forEachLimited } from "../walk/semaphore.ts";
 import { planResource } from "./plan-resource.ts";
 import type { PlanRun } from "./plan-run.ts";
@@ -143,27 +143,49 @@ function expandCall(run: PlanRun, module: ModuleInstance, call: CallValues): voi
 }
 
 async function visitResource(run: PlanRun, node: NodeOf<"resource">): Promise<void> {
-  if (node.resource.mode === "ephemeral") {
-    run.fail(
-      "Ephemeral resources are not supported",
-      "Values of ephemeral resources cannot be had during apply yet. Use an ephemeral variable, or a write-only argument with a variable.",
-      { subject: node.resource.range },
-    );
-    return;
-  }
   const modules = run.world.modules(node.module.path);
   const name = `${node.resource.mode === "managed" ? "" : `${node.resource.mode}.`}${node.resource.type}.${node.resource.name}`;
   const expanded: { resource: ResourceValues; around: ReadonlySet<Target> }[] = [];
   for (const module of modules) {
     const resource = module.resources.get(name);
     const expansion = expand(run, module, node.resource);
-    if (resource === undefined || expansion === undefined) continue;
+    if (resource === undefined) continue;
+    if (expansion === undefined) {
+      if (node.resource.mode === "ephemeral") resource.placeholder = NOT_OPEN;
+      continue;
+    }
     resource.expand(expansion.keys);
     run.expansions.push({ address: resource.address, keys: freeze(expansion.keys) });
+    resource.targets = expansion.targets;
     const around = new Set<Target>([...module.around, ...expansion.targets]);
     expanded.push({ resource, around });
+  }
+  if (node.resource.mode === "ephemeral") {
+    await openAll(
+      run,
+      expanded.map(({ resource }) => resource),
+    );
+    return;
   }
   await forEachLimited(expanded, run.given.parallelism, async ({ resource, around }) =>
     planResource(run, node, resource, around),
   );
+}
+
+/** Opens the instances of an ephemeral resource. Those that the plan is not about stay unknown. */
+async function openAll(run: PlanRun, resources: readonly ResourceValues[]): Promise<void> {
+  const slots = resources.flatMap((resource) => [...resource.slots.values()]);
+  await forEachLimited(slots, run.given.parallelism, async (slot) => {
+    if (run.given.isIncluded(slot.address)) await run.ephemerals.openInstance(slot);
+    else slot.value = NOT_OPEN;
+  });
+}
+
+/** Closes all instances of an ephemeral resource, in all instances of its module. */
+export async function closeEphemerals(run: PlanRun, node: NodeOf<"resource">): Promise<void> {
+  const name = `ephemeral.${node.resource.type}.${node.resource.name}`;
+  for (const module of run.world.modules(node.module.path)) {
+    const resource = module.resources.get(name);
+    if (resource !== undefined) await run.ephemerals.close(resource.address);
+  }
 }

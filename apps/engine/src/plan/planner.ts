@@ -1,6 +1,7 @@
 import { Mark, type Value } from "@stackwright/cty";
 import { checkMovedInstances, type Diagnostic, hasErrors, parseAddress } from "@stackwright/lang";
 import type { CallLimits } from "@stackwright/mux/router";
+import { EphemeralUsers, hasEphemerals } from "../ephemeral/ephemeral-users.ts";
 import type { EventSink } from "../events.ts";
 import type { ProviderCatalog } from "../providers/catalog.ts";
 import { providerFunctions } from "../providers/provider-functions.ts";
@@ -24,7 +25,7 @@ import { planLeftovers } from "./plan-leftovers.ts";
 import { planOutputs } from "./plan-outputs.ts";
 import { PlanRun } from "./plan-run.ts";
 import { planStateWalk } from "./plan-state-walk.ts";
-import { visitNode } from "./plan-walk.ts";
+import { closeEphemerals, visitNode } from "./plan-walk.ts";
 import { checkProtected } from "./protected.ts";
 import { selectPart } from "./selection.ts";
 
@@ -122,6 +123,8 @@ export async function createPlan(request: PlanRequest): Promise<PlanResult> {
     importBlocks: importsByNode(configuration.root),
     isIncluded: (address) => selection.includesAddress(address, true),
   });
+  await using ephemerals = run.ephemerals;
+  if (hasEphemerals(configuration)) world.opener = ephemerals;
   if (options.mode === "normal") {
     await walkConfiguration(run, configuration, selection);
     await planLeftovers(run, configuration, selection);
@@ -132,6 +135,7 @@ export async function createPlan(request: PlanRequest): Promise<PlanResult> {
   reportForgotten(run);
   run.report(world.diagnostics);
   checkProtected(run, configuration.root);
+  await ephemerals.closeAll();
   const outputs = planOutputs(run, configuration, selection, request.snapshot.outputs);
   diagnostics.push(...run.diagnostics);
   if (hasErrors(diagnostics)) return { plan: undefined, diagnostics };
@@ -177,12 +181,15 @@ async function walkConfiguration(
   const next = nodes.map((node) =>
     [...node.dependents].flatMap((dependent) => positions.get(dependent) ?? []),
   );
+  const users = new EphemeralUsers(nodes);
   await walkGraph(
     { size: nodes.length, next },
     {
       run: async (at) => {
         const node = nodes[at];
-        if (node !== undefined) await visitNode(run, node);
+        if (node === undefined) return;
+        await visitNode(run, node);
+        for (const done of users.done(node)) await closeEphemerals(run, done);
       },
       ...(run.given.signal && { stop: run.given.signal }),
     },

@@ -46,9 +46,9 @@ export async function configureProvider(
   report(bound.diagnostics);
   const [module] = world.modules(resolved.module.path);
   if (hasErrors(bound.diagnostics) || module === undefined) return undefined;
-  const { result, targets } = world.recorder.record(() =>
-    evaluateBody(bound.body, module.scope, { ephemeral: "everywhere" }),
-  );
+  const evaluate = () => evaluateBody(bound.body, module.scope, { ephemeral: "everywhere" });
+  await world.settled(evaluate);
+  const { result, targets } = world.recorder.record(evaluate);
   report(result.diagnostics);
   if (hasErrors(result.diagnostics)) return undefined;
   const place = (problems: readonly ProviderDiagnostic[]) =>

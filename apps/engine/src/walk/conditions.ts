@@ -68,3 +68,8 @@ export function evaluateConditions({
   }
   return good;
 }
+
+/** Evaluates conditions for what they ask for alone: nothing comes of them. */
+export function rehearseConditions(conditions: readonly Condition[], scope: Scope): void {
+  for (const condition of conditions) checkCondition(condition, scope, "");
+}

@@ -6,6 +6,7 @@ import {
   type Diagnostic,
   evaluateInput,
   evaluateOutput,
+  expandRepetition,
   formatKey,
   type InstanceContext,
   type InstanceKey,
@@ -19,9 +20,9 @@ import {
   resourceAddress,
   type ScopeTraversal,
 } from "@stackwright/lang";
-import type { Keys } from "./keys.ts";
+import { type Keys, keysOf } from "./keys.ts";
 import type { Target } from "./recorder.ts";
-import { ResourceValues } from "./resource-values.ts";
+import { NOT_OPEN, ResourceValues } from "./resource-values.ts";
 import type { World } from "./world.ts";
 
 type ResourceSubject = Extract<ReferenceSubject, { kind: "resource" }>;
@@ -54,6 +55,14 @@ export class CallValues {
   get address(): string {
     const { address } = this.parent;
     return `${address === "" ? "" : `${address}.`}module.${this.config.name}`;
+  }
+
+  /** Of a walk over what is recorded: a module without objects has the instances that the configuration gives it. */
+  expandUnlessDone(): void {
+    if (this.keys !== undefined) return;
+    const expansion = expandRepetition(this.config, this.parent.scope.forInstance({}), []);
+    if (expansion.kind !== "unknown" && expansion.kind !== "invalid")
+      this.expand(keysOf(expansion));
   }
 
   /** Fixes the instances. */
@@ -182,6 +191,8 @@ export class ModuleInstance implements ModuleValues {
     const resource = this.resources.get(resourceAddress(subject));
     if (resource === undefined) return undefined;
     const { recorder } = this.world;
+    if (resource.config?.mode === "ephemeral" && this.world.wants(resource, subject.key))
+      return NOT_OPEN;
     const { keys } = resource;
     if (keys === undefined || keys.kind === "single" || subject.key === undefined) {
       const single = keys?.kind === "single" ? resource.slots.get(undefined) : undefined;
@@ -197,6 +208,7 @@ export class ModuleInstance implements ModuleValues {
 
   module(subject: ModuleSubject, output?: string): Value | undefined {
     const call = this.calls.get(subject.name);
+    if (call !== undefined && this.world.expandsCalls) call.expandUnlessDone();
     if (call?.keys === undefined) {
       return call === undefined ? undefined : this.world.missing(call.address);
     }

@@ -1,4 +1,4 @@
-import { Value } from "@stackwright/cty";
+import { Mark, Value } from "@stackwright/cty";
 import {
   formatKey,
   type InstanceContext,
@@ -8,6 +8,12 @@ import {
 
 import type { Keys } from "./keys.ts";
 import type { ModuleInstance } from "./module-instance.ts";
+import type { Target } from "./recorder.ts";
+
+/** What an ephemeral resource is as long as it is not open, and where it could not be opened. */
+export const NOT_OPEN = Value.dynamic.mark(Mark.ephemeral);
+
+const NOTHING: ReadonlySet<Target> = new Set();
 
 /** One instance of a resource, and what expressions see of it. */
 export class InstanceSlot {
@@ -15,6 +21,8 @@ export class InstanceSlot {
   readonly resource: ResourceValues;
   readonly key: InstanceKey | undefined;
   readonly address: string;
+  /** Of an ephemeral resource: what it was opened from, which those that look at it depend on as well. */
+  through: ReadonlySet<Target> = NOTHING;
   #value: Value | undefined;
 
   constructor(resource: ResourceValues, key: InstanceKey | undefined) {
@@ -57,6 +65,8 @@ export class ResourceValues {
   #whole: Value | undefined;
   /** What stands for all of it as long as the instances are not known. */
   placeholder: Value | undefined;
+  /** What count or for_each looked at. */
+  targets: ReadonlySet<Target> = NOTHING;
 
   constructor(module: ModuleInstance, name: string, config: ResourceConfig | undefined) {
     this.module = module;
@@ -79,6 +89,14 @@ export class ResourceValues {
 
   contextOf(key: InstanceKey | undefined): InstanceContext {
     return this.#keys?.contextOf(key) ?? {};
+  }
+
+  /** Of an ephemeral resource: what has no value yet of what a reference is about. */
+  unopened(key: InstanceKey | undefined): readonly Target[] {
+    if (this.#keys === undefined) return this.placeholder === undefined ? [this] : [];
+    const slot = key === undefined ? undefined : this.slots.get(key);
+    const asked = key === undefined ? [...this.slots.values()] : slot === undefined ? [] : [slot];
+    return asked.filter(({ value }) => value === undefined);
   }
 
   forgetWhole(): void {

@@ -6,6 +6,7 @@ import {
   evaluateSettled,
   type FunctionHost,
   type FunctionTable,
+  type InstanceKey,
   type ModuleNode,
   type ProviderFunctionSource,
   type ProviderFunctionTable,
@@ -14,7 +15,13 @@ import {
 } from "@stackwright/lang";
 import { EngineError } from "../errors.ts";
 import { ModuleInstance } from "./module-instance.ts";
-import { Recorder } from "./recorder.ts";
+import { Recorder, type Target } from "./recorder.ts";
+import type { ResourceValues } from "./resource-values.ts";
+
+/** Opens the ephemeral resources that evaluations ask for: afterwards they have values. */
+export interface EphemeralOpener {
+  open(targets: Iterable<Target>): Promise<void>;
+}
 
 export interface WorldOptions {
   readonly root: ModuleNode;
@@ -32,6 +39,8 @@ export interface WorldOptions {
    * (`lenient`, where only a part of the configuration is walked).
    */
   readonly missing: "strict" | "lenient";
+  /** The walk goes over what is recorded: modules without objects are expanded when they are asked for. @default false */
+  readonly expandsCalls?: boolean;
 }
 
 /** Everything that expressions of one walk see, from the root module down. */
@@ -39,6 +48,7 @@ export class World {
   readonly recorder = new Recorder();
   readonly workspace: string;
   readonly applying: boolean;
+  readonly expandsCalls: boolean;
   readonly rootVariables: ReadonlyMap<string, Value>;
   root: ModuleInstance;
   /** Problems of variables, locals and outputs, each reported once. */
@@ -46,11 +56,18 @@ export class World {
   readonly #options: WorldOptions;
   readonly #providerTables = new Map<ModuleNode, ProviderFunctionTable>();
   readonly #tables = new Map<BundleFiles, FunctionTable>();
+  /** Absent where the configuration has no ephemeral resources, or none is to be opened. */
+  opener: EphemeralOpener | undefined;
+  /** Ephemeral resources that were asked for and are not open. */
+  readonly #wanted = new Set<Target>();
+  /** How often one was asked for in vain. */
+  #asked = 0;
 
   constructor(options: WorldOptions) {
     this.#options = options;
     this.workspace = options.workspace;
     this.applying = options.applying;
+    this.expandsCalls = options.expandsCalls ?? false;
     this.rootVariables = options.variables;
     this.root = new ModuleInstance(this, options.root);
   }
@@ -66,7 +83,8 @@ export class World {
     const { files } = node;
     let base = this.#tables.get(files);
     if (base === undefined) {
-      base = createFunctionTable(STANDARD_FUNCTIONS, { ...host, files });
+      const standard = createFunctionTable(STANDARD_FUNCTIONS, { ...host, files });
+      base = { ...standard, pending: () => this.#asked };
       this.#tables.set(files, base);
     }
     const source = providerFunctions?.(node);
@@ -79,23 +97,38 @@ export class World {
     return table;
   }
 
-  /** Rises with every call of a provider function whose answer is not there yet. */
+  /** Rises with everything that an evaluation asks for and that is not there yet: answers of provider functions, ephemeral resources. */
   get pending(): number {
-    let pending = 0;
+    let pending = this.#asked;
     for (const table of this.#providerTables.values()) pending += table.pending();
     return pending;
   }
 
   /**
-   * Evaluates until no call of a provider function is open. The result of an evaluation that came before its answers is
-   * thrown away, so `run` must do nothing but evaluate.
+   * Evaluates until nothing is open that it asks for: no call of a provider function, no ephemeral resource. The result of
+   * an evaluation that came before its answers is thrown away, so `run` must do nothing but evaluate.
    */
   async settled<T>(run: () => T): Promise<T> {
-    if (this.#providerTables.size === 0) return run();
+    if (this.#providerTables.size === 0 && this.opener === undefined) return run();
     const settle = async (): Promise<void> => {
       for (const table of this.#providerTables.values()) await table.settle();
+      const wanted = [...this.#wanted];
+      this.#wanted.clear();
+      await this.opener?.open(wanted);
     };
     return evaluateSettled({ pending: () => this.pending, settle }, run);
+  }
+
+  /**
+   * Whether an ephemeral resource, or an instance of it, has no value before it was opened. That it was asked for is noted
+   * each time, as every evaluation that got nothing is to be done again.
+   */
+  wants(resource: ResourceValues, key: InstanceKey | undefined): boolean {
+    const missing = resource.unopened(key);
+    if (missing.length === 0) return false;
+    for (const target of missing) this.#wanted.add(target);
+    this.#asked += 1;
+    return true;
   }
 
   report(diagnostics: readonly Diagnostic[]): void {

@@ -1,0 +1,43 @@
+import {
+  type BoundBody,
+  bindBody,
+  type Diagnostic,
+  hasErrors,
+  RESOURCE_META,
+  type ResourceConfig,
+} from "@stackwright/lang";
+import type { ResourceSchema } from "@stackwright/mux/router";
+import type { RunProvider } from "../providers/run-providers.ts";
+
+/** The body of an ephemeral resource as its schema understands it. */
+export interface BoundEphemeral {
+  readonly body: BoundBody;
+  readonly schema: ResourceSchema;
+}
+
+/** Undefined after an error, which is reported. */
+export function bindEphemeral(
+  config: ResourceConfig,
+  use: RunProvider,
+  report: (diagnostics: readonly Diagnostic[]) => void,
+): BoundEphemeral | undefined {
+  const schema = use.typeSchema("ephemeral", config.type);
+  if (schema === undefined) {
+    report([
+      {
+        severity: "error",
+        code: "ENGINE_EPHEMERAL",
+        summary: "Invalid resource type",
+        detail: `The provider ${use.reference.source} has no ephemeral resource type "${config.type}".`,
+        subject: config.range,
+      },
+    ]);
+    return undefined;
+  }
+  const { body, diagnostics } = bindBody(config.body, schema.block, {
+    meta: RESOURCE_META,
+    header: config.range,
+  });
+  report(diagnostics);
+  return hasErrors(diagnostics) ? undefined : { body, schema };
+}
