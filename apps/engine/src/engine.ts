@@ -12,15 +12,20 @@ import { decodePlan, encodePlan } from "./plan/plan-codec.ts";
 import { createPlan, type PlanRequest } from "./plan/planner.ts";
 import { createCatalog, type ProviderCatalog, type ProviderOrigin } from "./providers/catalog.ts";
 import { recoverStack } from "./recover-stack.ts";
+import { planFacts, RunRecord } from "./run-record.ts";
 import { redactDiagnostics, redactError, redactEvents } from "./secrets/redact-run.ts";
 import { createRedactor, type Redactor } from "./secrets/redactor.ts";
+import type { NewRun, Run, Runs } from "./state/runs.ts";
 import { type StackFinder, StackInputs } from "./state/stack-inputs.ts";
-import type { StackHold, StackState, StoredPlan } from "./state/stack-state.ts";
+import type { StackHold, StackReference, StackState, StoredPlan } from "./state/stack-state.ts";
+import { tidyRuns } from "./state/tidy-runs.ts";
 import { type EngineClock, processClock } from "./walk/clock.ts";
 
 export interface EngineOptions {
   /** Where providers come from; the first origin that handles a source is asked. */
   readonly origins: readonly ProviderOrigin[];
+  /** Where the runs of a stack are written down. @default nowhere */
+  readonly runs?: (stack: StackReference) => Runs;
   /** Finds stacks whose outputs templates read. @default there are none */
   readonly stacks?: StackFinder;
   /** @default that of the process */
@@ -40,6 +45,8 @@ type Shared =
 
 export interface EnginePlanRequest extends Pick<PlanRequest, Shared> {
   readonly state: StackState;
+  /** The run that the plan is made for, which is written down. @default nobody is told: the plan is only a look */
+  readonly run?: Pick<Run, "id" | "cause">;
 }
 
 export interface EnginePlanResult extends PlanResult {
@@ -48,10 +55,15 @@ export interface EnginePlanResult extends PlanResult {
 }
 
 export interface EngineApplyRequest
-  extends Omit<ApplyRequest, "hold" | "run" | "catalog" | "stacks" | "clock" | "ulid"> {
+  extends Omit<
+    ApplyRequest,
+    "hold" | "run" | "catalog" | "stacks" | "clock" | "ulid" | "secrets" | "onBegin"
+  > {
   readonly state: StackState;
   /** ULID of the run; that of an interrupted one goes on with it. @default a new one */
   readonly run?: string;
+  /** Who or what wants it, where the run is not written down yet. @default "" */
+  readonly cause?: string;
   /** A hold that the caller has; otherwise the stack is taken for the time of the apply. */
   readonly hold?: StackHold;
 }
@@ -72,7 +84,12 @@ export interface Engine {
   loadPlan(state: StackState, digest: string): Promise<Plan | undefined>;
 }
 
-export function createEngine({ origins, stacks, clock = processClock }: EngineOptions): Engine {
+export function createEngine({
+  origins,
+  stacks,
+  runs,
+  clock = processClock,
+}: EngineOptions): Engine {
   const catalog = createCatalog(origins, (source) => ProviderAddress.parse(source));
   const ulid = createUlidGenerator({
     wallMs: () => clock.wallTime(),
@@ -94,18 +111,51 @@ export function createEngine({ origins, stacks, clock = processClock }: EngineOp
     try {
       const { run } = await state.head();
       if (run === "") return nothing;
-      return await recoverStack({
+      const result = await recoverStack({
         configuration,
         variables,
         hold,
         run,
         catalog,
+        clock,
+        secrets,
         ...(workspace !== undefined && { workspace }),
         ...(signal && { signal }),
         ...(onEvent && { onEvent }),
       });
+      const record = await recordOf(state, { id: run, cause: "" });
+      const unresolved = result.operations.filter(({ outcome }) => outcome === "unresolved");
+      await record?.recovered(result.head, unresolved.length);
+      await tidy(state, hold.epoch);
+      return result;
     } finally {
       await hold.release();
+    }
+  }
+
+  /** The record of a run, as far as runs are written down. */
+  async function recordOf({ reference }: StackState, run: NewRun): Promise<RunRecord | undefined> {
+    return runs && RunRecord.open(runs(reference), run);
+  }
+
+  async function tidy(state: StackState, epoch: bigint): Promise<void> {
+    if (runs === undefined) return;
+    const head = await state.head();
+    await tidyRuns(runs(state.reference), { epoch, head, nowMs: clock.wallTime() });
+  }
+
+  /** Writes down that the engine gave up; what made it give up is more important than whether that can be written. */
+  async function noteRejection(
+    record: RunRecord | undefined,
+    { state, signal }: Pick<EnginePlanRequest, "state" | "signal">,
+    error: unknown,
+  ): Promise<void> {
+    if (record === undefined) return;
+    try {
+      const head = await state.head().catch(() => undefined);
+      await record.rejected(error, { canceled: signal?.aborted === true, head });
+    } catch {
+      // The sweep of a later run ends it.
     }
   }
 
@@ -113,8 +163,10 @@ export function createEngine({ origins, stacks, clock = processClock }: EngineOp
     catalog,
     async plan(given) {
       return guarded(given, async (request, secrets) => {
-        const { state, ...rest } = request;
+        const { state, run, ...rest } = request;
         const { operations, diagnostics } = await recover(request, secrets);
+        const record = run && (await recordOf(state, run));
+        await record?.planning();
         const result = await createPlan({
           ...rest,
           secrets,
@@ -126,35 +178,56 @@ export function createEngine({ origins, stacks, clock = processClock }: EngineOp
           }),
           clock,
           sessionId: ulid(),
+        }).catch(async (error: unknown) => {
+          await noteRejection(record, request, redactError(secrets, error));
+          throw error;
         });
-        return {
-          ...result,
-          recovered: operations,
-          diagnostics: redactDiagnostics(secrets, [...diagnostics, ...result.diagnostics]),
-        };
+        const found = redactDiagnostics(secrets, [...diagnostics, ...result.diagnostics]);
+        await record?.planned(result.plan, found);
+        return { ...result, recovered: operations, diagnostics: found };
       });
     },
     async apply(request) {
-      return guarded(request, async ({ state, hold: given, run = ulid(), ...rest }, secrets) => {
-        requireSame(rest.plan, rest.configuration);
-        learnPlan(secrets, rest.plan);
-        const hold = given ?? (await state.acquire());
-        try {
-          const result = await executePlan({
-            ...rest,
-            secrets,
-            hold,
-            run,
-            catalog,
-            ...(stacks && { stacks }),
-            clock,
-            ulid,
-          });
-          return { ...result, diagnostics: redactDiagnostics(secrets, result.diagnostics) };
-        } finally {
-          if (given === undefined) await hold.release();
-        }
-      });
+      return guarded(
+        request,
+        async ({ state, hold: given, run = ulid(), cause = "", ...rest }, secrets) => {
+          const { plan } = rest;
+          learnPlan(secrets, plan);
+          const approved = {
+            id: run,
+            cause,
+            phase: "approved",
+            ...(runs && planFacts(plan)),
+          } as const;
+          const record = await recordOf(state, approved);
+          let hold = given;
+          try {
+            requireSame(plan, rest.configuration);
+            hold ??= await state.acquire();
+            const { epoch } = hold;
+            const result = await executePlan({
+              ...rest,
+              secrets,
+              hold,
+              run,
+              catalog,
+              ...(stacks && { stacks }),
+              ...(record && { onBegin: async () => record.applying(epoch) }),
+              clock,
+              ulid,
+            });
+            const diagnostics = redactDiagnostics(secrets, result.diagnostics);
+            await record?.applied({ ...result, diagnostics });
+            await tidy(state, epoch);
+            return { ...result, diagnostics };
+          } catch (error) {
+            await noteRejection(record, { state, ...rest }, redactError(secrets, error));
+            throw error;
+          } finally {
+            if (given === undefined) await hold?.release();
+          }
+        },
+      );
     },
     savePlan: async (state, plan) =>
       state.storePlan({ baseRevision: plan.revision, bytes: encodePlan(plan) }),

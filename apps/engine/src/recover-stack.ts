@@ -27,6 +27,10 @@ export interface RecoverRequest {
   readonly run: string;
   readonly catalog: ProviderCatalog;
   readonly workspace?: string;
+  /** Learns the secrets of the run. @default nobody does */
+  readonly secrets?: Redactor;
+  /** @default that of the process */
+  readonly clock?: EngineClock;
   readonly signal?: AbortSignal;
   readonly onEvent?: EventSink;
 }
@@ -79,9 +83,6 @@ export async function recoverStack(request: RecoverRequest): Promise<RecoverResu
     }
   }
   populateWorld(world, values);
-  const ready = new Map<string, Promise<ReadyProvider | undefined>>();
-  const report = (found: readonly Diagnostic[]): void => void diagnostics.push(...found);
-  const configured = async (reference: ProviderReference): Promise<ReadyProvider | undefined> => {
   await using ephemerals = new EphemeralResources({
     world,
     clock: request.clock ?? processClock,
@@ -100,6 +101,9 @@ export async function recoverStack(request: RecoverRequest): Promise<RecoverResu
     isPending: () => false,
   });
   if (hasEphemerals(configuration)) world.opener = ephemerals;
+  const ready = new Map<string, Promise<ReadyProvider | undefined>>();
+  const report = (found: readonly Diagnostic[]): void => void diagnostics.push(...found);
+  const configured = async (reference: ProviderReference): Promise<ReadyProvider | undefined> => {
     const key = `${reference.source} ${reference.alias}`;
     let known = ready.get(key);
     if (known === undefined) {
@@ -128,11 +132,11 @@ export async function recoverStack(request: RecoverRequest): Promise<RecoverResu
   };
   const context = { sessionId: request.run, ...(signal && { signal }) };
   const operations = await settlePending(writer, providerOf, context);
+  await ephemerals.closeAll();
   const head = await writer.finish({ outputs: writer.outputs });
   for (const { address, problem } of operations) {
     if (problem === undefined) continue;
     diagnostics.push({
-  await ephemerals.closeAll();
       severity: "warning",
       code: "ENGINE_UNRESOLVED",
       summary: "Outcome of an interrupted operation is not known",
