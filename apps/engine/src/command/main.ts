@@ -7,6 +7,8 @@ const graceful = new AbortController();
 const forced = new AbortController();
 
 function interrupt(signal: "SIGINT" | "SIGTERM"): void {
+  // Whoever asks a third time does not want to wait for anything.
+  if (forced.signal.aborted) process.exit(130);
   if (graceful.signal.aborted) forced.abort(new Error(`stopped at once by ${signal}`));
   else graceful.abort(new Error(`stopped by ${signal}`));
 }

@@ -1,6 +1,7 @@
-import { resolve } from "node:path";
 import type { Command } from "commander";
 import type { CommandProcess } from "./command-context.ts";
+import type { FunctionsServeOptions } from "./commands/functions-serve.ts";
+import { listening } from "./listening.ts";
 import type { Define, RunAction } from "./program.ts";
 
 /** Commands that run until they are stopped. */
@@ -24,7 +25,9 @@ export function defineServerCommands(
           return 0;
         }
         const options = await parseServeArguments(command.args, env, directory);
-        await using server = await serve(options, { signal });
+        await using server = await listening(async () =>
+          serve(options, { signal, env, directory }),
+        );
         terminal.writeError(`The server is at ${server.url}\n`);
         await Promise.race([server.stopped, aborted(forceSignal)]);
         return 0;
@@ -36,17 +39,16 @@ export function defineServerCommands(
     "a stand-in for a function platform, for development and tests",
   );
   define("serve <file>", "run the functions of a file", functions)
+    .option(
+      "--host <address>",
+      "address to listen on; others than this machine need accounts",
+      "127.0.0.1",
+    )
     .option("--port <port>", "port of HTTP", "9000")
-    .action(async (file: string, { port }: { port: string }, command: Command) => {
-      const { readFunctionsFile, serveFunctions } = await import("@stackwright/fg-bridge/runtime");
-      await run(command, async ({ terminal, directory, signal }) => {
-        const read = await readFunctionsFile(resolve(directory, file));
-        await using server = await serveFunctions({ ...read, port: Number(port) });
-        terminal.write(`${read.functions.length} functions are at ${server.url}\n`);
-        terminal.write("This stands in for a function platform; it is no such platform.\n");
-        await Promise.race([aborted(signal), aborted(forceSignal)]);
-        return 0;
-      });
+    .option("--no-watch", "do not deploy anew what changes")
+    .action(async (file: string, options: FunctionsServeOptions, command: Command) => {
+      const { functionsServe } = await import("./commands/functions-serve.ts");
+      await run(command, async (context) => functionsServe(file, options, context));
     });
 }
 

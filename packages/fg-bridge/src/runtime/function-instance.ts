@@ -19,6 +19,8 @@ export interface FunctionInstance extends AsyncDisposable {
 
 const HOST = "127.0.0.1";
 const POLL_MS = 20;
+/** Characters of its output that a failure to start is told with. */
+const TAIL = 600;
 const MAX_RESPONSE_BYTES = 16 * 1024 * 1024;
 
 /**
@@ -47,7 +49,12 @@ export async function startInstance(
       ? [join(resolve(code.directory), "bootstrap"), [], resolve(code.directory)]
       : [code.command[0], code.command.slice(1), resolve(code.cwd ?? ".")];
   const port = await freePort();
-  const log = (chunk: Buffer) => logger.debug({ urn, text: chunk.toString() }, "function output");
+  let tail = "";
+  const log = (chunk: Buffer): void => {
+    const text = chunk.toString();
+    tail = (tail + text).slice(-TAIL);
+    logger.info({ urn, text }, "function output");
+  };
   const child = await SupervisedProcess.start({
     path,
     args,
@@ -61,7 +68,11 @@ export async function startInstance(
   const instance = new ProcessInstance(child, port);
   const deadline = clock.now() + initTimeoutMs;
   while (!(await listens(port))) {
-    if (child.exit !== undefined) throw startFailed(definition, "ended before it listened");
+    if (child.exit !== undefined) {
+      const said = tail.trim();
+      const why = said === "" ? "" : `; it wrote: ${said}`;
+      throw startFailed(definition, `ended before it listened${why}`);
+    }
     if (clock.now() > deadline) {
       await instance[Symbol.asyncDispose]();
       throw startFailed(definition, `did not listen on port ${port} within ${initTimeoutMs} ms`);

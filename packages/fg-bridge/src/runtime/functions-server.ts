@@ -53,6 +53,8 @@ export interface FunctionsServer extends AsyncDisposable {
   instances(urn: string): { readonly starts: number; readonly alive: number };
   /** Replaces the code of a function, or adds one; instances of the old code end. */
   deploy(definition: FunctionDefinition): Promise<void>;
+  /** Takes a function away; its instances end. */
+  remove(urn: string): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -92,6 +94,7 @@ export async function serveFunctions(options: FunctionsServerOptions): Promise<F
     results: platform.invocations.results,
     instances: (urn) => platform.instances(urn),
     deploy: (definition) => platform.deploy(definition),
+    remove: (urn) => platform.remove(urn),
     close,
     [Symbol.asyncDispose]: close,
   };
@@ -158,6 +161,12 @@ class Platform {
   async deploy(definition: FunctionDefinition): Promise<void> {
     const old = this.#functions.get(definition.urn);
     this.#add(resolveFunction(definition));
+    await old?.pool[Symbol.asyncDispose]();
+  }
+
+  async remove(urn: string): Promise<void> {
+    const old = this.#functions.get(urn);
+    this.#functions.delete(urn);
     await old?.pool[Symbol.asyncDispose]();
   }
 
@@ -300,6 +309,7 @@ class Platform {
     } catch (error) {
       if (!(error instanceof FgBridgeError)) throw error;
       const { code, message } = error;
+      this.#logger.warn({ urn: definition.urn, code, text: message }, "function failed");
       if (code === "FG_THROTTLED") throw new PlatformError(429, "FSS.0429", message);
       if (code === "FG_PROVIDER_START_FAILED") throw new PlatformError(503, "FSS.0503", message);
       const failure = { code: code === "FG_TIMEOUT" ? "FSS.0408" : "FSS.0500", text: message };

@@ -12,3 +12,5 @@ export type {
   FunctionsServerOptions,
 } from "./functions-server.ts";
 export { serveFunctions } from "./functions-server.ts";
+export type { FunctionsWatch, FunctionsWatchEvents } from "./watch-functions.ts";
+export { watchFunctions } from "./watch-functions.ts";
