@@ -1,3 +1,4 @@
+import { Path } from "@stackwright/cty";
 import {
   computed,
   createProvider,
@@ -85,7 +86,10 @@ export function createToyProvider(world: ToyWorld): LifecycleProvider {
           client.calls.push(`create ${name}${secret === null ? "" : ` secret=${String(secret)}`}`);
           const made = { name: name ?? "", label: label ?? null, revision: 1 };
           if (behaviour === "hang") await hang(signal);
-          if (behaviour === "fail") throw new ProviderFailure("Out of toys", "Come back tomorrow.");
+          if (behaviour === "fail") {
+            const attribute = Path.root.attribute("behaviour");
+            throw new ProviderFailure("Out of toys", "Come back tomorrow.", { attribute });
+          }
           client.objects.set(id, made);
           if (behaviour === "partial") {
             throw new PartialFailure({ id, revision: 1 }, "Half a toy", "The wheels are missing.");
