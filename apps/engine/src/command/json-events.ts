@@ -146,6 +146,9 @@ export class JsonEvents {
       case "end":
         this.#end(event);
         break;
+      case "ephemeral":
+        this.#ephemeral(event);
+        break;
       case "phase":
         this.log(`phase: ${event.phase}`);
         break;
@@ -156,6 +159,22 @@ export class JsonEvents {
       default:
         break;
     }
+  }
+
+  #ephemeral(event: Extract<RunEvent, { type: "ephemeral" }>): void {
+    const { address, step, status, elapsedMs } = event;
+    const hook = { resource: resourceOf(address), action: step };
+    if (status === "start") {
+      this.#write("info", `${address}: ${step} started`, "ephemeral_op_start", { hook });
+      return;
+    }
+    const done = status === "done";
+    this.#write(
+      done ? "info" : "error",
+      `${address}: ${step} ${done ? "complete" : "errored"}`,
+      done ? "ephemeral_op_complete" : "ephemeral_op_errored",
+      { hook: { ...hook, elapsed_seconds: seconds(elapsedMs) } },
+    );
   }
 
   #end(event: Extract<RunEvent, { type: "end" }>): void {
