@@ -69,8 +69,8 @@ export type { Redactor } from "./secrets/redactor.ts";
 export { createRedactor } from "./secrets/redactor.ts";
 export type { CipherSource, StoredKeys } from "./secrets/stack-keys.ts";
 export { createStoredKeys } from "./secrets/stack-keys.ts";
-export type { Run, RunPatch, RunPhase as StoredRunPhase, Runs } from "./state/runs.ts";
-export { createRuns, RUN_TRANSITIONS } from "./state/runs.ts";
+export type { NewRun, Run, RunPatch, RunPhase as StoredRunPhase, Runs } from "./state/runs.ts";
+export { createRuns, isEnded, RUN_TRANSITIONS } from "./state/runs.ts";
 export type {
   PublishedStack,
   PublishingStack,

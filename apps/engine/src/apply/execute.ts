@@ -36,6 +36,8 @@ export interface ApplyRequest {
   /** ULID of the run; that of an interrupted one goes on with it. */
   readonly run: string;
   readonly catalog: ProviderCatalog;
+  /** Called when the plan is known to fit the state, before anything is done. */
+  readonly onBegin?: () => Promise<void>;
   /** Learns the secrets of the run. @default nobody does */
   readonly secrets?: Redactor;
   /** Finds other stacks. @default nothing of other stacks can be read */
@@ -95,6 +97,7 @@ export async function executePlan(request: ApplyRequest): Promise<ApplyResult> {
   const onEvent = request.onEvent ?? (() => undefined);
   const writer = await hold.begin({ run: id, base: plan.revision });
   const inputs = await inputsOf(request);
+  await request.onBegin?.();
   const force = AbortSignal.any([
     writer.signal,
     ...(request.forceSignal ? [request.forceSignal] : []),

@@ -1,5 +1,5 @@
 import { type Diagnostic, hasErrors } from "@stackwright/lang";
-import type { Engine } from "../engine.ts";
+import type { Engine, EnginePlanRequest } from "../engine.ts";
 import type { Plan } from "../plan/plan.ts";
 import type { StackState } from "../state/stack-state.ts";
 import type { CommandContext } from "./command-context.ts";
@@ -21,11 +21,14 @@ export async function makePlan(
     project,
     state,
     workspace,
+    run,
   }: {
     readonly engine: Engine;
     readonly project: Project;
     readonly state: StackState;
     readonly workspace: string;
+    /** The run that the plan is made for. @default it is only a look */
+    readonly run?: EnginePlanRequest["run"];
   },
   options: RunOptions,
   view: RunView,
@@ -51,6 +54,7 @@ export async function makePlan(
     configuration,
     variables,
     workspace,
+    ...(run && { run }),
     options: planOptions(options, age),
     parallelism: parallelismOf(options),
     signal: context.signal,

@@ -6,6 +6,7 @@ import { type Environment, inheritedEnvironment } from "@stackwright/tfplugin/la
 import { createEngine, type Engine } from "../engine.ts";
 import { builtinOrigin } from "../providers/builtin-origin.ts";
 import { installedOrigin } from "../providers/installed-origin.ts";
+import { KeptProviders } from "../providers/kept-providers.ts";
 import { missingPrivateOrigin, privateOrigin } from "../providers/private-origin.ts";
 import { pulumiOrigin } from "../providers/pulumi-origin.ts";
 import type { StackState } from "../state/stack-state.ts";
@@ -22,12 +23,14 @@ export interface EngineGround {
   /** Providers of what is recorded are there, too. */
   readonly state?: StackState;
   /** The store, whose registry knows private providers. */
-  readonly session?: Pick<Session, "store" | "project" | "stacks" | "stateOf"> | undefined;
+  readonly session?:
+    | Pick<Session, "store" | "project" | "stacks" | "stateOf" | "runsOf">
+    | undefined;
   /** Address of another registry that knows private providers. @default `STACKWRIGHT_REGISTRY`, else that of the store */
   readonly registry?: string | undefined;
 }
 
-/** An engine of a command. Disposing ends the connections that it has besides those of its runs. */
+/** An engine of a command. Its runs share providers; disposing ends these, and the connections that it has. */
 export interface CommandEngine extends Engine, AsyncDisposable {
   /** Tells the registry which private providers the stack uses after a run; warns where it cannot be told. */
   noteUses(state: StackState): Promise<void>;
@@ -59,7 +62,9 @@ export async function openEngine(
     functions === undefined
       ? undefined
       : await openRegistry(context, named ?? env.STACKWRIGHT_REGISTRY, functions, session);
+  const kept = new KeptProviders();
   const engine = createEngine({
+    ...(session && { runs: session.runsOf }),
     stacks: async ({ stack, project: named }, options) => {
       if (session === undefined) return undefined;
       const { account, project: own } = session.project;
@@ -70,11 +75,13 @@ export async function openEngine(
       builtinOrigin({
         backends: [localStateBackend({ workingDirectory: directory }), httpStateBackend()],
       }),
-      installedOrigin({
-        providers: installed,
-        launch: { env: providerEnvironment(env), cwd: directory },
-      }),
-      pulumiOrigin({ directories: pulumiFolders(env) }),
+      kept.keep(
+        installedOrigin({
+          providers: installed,
+          launch: { env: providerEnvironment(env), cwd: directory },
+        }),
+      ),
+      kept.keep(pulumiOrigin({ directories: pulumiFolders(env) })),
       functions === undefined || registry === undefined
         ? missingPrivateOrigin(
             functions === undefined
@@ -100,7 +107,10 @@ export async function openEngine(
         );
       }
     },
-    [Symbol.asyncDispose]: async () => functions?.[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: async () => {
+      await kept[Symbol.asyncDispose]();
+      await functions?.[Symbol.asyncDispose]();
+    },
   };
 }
 

@@ -3,11 +3,12 @@ import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import { hostname, userInfo } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { isStorageError } from "@stackwright/storage";
+import { createUlidGenerator, isStorageError, systemScheduler } from "@stackwright/storage";
 import { createThreadRenewer } from "@stackwright/storage/lease";
 import { type KeyEncryptionKey, loadKey } from "../secrets/key-encryption.ts";
 import { createStoredKeys } from "../secrets/stack-keys.ts";
-import type { StackState } from "../state/stack-state.ts";
+import { createRuns, type Run, type Runs } from "../state/runs.ts";
+import type { StackReference, StackState } from "../state/stack-state.ts";
 import { createStackStates } from "../state/stack-states.ts";
 import { type OpenStore, openStore } from "../store/open-store.ts";
 import {
@@ -42,6 +43,10 @@ export interface Session extends AsyncDisposable {
   readonly stack: NamedStack | undefined;
   /** The state of any stack of the project. */
   stateOf(stack: NamedStack): StackState;
+  /** Where the runs of a stack are written down. */
+  runsOf(stack: StackReference): Runs;
+  /** A run of whoever uses the command. */
+  newRun(): Pick<Run, "id" | "cause">;
 }
 
 /** A session with a stack that exists. */
@@ -133,6 +138,8 @@ async function openSession(
     ...(renewer !== undefined && { renewer }),
     owner: `${userName()}@${hostname()} (process ${process.pid}, ${randomUUID().slice(0, 8)})`,
   });
+  const scheduler = systemScheduler();
+  const token = createUlidGenerator({ wallMs: () => scheduler.wallMs() });
   const project = {
     account: nonEmpty(env.STACKWRIGHT_ACCOUNT) ?? "default",
     project: options.project ?? nonEmpty(env.STACKWRIGHT_PROJECT) ?? "default",
@@ -146,6 +153,8 @@ async function openSession(
     project,
     stack,
     stateOf: ({ reference }) => states.stack(reference),
+    runsOf: (reference) => createRuns(reference, { storage, scheduler, token }),
+    newRun: () => ({ id: token(), cause: `user:${userName()}` }),
     [Symbol.asyncDispose]: async () => kept.disposeAsync(),
   };
 }

@@ -2,7 +2,8 @@ import { createUlidGenerator, systemScheduler } from "@stackwright/storage";
 import { createMemoryStorage } from "@stackwright/storage/memory";
 import { describe, expect, it } from "vitest";
 import { TEST_STACK } from "../testing/state-fixture.ts";
-import { createRuns, RUN_TRANSITIONS, type RunPhase } from "./runs.ts";
+import { createRuns, FIRST_PHASES, RUN_TRANSITIONS, type RunPhase } from "./runs.ts";
+import { tidyRuns } from "./tidy-runs.ts";
 
 function runsOf(storage = createMemoryStorage()) {
   const token = createUlidGenerator({ wallMs: () => Date.now() });
@@ -58,14 +59,112 @@ describe("runs", () => {
     }
   });
 
-  it("cannot leave an end, nor take a way that is not there", async () => {
+  it("go every way of the table, and no other", async () => {
+    const phases = Object.keys(RUN_TRANSITIONS) as RunPhase[];
+    let allowed = 0;
+    for (const from of phases) {
+      for (const to of phases) {
+        const runs = runsOf();
+        const [first = "queued", ...rest] = wayTo(from);
+        const phase = FIRST_PHASES.find((one) => one === first) ?? "queued";
+        await runs.create({ id: "r1", cause: "user:ann", phase });
+        let at: RunPhase = phase;
+        for (const next of rest) {
+          await runs.transition("r1", at, next);
+          at = next;
+        }
+        expect(at).toBe(from);
+        const moving = runs.transition("r1", from, to, { reason: "because" });
+        if (RUN_TRANSITIONS[from].includes(to)) {
+          allowed += 1;
+          expect(await moving).toMatchObject({ phase: to, reason: "because" });
+        } else {
+          await expect(moving).rejects.toMatchObject({ code: "ENGINE_STATE_TRANSITION" });
+        }
+        const left = await runs.read("r1");
+        expect(left?.phase).toBe(RUN_TRANSITIONS[from].includes(to) ? to : from);
+      }
+    }
+    expect(allowed).toBe(Object.values(RUN_TRANSITIONS).flat().length);
+  });
+
+  it("are not moved by who thinks that they are elsewhere", async () => {
     const runs = runsOf();
     await runs.create({ id: "r1", cause: "user:ann" });
+    await runs.transition("r1", "queued", "preparing");
     const code = "ENGINE_STATE_TRANSITION";
-    await expect(runs.transition("r1", "queued", "applying")).rejects.toMatchObject({ code });
+    await expect(runs.transition("r1", "queued", "preparing")).rejects.toMatchObject({ code });
+    await expect(runs.transition("r2", "queued", "preparing")).rejects.toMatchObject({ code });
+  });
+
+  it("are taken away when they have ended, and not before", async () => {
+    const runs = runsOf();
+    await runs.create({ id: "r1", cause: "user:ann" });
+    await expect(runs.remove("r1")).rejects.toMatchObject({ code: "ENGINE_STATE_TRANSITION" });
     await runs.transition("r1", "queued", "canceled");
-    for (const to of Object.keys(RUN_TRANSITIONS) as RunPhase[]) {
-      await expect(runs.transition("r1", "canceled", to)).rejects.toMatchObject({ code });
-    }
+    await runs.remove("r1");
+    expect(await runs.list()).toEqual([]);
+    await runs.remove("r1");
   });
 });
+
+describe("runs that nobody ends", () => {
+  const head = { revision: 6n, run: "open" };
+
+  it("are ended by whoever holds the stack next", async () => {
+    const runs = runsOf();
+    const planned = { phase: "approved", cause: "", planDigest: "ab" } as const;
+    await runs.create({ ...planned, id: "stale", baseRevision: 4n });
+    await runs.create({ ...planned, id: "fresh", baseRevision: 6n });
+    for (const [id, epoch] of [
+      ["gone", 2n],
+      ["open", 2n],
+      ["mine", 3n],
+    ] as const) {
+      await runs.create({ ...planned, id, baseRevision: 4n });
+      await runs.transition(id, "approved", "applying", { epoch });
+    }
+    await runs.create({ id: "young", cause: "" });
+    await tidyRuns(runs, { epoch: 3n, head, nowMs: Date.now() });
+    const phases = Object.fromEntries((await runs.list()).map(({ id, phase }) => [id, phase]));
+    expect(phases).toEqual({
+      stale: "superseded",
+      fresh: "approved",
+      gone: "failed",
+      // Its recovery knows more.
+      open: "applying",
+      mine: "applying",
+      young: "queued",
+    });
+    await tidyRuns(runs, { epoch: 3n, head, nowMs: Date.now() + 25 * 60 * 60 * 1000 });
+    expect(await runs.read("young")).toMatchObject({
+      phase: "canceled",
+      reason: "nobody works on it any more",
+    });
+  });
+
+  it("are kept up to a number when they have ended", async () => {
+    const runs = runsOf();
+    for (let at = 0; at < 203; at += 1) {
+      const id = `r${String(at).padStart(3, "0")}`;
+      await runs.create({ id, cause: "" });
+      await runs.transition(id, "queued", "canceled");
+    }
+    await tidyRuns(runs, { epoch: 1n, head, nowMs: Date.now() });
+    expect((await runs.list()).length).toBe(200);
+  });
+});
+
+/** The shortest way from a first phase. */
+function wayTo(phase: RunPhase): readonly RunPhase[] {
+  const ways: RunPhase[][] = FIRST_PHASES.map((first) => [first]);
+  const seen = new Set<RunPhase>();
+  for (const way of ways) {
+    const at = way.at(-1);
+    if (at === undefined || seen.has(at)) continue;
+    if (at === phase) return way;
+    seen.add(at);
+    for (const next of RUN_TRANSITIONS[at]) ways.push([...way, next]);
+  }
+  throw new Error(`nothing leads to ${phase}`);
+}

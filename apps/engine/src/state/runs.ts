@@ -19,7 +19,7 @@ import {
 } from "./kinds.ts";
 import type { StackReference } from "./stack-state.ts";
 
-/** Where a run is. The last eight are ends. */
+/** Where a run is. The last eight are ends, but for those that the table leads on from. */
 export type RunPhase =
   | "queued"
   | "preparing"
@@ -38,7 +38,13 @@ export type RunPhase =
   | "superseded"
   | "rolled_back";
 
-/** From each phase to which. What is not here cannot be written. */
+/**
+ * From each phase to which: the one table of what can become of a run. What is not here cannot be written.
+ *
+ * - A worker that is gone leaves a run where it was. One that was being applied goes on under the next holder of the fence
+ *   (`applying` to itself, with a higher epoch), or ends as what its recovery finds. A forced end is the same.
+ * - A plan of a state that has gone on cannot be applied: its run is `superseded`.
+ */
 export const RUN_TRANSITIONS: Readonly<Record<RunPhase, readonly RunPhase[]>> = {
   queued: ["preparing", "canceled", "superseded"],
   preparing: ["planning", "queued", "failed", "canceled"],
@@ -52,8 +58,8 @@ export const RUN_TRANSITIONS: Readonly<Record<RunPhase, readonly RunPhase[]>> = 
     "superseded",
   ],
   awaiting_approval: ["approved", "discarded", "canceled", "superseded"],
-  approved: ["applying", "discarded", "canceled", "superseded"],
-  applying: ["applied", "partially_applied", "failed", "canceled", "rolled_back"],
+  approved: ["applying", "failed", "discarded", "canceled", "superseded"],
+  applying: ["applying", "applied", "partially_applied", "failed", "canceled", "rolled_back"],
   policy_failed: ["approved", "discarded", "superseded"],
   applied: [],
   no_changes: [],
@@ -64,6 +70,9 @@ export const RUN_TRANSITIONS: Readonly<Record<RunPhase, readonly RunPhase[]>> = 
   superseded: [],
   rolled_back: [],
 };
+
+/** In which phases a run can begin: to make a plan, or with one that was kept and approved. */
+export const FIRST_PHASES = ["queued", "approved"] as const satisfies readonly RunPhase[];
 
 /** One run over a stack, as everybody sees it; the steps of its apply are in the state objects. */
 export interface Run {
@@ -76,6 +85,8 @@ export interface Run {
   readonly updatedAtMs: number;
   /** The plan that is, or is to be, approved. */
   readonly planDigest?: string;
+  /** Head revision that its plan was made from; there is one as soon as there is a plan. */
+  readonly baseRevision?: bigint;
   /** Fence epoch of the worker that applies it. */
   readonly epoch?: bigint;
   /** Head revision with which it ended. */
@@ -84,15 +95,27 @@ export interface Run {
 }
 
 /** What changes with a phase. */
-export type RunPatch = Partial<Pick<Run, "planDigest" | "epoch" | "revision" | "reason">>;
+export type RunPatch = Partial<
+  Pick<Run, "planDigest" | "baseRevision" | "epoch" | "revision" | "reason">
+>;
+
+/** A run that begins. */
+export interface NewRun extends RunPatch {
+  readonly id: string;
+  readonly cause: string;
+  /** @default "queued" */
+  readonly phase?: (typeof FIRST_PHASES)[number];
+}
 
 /** The runs of one stack. */
 export interface Runs {
-  /** Adds a queued run; one that is there already is given back as it is. */
-  create(run: Pick<Run, "id" | "cause">, options?: CallOptions): Promise<Run>;
+  /** Adds a run; one that is there already is given back as it is. */
+  create(run: NewRun, options?: CallOptions): Promise<Run>;
   read(id: string, options?: CallOptions): Promise<Run | undefined>;
   /** The oldest first. */
   list(options?: CallOptions): Promise<readonly Run[]>;
+  /** Takes away a run that has ended. `ENGINE_STATE_TRANSITION` for any other. */
+  remove(id: string, options?: CallOptions): Promise<void>;
   /**
    * Moves a run from one phase to another; only one of several that try succeeds. `ENGINE_STATE_TRANSITION` when it
    * is in another phase than `from`, or there is no way from there.
@@ -104,6 +127,11 @@ export interface Runs {
     patch?: RunPatch,
     options?: CallOptions,
   ): Promise<Run>;
+}
+
+/** Whether nothing more happens to a run by itself. */
+export function isEnded(phase: RunPhase): boolean {
+  return phase === "partially_applied" || RUN_TRANSITIONS[phase].length === 0;
 }
 
 const PHASES: Readonly<Record<RunPhase, Run_Phase>> = {
@@ -147,9 +175,10 @@ class StoredRuns implements Runs {
     this.#options = options;
   }
 
-  async create({ id, cause }: Pick<Run, "id" | "cause">, options?: CallOptions): Promise<Run> {
+  async create({ phase = "queued", ...given }: NewRun, options?: CallOptions): Promise<Run> {
+    const { id } = given;
     const now = this.#now();
-    const run: Run = { id, phase: "queued", cause, createdAtMs: now, updatedAtMs: now };
+    const run: Run = { ...given, phase, createdAtMs: now, updatedAtMs: now };
     try {
       await this.#write(run, undefined, options);
       return run;
@@ -202,6 +231,19 @@ class StoredRuns implements Runs {
     return run;
   }
 
+  async remove(id: string, options?: CallOptions): Promise<void> {
+    const stored = await this.#stored(id, options);
+    if (stored === undefined) return;
+    const { phase } = this.#decode(stored);
+    if (!isEnded(phase)) {
+      throw new EngineError(
+        "ENGINE_STATE_TRANSITION",
+        `the run ${id} is ${phase}; it has not ended`,
+      );
+    }
+    await this.#options.storage.deleteCAS(stored.id, stored.version, options);
+  }
+
   #now(): number {
     return Math.floor(this.#options.scheduler.wallMs());
   }
@@ -225,7 +267,9 @@ class StoredRuns implements Runs {
       cause: message.cause,
       createdAtMs: Number(message.createdAtMs),
       updatedAtMs: Number(message.updatedAtMs),
-      ...(message.planDigest === "" ? {} : { planDigest: message.planDigest }),
+      ...(message.planDigest === ""
+        ? {}
+        : { planDigest: message.planDigest, baseRevision: message.baseRevision }),
       ...(message.epoch === 0n ? {} : { epoch: message.epoch }),
       ...(message.revision === 0n ? {} : { revision: message.revision }),
       ...(message.reason === "" ? {} : { reason: message.reason }),
@@ -241,6 +285,7 @@ class StoredRuns implements Runs {
       createdAtMs: BigInt(run.createdAtMs),
       updatedAtMs: BigInt(run.updatedAtMs),
       planDigest: run.planDigest ?? "",
+      baseRevision: run.baseRevision ?? 0n,
       epoch: run.epoch ?? 0n,
       revision: run.revision ?? 0n,
       reason: run.reason ?? "",

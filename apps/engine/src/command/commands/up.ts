@@ -31,6 +31,8 @@ interface Run {
   readonly engine: CommandEngine;
   readonly session: StackSession;
   readonly view: RunView;
+  /** The run that the plan was made for; that of a kept plan begins when it is applied. */
+  readonly id?: string;
   /** Nothing but failures is shown of an apply. */
   readonly silent?: boolean;
 }
@@ -87,7 +89,9 @@ async function planAndApply(run: Run): Promise<ExitCode> {
   const { options, context, project, engine, session, view } = run;
   const workspace = stackName(context, options);
   const { state } = session;
-  const made = await makePlan({ engine, project, state, workspace }, options, view, context);
+  const record = session.newRun();
+  const ground = { engine, project, state, workspace, run: record };
+  const made = await makePlan(ground, options, view, context);
   if (made === undefined) return EXIT.failed;
   view.planned(made.plan, await schemasOf(engine, made.plan));
   if (!hasChanges(made.plan)) {
@@ -97,11 +101,22 @@ async function planAndApply(run: Run): Promise<ExitCode> {
     await engine.noteUses(state);
     return EXIT.ok;
   }
-  if (!options.yes && !(await isApproved(made.plan, run))) {
-    view.note("Nothing was done.");
-    return EXIT.failed;
+  const runs = session.runsOf(session.stack.reference);
+  if (!options.yes) {
+    await runs.transition(record.id, "planned", "awaiting_approval");
+    const discard = async () => runs.transition(record.id, "awaiting_approval", "discarded");
+    const approved = await isApproved(made.plan, run).catch(async (error: unknown) => {
+      await discard();
+      throw error;
+    });
+    if (!approved) {
+      await discard();
+      view.note("Nothing was done.");
+      return EXIT.failed;
+    }
   }
-  return apply(made, run);
+  await runs.transition(record.id, options.yes ? "planned" : "awaiting_approval", "approved");
+  return apply(made, { ...run, id: record.id });
 }
 
 async function isApproved({ mode }: Plan, { context, options }: Run): Promise<boolean> {
@@ -125,7 +140,15 @@ async function isApproved({ mode }: Plan, { context, options }: Run): Promise<bo
 
 async function apply({ plan, variables }: MadePlan, run: Run): Promise<ExitCode> {
   const { engine, project, session, options, context, view } = run;
-  await using hold = await takeStack(session, options, context);
+  const made = session.newRun();
+  await using hold = await takeStack(session, options, context).catch(async (error: unknown) => {
+    if (run.id !== undefined) {
+      const reason = "somebody else works on the stack";
+      const runs = session.runsOf(session.stack.reference);
+      await runs.transition(run.id, "approved", "discarded", { reason });
+    }
+    throw error;
+  });
   const onStop = (): void => {
     view.stopping();
   };
@@ -135,6 +158,8 @@ async function apply({ plan, variables }: MadePlan, run: Run): Promise<ExitCode>
     const result = await engine.apply({
       state: session.state,
       hold,
+      run: run.id ?? made.id,
+      cause: made.cause,
       plan,
       configuration: project.configuration,
       variables,

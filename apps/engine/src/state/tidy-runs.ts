@@ -1,0 +1,76 @@
+import type { CallOptions } from "@stackwright/storage";
+import { isEngineError } from "../errors.ts";
+import { isEnded, type Run, type RunPatch, type RunPhase, type Runs } from "./runs.ts";
+import type { StackHead } from "./stack-state.ts";
+
+export interface TidyRuns {
+  /** Of the holder of the stack: who was applying under a lower one is gone. */
+  readonly epoch: bigint;
+  /** The state after what the holder did; open while it, or who was interrupted, still has to finish. */
+  readonly head: StackHead;
+  /** Milliseconds since 1970. */
+  readonly nowMs: number;
+}
+
+/** Ended runs that are kept, the newest ones. */
+const KEPT = 200;
+/** Nobody plans for so long; who does nevertheless is told so when there is a plan. */
+const STALLED_MS = 24 * 60 * 60 * 1000;
+
+/**
+ * Ends the runs of a stack that nobody will end: whose worker is gone, and whose plan is of a state that has gone on; and
+ * takes away the oldest of those that have ended. To be called under the fence. A run that somebody else moves meanwhile is
+ * left to them.
+ */
+export async function tidyRuns(
+  runs: Runs,
+  { epoch, head, nowMs }: TidyRuns,
+  options?: CallOptions,
+): Promise<void> {
+  const all = await runs.list(options);
+  const move = async (run: Run, to: RunPhase, patch: RunPatch): Promise<void> => {
+    await unlessMoved(async () => runs.transition(run.id, run.phase, to, patch, options));
+  };
+  for (const run of all) {
+    switch (run.phase) {
+      case "queued":
+      case "preparing":
+      case "planning":
+        if (nowMs - run.updatedAtMs > STALLED_MS) {
+          await move(run, "canceled", { reason: "nobody works on it any more" });
+        }
+        break;
+      case "planned":
+      case "awaiting_approval":
+      case "approved":
+      case "policy_failed":
+        if (run.baseRevision !== undefined && run.baseRevision < head.revision) {
+          const reason = `its plan is of revision ${run.baseRevision}, the state is at ${head.revision}`;
+          await move(run, "superseded", { reason });
+        }
+        break;
+      case "applying":
+        // The run that the head names is ended by its recovery, which knows what became of it.
+        if ((run.epoch ?? 0n) < epoch && run.id !== head.run) {
+          await move(run, "failed", {
+            reason: "its worker was gone before it could say how it ended",
+          });
+        }
+        break;
+      default:
+        break;
+    }
+  }
+  const ended = all.filter(({ phase }) => isEnded(phase));
+  for (const { id } of ended.slice(0, Math.max(0, ended.length - KEPT))) {
+    await unlessMoved(async () => runs.remove(id, options));
+  }
+}
+
+async function unlessMoved(write: () => Promise<unknown>): Promise<void> {
+  try {
+    await write();
+  } catch (error) {
+    if (!isEngineError(error, "ENGINE_STATE_TRANSITION")) throw error;
+  }
+}
