@@ -18,7 +18,7 @@ const thing = (name: string, body = ""): string =>
 function listening(runs: Runs, heard: string[]): Runs {
   return {
     create: async (run) => {
-      heard.push(`${run.phase ?? "queued"}`);
+      heard.push(run.phase ?? "queued");
       return runs.create(run);
     },
     read: async (id) => runs.read(id),

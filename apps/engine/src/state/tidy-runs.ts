@@ -12,6 +12,14 @@ export interface TidyRuns {
   readonly nowMs: number;
 }
 
+const UNPLANNED: ReadonlySet<RunPhase> = new Set(["queued", "preparing", "planning"]);
+const WAITING: ReadonlySet<RunPhase> = new Set([
+  "planned",
+  "awaiting_approval",
+  "approved",
+  "policy_failed",
+]);
+
 /** Ended runs that are kept, the newest ones. */
 const KEPT = 200;
 /** Nobody plans for so long; who does nevertheless is told so when there is a plan. */
@@ -32,33 +40,17 @@ export async function tidyRuns(
     await unlessMoved(async () => runs.transition(run.id, run.phase, to, patch, options));
   };
   for (const run of all) {
-    switch (run.phase) {
-      case "queued":
-      case "preparing":
-      case "planning":
-        if (nowMs - run.updatedAtMs > STALLED_MS) {
-          await move(run, "canceled", { reason: "nobody works on it any more" });
-        }
-        break;
-      case "planned":
-      case "awaiting_approval":
-      case "approved":
-      case "policy_failed":
-        if (run.baseRevision !== undefined && run.baseRevision < head.revision) {
-          const reason = `its plan is of revision ${run.baseRevision}, the state is at ${head.revision}`;
-          await move(run, "superseded", { reason });
-        }
-        break;
-      case "applying":
-        // The run that the head names is ended by its recovery, which knows what became of it.
-        if ((run.epoch ?? 0n) < epoch && run.id !== head.run) {
-          await move(run, "failed", {
-            reason: "its worker was gone before it could say how it ended",
-          });
-        }
-        break;
-      default:
-        break;
+    const { id, phase, baseRevision, epoch: worker = 0n } = run;
+    if (UNPLANNED.has(phase) && nowMs - run.updatedAtMs > STALLED_MS) {
+      await move(run, "canceled", { reason: "nobody works on it any more" });
+    }
+    if (WAITING.has(phase) && baseRevision !== undefined && baseRevision < head.revision) {
+      const reason = `its plan is of revision ${baseRevision}, the state is at ${head.revision}`;
+      await move(run, "superseded", { reason });
+    }
+    // The run that the head names is ended by its recovery, which knows what became of it.
+    if (phase === "applying" && worker < epoch && id !== head.run) {
+      await move(run, "failed", { reason: "its worker was gone before it could say how it ended" });
     }
   }
   const ended = all.filter(({ phase }) => isEnded(phase));

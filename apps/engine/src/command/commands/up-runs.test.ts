@@ -22,7 +22,7 @@ describe("runs of the command", () => {
     const stack = await new StackDirectory(store).find(project, "default");
     if (stack === undefined) throw new Error("there is no stack");
     const options = { storage: store.storage, scheduler: systemScheduler(), token: () => "" };
-    return createRuns(stack.reference, options).list();
+    return await createRuns(stack.reference, options).list();
   }
 
   beforeEach(async () => {
