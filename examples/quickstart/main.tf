@@ -1,10 +1,16 @@
-# A small site of real files. `npm start` deploys it; `stackwright up` in this folder does the same.
+# A small site of real files, and a note. `npm start` deploys it, on a server that it starts.
 
 terraform {
   required_providers {
     files = {
       source  = "example.com/quickstart/files"
       version = "~> 0.1"
+    }
+
+    # Lives in a function; found through the registry of the server, in exactly this version.
+    notes = {
+      source  = "huawei.com/private-provider/notes"
+      version = "1.0.0"
     }
   }
 }
@@ -71,6 +77,12 @@ resource "files_page" "index" {
   })
 }
 
+# Made by the private provider, after the page that it is about.
+resource "notes_note" "release" {
+  name = "release"
+  text = "${var.title}: ${length(local.names)} sections, index ${substr(files_page.index.sha256, 0, 12)}\n"
+}
+
 check "index_names_every_section" {
   assert {
     condition     = alltrue([for name in local.names : strcontains(files_page.index.content, name)])
@@ -85,4 +97,9 @@ output "index" {
 
 output "pages" {
   value = { for name, section in module.section : name => section.path }
+}
+
+output "note" {
+  description = "What the private provider wrote."
+  value       = "${path.root}/notes/${notes_note.release.id}"
 }

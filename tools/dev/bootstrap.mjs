@@ -10,7 +10,7 @@ const root = join(dirname(fileURLToPath(import.meta.url)), "..", "..");
 const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
 
 const COMMANDS = {
-  start: ["tools/dev/start.ts"],
+  start: ["examples/quickstart/start.ts"],
   test: ["node_modules/vitest/vitest.mjs", "run"],
   node: [],
 };

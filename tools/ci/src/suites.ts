@@ -107,9 +107,11 @@ export const SUITES: readonly Suite[] = [
       return tallyVitest(report, result);
     },
   },
-  command("start", "the quickstart, twice: the second run has nothing to do", 5, [
+  command("start", "what `npm start` does: server, functions, private provider, quickstart", 5, [
     "node",
-    "tools/dev/start.ts",
+    "examples/quickstart/start.ts",
+    "--port",
+    "0",
   ]),
   command("servers", "PostgreSQL is installed where it is missing", 10, [
     "node",

@@ -29,6 +29,9 @@ export function defineServerCommands(
           serve(options, { signal, env, directory }),
         );
         terminal.writeError(`The server is at ${server.url}\n`);
+        if (server.storageAddress !== undefined) {
+          terminal.writeError(`The store is at ${server.storageAddress}\n`);
+        }
         await Promise.race([server.stopped, aborted(forceSignal)]);
         return 0;
       });

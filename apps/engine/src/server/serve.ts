@@ -58,6 +58,8 @@ export interface RunningServer extends AsyncDisposable {
   readonly url: string;
   /** Port of the storage service; undefined without one. */
   readonly storagePort: number | undefined;
+  /** Such as `stackwright://127.0.0.1:7401`, for the store of others; undefined without the storage service. */
+  readonly storageAddress: string | undefined;
   readonly registry: Registry;
   readonly credentials: CredentialStore;
   /** Stops in good order, as an abort of the signal does; resolves when nothing runs any more. */
@@ -208,11 +210,15 @@ export async function serve(
   };
   signal?.addEventListener("abort", onAbort, { once: true });
   if (signal?.aborted === true) onAbort();
-  const storageAddress = storageServer?.address;
+  const bound = storageServer?.address;
+  const storagePort = bound !== undefined && "port" in bound ? bound.port : undefined;
   return {
     url,
-    storagePort:
-      storageAddress !== undefined && "port" in storageAddress ? storageAddress.port : undefined,
+    storagePort,
+    storageAddress:
+      storagePort === undefined
+        ? undefined
+        : `${tls === undefined ? "stackwright" : "stackwrights"}://${host}:${storagePort}`,
     registry,
     credentials,
     close,
