@@ -4,7 +4,9 @@ import { ENGINES, WATCHED_ENGINES } from "./engine/index.ts";
 import { type Operation, threadMs, warmUp } from "./measure.ts";
 
 /** One engine with one task, in the process that `measureApart` has made for it. */
-const [, , name = "", task = "pods", shapeText = "{}"] = process.argv;
+const [, , name = "", task = "pods", shapeText = "{}", clock = "thread"] = process.argv;
+/** Processor time of this thread, or the time that passes where another engine has several threads. */
+const now = clock === "wall" ? () => performance.now() : threadMs;
 const shape = JSON.parse(shapeText) as Shape;
 const pods = createPods(shape);
 const services = createServices(shape);
@@ -58,9 +60,9 @@ async function obey(order: Order): Promise<number> {
   if (order.do === "warm up") return warmUp(operation, order.sampleMs, order.ms);
   if (order.do === "sample") {
     globalThis.gc?.();
-    const start = threadMs();
+    const start = now();
     for (let i = 0; i < order.count; i++) await operation();
-    return (threadMs() - start) / order.count;
+    return (now() - start) / order.count;
   }
   for (const service of services) engine.putService(service);
   for (const pod of pods) engine.putPod(pod);
