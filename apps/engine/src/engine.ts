@@ -123,7 +123,7 @@ export function createEngine({
         ...(signal && { signal }),
         ...(onEvent && { onEvent }),
       });
-      const record = await recordOf(state, { id: run, cause: "" });
+      const record = runs && (await RunRecord.find(runs(state.reference), run));
       const unresolved = result.operations.filter(({ outcome }) => outcome === "unresolved");
       await record?.recovered(result.head, unresolved.length);
       await tidy(state, hold.epoch);
@@ -142,6 +142,20 @@ export function createEngine({
     if (runs === undefined) return;
     const head = await state.head();
     await tidyRuns(runs(state.reference), { epoch, head, nowMs: clock.wallTime() });
+  }
+
+  /** Writes down how an apply ended. It has ended, whether that can be written or not: a later run tidies up. */
+  async function noteEnd(
+    record: RunRecord | undefined,
+    result: ApplyResult,
+    { state, epoch }: { readonly state: StackState; readonly epoch: bigint },
+  ): Promise<void> {
+    try {
+      await record?.applied(result);
+      await tidy(state, epoch);
+    } catch {
+      // Left to the next run.
+    }
   }
 
   /** Writes down that the engine gave up; what made it give up is more important than whether that can be written. */
@@ -217,8 +231,7 @@ export function createEngine({
               ulid,
             });
             const diagnostics = redactDiagnostics(secrets, result.diagnostics);
-            await record?.applied({ ...result, diagnostics });
-            await tidy(state, epoch);
+            await noteEnd(record, { ...result, diagnostics }, { state, epoch });
             return { ...result, diagnostics };
           } catch (error) {
             await noteRejection(record, { state, ...rest }, redactError(secrets, error));
