@@ -1,0 +1,98 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { Docker } from "./docker.ts";
+
+/** What compose is told on every call. */
+export interface ComposeProjectOptions {
+  readonly docker: Docker;
+  /** Before the names of everything that it makes. */
+  readonly name: string;
+  readonly file: string;
+  readonly envFile: string;
+  readonly signal: AbortSignal;
+}
+
+/** What is looked at in a container. */
+export interface ContainerState {
+  readonly user: string;
+  readonly readOnly: boolean;
+  readonly health: string;
+  readonly running: boolean;
+  readonly exitCode: number;
+  readonly pid: number;
+  readonly restarts: number;
+}
+
+const HEALTHY_MS = 120_000;
+const STEP_MS = 120_000;
+
+/** One project of compose. Disposing takes away its containers, networks and volumes. */
+export class ComposeProject implements AsyncDisposable {
+  readonly #options: ComposeProjectOptions;
+
+  constructor(options: ComposeProjectOptions) {
+    this.#options = options;
+  }
+
+  /** Runs a command of compose. */
+  async run(...words: readonly string[]): Promise<string> {
+    const { docker, name, file, envFile, signal } = this.#options;
+    const head = ["--project-name", name, "--env-file", envFile, "--file", file];
+    return docker.compose([...head, ...words], { timeoutMs: STEP_MS, signal });
+  }
+
+  /** Runs a program in a container. */
+  async exec(service: string, ...words: readonly string[]): Promise<string> {
+    return this.run("exec", "-T", service, ...words);
+  }
+
+  async state(service: string): Promise<ContainerState> {
+    const id = (await this.run("ps", "--quiet", service)).trim();
+    const text = await this.#options.docker.run(["inspect", id]);
+    const [found] = JSON.parse(text) as {
+      readonly Config: { readonly User: string };
+      readonly HostConfig: { readonly ReadonlyRootfs: boolean };
+      readonly RestartCount: number;
+      readonly State: {
+        readonly Running: boolean;
+        readonly ExitCode: number;
+        readonly Pid: number;
+        readonly Health?: { readonly Status: string };
+      };
+    }[];
+    if (found === undefined) throw new Error(`${service} has no container`);
+    const { Config, HostConfig, RestartCount, State } = found;
+    return {
+      user: Config.User,
+      readOnly: HostConfig.ReadonlyRootfs,
+      health: State.Health?.Status ?? "",
+      running: State.Running,
+      exitCode: State.ExitCode,
+      pid: State.Pid,
+      restarts: RestartCount,
+    };
+  }
+
+  /** Waits until services say that they are well. */
+  async healthy(...services: readonly string[]): Promise<void> {
+    const deadline = performance.now() + HEALTHY_MS;
+    for (const service of services) {
+      for (;;) {
+        const { health } = await this.state(service);
+        if (health === "healthy") break;
+        if (performance.now() > deadline) {
+          const said = await this.run("logs", "--no-color", "--tail", "30", service);
+          throw new Error(`${service} is ${health}, not healthy:\n${said}`);
+        }
+        await delay(500, undefined, { signal: this.#options.signal });
+      }
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const { docker, name, file, envFile } = this.#options;
+    const head = ["--project-name", name, "--env-file", envFile, "--file", file];
+    await docker.compose([...head, "down", "--volumes", "--timeout", "10"], {
+      timeoutMs: STEP_MS,
+    });
+  }
+}

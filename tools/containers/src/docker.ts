@@ -1,0 +1,39 @@
+import { type RunOptions, type RunResult, runCommand, tryCommand } from "./run-command.ts";
+
+/** The two commands of a Docker engine, with the environment in which they find it. */
+export class Docker {
+  readonly env: NodeJS.ProcessEnv;
+  readonly #compose: readonly [string, ...string[]];
+
+  private constructor(env: NodeJS.ProcessEnv, compose: readonly [string, ...string[]]) {
+    this.env = env;
+    this.#compose = compose;
+  }
+
+  /** The engine that `env` leads to, or in a few words what is missing. */
+  static async find(env: NodeJS.ProcessEnv): Promise<Docker | string> {
+    const info = await tryCommand(["docker", "version", "--format", "{{.Server.Version}}"], {
+      env,
+      timeoutMs: 10_000,
+    });
+    if (info.code !== 0) return "no Docker engine answers";
+    for (const compose of [["docker", "compose"], ["docker-compose"]] as const) {
+      const { code } = await tryCommand([...compose, "version"], { env, timeoutMs: 20_000 });
+      if (code === 0) return new Docker(env, compose);
+    }
+    return "neither docker compose nor docker-compose is installed";
+  }
+
+  async run(args: readonly string[], options: RunOptions = {}): Promise<string> {
+    return runCommand(["docker", ...args], { env: this.env, ...options });
+  }
+
+  async try(args: readonly string[], options: RunOptions = {}): Promise<RunResult> {
+    return tryCommand(["docker", ...args], { env: this.env, ...options });
+  }
+
+  /** Runs compose. */
+  async compose(args: readonly string[], options: RunOptions = {}): Promise<string> {
+    return runCommand([...this.#compose, ...args], { env: this.env, ...options });
+  }
+}
