@@ -10,8 +10,14 @@ export interface ProviderRequirement {
   readonly constraints: readonly VersionConstraints[];
 }
 
+/** A provider that was started. */
+export interface OpenedProvider extends NamedLifecycleProvider {
+  /** Rejects where it has ended, or gives no answer. */
+  readonly check?: (signal?: AbortSignal) => Promise<void>;
+}
+
 /** One or several providers that together implement a package. */
-export type OpenedProviders = readonly [NamedLifecycleProvider, ...NamedLifecycleProvider[]];
+export type OpenedProviders = readonly [OpenedProvider, ...OpenedProvider[]];
 
 /** A place where providers come from: built in, a program, an installation, a registry. */
 export interface ProviderOrigin {

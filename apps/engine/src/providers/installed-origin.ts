@@ -10,13 +10,14 @@ export interface InstalledOriginOptions {
   readonly providers: ReadonlyMap<string, Pick<InstalledProvider, "version" | "executable">>;
   /** How the processes are started. */
   readonly launch?: Omit<LaunchTerraformOptions, "command" | "signal">;
-  /** Schemas of programs that were asked before, by their digests. @default one of this origin */
+  /** Schemas of programs that were asked before, by their digests. @default one of this origin, by their paths */
   readonly schemaCache?: SchemaCache;
 }
 
 /** Terraform providers of protocol 5 and 6 that are installed on this machine. Every configuration has its own process. */
 export function installedOrigin(options: InstalledOriginOptions): ProviderOrigin {
-  const { providers, launch = {}, schemaCache = createSchemaCache() } = options;
+  const { providers, launch = {} } = options;
+  const schemaCache = options.schemaCache ?? createSchemaCache();
   const digests = new Map<string, Promise<string>>();
   const digestOf = async (executable: string): Promise<string> => {
     const known = digests.get(executable) ?? fileDigest(executable);
@@ -41,9 +42,11 @@ export function installedOrigin(options: InstalledOriginOptions): ProviderOrigin
         ...(signal && { signal }),
       });
       try {
-        const schemaKey = await digestOf(executable);
+        // A program does not change while it is installed here; a cache that others use wants to know which one it was.
+        const schemaKey =
+          options.schemaCache === undefined ? executable : await digestOf(executable);
         const provider = createPluginClient(launched.transport, { schemaCache, schemaKey });
-        return [{ name: source, provider }];
+        return [{ name: source, provider, check: async (end) => launched.checkHealth(end) }];
       } catch (error) {
         await launched.close();
         throw error;

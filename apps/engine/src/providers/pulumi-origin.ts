@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { type HostOptions, hostProvider } from "@stackwright/mux/host";
 import { liftPulumi } from "@stackwright/mux/router";
 import type { ProviderAddress } from "@stackwright/provider-source";
+import { EngineError } from "../errors.ts";
 import type { OpenedProviders, ProviderOrigin } from "./catalog.ts";
 import { LOCAL_HOST, type LocalProvider, localName } from "./local-provider.ts";
 
@@ -50,9 +51,17 @@ export function pulumiOrigin({
         ...(known?.schema !== undefined && { schema: known.schema }),
         close: async () => hosted.close(),
       });
-      return [{ name: source, provider }];
+      const check = async (): Promise<void> => {
+        // One that is being started again is as good as another.
+        if (hosted.state !== "ready" && hosted.state !== "restarting") throw ended(program);
+      };
+      return [{ name: source, provider, check }];
     },
   };
+}
+
+function ended(program: string): EngineError {
+  return new EngineError("ENGINE_PROVIDER_UNAVAILABLE", `${program} has ended`);
 }
 
 /** Starts the first of several programs that exists. Rejects as the last one does. */

@@ -65,10 +65,11 @@ function isSameRest(
   head: Stored<StackHead> | undefined,
   other: Stored<StackHead> | undefined,
 ): boolean {
+  // Nothing was ever written: there are no objects without a head.
+  if (head === undefined || other === undefined) return head === other;
   return (
-    head !== undefined &&
     head.message.run === "" &&
-    head.resource.generation === other?.resource.generation &&
+    head.resource.generation === other.resource.generation &&
     head.resource.version === other.resource.version &&
     head.resource.id.uid === other.resource.id.uid
   );
