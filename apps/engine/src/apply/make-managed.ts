@@ -82,13 +82,12 @@ class Maker {
     return deposed;
   }
 
-  #operationPlan({ reply, planned, schema }: FinalPlan): OperationPlan {
+  #operationPlan(plan: FinalPlan): OperationPlan {
     const id = this.#operation;
     const replace = this.#change.action === "replace";
     if (!this.#creates) return { id, replace };
-    const identity = recordIdentity(reply.plannedIdentity, schema);
-    const hint = lookFor(this.#change, planned, schema.block);
-    return { id, replace, probe: { hint, ...(identity !== undefined && { identity }) } };
+    const hint = lookFor(this.#change, plan.planned, plan.schema.block);
+    return { id, replace, probe: { hint, ...findable(this.#change, plan) } };
   }
 
   async #call(plan: FinalPlan): Promise<ApplyReply> {
@@ -249,6 +248,40 @@ class Maker {
       keep: (result) => this.#run.checks.push(result),
     });
   }
+}
+
+/**
+ * What a created object can be found by if its answer is lost: the identity that the provider plans for it, or the `id` that it
+ * plans, as far as these are decided before the call. Neither where the object that makes place is found by the same.
+ */
+function findable(
+  { action, order, before, words }: ResourceChange,
+  { reply, planned, schema }: FinalPlan,
+): Omit<NonNullable<OperationPlan["probe"]>, "hint"> {
+  const old = action === "replace" && order === "create-first" ? before : undefined;
+  const { plannedIdentity } = reply;
+  const identity = recordIdentity(plannedIdentity, schema);
+  if (identity !== undefined && plannedIdentity !== undefined) {
+    const taken = old !== undefined && words.priorIdentity?.rawEquals(plannedIdentity) === true;
+    return taken ? {} : { identity };
+  }
+  const importId = plannedId(planned, schema.block);
+  if (importId === undefined) return {};
+  return old !== undefined && plannedId(withoutMarks(old), schema.block) === importId
+    ? {}
+    : { importId };
+}
+
+/** The `id` of a planned object where it is known, and no secret: it is stored. */
+function plannedId(
+  planned: Value,
+  { attributes }: FinalPlan["schema"]["block"],
+): string | undefined {
+  const attribute = attributes.get("id");
+  if (attribute?.type.kind !== "string" || attribute.sensitive) return undefined;
+  const id = new Map(planned.entries()).get("id");
+  if (id === undefined || !id.isKnown || id.isNull || id.asString() === "") return undefined;
+  return id.asString();
 }
 
 function plannedIdentityOf({ reply }: FinalPlan): Value | undefined {

@@ -14,6 +14,8 @@ import { markObject, withoutMarks } from "../walk/object-marks.ts";
  *
  * - An update or delete: the object is known, so it is read. What is there is what there is; nothing means it is gone.
  * - A create whose identity follows from the configuration: the object is looked for under that identity.
+ * - A create whose `id` was planned: that id is tried for an import. What is found under it is the object. That nothing is
+ *   found says nothing, as not every provider imports by its `id`: that stays unresolved.
  * - Any other create: nobody can tell. The outcome is `unresolved` and says what to look for.
  *
  * Never creates or deletes anything. What cannot be looked at is unresolved as well.
@@ -109,7 +111,10 @@ async function probeCreate(
   const { probe } = operation;
   const identity = restoreIdentity(probe?.identity, schema);
   if (probe?.importId === undefined && identity === undefined) {
-    return unresolved(operation, "its identity is made by the provider");
+    return unresolved(
+      operation,
+      "its identity is made by the provider, or is that of the object that it replaces",
+    );
   }
   const found = await use.provider.import(
     {
@@ -124,7 +129,11 @@ async function probeCreate(
     return unresolved(operation, found.diagnostics.map(({ summary }) => summary).join("; "));
   }
   const imported = found.objects.find(({ type }) => type === object.type);
-  if (imported === undefined || imported.state.isNull) return { kind: "absent" };
+  const nothing: Outcome =
+    identity === undefined
+      ? unresolved(operation, `nothing was found under the id "${probe?.importId ?? ""}"`)
+      : { kind: "absent" };
+  if (imported === undefined || imported.state.isNull) return nothing;
   const reply = await use.provider.read(
     {
       type: object.type,
@@ -138,7 +147,10 @@ async function probeCreate(
   if (reply.state === undefined || hasErrors(reply.diagnostics)) {
     return unresolved(operation, reply.diagnostics.map(({ summary }) => summary).join("; "));
   }
-  if (reply.state.isNull) return { kind: "absent" };
+  if (reply.state.isNull) return nothing;
+  if (identity === undefined && textAt(reply.state, "id") !== probe?.importId) {
+    return unresolved(operation, `what is found under "${probe?.importId ?? ""}" has another id`);
+  }
   return {
     kind: "exists",
     tainted: false,
@@ -147,6 +159,11 @@ async function probeCreate(
       identity: reply.identity ?? imported.identity,
     }),
   };
+}
+
+function textAt(object: Value, name: string): string | undefined {
+  const value = new Map(object.entries()).get(name);
+  return value?.isKnown === true && !value.isNull ? value.asString() : undefined;
 }
 
 function contentOf(

@@ -224,6 +224,51 @@ describe("lost answers", () => {
     expect(stack.cloud.calls.filter((call) => call.startsWith("create"))).toEqual(["create d"]);
   });
 
+  const named = (name: string, body = ""): string =>
+    thing(name, body).replace("mock_thing", "mock_named");
+
+  it("of a create whose id was planned are found out by importing it", async () => {
+    const stack = await prepare(named("a", 'value = "1"') + thing("b", "value = mock_named.a.out"));
+    const { plan } = await stack.plan();
+    stack.cloud.afterApply = async (name) =>
+      name === "a" ? Promise.reject(new Error("the line is dead")) : Promise.resolve();
+    const { status } = await stack.apply({ plan });
+    expect(status).toBe("failed");
+    expect(stack.cloud.calls).toContain("import a");
+    stack.cloud.afterApply = undefined;
+    expect(await stack.phases()).toEqual(["mock_named.a ready"]);
+    expect(await stack.actions()).toEqual(["create mock_thing.b"]);
+  });
+
+  it("of a create whose id was planned stay unresolved where nothing is found under it", async () => {
+    const stack = await prepare(named("a"));
+    const { plan } = await stack.plan();
+    stack.cloud.beforeApply = async () => Promise.reject(new Error("the line is dead"));
+    const { nodes, diagnostics } = await stack.apply({ plan });
+    expect(nodes).toMatchObject([{ status: "unresolved" }]);
+    expect(diagnostics.map(({ detail }) => detail).join("\n")).toContain(
+      'nothing was found under the id "a". Look for an object of type mock_named',
+    );
+    stack.cloud.beforeApply = undefined;
+    // Nobody creates it a second time.
+    expect(await stack.actions()).toEqual([]);
+    expect(stack.cloud.calls.filter((call) => call.startsWith("create"))).toEqual([]);
+  });
+
+  it("of a create are not found out by what its predecessor is found by", async () => {
+    const first = 'zone = "1"\nlifecycle { create_before_destroy = true }';
+    const stack = await prepare(named("a", first));
+    await stack.apply(await stack.plan());
+    await stack.change(named("a", first.replace("1", "2")));
+    const { plan } = await stack.plan();
+    expect(plan.changes).toMatchObject([{ action: "replace", order: "create-first" }]);
+    stack.cloud.beforeApply = async () => Promise.reject(new Error("the line is dead"));
+    const { nodes } = await stack.apply({ plan });
+    expect(nodes.map(({ status }) => status)).toEqual(["unresolved", "skipped"]);
+    expect(stack.cloud.calls).not.toContain("import a");
+    expect(await stack.phases()).toEqual(["mock_named.a ready", "mock_named.a unresolved"]);
+  });
+
   it("that say nothing was done leave nothing behind", async () => {
     const stack = await prepare(thing("a"));
     const { plan } = await stack.plan();

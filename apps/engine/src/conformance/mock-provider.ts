@@ -80,6 +80,8 @@ const SCHEMA: ProviderSchema = {
   resources: new Map([
     ["mock_thing", { version: 1, block: THING }],
     ["mock_other", { version: 0, block: THING }],
+    // Its id is its name, and known before it exists.
+    ["mock_named", { version: 0, block: THING }],
   ]),
   dataSources: new Map([["mock_look", { version: 0, block: LOOK }]]),
   ephemeralResources: new Map([["mock_lease", { version: 0, block: LEASE }]]),
@@ -252,7 +254,7 @@ const decodeLease = (bytes: Uint8Array): Lease =>
 const renewAt = (cloud: MockCloud, { renewMs }: Lease) =>
   renewMs > 0 ? { renewAtMs: cloud.now() + renewMs } : {};
 
-function planThing({ prior, config, proposed }: PlanRequest): PlanReply {
+function planThing({ type, prior, config, proposed }: PlanRequest): PlanReply {
   const base = {
     diagnostics: [],
     requiresReplace: [],
@@ -261,7 +263,9 @@ function planThing({ prior, config, proposed }: PlanRequest): PlanReply {
   };
   if (config.isNull) return { ...base, planned: config };
   if (failsAt(config, "plan")) return { ...base, diagnostics: [error("Cannot plan")] };
-  const unknown = { id: Value.unknown(Type.string), out: Value.unknown(Type.string) };
+  const name = attributeOf(config, "name") ?? Value.unknown(Type.string);
+  const id = type === "mock_named" ? name : Value.unknown(Type.string);
+  const unknown = { id, out: Value.unknown(Type.string) };
   const silent = { token_wo: Value.null(Type.string) };
   if (prior.isNull) {
     const size = attributeOf(config, "size");
@@ -292,7 +296,7 @@ function sameAt(a: Value, b: Value, name: string): boolean {
   return other !== undefined && attributeOf(a, name)?.rawEquals(other) === true;
 }
 
-function applyThing(cloud: MockCloud, { prior, planned, config }: ApplyRequest): ApplyReply {
+function applyThing(cloud: MockCloud, { type, prior, planned, config }: ApplyRequest): ApplyReply {
   const base = { diagnostics: [], privateBytes: NO_BYTES, legacyTypeSystem: false };
   if (planned.isNull) {
     cloud.calls.push(`delete ${textAt(prior, "name")}`);
@@ -312,7 +316,8 @@ function applyThing(cloud: MockCloud, { prior, planned, config }: ApplyRequest):
   if (!creates && failsAt(planned, "update")) {
     return { ...base, state: prior, diagnostics: [error("Cannot update")] };
   }
-  const id = creates ? cloud.nextId() : (textAt(prior, "id") ?? "");
+  const fresh = (): string => (type === "mock_named" ? (name ?? "") : cloud.nextId());
+  const id = creates ? fresh() : (textAt(prior, "id") ?? "");
   const size = attributeOf(planned, "size");
   const value = failsAt(planned, "lie") ? Value.string("a lie") : attributeOf(planned, "value");
   const state = withAttributes(planned, {
