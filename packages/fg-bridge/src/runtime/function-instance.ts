@@ -1,6 +1,6 @@
 import { createServer, request as httpRequest } from "node:http";
 import { type AddressInfo, connect } from "node:net";
-import { join, resolve } from "node:path";
+import { delimiter, dirname, join, resolve } from "node:path";
 import { SupervisedProcess } from "@stackwright/mux/host";
 import { type Clock, delay } from "../clock.ts";
 import { FgBridgeError } from "../errors.ts";
@@ -19,8 +19,9 @@ export interface FunctionInstance extends AsyncDisposable {
 
 const HOST = "127.0.0.1";
 const POLL_MS = 20;
-/** Characters of its output that a failure to start is told with. */
-const TAIL = 600;
+/** Characters of its output that are kept for a failure to start, and those that this is told with. */
+const KEPT = 8000;
+const TOLD = 600;
 const MAX_RESPONSE_BYTES = 16 * 1024 * 1024;
 
 /**
@@ -49,17 +50,17 @@ export async function startInstance(
       ? [join(resolve(code.directory), "bootstrap"), [], resolve(code.directory)]
       : [code.command[0], code.command.slice(1), resolve(code.cwd ?? ".")];
   const port = await freePort();
-  let tail = "";
+  let said = "";
   const log = (chunk: Buffer): void => {
     const text = chunk.toString();
-    tail = (tail + text).slice(-TAIL);
+    said = (said + text).slice(0, KEPT);
     logger.info({ urn, text }, "function output");
   };
   const child = await SupervisedProcess.start({
     path,
     args,
     cwd,
-    env: { PATH: process.env.PATH ?? "", ...env, PORT: String(port) },
+    env: { PATH: pathWithNode(), ...env, PORT: String(port) },
     onStdout: log,
     onStderr: log,
   }).catch((cause: unknown) => {
@@ -69,8 +70,8 @@ export async function startInstance(
   const deadline = clock.now() + initTimeoutMs;
   while (!(await listens(port))) {
     if (child.exit !== undefined) {
-      const said = tail.trim();
-      const why = said === "" ? "" : `; it wrote: ${said}`;
+      const reason = reasonIn(said);
+      const why = reason === "" ? "" : `; it wrote: ${reason}`;
       throw startFailed(definition, `ended before it listened${why}`);
     }
     if (clock.now() > deadline) {
@@ -80,6 +81,17 @@ export async function startInstance(
     await delay(clock, POLL_MS);
   }
   return instance;
+}
+
+/** What a program says when it fails to start: why comes first, and where the interpreter was then is no help. */
+function reasonIn(output: string): string {
+  const lines = output.split("\n").filter((line) => !/^\s+at /.test(line));
+  return lines.join("\n").trim().slice(0, TOLD);
+}
+
+/** Functions are often programs of Node: they get the one that runs this before any other. */
+function pathWithNode(): string {
+  return [dirname(process.execPath), process.env.PATH ?? ""].filter(Boolean).join(delimiter);
 }
 
 function aborted(signal: AbortSignal): Promise<never> {
