@@ -18,6 +18,10 @@ export interface CaseStep {
   /** Whether the inputs are given again when the plan is applied. */
   readonly inputsAtApply: boolean;
   readonly env: Readonly<Record<string, string>>;
+  /** What is done to the recorded state before the plan, such as `["taint", "random_id.a"]`. */
+  readonly surgery: readonly (readonly string[])[];
+  /** What somebody else does before the plan: contents by path from the working folder, null for a file that goes. */
+  readonly drift: ReadonlyMap<string, string | null>;
 }
 
 /** A case: a folder with steps, and what the reference command did with them. */
@@ -30,8 +34,10 @@ export interface DifferentialCase {
   /** Names a feature that an engine may leave out. */
   readonly optional: string | undefined;
   readonly finalDestroy: boolean;
-  /** Tools that have to be there, by the name of their variable `TEST_TOOL_<NAME>`. */
+  /** Folders of `tools/` whose programs have to be there. */
   readonly needs: readonly string[];
+  /** Attributes that providers make at random, by type. */
+  readonly random: ReadonlyMap<string, readonly string[]>;
   readonly steps: readonly CaseStep[];
   /** Path of a state before the first step. */
   readonly initialState: string | undefined;
@@ -63,6 +69,12 @@ function readCase(folder: string): DifferentialCase {
     optional: meta.optional === undefined ? undefined : textOf(meta.optional) || "yes",
     finalDestroy: meta.final_destroy !== false,
     needs: listOf(meta.needs).map(textOf),
+    random: new Map(
+      Object.entries(objectOf(meta.random)).map(([type, names]) => [
+        type,
+        listOf(names).map(textOf),
+      ]),
+    ),
     steps,
     initialState: existsSync(initial) ? initial : undefined,
     expected: expected === undefined ? undefined : objectOf(expected),
@@ -89,6 +101,13 @@ function readStep(folder: string, name: string): CaseStep {
     inputs: run.vars_before_files === true ? [...flags, ...files] : [...files, ...flags],
     inputsAtApply: run.inputs_at_apply === true,
     env: Object.fromEntries(Object.entries(env).map(([key, value]) => [key, textOf(value)])),
+    surgery: listOf(run.surgery).map((words) => listOf(words).map(textOf)),
+    drift: new Map(
+      Object.entries(objectOf(run.drift)).map(([path, text]) => [
+        path,
+        text === null ? null : textOf(text),
+      ]),
+    ),
   };
 }
 

@@ -7,6 +7,7 @@ import { type DifferentialCase, readCases } from "./case-files.ts";
 import { compareRecordings, type Deviation } from "./compare.ts";
 import { objectOf } from "./exact-json.ts";
 import { prettyJson } from "./pretty-json.ts";
+import { ProviderMirror } from "./provider-mirror.ts";
 import { runCase } from "./run-case.ts";
 import { stackwrightTool, type Tool, terraformTool } from "./tool.ts";
 
@@ -75,9 +76,8 @@ interface Outcome {
 }
 
 async function judge(test: DifferentialCase): Promise<Outcome> {
-  const missing = test.needs.filter((name) => process.env[variableOf(name)] === undefined);
-  if (missing.length > 0) {
-    const reason = `needs ${missing.map(variableOf).join(", ")}`;
+  const reason = mirror.reasonAgainst(test.needs);
+  if (reason !== undefined) {
     return {
       lines: [`SKIP ${test.name}: ${reason}`],
       passed: 0,
@@ -85,25 +85,22 @@ async function judge(test: DifferentialCase): Promise<Outcome> {
       skipped: [`${test.name}: ${reason}`],
     };
   }
+  const rc = test.needs.length === 0 ? undefined : mirror.configuration;
   try {
     if (values.record) {
-      const recording = await runCase(test, toolOf("terraform"));
+      const recording = await runCase(test, toolOf("terraform"), rc);
       writeFileSync(join(test.folder, "expected.json"), prettyJson(recording));
       return { lines: [`recorded ${test.name}`], passed: 1, failed: [], skipped: [] };
     }
-    const expected = values.live ? await runCase(test, toolOf("terraform")) : test.expected;
+    const expected = values.live ? await runCase(test, toolOf("terraform"), rc) : test.expected;
     if (expected === undefined) throw new Error("nothing was recorded; run with --record");
-    const actual = await runCase(test, toolOf(values.with));
+    const actual = await runCase(test, toolOf(values.with), rc);
     return outcomeOf(test, objectOf(expected), compareRecordings(objectOf(expected), actual));
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     const line = `${test.name}: ${message}`;
     return { lines: [`FAIL ${line}`], passed: 0, failed: [line], skipped: [] };
   }
-}
-
-function variableOf(tool: string): string {
-  return `TEST_TOOL_${tool.toUpperCase().replaceAll("-", "_")}`;
 }
 
 function outcomeOf(
@@ -151,6 +148,7 @@ function matches(entry: Intended, name: string, { step, field }: Deviation): boo
 const cases = readCases(folder).filter(
   ({ name }) => positionals.length === 0 || positionals.some((start) => name.startsWith(start)),
 );
+await using mirror = await ProviderMirror.make(cases.flatMap(({ needs }) => needs));
 const queue = [...cases];
 const total: { passed: number; failed: string[]; skipped: string[] } = {
   passed: 0,

@@ -12,15 +12,32 @@ import {
 
 const RANDOM_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** The random ids of one case; wherever they occur they become `<id>`. */
+const ID = "<id>";
+
+/**
+ * The random ids of one case; wherever they occur they become `<id>`. What providers make at random besides becomes
+ * `<type>`: attributes with one random origin may be equal or not.
+ */
 export class RandomIds {
-  readonly #seen = new Set<string>();
+  /** Names of random texts. */
+  readonly #seen = new Map<string, string>();
+  readonly #random: ReadonlyMap<string, readonly string[]>;
+
+  /** @param random attributes that are random, by type */
+  constructor(random: ReadonlyMap<string, readonly string[]> = new Map()) {
+    this.#random = random;
+  }
 
   /** Learns the ids of a state. */
   learn(state: JsonObject): void {
-    for (const { attributes } of instancesOf(state)) {
+    for (const { attributes, resource } of instancesOf(state)) {
+      const type = textOf(resource.type);
+      for (const name of this.#random.get(type) ?? []) {
+        const value = attributes[name];
+        if (typeof value === "string" && value !== "") this.#seen.set(value, `<${type}>`);
+      }
       const id = attributes.id;
-      if (typeof id === "string" && RANDOM_ID.test(id)) this.#seen.add(id);
+      if (typeof id === "string" && RANDOM_ID.test(id)) this.#seen.set(id, ID);
     }
   }
 
@@ -30,11 +47,15 @@ export class RandomIds {
 
   /** The ids that a text holds. */
   within(text: string): string[] {
-    return [...this.#seen].filter((id) => text.includes(id));
+    return [...this.#seen].flatMap(([id, name]) => (name === ID && text.includes(id) ? [id] : []));
   }
 
   #cleanText(text: string): string {
-    return this.within(text).reduce((rest, id) => rest.replaceAll(id, "<id>"), text);
+    // A text that is a part of another one is looked for after it.
+    return [...this.#seen]
+      .filter(([value]) => text.includes(value))
+      .toSorted(([left], [right]) => right.length - left.length)
+      .reduce((rest, [value, name]) => rest.replaceAll(value, name), text);
   }
 
   #clean(value: Json): Json {

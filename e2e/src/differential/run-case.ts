@@ -1,6 +1,6 @@
 import { cp, mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import type { CaseStep, DifferentialCase } from "./case-files.ts";
 import {
   ExactNumber,
@@ -25,23 +25,29 @@ interface CaseRun {
   readonly ids: RandomIds;
 }
 
-/** Runs a case with a tool and gives what happened in the form of a recording. */
+/**
+ * Runs a case with a tool and gives what happened in the form of a recording.
+ *
+ * @param configuration path of the CLI configuration file; without it there are only built-in providers
+ */
 export async function runCase(
   test: DifferentialCase,
   toolIn: (scratch: string) => Tool,
+  configuration?: string,
 ): Promise<JsonObject> {
   const scratch = await mkdtemp(join(tmpdir(), "diff-case-"));
   try {
     const work = join(scratch, "work");
     await mkdir(work);
-    await writeFile(join(scratch, "rc"), "");
+    const rc = configuration ?? join(scratch, "rc");
+    if (configuration === undefined) await writeFile(rc, "");
     const tool = toolIn(scratch);
     const state: CaseRun = {
       test,
       tool,
-      run: openToolRun(tool, scratch, work),
+      run: openToolRun(tool, { scratch, work, configuration: rc }),
       scratch,
-      ids: new RandomIds(),
+      ids: new RandomIds(test.random),
     };
     return await recordSteps(state);
   } finally {
@@ -92,6 +98,8 @@ async function recordStep(step: CaseStep, state: CaseRun): Promise<JsonObject> {
   if (validated.code !== 0) return finish(out, before, "validate", state);
   if (init.code !== 0) throw new Error("init failed, but validate did not");
 
+  for (const words of step.surgery) await tool.surgery(run, words, step.env);
+  for (const [path, text] of step.drift) await drift(join(run.work, path), text);
   const planFile = join(state.scratch, `${step.name}.plan`);
   const planned = await run.stream([...planArguments(step), `-out=${planFile}`], step.env);
   out.plan = {
@@ -123,6 +131,12 @@ async function replaceConfiguration(work: string, folder: string): Promise<void>
     if (!name.startsWith("terraform.tfstate")) await rm(join(work, name), { recursive: true });
   }
   await cp(folder, work, { recursive: true });
+}
+
+async function drift(path: string, text: string | null): Promise<void> {
+  if (text === null) return rm(path);
+  await mkdir(dirname(path), { recursive: true });
+  return writeFile(path, text);
 }
 
 function planArguments(step: CaseStep): string[] {

@@ -15,6 +15,12 @@ export interface Tool {
   readonly env: Readonly<Record<string, string>>;
   /** Takes the state of a case over into the folder. */
   importState(run: ToolRun, path: string): Promise<void>;
+  /** Changes what is recorded: `taint`, `untaint`, `state rm`, `state mv`, `import`, with their arguments. */
+  surgery(
+    run: ToolRun,
+    words: readonly string[],
+    env: Readonly<Record<string, string>>,
+  ): Promise<void>;
   /** The state of the folder in the version 4 format; an empty object where there is none. */
   state(run: ToolRun): Promise<JsonObject>;
 }
@@ -46,7 +52,11 @@ export interface ToolRun {
 
 const DEADLINE_MS = 120_000;
 
-export function openToolRun(tool: Tool, scratch: string, work: string): ToolRun {
+export function openToolRun(
+  tool: Tool,
+  place: { readonly scratch: string; readonly work: string; readonly configuration: string },
+): ToolRun {
+  const { scratch, work } = place;
   const run: ToolRun["run"] = async (args, env = {}) =>
     tool.start({
       args,
@@ -56,7 +66,7 @@ export function openToolRun(tool: Tool, scratch: string, work: string): ToolRun 
         HOME: scratch,
         TMPDIR: scratch,
         CHECKPOINT_DISABLE: "1",
-        TF_CLI_CONFIG_FILE: join(scratch, "rc"),
+        TF_CLI_CONFIG_FILE: place.configuration,
         TF_IN_AUTOMATION: "1",
         TF_INPUT: "0",
         LC_ALL: "C.UTF-8",
@@ -154,6 +164,10 @@ export function terraformTool(program: string): Tool {
     importState: async () => {
       // The state of a case already lies where the command looks for it.
     },
+    surgery: async (run, words, env) => {
+      const { code, error } = await run.run([...words], env);
+      if (code !== 0) throw new Error(`${words.join(" ")} ended with ${code}: ${error}`);
+    },
     state: async ({ work }) => {
       const path = join(work, "terraform.tfstate");
       const text = existsSync(path) ? readFileSync(path, "utf8") : "{}";
@@ -175,6 +189,11 @@ export function stackwrightTool(command: readonly string[] | undefined, store: s
     importState: async (run, path) => {
       const { code, error } = await run.run(["import-state", "--json", path]);
       if (code !== 0 && code !== 2) throw new Error(`import-state ended with ${code}: ${error}`);
+    },
+    surgery: async (run, words, env) => {
+      const own = words[0]?.endsWith("taint") === true ? ["state", ...words] : words;
+      const { code, error } = await run.run([...own, "--yes"], env);
+      if (code !== 0) throw new Error(`${own.join(" ")} ended with ${code}: ${error}`);
     },
     state: async (run) => {
       const { code, output, error } = await run.run(["export-state"]);

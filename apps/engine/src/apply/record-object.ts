@@ -24,6 +24,7 @@ export async function recordObject(
     patch: {
       content,
       provider,
+      type: change.type,
       createBeforeDestroy,
       dependencies: run.dependencies(change),
       observed: true,

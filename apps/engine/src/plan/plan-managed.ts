@@ -292,7 +292,8 @@ function needsRecord(
   { use }: ReadyProvider,
   schema: ResourceSchema,
 ): boolean {
-  const { recorded, stored } = seen;
+  const { recorded, stored, converted } = seen;
+  if (converted === true) return true;
   if (recorded.value?.schemaVersion !== schema.version) return true;
   const { source, version, alias } = recorded.provider;
   const now = use.reference;

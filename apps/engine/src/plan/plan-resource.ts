@@ -128,7 +128,9 @@ async function seeRecorded(
       sensitive: value.sensitive,
     },
   };
-  return see(run, moved, ready);
+  const seen = await see(run, moved, ready);
+  // Nothing is recorded in this form yet.
+  return seen && { ...seen, converted: true };
 }
 
 function unknownAll(resource: ResourceValues): void {

@@ -20,6 +20,8 @@ export interface SeenObject {
   readonly sensitive: readonly Path[];
   /** Whether the real object was looked at. */
   readonly observed: boolean;
+  /** Whether it is recorded as an object of another type. */
+  readonly converted?: boolean;
 }
 
 export interface ReadObjectOptions {

@@ -1,0 +1,10 @@
+terraform {
+  required_providers {
+    random = { source = "hashicorp/random" }
+    local = { source = "hashicorp/local" }
+  }
+}
+
+resource "random_string" "bad" {
+  length = 0
+}
