@@ -5,6 +5,7 @@ import { connect, createServer, type Server, type Socket } from "node:net";
 export class TcpProxy implements AsyncDisposable {
   readonly #server: Server;
   readonly #pairs = new Set<readonly [Socket, Socket]>();
+  readonly #stalled = new Map<readonly [Socket, Socket], NodeJS.Timeout>();
   #delayMs = 0;
 
   constructor(server: Server) {
@@ -43,12 +44,19 @@ export class TcpProxy implements AsyncDisposable {
     }
   }
 
-  /** Lets no answer through for so long; requests pass. */
+  /** Lets no answer through for so long from now on; requests pass. */
   stall(ms: number): void {
-    for (const [client, server] of this.#pairs) {
+    for (const pair of this.#pairs) {
+      const [client, server] = pair;
       server.unpipe(client);
       server.pause();
-      setTimeout(() => server.pipe(client), ms).unref();
+      // One timer per pair: a server that is piped twice sends every byte twice.
+      clearTimeout(this.#stalled.get(pair));
+      const resume = (): void => {
+        this.#stalled.delete(pair);
+        server.pipe(client);
+      };
+      this.#stalled.set(pair, setTimeout(resume, ms).unref());
     }
   }
 
@@ -70,6 +78,8 @@ export class TcpProxy implements AsyncDisposable {
     this.#pairs.add(pair);
     const end = (): void => {
       this.#pairs.delete(pair);
+      clearTimeout(this.#stalled.get(pair));
+      this.#stalled.delete(pair);
       client.destroy();
       server.destroy();
     };
