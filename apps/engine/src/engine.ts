@@ -19,6 +19,11 @@ import type { NewRun, Run, Runs } from "./state/runs.ts";
 import { type StackFinder, StackInputs } from "./state/stack-inputs.ts";
 import type { StackHold, StackReference, StackState, StoredPlan } from "./state/stack-state.ts";
 import { tidyRuns } from "./state/tidy-runs.ts";
+import {
+  type ValidateRequest,
+  type ValidationResult,
+  validateConfiguration,
+} from "./validate/validate-configuration.ts";
 import { type EngineClock, processClock } from "./walk/clock.ts";
 
 export interface EngineOptions {
@@ -68,6 +73,8 @@ export interface EngineApplyRequest
   readonly hold?: StackHold;
 }
 
+export type EngineValidateRequest = Omit<ValidateRequest, "catalog" | "sessionId">;
+
 /** Plans and applies configurations on stacks. Holds nothing between calls, so that one serves any number of stacks. */
 export interface Engine {
   readonly catalog: ProviderCatalog;
@@ -76,6 +83,8 @@ export interface Engine {
    * that planning writes. See {@link createPlan}.
    */
   plan(request: EnginePlanRequest): Promise<EnginePlanResult>;
+  /** Checks a configuration with nothing but the schemas of its providers. See {@link validateConfiguration}. */
+  validate(request: EngineValidateRequest): Promise<ValidationResult>;
   /** Applies a plan, see {@link executePlan}. `ENGINE_CONFIG_CHANGED` if the configuration is another one. */
   apply(request: EngineApplyRequest): Promise<ApplyResult>;
   /** Stores a plan under its digest, which is what is approved. */
@@ -175,6 +184,7 @@ export function createEngine({
 
   return {
     catalog,
+    validate: async (request) => validateConfiguration({ ...request, catalog, sessionId: ulid() }),
     async plan(given) {
       return guarded(given, async (request, secrets) => {
         const { state, run, ...rest } = request;

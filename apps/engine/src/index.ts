@@ -14,6 +14,7 @@ export type {
   EngineOptions,
   EnginePlanRequest,
   EnginePlanResult,
+  EngineValidateRequest,
 } from "./engine.ts";
 export { createEngine, planVariables } from "./engine.ts";
 export type { EngineErrorCode } from "./errors.ts";
@@ -97,6 +98,8 @@ export type { ImportedState } from "./tfstate/import-state.ts";
 export { importState } from "./tfstate/import-state.ts";
 export type { TerraformState } from "./tfstate/state-file.ts";
 export { formatStateFile, parseStateFile } from "./tfstate/state-file.ts";
+export type { ValidationResult } from "./validate/validate-configuration.ts";
+export type { UncheckedProvider } from "./validate/validation-providers.ts";
 export type { EngineClock } from "./walk/clock.ts";
 export { processClock } from "./walk/clock.ts";
 export type { Limit } from "./walk/limits.ts";

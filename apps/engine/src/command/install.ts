@@ -58,6 +58,40 @@ export async function install(
   return providers;
 }
 
+/**
+ * The providers of a configuration that are here already, as the lock file says: nothing is brought, and nothing is written. What is
+ * not here is not among them.
+ */
+export async function installedAlready(
+  project: Project,
+  context: CommandContext,
+): Promise<ReadonlyMap<string, InstalledProvider>> {
+  const { directory, env, signal } = context;
+  const { locks: lock } = (await readLockFile(join(directory, LOCK_FILE_NAME))) ?? {
+    locks: LockFile.empty,
+  };
+  const configuration = await loadCliConfiguration({ env, cwd: directory });
+  const found = new Map<string, InstalledProvider>();
+  for (const requirement of requirementsOf(project)) {
+    try {
+      const { providers } = await installProviders({
+        requirements: [requirement],
+        lock,
+        directory: join(dataFolder(context), "providers"),
+        // Overrides, and what is there; no place where anything could be brought from.
+        configuration: { ...configuration, methods: [], pluginCacheDir: undefined },
+        cwd: directory,
+        env,
+        signal,
+      });
+      for (const [source, provider] of providers) found.set(source, provider);
+    } catch {
+      signal.throwIfAborted();
+    }
+  }
+  return found;
+}
+
 /** What is installed for a configuration, and for what is recorded. */
 export function requirementsOf(
   { configuration }: Pick<Project, "configuration">,

@@ -12,7 +12,7 @@ import { pulumiOrigin } from "../providers/pulumi-origin.ts";
 import type { StackState } from "../state/stack-state.ts";
 import type { CommandContext } from "./command-context.ts";
 import { type OpenFunctions, openFunctions } from "./functions-table.ts";
-import { install, installedLines } from "./install.ts";
+import { install, installedAlready, installedLines } from "./install.ts";
 import { type PrivateRegistry, remoteRegistry, storeRegistry } from "./private-registry.ts";
 import { privateUses, recordPrivateUses } from "./private-uses.ts";
 import type { Project } from "./project.ts";
@@ -28,6 +28,8 @@ export interface EngineGround {
     | undefined;
   /** Address of another registry that knows private providers. @default `STACKWRIGHT_REGISTRY`, else that of the store */
   readonly registry?: string | undefined;
+  /** Only with providers that are installed already. @default false */
+  readonly asInstalled?: boolean;
 }
 
 /** An engine of a command. Its runs share providers; disposing ends these, and the connections that it has. */
@@ -43,7 +45,7 @@ export interface CommandEngine extends Engine, AsyncDisposable {
 export async function openEngine(
   project: Project,
   context: CommandContext,
-  { state, session, registry: named }: EngineGround = {},
+  { state, session, registry: named, asInstalled = false }: EngineGround = {},
 ): Promise<CommandEngine> {
   const { env, directory, terminal } = context;
   const recorded = new Set<string>();
@@ -55,7 +57,9 @@ export async function openEngine(
   }
   const installed = hasErrors(project.configuration.diagnostics)
     ? new Map()
-    : await install(project, context, { recorded });
+    : asInstalled
+      ? await installedAlready(project, context)
+      : await install(project, context, { recorded });
   for (const line of installedLines(installed)) terminal.writeError(`${line}\n`);
   const functions = await openFunctions(context);
   const registry =

@@ -21,6 +21,7 @@ import {
   type ScopeTraversal,
 } from "@stackwright/lang";
 import { type Keys, keysOf } from "./keys.ts";
+import { LazyVariables } from "./lazy-variables.ts";
 import type { Target } from "./recorder.ts";
 import { NOT_OPEN, ResourceValues } from "./resource-values.ts";
 import type { World } from "./world.ts";
@@ -284,31 +285,5 @@ export class ModuleInstance implements ModuleValues {
       diagnostics: result.diagnostics,
       conditions: result.preconditions,
     };
-  }
-}
-
-/** The variables of a module as a map that evaluates what is taken out of it. */
-class LazyVariables extends Map<string, Value> {
-  readonly #module: ModuleInstance;
-
-  constructor(module: ModuleInstance) {
-    super();
-    this.#module = module;
-  }
-
-  override has(name: string): boolean {
-    return this.#module.node.config.variables.has(name);
-  }
-
-  override get(name: string): Value | undefined {
-    return this.has(name) ? this.#module.variable(name).value : undefined;
-  }
-
-  override keys(): MapIterator<string> {
-    return new Map(this.#module.node.config.variables).keys();
-  }
-
-  override get size(): number {
-    return this.#module.node.config.variables.size;
   }
 }

@@ -54,7 +54,8 @@ export interface ModuleValues {
 /** The instance that expressions are evaluated for. */
 export interface InstanceContext {
   readonly each?: { readonly key: Value; readonly value: Value };
-  readonly countIndex?: number;
+  /** A number; as a value where it is not known, as in a check of all instances at once. */
+  readonly countIndex?: number | Value;
   /** The object itself, for postconditions. */
   readonly self?: Value;
 }
@@ -221,7 +222,7 @@ class Names implements ModuleScope {
         return this.#context.each?.[subject.name];
       case "count": {
         const { countIndex } = this.#context;
-        return countIndex === undefined ? undefined : Value.number(countIndex);
+        return typeof countIndex === "number" ? Value.number(countIndex) : countIndex;
       }
       case "self":
         return this.#context.self;
