@@ -1,0 +1,179 @@
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { cp, mkdir, mkdtempDisposable, readFile, symlink } from "node:fs/promises";
+import type { AddressInfo } from "node:net";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+
+/* `npm start` after its installation, in a copy of the example: what a new user sees, and what is left when it ends. */
+
+const ROOT = join(import.meta.dirname, "../../..");
+/** What earlier runs made. */
+const MADE = new Set([".stackwright", "site", "notes", "terraform.d", ".terraform.lock.hcl"]);
+
+interface Running {
+  readonly child: ChildProcess;
+  readonly text: () => string;
+  readonly ended: Promise<number | null>;
+  waitFor(pattern: RegExp): Promise<void>;
+}
+
+describe("npm start", { timeout: 300_000 }, () => {
+  let cleanup: AsyncDisposableStack;
+  let root: string;
+  let folder: string;
+
+  beforeEach(async () => {
+    cleanup = new AsyncDisposableStack();
+    root = cleanup.use(await mkdtempDisposable(join(tmpdir(), "a path with spaces "))).path;
+    folder = join(root, "examples/quickstart");
+    await mkdir(folder, { recursive: true });
+    for (const name of ["apps", "packages", "node_modules"]) {
+      await symlink(join(ROOT, name), join(root, name));
+    }
+    await cp(join(ROOT, "examples/quickstart"), folder, {
+      recursive: true,
+      verbatimSymlinks: true,
+      filter: (source) => !MADE.has(basename(source)),
+    });
+  });
+  afterEach(async () => {
+    await cleanup.disposeAsync();
+  });
+
+  const watch = (child: ChildProcess): Running => {
+    cleanup.defer(() => void child.kill("SIGKILL"));
+    let text = "";
+    const collect = (chunk: Buffer): void => {
+      text += chunk.toString();
+      child.emit("text");
+    };
+    child.stdout?.on("data", collect);
+    child.stderr?.on("data", collect);
+    const ended = new Promise<number | null>((resolve) => {
+      child.once("close", resolve);
+    });
+    const waitFor = (pattern: RegExp): Promise<void> =>
+      new Promise((resolve, reject) => {
+        const look = (): void => {
+          if (pattern.test(text)) resolve();
+        };
+        child.on("text", look);
+        child.once("close", () => reject(new Error(`it ended without ${pattern}: ${text}`)));
+        look();
+      });
+    return { child, text: () => text, ended, waitFor };
+  };
+  const start = (...options: string[]): Running =>
+    watch(
+      spawn(process.execPath, [join(folder, "start.ts"), ...options], {
+        cwd: root,
+        stdio: ["ignore", "pipe", "pipe"],
+      }),
+    );
+  const run = async (...options: string[]) => {
+    const running = start(...options);
+    return { code: await running.ended, text: running.text() };
+  };
+  /** Processes of this copy, whatever they are. */
+  const left = (): string[] =>
+    readdirSync("/proc").flatMap((pid) => {
+      try {
+        const words = readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ");
+        return /^\d+$/.test(pid) && words.includes(root) ? [words] : [];
+      } catch {
+        return [];
+      }
+    });
+  const nothingIsLeft = async () => {
+    await expect.poll(left, { timeout: 20_000 }).toEqual([]);
+  };
+
+  it("deploys with a private provider, has nothing to do the second time, and leaves nothing running", async () => {
+    const first = await run("--port", "0");
+    expect(first.code, first.text).toBe(0);
+    expect(first.text).toContain("huawei.com/private-provider/notes");
+    expect(first.text).toContain("7 added, 0 changed, 0 destroyed");
+    expect(first.text).toContain("Everything has stopped.");
+    expect(await readFile(join(folder, "notes/release.txt"), "utf8")).toContain("Quickstart: 2");
+    expect(existsSync(join(folder, "site/index.html"))).toBe(true);
+    await nothingIsLeft();
+
+    const second = await run("--port", "0", "--once");
+    expect(second.code, second.text).toBe(0);
+    expect(second.text).toContain("notes 1.0.0 is registered already");
+    expect(second.text).not.toContain("added");
+    await nothingIsLeft();
+  });
+
+  it("says that a port is taken, and which option takes others", async () => {
+    const server = createServer();
+    await new Promise<void>((resolve) => {
+      server.listen(0, "127.0.0.1", resolve);
+    });
+    cleanup.defer(() => void server.close());
+    const { port } = server.address() as AddressInfo;
+    for (const given of [port, port - 1]) {
+      const { code, text } = await run("--port", String(given));
+      expect(code).toBe(1);
+      expect(text).toContain(`Port ${port} of this machine cannot be used`);
+      expect(text).toContain("npm start -- --port");
+      expect(text).not.toMatch(/^ +at /m);
+    }
+    expect((await run("--port", "x")).text).toContain('"x" is no usable port');
+    await nothingIsLeft();
+  });
+
+  it("goes on after it was killed in the middle, and leaves nothing running then either", async () => {
+    const killed = start("--port", "0");
+    await killed.waitFor(/stackwright up: plan and apply/);
+    killed.child.kill("SIGKILL");
+    await killed.ended;
+    await nothingIsLeft();
+    const again = await run("--port", "0");
+    expect(again.code, again.text).toBe(0);
+    expect(existsSync(join(folder, "notes/release.txt"))).toBe(true);
+    await nothingIsLeft();
+  });
+
+  it("stops everything when it is told to", async () => {
+    const stopped = start("--port", "0");
+    await stopped.waitFor(/stackwright up: plan and apply/);
+    stopped.child.kill("SIGTERM");
+    expect(await stopped.ended).toBe(130);
+    await nothingIsLeft();
+  });
+
+  it("stays in a terminal until Ctrl-C, and says how to go on", async (ctx) => {
+    ctx.skip(
+      spawnSync("script", ["--version"]).status !== 0,
+      "there is no command script, which gives a terminal",
+    );
+    const words = [process.execPath, join(folder, "start.ts"), "--port", "0"];
+    const line = words.map((word) => `'${word}'`).join(" ");
+    const running = watch(
+      spawn("script", ["--quiet", "--return", "--command", line, "/dev/null"], {
+        cwd: root,
+        stdio: ["pipe", "pipe", "pipe"],
+      }),
+    );
+    await running.waitFor(/These run until you press Ctrl-C/);
+    await running.waitFor(/shows how to write and register/);
+    const url = /(http:\S+) +the server/.exec(running.text())?.[1] ?? "";
+    expect((await fetch(`${url}/readyz`)).status).toBe(200);
+
+    // What it says under "to go on", by hand.
+    const command = join(root, "apps/engine/bin/stackwright.mjs");
+    const script = `. .stackwright/env && '${process.execPath}' '${command}' up --yes -var title=Mine`;
+    const byHand = spawnSync("sh", ["-c", script], { cwd: folder, encoding: "utf8" });
+    expect(byHand.status, byHand.stderr).toBe(0);
+    expect(await readFile(join(folder, "notes/release.txt"), "utf8")).toContain("Mine: 2");
+
+    running.child.stdin?.write("\u0003");
+    expect(await running.ended).toBe(0);
+    expect(running.text()).toContain("Everything has stopped.");
+    await nothingIsLeft();
+  });
+});
