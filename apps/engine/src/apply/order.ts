@@ -59,13 +59,22 @@ class StepOrder {
   readonly #changes: readonly ResourceChange[];
   readonly #objects: ReadonlyMap<string, StateObject>;
   readonly #aliases = new Map<string, string>();
+  /** Objects that were instances of a resource when others came to depend on it, and have moved away since. */
+  readonly #movedFrom = new Map<string, Set<string>>();
   #early: ReadonlySet<number> = new Set();
 
   constructor(changes: readonly ResourceChange[], objects: ReadonlyMap<string, StateObject>) {
     this.#changes = changes;
     this.#objects = objects;
     for (const { address, aliases } of objects.values()) {
-      for (const alias of aliases) this.#aliases.set(alias, address);
+      for (const alias of aliases) {
+        this.#aliases.set(alias, address);
+        const former = resourceOf(alias);
+        if (former === resourceOf(address)) continue;
+        const moved = this.#movedFrom.get(former);
+        if (moved === undefined) this.#movedFrom.set(former, new Set([address]));
+        else moved.add(address);
+      }
     }
   }
 
@@ -152,7 +161,10 @@ class StepOrder {
       }
       return;
     }
-    const removals = this.#removesOf.get(address)?.filter(waits) ?? [];
+    const moved = [...(this.#movedFrom.get(address) ?? [])].flatMap(
+      (former) => this.#removes.get(former) ?? [],
+    );
+    const removals = [...(this.#removesOf.get(address) ?? []), ...moved].filter(waits);
     if (removals.length === 0) return;
     const group = this.#group(`${why} ${address}`, (made) => {
       for (const removal of removals) this.#edge(made, removal);
@@ -178,11 +190,15 @@ class StepOrder {
     const dependents = new Map<string, number[]>();
     for (const [key, removal] of this.#removes) {
       for (const { address, scope } of this.#objects.get(key)?.dependencies ?? []) {
-        const name =
-          scope === "instance" ? (this.#aliases.get(address) ?? address) : `${address}[]`;
-        const list = dependents.get(name);
-        if (list === undefined) dependents.set(name, [removal]);
-        else list.push(removal);
+        const names =
+          scope === "instance"
+            ? [this.#aliases.get(address) ?? address]
+            : [`${address}[]`, ...(this.#movedFrom.get(address) ?? [])];
+        for (const name of names) {
+          const list = dependents.get(name);
+          if (list === undefined) dependents.set(name, [removal]);
+          else list.push(removal);
+        }
       }
     }
     const early = new Set<number>();

@@ -23,8 +23,10 @@ export async function planRemoval(
   removal: Removal,
 ): Promise<ResourceChange | undefined> {
   const parts = partsOf(object.address);
+  const previousAddress = previousOf(run, object);
   const base = {
     ...parts,
+    ...(previousAddress !== undefined && { previousAddress }),
     address: object.address,
     deposed: object.deposed,
     mode: object.mode,
@@ -78,6 +80,11 @@ export async function planRemoval(
     record: false,
   };
   return removal.action === "delete" ? askForDelete(run, change, ready) : change;
+}
+
+/** The address that a current object is recorded under, where it moved: its record moves before it is ended. */
+export function previousOf(run: PlanRun, { address, deposed }: StateObject): string | undefined {
+  return deposed === "" ? run.given.previous.get(address) : undefined;
 }
 
 /** Reads an object and notes what is other than recorded. */

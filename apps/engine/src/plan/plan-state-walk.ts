@@ -6,7 +6,7 @@ import { populateWorld } from "../walk/populate.ts";
 import { forEachLimited } from "../walk/semaphore.ts";
 import type { ResourceChange } from "./change.ts";
 import type { Configuration } from "./configuration.ts";
-import { partsOf, planRemoval, see } from "./plan-removal.ts";
+import { partsOf, planRemoval, previousOf, see } from "./plan-removal.ts";
 import type { PlanRun } from "./plan-run.ts";
 import { upgradeObject } from "./read-object.ts";
 import type { Selection } from "./selection.ts";
@@ -127,8 +127,10 @@ async function planLook(run: PlanRun, object: StateObject): Promise<ResourceChan
   }
   const seen = await see(run, object, ready);
   if (seen === undefined) return undefined;
+  const previousAddress = previousOf(run, object);
   return {
     ...partsOf(object.address),
+    ...(previousAddress !== undefined && { previousAddress }),
     address: object.address,
     deposed: object.deposed,
     mode: object.mode,
