@@ -212,7 +212,7 @@ function unresolvedObjects(
       severity: "warning",
       code: "ENGINE_UNRESOLVED",
       summary: "Outcome of an earlier operation is not known",
-      detail: `${operation?.problem ?? "It is not known whether the object exists."}\n\nWhat depends on ${address} is left out of the plan. Look for the object, then import it, or say that it does not exist.`,
+      detail: `${operation?.problem ?? "It is not known whether the object exists."}\n\nIt and what depends on it are left out of the plan. Look for the object. Then say that the attempt is over (state resolve-absent); after that an object that does exist can be imported.`,
       address,
     });
   }

@@ -53,6 +53,7 @@ export async function up(
   const place =
     file === undefined ? options : { ...options, stack: file.stack, project: file.project };
   await using session = await openWriter(context, place);
+  if (options.further !== undefined) await refuseUnresolved(session, options.target);
   await using engine = await openEngine(project, context, {
     state: session.state,
     session,
@@ -68,6 +69,20 @@ export async function up(
   }
   const given = await givenVariables(run, plan);
   return given === undefined ? EXIT.failed : await apply(given, run);
+}
+
+/** An object of which nobody knows whether it exists is left out of every plan, and so would be its import. */
+async function refuseUnresolved(
+  { state }: StackSession,
+  addresses: readonly string[],
+): Promise<void> {
+  const { objects } = await state.read();
+  for (const { address, phase } of objects.values()) {
+    if (phase !== "unresolved" || !addresses.includes(address)) continue;
+    throw new CommandError(`${address} cannot be imported: an earlier create may have made it.`, {
+      advice: `Say that this attempt is over, then import what is there:\n  stackwright state resolve-absent '${address}'`,
+    });
+  }
 }
 
 /** The values of a stored plan, and ephemeral ones as they are given now. */
