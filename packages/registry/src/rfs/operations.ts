@@ -152,7 +152,7 @@ export const OPERATIONS: readonly Operation[] = [
     }),
     async run({ registry, scope, context, params, query, warn }) {
       const { usedBy } = await registry.deleteProvider(scope, named(params, query), context);
-      if (usedBy.length > 0) warn(`the provider was in use ${usedBy.length} times`);
+      if (usedBy.length > 0) warn(`the provider was in use ${times(usedBy.length)}`);
       return undefined;
     },
   },
@@ -231,11 +231,15 @@ export const OPERATIONS: readonly Operation[] = [
     async run({ registry, scope, context, params, query, warn }) {
       const at = { ...named(params, query), version: params["provider_version"] ?? "" };
       const { usedBy } = await registry.deleteVersion(scope, at, context);
-      if (usedBy.length > 0) warn(`the version was in use ${usedBy.length} times`);
+      if (usedBy.length > 0) warn(`the version was in use ${times(usedBy.length)}`);
       return undefined;
     },
   },
 ];
+
+function times(count: number): string {
+  return count === 1 ? "once" : `${count} times`;
+}
 
 function named(
   params: Readonly<Record<string, string>>,
