@@ -1,6 +1,5 @@
 // The library.
 
-export type { ApplyTimeouts } from "./apply/apply-run.ts";
 export type {
   ApplyRequest,
   ApplyResult,
@@ -8,6 +7,7 @@ export type {
   RunStatus,
 } from "./apply/execute.ts";
 export type { RecoveredOperation } from "./apply/recover.ts";
+export type { ApplyTimeouts, CallTimeouts } from "./apply/timeouts.ts";
 export type {
   Engine,
   EngineApplyRequest,

@@ -30,6 +30,7 @@ import type { EngineClock } from "../walk/clock.ts";
 import { recordIdentity } from "../walk/identity.ts";
 import type { InstanceSlot } from "../walk/resource-values.ts";
 import type { World } from "../walk/world.ts";
+import { type ApplyTimeouts, timeoutOf } from "./timeouts.ts";
 
 export interface ApplyRunOptions {
   readonly plan: Plan;
@@ -48,14 +49,6 @@ export interface ApplyRunOptions {
   readonly sessionId: string;
   readonly timeouts: ApplyTimeouts;
   readonly progressMs: number;
-}
-
-/** Longest time of one call, in milliseconds, by what it does. Absent: as long as it takes. */
-export interface ApplyTimeouts {
-  readonly create?: number;
-  readonly update?: number;
-  readonly delete?: number;
-  readonly read?: number;
 }
 
 /** How one step ended. Absent cause: by itself. */
@@ -231,10 +224,7 @@ export class ApplyRun {
     const { clock, onEvent, force, progressMs, sessionId, timeouts } = this.given;
     const begun = clock.now();
     const { address, deposed } = change;
-    const limitMs =
-      action === "create" || action === "update" || action === "delete" || action === "read"
-        ? timeouts[action]
-        : undefined;
+    const limitMs = timeoutOf(timeouts, change, action);
     const controller = limitMs === undefined ? undefined : new AbortController();
     const timers = new Set<Disposable>();
     if (controller !== undefined && limitMs !== undefined) {

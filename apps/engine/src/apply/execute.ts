@@ -17,7 +17,7 @@ import type { CheckResult } from "../walk/checks.ts";
 import type { EngineClock } from "../walk/clock.ts";
 import { type Limit, LimitTable } from "../walk/limits.ts";
 import { walkGraph } from "../walk/ready-queue.ts";
-import { ApplyRun, type ApplyTimeouts } from "./apply-run.ts";
+import { ApplyRun } from "./apply-run.ts";
 import { createApplyWorld } from "./apply-world.ts";
 import { finalChecks } from "./final-checks.ts";
 import { finalOutputs } from "./final-outputs.ts";
@@ -25,6 +25,7 @@ import { applyMoveRecords } from "./move-records.ts";
 import { orderSteps } from "./order.ts";
 import { settlePending } from "./recover.ts";
 import { limitNames, StepRunner } from "./step-runner.ts";
+import type { ApplyTimeouts } from "./timeouts.ts";
 
 /** Everything that an apply needs. */
 export interface ApplyRequest {

@@ -20,7 +20,9 @@ import { wasDone } from "./resume.ts";
 export function limitNames(step: Step | undefined): readonly string[] {
   if (step === undefined || !calls(step)) return [];
   const { provider, type } = step.change;
-  return ["", provider.source, formatProviderReference(provider), `type:${type}`];
+  // Without version and alias a reference is its source, and counts once.
+  const names = new Set(["", provider.source, formatProviderReference(provider), `type:${type}`]);
+  return [...names];
 }
 
 function calls({ change }: Step): boolean {

@@ -103,17 +103,28 @@ class GraphWalk {
 
   /**
    * Begins what was parked at limits that have room again, as far as the room goes. Each attempt begins a vertex, moves
-   * it to another limit, or shows that this one is full: what is parked is not gone through again and again.
+   * it to another limit, or shows that this one is full: what is parked is not gone through again and again. What became
+   * ready meanwhile comes before what is parked where it is more urgent. Only the outermost of nested calls takes from
+   * what is ready, so that work that ends at once does not pile up on the stack.
    */
   #release(names: readonly string[]): void {
+    const isOutermost = !this.#pumping;
+    this.#pumping = true;
     for (const name of names) {
-      while (!this.#stopped) {
-        const vertex = this.#parked.get(name)?.pop();
+      const parked = this.#parked.get(name);
+      while (!this.#stopped && parked !== undefined) {
+        const first = parked.peek();
+        if (first === undefined) break;
+        const ready = isOutermost ? this.#ready.peek() : undefined;
+        const urgent = ready !== undefined && this.#ready.isBefore(ready, first);
+        const vertex = (urgent ? this.#ready : parked).pop();
         if (vertex === undefined) break;
-        this.#parkedCount -= 1;
+        if (!urgent) this.#parkedCount -= 1;
         if (this.#admit(vertex) === name) break;
       }
     }
+    if (!isOutermost) return;
+    this.#pumping = false;
     this.#pump();
   }
 
@@ -210,12 +221,16 @@ class Heap {
     this.#priority = priority;
   }
 
+  peek(): number | undefined {
+    return this.#items[0];
+  }
+
   push(vertex: number): void {
     const items = this.#items;
     let at = items.push(vertex) - 1;
     while (at > 0) {
       const above = (at - 1) >> 1;
-      if (!this.#before(vertex, items[above] ?? 0)) break;
+      if (!this.isBefore(vertex, items[above] ?? 0)) break;
       items[at] = items[above] ?? 0;
       at = above;
     }
@@ -231,9 +246,9 @@ class Heap {
     for (;;) {
       let below = 2 * at + 1;
       if (below >= items.length) break;
-      if (below + 1 < items.length && this.#before(items[below + 1] ?? 0, items[below] ?? 0))
+      if (below + 1 < items.length && this.isBefore(items[below + 1] ?? 0, items[below] ?? 0))
         below += 1;
-      if (!this.#before(items[below] ?? 0, last)) break;
+      if (!this.isBefore(items[below] ?? 0, last)) break;
       items[at] = items[below] ?? 0;
       at = below;
     }
@@ -241,7 +256,7 @@ class Heap {
     return first;
   }
 
-  #before(a: number, b: number): boolean {
+  isBefore(a: number, b: number): boolean {
     const difference = (this.#priority[a] ?? 0) - (this.#priority[b] ?? 0);
     return difference > 0 || (difference === 0 && a < b);
   }
