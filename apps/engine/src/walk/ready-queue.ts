@@ -112,7 +112,8 @@ class GraphWalk {
     this.#pumping = true;
     for (const name of names) {
       const parked = this.#parked.get(name);
-      while (!this.#stopped && parked !== undefined) {
+      if (parked === undefined) continue;
+      while (!this.#stopped) {
         const first = parked.peek();
         if (first === undefined) break;
         const ready = isOutermost ? this.#ready.peek() : undefined;
