@@ -15,6 +15,8 @@ import {
   stringNode,
 } from "../tfstate/json-node.ts";
 import type { Drift, OutputChange, ResourceChange } from "./change.ts";
+import type { Configuration } from "./configuration.ts";
+import { type ConfigurationSchemas, configurationNode } from "./configuration-json.ts";
 import { hasChanges, type Plan } from "./plan.ts";
 import { checkNodes } from "./terraform-checks.ts";
 import { pathNode, sensitiveMask, unknownMask, valueNode } from "./value-json.ts";
@@ -24,14 +26,19 @@ const TERRAFORM_VERSION = "1.11.4";
 
 /**
  * A plan in the JSON form of the reference command (`show -json`, format 1.2), for tools that read that. Numbers have all
- * their digits. Secrets are in it, as they are there; `*_sensitive` says where. The representation of the configuration is
- * not part of it.
+ * their digits. Secrets are in it, as they are there; `*_sensitive` says where.
+ *
+ * @param described the configuration that the plan was made from, which is part of that form as well
  */
-export function planToTerraformJson(plan: Plan): string {
-  return compactJson(planNode(plan));
+export function planToTerraformJson(
+  plan: Plan,
+  described?: { readonly configuration: Configuration; readonly schemas: ConfigurationSchemas },
+): string {
+  const configuration = described && configurationNode(described.configuration, described.schemas);
+  return compactJson(planNode(plan, configuration));
 }
 
-function planNode(plan: Plan): JsonNode {
+function planNode(plan: Plan, configuration: JsonNode | undefined): JsonNode {
   const shown =
     plan.mode === "refresh-only" ? [] : plan.changes.filter(isShown).toSorted(byAddress);
   return objectNode({
@@ -53,6 +60,7 @@ function planNode(plan: Plan): JsonNode {
       terraform_version: stringNode(TERRAFORM_VERSION),
       values: valuesNode(plan, "before"),
     }),
+    ...(configuration !== undefined && { configuration }),
     checks: checkNodes(plan.checks),
     timestamp: stringNode(new Date(plan.createdAtMs).toISOString().replace(/\.\d+Z$/, "Z")),
     applyable: literalNode(hasChanges(plan)),

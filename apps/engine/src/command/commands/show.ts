@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import { Path } from "@stackwright/cty";
 import { planToTerraformJson } from "../../plan/terraform-json.ts";
+import { configurationSchemas } from "../../providers/configuration-schemas.ts";
 import type { StackSnapshot } from "../../state/stack-state.ts";
 import type { StateObject } from "../../state/state-object.ts";
 import type { CommandContext } from "../command-context.ts";
@@ -66,7 +67,8 @@ async function showPlan(
     project: file.project,
   });
   try {
-    await using engine = await openEngine(await loadProject(context), context, {
+    const project = await loadProject(context);
+    await using engine = await openEngine(project, context, {
       session,
       registry: options.registry,
     });
@@ -80,8 +82,18 @@ async function showPlan(
           "A plan lies in the store that it was made with. Is it the right folder, or --store?",
       });
     }
-    if (options.json) terminal.write(`${planToTerraformJson(plan)}\n`);
-    else {
+    if (options.json) {
+      const { configuration } = project;
+      // What the folder holds by now may be another configuration than that of the plan.
+      const described =
+        configuration.digest === plan.configDigest
+          ? {
+              configuration,
+              schemas: await configurationSchemas(configuration, plan, engine.catalog),
+            }
+          : undefined;
+      terminal.write(`${planToTerraformJson(plan, described)}\n`);
+    } else {
       const schemaOf = await schemasOf(engine, plan);
       terminal.write(planText(plan, { style: terminal.style, schemaOf }));
     }
