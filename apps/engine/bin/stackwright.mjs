@@ -3,8 +3,9 @@
 // the sources of a workspace. Plain JavaScript, because an older Node may be the one that reads it.
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
-import { createRequire } from "node:module";
-import { constants } from "node:os";
+import module, { createRequire } from "node:module";
+import { constants, homedir } from "node:os";
+import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 
@@ -13,6 +14,7 @@ const built = new URL("../dist/command/main.js", import.meta.url);
 const entry = existsSync(source) && !process.env.STACKWRIGHT_BUILT ? source : built;
 
 if (Number(process.versions.node.split(".")[0]) >= 24) {
+  keepCompiledCode();
   await import(entry.href);
 } else {
   const node = findNode();
@@ -32,6 +34,19 @@ if (Number(process.versions.node.split(".")[0]) >= 24) {
     child.on("exit", (code, signal) => {
       process.exitCode = code ?? 128 + (constants.signals[signal] ?? 0);
     });
+  }
+}
+
+// What was compiled once is not compiled again: a third of the time that a command takes to start. Node finds by content what is still
+// true; NODE_COMPILE_CACHE names another folder, NODE_DISABLE_COMPILE_CACHE turns it off. Nothing depends on it.
+function keepCompiledCode() {
+  const { NODE_COMPILE_CACHE, XDG_CACHE_HOME } = process.env;
+  if (NODE_COMPILE_CACHE) return;
+  try {
+    const folder = XDG_CACHE_HOME || join(homedir(), ".cache");
+    module.enableCompileCache?.(join(folder, "stackwright", "compiled"));
+  } catch {
+    // A user without a home.
   }
 }
 

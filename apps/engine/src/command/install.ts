@@ -7,12 +7,7 @@ import {
   VersionConstraints,
   writeLockFile,
 } from "@stackwright/provider-source";
-import {
-  type InstalledProvider,
-  installProviders,
-  loadCliConfiguration,
-  type ProviderRequirement,
-} from "@stackwright/tfplugin/install";
+import type { InstalledProvider, ProviderRequirement } from "@stackwright/tfplugin/install";
 import { LOCAL_HOST } from "../providers/local-provider.ts";
 import type { CommandContext } from "./command-context.ts";
 import type { Project } from "./project.ts";
@@ -41,6 +36,7 @@ export async function install(
 ): Promise<ReadonlyMap<string, InstalledProvider>> {
   const requirements = requirementsOf(project, request.recorded ?? []);
   if (requirements.length === 0) return new Map();
+  const { installProviders, loadCliConfiguration } = await import("@stackwright/tfplugin/install");
   const { directory, env, signal } = context;
   const path = join(directory, LOCK_FILE_NAME);
   const { locks: lock } = (await readLockFile(path)) ?? { locks: LockFile.empty };
@@ -66,13 +62,16 @@ export async function installedAlready(
   project: Project,
   context: CommandContext,
 ): Promise<ReadonlyMap<string, InstalledProvider>> {
+  const requirements = requirementsOf(project);
+  if (requirements.length === 0) return new Map();
+  const { installProviders, loadCliConfiguration } = await import("@stackwright/tfplugin/install");
   const { directory, env, signal } = context;
   const { locks: lock } = (await readLockFile(join(directory, LOCK_FILE_NAME))) ?? {
     locks: LockFile.empty,
   };
   const configuration = await loadCliConfiguration({ env, cwd: directory });
   const found = new Map<string, InstalledProvider>();
-  for (const requirement of requirementsOf(project)) {
+  for (const requirement of requirements) {
     try {
       const { providers } = await installProviders({
         requirements: [requirement],

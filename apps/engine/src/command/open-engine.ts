@@ -2,7 +2,7 @@ import { homedir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { hasErrors } from "@stackwright/lang";
 import { httpStateBackend, localStateBackend } from "@stackwright/tfplugin/builtin";
-import { type Environment, inheritedEnvironment } from "@stackwright/tfplugin/launch";
+import type { Environment } from "@stackwright/tfplugin/launch";
 import { createEngine, type Engine } from "../engine.ts";
 import { builtinOrigin } from "../providers/builtin-origin.ts";
 import { installedOrigin } from "../providers/installed-origin.ts";
@@ -11,9 +11,9 @@ import { missingPrivateOrigin, privateOrigin } from "../providers/private-origin
 import { pulumiOrigin } from "../providers/pulumi-origin.ts";
 import type { StackState } from "../state/stack-state.ts";
 import type { CommandContext } from "./command-context.ts";
-import { type OpenFunctions, openFunctions } from "./functions-table.ts";
+import type { OpenFunctions } from "./functions-table.ts";
 import { install, installedAlready, installedLines } from "./install.ts";
-import { type PrivateRegistry, remoteRegistry, storeRegistry } from "./private-registry.ts";
+import type { PrivateRegistry } from "./private-registry.ts";
 import { privateUses, recordPrivateUses } from "./private-uses.ts";
 import type { Project } from "./project.ts";
 import type { Session } from "./session.ts";
@@ -61,7 +61,10 @@ export async function openEngine(
       ? await installedAlready(project, context)
       : await install(project, context, { recorded });
   for (const line of installedLines(installed)) terminal.writeError(`${line}\n`);
-  const functions = await openFunctions(context);
+  // What private providers need is much, and loaded where there are any.
+  const functions = isNamed(env.STACKWRIGHT_FUNCTIONS)
+    ? await (await import("./functions-table.ts")).openFunctions(context)
+    : undefined;
   const registry =
     functions === undefined
       ? undefined
@@ -82,7 +85,8 @@ export async function openEngine(
       kept.keep(
         installedOrigin({
           providers: installed,
-          launch: { env: providerEnvironment(env), cwd: directory },
+          launch:
+            installed.size === 0 ? {} : { env: await providerEnvironment(env), cwd: directory },
         }),
       ),
       kept.keep(pulumiOrigin({ directories: pulumiFolders(env) })),
@@ -125,16 +129,22 @@ async function openRegistry(
   functions: OpenFunctions,
   session: EngineGround["session"],
 ): Promise<PrivateRegistry | undefined> {
-  if (url !== undefined && url !== "") return remoteRegistry(url, context);
+  const { remoteRegistry, storeRegistry } = await import("./private-registry.ts");
+  if (isNamed(url)) return remoteRegistry(url, context);
   if (session === undefined) return undefined;
   const account = functions.account ?? session.project.account;
   return storeRegistry(session.store, { account, region: functions.region });
 }
 
 /** Providers may be programs of Node: they get the one that runs the command before any other. */
-function providerEnvironment(env: NodeJS.ProcessEnv): Environment {
+async function providerEnvironment(env: NodeJS.ProcessEnv): Promise<Environment> {
+  const { inheritedEnvironment } = await import("@stackwright/tfplugin/launch");
   const path = [dirname(process.execPath), env.PATH ?? ""].filter((part) => part !== "");
   return inheritedEnvironment({ ...env, PATH: path.join(delimiter) });
+}
+
+function isNamed(text: string | undefined): text is string {
+  return text !== undefined && text !== "";
 }
 
 /** Where Pulumi keeps its plug-ins, and where a person says that there are some. */

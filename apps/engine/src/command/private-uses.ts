@@ -1,5 +1,4 @@
 import { ProviderAddress } from "@stackwright/provider-source";
-import { isRegistryError } from "@stackwright/registry";
 import type { StackSnapshot } from "../state/stack-state.ts";
 import type { PrivateRegistry } from "./private-registry.ts";
 
@@ -23,6 +22,7 @@ export async function recordPrivateUses(
   user: string,
   uses: { readonly before: ReadonlySet<string>; readonly now: ReadonlySet<string> },
 ): Promise<void> {
+  const { isRegistryError } = await import("@stackwright/registry");
   for (const use of new Set([...uses.before, ...uses.now])) {
     const at = use.lastIndexOf("@");
     const source = ProviderAddress.parse(use.slice(0, at));

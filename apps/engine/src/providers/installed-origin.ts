@@ -1,8 +1,7 @@
 import type { ProviderReference } from "@stackwright/mux/router";
-import { createPluginClient, createSchemaCache, type SchemaCache } from "@stackwright/tfplugin";
+import type { SchemaCache } from "@stackwright/tfplugin";
 import type { InstalledProvider } from "@stackwright/tfplugin/install";
-import { type LaunchTerraformOptions, launchTerraformProvider } from "@stackwright/tfplugin/launch";
-import { fileDigest } from "@stackwright/tfplugin/pool";
+import type { LaunchTerraformOptions } from "@stackwright/tfplugin/launch";
 import type { OpenedProviders, OpenOptions, ProviderOrigin } from "./catalog.ts";
 
 export interface InstalledOriginOptions {
@@ -17,9 +16,10 @@ export interface InstalledOriginOptions {
 /** Terraform providers of protocol 5 and 6 that are installed on this machine. Every configuration has its own process. */
 export function installedOrigin(options: InstalledOriginOptions): ProviderOrigin {
   const { providers, launch = {} } = options;
-  const schemaCache = options.schemaCache ?? createSchemaCache();
+  let { schemaCache } = options;
   const digests = new Map<string, Promise<string>>();
   const digestOf = async (executable: string): Promise<string> => {
+    const { fileDigest } = await import("@stackwright/tfplugin/pool");
     const known = digests.get(executable) ?? fileDigest(executable);
     digests.set(executable, known);
     return known;
@@ -36,6 +36,13 @@ export function installedOrigin(options: InstalledOriginOptions): ProviderOrigin
       const installed = providers.get(source);
       if (installed === undefined) throw new TypeError(`${source} is not installed`);
       const { executable } = installed;
+      // A command whose providers are all built in needs none of this.
+      const [{ launchTerraformProvider }, { createPluginClient, createSchemaCache }] =
+        await Promise.all([
+          import("@stackwright/tfplugin/launch"),
+          import("@stackwright/tfplugin"),
+        ]);
+      schemaCache ??= createSchemaCache();
       const launched = await launchTerraformProvider({
         ...launch,
         command: executable,

@@ -1,6 +1,6 @@
 import type { FunctionCaller, TargetTable } from "@stackwright/fg-bridge";
 import { ProviderAddress, requireExactVersion } from "@stackwright/provider-source";
-import { createPluginClient, createSchemaCache, type SchemaCache } from "@stackwright/tfplugin";
+import type { SchemaCache } from "@stackwright/tfplugin";
 import { EngineError } from "../errors.ts";
 import type { OpenedProviders, ProviderOrigin } from "./catalog.ts";
 
@@ -34,7 +34,8 @@ export interface PrivateOriginOptions {
  * Source: seed 003 (rules for private providers and their functions).
  */
 export function privateOrigin(options: PrivateOriginOptions): ProviderOrigin {
-  const { targets, caller, projects, schemaCache = createSchemaCache() } = options;
+  const { targets, caller, projects } = options;
+  let { schemaCache } = options;
   return {
     name: "private providers",
     handles: (source) => source.kind === "private",
@@ -54,6 +55,8 @@ export function privateOrigin(options: PrivateOriginOptions): ProviderOrigin {
         ...(signal && { signal }),
       });
       const target = targets.resolve(functionUrn, { projects });
+      const { createPluginClient, createSchemaCache } = await import("@stackwright/tfplugin");
+      schemaCache ??= createSchemaCache();
       const provider = createPluginClient(caller.transport({ target }), {
         schemaCache,
         schemaKey: versionId,

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { type HostOptions, hostProvider } from "@stackwright/mux/host";
+import type { HostOptions } from "@stackwright/mux/host";
 import { liftPulumi } from "@stackwright/mux/router";
 import type { ProviderAddress } from "@stackwright/provider-source";
 import { EngineError } from "../errors.ts";
@@ -32,6 +32,7 @@ export function pulumiOrigin({
       const name = nameOf(source);
       if (name === undefined)
         throw new TypeError(`${source} does not begin with ${LOCAL_HOST}/pulumi/`);
+      const { hostProvider } = await import("@stackwright/mux/host");
       const program = `pulumi-resource-${name}`;
       const known = providers[name];
       const hosted = await startFirst(

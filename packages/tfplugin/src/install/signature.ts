@@ -1,4 +1,3 @@
-import { createMessage, readKey, readSignature, verify } from "openpgp";
 import { TfpluginError } from "../errors.ts";
 
 /**
@@ -17,6 +16,8 @@ export async function verifySignature(input: {
   const failed = (why: string, cause?: unknown): TfpluginError =>
     new TfpluginError("TFPLUGIN_SIGNATURE_INVALID", `the signature of ${name} ${why}`, { cause });
   if (armoredKeys.length === 0) throw failed("cannot be checked, as the registry gives no key");
+  // As large as all else together, and only needed where something is fetched from a registry.
+  const { createMessage, readKey, readSignature, verify } = await import("openpgp");
   try {
     const verificationKeys = await Promise.all(
       armoredKeys.map((armoredKey) => readKey({ armoredKey })),
