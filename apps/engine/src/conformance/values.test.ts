@@ -389,3 +389,50 @@ describe("outputs", () => {
     },
   ]);
 });
+
+describe("what a plan leaves out", () => {
+  const before =
+    thing("a", 'for_each = toset(["x", "y"])') +
+    thing("b", "value = length(mock_thing.a)") +
+    thing("c", "value = mock_thing.b.id");
+  scenario("keeps what it needs by record, though nothing declares that any more", [
+    { config: before },
+    {
+      config: thing("b") + thing("c", "value = mock_thing.b.id"),
+      options: { excludes: ["mock_thing.b"] },
+      plan: [],
+      calls: [],
+      state: ['mock_thing.a["x"]', 'mock_thing.a["y"]', "mock_thing.b", "mock_thing.c"],
+    },
+    {
+      config: thing("b") + thing("c", "value = mock_thing.b.id"),
+      calls: ["update b", "delete a", "delete a"],
+    },
+  ]);
+  scenario("keeps single instances that it needs, and lets others go", [
+    {
+      config: thing("a", "count = 2") + thing("b", "value = mock_thing.a[1].id") + thing("c"),
+    },
+    {
+      config: thing("a", "count = 0") + thing("b"),
+      options: { excludes: ["mock_thing.b"] },
+      plan: [
+        "delete mock_thing.a[0] delete-because-count-index",
+        "delete mock_thing.c delete-because-no-resource-config",
+      ],
+      state: ["mock_thing.a[1]", "mock_thing.b"],
+    },
+  ]);
+  scenario("keeps what is needed by what it needs", [
+    {
+      config:
+        thing("a") + thing("b", "value = mock_thing.a.id") + thing("c", "value = mock_thing.b.id"),
+    },
+    {
+      config: thing("c"),
+      options: { excludes: ["mock_thing.c"] },
+      plan: [],
+      state: ["mock_thing.a", "mock_thing.b", "mock_thing.c"],
+    },
+  ]);
+});

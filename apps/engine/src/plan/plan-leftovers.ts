@@ -15,7 +15,7 @@ export async function planLeftovers(
   selection: Selection,
 ): Promise<void> {
   const left = [...run.given.objects].filter(([key, object]) => {
-    if (run.changes.has(key)) return false;
+    if (run.changes.has(key) || run.given.kept.has(object)) return false;
     if (object.deposed !== "") return selection.includesAddress(object.address, true);
     if (run.handled.has(object.address)) return false;
     return (

@@ -156,7 +156,7 @@ async function planOrphans(run: PlanRun, resource: ResourceValues): Promise<void
     .filter(({ address, deposed }) => deposed === "" && !instances.has(address));
   await forEachLimited(objects, run.given.parallelism, async (object) => {
     run.handled.add(object.address);
-    if (!run.given.isIncluded(object.address)) return;
+    if (!run.given.isIncluded(object.address) || run.given.kept.has(object)) return;
     const change = await planRemoval(run, object, {
       action: "delete",
       reason: orphanReason(resource, object.address),

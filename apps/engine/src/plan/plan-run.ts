@@ -52,6 +52,8 @@ export interface PlanRunOptions {
   readonly root: ModuleNode;
   readonly importBlocks: ImportsByNode;
   readonly isIncluded: (address: string) => boolean;
+  /** Objects that something needs by record which the plan leaves out: they cannot be ended. */
+  readonly kept: ReadonlySet<StateObject>;
 }
 
 /** A provider configuration in this run, ready to be asked. */

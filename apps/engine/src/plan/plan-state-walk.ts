@@ -1,6 +1,5 @@
 import type { Value } from "@stackwright/cty";
 import { hasErrors } from "@stackwright/lang";
-import { resourceOf } from "../state/check-state.ts";
 import { isPlaceholder, type StateObject } from "../state/state-object.ts";
 import { populateWorld } from "../walk/populate.ts";
 import { forEachLimited } from "../walk/semaphore.ts";
@@ -9,6 +8,7 @@ import type { Configuration } from "./configuration.ts";
 import { partsOf, planRemoval, previousOf, see } from "./plan-removal.ts";
 import type { PlanRun } from "./plan-run.ts";
 import { upgradeObject } from "./read-object.ts";
+import { recordedClosure } from "./recorded-closure.ts";
 import type { Selection } from "./selection.ts";
 
 /**
@@ -57,38 +57,9 @@ function toDestroy(run: PlanRun, selection: Selection): readonly StateObject[] {
   const named =
     targets.length === 0
       ? all
-      : closure(all, (one) => selection.includesAddress(one.address, false), "dependents");
-  const kept = closure(all, (one) => selection.isExcluded(one.address), "dependencies");
+      : recordedClosure(all, (one) => selection.includesAddress(one.address, false), "dependents");
+  const kept = recordedClosure(all, (one) => selection.isExcluded(one.address), "dependencies");
   return [...named].filter((object) => !kept.has(object));
-}
-
-/** Objects that pass, and what is reached from them along recorded dependencies in one direction. */
-function closure(
-  all: readonly StateObject[],
-  test: (object: StateObject) => boolean,
-  direction: "dependents" | "dependencies",
-): ReadonlySet<StateObject> {
-  const byName = new Map<string, StateObject[]>();
-  const add = (name: string, object: StateObject): void => {
-    const list = byName.get(name);
-    if (list === undefined) byName.set(name, [object]);
-    else list.push(object);
-  };
-  for (const object of all) {
-    if (direction === "dependents")
-      for (const { address } of object.dependencies) add(address, object);
-    else
-      for (const name of new Set([object.address, resourceOf(object.address)])) add(name, object);
-  }
-  const reached = new Set(all.filter(test));
-  for (const object of reached) {
-    const names =
-      direction === "dependents"
-        ? [object.address, resourceOf(object.address)]
-        : object.dependencies.map(({ address }) => address);
-    for (const name of names) for (const next of byName.get(name) ?? []) reached.add(next);
-  }
-  return reached;
 }
 
 /** Puts recorded values into the world, for the configurations of providers. */

@@ -11,7 +11,7 @@ import { selectVersions } from "../providers/select-versions.ts";
 import type { Redactor } from "../secrets/redactor.ts";
 import type { StackInputs } from "../state/stack-inputs.ts";
 import type { StackSnapshot } from "../state/stack-state.ts";
-import { objectKey } from "../state/state-object.ts";
+import { objectKey, type StateObject } from "../state/state-object.ts";
 import type { EngineClock } from "../walk/clock.ts";
 import { walkGraph } from "../walk/ready-queue.ts";
 import { World } from "../walk/world.ts";
@@ -27,7 +27,8 @@ import { PlanRun } from "./plan-run.ts";
 import { planStateWalk } from "./plan-state-walk.ts";
 import { closeEphemerals, visitNode } from "./plan-walk.ts";
 import { checkProtected } from "./protected.ts";
-import { selectPart } from "./selection.ts";
+import { recordedClosure } from "./recorded-closure.ts";
+import { type Selection, selectPart } from "./selection.ts";
 
 /** Everything that a plan is made of. */
 export interface PlanRequest {
@@ -122,6 +123,7 @@ export async function createPlan(request: PlanRequest): Promise<PlanResult> {
     root: configuration.root,
     importBlocks: importsByNode(configuration.root),
     isIncluded: (address) => selection.includesAddress(address, true),
+    kept: keptObjects(moves.objects, selection),
   });
   await using ephemerals = run.ephemerals;
   if (hasEphemerals(configuration)) world.opener = ephemerals;
@@ -194,6 +196,16 @@ async function walkConfiguration(
       ...(run.given.signal && { stop: run.given.signal }),
     },
   );
+}
+
+/** What excluded objects depend on by record, and they themselves. */
+function keptObjects(
+  objects: ReadonlyMap<string, StateObject>,
+  selection: Selection,
+): ReadonlySet<StateObject> {
+  if (!selection.partial) return new Set();
+  const isLeftOut = ({ address }: StateObject): boolean => selection.isLeftOut(address);
+  return recordedClosure([...objects.values()], isLeftOut, "dependencies");
 }
 
 /**

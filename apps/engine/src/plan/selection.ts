@@ -19,6 +19,8 @@ export interface Selection {
   includesAddress(address: string, declared: boolean): boolean;
   /** Whether an address is among the excludes, or in a module that is. */
   isExcluded(address: string): boolean;
+  /** Whether an address is excluded, or declared to depend on what is: its object stays as it is, with what it needs. */
+  isLeftOut(address: string): boolean;
 }
 
 const EVERYTHING: Selection = {
@@ -26,6 +28,7 @@ const EVERYTHING: Selection = {
   includesNode: () => true,
   includesAddress: () => true,
   isExcluded: () => false,
+  isLeftOut: () => false,
 };
 
 /**
@@ -47,17 +50,24 @@ export function selectPart(
   const unwanted = unwantedNodes(graph, left);
   const includesNode = (node: GraphNode): boolean =>
     !unwanted.whole.has(node) && isWanted(node, wanted);
+  const isExcluded = (address: Address): boolean =>
+    left.some((one) => containsAddress(one, address));
   return {
     partial: true,
     includesNode,
     isExcluded(address) {
       const { value } = parseAddress(address);
-      return value !== undefined && left.some((one) => containsAddress(one, value));
+      return value !== undefined && isExcluded(value);
+    },
+    isLeftOut(address) {
+      const { value } = left.length === 0 ? {} : parseAddress(address);
+      if (value === undefined) return false;
+      return isExcluded(value) || nodesOf(graph, value).some((node) => unwanted.whole.has(node));
     },
     includesAddress(address, declared) {
       const { value } = parseAddress(address);
       if (value === undefined) return false;
-      if (left.some((one) => containsAddress(one, value))) return false;
+      if (isExcluded(value)) return false;
       if (wanted === undefined) return true;
       if (named.some((one) => containsAddress(one, value))) return true;
       if (!declared) return false;

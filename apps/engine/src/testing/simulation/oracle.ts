@@ -49,7 +49,7 @@ export class Oracle {
   /** What was being changed when an update began, by operation. */
   readonly #busy = new Map<
     string,
-    { readonly call: CloudCall; readonly busy: readonly string[] }
+    { readonly call: CloudCall; readonly busy: readonly string[]; readonly owner: string }
   >();
   #seen = 0;
   /** Calls that change something and are under way, by process. */
@@ -87,7 +87,7 @@ export class Oracle {
       this.#violate(7, `${call.method} of ${call.type} begins without an intent in the store`);
       return;
     }
-    this.#checkOrder(call, object);
+    this.#checkOrder(call, object, process);
   }
 
   /** A process has died: its calls are nobody's any more. */
@@ -180,8 +180,11 @@ export class Oracle {
         const operation = this.#objects.get(name)?.operation?.id;
         const settled = message.phase === Phase.PHASE_READY && message.operation === undefined;
         const update = operation === undefined ? undefined : this.#busy.get(operation);
-        // An update that failed, or was never answered, says nothing of what it needed.
-        const answered = update?.call.endOrder !== undefined && update.call.fault === undefined;
+        // An update that failed, or whose answer nobody got, says nothing of what it needed: it is recorded with all.
+        const answered =
+          update?.call.endOrder !== undefined &&
+          update.call.fault === undefined &&
+          update.owner === process;
         if (settled && answered) this.#checkNeeds(message, update.busy);
         const before = this.#objects.get(name);
         if (message.phase !== Phase.PHASE_UPDATING) this.#needs.delete(message.address);
@@ -226,7 +229,7 @@ export class Oracle {
     }
   }
 
-  #checkOrder(call: CloudCall, object: ObjectMessage): void {
+  #checkOrder(call: CloudCall, object: ObjectMessage, owner: string): void {
     const others = [...this.#objects.values()].filter(
       (other) => other !== object && other.deposed === "",
     );
@@ -241,7 +244,7 @@ export class Oracle {
         .map(({ address }) => address);
       // What an update needs is recorded with its outcome; before, there is what the object needed so far.
       if (call.method === "create") this.#checkNeeds(object, busy);
-      else this.#busy.set(call.operationId, { call, busy });
+      else this.#busy.set(call.operationId, { call, busy, owner });
       return;
     }
     // What is replaced may go before those let go of it who wait for nothing but the replacement.

@@ -43,6 +43,11 @@ describe("simulated runs", () => {
     ["what a deposed object depends on that had to stay was deleted", 30961],
     ["a fence that moved while an answer was lost was taken for an intruder", 10065],
     ["what an object depends on that may exist was deleted", 1167],
+    ["what something needs that a plan leaves out was deleted", 352252135],
+    [
+      "what was recorded of an update whose answer died with its worker was taken for its needs",
+      1172518547,
+    ],
   ])("keep what was mended: %s (seed %i)", async (_title, seed) => {
     expect((await simulate(randomCase(seed))).violations).toEqual([]);
   });

@@ -1,0 +1,31 @@
+import { resourceOf } from "../state/check-state.ts";
+import type { StateObject } from "../state/state-object.ts";
+
+/** Objects that pass, and what is reached from them along recorded dependencies in one direction. */
+export function recordedClosure(
+  all: readonly StateObject[],
+  test: (object: StateObject) => boolean,
+  direction: "dependents" | "dependencies",
+): ReadonlySet<StateObject> {
+  const byName = new Map<string, StateObject[]>();
+  const add = (name: string, object: StateObject): void => {
+    const list = byName.get(name);
+    if (list === undefined) byName.set(name, [object]);
+    else list.push(object);
+  };
+  for (const object of all) {
+    if (direction === "dependents")
+      for (const { address } of object.dependencies) add(address, object);
+    else
+      for (const name of new Set([object.address, resourceOf(object.address)])) add(name, object);
+  }
+  const reached = new Set(all.filter(test));
+  for (const object of reached) {
+    const names =
+      direction === "dependents"
+        ? [object.address, resourceOf(object.address)]
+        : object.dependencies.map(({ address }) => address);
+    for (const name of names) for (const next of byName.get(name) ?? []) reached.add(next);
+  }
+  return reached;
+}
