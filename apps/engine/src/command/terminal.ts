@@ -70,14 +70,14 @@ export function createTerminal(streams: TerminalStreams): Terminal {
     },
     style: createStyle(wantsColor(streams, isTerminal)),
     get width() {
-      const { columns = DEFAULT_WIDTH } = output;
-      return Math.max(MIN_WIDTH, Math.min(MAX_WIDTH, isTerminal ? columns : DEFAULT_WIDTH));
+      const columns = isTerminal ? known(output.columns, DEFAULT_WIDTH) : DEFAULT_WIDTH;
+      return Math.max(MIN_WIDTH, Math.min(MAX_WIDTH, columns));
     },
     get columns() {
-      return isTerminal ? (output.columns ?? DEFAULT_WIDTH) : Number.POSITIVE_INFINITY;
+      return isTerminal ? known(output.columns, DEFAULT_WIDTH) : Number.POSITIVE_INFINITY;
     },
     get rows() {
-      return isTerminal ? (output.rows ?? DEFAULT_HEIGHT) : Number.POSITIVE_INFINITY;
+      return isTerminal ? known(output.rows, DEFAULT_HEIGHT) : Number.POSITIVE_INFINITY;
     },
     interactive: isTerminal && input.isTTY === true && env.TERM !== "dumb",
     ask: async (question, options) => askLine(streams, question, options ?? {}),
@@ -96,7 +96,7 @@ async function askLine(
   { signal, hidden = false }: { readonly signal?: AbortSignal; readonly hidden?: boolean },
 ): Promise<string | undefined> {
   // What is wrapped stands above: the line that is edited is the last one alone.
-  const wrapped = wrapWords(question, output.columns ?? DEFAULT_WIDTH, "");
+  const wrapped = wrapWords(question, known(output.columns, DEFAULT_WIDTH), "");
   const last = wrapped.lastIndexOf("\n") + 1;
   output.write(hidden ? wrapped : wrapped.slice(0, last));
   const reader = hidden
@@ -134,4 +134,9 @@ function wantsColor({ env, noColor }: TerminalStreams, isTerminal: boolean): boo
   if (env.NO_COLOR !== undefined && env.NO_COLOR !== "") return false;
   if (env.FORCE_COLOR !== undefined && env.FORCE_COLOR !== "0") return true;
   return isTerminal && env.TERM !== "dumb";
+}
+
+/** A terminal that nobody told its size, as in containers, has 0 columns and lines. */
+function known(size: number | undefined, fallback: number): number {
+  return size === undefined || size === 0 ? fallback : size;
 }
