@@ -100,7 +100,26 @@ export async function startPlatform(ports: Ports): Promise<Platform> {
     STACKWRIGHT_TOKEN: token,
     STACKWRIGHT_FUNCTIONS: table,
   };
-  const lines = Object.entries(env).map(([name, value]) => `export ${name}=${quoted(value)}\n`);
+  // For an unmodified `terraform`, which gets private providers from the server, too.
+  const settings = join(data, "terraformrc");
+  await writeFile(
+    settings,
+    `host "huawei.com" {
+  services = { "providers.v1" = "${serverUrl}/terraform/v1/providers/" }
+}
+credentials "huawei.com" {
+  token = "${token}"
+}
+`,
+    { mode: 0o600 },
+  );
+  const all = {
+    ...env,
+    TF_CLI_CONFIG_FILE: settings,
+    STACKWRIGHT_ACCESS_KEY: key.accessKey,
+    STACKWRIGHT_SECRET_KEY: key.secretKey,
+  };
+  const lines = Object.entries(all).map(([name, value]) => `export ${name}=${quoted(value)}\n`);
   await writeFile(join(data, "env"), lines.join(""), { mode: 0o600 });
   const owned = processes.move();
   return {

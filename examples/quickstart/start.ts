@@ -188,6 +188,7 @@ To go on, in another terminal:
   npx stackwright destroy               take everything away
   npx stackwright --help                everything else
   edit private/notes-provider.ts        the next run uses the new code
+  terraform init                        elsewhere, for huawei.com/private-provider/notes 1.0.0
 
 examples/private-provider shows how to write and register one of your own.`;
 }

@@ -54,6 +54,9 @@ export function storeRegistry(
   };
 }
 
+/** A restart of the registry is waited for; more is not, as somebody sits there. */
+const DEADLINE_MS = 15_000;
+
 /** The variables with the credentials for a registry elsewhere. */
 const VARIABLES = {
   file: "STACKWRIGHT_REGISTRY_CREDENTIALS",
@@ -79,6 +82,7 @@ export async function remoteRegistry(
     return createRegistryClient({
       url,
       key: signatureKey(await readCallerKey(place, { env, directory }), "registries"),
+      deadlineMs: DEADLINE_MS,
       ...(ca !== undefined && ca !== "" && { ca: await readFile(ca, "utf8") }),
     });
   });
@@ -107,9 +111,14 @@ async function usable<Result>(url: string, make: () => Promise<Result>): Promise
       isEngineError(error, "ENGINE_CONFIG_INVALID") ||
       isRegistryError(error, "REGISTRY_INVALID_FIELD");
     if (!known) throw error;
-    throw new CommandError(`The registry "${url}" cannot be used: ${error.message}.`, {
+    throw new CommandError(`The registry ${shown(url)} cannot be used: ${error.message}.`, {
       cause: error,
       advice: `Its access key is in ${VARIABLES.accessKey} and ${VARIABLES.secretKey}, or in a file of JSON (accessKey, secretKey) that ${VARIABLES.file} names.`,
     });
   }
+}
+
+/** An address as it may be shown: somebody may have put a password into it. */
+function shown(url: string): string {
+  return `"${url.replace(/\/\/[^/]*@/, "//...@")}"`;
 }

@@ -171,6 +171,9 @@ describe("a registry elsewhere", () => {
     expect(without.error).toContain("STACKWRIGHT_REGISTRY_CREDENTIALS");
     const far = await run("plan", "--registry", "http://registry.example");
     expect(far.error).toContain("https://HOST[:PORT], or http:// on this machine");
+    const withPassword = await run("plan", "--registry", "https://me:s3cret@registry.example");
+    expect(withPassword.error).toContain("https://HOST[:PORT]");
+    expect(withPassword.error).not.toContain("s3cret");
     env = {};
     const nowhere = await run("plan", "--registry", server.url);
     expect(plain(nowhere.error)).toContain(

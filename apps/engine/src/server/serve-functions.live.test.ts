@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { signRequest } from "@stackwright/request-signing";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type SpawnedCommand, spawnCommand } from "../testing/spawned-command.ts";
+import { runSpawned, type SpawnedCommand, spawnCommand } from "../testing/spawned-command.ts";
 import type { FirstCredentials } from "./bootstrap.ts";
 
 /*
@@ -156,7 +156,21 @@ async function setUp() {
     expect(code, output).toBe(0);
     return output;
   };
-  return { cwd, notes, work, platform, startPlatform, server, rfs, check, configure, run, ok };
+  return {
+    cwd,
+    notes,
+    work,
+    url,
+    first,
+    platform,
+    startPlatform,
+    server,
+    rfs,
+    check,
+    configure,
+    run,
+    ok,
+  };
 }
 
 describe("a server with a table of functions", () => {
@@ -205,6 +219,37 @@ describe("a server with a table of functions", () => {
     await ok("destroy", "-auto-approve");
     await expect(readFile(join(notes, "one"))).rejects.toThrow("ENOENT");
     expect(await server.stop("SIGINT")).toBe(0);
+  });
+
+  it("is a registry for the command of somebody else, who has a store of their own", async () => {
+    const { cwd, notes, work, url, first, rfs, configure, server } = await setUp();
+    await rfs("POST", "/v1/private-providers", {
+      provider_name: "notes",
+      provider_version: "1.0.0",
+      function_graph_urn: urnOf("notes-v1"),
+    });
+    await configure("1.0.0");
+    const env = {
+      STACKWRIGHT_FUNCTIONS: join(cwd, "table.json"),
+      STACKWRIGHT_REGISTRY: url,
+      STACKWRIGHT_REGISTRY_ACCESS_KEY: first.accessKey,
+      STACKWRIGHT_REGISTRY_SECRET_KEY: first.secretKey,
+    };
+    const up = await runSpawned(["up", "--yes"], { cwd: work, env });
+    expect(up.code, up.text).toBe(0);
+    expect(await readFile(join(notes, "one"), "utf8")).toBe("hello");
+    const headers = { "x-auth-token": first.token };
+    const uses = `${url}/api/v1/registry/private-providers/notes/uses`;
+    expect(await (await fetch(uses, { headers })).json()).toMatchObject({
+      uses: [{ version: "1.0.0" }],
+    });
+
+    // Without the registry the state is as it was, and the reason is said before long.
+    await server.stop();
+    const down = await runSpawned(["plan"], { cwd: work, env });
+    expect(down.code).toBe(1);
+    expect(down.text).toContain("ECONNREFUSED");
+    expect((await runSpawned(["show"], { cwd: work, env })).text).toContain("hello");
   });
 
   it("gives nobody the schema of a function of other projects", async () => {
