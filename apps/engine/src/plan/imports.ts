@@ -67,7 +67,7 @@ export async function importObject(
     return undefined;
   };
   onEvent({ type: "read-start", address, deposed: "" });
-  const found = await run.calls.run(async () =>
+  const found = await run.call(address, use, async () =>
     use.provider.import(
       { type, id: id ?? "", ...(identity !== undefined && { identity }), deferralAllowed: false },
       context,
@@ -82,7 +82,7 @@ export async function importObject(
   if (imported === undefined) {
     return fail("Cannot import", `The provider has no object of type ${type} for ${what}.`);
   }
-  const reply = await run.calls.run(async () =>
+  const reply = await run.call(address, use, async () =>
     use.provider.read(
       {
         type,

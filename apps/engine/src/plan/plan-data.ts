@@ -70,7 +70,7 @@ export async function planData(instance: DataInstance): Promise<ResourceChange |
   const { signal } = run.given;
   const context = { ...(signal && { signal }) };
   const { use } = ready;
-  const valid = await run.calls.run(async () =>
+  const valid = await run.call(slot.address, use, async () =>
     use.provider.validateDataSource(
       { type: config.type, config: plain, writeOnlyAllowed: true },
       context,
@@ -84,7 +84,7 @@ export async function planData(instance: DataInstance): Promise<ResourceChange |
   let deferred = reason !== undefined;
   if (!deferred) {
     run.given.onEvent({ type: "read-start", address: slot.address, deposed: "" });
-    const reply = await run.calls.run(async () =>
+    const reply = await run.call(slot.address, use, async () =>
       use.provider.readDataSource(
         { type: config.type, config: plain, deferralAllowed: false },
         context,

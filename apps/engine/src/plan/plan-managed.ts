@@ -142,7 +142,7 @@ class ManagedPlanner {
   async #isValid(config: Value, body: EvaluatedBody): Promise<boolean> {
     const { run, ready, slot } = this.#it;
     const { type } = slot.resource.config ?? { type: "" };
-    const reply = await run.calls.run(async () =>
+    const reply = await run.call(this.#it.slot.address, ready.use, async () =>
       ready.use.provider.validateResource({ type, config, writeOnlyAllowed: true }, this.#context),
     );
     return this.#providerReport(reply.diagnostics, body);
@@ -161,7 +161,7 @@ class ManagedPlanner {
   ): Promise<Answer | undefined> {
     const { run, ready, schema } = this.#it;
     const exists = !prior.isNull;
-    const reply = await run.calls.run(async () =>
+    const reply = await run.call(this.#it.slot.address, ready.use, async () =>
       ready.use.provider.plan(
         {
           type: this.#it.config.type,

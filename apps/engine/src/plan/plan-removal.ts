@@ -95,7 +95,7 @@ export async function see(
 ): Promise<SeenObject | undefined> {
   const { onEvent, signal } = run.given;
   const { address, deposed } = object;
-  const seen = await run.calls.run(async () =>
+  const seen = await run.call(address, ready.use, async () =>
     readObject(object, {
       use: ready.use,
       policy: run.given.options.read,
@@ -132,7 +132,7 @@ async function askForDelete(
   const prior = withoutMarks(before);
   const nothing = Value.null(prior.type);
   const { signal } = run.given;
-  const reply = await run.calls.run(async () =>
+  const reply = await run.call(address, use, async () =>
     use.provider.plan(
       {
         type,

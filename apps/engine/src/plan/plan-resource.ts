@@ -101,7 +101,7 @@ async function seeRecorded(
   const { use } = ready;
   const { value, provider, type, privateBytes, address } = recorded;
   if (value === undefined) return undefined;
-  const reply = await run.calls.run(async () =>
+  const reply = await run.call(address, use, async () =>
     use.provider.move(
       {
         sourceProvider: provider.source,

@@ -33,6 +33,7 @@ import type { World } from "../walk/world.ts";
 import type { Drift, ResourceChange } from "./change.ts";
 import { type ImportsByNode, importRequests } from "./imports.ts";
 import type { FrozenExpansion, PlanOptions } from "./plan.ts";
+import { providerCallError } from "./provider-call-error.ts";
 
 export interface PlanRunOptions {
   readonly world: World;
@@ -115,6 +116,16 @@ export class PlanRun {
       const { value } = parseAddress(text);
       return value === undefined ? [] : [value];
     });
+  }
+
+  /** Asks a provider about an object, within the limit of calls. What it rejects with names both. */
+  async call<T>(address: string, { reference }: RunProvider, work: () => Promise<T>): Promise<T> {
+    try {
+      return await this.calls.run(work);
+    } catch (error) {
+      if (this.given.signal?.aborted === true) throw error;
+      throw providerCallError(address, reference.source, error);
+    }
   }
 
   /** Recorded objects of a resource, in whatever instances. */
