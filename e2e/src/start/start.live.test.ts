@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { cp, mkdir, mkdtempDisposable, readFile, symlink } from "node:fs/promises";
+import { cp, mkdir, mkdtempDisposable, readFile, symlink, writeFile } from "node:fs/promises";
 import type { AddressInfo } from "node:net";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -12,6 +12,22 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 const ROOT = join(import.meta.dirname, "../../..");
 /** What earlier runs made. */
 const MADE = new Set([".stackwright", "site", "notes", "terraform.d", ".terraform.lock.hcl"]);
+
+/** Uses the private provider without anything of ours. */
+const OF_TERRAFORM = `
+terraform {
+  required_providers {
+    notes = {
+      source  = "huawei.com/private-provider/notes"
+      version = "1.0.0"
+    }
+  }
+}
+resource "notes_note" "a" {
+  name = "by-terraform"
+  text = "hello"
+}
+`;
 
 interface Running {
   readonly child: ChildProcess;
@@ -170,6 +186,17 @@ describe("npm start", { timeout: 300_000 }, () => {
     const byHand = spawnSync("sh", ["-c", script], { cwd: folder, encoding: "utf8" });
     expect(byHand.status, byHand.stderr).toBe(0);
     expect(await readFile(join(folder, "notes/release.txt"), "utf8")).toContain("Mine: 2");
+
+    const elsewhere = join(root, "elsewhere");
+    await mkdir(elsewhere);
+    await writeFile(join(elsewhere, "main.tf"), OF_TERRAFORM);
+    const version = spawnSync("terraform", ["version"], { encoding: "utf8" });
+    if (version.status === 0) {
+      const steps = `. '${folder}/.stackwright/env' && terraform init -no-color && terraform apply -auto-approve -no-color`;
+      const unmodified = spawnSync("sh", ["-c", steps], { cwd: elsewhere, encoding: "utf8" });
+      expect(unmodified.status, unmodified.stderr).toBe(0);
+      expect(existsSync(join(folder, "notes/by-terraform.txt"))).toBe(true);
+    } else await ctx.annotate("the command terraform is not installed, and was not tried", "note");
 
     running.child.stdin?.write("\u0003");
     expect(await running.ended).toBe(0);
