@@ -3,13 +3,14 @@
 #   docker build -f e2e/images/postgres.Dockerfile -t stackwright-postgres .
 ARG DEBIAN_IMAGE=debian:bookworm-slim
 FROM ${DEBIAN_IMAGE}
-# A base image that has the server already needs no network here.
+# A base image that has the server already needs no network here. A tmpfs for the socket takes the mode of the folder
+# that it covers, and belongs to root.
 RUN if ! ls /usr/lib/postgresql/*/bin/postgres; then \
     apt-get update && apt-get install --yes --no-install-recommends postgresql && rm -rf /var/lib/apt/lists/*; \
   fi \
   && ln -s /usr/lib/postgresql/*/bin /opt/postgresql \
   && install -d -o postgres -g postgres -m 0700 /var/lib/postgresql/data \
-  && install -d -o postgres -g postgres -m 0755 /run/postgresql
+  && install -d -o postgres -g postgres -m 3777 /run/postgresql
 ENV PATH=/opt/postgresql:$PATH PGDATA=/var/lib/postgresql/data LC_ALL=C.UTF-8
 COPY e2e/images/postgres-entrypoint.sh /usr/local/bin/postgres-entrypoint
 USER postgres

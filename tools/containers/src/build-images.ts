@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
-import { mkdir } from "node:fs/promises";
-import { join } from "node:path";
+import { mkdir, readdir } from "node:fs/promises";
+import { join, relative } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { debianRoots } from "./debian-roots.ts";
 import type { Docker } from "./docker.ts";
@@ -13,6 +13,24 @@ export interface Images {
   readonly functions: string;
 }
 
+const BASES = ["base-postgres", "base-node", "base-build"];
+const nameOf = (image: string, tag: string) => `stackwright-${image}:${tag}`;
+
+export function imagesOf(tag: string): Images {
+  return {
+    postgres: nameOf("postgres", tag),
+    server: nameOf("server", tag),
+    functions: nameOf("functions", tag),
+  };
+}
+
+/** Takes images away again, those that they were built on as well. */
+export async function removeImages(docker: Docker, tag: string): Promise<void> {
+  const bases = BASES.map((image) => nameOf(image, tag));
+  await docker.try(["rmi", "--force", ...Object.values(imagesOf(tag)), ...bases]);
+}
+
+/** What images are built of, and where. */
 export interface BuildOptions {
   readonly docker: Docker;
   /** Of the repository. */
@@ -35,17 +53,15 @@ export async function buildImages(options: BuildOptions): Promise<Images> {
   await mkdir(cache, { recursive: true });
   const debian = await debianRoots(cache, say);
   const node = await nodeRoots(root, cache, say);
-  const name = (image: string) => `stackwright-${image}:${tag}`;
+  const name = (image: string) => nameOf(image, tag);
 
   say("base images from these systems");
-  await importRoots(docker, name("base-postgres"), [debian.postgres]);
-  await importRoots(docker, name("base-node"), [debian.base, node.node]);
-  await importRoots(
-    docker,
-    name("base-build"),
-    [debian.base, node.build],
-    [`ENV npm_config_offline=true npm_config_store_dir=${STORE}`],
-  );
+  await importRoot(docker, name("base-postgres"), debian.postgres);
+  await importRoot(docker, name("base-node"), debian.base, { over: node.node });
+  await importRoot(docker, name("base-build"), debian.base, {
+    over: node.build,
+    changes: [`ENV npm_config_offline=true npm_config_store_dir=${STORE}`],
+  });
 
   const build = async (image: string, file: string, args: readonly string[]) => {
     say(`docker build: ${image}`);
@@ -69,26 +85,42 @@ export async function buildImages(options: BuildOptions): Promise<Images> {
   for (const target of ["functions", "server"]) {
     await build(target, "e2e/images/stackwright.Dockerfile", [...bases, "--target", target]);
   }
-  return { postgres: name("postgres"), server: name("server"), functions: name("functions") };
+  return imagesOf(tag);
 }
 
-/** Makes an image of folders that are laid one over the other. */
-async function importRoots(
+/** Makes an image of a system, with the files of another folder laid over it. */
+async function importRoot(
   docker: Docker,
   image: string,
-  folders: readonly string[],
-  changes: readonly string[] = [],
+  system: string,
+  { over, changes = [] }: { readonly over?: string; readonly changes?: readonly string[] } = {},
 ): Promise<void> {
   const words = ["import", ...changes.flatMap((change) => ["--change", change]), "-", image];
-  const tar = spawn("tar", ["-c", ...folders.flatMap((folder) => ["-C", folder, "."])], {
-    stdio: ["ignore", "pipe", "inherit"],
+  // The engine takes no path twice, so of the second folder only what is no folder is named.
+  const files = over === undefined ? [] : await filesBelow(over);
+  const more = over === undefined ? [] : ["-C", over, "--null", "--files-from=-"];
+  const tar = spawn("tar", ["-c", "-C", system, ".", ...more], {
+    stdio: ["pipe", "pipe", "inherit"],
   });
-  const load = spawn("docker", words, { env: docker.env, stdio: ["pipe", "ignore", "inherit"] });
+  const load = spawn("docker", words, { env: docker.env, stdio: ["pipe", "ignore", "pipe"] });
+  let said = "";
+  load.stderr.on("data", (chunk: Buffer) => (said += chunk.toString()));
   const ends = [tar, load].map(
-    async (child) => new Promise<number | null>((resolve) => child.once("exit", resolve)),
+    async (child) => new Promise<number | null>((resolve) => child.once("close", resolve)),
   );
-  await pipeline(tar.stdout, load.stdin);
+  tar.stdin.on("error", () => {});
+  tar.stdin.end(files.map((file) => `${file}\0`).join(""));
+  // Where one of the two ends early, its code and its words say more than the broken pipe.
+  await pipeline(tar.stdout, load.stdin).catch(() => {});
   for (const code of await Promise.all(ends)) {
-    if (code !== 0) throw new Error(`${image} could not be imported`);
+    if (code !== 0) throw new Error(`${image} could not be imported: ${said}`);
   }
+}
+
+/** Everything in a folder that is no folder itself, relative to it. */
+async function filesBelow(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  return entries
+    .filter((entry) => !entry.isDirectory())
+    .map((entry) => relative(folder, join(entry.parentPath, entry.name)));
 }

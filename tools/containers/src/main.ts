@@ -2,6 +2,10 @@ import { writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { cacheFolder } from "@stackwright-tools/go";
+import { buildImages } from "./build-images.ts";
+import { ensurePrograms } from "./debian-packages.ts";
+import { Docker } from "./docker.ts";
+import { FreshSystem } from "./fresh-system.ts";
 import { DEFAULT_PORTS, prepare } from "./prepare.ts";
 import { tryCompose } from "./trial.ts";
 
@@ -9,14 +13,22 @@ const USAGE = `usage: node tools/containers/src/main.ts <command>
 
   prepare [--directory DIR] [--functions-port PORT] [--project ID]...
       makes the secrets that e2e/compose.yaml asks for, where there are none, and its variables
-  try [--report FILE] [--minutes N]
+  images [--tag TAG]
+      builds the images of e2e/compose.yaml as \`try\` does, in the engine that runs, and leaves them
+  try [--report FILE] [--minutes N] [--tag TAG]
       builds the images from packages of Debian and of npm, without a registry of images; starts
       e2e/compose.yaml with them, publishes a private provider, deploys, updates and destroys with
       it while the server and the database die in between, and takes everything away. As root on
       Debian it installs and starts a Docker engine where none runs; what cannot be tried is said.
+      With a tag it takes images that are there.
+  fresh [start|test]...
+      runs \`npm start\` (twice) and \`npm test\` in a fresh clone with empty caches, on a system of
+      Debian that has Node and npm of this machine and nothing else, as another user than root;
+      says time and disk. Needs root.
 `;
 
 const root = join(import.meta.dirname, "../../..");
+const cache = join(cacheFolder(process.env), "containers");
 const say = (text: string) => process.stdout.write(`compose: ${text.trim()}\n`);
 
 const { values, positionals } = parseArgs({
@@ -26,6 +38,7 @@ const { values, positionals } = parseArgs({
     "functions-port": { type: "string", default: String(DEFAULT_PORTS.functions) },
     project: { type: "string", multiple: true, default: ["a61dfe3154de42829367056598d5040f"] },
     report: { type: "string" },
+    tag: { type: "string" },
     minutes: { type: "string", default: "15" },
   },
 });
@@ -38,8 +51,14 @@ switch (positionals[0]) {
     say(`secrets and variables are in ${directory}`);
     break;
   }
+  case "images":
+    process.exitCode = await runImages(values.tag ?? "latest");
+    break;
   case "try":
-    process.exitCode = await runTrial(values.report, Number(values.minutes));
+    process.exitCode = await runTrial(values.tag, values.report, Number(values.minutes));
+    break;
+  case "fresh":
+    process.exitCode = await runFresh(positionals.slice(1));
     break;
   case undefined:
   default:
@@ -47,14 +66,51 @@ switch (positionals[0]) {
     process.exitCode = 2;
 }
 
-async function runTrial(report: string | undefined, minutes: number): Promise<number> {
+async function runImages(tag: string): Promise<number> {
+  const docker = await Docker.find(process.env);
+  const missing = typeof docker === "string" ? docker : await ensurePrograms(["debootstrap"], say);
+  if (typeof docker === "string" || missing !== undefined) {
+    say(missing ?? "");
+    return 1;
+  }
+  say(Object.values(await buildImages({ docker, root, cache, tag, say })).join(" "));
+  return 0;
+}
+
+async function runFresh(only: readonly string[]): Promise<number> {
+  const missing = await ensurePrograms(["debootstrap", "git", "unshare"], say);
+  if (missing !== undefined || process.getuid?.() !== 0) {
+    say(missing ?? "this needs root");
+    return 1;
+  }
+  await using system = await FreshSystem.make({ root, cache, say });
+  const lines: string[] = [];
+  let failed = 0;
+  const wanted = only.length === 0 ? ["start", "test"] : only;
+  for (const name of wanted.flatMap((word) => (word === "start" ? [word, word] : [word]))) {
+    const { code, seconds } = await system.run(`npm ${name}`, 30 * 60_000);
+    const { clone, home } = await system.megabytes();
+    if (code !== 0) failed += 1;
+    lines.push(
+      `npm ${name}: code ${code}, ${seconds.toFixed(0)} s; the clone has ${clone} MB, caches ${home} MB`,
+    );
+  }
+  for (const line of lines) say(line);
+  process.stdout.write(`${lines.length - failed} passed, ${failed} failed\n`);
+  return failed === 0 ? 0 : 1;
+}
+
+async function runTrial(
+  tag: string | undefined,
+  report: string | undefined,
+  minutes: number,
+): Promise<number> {
   const interrupt = new AbortController();
   for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
     process.once(name, () => interrupt.abort(new Error(`interrupted by ${name}`)));
   }
   const signal = AbortSignal.any([AbortSignal.timeout(minutes * 60_000), interrupt.signal]);
-  const cache = join(cacheFolder(process.env), "containers");
-  const tally = await tryCompose({ root, cache, say, signal });
+  const tally = await tryCompose({ root, cache, tag, say, signal });
   for (const line of [...tally.skipped, ...tally.failed]) say(line);
   if (report !== undefined) writeFileSync(report, JSON.stringify(tally));
   const { passed, failed, skipped } = tally;

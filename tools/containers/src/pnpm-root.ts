@@ -7,11 +7,11 @@ import {
   mkdtemp,
   readdir,
   readFile,
+  realpath,
   rename,
   rm,
   symlink,
 } from "node:fs/promises";
-import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { runCommand } from "./run-command.ts";
@@ -56,8 +56,8 @@ export async function nodeRoots(
       await cp(nodeProgram(root), join(programs, "node"));
       await chmod(join(programs, "node"), 0o755);
     }
-    const pnpm = dirname(createRequire(join(root, "package.json")).resolve("pnpm/package.json"));
     const build = join(making, "build");
+    const pnpm = await realpath(join(root, "node_modules/pnpm"));
     await cp(pnpm, join(build, "usr/local/lib/pnpm"), { recursive: true, dereference: true });
     await symlink("../lib/pnpm/bin/pnpm.cjs", join(build, "usr/local/bin/pnpm"));
     say("pnpm: the packages of the lock file for builds without network");

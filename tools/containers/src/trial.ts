@@ -3,9 +3,11 @@ import type { AddressInfo } from "node:net";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { buildImages, type Images } from "./build-images.ts";
+import { buildImages, imagesOf, removeImages } from "./build-images.ts";
 import { ComposeProject } from "./compose-project.ts";
 import { ensurePrograms } from "./debian-packages.ts";
+import type { Docker } from "./docker.ts";
+import { tryFunctionImage } from "./function-image.ts";
 import { openEngine } from "./open-engine.ts";
 import { type Ports, prepare } from "./prepare.ts";
 import { TRIAL_STEPS } from "./trial-steps.ts";
@@ -22,6 +24,8 @@ export interface TrialOptions {
   /** Of the repository. */
   readonly root: string;
   readonly cache: string;
+  /** Images that were built before, of an engine that runs; without it they are built, and removed at the end. */
+  readonly tag?: string | undefined;
   readonly say: (text: string) => void;
   readonly signal: AbortSignal;
 }
@@ -31,39 +35,35 @@ export interface TrialOptions {
  * everything away again: containers, networks, volumes, images, and the engine where it is ours.
  */
 export async function tryCompose(options: TrialOptions): Promise<TrialReport> {
-  const { root, cache, say, signal } = options;
+  const { root, cache, say } = options;
   const skip = (why: string) => ({ passed: 0, failed: [], skipped: [`compose: ${why}`] });
   if (process.getuid?.() !== 0) return skip("base images are made with debootstrap, by root alone");
   await using resources = new AsyncDisposableStack();
   const engine = await openEngine(say);
   if (typeof engine === "string") return skip(engine);
   resources.use(engine);
+  const { docker } = engine;
+  if (options.tag !== undefined) return await goThrough(options, resources, docker, options.tag);
+
   const missing = await ensurePrograms(["debootstrap"], say);
   if (missing !== undefined) return skip(missing);
-
-  const { docker } = engine;
   const tag = `trial-${process.pid}`;
+  if (!engine.isOurs) resources.defer(async () => removeImages(docker, tag));
   const start = performance.now();
-  if (!engine.isOurs) {
-    resources.defer(async () => {
-      const names = ["base-postgres", "base-node", "base-build", "postgres", "functions", "server"];
-      await docker.try(["rmi", "--force", ...names.map((name) => `stackwright-${name}:${tag}`)]);
-    });
-  }
-  const images = await buildImages({ docker, root, cache, tag, say });
-  const seconds = Math.round((performance.now() - start) / 1000);
-  say(`images after ${seconds} s`);
+  await buildImages({ docker, root, cache, tag, say });
+  say(`images after ${Math.round((performance.now() - start) / 1000)} s`);
   say(await docker.run(["images", "--format", "{{.Repository}} {{.Size}}"]));
-  return await goThrough({ ...options, signal }, resources, docker, images, tag);
+  return await goThrough(options, resources, docker, tag);
 }
 
 async function goThrough(
   { root, say, signal }: TrialOptions,
   resources: AsyncDisposableStack,
-  docker: ConstructorParameters<typeof ComposeProject>[0]["docker"],
-  images: Images,
+  docker: Docker,
   tag: string,
 ): Promise<TrialReport> {
+  const images = imagesOf(tag);
+  const name = `stackwright-${process.pid}`;
   const scratch = resources.use(await mkdtempDisposable(join(tmpdir(), "stackwright-compose-")));
   const secrets = join(scratch.path, "secrets");
   await mkdir(secrets);
@@ -83,13 +83,18 @@ async function goThrough(
   const project = resources.use(
     new ComposeProject({
       docker,
-      name: `stackwright-${tag}`,
+      name,
       file: join(root, "e2e/compose.yaml"),
       envFile: join(secrets, "env"),
       signal,
     }),
   );
-  await project.run("up", "--detach", "--no-build");
+  try {
+    await project.run("up", "--detach", "--no-build");
+  } catch (error) {
+    say(await project.run("logs", "--no-color", "--tail", "25").catch(String));
+    throw error;
+  }
   const folder = join(scratch.path, "work");
   const world = new TrialWorld({ project, ports, root, folder, secrets, signal });
   let passed = 0;
@@ -98,7 +103,7 @@ async function goThrough(
     try {
       await run(world);
     } catch (error) {
-      say(await project.run("logs", "--no-color", "--tail", "60").catch(String));
+      say(await project.run("logs", "--no-color", "--tail", "25").catch(String));
       say(error instanceof Error ? (error.stack ?? error.message) : String(error));
       const left = TRIAL_STEPS.length - passed - 1;
       return { passed, failed: [`${name} (${left} steps after it were not tried)`], skipped: [] };
@@ -106,7 +111,17 @@ async function goThrough(
     passed += 1;
     say(`held, ${((performance.now() - start) / 1000).toFixed(1)} s: ${name}`);
   }
-  return { passed, failed: [], skipped: [] };
+  const why = await tryFunctionImage({
+    docker,
+    root,
+    folder: scratch.path,
+    functionsImage: images.functions,
+    tag: `${process.pid}`,
+    signal,
+  });
+  if (why !== undefined) return { passed, failed: [], skipped: [`compose: ${why}`] };
+  say("held: the image of a single function answers for a provider that was built with Go");
+  return { passed: passed + 1, failed: [], skipped: [] };
 }
 
 /** That many ports of this machine which were free a moment ago. */
