@@ -37,6 +37,18 @@ export function defineServerCommands(
       });
     });
 
+  define("bootstrap", "make a token and an access key for the server, without a running one")
+    .allowUnknownOption()
+    .allowExcessArguments()
+    .usage("[--account NAME] [--output FILE] [--again] [--store ADDRESS] [options of the server]")
+    .action(async (_options: unknown, command: Command) => {
+      const { runBootstrap } = await import("../server/index.ts");
+      await run(command, async ({ terminal, env, directory }) => {
+        terminal.write(await runBootstrap(command.args, env, directory));
+        return 0;
+      });
+    });
+
   const functions = define(
     "functions",
     "a stand-in for a function platform, for development and tests",

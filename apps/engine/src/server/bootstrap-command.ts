@@ -3,7 +3,8 @@ import { CredentialStore, createKeyRing, createRegistry } from "@stackwright/reg
 import { systemScheduler } from "@stackwright/storage";
 import { openStore } from "../store/open-store.ts";
 import { parseStoreAddress } from "../store/store-address.ts";
-import { createFirstCredentials, type FirstCredentials } from "./bootstrap.ts";
+import { createFirstCredentials, type FirstCredentials, writeCredentials } from "./bootstrap.ts";
+import { parseServeArguments } from "./serve-arguments.ts";
 import { serverKey } from "./server-key.ts";
 import { resolveServerOptions, type ServerOptions } from "./server-options.ts";
 
@@ -31,4 +32,32 @@ export async function bootstrap(
   const { records } = registry.parts;
   const credentials = new CredentialStore({ records, keys, scheduler: systemScheduler() });
   return await createFirstCredentials(credentials, account, { evenIfThereAreSome });
+}
+
+/**
+ * The command: `[--account NAME] [--again] [--output FILE]` and the options of a server, of which the store and its key matter.
+ * Gives what is to be printed: the credentials as JSON, or nothing where they went to a file.
+ */
+export async function runBootstrap(
+  given: readonly string[],
+  env: NodeJS.ProcessEnv,
+  directory: string,
+): Promise<string> {
+  const rest = [...given];
+  const take = (name: string): string | undefined => {
+    const at = rest.indexOf(name);
+    return at < 0 ? undefined : rest.splice(at, 2)[1];
+  };
+  const account = take("--account") ?? "default";
+  const output = take("--output");
+  const evenIfThereAreSome = rest.includes("--again");
+  const options = await parseServeArguments(
+    rest.filter((word) => word !== "--again"),
+    env,
+    directory,
+  );
+  const first = await bootstrap(options, account, { env, directory, evenIfThereAreSome });
+  if (output === undefined) return `${JSON.stringify(first, undefined, 2)}\n`;
+  await writeCredentials(resolve(directory, output), first);
+  return "";
 }

@@ -1,5 +1,5 @@
 export type { FirstCredentials } from "./bootstrap.ts";
-export { bootstrap } from "./bootstrap-command.ts";
+export { bootstrap, runBootstrap } from "./bootstrap-command.ts";
 export type { OpenServerParts, RunningServer, ServeParts } from "./serve.ts";
 export { serve } from "./serve.ts";
 export { parseServeArguments, SERVE_FLAGS } from "./serve-arguments.ts";

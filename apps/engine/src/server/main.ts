@@ -1,7 +1,6 @@
 import process from "node:process";
 import { EngineError } from "../errors.ts";
-import { writeCredentials } from "./bootstrap.ts";
-import { bootstrap } from "./bootstrap-command.ts";
+import { runBootstrap } from "./bootstrap-command.ts";
 import { serve } from "./serve.ts";
 import { parseServeArguments } from "./serve-arguments.ts";
 
@@ -23,7 +22,7 @@ try {
     const server = await serve(options, { signal: stop.signal });
     await server.stopped;
   } else if (command === "bootstrap") {
-    await runBootstrap(args);
+    process.stdout.write(await runBootstrap(args, process.env, process.cwd()));
   } else {
     throw new EngineError("ENGINE_CONFIG_INVALID", "there are two commands: serve and bootstrap");
   }
@@ -32,23 +31,4 @@ try {
   const known = error instanceof Error && typeof code === "string";
   process.stderr.write(known ? `${error.message} (${code})\n` : `${String(error)}\n`);
   process.exitCode = 1;
-}
-
-async function runBootstrap(given: readonly string[]): Promise<void> {
-  const rest = [...given];
-  const take = (name: string): string | undefined => {
-    const at = rest.indexOf(name);
-    return at < 0 ? undefined : rest.splice(at, 2)[1];
-  };
-  const account = take("--account") ?? "default";
-  const output = take("--output");
-  const again = rest.includes("--again");
-  const options = await parseServeArguments(
-    rest.filter((word) => word !== "--again"),
-    process.env,
-    process.cwd(),
-  );
-  const first = await bootstrap(options, account, { evenIfThereAreSome: again });
-  if (output === undefined) process.stdout.write(`${JSON.stringify(first, undefined, 2)}\n`);
-  else await writeCredentials(output, first);
 }
