@@ -5,39 +5,25 @@
  */
 import { join } from "node:path";
 import { Mark, Value } from "@stackwright/cty";
-import { createUlidGenerator } from "@stackwright/storage";
-import { createDirectoryBlobs } from "@stackwright/storage/blob";
-import { createSqliteStorage } from "@stackwright/storage/sqlite";
 import { createPluginClient } from "@stackwright/tfplugin";
 import { launchTerraformProvider } from "@stackwright/tfplugin/launch";
 import { createEngine } from "../../engine.ts";
+import { hasChanges } from "../../plan/plan.ts";
 import type { ProviderOrigin } from "../../providers/catalog.ts";
-import { keyEncryptionKey } from "../../secrets/key-encryption.ts";
-import { createStoredKeys } from "../../secrets/stack-keys.ts";
 import type { StackState } from "../../state/stack-state.ts";
-import { createStackStates } from "../../state/stack-states.ts";
 import { applySurgery, planSurgery, type Surgery } from "../../state/surgery.ts";
 import { MODEL_SOURCE } from "../model/model-schema.ts";
 import { loadText, recordCloudObject } from "../simulation/sim-parts.ts";
-import { TEST_STACK } from "../state-fixture.ts";
 import { readCloudFolder } from "./folder-cloud.ts";
 import { killConfig } from "./kill-config.ts";
+import { killResult, recordedIds } from "./kill-result.ts";
+import { openKillState } from "./open-kill-state.ts";
 
 const [folder = "", number = "0", mode = "apply"] = process.argv.slice(2);
 const cloudFolder = join(folder, "cloud");
 
-await using storage = await createSqliteStorage({ directory: join(folder, "store") });
-await using blobs = await createDirectoryBlobs({ directory: join(folder, "blobs") });
-const ulid = createUlidGenerator({ wallMs: () => Date.now() });
-const states = createStackStates({
-  storage,
-  blobs,
-  ciphers: createStoredKeys({ storage, current: keyEncryptionKey(new Uint8Array(32).fill(7)) }),
-  owner: `process-${process.pid}-${ulid()}`,
-  // Short, as the next process has to see that this one is gone.
-  timing: { ttlMs: 1_500, renewMs: 300, stopMs: 1_000 },
-});
-const state = states.stack(TEST_STACK);
+await using opened = await openKillState(folder);
+const { state, runs, ulid } = opened;
 
 const origin: ProviderOrigin = {
   name: "model",
@@ -57,51 +43,32 @@ if (mode === "resolve") await resolveAll(state);
 // The fence of whoever was killed has to run out before anything can be recovered.
 await (await state.acquire()).release();
 process.stdout.write("free\n");
-const engine = createEngine({ origins: [origin] });
+const engine = createEngine({ origins: [origin], runs: () => runs });
 const configuration = await loadText(killConfig(Number(number)));
 const variables = new Map([["canary", Value.string("canary-kill").mark(Mark.sensitive)]]);
-const { plan, diagnostics, recovered } = await engine.plan({ state, configuration, variables });
+const run = { id: ulid(), cause: "test" };
+const made = await engine.plan({ state, configuration, variables, run });
 let status = "no plan";
-if (plan !== undefined) {
+if (made.plan !== undefined) {
   process.stdout.write("planned\n");
-  ({ status } = await engine.apply({ state, configuration, variables, plan }));
+  const again = hasChanges(made.plan) ? { run: run.id } : {};
+  ({ status } = await engine.apply({
+    state,
+    configuration,
+    variables,
+    plan: made.plan,
+    ...again,
+  }));
 }
-const { objects, head } = await state.read();
-const result: KillResult = {
-  status,
-  diagnostics: diagnostics.map(({ summary, detail }) => `${summary}: ${detail}`),
-  recovered: recovered.length,
-  run: head.run,
-  unresolved: [...objects.values()].flatMap(({ phase, operation }) =>
-    phase === "unresolved" ? (operation?.problem ?? "") : [],
-  ),
-  recorded: [...objects.values()].flatMap(({ value }) =>
-    value === undefined ? [] : (JSON.parse(value.json) as { readonly id: string }).id,
-  ),
-};
-process.stdout.write(`${JSON.stringify(result)}\n`);
-
-/** What the process found at its end. */
-export interface KillResult {
-  readonly status: string;
-  readonly diagnostics: readonly string[];
-  readonly recovered: number;
-  readonly run: string;
-  /** What the engine says of each operation that nobody could find out. */
-  readonly unresolved: readonly string[];
-  /** Real ids of all recorded objects. */
-  readonly recorded: readonly string[];
-}
+const phases = (await runs.list()).map(({ phase }) => phase);
+const result = killResult(status, await state.read(), made);
+process.stdout.write(`${JSON.stringify({ ...result, phases })}\n`);
 
 /** What an operator does with the hints of unresolved operations: looks, and says what is there. */
 async function resolveAll(of: StackState): Promise<void> {
   const snapshot = await of.read();
   if (snapshot.head.run !== "") return;
-  const recorded = new Set(
-    [...snapshot.objects.values()].flatMap(({ value }) =>
-      value === undefined ? [] : (JSON.parse(value.json) as { readonly id: string }).id,
-    ),
-  );
+  const recorded = new Set(recordedIds(snapshot));
   const surgeries = [...snapshot.objects.values()].flatMap(
     ({ address, deposed, phase, operation, value }): Surgery[] => {
       if (phase !== "unresolved") return [];

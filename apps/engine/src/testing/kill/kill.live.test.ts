@@ -1,44 +1,16 @@
-import { spawn } from "node:child_process";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
-import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, type TestContext, test } from "vitest";
-import type { KillResult } from "./engine-program.ts";
 import { readCloudFolder } from "./folder-cloud.ts";
+import type { KillResult } from "./kill-result.ts";
+import { type KillMode, runToKill } from "./run-to-kill.ts";
 
 const MOMENTS = Math.max(1, Math.round(2 * Number(process.env.STACKWRIGHT_RUNS ?? 1)));
 const PROGRAM = join(import.meta.dirname, "engine-program.ts");
 
-/** Runs the program; kills it so long after it has made its plan, if it still lives then. */
-async function run(
-  folder: string,
-  number: number,
-  mode: "apply" | "resolve",
-  killAfterMs?: number,
-): Promise<KillResult | "killed"> {
-  const child = spawn(process.execPath, [PROGRAM, folder, String(number), mode], {
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  const errors: string[] = [];
-  child.stderr.on("data", (data: Buffer) => errors.push(data.toString()));
-  const exited = new Promise<number | null>((resolve) => {
-    child.once("exit", (code) => resolve(code));
-  });
-  let last = "";
-  for await (const line of createInterface({ input: child.stdout })) {
-    last = line;
-    if (line === "planned" && killAfterMs !== undefined) {
-      await delay(killAfterMs);
-      child.kill("SIGKILL");
-    }
-  }
-  const code = await exited;
-  if (code === null) return "killed";
-  if (code !== 0) throw new Error(`the engine ended with ${code}: ${errors.join("")}`);
-  return JSON.parse(last) as KillResult;
-}
+const run = async (folder: string, number: number, mode: KillMode, killAfterMs?: number) =>
+  runToKill(PROGRAM, [folder, String(number), mode], killAfterMs);
 
 /** Compares what the engine says with what the provider has kept. */
 function compare(result: KillResult, folder: string): void {
@@ -71,6 +43,8 @@ describe("an apply that is killed", () => {
           const next = await run(folder, number, "apply");
           if (next === "killed") throw new Error("nobody killed it");
           compare(next, folder);
+          // Whatever was being applied has an end by now, and the one before the last was ended by its successor.
+          expect(next.phases.filter((phase) => phase === "applying")).toEqual([]);
           unresolved += next.unresolved.length;
           const last = next.unresolved.length === 0 ? next : await run(folder, number, "resolve");
           if (last === "killed") throw new Error("nobody killed it");
