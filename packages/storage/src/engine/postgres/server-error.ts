@@ -28,11 +28,15 @@ export function toStorageError(error: unknown, kind: CallKind): StorageError {
   if (error instanceof postgres.PostgresError && /^(28|42501)/.test(code)) {
     return new StorageError("STORAGE_PERMISSION_DENIED", error.message, { cause: error });
   }
-  const applied =
-    error instanceof postgres.PostgresError ? endsSession(error) : !NOT_SENT.has(code);
+  const notSent = NOT_SENT.has(code);
+  const applied = error instanceof postgres.PostgresError ? endsSession(error) : !notSent;
   const details: StorageErrorDetails =
     kind === "read" ? {} : { outcome: applied ? "unknown" : "not-applied" };
-  return StorageError.from(error, details);
+  if (!notSent) return StorageError.from(error, details);
+  // What the system says of an address does not say whose it is, and a client of a server knows neither.
+  const why = error instanceof Error ? error.message : String(error);
+  const message = `the database of the store cannot be reached: ${why}`;
+  return new StorageError("STORAGE_INCONSISTENT", message, { cause: error, details });
 }
 
 function endsSession(error: postgres.PostgresError): boolean {

@@ -1,0 +1,24 @@
+import { describe, expect, it } from "vitest";
+import { toStorageError } from "./server-error.ts";
+
+const failure = (code: string) => Object.assign(new Error(`it says ${code}`), { code });
+
+describe("toStorageError", () => {
+  it("says that the database cannot be reached, and that nothing was written", () => {
+    const error = toStorageError(failure("ENOTFOUND"), "write");
+    expect(error).toMatchObject({ code: "STORAGE_INCONSISTENT", retryable: true });
+    expect(error.details).toEqual({ outcome: "not-applied" });
+    expect(error.message).toBe("the database of the store cannot be reached: it says ENOTFOUND");
+    expect(toStorageError(failure("ECONNREFUSED"), "read").details).toEqual({});
+  });
+
+  it("leaves open what became of a write whose connection was lost", () => {
+    const error = toStorageError(failure("CONNECTION_CLOSED"), "write");
+    expect(error).toMatchObject({ code: "STORAGE_INCONSISTENT", details: { outcome: "unknown" } });
+  });
+
+  it("hands on what is one already", () => {
+    const error = toStorageError(failure("ECONNREFUSED"), "write");
+    expect(toStorageError(error, "read")).toBe(error);
+  });
+});
