@@ -133,6 +133,15 @@ credentials "huawei.com" {
   };
 }
 
+/** The environment without settings of `stackwright`, which may be of another store, or of an earlier start. */
+export function ownEnvironment(): NodeJS.ProcessEnv {
+  return Object.fromEntries(
+    Object.entries(process.env).filter(
+      ([name]) => !name.startsWith("STACKWRIGHT_") || name === "STACKWRIGHT_DEBUG",
+    ),
+  );
+}
+
 /** A long-running `stackwright` command; what it writes goes to a file of logs. */
 class Service implements AsyncDisposable {
   readonly name: string;
@@ -156,7 +165,7 @@ class Service implements AsyncDisposable {
       path: process.execPath,
       args: [COMMAND, ...args],
       cwd: folder,
-      env: process.env,
+      env: ownEnvironment(),
       onStdout: onOutput,
       onStderr: onOutput,
     });
@@ -232,7 +241,10 @@ async function operatorToken(store: string): Promise<string> {
   if (!existsSync(join(data, "store"))) await rm(path, { force: true });
   const known = await readJson(path);
   if (typeof known?.["token"] === "string") return known["token"];
-  const made = await bootstrap({ store }, "default", { evenIfThereAreSome: true });
+  const made = await bootstrap({ store }, "default", {
+    env: ownEnvironment(),
+    evenIfThereAreSome: true,
+  });
   await writeSecret("credentials.json", made);
   return made.token;
 }

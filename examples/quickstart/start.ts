@@ -4,7 +4,13 @@ import { join } from "node:path";
 import process from "node:process";
 import { parseArgs } from "node:util";
 import { installProvider } from "./install-provider.ts";
-import { FUNCTION_URN, type Platform, StartFailure, startPlatform } from "./platform.ts";
+import {
+  FUNCTION_URN,
+  ownEnvironment,
+  type Platform,
+  StartFailure,
+  startPlatform,
+} from "./platform.ts";
 
 // `npm start`: the whole way of a private provider on one machine. Starts a function platform and a server, registers a
 // provider that lives in a function, deploys this folder with it through the server, and shows what came of it.
@@ -27,7 +33,9 @@ const shared = process.stdin.isTTY;
 
 process.exitCode = await main().catch((error: unknown) => {
   if (stop.signal.aborted) return 130;
-  if (!(error instanceof StartFailure)) throw error;
+  // Errors with a code are meant to be read: a store that is in use, a folder that cannot be written.
+  const isTold = error instanceof StartFailure || (error instanceof Error && "code" in error);
+  if (!isTold) throw error;
   process.stdout.write(`\n${error.message}\n`);
   return 1;
 });
@@ -143,7 +151,7 @@ async function stackwright(
   const child = spawn(process.execPath, [COMMAND, ...words], {
     cwd: folder,
     stdio: "inherit",
-    env: { ...process.env, ...env },
+    env: { ...ownEnvironment(), ...env },
   });
   const forward = (): void => {
     if (!shared) child.kill("SIGINT");
