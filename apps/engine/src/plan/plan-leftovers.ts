@@ -3,6 +3,7 @@ import { objectKey, type StateObject } from "../state/state-object.ts";
 import { forEachLimited } from "../walk/semaphore.ts";
 import type { ActionReason } from "./change.ts";
 import type { Configuration } from "./configuration.ts";
+import { keptObjects } from "./kept-objects.ts";
 import { planRemoval, type Removal } from "./plan-removal.ts";
 import type { PlanRun } from "./plan-run.ts";
 import { configOf } from "./protected.ts";
@@ -14,8 +15,11 @@ export async function planLeftovers(
   configuration: Configuration,
   selection: Selection,
 ): Promise<void> {
+  // All that is declared has been planned by now, or stays because something needs it.
+  const isPlanned = (object: StateObject): boolean => run.changes.has(objectKey(object));
+  const kept = keptObjects(run.given.objects, selection, (object) => !isPlanned(object));
   const left = [...run.given.objects].filter(([key, object]) => {
-    if (run.changes.has(key) || run.given.kept.has(object)) return false;
+    if (run.changes.has(key) || kept.has(object)) return false;
     if (object.deposed !== "") return selection.includesAddress(object.address, true);
     if (run.handled.has(object.address)) return false;
     return (

@@ -11,7 +11,7 @@ import { selectVersions } from "../providers/select-versions.ts";
 import type { Redactor } from "../secrets/redactor.ts";
 import type { StackInputs } from "../state/stack-inputs.ts";
 import type { StackSnapshot } from "../state/stack-state.ts";
-import { objectKey, type StateObject } from "../state/state-object.ts";
+import { objectKey } from "../state/state-object.ts";
 import type { EngineClock } from "../walk/clock.ts";
 import { walkGraph } from "../walk/ready-queue.ts";
 import { World } from "../walk/world.ts";
@@ -19,6 +19,7 @@ import type { ResourceChange } from "./change.ts";
 import { type Configuration, isUsable } from "./configuration.ts";
 import { createFirstResources } from "./create-first.ts";
 import { importsByNode } from "./imports.ts";
+import { keptObjects } from "./kept-objects.ts";
 import { resolveMoves } from "./moves.ts";
 import type { Plan, PlanOptions, PlanResult } from "./plan.ts";
 import { planLeftovers } from "./plan-leftovers.ts";
@@ -26,9 +27,8 @@ import { planOutputs } from "./plan-outputs.ts";
 import { PlanRun } from "./plan-run.ts";
 import { planStateWalk } from "./plan-state-walk.ts";
 import { closeEphemerals, visitNode } from "./plan-walk.ts";
-import { checkProtected } from "./protected.ts";
-import { recordedClosure } from "./recorded-closure.ts";
-import { type Selection, selectPart } from "./selection.ts";
+import { checkProtected, configOf } from "./protected.ts";
+import { selectPart } from "./selection.ts";
 
 /** Everything that a plan is made of. */
 export interface PlanRequest {
@@ -123,7 +123,13 @@ export async function createPlan(request: PlanRequest): Promise<PlanResult> {
     root: configuration.root,
     importBlocks: importsByNode(configuration.root),
     isIncluded: (address) => selection.includesAddress(address, true),
-    kept: keptObjects(moves.objects, selection),
+    // What has a block is planned, if it is still an instance of it, and may let go of what it needed.
+    kept: keptObjects(
+      moves.objects,
+      selection,
+      ({ address, deposed }) =>
+        deposed !== "" || configOf(configuration.root, address) === undefined,
+    ),
   });
   await using ephemerals = run.ephemerals;
   if (hasEphemerals(configuration)) world.opener = ephemerals;
@@ -196,16 +202,6 @@ async function walkConfiguration(
       ...(run.given.signal && { stop: run.given.signal }),
     },
   );
-}
-
-/** What excluded objects depend on by record, and they themselves. */
-function keptObjects(
-  objects: ReadonlyMap<string, StateObject>,
-  selection: Selection,
-): ReadonlySet<StateObject> {
-  if (!selection.partial) return new Set();
-  const isLeftOut = ({ address }: StateObject): boolean => selection.isLeftOut(address);
-  return recordedClosure([...objects.values()], isLeftOut, "dependencies");
 }
 
 /**

@@ -1,11 +1,16 @@
 import { resourceOf } from "../state/check-state.ts";
 import type { StateObject } from "../state/state-object.ts";
 
-/** Objects that pass, and what is reached from them along recorded dependencies in one direction. */
+/**
+ * Objects that pass, and what is reached from them along recorded dependencies in one direction.
+ *
+ * @param leadsOn whether the way goes on from what was reached
+ */
 export function recordedClosure(
   all: readonly StateObject[],
   test: (object: StateObject) => boolean,
   direction: "dependents" | "dependencies",
+  leadsOn: (object: StateObject) => boolean = () => true,
 ): ReadonlySet<StateObject> {
   const byName = new Map<string, StateObject[]>();
   const add = (name: string, object: StateObject): void => {
@@ -19,8 +24,10 @@ export function recordedClosure(
     else
       for (const name of new Set([object.address, resourceOf(object.address)])) add(name, object);
   }
-  const reached = new Set(all.filter(test));
+  const start = new Set(all.filter(test));
+  const reached = new Set(start);
   for (const object of reached) {
+    if (!start.has(object) && !leadsOn(object)) continue;
     const names =
       direction === "dependents"
         ? [object.address, resourceOf(object.address)]

@@ -44,6 +44,7 @@ describe("simulated runs", () => {
     ["a fence that moved while an answer was lost was taken for an intruder", 10065],
     ["what an object depends on that may exist was deleted", 1167],
     ["what something needs that a plan leaves out was deleted", 352252135],
+    ["what something let go of was kept for what a plan leaves out", 1902378014],
     [
       "what was recorded of an update whose answer died with its worker was taken for its needs",
       1172518547,
