@@ -47,7 +47,7 @@ describe("replacements along a chain", () => {
         "replace create-first mock_thing.b replace-because-cannot-update",
         "replace mock_thing.c replace-because-cannot-update",
       ],
-      calls: ["create a", "delete c", "create b", "create c", "delete b", "delete a"],
+      calls: ["create a", "create b", "delete c", "create c", "delete b", "delete a"],
     },
   ]);
   scenario("the beginning created first draws nothing with it", [
@@ -375,7 +375,7 @@ describe("moved along a chain", () => {
         named("r", "p", "count = 2") +
         named("z", "q", "value = length(mock_thing.r)"),
       options: { mode: "destroy" },
-      calls: ["delete q", "delete y", "delete p", "delete x", "delete p"],
+      calls: ["delete q", "delete y", "delete x", "delete p", "delete p"],
       state: [],
     },
   ]);
