@@ -8,6 +8,7 @@ import {
 } from "@stackwright/lang";
 import type { ResourceSchema } from "@stackwright/mux/router";
 import type { RunProvider } from "../providers/run-providers.ts";
+import { unknownType } from "../providers/unknown-type.ts";
 
 /** The body of an ephemeral resource as its schema understands it. */
 export interface BoundEphemeral {
@@ -23,15 +24,7 @@ export function bindEphemeral(
 ): BoundEphemeral | undefined {
   const schema = use.typeSchema("ephemeral", config.type);
   if (schema === undefined) {
-    report([
-      {
-        severity: "error",
-        code: "ENGINE_EPHEMERAL",
-        summary: "Invalid resource type",
-        detail: `The provider ${use.reference.source} has no ephemeral resource type "${config.type}".`,
-        subject: config.range,
-      },
-    ]);
+    report([unknownType(use, config)]);
     return undefined;
   }
   const { body, diagnostics } = bindBody(config.body, schema.block, {

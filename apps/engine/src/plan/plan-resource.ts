@@ -1,6 +1,7 @@
 import { encodeJson, Value } from "@stackwright/cty";
 import type { GraphNode, ImportRequest } from "@stackwright/lang";
 import { hasErrors } from "@stackwright/mux/router";
+import { unknownType } from "../providers/unknown-type.ts";
 import type { StateObject } from "../state/state-object.ts";
 import { blockType } from "../walk/block-type.ts";
 import type { Target } from "../walk/recorder.ts";
@@ -32,11 +33,7 @@ export async function planResource(
   }
   const schema = ready.use.typeSchema(config.mode, config.type);
   if (schema === undefined) {
-    run.fail(
-      "Invalid resource type",
-      `The provider ${ready.use.reference.source} has no ${config.mode === "data" ? "data source" : "resource type"} "${config.type}".`,
-      { subject: config.range },
-    );
+    run.report([unknownType(ready.use, config)]);
     unknownAll(resource);
     return;
   }

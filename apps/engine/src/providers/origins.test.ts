@@ -1,10 +1,12 @@
 import { fileURLToPath } from "node:url";
 import { EMPTY_BUNDLE } from "@stackwright/lang";
+import { unimplementedProvider } from "@stackwright/mux";
+import { liftPulumi } from "@stackwright/mux/router";
 import { describe, expect, it } from "vitest";
 import { createEngine } from "../engine.ts";
 import { loadConfiguration } from "../plan/configuration.ts";
 import { createTestState } from "../testing/state-fixture.ts";
-import { builtinOrigin } from "./builtin-origin.ts";
+import { builtinOrigin, programOrigin } from "./builtin-origin.ts";
 import { pulumiOrigin } from "./pulumi-origin.ts";
 
 const PROGRAM = fileURLToPath(new URL("testing/shelf-provider.ts", import.meta.url));
@@ -62,6 +64,49 @@ describe("a local Pulumi provider", () => {
       actions: ["update shelf_shelf_book.emma", "update terraform_data.note"],
       slug: '"emma-301"',
     });
+  });
+
+  it("may have types of one name, which then are called by longer names", async () => {
+    const thing = { inputProperties: { name: { type: "string" } }, properties: {} };
+    const schema = JSON.stringify({
+      name: "cluster",
+      resources: {
+        "cluster:apps/v1:Set": thing,
+        "cluster:apps/v2:Set": thing,
+        "cluster:core/v1:Pod": thing,
+      },
+    });
+    const engine = createEngine({
+      origins: [
+        programOrigin("cluster", {
+          "stackwright.local/pulumi/cluster": () => liftPulumi(unimplementedProvider(), { schema }),
+        }),
+      ],
+    });
+    const text = `
+      terraform {
+        required_providers {
+          cluster = { source = "stackwright.local/pulumi/cluster" }
+        }
+      }
+      resource "cluster_apps_v1_set" "a" { name = "a" }
+      resource "cluster_apps_v2_set" "a" { name = "a" }
+      resource "cluster_core_pod" "a" { name = "a" }
+      resource "cluster_apps_set" "a" { name = "a" }
+      resource "cluster_core_v1_pod" "a" { name = "a" }
+    `;
+    const configuration = await loadConfiguration({
+      ...EMPTY_BUNDLE,
+      list: () => ["main.tf"],
+      read: () => new TextEncoder().encode(text),
+    });
+    const expected = [
+      'Ambiguous resource type: Several types of the provider stackwright.local/pulumi/cluster would be called "cluster_apps_set", so that none is. They are called "cluster_apps_v1_set" and "cluster_apps_v2_set".',
+      'Invalid resource type: The provider stackwright.local/pulumi/cluster has no resource type "cluster_core_v1_pod".',
+    ];
+    const found = (diagnostics: readonly { summary: string; detail: string }[]) =>
+      diagnostics.map(({ summary, detail }) => `${summary}: ${detail}`);
+    expect(found((await engine.validate({ configuration })).diagnostics)).toEqual(expected);
   });
 
   it("that is not there is a diagnostic", async () => {

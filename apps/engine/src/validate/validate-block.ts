@@ -23,6 +23,7 @@ import type {
   Diagnostic as ProviderDiagnostic,
   Reply,
 } from "@stackwright/mux/router";
+import { unknownType } from "../providers/unknown-type.ts";
 import { blockType } from "../walk/block-type.ts";
 import { withoutMarks } from "../walk/object-marks.ts";
 import { mistakesOf } from "./condition-mistakes.ts";
@@ -85,13 +86,7 @@ export async function checkResource({
   }
   const schema = use.typeSchema(config.mode, config.type);
   if (schema === undefined) {
-    found.push({
-      severity: "error",
-      code: "ENGINE_VALIDATE",
-      summary: "Invalid resource type",
-      detail: `The provider ${use.reference.source} has no ${KINDS[config.mode]} "${config.type}".`,
-      subject: config.range,
-    });
+    found.push(unknownType(use, config));
     return found;
   }
   const { block } = schema;
@@ -112,12 +107,6 @@ export async function checkResource({
       ),
   );
 }
-
-const KINDS: Readonly<Record<ResourceConfig["mode"], string>> = {
-  managed: "resource type",
-  data: "data source",
-  ephemeral: "ephemeral resource type",
-};
 
 function evaluate(body: BoundBody, scope: ModuleScope, { mode }: ResourceConfig): EvaluatedBody {
   return evaluateBody(body, scope, {

@@ -1,4 +1,8 @@
-import { ProviderAddress, VersionConstraints } from "@stackwright/provider-source";
+import {
+  ProviderAddress,
+  ProviderSourceError,
+  VersionConstraints,
+} from "@stackwright/provider-source";
 import { formatProviderConfig } from "../address/provider-config-address.ts";
 import type { ModuleNode } from "../config/load-tree.ts";
 import type { ProviderConfig, ProviderReference, ResourceConfig } from "../config/module-config.ts";
@@ -53,6 +57,8 @@ class Resolver implements ProviderResolution {
   /** Results by module, source and alias; undefined where there is none. */
   readonly #resolved = new Map<ModuleNode, Map<string, MutableProvider | undefined>>();
   readonly #impliedSources = new Map<string, ProviderAddress>();
+  /** Names that no provider can have, with the reason. */
+  readonly #impossible = new Map<string, string>();
   readonly #warned = new Map<ModuleNode, Set<string>>();
 
   constructor(options: ProviderOptions) {
@@ -83,7 +89,15 @@ class Resolver implements ProviderResolution {
     const known = this.#impliedSources.get(name);
     if (known !== undefined) return known;
     const { impliedSource: imply = ProviderAddress.implied } = this.#options;
-    const source = imply(name);
+    let source: ProviderAddress;
+    try {
+      source = imply(name);
+    } catch (error) {
+      if (!(error instanceof ProviderSourceError)) throw error;
+      // Stands for a name that no provider can have, which is reported where it is used.
+      source = ProviderAddress.implied("invalid");
+      this.#impossible.set(name, error.message);
+    }
     this.#impliedSources.set(name, source);
     return source;
   }
@@ -236,6 +250,11 @@ class Resolver implements ProviderResolution {
     if (warned.has(name)) return;
     warned.add(name);
     const source = this.impliedSource(name);
+    const impossible = this.#impossible.get(name);
+    if (impossible !== undefined) {
+      this.#fail("Invalid provider name", `No provider is called "${name}": ${impossible}`, range);
+      return;
+    }
     const configured = [...module.config.providers.values()].some((own) => own.name === name);
     if (!configured) this.#require(module, name, undefined, range, true);
     if (source.kind === "builtin") return;

@@ -86,7 +86,7 @@ export function failedChange(
           : encodePrivate({ inputs: decodeStruct(half.inputs) }),
     };
   }
-  if (isStateUnknown(failure)) throw error;
+  if (isStateUnknown(failure, request.prior.isNull)) throw error;
   return {
     diagnostics: [rpcDiagnostic(failure)],
     state: request.prior,
@@ -114,7 +114,8 @@ const STATE_UNKNOWN = new Set([
   "CANCELLED",
 ]);
 
-function isStateUnknown({ code, cause }: RpcError): boolean {
+/** A plain error, which is what most programs fail with, says of a create neither that it happened nor that it did not. */
+function isStateUnknown({ code, cause }: RpcError, creates: boolean): boolean {
   if (cause instanceof MuxError && cause.outcome === "not-applied") return false;
-  return STATE_UNKNOWN.has(code);
+  return STATE_UNKNOWN.has(code) || (creates && code === "UNKNOWN");
 }

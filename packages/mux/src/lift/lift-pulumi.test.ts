@@ -369,7 +369,7 @@ describe("applying with a lifted provider", () => {
     expect(diagnostics[0]?.detail).toContain("quota");
   });
 
-  it.each(["INTERNAL", "UNAVAILABLE", "DATA_LOSS"] as const)(
+  it.each(["INTERNAL", "UNAVAILABLE", "DATA_LOSS", "UNKNOWN"] as const)(
     "rejects after %s, when nobody knows what is there",
     async (code) => {
       disk.createError = new RpcError(code, "lost");

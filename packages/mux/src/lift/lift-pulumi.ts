@@ -84,7 +84,8 @@ class LiftedProvider implements LifecycleProvider {
 
   async schema(context: LifecycleContext) {
     const { schema, diagnostics } = await this.#load(context);
-    const capabilities = { planDestroy: false, moveState: false, failedCreateIsClean: false };
+    // What may have been made is no reply but a rejection.
+    const capabilities = { planDestroy: false, moveState: false, failedCreateIsClean: true };
     return { schema, diagnostics, capabilities };
   }
 

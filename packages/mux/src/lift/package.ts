@@ -55,10 +55,10 @@ export function readPackage(schema: PackageSchema): Package {
     resources,
     functions,
     diagnostics: [...resourceNames.collisions, ...functionNames.collisions].map(
-      ({ name, tokens }) => ({
+      ({ name, tokens, names }) => ({
         severity: "warning",
         summary: "Several types of one name",
-        detail: `${tokens.join(", ")} would all be called ${name}; use the tokens themselves.`,
+        detail: `${tokens.join(", ")} would all be called ${name}; they are called ${names.join(", ")}.`,
       }),
     ),
     schema: {
@@ -67,6 +67,12 @@ export function readPackage(schema: PackageSchema): Package {
       dataSources: schemas(functions),
       ephemeralResources: new Map(),
       functions: new Map(),
+      ambiguous: new Map(
+        [...resourceNames.collisions, ...functionNames.collisions].map(({ name, names }) => [
+          name,
+          names,
+        ]),
+      ),
     },
   };
 }

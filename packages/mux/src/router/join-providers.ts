@@ -280,6 +280,7 @@ async function ask(
         dataSources: dataSources.schemas,
         ephemeralResources: ephemeralResources.schemas,
         functions: functions.schemas,
+        ambiguous: new Map(schemas.flatMap(({ schema }) => [...(schema.ambiguous ?? [])])),
       },
       capabilities: {
         planDestroy: replies.some(({ reply }) => reply.capabilities.planDestroy),

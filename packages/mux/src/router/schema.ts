@@ -88,4 +88,6 @@ export interface ProviderSchema {
   readonly dataSources: ReadonlyMap<string, ResourceSchema>;
   readonly ephemeralResources: ReadonlyMap<string, ResourceSchema>;
   readonly functions: ReadonlyMap<string, FunctionSchema>;
+  /** Names that several types would have and none has, with the names that those have. @default none */
+  readonly ambiguous?: ReadonlyMap<string, readonly string[]>;
 }
