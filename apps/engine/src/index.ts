@@ -59,6 +59,8 @@ export { installedOrigin } from "./providers/installed-origin.ts";
 export type { LegacyOriginOptions } from "./providers/legacy-origin.ts";
 export { legacyOrigin } from "./providers/legacy-origin.ts";
 export type { LocalProvider } from "./providers/local-provider.ts";
+export type { PrivateOriginOptions, PrivateProviderVersion } from "./providers/private-origin.ts";
+export { privateOrigin } from "./providers/private-origin.ts";
 export type { PulumiOriginOptions } from "./providers/pulumi-origin.ts";
 export { pulumiOrigin } from "./providers/pulumi-origin.ts";
 // Providers.
