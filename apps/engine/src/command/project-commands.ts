@@ -19,7 +19,10 @@ export function defineProjectCommands(define: Define, run: RunAction): void {
       await run(command, async (context) => fmt(paths, options, context));
     });
 
-  define("validate", "check the configuration and its arguments, with the providers that are installed")
+  define(
+    "validate",
+    "check the configuration and its arguments, with the providers that are installed",
+  )
     .option("--json", "as JSON", false)
     .action(async (options: { json: boolean }, command: Command) => {
       const { validate } = await import("./commands/validate.ts");
