@@ -1,12 +1,14 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { parseArgs } from "node:util";
 import {
   builtinOrigin,
   createEngine,
   createStackStates,
   createStoredKeys,
   hasChanges,
+  installedOrigin,
   keyEncryptionKey,
   loadConfiguration,
   type PlanOptions,
@@ -16,15 +18,40 @@ import type { StorageBackend } from "@stackwright/storage";
 import { createDirectoryBlobs } from "@stackwright/storage/blob";
 import { createSqliteStorage } from "@stackwright/storage/sqlite";
 
+const { values: flags, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    /** `terraform_data`, or `null`: the null provider, a process, whose program `TEST_TOOL_TERRAFORM_PROVIDER_NULL` names. */
+    provider: { type: "string", default: "terraform_data" },
+    /** `sqlite`, or `postgres`: the server that `TEST_POSTGRES_URL` names. */
+    store: { type: "string", default: "sqlite" },
+  },
+});
+
+const NULL_SOURCE = "registry.terraform.io/hashicorp/null";
+
+/** How a resource is written that keeps a text, and what of it refers to another one's id. */
+const resources = {
+  terraform_data: { type: "terraform_data", argument: (text: string) => `input = ${text}` },
+  null: { type: "null_resource", argument: (text: string) => `triggers = { text = ${text} }` },
+};
+const resource = resources[flags.provider as keyof typeof resources];
+if (resource === undefined) throw new Error(`there is no provider ${flags.provider} here`);
+const { type, argument } = resource;
+const program = process.env.TEST_TOOL_TERRAFORM_PROVIDER_NULL;
+if (flags.provider === "null" && program === undefined) {
+  throw new Error("TEST_TOOL_TERRAFORM_PROVIDER_NULL is not set; see BENCHMARKS.md");
+}
+
 /** Independent instances, and chains of two by `for_each`: how often a pair or an object is made. */
 const SHAPES = {
   independent: (count: number) =>
-    `resource "terraform_data" "a" {\n  count = ${count}\n  input = "item \${count.index}"\n}\n`,
+    `resource "${type}" "a" {\n  count = ${count}\n  ${argument('"item ${count.index}"')}\n}\n`,
   "chains of two": (count: number) =>
     `locals { keys = toset([for i in range(${Math.ceil(count / 2 / 1000)}) : tostring(i)]) }\n` +
     `locals { names = toset(flatten([for k in local.keys : [for i in range(${Math.min(1000, count / 2)}) : "k\${k}-\${i}"]])) }\n` +
-    'resource "terraform_data" "a" {\n  for_each = local.names\n  input = each.key\n}\n' +
-    'resource "terraform_data" "b" {\n  for_each = local.names\n  input = terraform_data.a[each.key].id\n}\n',
+    `resource "${type}" "a" {\n  for_each = local.names\n  ${argument("each.key")}\n}\n` +
+    `resource "${type}" "b" {\n  for_each = local.names\n  ${argument(`${type}.a[each.key].id`)}\n}\n`,
 } as const;
 
 interface Row {
@@ -35,9 +62,10 @@ interface Row {
   readonly writes: number;
 }
 
-const sizes = process.argv.slice(2).map(Number);
+const sizes = positionals.map(Number);
 const rows: Row[] = [];
 let peak = 0;
+let schemas = 0;
 
 for (const shape of Object.keys(SHAPES) as (keyof typeof SHAPES)[]) {
   for (const instances of sizes.length > 0 ? sizes : [1_000, 10_000])
@@ -49,7 +77,7 @@ report();
 async function measure(shape: keyof typeof SHAPES, instances: number): Promise<void> {
   const directory = await mkdtemp(join(tmpdir(), "engine-bench-"));
   try {
-    await using store = await createSqliteStorage({ directory: join(directory, "store") });
+    await using store = await openStorage(join(directory, "store"));
     await using blobs = await createDirectoryBlobs({ directory: join(directory, "blobs") });
     const counter = { writes: 0 };
     const storage = counted(store, counter);
@@ -60,7 +88,18 @@ async function measure(shape: keyof typeof SHAPES, instances: number): Promise<v
       owner: "bench",
     });
     const state = states.stack({ account: "a", project: "p", stack: "01J9ZC0000000000000000BNCH" });
-    const engine = createEngine({ origins: [builtinOrigin()] });
+    const engine = createEngine({
+      origins: [
+        builtinOrigin(),
+        installedOrigin({
+          providers: new Map(
+            program === undefined
+              ? []
+              : [[NULL_SOURCE, { version: undefined, executable: program }]],
+          ),
+        }),
+      ],
+    });
     const text = SHAPES[shape](instances);
     const files = {
       ...EMPTY_BUNDLE,
@@ -105,6 +144,17 @@ async function measure(shape: keyof typeof SHAPES, instances: number): Promise<v
   } finally {
     await rm(directory, { recursive: true, force: true });
   }
+}
+
+/** An empty store. That of a server is a schema of its own, which stays there. */
+async function openStorage(directory: string): Promise<StorageBackend> {
+  if (flags.store === "sqlite") return createSqliteStorage({ directory });
+  const url = process.env.TEST_POSTGRES_URL;
+  if (flags.store !== "postgres" || url === undefined) {
+    throw new Error("the store is sqlite, or postgres with TEST_POSTGRES_URL");
+  }
+  const { createPostgresStorage } = await import("@stackwright/storage/postgres");
+  return createPostgresStorage({ url, schema: `bench_${process.pid}_${schemas++}` });
 }
 
 /** The same store, counting what is written. */

@@ -1,5 +1,3 @@
-import { request as requestHttp } from "node:http";
-import { request as requestHttps } from "node:https";
 import { setTimeout as delay } from "node:timers/promises";
 import { Type } from "@stackwright/cty";
 import {
@@ -212,8 +210,12 @@ async function get(
 ): Promise<Answer> {
   const { promise, resolve, reject } = Promise.withResolvers<Answer>();
   const { ca, certificate: cert, key } = settings;
-  const send = url.protocol === "https:" ? requestHttps : requestHttp;
-  const sent = send(
+  // Loaded by few commands, and expensive: importing node:http loads all that fetch is made of.
+  const { request } = await (url.protocol === "https:"
+    ? import("node:https")
+    : import("node:http"));
+  signal?.throwIfAborted();
+  const sent = request(
     url,
     {
       method: "GET",
