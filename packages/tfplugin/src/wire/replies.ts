@@ -6,17 +6,33 @@ import { pathFromWire, pathToWire } from "./paths.ts";
 const ERROR = 1;
 const WARNING = 2;
 
-/** Anything that is not a warning is an error: a provider that says something unknown must not be overheard. */
+/** Diagnostics of one reply: beyond that nobody reads them, and they fill terminals. */
+const MAX_DIAGNOSTICS = 500;
+
+/**
+ * Diagnostics of a reply. Anything that is not a warning is an error: a provider that says something unknown must not be
+ * overheard. A provider is foreign code, so there is an end to what it may say; what is left out is said, as an error where
+ * there was one in it.
+ */
 export function diagnosticsFromWire(diagnostics: readonly t6.Diagnostic[]): Diagnostic[] {
-  return diagnostics.map(({ severity, summary, detail, attribute }) => {
-    const path = pathFromWire(attribute);
-    return {
-      severity: severity === WARNING ? "warning" : "error",
-      summary,
-      detail,
-      ...(path && { attribute: path }),
-    };
-  });
+  const heard = diagnostics.slice(0, MAX_DIAGNOSTICS).map(diagnosticFromWire);
+  const rest = diagnostics.slice(MAX_DIAGNOSTICS);
+  if (rest.length === 0) return heard;
+  const severity = rest.every((one) => one.severity === WARNING) ? "warning" : "error";
+  const summary = "Further diagnostics are left out";
+  const detail = `The provider sent ${diagnostics.length} in one reply; the first ${MAX_DIAGNOSTICS} are shown.`;
+  return [...heard, { severity, summary, detail }];
+}
+
+function diagnosticFromWire(diagnostic: t6.Diagnostic): Diagnostic {
+  const { severity, summary, detail, attribute } = diagnostic;
+  const path = pathFromWire(attribute);
+  return {
+    severity: severity === WARNING ? "warning" : "error",
+    summary,
+    detail,
+    ...(path && { attribute: path }),
+  };
 }
 
 export function diagnosticsToWire(diagnostics: readonly Diagnostic[]): t6.Diagnostic[] {
