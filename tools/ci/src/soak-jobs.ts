@@ -101,7 +101,7 @@ export const SOAK_JOBS: readonly SoakJob[] = [
   },
   {
     name: "engine-kill",
-    what: "applies that are killed at random moments: 200",
+    what: "applies that are killed at random moments: 200 with a model provider, 200 with a Go-built one",
     files: ["apps/engine/src/testing/kill/"],
     live: true,
     slices: 4,

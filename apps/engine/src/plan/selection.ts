@@ -88,7 +88,11 @@ interface Wanted {
 function wantedNodes(graph: ConfigGraph, targets: readonly Address[]): Wanted {
   const named = new Set(targets.flatMap((target) => nodesOf(graph, target)));
   const whole = new Set(targets.filter(isWhole).flatMap((target) => nodesOf(graph, target)));
-  const direct = [...named].flatMap((node) => [...node.dependencies.keys()]);
+  // What a target consists of is named by it, with the keys that it has, and is not needed as a whole by itself.
+  const direct = targets.flatMap((target) => {
+    const own = new Set(nodesOf(graph, target));
+    return [...own].flatMap((node) => [...node.dependencies.keys()].filter((one) => !own.has(one)));
+  });
   return { named, whole, dependencies: graphClosure(direct) };
 }
 
