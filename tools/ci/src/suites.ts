@@ -177,4 +177,20 @@ export const SUITES: readonly Suite[] = [
       return tallyReport(report, result);
     },
   },
+  {
+    name: "compose",
+    what: "images built from Debian packages, and e2e/compose.yaml with them",
+    limitMinutes: 20,
+    run: async ({ root, reports }) => {
+      const report = join(reports, "compose.json");
+      const script = join(root, "tools/containers/src/main.ts");
+      // It gives up before it is stopped, so that nothing of it is left.
+      const words = ["try", "--report", report, "--minutes", "17"];
+      const result = await runCommand([process.execPath, script, ...words], {
+        cwd: root,
+        timeoutMs: minutes(20),
+      });
+      return tallyReport(report, result);
+    },
+  },
 ];

@@ -50,6 +50,7 @@ export async function debianRoots(
   const roots = { base: join(folder, "base"), postgres: join(folder, "postgres") };
   if (existsSync(folder)) return roots;
 
+  await mkdir(cache, { recursive: true });
   const making = `${folder}.${process.pid}`;
   const archives = join(cache, "debian-archives");
   await mkdir(making, { recursive: true });

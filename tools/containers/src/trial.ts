@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { buildImages, imagesOf, removeImages } from "./build-images.ts";
 import { ComposeProject } from "./compose-project.ts";
 import { ensurePrograms } from "./debian-packages.ts";
+import { debianRoots } from "./debian-roots.ts";
 import type { Docker } from "./docker.ts";
 import { tryFunctionImage } from "./function-image.ts";
 import { openEngine } from "./open-engine.ts";
@@ -50,6 +51,11 @@ export async function tryCompose(options: TrialOptions): Promise<TrialReport> {
   const tag = `trial-${process.pid}`;
   if (!engine.isOurs) resources.defer(async () => removeImages(docker, tag));
   const start = performance.now();
+  try {
+    await debianRoots(cache, say);
+  } catch (error) {
+    return skip(`no system could be made: ${(error as Error).message}`);
+  }
   await buildImages({ docker, root, cache, tag, say });
   say(`images after ${Math.round((performance.now() - start) / 1000)} s`);
   say(await docker.run(["images", "--format", "{{.Repository}} {{.Size}}"]));
