@@ -27,7 +27,7 @@ export async function openKillState(folder: string): Promise<KillState> {
     ciphers: createStoredKeys({ storage, current: keyEncryptionKey(new Uint8Array(32).fill(7)) }),
     owner: `process-${process.pid}-${ulid()}`,
     // Short, as the next process has to see that this one is gone.
-    timing: { ttlMs: 1_500, renewMs: 300, stopMs: 1_000 },
+    timing: { ttlMs: 2_000, renewMs: 300, stopMs: 1_500 },
   });
   const kept = resources.move();
   return {
