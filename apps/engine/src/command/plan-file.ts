@@ -13,6 +13,8 @@ export interface PlanFile {
   /** SHA-256 of the stored plan: what is approved. */
   readonly digest: string;
   readonly created: string;
+  /** Address of the store that it lies in, without credentials. Older files have none. */
+  readonly store?: string;
 }
 
 export async function writePlanFile(path: string, plan: PlanFile): Promise<void> {
@@ -34,6 +36,24 @@ export async function readPlanFile(path: string): Promise<PlanFile> {
     });
   }
   return plan;
+}
+
+/** That the store has no such plan, and where it is to be looked for. */
+export function missingPlan(
+  name: string,
+  file: PlanFile,
+  looked: string | undefined,
+): CommandError {
+  const { store, stack, project, created } = file;
+  const made =
+    store === undefined || store === looked
+      ? "It was made with another store, by another account (STACKWRIGHT_ACCOUNT), or with a store that was made anew."
+      : `It was made with the store ${store}: name that with --store, or go to the folder it is in.`;
+  const where =
+    looked === undefined ? "There is no store here" : `The store ${looked} does not have it`;
+  return new CommandError(`The plan of "${name}" is not in the store.`, {
+    advice: `${where} (stack "${stack}" of project "${project}", made ${created}). ${made}\nOr make a new one: stackwright plan --out ${name}`,
+  });
 }
 
 /** Whether a path leads to a plan file. */

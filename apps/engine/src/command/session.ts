@@ -16,7 +16,12 @@ import {
   type ProjectReference,
   StackDirectory,
 } from "../store/stack-directory.ts";
-import { parseStoreAddress, type StoreAddress, StoreAddressError } from "../store/store-address.ts";
+import {
+  parseStoreAddress,
+  type StoreAddress,
+  StoreAddressError,
+  storeName,
+} from "../store/store-address.ts";
 import type { CommandContext } from "./command-context.ts";
 import { CommandError } from "./command-error.ts";
 
@@ -37,6 +42,8 @@ export interface StoreOptions {
 /** A store and a stack in it, open for one command. Disposing closes the store. */
 export interface Session extends AsyncDisposable {
   readonly store: OpenStore;
+  /** Address of the store, without credentials. */
+  readonly storeName: string;
   readonly stacks: StackDirectory;
   readonly project: ProjectReference;
   /** The stack that is meant; undefined where nothing was ever written for it and the session only reads. */
@@ -74,6 +81,8 @@ export async function openReader(
   options: StoreOptions,
 ): Promise<Session | undefined> {
   const address = storeAddress(context, options);
+  // A mistake is one, also where there is nothing to wait for.
+  parseDuration(options.lockTimeout);
   if (address.kind === "sqlite" && !(await exists(address.directory))) return undefined;
   return openSession(context, options, address, "read");
 }
@@ -149,6 +158,7 @@ async function openSession(
   const kept = resources.move();
   return {
     store,
+    storeName: storeName(address),
     stacks,
     project,
     stack,

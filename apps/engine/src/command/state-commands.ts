@@ -5,7 +5,7 @@ import type { OutputOptions } from "./commands/output.ts";
 import type { ShowOptions } from "./commands/show.ts";
 import type { SurgeryOptions } from "./commands/state-surgery.ts";
 import type { Define, RunAction } from "./program.ts";
-import { withRunOptions, withStoreOptions } from "./run-commands.ts";
+import { withInputs, withRunOptions, withStoreOptions } from "./run-commands.ts";
 import type { StoreOptions } from "./session.ts";
 
 /** Commands that look at what is recorded, or bring it in and out. */
@@ -65,13 +65,15 @@ export function defineStateCommands(define: Define, run: RunAction): void {
     await run(command, async (context) => exportStateCommand(options, context));
   });
 
-  withRunOptions(
+  const importing = withRunOptions(
     define("import-state <file>", "take a Terraform state of version 4 over, and show a plan"),
-  )
+  );
+  const inputs = withInputs(importing);
+  importing
     .option("--no-plan", "show no plan afterwards")
     .action(async (file: string, parsed: ImportStateOptions, command: Command) => {
       const { importStateCommand } = await import("./commands/import-state.ts");
-      const options = { ...parsed, inputs: [], destroy: false };
+      const options = { ...parsed, inputs: inputs(), destroy: false };
       await run(command, async (context) => importStateCommand(file, options, context));
     });
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { parseStoreAddress } from "./store-address.ts";
+import { parseStoreAddress, storeName } from "./store-address.ts";
 
 describe("the address of a store", () => {
   it.each([
@@ -32,5 +32,16 @@ describe("the address of a store", () => {
 
   it("never tells a password", () => {
     expect(() => parseStoreAddress("mysql://user:hunter2@h/db", "/")).toThrow(/^(?!.*hunter2)/);
+  });
+
+  it.each([
+    ["sqlite:store", "sqlite:/work/store"],
+    ["memory:", "memory:"],
+    ["postgres://u:hunter2@h:5433/db?password=hunter2", "postgres://h:5433/db"],
+    ["etcd://u:hunter2@a:2379,b:2379/prod", "etcd://a:2379,b:2379/prod"],
+    ["stackwright://h", "stackwright://h:7420"],
+    ["stackwrights://[::1]:9000", "stackwrights://[::1]:9000"],
+  ])("%s is named without credentials", (text, name) => {
+    expect(storeName(parseStoreAddress(text, "/work"))).toBe(name);
   });
 });

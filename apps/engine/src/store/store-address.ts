@@ -92,3 +92,32 @@ function remoteAddress(scheme: string, text: string): StoreAddress {
     tls: scheme === "stackwrights",
   };
 }
+
+/** The address to be shown and kept: it says which store is meant, and holds no credentials. */
+export function storeName(address: StoreAddress): string {
+  switch (address.kind) {
+    case "sqlite":
+      return `sqlite:${address.directory}`;
+    case "postgres": {
+      if (!URL.canParse(address.url)) return "postgres:";
+      const { hostname, port, pathname } = new URL(address.url);
+      return `postgres://${hostname}${port === "" ? "" : `:${port}`}${pathname}`;
+    }
+    case "etcd": {
+      const hosts = address.endpoints.map((endpoint) =>
+        endpoint.replace(/^https?:\/\/(?:.*@)?/, ""),
+      );
+      const scheme = address.endpoints[0]?.startsWith("https:") === true ? "etcds" : "etcd";
+      const root = address.root === undefined ? "" : `/${address.root.replace(/\/$/, "")}`;
+      return `${scheme}://${hosts.join(",")}${root}`;
+    }
+    case "remote": {
+      const host = address.host.includes(":") ? `[${address.host}]` : address.host;
+      return `stackwright${address.tls ? "s" : ""}://${host}:${address.port}`;
+    }
+    case "memory":
+      return "memory:";
+    default:
+      return address satisfies never;
+  }
+}

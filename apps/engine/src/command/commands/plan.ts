@@ -58,6 +58,7 @@ export async function plan(
         stack: workspace,
         digest: stored.digest,
         created: new Date(stored.createdAtMs).toISOString(),
+        store: session.storeName,
       });
       if (!options.json) {
         context.terminal.write(

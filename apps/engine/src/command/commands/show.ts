@@ -5,13 +5,12 @@ import { configurationSchemas } from "../../providers/configuration-schemas.ts";
 import type { StackSnapshot } from "../../state/stack-state.ts";
 import type { StateObject } from "../../state/state-object.ts";
 import type { CommandContext } from "../command-context.ts";
-import { CommandError } from "../command-error.ts";
 import { blockLines } from "../display/block-diff.ts";
 import { inputLines, planText, type SchemaOf } from "../display/plan-text.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { openEngine } from "../open-engine.ts";
 import { outputsText } from "../people-view.ts";
-import { readPlanFile } from "../plan-file.ts";
+import { missingPlan, readPlanFile } from "../plan-file.ts";
 import { loadProject } from "../project.ts";
 import { readOnlyState } from "../read-only-state.ts";
 import { recordedSchemas, recordedValue } from "../recorded-values.ts";
@@ -77,10 +76,7 @@ async function showPlan(
         ? undefined
         : await engine.loadPlan(session.stateOf(session.stack), file.digest);
     if (plan === undefined) {
-      throw new CommandError(`The plan of "${planFile}" is not in the store.`, {
-        advice:
-          "A plan lies in the store that it was made with. Is it the right folder, or --store?",
-      });
+      throw missingPlan(planFile, file, session?.storeName);
     }
     if (options.json) {
       const { configuration } = project;

@@ -8,7 +8,7 @@ import { EXIT, type ExitCode } from "../exit-code.ts";
 import { type MadePlan, makePlan } from "../make-plan.ts";
 import { type CommandEngine, openEngine } from "../open-engine.ts";
 import { PeopleView } from "../people-view.ts";
-import { readPlanFile } from "../plan-file.ts";
+import { missingPlan, readPlanFile } from "../plan-file.ts";
 import { ProgramsView } from "../programs-view.ts";
 import { loadProject, type Project, readVariables, requireConfiguration } from "../project.ts";
 import { mayAsk, parallelismOf, type RunOptions } from "../run-options.ts";
@@ -63,9 +63,7 @@ export async function up(
   if (file === undefined) return await planAndApply(run);
   const plan = await engine.loadPlan(session.state, file.digest);
   if (plan === undefined) {
-    throw new CommandError(`The plan of "${planFile ?? ""}" is not in the store.`, {
-      advice: "A plan lies in the store that it was made with. Is it the right folder, or --store?",
-    });
+    throw missingPlan(planFile ?? "", file, session.storeName);
   }
   const given = await givenVariables(run, plan);
   return given === undefined ? EXIT.failed : await apply(given, run);
