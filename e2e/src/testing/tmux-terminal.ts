@@ -71,12 +71,10 @@ export class TmuxTerminal implements AsyncDisposable {
     );
     const settings = join(scratch.folder, `${name}.conf`);
     await writeFile(settings, "set -g history-limit 20000\nset -g status off\n");
-    await terminal.#tmux(
-      ...["-f", settings, "new-session", "-d", "-s", name],
-      ...["-x", String(options.columns), "-y", String(options.rows ?? 40)],
-      ...["-c", scratch.work],
-      `env ${env.map(quote).join(" ")} bash ${quote(script)}`,
-    );
+    const size = ["-x", String(options.columns), "-y", String(options.rows ?? 40)];
+    const start = `env ${env.map(quote).join(" ")} bash ${quote(script)}`;
+    const session = ["new-session", "-d", "-s", name, ...size, "-c", scratch.work, start];
+    await terminal.#tmux("-f", settings, ...session);
     await terminal.#tmux("set-window-option", "-t", name, "window-size", "manual");
     await terminal.#tmux(
       "pipe-pane",

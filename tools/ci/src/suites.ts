@@ -113,7 +113,7 @@ export const SUITES: readonly Suite[] = [
     "--port",
     "0",
   ]),
-  command("servers", "PostgreSQL is installed where it is missing", 10, [
+  command("servers", "PostgreSQL and tmux are installed where they are missing", 10, [
     "node",
     "tools/servers/src/main.ts",
     "install",

@@ -3,6 +3,7 @@ import { constants } from "node:os";
 import { parseArgs } from "node:util";
 import { buildTools, discoverTools } from "@stackwright-tools/go";
 import { ensurePostgres } from "./ensure-postgres.ts";
+import { ensureTmux } from "./ensure-tmux.ts";
 import { startEtcd } from "./etcd.ts";
 import type { ManagedServer } from "./managed-server.ts";
 import { startPostgres } from "./postgres.ts";
@@ -23,7 +24,7 @@ const USAGE = `usage: node tools/servers/src/main.ts <command>
   list
       which servers this machine has
   install
-      installs the distribution's PostgreSQL where it is missing (root, apt-get)
+      installs the distribution's PostgreSQL and tmux where they are missing (root, apt-get)
 
 Servers listen on free loopback ports, keep their data in a temporary folder, and end with this
 process in whatever way it ends.
@@ -65,7 +66,7 @@ export async function runCommand(
         }
         return 0;
       case "install":
-        return ensurePostgres(say) ? 0 : 1;
+        return [ensurePostgres(say) !== undefined, ensureTmux(say)].includes(false) ? 1 : 0;
       case undefined:
       default:
         warn(USAGE);

@@ -50,7 +50,8 @@ export function ensurePostgres(
   return installed;
 }
 
-function aptGet(args: readonly string[]): string | undefined {
+/** Runs `apt-get`; returns what was wrong, in a few words, or undefined. */
+export function aptGet(args: readonly string[]): string | undefined {
   const { status, error, stderr } = spawnSync("apt-get", args, {
     encoding: "utf8",
     timeout: STEP_TIMEOUT_MS,

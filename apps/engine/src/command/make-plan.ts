@@ -12,6 +12,8 @@ import { parseDuration } from "./session.ts";
 export interface MadePlan {
   readonly plan: Plan;
   readonly variables: ProjectVariables["values"];
+  /** Whether something was left out because nobody knows what became of it: not all is as the configuration says. */
+  readonly unresolved: boolean;
 }
 
 /** Makes a plan and shows what is wrong; undefined where there is none. */
@@ -62,7 +64,8 @@ export async function makePlan(
   });
   const found = [...diagnostics, ...result.diagnostics].map((one) => atValue(one, places));
   view.diagnostics(found);
-  return result.plan === undefined ? undefined : { plan: result.plan, variables };
+  const unresolved = result.diagnostics.some(({ code }) => code === "ENGINE_UNRESOLVED");
+  return result.plan === undefined ? undefined : { plan: result.plan, variables, unresolved };
 }
 
 /** A condition of a variable that does not hold is shown at the value, where that is written in a file. */

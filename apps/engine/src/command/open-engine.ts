@@ -11,6 +11,7 @@ import { missingPrivateOrigin, privateOrigin } from "../providers/private-origin
 import { pulumiOrigin } from "../providers/pulumi-origin.ts";
 import type { StackState } from "../state/stack-state.ts";
 import type { CommandContext } from "./command-context.ts";
+import { wrapWords } from "./display/wrap-words.ts";
 import type { OpenFunctions } from "./functions-table.ts";
 import { install, installedAlready, installedLines } from "./install.ts";
 import type { PrivateRegistry } from "./private-registry.ts";
@@ -60,7 +61,9 @@ export async function openEngine(
     : asInstalled
       ? await installedAlready(project, context)
       : await install(project, context, { recorded });
-  for (const line of installedLines(installed)) terminal.writeError(`${line}\n`);
+  for (const line of installedLines(installed)) {
+    terminal.writeError(wrapWords(`${line}\n`, terminal.columns));
+  }
   // What private providers need is much, and loaded where there are any.
   const functions = isNamed(env.STACKWRIGHT_FUNCTIONS)
     ? await (await import("./functions-table.ts")).openFunctions(context)

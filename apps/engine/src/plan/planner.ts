@@ -220,7 +220,7 @@ function unresolvedObjects(
       severity: "warning",
       code: "ENGINE_UNRESOLVED",
       summary: "Outcome of an earlier operation is not known",
-      detail: `${operation?.problem ?? "It is not known whether the object exists."}\n\nIt and what depends on it are left out of the plan. Look for the object. Then say that the attempt is over (state resolve-absent); after that an object that does exist can be imported.`,
+      detail: `${operation?.problem ?? "It is not known whether the object exists."}\n\nIt and what depends on it are left out of the plan. Look for the object. Then say that the attempt is over; after that an object that does exist can be imported:\n  stackwright state resolve-absent '${address}'`,
       address,
     });
   }

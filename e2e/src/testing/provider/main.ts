@@ -47,9 +47,11 @@ const gated = defineResource({
     return { size: (content ?? "").length };
   },
 
-  async read({ path }, { client }) {
-    const content = await readFile(join(client.root, path), "utf8").catch(() => undefined);
-    return content === undefined ? undefined : { content, size: content.length };
+  async read({ path, content }, { client }) {
+    const text = await readFile(join(client.root, path), "utf8").catch(() => undefined);
+    if (text === undefined) return undefined;
+    // Nothing that was configured and an empty text make the same file.
+    return { content: text === "" ? content : text, size: text.length };
   },
 
   async update(planned, _prior, { client, signal }) {

@@ -67,7 +67,7 @@ export async function plan(
       }
     }
     const tells = options.out !== undefined || options.detailedExitcode;
-    return tells && hasChanges(made.plan) ? EXIT.changes : EXIT.ok;
+    return tells && (hasChanges(made.plan) || made.unresolved) ? EXIT.changes : EXIT.ok;
   } finally {
     await session?.[Symbol.asyncDispose]();
   }

@@ -92,10 +92,11 @@ async function givenVariables(run: Run, plan: Plan): Promise<MadePlan | undefine
   }
   const declared = project.configuration.root.config.variables;
   const ephemeral = [...declared.values()].filter((variable) => variable.ephemeral);
-  if (ephemeral.length === 0) return { plan, variables: planVariables(plan, new Map()) };
+  if (ephemeral.length === 0)
+    return { plan, variables: planVariables(plan, new Map()), unresolved: false };
   const { values } = await readVariables(project, options.inputs, context, mayAsk(options));
   const again = new Map([...values].filter(([name]) => !plan.variables.has(name)));
-  return { plan, variables: planVariables(plan, again) };
+  return { plan, variables: planVariables(plan, again), unresolved: false };
 }
 
 async function planAndApply(run: Run): Promise<ExitCode> {
@@ -110,9 +111,9 @@ async function planAndApply(run: Run): Promise<ExitCode> {
   if (!hasChanges(made.plan)) {
     // Nothing is to be done, but what is recorded is of another version of a provider, or not what is there.
     const stale = made.plan.changes.some(({ mode, record }) => mode === "managed" && record);
-    if (stale) return apply(made, { ...run, silent: true });
+    if (stale) return wholly(made, await apply(made, { ...run, silent: true }));
     await engine.noteUses(state);
-    return EXIT.ok;
+    return wholly(made, EXIT.ok);
   }
   const runs = session.runsOf(session.stack.reference);
   if (!options.yes) {
@@ -129,7 +130,12 @@ async function planAndApply(run: Run): Promise<ExitCode> {
     }
   }
   await runs.transition(record.id, options.yes ? "planned" : "awaiting_approval", "approved");
-  return apply(made, { ...run, id: record.id });
+  return wholly(made, await apply(made, { ...run, id: record.id }));
+}
+
+/** Where something was left out because nobody knows what became of it, not all is done. */
+function wholly({ unresolved }: MadePlan, code: ExitCode): ExitCode {
+  return unresolved && code === EXIT.ok ? EXIT.failed : code;
 }
 
 async function isApproved({ mode }: Plan, { context, options }: Run): Promise<boolean> {
@@ -151,7 +157,10 @@ async function isApproved({ mode }: Plan, { context, options }: Run): Promise<bo
   return answer?.trim() === "yes";
 }
 
-async function apply({ plan, variables }: MadePlan, run: Run): Promise<ExitCode> {
+async function apply(
+  { plan, variables }: Omit<MadePlan, "unresolved">,
+  run: Run,
+): Promise<ExitCode> {
   const { engine, project, session, options, context, view } = run;
   const made = session.newRun();
   await using hold = await takeStack(session, options, context).catch(async (error: unknown) => {

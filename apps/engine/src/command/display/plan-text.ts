@@ -77,7 +77,10 @@ function isShown({ action, previousAddress, importing }: ResourceChange): boolea
   return action !== "no-op" || previousAddress !== undefined || importing !== undefined;
 }
 
-function nothingText({ mode, drift }: Plan, style: Style): string {
+function nothingText({ mode, drift, partial }: Plan, style: Style): string {
+  if (partial) {
+    return `${style.paint("strong", "No changes")} in the part of the configuration that was looked at.`;
+  }
   if (mode === "destroy") {
     return `${style.paint("strong", "No changes.")} There is nothing to destroy.`;
   }

@@ -13,16 +13,22 @@ describe("wrapWords", () => {
     );
   });
 
+  it("does not leave the sign of a comment alone", () => {
+    expect(wrapWords("  # module.a.b will be created", 8)).toBe(
+      "  # module.a.b\n  #   will\n  #   be\n  #   created",
+    );
+  });
+
   it("leaves values as they are", () => {
     const value = '      + text = "some words that go on"';
     expect(wrapWords(value, 20)).toBe(value);
   });
 
   it("does not count colours", () => {
-    const { paint } = createStyle(true);
-    const line = `${paint("strong", "Plan:")} 1 to add`;
+    const style = createStyle(true);
+    const line = `${style.paint("strong", "Plan:")} 1 to add`;
     expect(wrapWords(line, 14)).toBe(line);
-    expect(wrapWords(line, 12)).toBe(`${paint("strong", "Plan:")} 1 to\n    add`);
+    expect(wrapWords(line, 12)).toBe(`${style.paint("strong", "Plan:")} 1 to\n    add`);
   });
 
   it("keeps what has no blank in one piece, and does nothing without a terminal", () => {

@@ -7,8 +7,10 @@ const HANGING: readonly (readonly [begin: RegExp, indent: string])[] = [
   [/^\S/, "    "],
 ];
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: colours begin with one.
-const COLORS = /\u001b\[[\d;]*m/g;
+const COLOR = String.raw`${"\u001b"}\[[\d;]*m`;
+const COLORS = new RegExp(COLOR, "g");
+/** Blanks at the begin of a line, the sign of a comment, and colours; they belong to the first word. */
+const BEGIN = new RegExp(String.raw`^((?:${COLOR}|\s|# +)*)(.*)$`, "s");
 
 /**
  * Breaks lines of prose at blanks, so that a terminal need not break them inside words. Lines that begin with
@@ -30,8 +32,7 @@ function wrapLine(line: string, columns: number, hanging: string | undefined): s
   const plain = line.replaceAll(COLORS, "");
   const indent = hanging ?? HANGING.find(([begin]) => begin.test(plain))?.[1];
   if (indent === undefined) return line;
-  // Blanks at the begin belong to the first word.
-  const [, begin = "", rest = ""] = /^((?:\u001b\[[\d;]*m|\s)*)(.*)$/s.exec(line) ?? [];
+  const [, begin = "", rest = ""] = BEGIN.exec(line) ?? [];
   const lines: string[] = [];
   let current = begin;
   let isEmpty = true;
