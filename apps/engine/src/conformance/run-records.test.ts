@@ -221,6 +221,19 @@ describe("a run, as it is written down", () => {
     expect(await stack.phase("r3")).toBe("superseded");
   });
 
+  it("whose worker died before its first write is ended by the next apply", async () => {
+    const stack = await prepare(thing("a"));
+    await (await stack.state.acquire()).release();
+    await stack.runs.create({ id: "dead", cause: "", phase: "approved" });
+    await stack.runs.transition("dead", "approved", "applying", { epoch: 1n });
+    await stack.apply((await stack.plan("r1")).plan, { run: "r1" });
+    expect(await stack.runs.read("dead")).toMatchObject({
+      phase: "failed",
+      reason: "its worker was gone before it could say how it ended",
+    });
+    expect(await stack.phase("r1")).toBe("applied");
+  });
+
   it("that has ended cannot be applied again", async () => {
     const stack = await prepare(thing("a"));
     const { plan } = await stack.plan("r1");
