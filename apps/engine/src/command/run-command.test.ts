@@ -48,4 +48,35 @@ describe("the command", () => {
       "--net-mirror",
     );
   });
+
+  it.each([
+    ["plan", "--json"],
+    ["up", "-json", "-yes"],
+    ["destroy", "-json", "-chdir=/nowhere"],
+    ["init", "-json"],
+    ["import-state", "none.tfstate", "-json"],
+  ])("tells in lines of JSON why %s %s ended", async (...words) => {
+    const { code, output, error } = await tryCommand([...words, "-chdir=/nowhere"]);
+    const [line = ""] = output.trim().split("\n").slice(-1);
+    const { type, diagnostic } = JSON.parse(line) as { type: string; diagnostic: object };
+    expect(type).toBe("diagnostic");
+    expect(diagnostic).toMatchObject({ severity: "error", summary: expect.stringMatching(/\S/) });
+    expect(error).toContain((diagnostic as { summary: string }).summary);
+    expect(code).toBe(1);
+  });
+
+  it("tells in the report of validate why it ended", async () => {
+    const { code, output } = await tryCommand(["validate", "-json", "-chdir=/nowhere"]);
+    expect(JSON.parse(output)).toMatchObject({
+      valid: false,
+      error_count: 1,
+      diagnostics: [{ severity: "error", summary: 'There is no folder "/nowhere".' }],
+    });
+    expect(code).toBe(1);
+  });
+
+  it("writes no JSON for those who did not ask for it", async () => {
+    const { output } = await tryCommand(["plan", "-chdir=/nowhere"]);
+    expect(output).toBe("");
+  });
 });

@@ -23,7 +23,12 @@ export async function runCommand(
     await program.parseAsync([...acceptSingleDash(words, longNames(program))], { from: "user" });
     return code;
   } catch (error) {
-    return reportFailure(error, process);
+    const ended = reportFailure(error, process);
+    if (ended === EXIT.failed && !(error instanceof CommanderError)) {
+      const { writeJsonFailure } = await import("./json-failure.ts");
+      await writeJsonFailure(error, words, (text) => process.streams.output.write(text));
+    }
+    return ended;
   }
 }
 
