@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import process from "node:process";
-import { startPlatform, urnOf } from "../private-provider/platform.ts";
+import { startPlatform, urnOf } from "@stackwright-examples/private-provider/platform";
 
 // A Terraform provider, a private one, a Pulumi provider and the built-in one in one stack:
 //   node main.ts PATH-OF-terraform-provider-random PATH-OF-pulumi-resource-lab

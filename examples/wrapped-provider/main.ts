@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
-import { startPlatform, urnOf } from "../private-provider/platform.ts";
+import { startPlatform, urnOf } from "@stackwright-examples/private-provider/platform";
 
 // A provider that others wrote in Go runs behind a function, as it is:
 //   node main.ts PATH-OF-terraform-provider-random
