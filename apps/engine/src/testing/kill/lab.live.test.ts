@@ -92,7 +92,6 @@ describe("an apply with a Go-built provider that is killed", () => {
         let last = next.unresolved.length === 0 ? next : await run(folder, number, "resolve");
         // On a machine that is too busy to renew a fence in time, a worker stops by itself.
         for (let more = 0; more < 5 && last !== "killed" && last.status === "canceled"; more += 1) {
-          compare(last, folder);
           last = await run(folder, number, "resolve");
         }
         if (last === "killed") throw new Error("nobody killed it");
