@@ -15,6 +15,7 @@ export {
 export type { HistoryOptions } from "./feed/commit-log.ts";
 export type { WatchBufferOptions } from "./feed/watch-stream.ts";
 export type { Logger } from "./logger.ts";
+export { makeDirectory } from "./make-directory.ts";
 export { readStored } from "./read-stored.ts";
 export type {
   Condition,

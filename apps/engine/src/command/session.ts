@@ -1,9 +1,14 @@
 import { randomBytes, randomUUID } from "node:crypto";
-import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
+import { readFile, stat, writeFile } from "node:fs/promises";
 import { hostname, userInfo } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { createUlidGenerator, isStorageError, systemScheduler } from "@stackwright/storage";
+import {
+  createUlidGenerator,
+  isStorageError,
+  makeDirectory,
+  systemScheduler,
+} from "@stackwright/storage";
 import { createThreadRenewer } from "@stackwright/storage/lease";
 import { type KeyEncryptionKey, loadKey } from "../secrets/key-encryption.ts";
 import { createStoredKeys } from "../secrets/stack-keys.ts";
@@ -250,7 +255,7 @@ const IGNORE = "# Made by stackwright: state and keys of this folder.\n*\n";
 
 /** Makes the data folder for its owner alone, out of sight of version control. */
 async function makeFolder(folder: string): Promise<void> {
-  await mkdir(folder, { recursive: true, mode: 0o700 });
+  makeDirectory(folder);
   await writeFile(join(folder, ".gitignore"), IGNORE, { flag: "wx" }).catch((error: unknown) => {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
   });

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { makeDirectory } from "@stackwright/storage";
 import { EngineError } from "../errors.ts";
 import { type KeyEncryptionKey, keyEncryptionKey, loadKey } from "../secrets/key-encryption.ts";
 import type { StoreAddress } from "../store/store-address.ts";
@@ -28,7 +29,7 @@ export async function serverKey(
     );
   }
   const path = join(address.directory, "registry.key");
-  await mkdir(address.directory, { recursive: true, mode: 0o700 });
+  makeDirectory(address.directory);
   try {
     await writeFile(path, `${randomBytes(32).toString("base64")}\n`, { mode: 0o600, flag: "wx" });
   } catch (error) {

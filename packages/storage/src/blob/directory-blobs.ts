@@ -3,6 +3,7 @@ import { type FileHandle, mkdir, open, readdir, rename, rm, stat, utimes } from 
 import { dirname, join } from "node:path";
 import { acquireWriterLock } from "../engine/sqlite/writer-lock.ts";
 import { StorageError } from "../errors.ts";
+import { makeDirectory } from "../make-directory.ts";
 import type { BlobChunk, BlobEngine, BlobHead, BlobUpload } from "./blob-engine.ts";
 import { type BlobStoreOptions, ChunkedBlobStore } from "./blob-store.ts";
 import { createTurns, type Turns } from "./turns.ts";
@@ -43,7 +44,7 @@ export async function createDirectoryBlobs(options: DirectoryBlobsOptions): Prom
     return new ChunkedBlobStore(new ReadOnlyEngine(directory), options);
   }
   for (const name of ["blobs", "uploads"]) {
-    await mkdir(join(directory, name), { recursive: true, mode: 0o700 });
+    makeDirectory(join(directory, name));
   }
   const lock = acquireWriterLock(directory);
   return new ChunkedBlobStore(new DirectoryEngine(directory, lock), options);

@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { mkdir } from "node:fs/promises";
 import { extname, join, resolve } from "node:path";
 import { Worker } from "node:worker_threads";
 import { acquireWriterLock } from "../engine/sqlite/writer-lock.ts";
 import { StorageError } from "../errors.ts";
+import { makeDirectory } from "../make-directory.ts";
 import type { BlobChunk, BlobEngine, BlobHead, BlobUpload } from "./blob-engine.ts";
 import { type BlobStoreOptions, ChunkedBlobStore } from "./blob-store.ts";
 import type { BlobWorkerAnswer, BlobWorkerRequest, Statement } from "./sqlite-blob-worker.ts";
@@ -22,7 +22,7 @@ export interface SqliteBlobsOptions extends BlobStoreOptions {
  */
 export async function createSqliteBlobs(options: SqliteBlobsOptions): Promise<BlobStore> {
   const directory = resolve(options.directory);
-  await mkdir(directory, { recursive: true, mode: 0o700 });
+  makeDirectory(directory);
   const lock = acquireWriterLock(directory);
   // The worker has the extension of this file: TypeScript in the workspace, JavaScript published.
   const entry = new URL(`./sqlite-blob-worker${extname(import.meta.url)}`, import.meta.url);

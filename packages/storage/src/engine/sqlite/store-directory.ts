@@ -1,6 +1,7 @@
-import { chmodSync, mkdirSync, readdirSync, statSync } from "node:fs";
+import { chmodSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { StorageError } from "../../errors.ts";
+import { makeDirectory } from "../../make-directory.ts";
 
 /** Name of the database file in the directory of a store. */
 export const DATABASE_FILE = "store.db";
@@ -11,7 +12,7 @@ export const DATABASE_FILE = "store.db";
  * others is narrowed only if it is empty or a store already; another one is refused.
  */
 export function prepareDirectory(directory: string): void {
-  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  makeDirectory(directory);
   if ((statSync(directory).mode & 0o077) === 0) return;
   const files = readdirSync(directory);
   if (files.length > 0 && !files.includes(DATABASE_FILE)) {
