@@ -1,5 +1,5 @@
-import { writeFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { cacheFolder } from "@stackwright-tools/go";
 import { buildImages } from "./build-images.ts";
@@ -112,7 +112,10 @@ async function runTrial(
   const signal = AbortSignal.any([AbortSignal.timeout(minutes * 60_000), interrupt.signal]);
   const tally = await tryCompose({ root, cache, tag, say, signal });
   for (const line of [...tally.skipped, ...tally.failed]) say(line);
-  if (report !== undefined) writeFileSync(report, JSON.stringify(tally));
+  if (report !== undefined) {
+    mkdirSync(dirname(report), { recursive: true });
+    writeFileSync(report, JSON.stringify(tally));
+  }
   const { passed, failed, skipped } = tally;
   const tail = skipped.length === 0 ? "" : `, ${skipped.length} skipped`;
   process.stdout.write(`${passed} passed, ${failed.length} failed${tail}\n`);
