@@ -13,6 +13,7 @@ import { markObject, withoutMarks } from "../walk/object-marks.ts";
  * Finds out what became of a call whose answer was lost.
  *
  * - An update or delete: the object is known, so it is read. What is there is what there is; nothing means it is gone.
+ * - A create of what exists in the state alone has left nothing.
  * - A create whose identity follows from the configuration: the object is looked for under that identity.
  * - A create whose `id` was planned: that id is tried for an import. What is found under it is the object. That nothing is
  *   found says nothing, as not every provider imports by its `id`: that stays unresolved.
@@ -109,6 +110,7 @@ async function probeCreate(
 ): Promise<Outcome> {
   const { use, schema, context } = resolver;
   const { probe } = operation;
+  if (schema.stateOnly === true) return { kind: "absent" };
   const identity = restoreIdentity(probe?.identity, schema);
   if (probe?.importId === undefined && identity === undefined) {
     return unresolved(

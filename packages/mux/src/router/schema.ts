@@ -51,6 +51,8 @@ export interface ResourceSchema {
     readonly version: number;
     readonly attributes: ReadonlyMap<string, IdentityAttributeSchema>;
   };
+  /** Objects exist nowhere but in the state: a call whose answer was lost has done nothing. */
+  readonly stateOnly?: boolean;
 }
 
 export interface IdentityAttributeSchema {

@@ -65,7 +65,7 @@ export const REMOTE_STATE_BLOCK = block([
 /** Everything that the built-in provider declares. Source: `terraform providers schema` of Terraform 1.11. */
 export const BUILTIN_SCHEMA: ProviderSchema = {
   provider: block([]),
-  resources: new Map([["terraform_data", { version: 0, block: DATA_BLOCK }]]),
+  resources: new Map([["terraform_data", { version: 0, block: DATA_BLOCK, stateOnly: true }]]),
   dataSources: new Map([["terraform_remote_state", { version: 0, block: REMOTE_STATE_BLOCK }]]),
   ephemeralResources: new Map(),
   functions: new Map([

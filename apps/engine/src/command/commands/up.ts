@@ -15,7 +15,7 @@ import { mayAsk, parallelismOf, type RunOptions } from "../run-options.ts";
 import type { RunView } from "../run-view.ts";
 import { schemasOf } from "../schemas-of.ts";
 import { openWriter, type StackSession, stackName } from "../session.ts";
-import { takeStack } from "../take-stack.ts";
+import { freeInterrupted, takeStack } from "../take-stack.ts";
 
 export interface UpOptions extends RunOptions {
   /** What `import` adds to the configuration for this run. */
@@ -53,6 +53,7 @@ export async function up(
   const place =
     file === undefined ? options : { ...options, stack: file.stack, project: file.project };
   await using session = await openWriter(context, place);
+  if (file === undefined) await freeInterrupted(session, options, context);
   if (options.further !== undefined) await refuseUnresolved(session, options.target);
   await using engine = await openEngine(project, context, {
     state: session.state,
