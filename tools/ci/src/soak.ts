@@ -117,8 +117,17 @@ function render(commit: string, dirty: boolean, results: readonly SliceResult[],
     "",
     ...(dirty ? ["The work tree had changes that are not in this commit.", ""] : []),
     ...(left === 0 ? [] : [`${left} slices are still to be run.`, ""]),
-    "| job | seeds | times the counts of `npm test` | cases passed | failed | minutes | counted |",
-    "|---|---|---|---|---|---|---|",
+  ];
+  const rows = [
+    [
+      "job",
+      "seeds",
+      "times the counts of `npm test`",
+      "cases passed",
+      "failed",
+      "minutes",
+      "counted",
+    ],
   ];
   for (const name of new Set(results.map(({ job }) => job))) {
     const slices = results.filter(({ job }) => job === name);
@@ -130,22 +139,32 @@ function render(commit: string, dirty: boolean, results: readonly SliceResult[],
       }
     }
     const counted = Object.entries(counts).map(([of, amount]) => `${amount} ${of}`);
-    const cells = [
+    rows.push([
       name,
       `${Math.min(...seeds)} to ${Math.max(...seeds)}`,
       [...new Set(slices.map(({ runs }) => runs))].join(", "),
-      sum(slices.map(({ passed }) => passed)),
-      sum(slices.map(({ failed }) => failed.length)),
+      `${sum(slices.map(({ passed }) => passed))}`,
+      `${sum(slices.map(({ failed }) => failed.length))}`,
       sum(slices.map(({ minutes }) => minutes)).toFixed(1),
       counted.join(", "),
-    ];
-    lines.push(`| ${cells.join(" | ")} |`);
+    ]);
   }
+  lines.push(...tableOf(rows));
   const failures = results.flatMap(({ job, seed, failed }) =>
     failed.map((line) => `- ${job}, seed ${seed}: ${line}`),
   );
   if (failures.length > 0) lines.push("", "Failures:", "", ...failures);
   return `${lines.join("\n")}\n`;
+}
+
+/** A Markdown table as the formatter of the repository leaves it. */
+function tableOf([head = [], ...rows]: readonly (readonly string[])[]): string[] {
+  const widths = head.map((cell, i) =>
+    Math.max(cell.length, ...rows.map((row) => row[i]?.length ?? 0)),
+  );
+  const line = (cells: readonly string[]): string =>
+    `| ${cells.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join(" | ")} |`;
+  return [line(head), line(widths.map((width) => "-".repeat(width))), ...rows.map(line)];
 }
 
 function sum(values: readonly number[]): number {
