@@ -32,7 +32,7 @@ const stop = new AbortController();
 const shared = process.stdin.isTTY;
 
 process.exitCode = await main().catch((error: unknown) => {
-  if (stop.signal.aborted) return 130;
+  if (stop.signal.aborted && error === stop.signal.reason) return 130;
   // Errors with a code are meant to be read: a store that is in use, a folder that cannot be written.
   const isTold = error instanceof StartFailure || (error instanceof Error && "code" in error);
   if (!isTold) throw error;

@@ -199,7 +199,7 @@ describe("npm start", { timeout: 300_000 }, () => {
     } else await ctx.annotate("the command terraform is not installed, and was not tried", "note");
 
     running.child.stdin?.write("\u0003");
-    expect(await running.ended).toBe(0);
+    expect(await running.ended, running.text()).toBe(0);
     expect(running.text()).toContain("Everything has stopped.");
     await nothingIsLeft();
   });

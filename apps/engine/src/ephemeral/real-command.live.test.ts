@@ -56,11 +56,13 @@ async function leftIn(directory: string, kept: string): Promise<Left> {
   const log = await readFile(join(directory, "leases.log"), "utf8").catch(() => "");
   const names = (await readdir(directory).catch(() => [])).filter((name) => name.endsWith(".json"));
   const objects = await Promise.all(
-    names.map(async (name): Promise<unknown> => {
+    names.map(async (name): Promise<{ readonly name: string }> => {
       const { id: _id, ...object } = JSON.parse(await readFile(join(directory, name), "utf8"));
       return object;
     }),
   );
+  // Files are named by ids, which are random.
+  objects.sort((a, b) => (a.name < b.name ? -1 : 1));
   return { leases: log.split("\n").slice(0, -1), objects, kept };
 }
 

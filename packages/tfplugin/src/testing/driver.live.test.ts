@@ -1,6 +1,7 @@
 import { mkdtempDisposable, readdir, readFile, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { Path, Type, Value } from "@stackwright/cty";
 import { describeLifecycleProvider } from "@stackwright/mux/testing";
 import { describe, expect, it, type TestContext } from "vitest";
@@ -323,9 +324,11 @@ describe("faults", () => {
       },
       { signal: controller.signal },
     );
-    await provider.client.stop({});
+    // It hangs in the provider by then; sent a moment too early it would only be a weaker test.
+    await delay(200);
     controller.abort(new Error("given up"));
     await expect(applying).rejects.toThrow("given up");
+    await provider.client.stop({});
     const other = { name: "b" };
     const made = await provider.driver.apply(
       await provider.driver.plan("lab_object", other),
