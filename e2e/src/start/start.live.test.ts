@@ -168,7 +168,8 @@ describe("npm start", { timeout: 300_000 }, () => {
       "there is no command script, which gives a terminal",
     );
     const words = [process.execPath, join(folder, "start.ts"), "--port", "0"];
-    const line = words.map((word) => `'${word}'`).join(" ");
+    // Without exec some shells stay between, and answer Ctrl-C themselves.
+    const line = `exec ${words.map((word) => `'${word}'`).join(" ")}`;
     const running = watch(
       spawn("script", ["--quiet", "--return", "--command", line, "/dev/null"], {
         cwd: root,

@@ -61,13 +61,20 @@ export async function nodeRoots(
     await cp(pnpm, join(build, "usr/local/lib/pnpm"), { recursive: true, dereference: true });
     await symlink("../lib/pnpm/bin/pnpm.cjs", join(build, "usr/local/bin/pnpm"));
     say("pnpm: the packages of the lock file for builds without network");
-    await fillStore(root, join(build, STORE));
+    try {
+      await fillStore(root, join(build, STORE));
+    } catch (error) {
+      throw new PackagesMissing("the packages of the lock file cannot be had", { cause: error });
+    }
     await rename(making, folder);
   } finally {
     await rm(making, { recursive: true, force: true });
   }
   return roots;
 }
+
+/** Images cannot be built here: what they are made of cannot be fetched. */
+export class PackagesMissing extends Error {}
 
 /** The Node that came with the installation, which is linked with nothing unusual; else the one that runs this. */
 function nodeProgram(root: string): string {

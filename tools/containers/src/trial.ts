@@ -10,6 +10,7 @@ import { debianRoots } from "./debian-roots.ts";
 import type { Docker } from "./docker.ts";
 import { tryFunctionImage } from "./function-image.ts";
 import { openEngine } from "./open-engine.ts";
+import { PackagesMissing } from "./pnpm-root.ts";
 import { type Ports, prepare } from "./prepare.ts";
 import { TRIAL_STEPS } from "./trial-steps.ts";
 import { TrialWorld } from "./trial-world.ts";
@@ -56,7 +57,12 @@ export async function tryCompose(options: TrialOptions): Promise<TrialReport> {
   } catch (error) {
     return skip(`no system could be made: ${(error as Error).message}`);
   }
-  await buildImages({ docker, root, cache, tag, say });
+  try {
+    await buildImages({ docker, root, cache, tag, say });
+  } catch (error) {
+    if (!(error instanceof PackagesMissing)) throw error;
+    return skip(`${error.message}: ${(error.cause as Error).message}`);
+  }
   say(`images after ${Math.round((performance.now() - start) / 1000)} s`);
   say(await docker.run(["images", "--format", "{{.Repository}} {{.Size}}"]));
   return await goThrough(options, resources, docker, tag);
