@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { cp } from "node:fs/promises";
+import { cp, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { type CliProcess, cli, startCli } from "../testing/cli.ts";
@@ -15,6 +15,7 @@ output "size" { value = gate_file.slow.size }
 async function secondFolder(scratch: Scratch): Promise<string> {
   const other = join(scratch.folder, "other person");
   await cp(scratch.work, other, { recursive: true });
+  await symlink(join(scratch.work, "site"), join(other, "site"));
   return other;
 }
 
@@ -81,7 +82,10 @@ describe("two people on one stack", () => {
     await second.says("Waiting for the stack");
     await scratch.open("open");
     expect(await first.end()).toMatchObject({ code: 0 });
-    await second.end();
+    const waited = await second.end();
+    expect(waited.code).toBe(0);
+    expect(waited.output).toContain("No changes.");
+    expect(scratch.calls()).toEqual(["create slow"]);
     const seen = await cli(scratch, ["output", "size"], { env, cwd: other });
     expect(seen).toMatchObject({ code: 0, output: "4\n" });
     server.signal("SIGTERM");
