@@ -64,6 +64,8 @@ export {
   unpackedPath,
 } from "./package-layout.ts";
 export { Platform } from "./platform.ts";
+export type { TypeToken } from "./token/type-token.ts";
+export { longTypeNameOfToken, parseTypeToken, typeNameOfToken } from "./token/type-token.ts";
 export type { ConstraintOperator } from "./version/constraint.ts";
 export { VersionConstraint } from "./version/constraint.ts";
 export { VersionConstraints } from "./version/constraints.ts";

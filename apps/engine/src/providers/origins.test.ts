@@ -71,8 +71,8 @@ describe("a local Pulumi provider", () => {
     const schema = JSON.stringify({
       name: "cluster",
       resources: {
-        "cluster:apps/v1:Set": thing,
-        "cluster:apps/v2:Set": thing,
+        "cluster:index:Set": thing,
+        "cluster:index/set:Set": thing,
         "cluster:core/v1:Pod": thing,
       },
     });
@@ -89,11 +89,11 @@ describe("a local Pulumi provider", () => {
           cluster = { source = "stackwright.local/pulumi/cluster" }
         }
       }
-      resource "cluster_apps_v1_set" "a" { name = "a" }
-      resource "cluster_apps_v2_set" "a" { name = "a" }
-      resource "cluster_core_pod" "a" { name = "a" }
-      resource "cluster_apps_set" "a" { name = "a" }
+      resource "cluster_index_set" "a" { name = "a" }
+      resource "cluster_index_set_set" "a" { name = "a" }
       resource "cluster_core_v1_pod" "a" { name = "a" }
+      resource "cluster_set" "a" { name = "a" }
+      resource "cluster_core_pod" "a" { name = "a" }
     `;
     const configuration = await loadConfiguration({
       ...EMPTY_BUNDLE,
@@ -101,8 +101,8 @@ describe("a local Pulumi provider", () => {
       read: () => new TextEncoder().encode(text),
     });
     const expected = [
-      'Ambiguous resource type: Several types of the provider stackwright.local/pulumi/cluster would be called "cluster_apps_set", so that none is. They are called "cluster_apps_v1_set" and "cluster_apps_v2_set".',
-      'Invalid resource type: The provider stackwright.local/pulumi/cluster has no resource type "cluster_core_v1_pod".',
+      'Ambiguous resource type: Several types of the provider stackwright.local/pulumi/cluster would be called "cluster_set", so that none is. They are called "cluster_index_set" and "cluster_index_set_set".',
+      'Invalid resource type: The provider stackwright.local/pulumi/cluster has no resource type "cluster_core_pod".',
     ];
     const found = (diagnostics: readonly { summary: string; detail: string }[]) =>
       diagnostics.map(({ summary, detail }) => `${summary}: ${detail}`);

@@ -56,7 +56,7 @@ export interface LiftOptions {
  * | data source | Invoke |
  * | stop | Cancel |
  *
- * Resource types are named after their tokens in snake case ({@link nameOfToken}); the token itself is a name as
+ * Resource types are named after their tokens in snake case (`typeNameOfToken` of provider-source); the token itself is a name as
  * well. Functions are data sources. Checked inputs, which later calls need, travel as private bytes. Values of
  * Pulumi are looser than the template language's, so plans say that they keep the legacy type system.
  *

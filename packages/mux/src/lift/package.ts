@@ -73,6 +73,7 @@ export function readPackage(schema: PackageSchema): Package {
           names,
         ]),
       ),
+      tokens: { resources: resourceNames.names, dataSources: functionNames.names },
     },
   };
 }

@@ -1,75 +1,56 @@
-/**
- * The name of a Pulumi token in the template language: package, module and name in snake case, joined by `_`.
- * What the module repeats of the name (`index/randomId`) and the module `index` are left out.
- *
- * `random:index/randomId:RandomId` is `random_random_id`, `aws:s3/bucket:Bucket` is `aws_s3_bucket`.
- */
-export function nameOfToken(token: string): string {
-  const [pkg = "", qualified = "", name = ""] = token.split(":");
-  const [module = ""] = qualified.split("/");
-  const parts = [pkg, ...(module === "" || module === "index" ? [] : [module]), name];
-  return parts.map(snakeCase).join("_");
+import { createHash } from "node:crypto";
+import { longTypeNameOfToken, typeNameOfToken } from "@stackwright/provider-source";
+
+/** What the tokens of a package are called. */
+export interface TokenNames {
+  /** Tokens by their name, and by themselves. */
+  readonly tokens: ReadonlyMap<string, string>;
+  /** Names by their token: exactly one for each. */
+  readonly names: ReadonlyMap<string, string>;
+  /** Several tokens that have one name by the rule and so do not have it. */
+  readonly collisions: readonly NameCollision[];
 }
 
-/** The same with everything that the module says: `kubernetes:apps/v1:Deployment` is `kubernetes_apps_v1_deployment`. */
-export function longNameOfToken(token: string): string {
-  const [pkg = "", qualified = "", name = ""] = token.split(":");
-  const module = qualified.split("/").filter((part) => part !== "");
-  return [pkg, ...module, name].map(snakeCase).join("_");
-}
-
-function snakeCase(text: string): string {
-  return text
-    .replace(/([a-z0-9])([A-Z])/g, "$1_$2")
-    .replace(/([A-Z]+)([A-Z][a-z])/g, "$1_$2")
-    .replace(/[^A-Za-z0-9]+/g, "_")
-    .toLowerCase();
-}
-
-/** A name that several tokens would have. */
 export interface NameCollision {
   readonly name: string;
   readonly tokens: readonly string[];
-  /** What each of them is called instead, in the same order: its long name, or nothing but itself. */
+  /** What each of them is called instead, in the same order. */
   readonly names: readonly string[];
 }
 
 /**
- * Tokens by their name, and by themselves. Several tokens of one name do not have it, but their long names, as far as these
- * are nobody else's. So a name means the same token for as long as the package has no other of that name.
+ * Names all tokens of a package. Several tokens with one name by the rule of {@link typeNameOfToken} do not have it, but their
+ * long names as far as these are nobody else's, and else the name by the rule with a digest of the token.
+ * So a name means the same token whatever order they come in.
  */
-export interface TokenNames {
-  readonly tokens: ReadonlyMap<string, string>;
-  readonly collisions: readonly NameCollision[];
+export function nameTokens(tokens: Iterable<string>): TokenNames {
+  const byName = Map.groupBy(new Set(tokens), typeNameOfToken);
+  const shared = [...byName].filter(([, claimants]) => claimants.length > 1);
+  const long = countNames(shared.flatMap(([, claimants]) => claimants.map(longTypeNameOfToken)));
+  const names = new Map<string, string>();
+  for (const [name, claimants] of byName) {
+    for (const token of claimants) {
+      const other = longTypeNameOfToken(token);
+      const free = long.get(other) === 1 && !byName.has(other);
+      const own = claimants.length === 1 ? name : free ? other : `${name}_${digest(token)}`;
+      names.set(token, own);
+    }
+  }
+  return {
+    names,
+    tokens: new Map(
+      [...names].flatMap(([token, name]) => [[token, token] as const, [name, token]]),
+    ),
+    collisions: shared.map(([name, claimants]) => ({
+      name,
+      tokens: claimants,
+      names: claimants.map((token) => names.get(token) ?? token),
+    })),
+  };
 }
 
-export function nameTokens(tokens: Iterable<string>): TokenNames {
-  const byName = new Map<string, string[]>();
-  const result = new Map<string, string>();
-  for (const token of tokens) {
-    result.set(token, token);
-    const name = nameOfToken(token);
-    const present = byName.get(name);
-    if (present === undefined) byName.set(name, [token]);
-    else present.push(token);
-  }
-  const shared: [name: string, tokens: readonly string[]][] = [];
-  for (const [name, claimants] of byName) {
-    const [only, second] = claimants;
-    if (only !== undefined && second === undefined) result.set(name, only);
-    else shared.push([name, claimants]);
-  }
-  const long = countNames(shared.flatMap(([, claimants]) => claimants.map(longNameOfToken)));
-  const collisions = shared.map(([name, claimants]) => {
-    const names = claimants.map((token) => {
-      const other = longNameOfToken(token);
-      const free = long.get(other) === 1 && !byName.has(other);
-      if (free) result.set(other, token);
-      return free ? other : token;
-    });
-    return { name, tokens: claimants, names };
-  });
-  return { tokens: result, collisions };
+function digest(token: string): string {
+  return createHash("sha256").update(token).digest("hex").slice(0, 8);
 }
 
 function countNames(names: readonly string[]): ReadonlyMap<string, number> {

@@ -3,7 +3,6 @@ export { asResourceProvider } from "../lift/as-resource-provider.ts";
 export { lift2017 } from "../lift/lift-2017.ts";
 export type { LiftOptions } from "../lift/lift-pulumi.ts";
 export { liftPulumi } from "../lift/lift-pulumi.ts";
-export { nameOfToken } from "../lift/token-name.ts";
 export type { CallLimits } from "./call-gate.ts";
 export { CallGate } from "./call-gate.ts";
 export type { Diagnostic } from "./diagnostic.ts";
@@ -61,5 +60,6 @@ export type {
   Nesting,
   ProviderSchema,
   ResourceSchema,
+  TypeTokens,
 } from "./schema.ts";
 export { typeOfBlock, typeOfNestedAttributes } from "./type-of-block.ts";

@@ -11,7 +11,7 @@ import type {
   Reply,
   SchemaReply,
 } from "./lifecycle-provider.ts";
-import type { BlockSchema, ProviderSchema } from "./schema.ts";
+import type { BlockSchema, ProviderSchema, TypeTokens } from "./schema.ts";
 
 /** A provider with a name for diagnostics. */
 export interface NamedLifecycleProvider {
@@ -281,6 +281,7 @@ async function ask(
         ephemeralResources: ephemeralResources.schemas,
         functions: functions.schemas,
         ambiguous: new Map(schemas.flatMap(({ schema }) => [...(schema.ambiguous ?? [])])),
+        ...tokensOf(schemas.flatMap(({ schema }) => schema.tokens ?? [])),
       },
       capabilities: {
         planDestroy: replies.some(({ reply }) => reply.capabilities.planDestroy),
@@ -354,4 +355,15 @@ function compareConfigurations(members: readonly NamedProviderSchema[]): Diagnos
     }
   }
   return diagnostics;
+}
+
+/** Nothing where no member knows types by tokens. */
+function tokensOf(members: readonly TypeTokens[]): Pick<ProviderSchema, "tokens"> {
+  if (members.length === 0) return {};
+  return {
+    tokens: {
+      resources: new Map(members.flatMap(({ resources }) => [...resources])),
+      dataSources: new Map(members.flatMap(({ dataSources }) => [...dataSources])),
+    },
+  };
 }

@@ -92,4 +92,11 @@ export interface ProviderSchema {
   readonly functions: ReadonlyMap<string, FunctionSchema>;
   /** Names that several types would have and none has, with the names that those have. @default none */
   readonly ambiguous?: ReadonlyMap<string, readonly string[]>;
+  /** What types are called that the provider itself knows by tokens: names by token. @default it knows none by tokens */
+  readonly tokens?: TypeTokens;
+}
+
+export interface TypeTokens {
+  readonly resources: ReadonlyMap<string, string>;
+  readonly dataSources: ReadonlyMap<string, string>;
 }
