@@ -29,6 +29,7 @@ import type {
   ValidateRequest,
 } from "@stackwright/mux/router";
 import { EngineError } from "../errors.ts";
+import type { Redactor } from "../secrets/redactor.ts";
 import type { OpenedProvider } from "./catalog.ts";
 
 /** A provider that is kept, and what became of it. */
@@ -36,6 +37,8 @@ export interface KeptProvider {
   /** As whoever borrowed it last called it. */
   reference: ProviderReference;
   readonly opened: OpenedProvider;
+  /** The secrets of all who borrowed it: it may write of any of them at any time. */
+  readonly secrets: Redactor;
   /** What it was configured with, and what it said. */
   configured: { readonly request: ConfigureRequest; readonly reply: Reply } | undefined;
   /** Somebody told it to stop, or could not get an answer. */

@@ -1,6 +1,7 @@
 import type { NamedLifecycleProvider, ProviderReference } from "@stackwright/mux/router";
 import type { ProviderAddress, VersionConstraints } from "@stackwright/provider-source";
 import { EngineError } from "../errors.ts";
+import type { Redactor } from "../secrets/redactor.ts";
 import type { StackInputs } from "../state/stack-inputs.ts";
 
 /** What a template asks for. */
@@ -34,6 +35,8 @@ export interface OpenOptions {
   readonly signal?: AbortSignal;
   /** What the plan or apply that opens it may read of other stacks. */
   readonly inputs?: StackInputs | undefined;
+  /** Knows the secrets of who opens it, and has to clean what the provider writes. @default there are none */
+  readonly secrets?: Redactor | undefined;
 }
 
 /** From a source to a provider. */

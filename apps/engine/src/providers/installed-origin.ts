@@ -2,13 +2,14 @@ import type { ProviderReference } from "@stackwright/mux/router";
 import type { SchemaCache } from "@stackwright/tfplugin";
 import type { InstalledProvider } from "@stackwright/tfplugin/install";
 import type { LaunchTerraformOptions } from "@stackwright/tfplugin/launch";
+import { redactLog, redactLogger } from "../secrets/redact-log.ts";
 import type { OpenedProviders, OpenOptions, ProviderOrigin } from "./catalog.ts";
 
 export interface InstalledOriginOptions {
   /** By full source, as an installation returns them. */
   readonly providers: ReadonlyMap<string, Pick<InstalledProvider, "version" | "executable">>;
-  /** How the processes are started. */
-  readonly launch?: Omit<LaunchTerraformOptions, "command" | "signal">;
+  /** How the processes are started. Their logs come without the secrets of the runs that use them. */
+  readonly launch?: Omit<LaunchTerraformOptions, "command" | "signal" | "redact">;
   /** Schemas of programs that were asked before, by their digests. @default one of this origin, by their paths */
   readonly schemaCache?: SchemaCache;
 }
@@ -31,7 +32,7 @@ export function installedOrigin(options: InstalledOriginOptions): ProviderOrigin
       Promise.resolve(providers.get(source.toString())?.version?.toString() ?? ""),
     async open(
       { source }: ProviderReference,
-      { signal }: OpenOptions = {},
+      { signal, secrets }: OpenOptions = {},
     ): Promise<OpenedProviders> {
       const installed = providers.get(source);
       if (installed === undefined) throw new TypeError(`${source} is not installed`);
@@ -47,6 +48,8 @@ export function installedOrigin(options: InstalledOriginOptions): ProviderOrigin
         ...launch,
         command: executable,
         ...(signal && { signal }),
+        ...(secrets && { redact: redactLog(secrets) }),
+        ...(secrets && launch.logger && { logger: redactLogger(secrets, launch.logger) }),
       });
       try {
         // A program does not change while it is installed here; a cache that others use wants to know which one it was.

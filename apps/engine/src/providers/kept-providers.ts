@@ -1,4 +1,5 @@
 import type { LifecycleProvider, ProviderReference } from "@stackwright/mux/router";
+import { createRedactor, type Redactor } from "../secrets/redactor.ts";
 import { type EngineClock, processClock } from "../walk/clock.ts";
 import { BorrowedProvider, type KeptProvider, type Wanted } from "./borrowed-provider.ts";
 import type { OpenedProvider, OpenedProviders, OpenOptions, ProviderOrigin } from "./catalog.ts";
@@ -56,19 +57,29 @@ export class KeptProviders implements AsyncDisposable {
     options: OpenOptions = {},
   ): Promise<OpenedProviders> {
     const found = await this.#reuse(reference, options);
-    if (found !== undefined) return this.#lend(origin, found);
-    const opened = await origin.open(reference, options);
+    if (found !== undefined) return this.#lend(origin, found, options);
+    const secrets = createRedactor();
+    options.secrets?.feed(secrets);
+    const opened = await origin.open(reference, { ...options, secrets });
     const [only, second] = opened;
     // Several that are one package are configured together; they are not told apart here.
-    return second === undefined ? this.#lend(origin, keptOf(reference, only)) : opened;
+    return second === undefined
+      ? this.#lend(origin, keptOf(reference, only, secrets), options)
+      : opened;
   }
 
-  #lend(origin: ProviderOrigin, kept: KeptProvider): OpenedProviders {
+  #lend(
+    origin: ProviderOrigin,
+    kept: KeptProvider,
+    { secrets }: Pick<OpenOptions, "secrets">,
+  ): OpenedProviders {
     const { reference } = kept;
+    secrets?.feed(kept.secrets);
     const provider: LifecycleProvider = new BorrowedProvider(kept, {
       giveBack: async (one) => this.#giveBack(one),
       exchange: async (former, wanted) => {
         const other = await this.#exchange(origin, former, wanted);
+        secrets?.feed(other.secrets);
         await this.#giveBack(former);
         return other;
       },
@@ -85,8 +96,9 @@ export class KeptProviders implements AsyncDisposable {
     const found = await this.#reuse(reference, wanted);
     if (found !== undefined) return found;
     const { signal } = wanted;
-    const [only] = await origin.open(reference, { ...(signal && { signal }) });
-    return keptOf(reference, only);
+    const secrets = createRedactor();
+    const [only] = await origin.open(reference, { ...(signal && { signal }), secrets });
+    return keptOf(reference, only, secrets);
   }
 
   /** One that is idle and well. Without a wanted configuration the one that was last used under the same alias comes first. */
@@ -144,6 +156,10 @@ export class KeptProviders implements AsyncDisposable {
   }
 }
 
-function keptOf(reference: ProviderReference, opened: OpenedProvider): KeptProvider {
-  return { reference, opened, configured: undefined, isSpoiled: false, underWay: 0 };
+function keptOf(
+  reference: ProviderReference,
+  opened: OpenedProvider,
+  secrets: Redactor,
+): KeptProvider {
+  return { reference, opened, secrets, configured: undefined, isSpoiled: false, underWay: 0 };
 }

@@ -3,6 +3,7 @@ import type { HostOptions } from "@stackwright/mux/host";
 import { liftPulumi } from "@stackwright/mux/router";
 import type { ProviderAddress } from "@stackwright/provider-source";
 import { EngineError } from "../errors.ts";
+import { redactLogger, redactProcess } from "../secrets/redact-log.ts";
 import type { OpenedProviders, ProviderOrigin } from "./catalog.ts";
 import { LOCAL_HOST, type LocalProvider, localName } from "./local-provider.ts";
 
@@ -11,7 +12,8 @@ export interface PulumiOriginOptions {
   readonly providers?: Readonly<Record<string, LocalProvider>>;
   /** Folders with programs. @default none */
   readonly directories?: readonly string[];
-  readonly host?: Omit<HostOptions, "command" | "args" | "signal">;
+  /** How the processes are hosted. What they write comes without the secrets of the runs that use them. */
+  readonly host?: Omit<HostOptions, "command" | "args" | "signal" | "redact">;
 }
 
 /**
@@ -28,7 +30,7 @@ export function pulumiOrigin({
     name: "local Pulumi providers",
     handles: (source) => nameOf(source) !== undefined,
     select: async () => Promise.resolve(""),
-    async open({ source }, { signal } = {}): Promise<OpenedProviders> {
+    async open({ source }, { signal, secrets } = {}): Promise<OpenedProviders> {
       const name = nameOf(source);
       if (name === undefined)
         throw new TypeError(`${source} does not begin with ${LOCAL_HOST}/pulumi/`);
@@ -46,6 +48,8 @@ export function pulumiOrigin({
             ...(known?.args !== undefined && { args: known.args }),
             ...(known?.env !== undefined && { env: known.env }),
             ...(signal && { signal }),
+            ...(secrets && { redact: redactProcess(secrets) }),
+            ...(secrets && host.logger && { logger: redactLogger(secrets, host.logger) }),
           }),
       );
       const provider = liftPulumi(hosted.provider, {

@@ -88,7 +88,11 @@ export class RunProviders implements AsyncDisposable {
 
   async #start(reference: ProviderReference): Promise<RunProvider> {
     const { catalog, signal, sessionId, inputs, limits = {} } = this.#options;
-    const providers = await catalog.open(reference, { ...(signal && { signal }), inputs });
+    const providers = await catalog.open(reference, {
+      ...(signal && { signal }),
+      inputs,
+      secrets: this.secrets,
+    });
     const limit = limits[formatProviderReference(reference)] ?? limits[reference.source];
     const registered = this.#router.register({
       reference,

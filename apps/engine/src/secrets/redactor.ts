@@ -17,8 +17,8 @@ export interface RedactorOptions {
  *
  * Found are: the secret itself; the same as part of a JSON text, a URL, in hexadecimal; base64 and base64url, also where
  * it is encoded together with what stands before and behind; and the long lines of a secret with several. Not
- * found is what was changed otherwise, split over several texts, or is too short. The redactor is the second line of
- * defence: marked values are refused by the serialiser.
+ * found is what was changed otherwise, split over several texts that are not pieces of one, or is too short. The redactor is
+ * the second line of defence: marked values are refused by the serialiser.
  */
 export interface Redactor {
   /** Adds a secret text. */
@@ -27,10 +27,27 @@ export interface Redactor {
   addValue(value: Value): void;
   /** The text without any secret. */
   redact(text: string): string;
+  /**
+   * The next piece of a text that arrives in lines or in parts of lines, without any part of a secret that goes on from
+   * piece to piece; of one that begins at the end of a piece, fewer than `minLength` characters may be left.
+   */
+  redactPiece(piece: string, before?: Unfinished): RedactedPiece;
+  /** Tells another redactor all secrets that this one knows, and those that it learns later. */
+  feed(other: Redactor): void;
   /** A JSON-like value with all texts redacted, keys included. Other objects become their texts. */
   redactData<T>(data: T): T;
   /** Whether it knows no secret, so that every text stays as it is. */
   readonly isEmpty: boolean;
+}
+
+/** Secrets that had begun when a piece of text ended: in which form, and how much of it has come. */
+export type Unfinished = readonly { readonly form: string; readonly length: number }[];
+
+/** A piece of text without secrets. */
+export interface RedactedPiece {
+  readonly text: string;
+  /** To be given with the next piece. */
+  readonly unfinished: Unfinished;
 }
 
 /** A redactor that knows nothing yet. */
@@ -40,6 +57,27 @@ export function createRedactor(options: RedactorOptions = {}): Redactor {
 
 const LONG_LINE = 16;
 
+type Begun = Unfinished[number];
+
+/** How much of a piece belongs to what had begun before it. Notes what has not come to its end in this piece either. */
+function goOn(piece: string, before: Unfinished, unfinished: Begun[]): number {
+  let hidden = 0;
+  for (const { form, length } of before) {
+    // The end of a line is between two pieces, unless a line was too long for one.
+    const [end = ""] = /^\r?\n/.exec(form.slice(length, length + 2)) ?? [];
+    for (const done of new Set([length, length + end.length])) {
+      const left = form.length - done;
+      if (left <= piece.length) {
+        if (piece.startsWith(form.slice(done))) hidden = Math.max(hidden, left);
+      } else if (form.startsWith(piece, done)) {
+        hidden = piece.length;
+        unfinished.push({ form, length: done + piece.length });
+      }
+    }
+  }
+  return hidden;
+}
+
 class PatternRedactor implements Redactor {
   readonly #minLength: number;
   readonly #secrets = new Set<string>();
@@ -48,6 +86,9 @@ class PatternRedactor implements Redactor {
   /** Forms by their first characters, of which all have at least that many. */
   readonly #index = new Map<string, Set<string>>();
   readonly #prefix: number;
+  /** The first characters of forms by what these begin with, for the ends of pieces that are shorter. */
+  readonly #starts = new Map<string, Set<string>>();
+  readonly #fed = new Set<Redactor>();
 
   constructor(minLength: number) {
     this.#minLength = Math.max(1, minLength);
@@ -62,6 +103,13 @@ class PatternRedactor implements Redactor {
     if (secret.length < this.#minLength || this.#secrets.has(secret)) return;
     this.#secrets.add(secret);
     this.#fresh.add(secret);
+    for (const other of this.#fed) other.add(secret);
+  }
+
+  feed(other: Redactor): void {
+    if (other === this || this.#fed.has(other)) return;
+    this.#fed.add(other);
+    for (const secret of this.#secrets) other.add(secret);
   }
 
   addValue(value: Value): void {
@@ -75,12 +123,31 @@ class PatternRedactor implements Redactor {
   redact(text: string): string {
     if (this.isEmpty) return text;
     this.#learn();
+    return this.#hide(text, 0);
+  }
+
+  redactPiece(piece: string, before: Unfinished = []): RedactedPiece {
+    if (this.isEmpty) return { text: piece, unfinished: [] };
+    this.#learn();
+    const unfinished: Begun[] = [];
+    const hidden = goOn(piece, before, unfinished);
+    const text = this.#hide(piece, hidden, unfinished);
+    for (let length = Math.min(this.#prefix - 1, piece.length); length > 0; length -= 1) {
+      for (const start of this.#starts.get(piece.slice(-length)) ?? []) {
+        for (const form of this.#index.get(start) ?? []) unfinished.push({ form, length });
+      }
+    }
+    return { text, unfinished };
+  }
+
+  /** The text without its forms and its first `start` characters; with `begun`, also without those that begin at its end. */
+  #hide(text: string, start: number, begun?: Begun[]): string {
     let rest = "";
-    let shown = 0;
-    let hidden = 0;
+    let shown = start;
+    let hidden = start;
     // Forms may overlap, and nothing of either may be left: one stretch from the first to the last of them.
     for (let at = 0; at + this.#prefix <= text.length; at += 1) {
-      const length = this.#lengthAt(text, at);
+      const length = this.#lengthAt(text, at, begun);
       if (length === 0) continue;
       if (at >= hidden) {
         if (hidden > 0) rest += REDACTED;
@@ -92,11 +159,15 @@ class PatternRedactor implements Redactor {
     return hidden === 0 ? text : rest + REDACTED + text.slice(shown);
   }
 
-  /** Length of the longest form that stands at a place of a text; 0 where there is none. */
-  #lengthAt(text: string, at: number): number {
+  /** Length of the longest form that stands at a place of a text, or that begins there and goes on; 0 where there is none. */
+  #lengthAt(text: string, at: number, begun?: Begun[]): number {
     let longest = 0;
+    const left = text.length - at;
     for (const form of this.#index.get(text.slice(at, at + this.#prefix)) ?? []) {
       if (form.length > longest && text.startsWith(form, at)) longest = form.length;
+      if (begun === undefined || form.length <= left || !form.startsWith(text.slice(at))) continue;
+      begun.push({ form, length: left });
+      longest = left;
     }
     return longest;
   }
@@ -107,8 +178,17 @@ class PatternRedactor implements Redactor {
         if (form.length < this.#minLength) continue;
         const start = form.slice(0, this.#prefix);
         const forms = this.#index.get(start);
-        if (forms === undefined) this.#index.set(start, new Set([form]));
-        else forms.add(form);
+        if (forms !== undefined) {
+          forms.add(form);
+          continue;
+        }
+        this.#index.set(start, new Set([form]));
+        for (let length = 1; length < this.#prefix; length += 1) {
+          const shorter = start.slice(0, length);
+          const starts = this.#starts.get(shorter);
+          if (starts === undefined) this.#starts.set(shorter, new Set([start]));
+          else starts.add(start);
+        }
       }
     }
     this.#fresh.clear();

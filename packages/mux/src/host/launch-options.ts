@@ -35,6 +35,8 @@ export interface LaunchOptions {
   readonly graceMs?: number;
   /** Is given every line that the provider writes. It is called at the pace of the provider: it must not wait. */
   readonly onLine?: (line: ProcessLine) => void;
+  /** Cleans each line before anybody is given it; that includes the last ones, which explain an end. @default nothing */
+  readonly redact?: (line: ProcessLine) => ProcessLine;
   /** Gets the lines too (at `debug`), and what happens to the process. @default drops everything */
   readonly logger?: Logger;
   /** Gives the start up. A provider that has started is closed by its owner. */
@@ -54,6 +56,7 @@ export interface ResolvedLaunchOptions {
   readonly cancelTimeoutMs: number;
   readonly graceMs: number;
   readonly onLine: (line: ProcessLine) => void;
+  readonly redact: (line: ProcessLine) => ProcessLine;
   readonly logger: Logger;
   readonly signal: AbortSignal | undefined;
   readonly clock: Clock;
@@ -80,6 +83,7 @@ export function resolveLaunchOptions(options: LaunchOptions): ResolvedLaunchOpti
     cancelTimeoutMs,
     graceMs,
     onLine: options.onLine ?? (() => undefined),
+    redact: options.redact ?? ((line) => line),
     logger: options.logger ?? silentLogger,
     signal: options.signal,
     clock: options.clock ?? systemClock,

@@ -109,9 +109,10 @@ class ProcessOutput {
   readonly port: PortLine;
   readonly #stdout: LineSplitter;
 
-  constructor({ onLine, logger, command }: ResolvedLaunchOptions) {
+  constructor({ onLine, redact, logger, command }: ResolvedLaunchOptions) {
     const name = basename(command);
-    const take = (stream: ProcessLine["stream"]) => (text: string) => {
+    const take = (stream: ProcessLine["stream"]) => (written: string) => {
+      const { text } = redact({ stream, text: written });
       this.tail.add(text);
       onLine({ stream, text });
       logger.debug({ provider: name, stream, text }, "provider wrote a line");

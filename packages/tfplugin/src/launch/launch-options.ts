@@ -35,6 +35,8 @@ export interface LaunchTerraformOptions {
   readonly maxMessageBytes?: number;
   /** Is given the provider's log, at the pace of the provider: it must not wait. */
   readonly onLog?: (entry: ProviderLogEntry) => void;
+  /** Cleans each entry before anybody is given it; that includes the last lines that explain an end. @default nothing */
+  readonly redact?: (entry: ProviderLogEntry) => ProviderLogEntry;
   /** Gets the provider's log too, and what happens to the process. @default drops everything */
   readonly logger?: Logger;
   /** Gives the start up. A provider that has started is closed by its owner. */
@@ -56,6 +58,7 @@ export interface ResolvedLaunch {
   readonly graceMs: number;
   readonly maxMessageBytes: number;
   readonly onLog: (entry: ProviderLogEntry) => void;
+  readonly redact: (entry: ProviderLogEntry) => ProviderLogEntry;
   readonly logger: Logger;
   readonly signal: AbortSignal | undefined;
   readonly clock: Clock;
@@ -85,6 +88,7 @@ export function resolveLaunch(options: LaunchTerraformOptions): ResolvedLaunch {
     protocols: options.protocols ?? PLUGIN_PROTOCOLS,
     allowPlaintext: options.allowPlaintext ?? false,
     onLog: options.onLog ?? (() => undefined),
+    redact: options.redact ?? ((entry) => entry),
     logger: options.logger ?? silentLogger,
     signal: options.signal,
     clock: options.clock ?? systemClock,

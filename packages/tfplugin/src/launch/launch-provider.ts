@@ -247,9 +247,9 @@ class ProviderOutput {
 
   /** One line of the log. */
   readonly take = (line: string): void => {
-    const entry = parseLogLine(line);
+    const { onLog, redact, logger, command } = this.#launch;
+    const entry = redact(parseLogLine(line));
     this.tail.add(entry.message);
-    const { onLog, logger, command } = this.#launch;
     onLog(entry);
     const level = entry.level === "trace" ? "debug" : entry.level;
     logger[level]({ provider: basename(command), ...entry }, "provider log");
