@@ -28,6 +28,7 @@ export type {
   ConfigBody,
   ContentAttribute,
   ContentBlock,
+  ContentLabel,
   JsonBody,
   MergedBody,
   ReadOptions,
@@ -79,6 +80,7 @@ export type { EvaluatedOutput } from "./config/output-value.ts";
 export { evaluateOutput } from "./config/output-value.ts";
 export type { InstanceKey, Reference, ReferenceSubject } from "./config/reference.ts";
 export { parseReference } from "./config/reference.ts";
+export type { WrittenToken } from "./config/type-label.ts";
 export type { VariableSource, VariableValues } from "./config/variable-values.ts";
 export { resolveVariables } from "./config/variable-values.ts";
 export type { ConsoleAnswer, ConsoleOptions } from "./console/console.ts";

@@ -7,8 +7,8 @@ import {
   type ResourceConfig,
 } from "@stackwright/lang";
 import type { ResourceSchema } from "@stackwright/mux/router";
+import { findType } from "../providers/find-type.ts";
 import type { RunProvider } from "../providers/run-providers.ts";
-import { unknownType } from "../providers/unknown-type.ts";
 
 /** The body of an ephemeral resource as its schema understands it. */
 export interface BoundEphemeral {
@@ -22,9 +22,9 @@ export function bindEphemeral(
   use: RunProvider,
   report: (diagnostics: readonly Diagnostic[]) => void,
 ): BoundEphemeral | undefined {
-  const schema = use.typeSchema("ephemeral", config.type);
-  if (schema === undefined) {
-    report([unknownType(use, config)]);
+  const { schema, mistake } = findType(use, config);
+  if (mistake !== undefined) {
+    report([mistake]);
     return undefined;
   }
   const { body, diagnostics } = bindBody(config.body, schema.block, {

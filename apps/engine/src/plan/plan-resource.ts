@@ -1,7 +1,7 @@
 import { encodeJson, Value } from "@stackwright/cty";
 import type { GraphNode, ImportRequest } from "@stackwright/lang";
 import { hasErrors } from "@stackwright/mux/router";
-import { unknownType } from "../providers/unknown-type.ts";
+import { findType } from "../providers/find-type.ts";
 import type { StateObject } from "../state/state-object.ts";
 import { blockType } from "../walk/block-type.ts";
 import type { Target } from "../walk/recorder.ts";
@@ -31,9 +31,9 @@ export async function planResource(
     unknownAll(resource);
     return;
   }
-  const schema = ready.use.typeSchema(config.mode, config.type);
-  if (schema === undefined) {
-    run.report([unknownType(ready.use, config)]);
+  const { schema, mistake } = findType(ready.use, config);
+  if (mistake !== undefined) {
+    run.report([mistake]);
     unknownAll(resource);
     return;
   }

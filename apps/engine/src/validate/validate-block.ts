@@ -23,7 +23,7 @@ import type {
   Diagnostic as ProviderDiagnostic,
   Reply,
 } from "@stackwright/mux/router";
-import { unknownType } from "../providers/unknown-type.ts";
+import { findType } from "../providers/find-type.ts";
 import { blockType } from "../walk/block-type.ts";
 import { withoutMarks } from "../walk/object-marks.ts";
 import { mistakesOf } from "./condition-mistakes.ts";
@@ -84,9 +84,9 @@ export async function checkResource({
     found.push(...(await settled(() => conditionsOf(config, module, undefined))));
     return found;
   }
-  const schema = use.typeSchema(config.mode, config.type);
-  if (schema === undefined) {
-    found.push(unknownType(use, config));
+  const { schema, mistake } = findType(use, config);
+  if (mistake !== undefined) {
+    found.push(mistake);
     return found;
   }
   const { block } = schema;

@@ -1,3 +1,4 @@
+import type { TypeToken } from "@stackwright/provider-source";
 import { unreachable } from "../internal/unreachable.ts";
 import type { Attribute, Block, Body, Expression } from "../syntax/ast.ts";
 import { type Diagnostic, sourceRange } from "../syntax/diagnostic.ts";
@@ -49,10 +50,17 @@ export interface ContentAttribute {
   readonly expression: Expression;
 }
 
+export interface ContentLabel {
+  readonly value: string;
+  readonly range: SourceRange;
+  /** The token that was written, where the value is the name of one. */
+  readonly token?: TypeToken;
+}
+
 /** A block with its body still unread. */
 export interface ContentBlock {
   readonly type: string;
-  readonly labels: readonly { readonly value: string; readonly range: SourceRange }[];
+  readonly labels: readonly ContentLabel[];
   /** Type and labels, for messages about the block as a whole. */
   readonly headerRange: SourceRange;
   readonly body: ConfigBody;

@@ -3,6 +3,7 @@ import { decodeResource } from "./decode-resource.ts";
 import { blockName, decodeConditions } from "./decode-values.ts";
 import type { CheckConfig, ImportConfig, MovedConfig, RemovedConfig } from "./module-config.ts";
 import type { StaticReader } from "./static-reader.ts";
+import { nameTypes } from "./type-label.ts";
 
 export function decodeMoved(reader: StaticReader, block: ContentBlock): MovedConfig[] {
   const { attributes } = readBody(
@@ -84,7 +85,7 @@ export function decodeCheck(reader: StaticReader, block: ContentBlock): CheckCon
     { blocks: { data: ["type", "name"], assert: [] } },
     reader.diagnostics,
   );
-  const [data, second] = blocks.filter(({ type }) => type === "data");
+  const [data, second] = nameTypes(blocks).filter(({ type }) => type === "data");
   const assertions = blocks.filter(({ type }) => type === "assert");
   if (second !== undefined) {
     reader.fail(

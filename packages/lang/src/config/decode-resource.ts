@@ -11,6 +11,10 @@ import type {
   ResourceMode,
 } from "./module-config.ts";
 import { rangeOf, type StaticReader } from "./static-reader.ts";
+import { writtenToken } from "./type-label.ts";
+
+const TOKEN_FORM =
+  " Neither is it a token, by which a Pulumi provider calls a type: those have three parts, package:module:Name.";
 
 const REPETITION = ["count", "for_each", "depends_on"] as const;
 
@@ -56,7 +60,8 @@ export function decodeResource(
   const provider = content.attributes.get("provider");
   return {
     mode,
-    type: blockName(reader, block, 0),
+    type: blockName(reader, block, 0, TOKEN_FORM),
+    token: writtenToken(block),
     name: blockName(reader, block, 1),
     range: block.headerRange,
     provider: provider === undefined ? undefined : reader.provider(provider.expression),

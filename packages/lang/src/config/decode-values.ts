@@ -18,13 +18,18 @@ const RESERVED_VARIABLES = new Set([
   "locals",
 ]);
 
-/** The name of a block with one label. A name that is none is reported. */
-export function blockName(reader: StaticReader, block: ContentBlock, position = 0): string {
+/** The name in a label of a block. One that is none is reported; `colons` is added for one with a colon. */
+export function blockName(
+  reader: StaticReader,
+  block: ContentBlock,
+  position = 0,
+  colons = "",
+): string {
   const label = block.labels[position];
   const name = label?.value ?? "";
   if (label !== undefined && !isIdentifier(name)) {
     const detail = `"${name}" is not a name: names begin with a letter or underscore and hold letters, digits, underscores and dashes.`;
-    reader.fail("Invalid name", detail, label.range);
+    reader.fail("Invalid name", name.includes(":") ? detail + colons : detail, label.range);
   }
   return name;
 }

@@ -19,6 +19,7 @@ import type { LocalConfig, ModuleConfig, ProviderConfig, ResourceConfig } from "
 import { selectModuleFiles } from "./module-files.ts";
 import { mergeOverrides } from "./override.ts";
 import { StaticReader } from "./static-reader.ts";
+import { nameTypes, sameTypeNote } from "./type-label.ts";
 
 /** How a module is loaded. */
 export interface LoadOptions {
@@ -67,7 +68,8 @@ export function loadModule(
   const { primary, override } = selectModuleFiles(files.keys());
   const read = (name: string): readonly ContentBlock[] => {
     const file = { name: `${options.prefix ?? ""}${name}`, text: files.get(name) ?? "" };
-    return readBody(parseBody(file, diagnostics, options.limits), ROOT, diagnostics).blocks;
+    const { blocks } = readBody(parseBody(file, diagnostics, options.limits), ROOT, diagnostics);
+    return nameTypes(blocks);
   };
   const blocks = primary.flatMap(read);
   const reader = new StaticReader(diagnostics);
@@ -123,7 +125,7 @@ class ModuleDecoder {
       for (const block of of(type)) {
         const resource = decodeResource(reader, mode, block);
         const address = `${mode === "managed" ? "" : `${mode}.`}${resource.type}.${resource.name}`;
-        this.#add(resources, address, resource, type);
+        this.#add(resources, address, resource, type, sameTypeNote);
       }
     }
     return {
@@ -153,6 +155,7 @@ class ModuleDecoder {
     key: string,
     item: T,
     what: string,
+    note: (earlier: T, item: T) => string = () => "",
   ): void {
     const earlier = into.get(key);
     if (earlier === undefined) {
@@ -160,7 +163,7 @@ class ModuleDecoder {
       return;
     }
     const { filename, start } = earlier.range.source.locate(earlier.range.start, earlier.range.end);
-    const detail = `A ${what} "${key}" is declared already, at ${filename} line ${start.line}. Names must be unique in a module.`;
+    const detail = `A ${what} "${key}" is declared already, at ${filename} line ${start.line}. Names must be unique in a module.${note(earlier, item)}`;
     this.#reader.fail(`Duplicate ${what}`, detail, item.range);
   }
 

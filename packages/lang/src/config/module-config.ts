@@ -4,6 +4,7 @@ import type { Expression, ScopeTraversal } from "../syntax/ast.ts";
 import type { SourceRange } from "../syntax/source.ts";
 import type { TypeConstraint } from "../type/type-constraint.ts";
 import type { ConfigBody } from "./body-content.ts";
+import type { WrittenToken } from "./type-label.ts";
 
 /** What one folder of configuration declares. Names and places are checked, nothing is evaluated. */
 export interface ModuleConfig {
@@ -114,7 +115,10 @@ export type ResourceMode = "managed" | "data" | "ephemeral";
 
 export interface ResourceConfig extends Declared, Repetition {
   readonly mode: ResourceMode;
+  /** Name of the type, also where its token was written. */
   readonly type: string;
+  /** The token that was written for the type. Whether the type has that name is for its provider's schema. */
+  readonly token: WrittenToken | undefined;
   readonly name: string;
   readonly provider: ProviderReference | undefined;
   readonly lifecycle: LifecycleConfig;

@@ -5,7 +5,7 @@ import { isEmptyProvider } from "../config/provider-block.ts";
 import type { Diagnostic } from "../syntax/diagnostic.ts";
 import type { SourceRange } from "../syntax/source.ts";
 import { didYouMean } from "../syntax/suggestion.ts";
-import { impliedProviderName, moduleResources } from "./module-resources.ts";
+import { moduleResources, providerReference } from "./module-resources.ts";
 import type { ModulePlace, ProviderResolution } from "./provider-resolution.ts";
 
 /** Checks what a call passes to a module against what the module declares and has itself. */
@@ -98,8 +98,8 @@ function declaredAliases({ requiredProviders }: ModuleConfig): Set<string> {
 function localNames(config: ModuleConfig): Set<string> {
   const names = new Set(config.requiredProviders.keys());
   for (const { name } of config.providers.values()) names.add(name);
-  for (const { provider, type } of moduleResources(config)) {
-    names.add(provider?.name ?? impliedProviderName(type));
+  for (const resource of moduleResources(config)) {
+    names.add(providerReference(config, resource).name);
   }
   for (const { providers } of config.modules.values()) {
     for (const { name } of providers?.values() ?? []) names.add(name);

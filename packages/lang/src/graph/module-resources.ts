@@ -12,11 +12,18 @@ export function impliedProviderName(type: string): string {
   return end === -1 ? type : type.slice(0, end);
 }
 
-/** The reference to a provider that a resource has, written or implied. */
-export function providerReference({
-  provider,
-  type,
-  range,
-}: Pick<ResourceConfig, "provider" | "type" | "range">): ProviderReference {
-  return provider ?? { name: impliedProviderName(type), alias: undefined, range };
+/**
+ * The reference to a provider that a resource of a module has, written or implied. A token implies its package, which with a
+ * dash in it is not the first word of the type's name; that word counts where the module declares only it.
+ */
+export function providerReference(
+  { requiredProviders, providers }: Pick<ModuleConfig, "requiredProviders" | "providers">,
+  { provider, type, token, range }: Pick<ResourceConfig, "provider" | "type" | "token" | "range">,
+): ProviderReference {
+  if (provider !== undefined) return provider;
+  const word = impliedProviderName(type);
+  const isDeclared = (name: string) => requiredProviders.has(name) || providers.has(name);
+  const name =
+    token === undefined || (isDeclared(word) && !isDeclared(token.package)) ? word : token.package;
+  return { name, alias: undefined, range };
 }

@@ -266,7 +266,7 @@ module "b" {
 });
 
 describe("names that no provider can have", () => {
-  it.each(["a:index:Thing", "_thing", "dashed--name_thing"])("%s is a diagnostic", async (type) => {
+  it.each(["a:Thing", "_thing", "dashed--name_thing"])("%s is a diagnostic", async (type) => {
     const { problems } = await resolve({ "main.tf": `resource "${type}" "n" {}\n` });
     expect(problems).toContain("Invalid provider name @1");
   });

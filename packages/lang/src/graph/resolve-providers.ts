@@ -103,7 +103,7 @@ class Resolver implements ProviderResolution {
   }
 
   forResource(module: ModuleNode, resource: ResourceConfig): ResolvedProvider | undefined {
-    return this.forReference(module, providerReference(resource));
+    return this.forReference(module, providerReference(module.config, resource));
   }
 
   forReference(
@@ -321,6 +321,7 @@ class Resolver implements ProviderResolution {
 
 /** All references to providers in a module, written or implied. */
 function* usedReferences(module: ModuleNode): Generator<ProviderReference> {
-  for (const resource of moduleResources(module.config)) yield providerReference(resource);
+  for (const resource of moduleResources(module.config))
+    yield providerReference(module.config, resource);
   for (const { provider } of module.config.imports) if (provider !== undefined) yield provider;
 }

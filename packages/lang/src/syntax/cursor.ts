@@ -3,6 +3,7 @@ import type { ResolvedSyntaxLimits } from "./limits.ts";
 import type { ProblemCollector, ProblemExtra, SyntaxProblemCode } from "./problem.ts";
 import type { Source } from "./source.ts";
 import { type TokenBuffer, TokenKind } from "./token.ts";
+import { tokenHint } from "./token-hint.ts";
 
 /** The productions that call each other in a circle, so that each may live in a file of its own. */
 export interface Grammar {
@@ -139,7 +140,8 @@ export class Cursor {
       this.#isImplied(this.index) ||
       this.#isImplied(this.index + 1);
     if (!this.panicking && !reported) {
-      this.problems.error(code, detail, start, end, extra);
+      const hint = this.kind === TokenKind.Colon ? tokenHint(this.source.text, this.start) : "";
+      this.problems.error(code, detail + hint, start, end, extra);
     }
     this.panicking = true;
   }
