@@ -1,5 +1,15 @@
 import { spawn } from "node:child_process";
-import { appendFile, cp, mkdir, mkdtemp, realpath, rm, symlink } from "node:fs/promises";
+import {
+  appendFile,
+  chmod,
+  cp,
+  mkdir,
+  mkdtemp,
+  realpath,
+  rm,
+  symlink,
+  writeFile,
+} from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { debianRoots } from "./debian-roots.ts";
@@ -36,6 +46,7 @@ export class FreshSystem implements AsyncDisposable {
     await runCommand(["cp", "-a", "--reflink=auto", `${base}/.`, made]);
     await installNode(made);
     await copyTrust(made);
+    await addHostsAndMemory(made);
     await appendFile(join(made, "etc/passwd"), `newcomer:x:${UID}:${UID}::${HOME}:/bin/sh\n`);
     await appendFile(join(made, "etc/group"), `newcomer:x:${UID}:\n`);
     await mkdir(join(made, HOME), { recursive: true });
@@ -113,6 +124,14 @@ async function installNode(root: string): Promise<void> {
     return;
   }
   throw new Error("there is no Node with npm in the path, apart from that of the workspace");
+}
+
+/** What every machine has and a tree of packages has not: its own name, and a folder in memory for everybody. */
+async function addHostsAndMemory(root: string): Promise<void> {
+  await writeFile(join(root, "etc/hosts"), "127.0.0.1 localhost\n::1 localhost\n");
+  const memory = join(root, "dev/shm");
+  await mkdir(memory, { recursive: true });
+  await chmod(memory, 0o1777);
 }
 
 /** Variables and files with which this machine reaches the network. */

@@ -1,5 +1,4 @@
-import { existsSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
+import { access, constants, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -13,7 +12,7 @@ export interface ScratchDirectory extends AsyncDisposable {
  * are not about the disk and would only wait for it.
  */
 export async function makeScratchDirectory(): Promise<ScratchDirectory> {
-  const parent = existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
+  const parent = await access("/dev/shm", constants.W_OK).then(() => "/dev/shm", tmpdir);
   const path = await mkdtemp(join(parent, "stackwright-storage-"));
   return {
     path,

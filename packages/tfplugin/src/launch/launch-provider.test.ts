@@ -217,7 +217,7 @@ describe("a start that fails", () => {
 
   it("because the certificate is not the one that the server has", async () => {
     // The provider's own line, with the certificate of the client in place of the server's.
-    const text = `${ECHO.command} ${ECHO.args[0]} | {
+    const text = `"${ECHO.command}" "${ECHO.args[0]}" | {
       read -r line
       der=$(printf %s "$PLUGIN_CLIENT_CERT" | sed 1d | sed '$d' | tr -d '\\n=')
       echo "\${line%|*}|$der"
@@ -234,7 +234,7 @@ describe("a start that fails", () => {
     const other = join(scratch.path, "other.pem");
     await writeFile(other, createSelfSignedIdentity({ name: "localhost" }).certificate);
     const { command, args } = ECHO;
-    const text = `PLUGIN_CLIENT_CERT="$(cat ${other})" exec ${command} ${args[0]}`;
+    const text = `PLUGIN_CLIENT_CERT="$(cat "${other}")" exec "${command}" "${args[0]}"`;
     await expect(launchTerraformProvider({ ...ECHO, ...shell(text) })).rejects.toMatchObject({
       code: "TFPLUGIN_CONNECT_FAILED",
     });

@@ -6,6 +6,7 @@ import { serveTerraformProvider } from "@stackwright/tfplugin/serve";
 
 const mode = process.env.MODE ?? "";
 let configured = "";
+let child: number | undefined;
 
 if (mode === "exit-at-start") {
   process.stderr.write(`cannot start with ${process.env.GIVEN ?? ""}\n`);
@@ -13,7 +14,11 @@ if (mode === "exit-at-start") {
 }
 if (mode === "silent") setInterval(() => undefined, 1000);
 else {
-  if (mode === "child") spawn("sleep", ["1234"], { stdio: "ignore" }).unref();
+  if (mode === "child") {
+    const started = spawn("sleep", ["1234"], { stdio: "ignore" });
+    started.unref();
+    child = started.pid;
+  }
   const provider: PluginTransport = {
     protocol: mode === "protocol-6" ? 6 : 5,
     async unary(method: string, request: Uint8Array): Promise<Uint8Array> {
@@ -31,7 +36,7 @@ else {
         return new Uint8Array();
       }
       const { env, pid } = process;
-      return Buffer.from(JSON.stringify({ env, pid, cwd: process.cwd(), configured }));
+      return Buffer.from(JSON.stringify({ env, pid, child, cwd: process.cwd(), configured }));
     },
     close: async () => undefined,
     [Symbol.asyncDispose]: async () => undefined,
