@@ -35,6 +35,11 @@ export const ENGINE_ERRORS = Object.freeze({
   ENGINE_KEY_UNAVAILABLE: kind("a key that encrypts secrets cannot be had", 9, 500),
   ENGINE_PLAN_INVALID: kind("what was given is no plan that this version understands", 3, 400),
   ENGINE_PLAN_STALE: kind("the state is not the one that the plan was made from", 9, 409),
+  ENGINE_PROVIDER_CHANGED: kind(
+    "a provider is not the one that the plan was made with, though its version has the same number",
+    9,
+    409,
+  ),
   ENGINE_PROVIDER_UNAVAILABLE: kind("a provider that is needed cannot be had", 9, 503, true),
   ENGINE_SECRET_EXPOSED: kind("a secret value would leave the engine unencrypted", 13, 500),
   ENGINE_STATE_CORRUPT: kind("what is stored for the stack cannot be understood", 15, 500),

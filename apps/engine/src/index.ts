@@ -36,6 +36,7 @@ export type {
   FrozenExpansion,
   Plan,
   PlanMode,
+  PlannedProvider,
   PlanOptions,
   PlanResult,
   PlanSummary,

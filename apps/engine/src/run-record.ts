@@ -81,7 +81,12 @@ export class RunRecord {
       this.phase === "planned" ||
       this.phase === "awaiting_approval"
     ) {
-      const stale = isEngineError(error, "ENGINE_PLAN_STALE", "ENGINE_CONFIG_CHANGED");
+      const stale = isEngineError(
+        error,
+        "ENGINE_PLAN_STALE",
+        "ENGINE_CONFIG_CHANGED",
+        "ENGINE_PROVIDER_CHANGED",
+      );
       if (this.phase !== "approved") await this.#to("approved");
       await this.#to(stale ? "superseded" : "failed", { reason });
     } else if (this.phase === "applying" && head?.run === "") {

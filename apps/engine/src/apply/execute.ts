@@ -9,7 +9,7 @@ import type { Plan } from "../plan/plan.ts";
 import type { ProviderCatalog } from "../providers/catalog.ts";
 import { providerFunctions } from "../providers/provider-functions.ts";
 import type { RetryPolicy } from "../providers/retry-provider.ts";
-import { RunProviders } from "../providers/run-providers.ts";
+import { providerChanged, RunProviders, versionText } from "../providers/run-providers.ts";
 import type { Redactor } from "../secrets/redactor.ts";
 import { checkInputs, mergeInputs, type StackFinder, StackInputs } from "../state/stack-inputs.ts";
 import type { StackHead, StackHold, StackInput, StackOutput } from "../state/stack-state.ts";
@@ -91,13 +91,15 @@ export interface ApplyResult {
 /**
  * Applies a plan: does what stands in it, in an order in which everything is there when it is needed, and records every step
  * before and after it is done. What cannot be done stops what waits for it and nothing else. Rejects where the state
- * cannot be written any more, above all with `ENGINE_FENCE_LOST`, and with `ENGINE_PLAN_STALE` before anything is done.
+ * cannot be written any more, above all with `ENGINE_FENCE_LOST`, and with `ENGINE_PLAN_STALE` or
+ * `ENGINE_PROVIDER_CHANGED` before anything is done.
  */
 export async function executePlan(request: ApplyRequest): Promise<ApplyResult> {
   const { plan, hold, run: id, clock } = request;
   const onEvent = request.onEvent ?? (() => undefined);
   const writer = await hold.begin({ run: id, base: plan.revision });
   const inputs = await inputsOf(request);
+  await checkProviders(request);
   await request.onBegin?.();
   const force = AbortSignal.any([
     writer.signal,
@@ -111,6 +113,7 @@ export async function executePlan(request: ApplyRequest): Promise<ApplyResult> {
     ...(request.callLimits && { limits: request.callLimits }),
     retry: request.retry,
     secrets: request.secrets,
+    identities: identitiesOf(plan),
     inputs,
     clock,
   });
@@ -179,6 +182,23 @@ const INCOMPLETE: Diagnostic = {
 
 function versionsOf({ providers }: Plan): ReadonlyMap<string, string> {
   return new Map(providers.map(({ source, version }) => [source, version]));
+}
+
+function identitiesOf({ providers }: Plan): ReadonlyMap<string, string> {
+  return new Map(
+    providers.flatMap(({ identity, ...reference }) =>
+      identity === undefined ? [] : [[versionText(reference), identity] as const],
+    ),
+  );
+}
+
+/** `ENGINE_PROVIDER_CHANGED` where a version is not what the plan was made with, before anything is done with it. */
+async function checkProviders({ plan, catalog, hold }: ApplyRequest): Promise<void> {
+  for (const { identity, ...reference } of plan.providers) {
+    if (identity === undefined) continue;
+    const found = await catalog.identify(reference, { signal: hold.signal });
+    if (found !== identity) throw providerChanged(reference);
+  }
 }
 
 /** Conditions as they stand now: those that the apply decided, and those that the plan had decided before. */

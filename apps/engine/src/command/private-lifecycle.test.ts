@@ -239,6 +239,30 @@ describe("the deletion of a version that a stack uses", () => {
   });
 });
 
+describe("a plan that was kept", () => {
+  it("is refused when its version was deleted and published again, as another function or the same", async () => {
+    await setUp();
+    await configure("1.0.0", ["a"]);
+    expect(await run("plan", "--out", "kept.json")).toMatchObject({ code: 2 });
+    for (const release of [2, 1] as const) {
+      expect((await rfs("DELETE", "/notes/versions/1.0.0")).status).toBe(204);
+      const again = await rfs("POST", "/notes/versions", {
+        provider_version: "1.0.0",
+        function_graph_urn: urnOf(release),
+      });
+      expect(again.status).toBe(201);
+      const { code, text } = await run("up", "kept.json", "--yes");
+      expect(code).toBe(1);
+      expect(text).toContain("another one was published under its number; make a new plan");
+      expect(await files()).toEqual([]);
+      expect(await recorded()).toEqual([]);
+    }
+    expect(await run("plan", "--out", "kept.json")).toMatchObject({ code: 2 });
+    expect(await run("up", "kept.json", "--yes")).toMatchObject({ code: 0 });
+    expect(await files()).toEqual(["a"]);
+  });
+});
+
 describe("a function that is down", () => {
   it("ends a plan with its reason, leaves the state alone, and is forgotten when it is back", async () => {
     await setUp();

@@ -38,8 +38,12 @@ export function planToJson(plan: Plan, digest?: string): string {
         ),
       ),
       providers: arrayNode(
-        plan.providers.map(({ source, version }) =>
-          objectNode({ source: stringNode(source), version: stringNode(version) }),
+        plan.providers.map(({ source, version, identity }) =>
+          objectNode({
+            source: stringNode(source),
+            version: stringNode(version),
+            ...(identity !== undefined && { identity: stringNode(identity) }),
+          }),
         ),
       ),
       changes: arrayNode(plan.changes.map(changeNode)),

@@ -39,6 +39,12 @@ export interface FrozenExpansion {
   readonly keys: FrozenKeys;
 }
 
+/** A provider that a plan was made with. */
+export interface PlannedProvider extends ProviderReference {
+  /** What the version was, where its number can come to mean something else; applying checks that it is the same. */
+  readonly identity?: string;
+}
+
 /**
  * A plan: immutable, complete, and bound to one revision of one stack's state and to one configuration. Applying does
  * what stands here, or less, and never anything else.
@@ -58,7 +64,7 @@ export interface Plan {
   /** Values of the root variables, without ephemeral ones, which are given again. */
   readonly variables: ReadonlyMap<string, Value>;
   /** Exact versions, by source. */
-  readonly providers: readonly ProviderReference[];
+  readonly providers: readonly PlannedProvider[];
   readonly expansions: readonly FrozenExpansion[];
   /** In the order of the walk: dependencies first. One for each (address, deposed key). */
   readonly changes: readonly ResourceChange[];

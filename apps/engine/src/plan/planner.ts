@@ -6,7 +6,7 @@ import type { EventSink } from "../events.ts";
 import type { ProviderCatalog } from "../providers/catalog.ts";
 import { providerFunctions } from "../providers/provider-functions.ts";
 import type { RetryPolicy } from "../providers/retry-provider.ts";
-import { RunProviders } from "../providers/run-providers.ts";
+import { RunProviders, versionText } from "../providers/run-providers.ts";
 import { selectVersions } from "../providers/select-versions.ts";
 import type { Redactor } from "../secrets/redactor.ts";
 import type { StackInputs } from "../state/stack-inputs.ts";
@@ -157,7 +157,10 @@ export async function createPlan(request: PlanRequest): Promise<PlanResult> {
     configDigest: configuration.digest,
     workspace,
     variables: storedVariables(request.variables),
-    providers: [...versions].map(([source, version]) => ({ source, version, alias: "" })),
+    providers: [...versions].map(([source, version]) => {
+      const identity = providers.identities.get(versionText({ source, version }));
+      return { source, version, alias: "", ...(identity !== undefined && { identity }) };
+    }),
     expansions: run.expansions,
     changes: inOrder(run, configuration),
     known: run.known,

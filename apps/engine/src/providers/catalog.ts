@@ -15,6 +15,8 @@ export interface ProviderRequirement {
 export interface OpenedProvider extends NamedLifecycleProvider {
   /** Rejects where it has ended, or gives no answer. */
   readonly check?: (signal?: AbortSignal) => Promise<void>;
+  /** As {@link ProviderOrigin.identify} says. */
+  readonly identity?: string;
 }
 
 /** One or several providers that together implement a package. */
@@ -29,6 +31,11 @@ export interface ProviderOrigin {
   select(requirement: ProviderRequirement, options?: OpenOptions): Promise<string>;
   /** Starts one, which the caller closes. `reference.alias` tells configurations apart, nothing more. */
   open(reference: ProviderReference, options?: OpenOptions): Promise<OpenedProviders>;
+  /**
+   * Names what a version is at present, where its number can come to mean something else: what was published later under the
+   * same number has another identity. Rejects where there is no such version. @default a number means one thing for ever
+   */
+  identify?(reference: ProviderReference, options?: OpenOptions): Promise<string>;
 }
 
 export interface OpenOptions {
@@ -43,6 +50,8 @@ export interface OpenOptions {
 export interface ProviderCatalog {
   select(requirement: ProviderRequirement, options?: OpenOptions): Promise<string>;
   open(reference: ProviderReference, options?: OpenOptions): Promise<OpenedProviders>;
+  /** What the version is at present; undefined where its number says that. */
+  identify(reference: ProviderReference, options?: OpenOptions): Promise<string | undefined>;
 }
 
 /** A catalog that asks origins in order. */
@@ -62,5 +71,7 @@ export function createCatalog(
     select: async (requirement, options) =>
       originOf(requirement.source).select(requirement, options),
     open: async (reference, options) => originOf(parse(reference.source)).open(reference, options),
+    identify: async (reference, options) =>
+      originOf(parse(reference.source)).identify?.(reference, options),
   };
 }

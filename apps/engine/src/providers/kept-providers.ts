@@ -42,6 +42,7 @@ export class KeptProviders implements AsyncDisposable {
       handles: (source) => origin.handles(source),
       select: async (requirement, options) => origin.select(requirement, options),
       open: async (reference, options) => this.#open(origin, reference, options),
+      ...(origin.identify && { identify: origin.identify.bind(origin) }),
     };
   }
 
@@ -84,7 +85,8 @@ export class KeptProviders implements AsyncDisposable {
         return other;
       },
     });
-    return [{ name: reference.source, provider }];
+    const { identity } = kept.opened;
+    return [{ name: reference.source, provider, ...(identity !== undefined && { identity }) }];
   }
 
   /** Another one that has the wanted configuration, or none yet. */

@@ -1,8 +1,9 @@
 import type { FunctionCaller, TargetTable } from "@stackwright/fg-bridge";
+import type { ProviderReference } from "@stackwright/mux/router";
 import { ProviderAddress, requireExactVersion } from "@stackwright/provider-source";
 import type { SchemaCache } from "@stackwright/tfplugin";
 import { EngineError } from "../errors.ts";
-import type { OpenedProviders, ProviderOrigin } from "./catalog.ts";
+import type { OpenedProviders, OpenOptions, ProviderOrigin } from "./catalog.ts";
 
 /** What a registry knows of a version of a private provider. */
 export interface PrivateProviderVersion {
@@ -36,9 +37,18 @@ export interface PrivateOriginOptions {
 export function privateOrigin(options: PrivateOriginOptions): ProviderOrigin {
   const { targets, caller, projects } = options;
   let { schemaCache } = options;
+  const find = async (
+    { source, version }: ProviderReference,
+    { signal }: OpenOptions = {},
+  ): Promise<PrivateProviderVersion & { readonly identity: string }> => {
+    const address = ProviderAddress.parse(source);
+    const found = await options.resolve(address, version, { ...(signal && { signal }) });
+    return { ...found, identity: `${found.versionId} ${found.functionUrn}` };
+  };
   return {
     name: "private providers",
     handles: (source) => source.kind === "private",
+    identify: async (reference, how) => (await find(reference, how)).identity,
     async select({ source, constraints }) {
       const exact = constraints.flatMap(({ exactVersion }) => exactVersion ?? []);
       const [version] = exact;
@@ -49,11 +59,9 @@ export function privateOrigin(options: PrivateOriginOptions): ProviderOrigin {
       // Says what is wrong with what was asked for: nothing, a range, or several versions.
       return requireExactVersion(source, asked.join(", ")).toString();
     },
-    async open({ source, version }, { signal } = {}): Promise<OpenedProviders> {
-      const address = ProviderAddress.parse(source);
-      const { functionUrn, versionId } = await options.resolve(address, version, {
-        ...(signal && { signal }),
-      });
+    async open(reference, how): Promise<OpenedProviders> {
+      const { source, version } = reference;
+      const { functionUrn, versionId, identity } = await find(reference, how);
       const target = targets.resolve(functionUrn, { projects });
       const { createPluginClient, createSchemaCache } = await import("@stackwright/tfplugin");
       schemaCache ??= createSchemaCache();
@@ -61,7 +69,7 @@ export function privateOrigin(options: PrivateOriginOptions): ProviderOrigin {
         schemaCache,
         schemaKey: versionId,
       });
-      return [{ name: `${source}@${version}`, provider }];
+      return [{ name: `${source}@${version}`, provider, identity }];
     },
   };
 }

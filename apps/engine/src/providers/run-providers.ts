@@ -11,15 +11,29 @@ import {
   type ResourceSchema,
   type Router,
 } from "@stackwright/mux/router";
+import { EngineError } from "../errors.ts";
 import { createRedactor, type Redactor } from "../secrets/redactor.ts";
 import type { StackInputs } from "../state/stack-inputs.ts";
 import type { ObjectMode } from "../state/state-object.ts";
 import { type EngineClock, processClock } from "../walk/clock.ts";
-import type { ProviderCatalog } from "./catalog.ts";
+import type { OpenedProviders, ProviderCatalog } from "./catalog.ts";
 import { type RetryPolicy, retryProvider } from "./retry-provider.ts";
 
 /** Told to providers as the version of the engine that calls them. */
 export const ENGINE_VERSION = "1.11.4";
+
+/** Names a version of a provider, whatever its configuration is. */
+export function versionText({ source, version }: Omit<ProviderReference, "alias">): string {
+  return `${source} ${version}`;
+}
+
+/** That a number of a version means something else than before. */
+export function providerChanged(reference: Omit<ProviderReference, "alias">): EngineError {
+  return new EngineError(
+    "ENGINE_PROVIDER_CHANGED",
+    `${versionText(reference)} is not what it was when the plan was made: that version was deleted, and another one was published under its number; make a new plan`,
+  );
+}
 
 /** A provider of a run: started, with its schema, and configured at most once. */
 export interface RunProvider {
@@ -49,6 +63,8 @@ export interface RunProvidersOptions {
   readonly clock?: EngineClock;
   /** What is known of the run's secrets. @default one of its own */
   readonly secrets?: Redactor | undefined;
+  /** What versions have to be, by {@link versionText}; what is opened first says what the others have to be. */
+  readonly identities?: ReadonlyMap<string, string>;
   /** @default nothing of other stacks can be read */
   readonly inputs?: StackInputs | undefined;
 }
@@ -60,8 +76,12 @@ export class RunProviders implements AsyncDisposable {
   readonly #router: Router = createRouter();
   readonly #open = new Map<string, Promise<RunProvider>>();
 
+  /** What versions are, of those that have been opened or had to be something. */
+  readonly identities: Map<string, string>;
+
   constructor(options: RunProvidersOptions) {
     this.#options = options;
+    this.identities = new Map(options.identities);
     this.secrets = options.secrets ?? createRedactor();
   }
 
@@ -86,6 +106,19 @@ export class RunProviders implements AsyncDisposable {
     await this.#router.close();
   }
 
+  /** Closes providers that are not what another configuration of theirs is, or was when the plan was made. */
+  async #identify(reference: ProviderReference, providers: OpenedProviders): Promise<void> {
+    const key = versionText(reference);
+    for (const { identity } of providers) {
+      if (identity === undefined) continue;
+      const expected = this.identities.get(key) ?? identity;
+      this.identities.set(key, expected);
+      if (identity === expected) continue;
+      await Promise.all(providers.map(async ({ provider }) => provider.close()));
+      throw providerChanged(reference);
+    }
+  }
+
   async #start(reference: ProviderReference): Promise<RunProvider> {
     const { catalog, signal, sessionId, inputs, limits = {} } = this.#options;
     const providers = await catalog.open(reference, {
@@ -93,6 +126,7 @@ export class RunProviders implements AsyncDisposable {
       inputs,
       secrets: this.secrets,
     });
+    await this.#identify(reference, providers);
     const limit = limits[formatProviderReference(reference)] ?? limits[reference.source];
     const registered = this.#router.register({
       reference,
