@@ -42,8 +42,8 @@ const HEAD = `terraform {
   }
 }
 `;
-const volume = (label: string, size: number, note = "null"): string =>
-  `resource "disk_volume_volume" "${label}" {\n  label = "${label}"\n  size  = ${size}\n  note  = ${note}\n}\n`;
+const volume = (label: string, size: number, note = "null", type = "disk_volume_volume"): string =>
+  `resource "${type}" "${label}" {\n  label = "${label}"\n  size  = ${size}\n  note  = ${note}\n}\n`;
 
 /** An engine over the process, and what it did to the folder in which the process keeps its volumes. */
 async function withDisk(work: (disk: Awaited<ReturnType<typeof prepare>>) => Promise<void>) {
@@ -123,6 +123,27 @@ describe("a provider process of 2017", { timeout: 60_000 }, () => {
       });
       expect(await volumes()).toEqual([]);
       expect((await state.read()).objects.size).toBe(0);
+    }));
+
+  it("takes the token of a type for its name", async () =>
+    withDisk(async ({ run, state }) => {
+      const token = "disk:volume:Volume";
+      expect(await run(volume("a", 1))).toMatchObject({ problems: [], calls: ["create a 1"] });
+      expect(await run(volume("a", 1, "null", token))).toMatchObject({
+        problems: [],
+        actions: [],
+        calls: [],
+      });
+      expect(await run(volume("a", 1, '"big"', token))).toMatchObject({
+        problems: [],
+        actions: ["update disk_volume_volume.a"],
+        calls: ["update a big"],
+      });
+      const [object] = (await state.read()).objects.values();
+      expect(object).toMatchObject({
+        address: "disk_volume_volume.a",
+        type: "disk_volume_volume",
+      });
     }));
 
   it("sees what went behind its back, and makes it again", async () =>

@@ -20,14 +20,14 @@ describe("a local Pulumi provider", () => {
         pulumiOrigin({ providers: { shelf: { command: process.execPath, args: [PROGRAM] } } }),
       ],
     });
-    const run = async (pages: number) => {
+    const run = async (pages: number, type = "shelf_shelf_book") => {
       const text = `
         terraform {
           required_providers {
             shelf = { source = "stackwright.local/pulumi/shelf" }
           }
         }
-        resource "shelf_shelf_book" "emma" {
+        resource "${type}" "emma" {
           title = "Emma"
           pages = ${pages}
         }
@@ -64,6 +64,10 @@ describe("a local Pulumi provider", () => {
       actions: ["update shelf_shelf_book.emma", "update terraform_data.note"],
       slug: '"emma-301"',
     });
+    expect((await run(301, "shelf:index:shelf_book")).actions).toEqual([
+      "no-op shelf_shelf_book.emma",
+      "no-op terraform_data.note",
+    ]);
   });
 
   it("may have types of one name, which then are called by longer names", async () => {

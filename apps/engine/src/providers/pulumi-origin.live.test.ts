@@ -38,7 +38,7 @@ it("a Go provider of Pulumi makes, changes, replaces and ends what a template sa
       }
       provider "lab" { directory = ${JSON.stringify(folder)} }
       ${note}
-      data "lab_join" "j" {
+      data "lab:index:join" "j" {
         separator = "-"
         parts     = ["a", "b"]
       }
@@ -69,8 +69,8 @@ it("a Go provider of Pulumi makes, changes, replaces and ends what a template sa
     const names = await readdir(folder).catch(() => []);
     return Promise.all(names.map(async (name) => readFile(join(folder, name), "utf8")));
   };
-  const note = (title: string, text: string): string =>
-    `resource "lab_note" "n" {\n title = "${title}"\n text = "${text}"\n secret = "hunter2-secret"\n}\n`;
+  const note = (title: string, text: string, type = "lab_note"): string =>
+    `resource "${type}" "n" {\n title = "${title}"\n text = "${text}"\n secret = "hunter2-secret"\n}\n`;
 
   const made = await run(note("one", "first"));
   expect(made.problems).toEqual([]);
@@ -81,12 +81,19 @@ it("a Go provider of Pulumi makes, changes, replaces and ends what a template sa
   expect(made.secrets).toEqual(["lab_note.n.secret"]);
   expect(await files()).toEqual([expect.stringContaining("first")]);
   expect(await run(note("one", "first"))).toMatchObject({ problems: [], actions: [] });
-  expect(await run(note("one", "second"))).toMatchObject({
+  expect(await run(note("one", "first", "lab:index:Note"))).toMatchObject({
+    problems: [],
+    actions: [],
+  });
+  expect(await run(note("one", "second", "lab:index:Note"))).toMatchObject({
     problems: [],
     actions: ["update lab_note.n"],
     status: "applied",
   });
   expect(await files()).toEqual([expect.stringContaining("second")]);
+  await expect(run(note("one", "second", "lab:index:Notes"))).rejects.toThrow(
+    'has no resource type "lab:index:Notes". Did you mean "lab:index:Note"?',
+  );
   expect(await run(note("two", "second"))).toMatchObject({
     problems: [],
     actions: ["replace lab_note.n"],

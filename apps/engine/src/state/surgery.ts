@@ -269,9 +269,9 @@ class Operating {
 }
 
 function parse(text: string): Address {
-  const { value } = parseAddress(text);
+  const { value, diagnostics } = parseAddress(text);
   if (value !== undefined) return value;
-  throw invalid(`"${text}" is no address`, text);
+  throw invalid(`"${text}" is no address: ${diagnostics[0]?.detail ?? ""}`, text);
 }
 
 /** The address with its part that `source` means exchanged for `target`. */
