@@ -42,6 +42,8 @@ export interface PlanRunOptions {
   /** Versions by source. */
   readonly versions: ReadonlyMap<string, string>;
   readonly options: Required<PlanOptions>;
+  /** What somebody asked to be replaced. */
+  readonly replace: readonly Address[];
   readonly parallelism: number;
   readonly clock: EngineClock;
   readonly signal?: AbortSignal;
@@ -87,7 +89,6 @@ export class PlanRun {
   readonly nowMs: number;
   readonly #providers = new Map<string, Promise<ReadyProvider | undefined>>();
   readonly #bodies = new Map<ResourceConfig, BoundBody>();
-  readonly #replace: readonly Address[];
   readonly #objects = new Map<string, StateObject[]>();
 
   constructor(given: PlanRunOptions) {
@@ -112,10 +113,6 @@ export class PlanRun {
       if (list === undefined) this.#objects.set(resource, [object]);
       else list.push(object);
     }
-    this.#replace = given.options.replace.flatMap((text) => {
-      const { value } = parseAddress(text);
-      return value === undefined ? [] : [value];
-    });
   }
 
   /** Asks a provider about an object, within the limit of calls. What it rejects with names both. */
@@ -197,9 +194,10 @@ export class PlanRun {
 
   /** Whether somebody asked for this instance to be replaced. */
   isReplaced(address: string): boolean {
-    if (this.#replace.length === 0) return false;
+    const { replace } = this.given;
+    if (replace.length === 0) return false;
     const { value } = parseAddress(address);
-    return value !== undefined && this.#replace.some((target) => containsAddress(target, value));
+    return value !== undefined && replace.some((target) => containsAddress(target, value));
   }
 
   /** The body of a resource as its schema understands it; read once. */

@@ -28,7 +28,7 @@ import { PlanRun } from "./plan-run.ts";
 import { planStateWalk } from "./plan-state-walk.ts";
 import { closeEphemerals, visitNode } from "./plan-walk.ts";
 import { checkProtected, configOf } from "./protected.ts";
-import { selectPart } from "./selection.ts";
+import { readAddresses, selectPart } from "./selection.ts";
 
 /** Everything that a plan is made of. */
 export interface PlanRequest {
@@ -73,6 +73,7 @@ export async function createPlan(request: PlanRequest): Promise<PlanResult> {
     { targets: options.targets, excludes: [...options.excludes, ...unresolved] },
     diagnostics,
   );
+  const replace = readAddresses(options.replace, "replace", diagnostics);
   if (!isUsable(configuration) || hasErrors(diagnostics)) return { plan: undefined, diagnostics };
   const onEvent = request.onEvent ?? (() => undefined);
   onEvent({ type: "phase", phase: "plan" });
@@ -113,6 +114,7 @@ export async function createPlan(request: PlanRequest): Promise<PlanResult> {
     providers,
     versions,
     options,
+    replace,
     parallelism: request.parallelism ?? 10,
     clock: request.clock,
     ...(signal && { signal }),

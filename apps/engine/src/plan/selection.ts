@@ -137,7 +137,8 @@ function unwantedNodes(
   return { whole };
 }
 
-function readAddresses(
+/** Addresses of an option. What is none is reported. */
+export function readAddresses(
   texts: readonly string[],
   what: string,
   diagnostics: Diagnostic[],

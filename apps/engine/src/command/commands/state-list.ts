@@ -1,4 +1,4 @@
-import { containsAddress, parseAddress } from "@stackwright/lang";
+import { containsAddress, formatAddress, parseAddress } from "@stackwright/lang";
 import type { CommandContext } from "../command-context.ts";
 import { CommandError } from "../command-error.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
@@ -42,7 +42,8 @@ export async function stateShow(
   const session = await openReader(context, options);
   try {
     const { objects } = await snapshotOf(session, context);
-    const found = [...objects.values()].filter((object) => object.address === address);
+    const wanted = formatAddress(addressOf(address));
+    const found = [...objects.values()].filter((object) => object.address === wanted);
     if (found.length === 0) {
       throw new CommandError(`Nothing is recorded for ${address}.`, {
         advice: "stackwright state list shows the addresses that there are.",
