@@ -41,8 +41,8 @@ resource "ipam_address" "host" {
   host = random_pet.host.id
 }
 
-# lab:index:Note
-resource "lab_note" "card" {
+# The type as Pulumi's documentation has it; its name is lab_note.
+resource "lab:index:Note" "card" {
   title = random_pet.host.id
   text  = "${random_pet.host.id} has ${ipam_address.host.ip}"
 }
