@@ -1,13 +1,10 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { join } from "node:path";
+import { installation } from "../installation/installation.ts";
 import type { Scratch } from "./scratch.ts";
 import { waitFor } from "./wait-for.ts";
 
-/** The command as people start it: the sources, or with `STACKWRIGHT_BUILT` the built files. */
-export const COMMAND: readonly [string, string] = [
-  process.execPath,
-  join(import.meta.dirname, "../../../apps/engine/bin/stackwright.mjs"),
-];
+/** The command as people start it: the sources, or the built packages that `E2E_INSTALLATION` names. */
+export const COMMAND: readonly [string, string] = installation().command;
 
 const LIMIT_MS = 90_000;
 
@@ -44,6 +41,10 @@ export class CliProcess {
     });
   }
 
+  get hasEnded(): boolean {
+    return this.child.exitCode !== null || this.child.signalCode !== null;
+  }
+
   /** Both streams so far. */
   get text(): string {
     return this.#output + this.#error;
@@ -55,7 +56,7 @@ export class CliProcess {
       `"${text.toString()}"`,
       () =>
         (typeof text === "string" ? this.text.includes(text) : text.test(this.text)) ||
-        this.child.exitCode !== null,
+        this.hasEnded,
       { seen: () => this.text },
     );
     if (typeof text === "string" ? !this.text.includes(text) : !text.test(this.text)) {

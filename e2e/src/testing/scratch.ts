@@ -31,7 +31,6 @@ export class Scratch implements AsyncDisposable {
       TZ: "UTC",
       TF_CLI_CONFIG_FILE: join(folder, "rc"),
       [MARK]: folder,
-      ...(process.env["STACKWRIGHT_BUILT"] !== undefined && { STACKWRIGHT_BUILT: "1" }),
     };
   }
 

@@ -1,4 +1,6 @@
-import { globSync } from "node:fs";
+import { existsSync, globSync, rmSync } from "node:fs";
+import { mkdtempDisposable } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { runCommand } from "./command.ts";
 import { checkGeneratedCode } from "./generated-code.ts";
@@ -6,7 +8,7 @@ import { buildGoPrograms } from "./go-programs.ts";
 import { checkImports } from "./import-rules.ts";
 import { checkPackages } from "./package-checks.ts";
 import { checkReadmeSnippets } from "./readme-snippets.ts";
-import { type Tally, tallyCommand, tallyReport, tallyVitest } from "./tally.ts";
+import { addTallies, type Tally, tallyCommand, tallyReport, tallyVitest } from "./tally.ts";
 
 /** One line of the table that `.ci/run` works through. */
 export interface Suite {
@@ -143,7 +145,7 @@ export const SUITES: readonly Suite[] = [
   {
     name: "live",
     what: "tests against real servers, provider binaries and commands",
-    limitMinutes: 40,
+    limitMinutes: 45,
     run: async ({ root, reports }) => {
       if (
         globSync("{packages/*,apps/*,tools/*,e2e}/src/**/*.live.test.ts", { cwd: root }).length ===
@@ -155,12 +157,24 @@ export const SUITES: readonly Suite[] = [
       const servers = join(root, "tools/servers/src/main.ts");
       const vitest = ["vitest", "run", "--config", "vitest.live.config.ts"];
       const argv: [string, ...string[]] = [process.execPath, servers, "exec", "--", ...vitest];
+      // What users do is tried with what users get: the built packages. All else runs the sources.
+      await using installation = await mkdtempDisposable(join(tmpdir(), "an installation "));
+      const layOut = await runCommand(
+        [process.execPath, join(root, "e2e/src/main.ts"), "lay-out", installation.path],
+        { cwd: root, timeoutMs: minutes(5) },
+      );
       const result = await runCommand(argv, {
         cwd: root,
         timeoutMs: minutes(40),
-        env: { STACKWRIGHT_REPORT: report },
+        env: {
+          STACKWRIGHT_REPORT: report,
+          ...(layOut.code === 0 && { E2E_INSTALLATION: installation.path }),
+        },
       });
-      return tallyVitest(report, result);
+      return addTallies([
+        tallyCommand("the built packages, laid out for the scenarios,", layOut),
+        tallyVitest(report, result),
+      ]);
     },
   },
   {
@@ -179,18 +193,24 @@ export const SUITES: readonly Suite[] = [
   },
   {
     name: "compose",
-    what: "images built from Debian packages, and e2e/compose.yaml with them",
-    limitMinutes: 20,
+    what: "images built from Debian packages, e2e/compose.yaml and the scenarios with them",
+    limitMinutes: 25,
     run: async ({ root, reports }) => {
       const report = join(reports, "compose.json");
+      const scenarios = join(reports, "compose-scenarios.json");
+      // What an earlier run left would count for one that was skipped.
+      rmSync(scenarios, { force: true });
       const script = join(root, "tools/containers/src/main.ts");
       // It gives up before it is stopped, so that nothing of it is left.
-      const words = ["try", "--report", report, "--minutes", "17"];
+      const words = ["try", "--report", report, "--scenarios-report", scenarios, "--minutes", "22"];
       const result = await runCommand([process.execPath, script, ...words], {
         cwd: root,
-        timeoutMs: minutes(20),
+        timeoutMs: minutes(25),
       });
-      return tallyReport(report, result);
+      const steps = tallyReport(report, result);
+      if (!existsSync(scenarios)) return steps;
+      // Each scenario counts; that vitest failed at all is a failed step already.
+      return addTallies([steps, tallyVitest(scenarios, { ...result, code: 0 })]);
     },
   },
 ];

@@ -11,9 +11,11 @@ export interface Images {
   readonly postgres: string;
   readonly server: string;
   readonly functions: string;
+  /** What the last two are built on. */
+  readonly node: string;
+  readonly build: string;
 }
 
-const BASES = ["base-postgres", "base-node", "base-build"];
 const nameOf = (image: string, tag: string) => `stackwright-${image}:${tag}`;
 
 export function imagesOf(tag: string): Images {
@@ -21,13 +23,15 @@ export function imagesOf(tag: string): Images {
     postgres: nameOf("postgres", tag),
     server: nameOf("server", tag),
     functions: nameOf("functions", tag),
+    node: nameOf("base-node", tag),
+    build: nameOf("base-build", tag),
   };
 }
 
 /** Takes images away again, those that they were built on as well. */
 export async function removeImages(docker: Docker, tag: string): Promise<void> {
-  const bases = BASES.map((image) => nameOf(image, tag));
-  await docker.try(["rmi", "--force", ...Object.values(imagesOf(tag)), ...bases]);
+  const images = [...Object.values(imagesOf(tag)), nameOf("base-postgres", tag)];
+  await docker.try(["rmi", "--force", ...images]);
 }
 
 /** What images are built of, and where. */

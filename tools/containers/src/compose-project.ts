@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Docker } from "./docker.ts";
 
@@ -20,6 +21,12 @@ export interface ContainerState {
   readonly exitCode: number;
   readonly pid: number;
   readonly restarts: number;
+  /** What is done when it fails. */
+  readonly restartPolicy: string;
+  /** Bytes, and processes; 0 where there is no limit. */
+  readonly memoryLimit: number;
+  readonly processLimit: number;
+  readonly canGainPrivileges: boolean;
 }
 
 const HEALTHY_MS = 120_000;
@@ -50,7 +57,14 @@ export class ComposeProject implements AsyncDisposable {
     const text = await this.#options.docker.run(["inspect", id]);
     const [found] = JSON.parse(text) as {
       readonly Config: { readonly User: string };
-      readonly HostConfig: { readonly ReadonlyRootfs: boolean };
+      readonly HostConfig: {
+        readonly ReadonlyRootfs: boolean;
+        readonly RestartPolicy: { readonly Name: string };
+        readonly Memory: number;
+        readonly PidsLimit: number | null;
+        readonly CapDrop: readonly string[] | null;
+        readonly SecurityOpt: readonly string[] | null;
+      };
       readonly RestartCount: number;
       readonly State: {
         readonly Running: boolean;
@@ -69,6 +83,12 @@ export class ComposeProject implements AsyncDisposable {
       exitCode: State.ExitCode,
       pid: State.Pid,
       restarts: RestartCount,
+      restartPolicy: HostConfig.RestartPolicy.Name,
+      memoryLimit: HostConfig.Memory,
+      processLimit: HostConfig.PidsLimit ?? 0,
+      canGainPrivileges:
+        HostConfig.CapDrop?.includes("ALL") !== true ||
+        HostConfig.SecurityOpt?.some((option) => option.startsWith("no-new-privileges")) !== true,
     };
   }
 
@@ -90,6 +110,8 @@ export class ComposeProject implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     const { docker, name, file, envFile } = this.#options;
+    // Nothing was started before its variables were there.
+    if (!existsSync(envFile)) return;
     const head = ["--project-name", name, "--env-file", envFile, "--file", file];
     await docker.compose([...head, "down", "--volumes", "--timeout", "10"], {
       timeoutMs: STEP_MS,

@@ -32,6 +32,11 @@ export class Docker {
     return tryCommand(["docker", ...args], { env: this.env, ...options });
   }
 
+  /** How compose is started here. */
+  get composeCommand(): readonly string[] {
+    return this.#compose;
+  }
+
   /** Runs compose. */
   async compose(args: readonly string[], options: RunOptions = {}): Promise<string> {
     return runCommand([...this.#compose, ...args], { env: this.env, ...options });

@@ -11,15 +11,16 @@ import { tryCompose } from "./trial.ts";
 
 const USAGE = `usage: node tools/containers/src/main.ts <command>
 
-  prepare [--directory DIR] [--functions-port PORT] [--project ID]...
+  prepare [--directory DIR] [--port PORT] [--storage-port PORT] [--functions-port PORT]
+          [--project ID]...
       makes the secrets that e2e/compose.yaml asks for, where there are none, and its variables
   images [--tag TAG]
       builds the images of e2e/compose.yaml as \`try\` does, in the engine that runs, and leaves them
-  try [--report FILE] [--minutes N] [--tag TAG]
+  try [--report FILE] [--scenarios-report FILE] [--minutes N] [--tag TAG]
       builds the images from packages of Debian and of npm, without a registry of images; starts
-      e2e/compose.yaml with them, publishes a private provider, deploys, updates and destroys with
-      it while the server and the database die in between, and takes everything away. As root on
-      Debian it installs and starts a Docker engine where none runs; what cannot be tried is said.
+      e2e/compose.yaml with them as docs/compose.md says, looks at the containers, goes through the
+      scenarios of e2e/src/scenarios/main-job, and takes everything away. As root on Debian it
+      installs and starts a Docker engine where none runs; what cannot be tried is said.
       With a tag it takes images that are there.
   fresh [start|test]...
       runs \`npm start\` (twice) and \`npm test\` in a fresh clone with empty caches, on a system of
@@ -35,18 +36,25 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     directory: { type: "string", default: join(root, "e2e/.compose") },
+    port: { type: "string", default: String(DEFAULT_PORTS.server) },
+    "storage-port": { type: "string", default: String(DEFAULT_PORTS.storage) },
     "functions-port": { type: "string", default: String(DEFAULT_PORTS.functions) },
     project: { type: "string", multiple: true, default: ["a61dfe3154de42829367056598d5040f"] },
     report: { type: "string" },
+    "scenarios-report": { type: "string" },
     tag: { type: "string" },
-    minutes: { type: "string", default: "15" },
+    minutes: { type: "string", default: "25" },
   },
 });
 
 switch (positionals[0]) {
   case "prepare": {
     const directory = resolve(values.directory);
-    const ports = { ...DEFAULT_PORTS, functions: Number(values["functions-port"]) };
+    const ports = {
+      server: Number(values.port),
+      storage: Number(values["storage-port"]),
+      functions: Number(values["functions-port"]),
+    };
     await prepare({ directory, ports, region: "local", projects: values.project });
     say(`secrets and variables are in ${directory}`);
     break;
@@ -55,7 +63,7 @@ switch (positionals[0]) {
     process.exitCode = await runImages(values.tag ?? "latest");
     break;
   case "try":
-    process.exitCode = await runTrial(values.tag, values.report, Number(values.minutes));
+    process.exitCode = await runTrial();
     break;
   case "fresh":
     process.exitCode = await runFresh(positionals.slice(1));
@@ -100,17 +108,15 @@ async function runFresh(only: readonly string[]): Promise<number> {
   return failed === 0 ? 0 : 1;
 }
 
-async function runTrial(
-  tag: string | undefined,
-  report: string | undefined,
-  minutes: number,
-): Promise<number> {
+async function runTrial(): Promise<number> {
+  const { tag, report, "scenarios-report": scenariosReport } = values;
+  const minutes = Number(values.minutes);
   const interrupt = new AbortController();
   for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
     process.once(name, () => interrupt.abort(new Error(`interrupted by ${name}`)));
   }
   const signal = AbortSignal.any([AbortSignal.timeout(minutes * 60_000), interrupt.signal]);
-  const tally = await tryCompose({ root, cache, tag, say, signal });
+  const tally = await tryCompose({ root, cache, tag, scenariosReport, say, signal });
   for (const line of [...tally.skipped, ...tally.failed]) say(line);
   if (report !== undefined) {
     mkdirSync(dirname(report), { recursive: true });

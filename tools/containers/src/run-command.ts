@@ -6,6 +6,8 @@ export interface RunOptions {
   /** Past this the process group is killed. @default 60_000 */
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
+  /** What it writes goes where ours does, and is not kept. */
+  readonly isShown?: boolean;
 }
 
 /** How a command ended, with all that it wrote. */
@@ -19,7 +21,7 @@ export interface RunResult {
 /** Runs a command to its end, in a process group of its own. Never rejects: a program that is not there is code -1. */
 export async function tryCommand(
   [program, ...args]: readonly [string, ...string[]],
-  { cwd, env = process.env, timeoutMs = 60_000, signal }: RunOptions = {},
+  { cwd, env = process.env, timeoutMs = 60_000, signal, isShown = false }: RunOptions = {},
 ): Promise<RunResult> {
   const stop = AbortSignal.any([
     AbortSignal.timeout(timeoutMs),
@@ -30,12 +32,12 @@ export async function tryCommand(
       env,
       ...(cwd !== undefined && { cwd }),
       detached: true,
-      stdio: ["ignore", "pipe", "pipe"],
+      stdio: ["ignore", isShown ? "inherit" : "pipe", isShown ? "inherit" : "pipe"],
     });
     let stdout = "";
     let stderr = "";
-    child.stdout.setEncoding("utf8").on("data", (text: string) => (stdout += text));
-    child.stderr.setEncoding("utf8").on("data", (text: string) => (stderr += text));
+    child.stdout?.setEncoding("utf8").on("data", (text: string) => (stdout += text));
+    child.stderr?.setEncoding("utf8").on("data", (text: string) => (stderr += text));
     const kill = () => {
       stderr += `\n${program} was stopped: ${String(stop.reason)}`;
       if (child.pid === undefined) return;

@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { setTimeout as delay } from "node:timers/promises";
 import type { RunResult } from "./run-command.ts";
 import type { TrialWorld } from "./trial-world.ts";
 
@@ -9,8 +8,8 @@ export interface TrialStep {
   readonly run: (world: TrialWorld) => Promise<void>;
 }
 
-const URN = "urn:fss:local:a61dfe3154de42829367056598d5040f:function:default:ipam:latest";
 const SERVICES = ["postgres", "functions", "server"];
+const PAGE = "Stackwright in containers";
 
 function ended(result: RunResult, code: number, text: RegExp): void {
   const said = `${result.stdout}${result.stderr}`;
@@ -18,139 +17,149 @@ function ended(result: RunResult, code: number, text: RegExp): void {
   assert.match(said, text);
 }
 
-/** How the server answers a request for its readiness. */
-async function readiness(world: TrialWorld): Promise<number> {
-  return (await fetch(`${world.url}/readyz`, { signal: AbortSignal.timeout(10_000) })).status;
-}
-
-/** Private providers from their registration to their end, with a database and a server that die in between. */
-export const TRIAL_STEPS: readonly TrialStep[] = [
+/** As `docs/compose.md` says, from nothing to a stack. */
+export const STARTING: readonly TrialStep[] = [
   {
-    name: "every service is healthy, runs as nobody in particular and cannot write to its system",
+    name: "docs/compose.md leads to secrets, and to a file that compose takes without a word",
+    run: async (world) => {
+      ended(await world.follows(PAGE, 0), 0, /secrets and variables are in/);
+      await world.setVariables();
+      const { name, envFile, file } = world.running;
+      const words = ["--project-name", name, "--env-file", envFile, "--file", file];
+      const [program = "", ...more] = world.docker.composeCommand;
+      const checked = await world.runs([program, ...more, ...words, "config", "--quiet"]);
+      assert.deepEqual(checked, { code: 0, stdout: "", stderr: "" });
+    },
+  },
+  {
+    name: "docs/compose.md leads to services that are well",
+    run: async (world) => {
+      ended(await world.follows(PAGE, 1), 0, /./);
+      await world.project.healthy(...SERVICES);
+    },
+  },
+  {
+    name: "docs/compose.md leads to a private provider, and to a stack that is deployed with it",
+    run: async (world) => {
+      ended(await world.follows(PAGE, 2), 0, /ipam 1.0.0 is registered[^]*4 added, 0 changed/);
+      assert.deepEqual(await world.takenAddresses(), ["10.20.0.1", "10.20.0.2", "10.20.0.3"]);
+    },
+  },
+];
+
+/** What containers are, and what is left when they go. */
+export const CONTAINERS: readonly TrialStep[] = [
+  {
+    name: "every service runs as nobody in particular, has limits, and cannot write to its system",
     run: async ({ project }) => {
-      await project.healthy(...SERVICES);
       for (const service of [...SERVICES, "machine"]) {
-        const { user, readOnly, running } = await project.state(service);
-        assert.ok(running, service);
-        assert.ok(!["", "0", "root"].includes(user), `${service} runs as "${user}"`);
-        assert.ok(readOnly, service);
+        const state = await project.state(service);
+        assert.ok(state.running, service);
+        assert.ok(!["", "0", "root"].includes(state.user), `${service} runs as "${state.user}"`);
+        assert.ok(state.readOnly && !state.canGainPrivileges, service);
+        assert.equal(state.restartPolicy, "unless-stopped", service);
+        assert.ok(state.memoryLimit > 0 && state.processLimit > 0, `${service} has no limits`);
         await assert.rejects(project.exec(service, "touch", "/etc/written"), /Read-only/);
       }
     },
   },
   {
-    name: "no secret is in the environment or the arguments of a container",
-    run: async ({ project }) => {
-      const secret = (
-        await project.exec("postgres", "cat", "/run/secrets/postgres-password")
-      ).trim();
-      assert.match(secret, /^[0-9a-f]{40}$/);
+    name: "no secret is in the environment or the arguments of a container, or in an image",
+    run: async ({ project, docker, images }) => {
+      const read = async (service: string, name: string) =>
+        (await project.exec(service, "cat", `/run/secrets/${name}`)).trim();
+      const password = await read("postgres", "postgres-password");
+      assert.match(password, /^[0-9a-f]{40}$/);
+      const { secretKey } = JSON.parse(await read("server", "platform-key.json")) as {
+        readonly secretKey: string;
+      };
+      const secrets = [password, secretKey, await read("server", "server-key")];
+      const list = "cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline 2>/dev/null; true";
+      const told = new Map<string, string>();
       for (const service of SERVICES) {
-        const told = await project.exec(
-          service,
-          "sh",
-          "-c",
-          "cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline 2>/dev/null; true",
-        );
-        assert.ok(!told.includes(secret), service);
+        told.set(service, await project.exec(service, "sh", "-c", list));
       }
-    },
-  },
-  {
-    name: "a private provider is published through the RFS API",
-    run: async (world) => {
-      const made = await world.rfs("POST", "/v1/private-providers", {
-        provider_name: "ipam",
-        provider_version: "1.0.0",
-        function_graph_urn: URN,
-      });
-      assert.equal(made.status, 201, await made.text());
-    },
-  },
-  {
-    name: "a stack is deployed with it through the store of the server",
-    run: async (world) => {
-      await world.makeStack();
-      ended(await world.stackwright("up", "--yes"), 0, /4 added, 0 changed, 0 destroyed/);
-      assert.deepEqual(await world.takenAddresses(), ["10.20.0.1", "10.20.0.2", "10.20.0.3"]);
-    },
-  },
-  {
-    name: "the server stops in order when it is told to, and knows everything when it is back",
-    run: async (world) => {
-      const { project } = world;
-      await project.run("stop", "--timeout", "20", "server");
-      const { running, exitCode } = await project.state("server");
-      assert.deepEqual({ running, exitCode }, { running: false, exitCode: 0 });
-      await project.run("start", "server");
-      await project.healthy("server");
-      ended(await world.stackwright("plan", "--detailed-exitcode"), 0, /./);
-    },
-  },
-  {
-    name: "a server that is killed comes back by itself",
-    run: async (world) => {
-      const { project } = world;
-      const { pid, restarts } = await project.state("server");
-      process.kill(pid, "SIGKILL");
-      for (let tries = 0; (await project.state("server")).restarts === restarts; tries += 1) {
-        assert.ok(tries < 60, "the server was not started again");
-        await delay(500);
+      for (const image of [images.postgres, images.server, images.functions]) {
+        const history = await docker.run(["history", "--no-trunc", image]);
+        told.set(image, (await docker.run(["inspect", image])) + history);
       }
-      await project.healthy("server");
-      const change = ["-var", 'hosts=["db-1","web-1"]'];
-      const updated = await world.stackwright("up", "--yes", ...change);
-      ended(updated, 0, /0 added, 1 changed, 1 destroyed/);
-      assert.equal((await world.takenAddresses()).length, 2);
-      ended(await world.stackwright("up", "--yes"), 0, /1 added, 1 changed, 0 destroyed/);
+      for (const [where, text] of told) {
+        for (const secret of secrets) assert.ok(!text.includes(secret), where);
+        assert.doesNotMatch(text, /(?:password|secret|token)(?!_file)\w*=\S/i, where);
+      }
     },
   },
   {
     name: "without its database the server says so, and is well again with it",
     run: async (world) => {
       const { project } = world;
+      const server = await world.server();
       await project.run("kill", "postgres");
-      assert.equal(await readiness(world), 503);
-      const listed = await world.rfs("GET", "/v1/private-providers");
+      assert.equal(await server.readiness(), 503);
+      const listed = await server.rfs("GET", "/v1/private-providers");
       assert.ok(listed.status >= 500, `${listed.status}`);
       assert.match(await listed.text(), /"error_code"/);
-      ended(await world.stackwright("plan"), 1, /the database of the store cannot be reached/);
+      ended(
+        await world.stackwright(server.credentials, "plan"),
+        1,
+        /the database of the store cannot be reached/,
+      );
       assert.ok((await project.state("server")).running);
       await project.run("start", "postgres");
       await project.healthy("postgres", "server");
-      assert.equal((await world.rfs("GET", "/v1/private-providers")).status, 200);
-      ended(await world.stackwright("plan", "--detailed-exitcode"), 0, /./);
+      assert.equal((await server.rfs("GET", "/v1/private-providers")).status, 200);
+      await nothingToDo(world);
     },
   },
   {
-    name: "without its function a stack is not planned, and is again with it",
+    name: "what is deployed outlives a stop and a start, as docs/compose.md does them",
     run: async (world) => {
-      const { project } = world;
-      await project.run("kill", "functions");
-      // What answers here may be the engine, which publishes a port that nobody listens to.
-      ended(await world.stackwright("plan"), 1, /Provider not available[^]*ipam@1\.0\.0 cannot be/);
-      await project.run("start", "functions");
-      await project.healthy("functions");
-      ended(await world.stackwright("plan", "--detailed-exitcode"), 0, /./);
+      ended(await world.follows("Stop and start", 0), 0, /./);
+      await world.project.healthy(...SERVICES);
+      await nothingToDo(world);
     },
   },
   {
-    name: "what is deployed outlives every container",
+    name: "what is deployed outlives every container, as docs/compose.md takes them away",
     run: async (world) => {
-      const { project } = world;
-      await project.run("down", "--timeout", "20");
-      await project.run("up", "--detach", "--no-build");
-      await project.healthy(...SERVICES);
-      ended(await world.stackwright("plan", "--detailed-exitcode"), 0, /./);
-    },
-  },
-  {
-    name: "the stack and the provider are taken away",
-    run: async (world) => {
-      ended(await world.stackwright("destroy", "--yes"), 0, /4 destroyed/);
-      assert.deepEqual(await world.takenAddresses(), []);
-      const gone = await world.rfs("DELETE", "/v1/private-providers/ipam");
-      assert.equal(gone.status, 204, await gone.text());
+      ended(await world.follows("Stop and start", 1), 0, /./);
+      await world.project.healthy(...SERVICES);
+      await nothingToDo(world);
     },
   },
 ];
+
+/** The end. */
+export const ENDING: readonly TrialStep[] = [
+  {
+    name: "the stack and the provider are taken away",
+    run: async (world) => {
+      const server = await world.server();
+      const destroyed = await world.stackwright(server.credentials, "destroy", "--yes");
+      ended(destroyed, 0, /4 destroyed/);
+      assert.deepEqual(await world.takenAddresses(), []);
+      const gone = await server.rfs("DELETE", "/v1/private-providers/ipam");
+      assert.equal(gone.status, 204, await gone.text());
+    },
+  },
+  {
+    name: "nothing is left after docs/compose.md has removed everything",
+    run: async (world) => {
+      ended(await world.follows("Stop and start", 2), 0, /./);
+      const { name } = world.running;
+      const filter = ["--filter", `label=com.docker.compose.project=${name}`, "--quiet"];
+      for (const words of [
+        ["ps", "--all"],
+        ["network", "ls"],
+        ["volume", "ls"],
+      ]) {
+        assert.equal(await world.docker.run([...words, ...filter]), "", words.join(" "));
+      }
+    },
+  },
+];
+
+async function nothingToDo(world: TrialWorld): Promise<void> {
+  const { credentials } = await world.server();
+  ended(await world.stackwright(credentials, "plan", "--detailed-exitcode"), 0, /./);
+}

@@ -1,18 +1,14 @@
-import { mkdir, mkdtempDisposable } from "node:fs/promises";
-import type { AddressInfo } from "node:net";
-import { createServer } from "node:net";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { buildImages, imagesOf, removeImages } from "./build-images.ts";
-import { ComposeProject } from "./compose-project.ts";
+import { buildImages, removeImages } from "./build-images.ts";
 import { ensurePrograms } from "./debian-packages.ts";
 import { debianRoots } from "./debian-roots.ts";
 import type { Docker } from "./docker.ts";
 import { tryFunctionImage } from "./function-image.ts";
 import { openEngine } from "./open-engine.ts";
 import { PackagesMissing } from "./pnpm-root.ts";
-import { type Ports, prepare } from "./prepare.ts";
-import { TRIAL_STEPS } from "./trial-steps.ts";
+import { tryCommand } from "./run-command.ts";
+import { CONTAINERS, ENDING, STARTING, type TrialStep } from "./trial-steps.ts";
 import { TrialWorld } from "./trial-world.ts";
 
 /** What came of it: steps that held, and one line each for what did not, or could not be tried. */
@@ -28,13 +24,15 @@ export interface TrialOptions {
   readonly cache: string;
   /** Images that were built before, of an engine that runs; without it they are built, and removed at the end. */
   readonly tag?: string | undefined;
+  /** A file for what vitest says of the scenarios. */
+  readonly scenariosReport?: string | undefined;
   readonly say: (text: string) => void;
   readonly signal: AbortSignal;
 }
 
 /**
- * Builds the images where no image can be pulled, starts `e2e/compose.yaml` with them, goes through the steps and takes
- * everything away again: containers, networks, volumes, images, and the engine where it is ours.
+ * Builds the images where no image can be pulled, starts `e2e/compose.yaml` with them as its page says, goes through the steps
+ * and the scenarios, and takes everything away again: containers, networks, volumes, images, and the engine where it is ours.
  */
 export async function tryCompose(options: TrialOptions): Promise<TrialReport> {
   const { root, cache, say } = options;
@@ -69,55 +67,31 @@ export async function tryCompose(options: TrialOptions): Promise<TrialReport> {
 }
 
 async function goThrough(
-  { root, say, signal }: TrialOptions,
+  { root, say, signal, scenariosReport }: TrialOptions,
   resources: AsyncDisposableStack,
   docker: Docker,
   tag: string,
 ): Promise<TrialReport> {
-  const images = imagesOf(tag);
-  const name = `stackwright-${process.pid}`;
-  const scratch = resources.use(await mkdtempDisposable(join(tmpdir(), "stackwright-compose-")));
-  const secrets = join(scratch.path, "secrets");
-  await mkdir(secrets);
-  const [server = 0, storage = 0, functions = 0] = await freePorts(3);
-  const ports: Ports = { server, storage, functions };
-  await prepare({
-    directory: secrets,
-    ports,
-    region: "local",
-    projects: ["a61dfe3154de42829367056598d5040f"],
-    variables: {
-      STACKWRIGHT_POSTGRES_IMAGE: images.postgres,
-      STACKWRIGHT_SERVER_IMAGE: images.server,
-      STACKWRIGHT_FUNCTIONS_IMAGE: images.functions,
+  const world = resources.use(await TrialWorld.make({ docker, root, tag, signal }));
+  const { project, images, folder } = world;
+  const steps: readonly TrialStep[] = [
+    ...STARTING,
+    ...CONTAINERS,
+    {
+      name: "the scenarios that plain processes go through as well",
+      run: async () => runScenarios(world, scenariosReport),
     },
-  });
-  const project = resources.use(
-    new ComposeProject({
-      docker,
-      name,
-      file: join(root, "e2e/compose.yaml"),
-      envFile: join(secrets, "env"),
-      signal,
-    }),
-  );
-  try {
-    await project.run("up", "--detach", "--no-build");
-  } catch (error) {
-    say(await project.run("logs", "--no-color", "--tail", "25").catch(String));
-    throw error;
-  }
-  const folder = join(scratch.path, "work");
-  const world = new TrialWorld({ project, ports, root, folder, secrets, signal });
+    ...ENDING,
+  ];
   let passed = 0;
-  for (const { name, run } of TRIAL_STEPS) {
+  for (const { name, run } of steps) {
     const start = performance.now();
     try {
       await run(world);
     } catch (error) {
       say(await project.run("logs", "--no-color", "--tail", "25").catch(String));
       say(error instanceof Error ? (error.stack ?? error.message) : String(error));
-      const left = TRIAL_STEPS.length - passed - 1;
+      const left = steps.length - passed - 1;
       return { passed, failed: [`${name} (${left} steps after it were not tried)`], skipped: [] };
     }
     passed += 1;
@@ -126,7 +100,7 @@ async function goThrough(
   const why = await tryFunctionImage({
     docker,
     root,
-    folder: scratch.path,
+    folder,
     functionsImage: images.functions,
     tag: `${process.pid}`,
     signal,
@@ -136,13 +110,29 @@ async function goThrough(
   return { passed: passed + 1, failed: [], skipped: [] };
 }
 
-/** That many ports of this machine which were free a moment ago. */
-async function freePorts(count: number): Promise<number[]> {
-  const servers = Array.from({ length: count }, () => createServer().listen(0, "127.0.0.1"));
-  await Promise.all(
-    servers.map(async (server) => new Promise((listens) => server.once("listening", listens))),
+/** The scenarios of the main job, with the project as their environment; vitest says how they go. */
+async function runScenarios(
+  { root, folder, running, signal }: TrialWorld,
+  report: string | undefined,
+): Promise<void> {
+  const file = join(folder, "running.json");
+  await writeFile(file, JSON.stringify(running));
+  const vitest = join(root, "node_modules/vitest/vitest.mjs");
+  const words = ["run", "--config", "vitest.live.config.ts", "--project", "e2e"];
+  const { code } = await tryCommand(
+    [process.execPath, vitest, ...words, "src/scenarios/main-job"],
+    {
+      cwd: root,
+      timeoutMs: 15 * 60_000,
+      signal,
+      isShown: true,
+      env: {
+        ...process.env,
+        E2E_ENVIRONMENT: "compose",
+        E2E_COMPOSE: file,
+        ...(report !== undefined && { STACKWRIGHT_REPORT: report }),
+      },
+    },
   );
-  const ports = servers.map((server) => (server.address() as AddressInfo).port);
-  await Promise.all(servers.map(async (server) => new Promise((closed) => server.close(closed))));
-  return ports;
+  if (code !== 0) throw new Error(`vitest ended with code ${code}`);
 }

@@ -1,0 +1,10 @@
+export {
+  ComposeProject,
+  type ComposeProjectOptions,
+  type ContainerState,
+} from "./compose-project.ts";
+export { Docker } from "./docker.ts";
+export { freePorts } from "./free-ports.ts";
+export { type Ports, type PrepareOptions, prepare } from "./prepare.ts";
+export type { RunningProject } from "./running-project.ts";
+export { type FirstCredentials, ServerClient } from "./server-client.ts";
