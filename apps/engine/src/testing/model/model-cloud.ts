@@ -12,7 +12,16 @@ export interface CloudObject {
 
 /** One call of a provider, as the cloud saw it. */
 export interface CloudCall {
-  readonly method: "create" | "update" | "delete" | "read" | "import" | "readData";
+  readonly method:
+    | "create"
+    | "update"
+    | "delete"
+    | "read"
+    | "import"
+    | "readData"
+    | "open"
+    | "renew"
+    | "close";
   readonly type: string;
   /** Real id; empty for a create that made nothing. */
   readonly id: string;

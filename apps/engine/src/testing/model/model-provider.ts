@@ -6,9 +6,12 @@ import {
   type ImportReply,
   type LifecycleContext,
   type LifecycleProvider,
+  type OpenReply,
   type OperationIdentity,
   type PlanReply,
   type PlanRequest,
+  type RenewReply,
+  type Reply,
   typeOfBlock,
 } from "@stackwright/mux/router";
 import { type Scheduler, sleep } from "@stackwright/storage";
@@ -19,6 +22,7 @@ import {
   cloudKey,
   type ModelCloud,
 } from "./model-cloud.ts";
+import { type ModelLease, ModelLeases } from "./model-leases.ts";
 import { FORCE_NEW, MODEL_SCHEMA } from "./model-schema.ts";
 
 /** Options of {@link createModelProvider}. */
@@ -27,11 +31,15 @@ export interface ModelProviderOptions {
   readonly scheduler: Scheduler;
   /** The process that the provider runs in: when it aborts, calls under way never answer. */
   readonly process?: AbortSignal;
+  /** Where it notes what it lends. @default nobody looks */
+  readonly leases?: ModelLeases;
   /** Called with everything that the provider is asked and answers, for tests that look at the order. */
   readonly onCall?: (call: CloudCall) => void;
 }
 
 const NOTHING = new Uint8Array();
+/** How soon a lease is to be renewed, in milliseconds. */
+const RENEWED_MS = 700;
 
 /**
  * A provider of a {@link ModelCloud}. It keeps every rule of a lifecycle provider, but for the faults that the
@@ -45,10 +53,13 @@ class ModelProvider implements LifecycleProvider {
   readonly #cloud: ModelCloud;
   readonly #scheduler: Scheduler;
   readonly #process: AbortSignal | undefined;
+  readonly #leases: ModelLeases;
   readonly #onCall: (call: CloudCall) => void;
 
-  constructor({ cloud, scheduler, process, onCall = () => undefined }: ModelProviderOptions) {
+  constructor(options: ModelProviderOptions) {
+    const { cloud, scheduler, process, leases, onCall = () => undefined } = options;
     this.#cloud = cloud;
+    this.#leases = leases ?? new ModelLeases();
     this.#scheduler = scheduler;
     this.#process = process;
     this.#onCall = onCall;
@@ -101,9 +112,13 @@ class ModelProvider implements LifecycleProvider {
   }
 
   async plan(request: PlanRequest): Promise<PlanReply> {
-    const { type, prior, proposed } = request;
+    const { type, prior } = request;
     const reply = { ...OK, plannedPrivate: request.priorPrivate, legacyTypeSystem: false };
-    if (proposed.isNull) return { ...reply, planned: proposed, requiresReplace: [] };
+    if (request.proposed.isNull) {
+      return { ...reply, planned: request.proposed, requiresReplace: [] };
+    }
+    // What is only told is in no answer.
+    const proposed = complete(request.proposed, { token_wo: Value.null(Type.string) });
     const changed = prior.isNull
       ? []
       : [...proposed.entries()].filter(
@@ -141,7 +156,9 @@ class ModelProvider implements LifecycleProvider {
   }
 
   async apply(request: ApplyRequest, context: LifecycleContext): Promise<ApplyReply> {
-    const { type, prior, planned, operation } = request;
+    const { type, prior, planned, operation, config } = request;
+    const token = config.isNull ? Value.null(Type.string) : getAttribute(config, "token_wo");
+    if (token.isKnown && !token.isNull) this.#leases.use(token.asString());
     if (prior.isNull) return this.#create(request, context);
     const id = textOf(prior, "id");
     if (planned.isNull) {
@@ -201,16 +218,58 @@ class ModelProvider implements LifecycleProvider {
     });
   }
 
-  async openEphemeral() {
-    return refusal("there are no ephemeral resources here");
+  async openEphemeral(
+    { type, config }: Parameters<LifecycleProvider["openEphemeral"]>[0],
+    context: LifecycleContext,
+  ): Promise<OpenReply> {
+    const name = textOf(config, "name");
+    let lease: ModelLease | undefined;
+    const reply = await this.#call("open", type, name, undefined, context, (call, fault) => {
+      if (fault === "refuse") return refusal("nothing is lent today");
+      lease = this.#leases.open(name);
+      call.applied = true;
+      const token = Value.string(lease.token);
+      const result = Value.object([...config.entries(), ["token", token]]);
+      const privateBytes = new TextEncoder().encode(lease.id);
+      return {
+        ...(fault === "partial" ? refusal("lent, but not well") : OK),
+        result,
+        privateBytes,
+        ...this.#renewal(getAttribute(config, "renews")),
+      };
+    });
+    if (lease !== undefined) lease.isKnown = context.signal?.aborted !== true;
+    return reply;
   }
 
-  async renewEphemeral() {
-    return refusal("there are no ephemeral resources here");
+  async renewEphemeral(
+    { type, privateBytes }: Parameters<LifecycleProvider["renewEphemeral"]>[0],
+    context: LifecycleContext,
+  ): Promise<RenewReply> {
+    const lease = this.#leases.byId(privateBytes);
+    if (lease.closes > 0) lease.lateRenewals += 1;
+    return this.#call("renew", type, lease.id, undefined, context, (call, fault) => {
+      if (fault === "refuse") return refusal("nothing is lent for longer");
+      call.applied = true;
+      return { ...OK, ...this.#renewal(Value.true) };
+    });
   }
 
-  async closeEphemeral() {
-    return OK;
+  async closeEphemeral(
+    { type, privateBytes }: Parameters<LifecycleProvider["closeEphemeral"]>[0],
+    context: LifecycleContext,
+  ): Promise<Reply> {
+    const lease = this.#leases.byId(privateBytes);
+    lease.closes += 1;
+    return this.#call("close", type, lease.id, undefined, context, (call, fault) => {
+      call.applied = true;
+      return fault === "refuse" ? refusal("it was given back, but not well") : OK;
+    });
+  }
+
+  #renewal(renews: Value): { readonly renewAtMs?: number } {
+    const isWanted = !renews.isNull && renews.rawEquals(Value.true);
+    return isWanted ? { renewAtMs: this.#scheduler.wallMs() + RENEWED_MS } : {};
   }
 
   async callFunction() {

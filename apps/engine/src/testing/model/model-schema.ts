@@ -49,6 +49,9 @@ const RESOURCE: ResourceSchema = {
     /** Ids of other objects. */
     links: attribute(Type.list(Type.string), { optional: true }),
     secret: attribute(Type.string, { optional: true, sensitive: true }),
+    /** Told and not kept; another version says that it is to be told again. */
+    token_wo: attribute(Type.string, { optional: true, writeOnly: true }),
+    token_version: attribute(Type.number, { optional: true }),
     /** Another one after every change. */
     serial: attribute(Type.number, { computed: true }),
     /** Chosen by the cloud where the configuration does not. */
@@ -75,6 +78,18 @@ const LOOKUP: ResourceSchema = {
   }),
 };
 
+/** What is lent for the time of a run. */
+const LEASE: ResourceSchema = {
+  version: 0,
+  block: block({
+    name: attribute(Type.string, { required: true }),
+    note: attribute(Type.string, { optional: true }),
+    /** Whether it runs out soon unless it is renewed. */
+    renews: attribute(Type.bool, { optional: true }),
+    token: attribute(Type.string, { computed: true }),
+  }),
+};
+
 /** What the model provider declares. */
 export const MODEL_SCHEMA: ProviderSchema = {
   provider: block({ label: attribute(Type.string, { optional: true }) }),
@@ -83,7 +98,7 @@ export const MODEL_SCHEMA: ProviderSchema = {
     ["model_named", { ...RESOURCE, identity: NAME_IDENTITY }],
   ]),
   dataSources: new Map([["model_lookup", LOOKUP]]),
-  ephemeralResources: new Map(),
+  ephemeralResources: new Map([["model_lease", LEASE]]),
   functions: new Map(),
 };
 

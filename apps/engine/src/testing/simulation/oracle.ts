@@ -5,6 +5,7 @@ import {
 import { resourceOf } from "../../state/check-state.ts";
 import type { StackSnapshot } from "../../state/stack-state.ts";
 import type { CloudCall, ModelCloud } from "../model/model-cloud.ts";
+import { type ModelLeases, TOKEN_CANARY } from "../model/model-leases.ts";
 import { CANARY } from "./sim-config.ts";
 import type { AppliedWrite, SimStore } from "./sim-store.ts";
 
@@ -29,10 +30,11 @@ const PENDING: ReadonlySet<number> = new Set([
  * 3. A plan after a successful apply is empty (checked by the driver).
  * 4. What is stored equals the replay of the writes that took place.
  * 5. Equal seeds make equal runs: {@link Oracle.trace}.
- * 6. The canary is in nothing that is written or told.
+ * 6. The canary is in nothing that is written or told, and no ephemeral value in a plan either.
  * 7. A call begins after its intent is durable, after what it needs is done, and before what it takes away is needed.
  * 8. No more calls at the same time than allowed.
  * 9. Nothing is written under another epoch than the fence's, and no call begins under an older one.
+ * 10. What was opened is closed once in every run that ends, is not renewed any more then, and is told only while it is open.
  */
 export class Oracle {
   readonly violations: string[] = [];
@@ -97,7 +99,26 @@ export class Oracle {
 
   /** Something that the engine tells somebody. */
   told(text: string): void {
+    this.planned(text);
     if (text.includes(CANARY)) this.#violate(6, `the canary is told: ${text.slice(0, 200)}`);
+  }
+
+  /** A plan, in which sensitive values may be, and ephemeral ones may not. */
+  planned(plan: Uint8Array | string): void {
+    if (holds(Buffer.from(plan), TOKEN_CANARY)) {
+      this.#violate(6, `an ephemeral value is told: ${Buffer.from(plan).toString().slice(0, 200)}`);
+    }
+  }
+
+  /** The run of a process has ended. */
+  checkLeases({ all, misused }: ModelLeases, process: string): void {
+    for (const { id, isKnown, closes, lateRenewals } of all) {
+      if (closes > 1 || (isKnown && closes === 0)) {
+        this.#violate(10, `${process} opened ${id} and closed it ${closes} times`);
+      }
+      if (lateRenewals > 0) this.#violate(10, `${process} renewed ${id}, which it had closed`);
+    }
+    for (const token of misused) this.#violate(10, `${process} told ${token}, which is not open`);
   }
 
   /** Compares what is stored now with the log. */
@@ -161,12 +182,8 @@ export class Oracle {
     if (kind !== "Fence" && kind !== "Heartbeat" && kind !== "StackKeys") {
       this.trace.push(`write ${key} ${bytes.toString("base64")}`);
     }
-    if (
-      bytes.includes(CANARY) ||
-      bytes.includes(Buffer.from(CANARY).toString("base64").slice(0, -4))
-    ) {
-      this.#violate(6, `the canary is stored in ${key}`);
-    }
+    if (holds(bytes, CANARY)) this.#violate(6, `the canary is stored in ${key}`);
+    if (holds(bytes, TOKEN_CANARY)) this.#violate(6, `an ephemeral value is stored in ${key}`);
     if (kind === "StateObject") {
       if (fence.owner !== process) {
         this.#violate(
@@ -284,6 +301,11 @@ export class Oracle {
   #violate(rule: number, text: string): void {
     this.violations.push(`(${rule}) ${text}`);
   }
+}
+
+function holds(bytes: Buffer, canary: string): boolean {
+  const encoded = Buffer.from(canary).toString("base64").slice(0, -4);
+  return bytes.includes(canary) || bytes.includes(encoded);
 }
 
 function matches(dependency: string, address: string): boolean {

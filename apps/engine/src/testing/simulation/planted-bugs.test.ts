@@ -1,8 +1,11 @@
+import { getAttribute, Value } from "@stackwright/cty";
+import type { ApplyRequest, LifecycleProvider } from "@stackwright/mux/router";
 import { describe, expect, it } from "vitest";
 import type { StateChange } from "../../state/state-change.ts";
 import type { Sabotage } from "./sabotage.ts";
 import { randomCase } from "./sim-case.ts";
-import { simulate } from "./simulate.ts";
+import { withLeases } from "./sim-leases.ts";
+import { type SimResult, simulate } from "./simulate.ts";
 
 type Create = Extract<StateChange, { kind: "create" }>;
 
@@ -104,17 +107,101 @@ const BUGS: readonly (readonly [string, number, number, () => Sabotage])[] = [
   ],
 ];
 
+/** The same for values that must not be kept, in cases that have some. */
+const LEASE_BUGS: typeof BUGS = [
+  [
+    "what was opened is not closed, once in a while",
+    10,
+    1,
+    () => {
+      let closed = 0;
+      return {
+        provider: (provider) =>
+          replacing(provider, {
+            closeEphemeral: async (request, context) => {
+              closed += 1;
+              return closed === 3 ? { diagnostics: [] } : provider.closeEphemeral(request, context);
+            },
+          }),
+      };
+    },
+  ],
+  [
+    "what was opened is closed twice",
+    10,
+    1,
+    () => ({
+      provider: (provider) =>
+        replacing(provider, {
+          closeEphemeral: async (request, context) => {
+            await provider.closeEphemeral(request, context);
+            return provider.closeEphemeral(request, context);
+          },
+        }),
+    }),
+  ],
+  [
+    "a value is told of something that was closed before",
+    10,
+    1,
+    () => {
+      const late: ApplyRequest["config"][] = [];
+      return {
+        provider: (provider) =>
+          replacing(provider, {
+            apply: async (request, context) => {
+              const [first = request.config] = late;
+              if (hasToken(request.config)) late.push(request.config);
+              return provider.apply({ ...request, config: first }, context);
+            },
+          }),
+      };
+    },
+  ],
+  [
+    "an ephemeral value is stored",
+    6,
+    1,
+    () => {
+      let token = "";
+      return {
+        provider: (provider) => listening(provider, (told) => (token = told)),
+        write: async (change, next) => {
+          if (change.kind !== "settle" || change.outcome.kind !== "exists" || token === "")
+            return next(change);
+          const { outcome } = change;
+          const { value } = outcome.content;
+          const json = JSON.stringify({ ...(JSON.parse(value.json) as object), token_wo: token });
+          const content = { ...outcome.content, value: { ...value, json } };
+          return next({ ...change, outcome: { ...outcome, content } });
+        },
+      };
+    },
+  ],
+  [
+    "an ephemeral value is in a plan",
+    6,
+    1,
+    () => {
+      let token = "";
+      return {
+        provider: (provider) => listening(provider, (told) => (token = told)),
+        plan: (plan) => {
+          const variables = new Map([...plan.variables, ["kept", Value.string(token)]]);
+          return { ...plan, variables };
+        },
+      };
+    },
+  ],
+];
+
 describe("a planted bug is found", () => {
+  it.each(LEASE_BUGS)("%s", { timeout: 120_000 }, async (_title, rule, hint, sabotage) => {
+    await find(rule, hint, async (seed) => simulate(withLeases(randomCase(seed)), sabotage()));
+  });
+
   it.each(BUGS)("%s", { timeout: 120_000 }, async (_title, rule, hint, sabotage) => {
-    const found: string[] = [];
-    for (const seed of [hint, ...SEEDS]) {
-      const { violations } = await simulate(randomCase(seed), sabotage());
-      found.push(...violations);
-      if (violations.some((text) => text.startsWith(`(${rule})`))) return;
-    }
-    expect.fail(
-      `rule ${rule} noticed nothing in 150 cases; others: ${found.slice(0, 3).join("; ")}`,
-    );
+    await find(rule, hint, async (seed) => simulate(randomCase(seed), sabotage()));
   });
 
   it("and is not there without it", async () => {
@@ -122,6 +209,48 @@ describe("a planted bug is found", () => {
     expect(violations).toEqual([]);
   });
 });
+
+async function find(
+  rule: number,
+  hint: number,
+  run: (seed: number) => Promise<Pick<SimResult, "violations">>,
+): Promise<void> {
+  const found: string[] = [];
+  for (const seed of [hint, ...SEEDS]) {
+    const { violations } = await run(seed);
+    found.push(...violations);
+    if (violations.some((text) => text.startsWith(`(${rule})`))) return;
+  }
+  expect.fail(`rule ${rule} noticed nothing in 150 cases; others: ${found.slice(0, 3).join("; ")}`);
+}
+
+/** The same provider with some methods replaced. */
+function replacing(
+  provider: LifecycleProvider,
+  methods: Partial<LifecycleProvider>,
+): LifecycleProvider {
+  return new Proxy(provider, {
+    get: (target, name) => {
+      const member: unknown = Reflect.get(Object.hasOwn(methods, name) ? methods : target, name);
+      return typeof member === "function" ? (member.bind(target) as unknown) : member;
+    },
+  });
+}
+
+/** The same provider; somebody is told each token that it lends. */
+function listening(provider: LifecycleProvider, tell: (token: string) => void): LifecycleProvider {
+  return replacing(provider, {
+    openEphemeral: async (request, context) => {
+      const reply = await provider.openEphemeral(request, context);
+      if (reply.result !== undefined) tell(getAttribute(reply.result, "token").asString());
+      return reply;
+    },
+  });
+}
+
+function hasToken(config: Value): boolean {
+  return !config.isNull && !getAttribute(config, "token_wo").isNull;
+}
 
 function withoutDependencies(change: StateChange): StateChange {
   switch (change.kind) {

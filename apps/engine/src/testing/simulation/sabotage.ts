@@ -1,3 +1,4 @@
+import type { LifecycleProvider } from "@stackwright/mux/router";
 import type { Plan } from "../../plan/plan.ts";
 import type { StackHold, StackState, StateWriter } from "../../state/stack-state.ts";
 import type { StateChange } from "../../state/state-change.ts";
@@ -12,6 +13,8 @@ export interface Sabotage {
     writer: StateWriter,
   ) => Promise<readonly StateObject[]>;
   readonly plan?: (plan: Plan) => Plan;
+  /** What the engine has in place of a provider. */
+  readonly provider?: (provider: LifecycleProvider) => LifecycleProvider;
   /** Writes without their guards. */
   readonly dropGuards?: boolean;
   /** Told as if it were an event. */

@@ -1,4 +1,5 @@
 import type { SimConfig, SimResource } from "./sim-config.ts";
+import { usable } from "./sim-leases.ts";
 import { NO_STORE_FAULTS } from "./sim-store.ts";
 import type { SimCase, SimStep } from "./simulate.ts";
 
@@ -41,7 +42,10 @@ export function* smallerCases(given: SimCase): Generator<SimCase> {
   // A resource is taken out of all steps at once, so that what remains still fits together.
   const names = new Set(steps.flatMap(({ config }) => config.map(({ name }) => name)));
   for (const name of names) {
-    const rest = steps.map((step) => ({ ...step, config: withoutResource(step.config, name) }));
+    const rest = steps.map((step) => {
+      const config = withoutResource(step.config, name);
+      return { ...step, config, ...(step.leases && { leases: usable(step.leases, config) }) };
+    });
     if (rest.every(({ config }) => config.length > 0)) yield { ...given, steps: rest };
     const simpler = steps.map((step) => ({
       ...step,
@@ -55,6 +59,11 @@ export function* smallerCases(given: SimCase): Generator<SimCase> {
 
 function* smallerSteps(step: SimStep): Generator<SimStep> {
   const { cancelMs, store, ...rest } = step;
+  if (step.leases !== undefined) {
+    const { leases: _leases, ...plain } = step;
+    yield { ...plain, config: step.config.map(({ token: _token, ...resource }) => resource) };
+    yield { ...step, leases: step.leases.map((lease) => ({ ...lease, renews: false })) };
+  }
   if (cancelMs !== undefined) yield { ...rest, store };
   if (
     store.crash !== undefined ||

@@ -16,6 +16,17 @@ export interface SimResource {
   readonly repeat: undefined | number | readonly string[];
   readonly secret: boolean;
   readonly needs: readonly SimNeed[];
+  /** The lease whose token it is told, and how often that has changed. */
+  readonly token?: { readonly lease: string; readonly version: number };
+}
+
+/** An ephemeral resource. */
+export interface SimLease {
+  readonly name: string;
+  readonly renews: boolean;
+  /** A resource whose ids it is made from, or another lease. */
+  readonly of?: string;
+  readonly from?: string;
 }
 
 /** How a resource uses one that is written before it. */
@@ -108,7 +119,7 @@ function mutateResource(chance: Chance, resource: SimResource, before: SimConfig
 }
 
 /** The configuration as text. */
-export function configText(config: SimConfig): string {
+export function configText(config: SimConfig, leases: readonly SimLease[] = []): string {
   const head = `terraform {
   required_providers {
     model = { source = "${MODEL_SOURCE}" }
@@ -128,9 +139,25 @@ variable "canary" {
 `;
   });
   return (
-    head + config.map((resource) => resourceText(resource, config)).join("") + outputs.join("")
+    head +
+    leases.map((lease) => leaseText(lease, config)).join("") +
+    config.map((resource) => resourceText(resource, config)).join("") +
+    outputs.join("")
   );
 }
+
+function leaseText({ name, renews, of, from }: SimLease, config: SimConfig): string {
+  const lines = [`name = "${name}"`, `renews = ${renews}`];
+  const target = config.find((resource) => resource.name === of);
+  const address = target && `${target.type}.${target.name}`;
+  if (target?.repeat !== undefined)
+    lines.push(`note = join(",", [for one in ${address} : one.id])`);
+  else if (target !== undefined) lines.push(`note = ${address}.id`);
+  else if (from !== undefined) lines.push(`note = ${tokenOf(from)}`);
+  return `ephemeral "model_lease" "${name}" {\n${lines.map((line) => `  ${line}\n`).join("")}}\n`;
+}
+
+const tokenOf = (lease: string): string => `ephemeral.model_lease.${lease}.token`;
 
 function resourceText(resource: SimResource, config: SimConfig): string {
   const { name, type, repeat } = resource;
@@ -147,6 +174,10 @@ function resourceText(resource: SimResource, config: SimConfig): string {
   lines.push(`name = "${name}-k${resource.kind}${suffix}"`);
   lines.push(`kind = "k${resource.kind}"`, `size = ${resource.size}`);
   if (resource.secret) lines.push("secret = var.canary");
+  if (resource.token !== undefined) {
+    const { lease, version } = resource.token;
+    lines.push(`token_wo = ${tokenOf(lease)}`, `token_version = ${version}`);
+  }
   const links: string[] = [];
   const explicit: string[] = [];
   for (const need of resource.needs) {

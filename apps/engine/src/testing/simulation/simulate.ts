@@ -4,6 +4,7 @@ import { createMemoryStorage } from "@stackwright/storage/memory";
 import { createEngine, type Engine } from "../../engine.ts";
 import { isEngineError } from "../../errors.ts";
 import { hasChanges } from "../../plan/plan.ts";
+import { encodePlan } from "../../plan/plan-codec.ts";
 import { programOrigin } from "../../providers/builtin-origin.ts";
 import { keyEncryptionKey } from "../../secrets/key-encryption.ts";
 import { createStoredKeys } from "../../secrets/stack-keys.ts";
@@ -13,6 +14,7 @@ import { createStackStates } from "../../state/stack-states.ts";
 import type { EngineClock } from "../../walk/clock.ts";
 import { MemoryBlobs } from "../memory-blobs.ts";
 import { CloudError, type CloudFault, ModelCloud } from "../model/model-cloud.ts";
+import { ModelLeases } from "../model/model-leases.ts";
 import { createModelProvider } from "../model/model-provider.ts";
 import { MODEL_SOURCE } from "../model/model-schema.ts";
 import { TEST_STACK } from "../state-fixture.ts";
@@ -20,13 +22,15 @@ import { createVirtualScheduler, type VirtualScheduler } from "../virtual-schedu
 import { type Chance, createChance } from "./chance.ts";
 import { Oracle, type SimLimits } from "./oracle.ts";
 import { type Sabotage, sabotaged } from "./sabotage.ts";
-import { CANARY, configText, type SimConfig } from "./sim-config.ts";
+import { CANARY, configText, type SimConfig, type SimLease } from "./sim-config.ts";
 import { behaviourOf, loadText, recordCloudObject, toldText } from "./sim-parts.ts";
 import { NO_STORE_FAULTS, ProcessStorage, SimStore, type StoreFaults } from "./sim-store.ts";
 
 /** One run of one process, with what goes wrong in it. */
 export interface SimStep {
   readonly config: SimConfig;
+  /** Ephemeral resources of the configuration. @default none */
+  readonly leases?: readonly SimLease[];
   readonly destroy: boolean;
   /** Share of the calls that go wrong, by fault. */
   readonly cloud: Readonly<Partial<Record<CloudFault, number>>>;
@@ -147,7 +151,8 @@ class Simulation {
   async #converge(): Promise<void> {
     const last = this.#given.steps.at(-1);
     if (last === undefined) return;
-    const step: SimStep = { ...CALM, config: last.config, destroy: last.destroy };
+    const { config, destroy, leases } = last;
+    const step: SimStep = { ...CALM, config, destroy, ...(leases && { leases }) };
     for (let attempt = 1; attempt <= ENDING_ATTEMPTS; attempt += 1) {
       const outcome = await this.#step(step);
       await this.#check();
@@ -180,6 +185,7 @@ class Process {
   readonly #parts: ProcessParts;
   readonly #engine: Engine;
   readonly #ulid: () => string;
+  readonly #leases = new ModelLeases();
 
   constructor(owner: string, step: SimStep, parts: ProcessParts) {
     const { chance, scheduler, store, blobs, cloud, oracle, sabotage } = parts;
@@ -225,13 +231,16 @@ class Process {
       schedule: (callback, delayMs) => scheduler.after(delayMs, callback),
       randomBytes: random,
     };
-    const create = () =>
-      createModelProvider({
+    const create = () => {
+      const provider = createModelProvider({
         cloud,
         scheduler,
+        leases: this.#leases,
         process: this.#life.signal,
         onCall: (call) => oracle.begin(call, owner),
       });
+      return sabotage.provider?.(provider) ?? provider;
+    };
     this.#engine = createEngine({
       origins: [programOrigin("model", { [MODEL_SOURCE]: create })],
       clock,
@@ -245,8 +254,14 @@ class Process {
 
   /** Plans and applies once; says how it went: `empty` when there was nothing to do. */
   async run(step: SimStep): Promise<string> {
+    const outcome = await this.#run(step);
+    if (!this.isDead) this.#parts.oracle.checkLeases(this.#leases, this.owner);
+    return outcome;
+  }
+
+  async #run(step: SimStep): Promise<string> {
     const { oracle, given, sabotage } = this.#parts;
-    const configuration = await loadText(configText(step.config));
+    const configuration = await loadText(configText(step.config, step.leases));
     for (const { detail, summary } of configuration.diagnostics) {
       oracle.fail(0, `the configuration is not valid: ${summary}: ${detail}`);
     }
@@ -267,6 +282,7 @@ class Process {
       if (planned.plan === undefined) return "no plan";
       if (!hasChanges(planned.plan) && planned.recovered.length === 0) return "empty";
       const plan = sabotage.plan?.(planned.plan) ?? planned.plan;
+      oracle.planned(encodePlan(plan));
       const [first, second] = step.cancelMs ?? [];
       const result = await this.#engine.apply({
         ...common,

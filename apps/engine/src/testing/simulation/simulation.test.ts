@@ -2,6 +2,7 @@ import { describe, expect, it, type TestContext } from "vitest";
 import { shrinkCase } from "./shrink.ts";
 import { randomCase } from "./sim-case.ts";
 import { configText, type SimConfig } from "./sim-config.ts";
+import { withLeases } from "./sim-leases.ts";
 import { NO_STORE_FAULTS } from "./sim-store.ts";
 import { type SimCase, simulate } from "./simulate.ts";
 
@@ -27,9 +28,27 @@ describe("simulated runs", () => {
     60_000 * Math.max(1, CASES / 60),
   );
 
+  it(
+    "keep every promise with values that must not be kept",
+    async ({ annotate }: TestContext) => {
+      const cases = Math.ceil(CASES / 2);
+      let opened = 0;
+      for (let seed = FIRST; seed < FIRST + cases; seed += 1) {
+        const given = withLeases(randomCase(seed));
+        const result = await simulate(given);
+        opened += result.trace.filter((line) => line.startsWith("call open")).length;
+        if (result.violations.length > 0) await explain(given, result.violations);
+      }
+      expect(opened).toBeGreaterThan(cases);
+      await annotate(`${cases} cases with ephemeral values`, "count");
+    },
+    60_000 * Math.max(1, CASES / 60),
+  );
+
   it("are equal for equal seeds", async () => {
     for (const seed of [3, 14, 29, 36]) {
-      const [one, other] = [await simulate(randomCase(seed)), await simulate(randomCase(seed))];
+      const given = seed % 2 === 0 ? withLeases(randomCase(seed)) : randomCase(seed);
+      const [one, other] = [await simulate(given), await simulate(given)];
       expect(one.trace.length).toBeGreaterThan(0);
       expect(other.trace).toEqual(one.trace);
     }
@@ -95,7 +114,9 @@ async function explain(given: SimCase, violations: readonly string[]): Promise<n
     return found.length > 0;
   });
   const { violations: left } = await simulate(small);
-  const texts = small.steps.map(({ config }) => configText(config).split("\n").slice(9).join("\n"));
+  const texts = small.steps.map(({ config, leases }) =>
+    configText(config, leases).split("\n").slice(9).join("\n"),
+  );
   throw new Error(
     [
       `seed ${given.seed}: ${violations[0]}`,
