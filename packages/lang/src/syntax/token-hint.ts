@@ -7,9 +7,9 @@ const TOKEN = /[A-Za-z][\w-]*:[\w./-]*:[A-Za-z_][\w/-]*/y;
  * one. Tokens are labels of blocks and nothing else: in references, `a:b` would mean the rest of a conditional.
  */
 export function tokenHint(text: string, colon: number): string {
-  const [package_ = ""] = /[A-Za-z][\w-]*$/.exec(text.slice(Math.max(0, colon - 256), colon)) ?? [];
-  TOKEN.lastIndex = colon - package_.length;
-  const token = package_ === "" ? undefined : parseTypeToken(TOKEN.exec(text)?.[0] ?? "");
+  const [word = ""] = /[A-Za-z][\w-]*$/.exec(text.slice(Math.max(0, colon - 256), colon)) ?? [];
+  TOKEN.lastIndex = colon - word.length;
+  const token = word === "" ? undefined : parseTypeToken(TOKEN.exec(text)?.[0] ?? "");
   if (token === undefined) return "";
   return ` The token of a type stands in quotes, as the type of a block. References and addresses have its name: ${token.text} is ${token.typeName}.`;
 }

@@ -200,6 +200,10 @@ describe("the schema of a lifted provider", () => {
     const { schema, diagnostics } = await lifted.schema({});
     expect([...schema.resources.keys()]).toEqual(["disk:index/volume:Volume", "disk_volume"]);
     expect([...schema.dataSources.keys()]).toEqual(["disk:index/getFree:getFree", "disk_get_free"]);
+    expect(schema.tokens).toEqual({
+      resources: new Map([["disk:index/volume:Volume", "disk_volume"]]),
+      dataSources: new Map([["disk:index/getFree:getFree", "disk_get_free"]]),
+    });
     expect(diagnostics).toEqual([]);
   });
 

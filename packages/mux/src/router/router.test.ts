@@ -32,6 +32,7 @@ interface FakeOptions {
   readonly planDestroy?: boolean;
   readonly configureError?: string;
   readonly schemaFailures?: number;
+  readonly tokens?: ProviderSchema["tokens"];
 }
 
 /** A provider that writes down what it is asked and answers with nothing, or with what it was given. */
@@ -44,6 +45,7 @@ function fake(log: string[], name: string, options: FakeOptions = {}): Lifecycle
     dataSources: new Map(),
     ephemeralResources: new Map(),
     functions: new Map(),
+    ...(options.tokens && { tokens: options.tokens }),
   };
   const note = (what: string) => log.push(`${name}.${what}`);
   const nothing = (what: string) => () => {
@@ -139,6 +141,20 @@ describe("joinLifecycleProviders", () => {
     const { schema, diagnostics } = await joined.schema({});
     expect([...schema.resources.keys()]).toEqual(["a", "b"]);
     expect(diagnostics).toEqual([]);
+  });
+
+  it("knows the tokens of all, and none where no member has any", async () => {
+    const dataSources = new Map<string, string>();
+    const tokens = (token: string, name: string) => ({
+      tokens: { resources: new Map([[token, name]]), dataSources },
+    });
+    const joined = join([], tokens("p::A", "p_a"), {}, tokens("p::B", "p_b"));
+    const resources = new Map([
+      ["p::A", "p_a"],
+      ["p::B", "p_b"],
+    ]);
+    expect((await joined.schema({})).schema.tokens).toEqual({ resources, dataSources });
+    expect((await join([], {}, {}).schema({})).schema).not.toHaveProperty("tokens");
   });
 
   it("reports every name with two owners at once, and lets none of them answer", async () => {
