@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -38,6 +38,46 @@ describe("a plan that was kept", () => {
       env: { STACKWRIGHT_KEY_FILE: join(here, ".stackwright/key") },
     });
     expect(right).toMatchObject({ code: 0, error: "" });
+  });
+
+  it("is refused without making anything where there is no such plan", async () => {
+    const wrong = await tryCommand(["up", join(here, "kept")], { cwd: elsewhere });
+    expect(wrong.code).toBe(1);
+    expect(wrong.error).toContain("There is no store here");
+    expect(await readdir(elsewhere)).toEqual(["main.tf"]);
+    // Nor is a key made, where there is the store and not the key.
+    const words = ["up", join(here, "kept"), `--store=sqlite:${here}/.stackwright/store`];
+    const locked = await tryCommand(words, { cwd: elsewhere });
+    expect(locked.code).toBe(1);
+    expect(locked.error).toContain("key");
+    expect(await readdir(elsewhere)).toEqual(["main.tf"]);
+    // Nor a stack in a store that has others.
+    await tryCommand(["up", "--yes"], { cwd: elsewhere });
+    const other = await tryCommand(["up", join(here, "kept"), "--stack=other"], { cwd: elsewhere });
+    expect(other.code).toBe(1);
+    expect((await tryCommand(["stacks"], { cwd: elsewhere })).output).not.toContain("other");
+  });
+
+  it("says who did what since it was made, and how to make another, where it is stale", async () => {
+    await writeFile(join(here, "more.tf"), 'resource "terraform_data" "b" {}\n');
+    await tryCommand(["plan", "-destroy", "-out", "end"], { cwd: here });
+    await tryCommand(["up", "--yes"], { cwd: here });
+    await tryCommand(["state", "rm", "terraform_data.b", "--yes"], { cwd: here });
+    await rm(join(here, "more.tf"));
+    const { code, error, output } = await tryCommand(["up", "kept"], { cwd: here });
+    expect(code).toBe(1);
+    expect(error).toContain("the plan was made from revision 0, the state is at 4");
+    const line = (revision: number, objects: string) =>
+      `  revision ${revision}, \\d{4}-\\d\\d-\\d\\d [\\d:]{8} UTC: .*run \\w{26}\\)? wrote ${objects}\n`;
+    expect(error).toMatch(
+      new RegExp(`Since the plan was made:\n${line(2, "2 objects")}${line(4, "1 object")}`),
+    );
+    expect(error).toContain("Nothing was done. Make a new plan: stackwright plan --out kept\n");
+    expect(output).not.toContain("terraform_data.a: ");
+    const end = await tryCommand(["up", "end"], { cwd: here });
+    expect(end.error).toContain("stackwright plan --destroy --out end\n");
+    const again = await tryCommand(["up", "kept", "-json"], { cwd: here });
+    expect(again.output).toContain("Since the plan was made");
   });
 
   it("says what to do where its store was made anew", async () => {

@@ -8,13 +8,14 @@ import { EXIT, type ExitCode } from "../exit-code.ts";
 import { type MadePlan, makePlan } from "../make-plan.ts";
 import { type CommandEngine, openEngine } from "../open-engine.ts";
 import { PeopleView } from "../people-view.ts";
-import { missingPlan, readPlanFile } from "../plan-file.ts";
+import { missingPlan, type PlanFile, readPlanFile } from "../plan-file.ts";
 import { ProgramsView } from "../programs-view.ts";
 import { loadProject, type Project, readVariables, requireConfiguration } from "../project.ts";
 import { mayAsk, parallelismOf, type RunOptions } from "../run-options.ts";
 import type { RunView } from "../run-view.ts";
 import { schemasOf } from "../schemas-of.ts";
-import { openWriter, type StackSession, stackName } from "../session.ts";
+import { openReader, openWriter, type StackSession, stackName } from "../session.ts";
+import { explainStale } from "../stale-plan.ts";
 import { freeInterrupted, takeStack } from "../take-stack.ts";
 
 export interface UpOptions extends RunOptions {
@@ -33,6 +34,8 @@ interface Run {
   readonly view: RunView;
   /** The run that the plan was made for; that of a kept plan begins when it is applied. */
   readonly id?: string;
+  /** The file of a kept plan, as it was named. */
+  readonly planFile?: string;
   /** Nothing but failures is shown of an apply. */
   readonly silent?: boolean;
 }
@@ -52,6 +55,7 @@ export async function up(
     : new PeopleView(context.terminal);
   const place =
     file === undefined ? options : { ...options, stack: file.stack, project: file.project };
+  if (file !== undefined) await requirePlan(planFile ?? "", file, place, context);
   await using session = await openWriter(context, place);
   if (file === undefined) await freeInterrupted(session, options, context);
   if (options.further !== undefined) await refuseUnresolved(session, options.target);
@@ -60,7 +64,16 @@ export async function up(
     session,
     registry: options.registry,
   });
-  const run: Run = { options: { ...options, ...place }, context, project, engine, session, view };
+  const kept = planFile === undefined ? {} : { planFile };
+  const run: Run = {
+    options: { ...options, ...place },
+    context,
+    project,
+    engine,
+    session,
+    view,
+    ...kept,
+  };
   if (file === undefined) return await planAndApply(run);
   const plan = await engine.loadPlan(session.state, file.digest);
   if (plan === undefined) {
@@ -68,6 +81,23 @@ export async function up(
   }
   const given = await givenVariables(run, plan);
   return given === undefined ? EXIT.failed : await apply(given, run);
+}
+
+/** Looks for a kept plan before anything is made in a store that may be the wrong one. */
+async function requirePlan(
+  name: string,
+  file: PlanFile,
+  place: UpOptions,
+  context: CommandContext,
+): Promise<void> {
+  const session = await openReader(context, place);
+  try {
+    const stack = session?.stack;
+    const plan = stack && (await session.stateOf(stack).plan(file.digest));
+    if (plan === undefined) throw missingPlan(name, file, session?.storeName);
+  } finally {
+    await session?.[Symbol.asyncDispose]();
+  }
 }
 
 /** An object of which nobody knows whether it exists is left out of every plan, and so would be its import. */
@@ -195,6 +225,8 @@ async function apply(
     await engine.noteUses(session.state);
     if (result.status === "canceled") return EXIT.interrupted;
     return result.status === "applied" ? EXIT.ok : EXIT.failed;
+  } catch (error) {
+    throw await explainStale(error, plan, session, run.planFile);
   } finally {
     context.signal.removeEventListener("abort", onStop);
   }
