@@ -15,6 +15,7 @@ import {
 } from "@stackwright/proto/stackwright";
 import type { BlobStore } from "@stackwright/storage/blob";
 import { EngineError } from "../errors.ts";
+import { equalParts } from "../secrets/equal-parts.ts";
 import { cutJsonParts, type JsonPath, putJsonParts } from "../secrets/json-parts.ts";
 import { jsonPathOf } from "../secrets/record-value.ts";
 import type { StackCipher } from "../secrets/stack-cipher.ts";
@@ -155,7 +156,10 @@ async function encodeValue(
   parts: CodecParts,
   content: (bytes: Uint8Array) => Content,
 ): Promise<WireValue> {
-  const cut = cutJsonParts(value.json, value.sensitive.map(jsonPathOf));
+  const sensitive = value.sensitive.map(jsonPathOf);
+  const marked = cutJsonParts(value.json, sensitive);
+  const equal = equalParts(marked.json, marked.parts);
+  const cut = equal.length === 0 ? marked : cutJsonParts(value.json, [...sensitive, ...equal]);
   const cipher = cut.parts.length === 0 ? undefined : await parts.cipher();
   return {
     schemaVersion: BigInt(value.schemaVersion),
