@@ -47,10 +47,16 @@ const HEAD = `terraform {
 }
 `;
 
-function createRun() {
-  const { state } = createTestState();
-  const shelf = (): LifecycleProvider =>
-    liftPulumi(asResourceProvider(SHELF, { package: "shelf", version: "1.0.0" }));
+/** `grown`: the shelf has got another type that would be called as its first one. */
+function createRun({ state } = createTestState(), grown = false) {
+  const shelf = async (): Promise<LifecycleProvider> => {
+    const provider = asResourceProvider(SHELF, { package: "shelf", version: "1.0.0" });
+    const request = { version: 0, subpackageName: "", subpackageVersion: "" };
+    const { schema } = await provider.getSchema(request, {});
+    const known = JSON.parse(schema) as { resources: Record<string, object> };
+    const resources = { ...known.resources, "shelf::book": thing };
+    return liftPulumi(provider, grown ? { schema: JSON.stringify({ ...known, resources }) } : {});
+  };
   const engine = createEngine({
     origins: [
       builtinOrigin(),
@@ -140,6 +146,27 @@ resource "terraform_data" "after" { input = shelf_book.emma.pages }
       problems: [],
       actions: ["delete shelf_book.emma", "delete terraform_data.after"],
     });
+  });
+
+  it("is refused when its name has become another's too, and can be moved to what it is called then", async () => {
+    const given = createTestState();
+    await createRun(given).apply({ "main.tf": byToken });
+    const { plan } = createRun(given, true);
+    const [problem = ""] = (await plan({ "main.tf": byToken })).problems;
+    expect(problem).toContain('"shelf:index:book" Ambiguous resource type');
+    expect(problem).toContain(
+      'Write "shelf_index_book", which is what "shelf:index:book" is called.',
+    );
+    const renamed = byName
+      .replace('"shelf_book"', '"shelf_index_book"')
+      .replace("shelf_book.emma.pages", "shelf_index_book.emma.pages");
+    const moved = "moved {\n  from = shelf_book.emma\n  to = shelf_index_book.emma\n}\n";
+    const { made: planned, problems } = await plan({ "main.tf": renamed + moved });
+    expect(problems).toEqual([]);
+    expect(planned?.changes.map(({ action, address }) => `${action} ${address}`)).toEqual([
+      "no-op shelf_index_book.emma",
+      "no-op terraform_data.after",
+    ]);
   });
 
   it("is no target, which says what is", async () => {

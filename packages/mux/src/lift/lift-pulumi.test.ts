@@ -222,6 +222,46 @@ describe("the schema of a lifted provider", () => {
   });
 });
 
+describe("moving an object to another type of a lifted provider", () => {
+  const box = { inputProperties: { size: { type: "integer" } }, properties: {} };
+  const grown = liftPulumi(unimplementedProvider(), {
+    schema: JSON.stringify({
+      name: "disk",
+      resources: { "disk:index:Box": box, "disk::Box": box, "disk:index:Lid": box },
+    }),
+  });
+  const move = async (sourceType: string, targetType: string) =>
+    grown.move(
+      {
+        sourceProvider: "stackwright.local/pulumi/disk",
+        sourceType,
+        source: { schemaVersion: 0, json: '{"id":"x","size":3}' },
+        sourcePrivate: new Uint8Array([7]),
+        targetType,
+      },
+      {},
+    );
+
+  it("works where it was called so before its package had others of that name", async () => {
+    const { state, privateBytes, diagnostics } = await move("disk_box", "disk_index_box");
+    expect(diagnostics).toEqual([]);
+    expect(new Map(state?.entries()).get("size")?.asNumber()).toBe(3);
+    expect(privateBytes).toEqual(new Uint8Array([7]));
+  });
+
+  it.each([
+    ["disk_lid", "disk_index_box"],
+    ["disk_index_box", "disk_lid"],
+    ["other_box", "disk_index_box"],
+  ])("does not make %s a %s", async (from, to) => {
+    const { state, diagnostics } = await move(from, to);
+    expect(state).toBeUndefined();
+    expect(diagnostics).toMatchObject([
+      { severity: "error", summary: "Move not possible", detail: `${from} cannot become ${to}.` },
+    ]);
+  });
+});
+
 describe("configuring a lifted provider", () => {
   it("passes the checked configuration on, also in the deprecated form", () => {
     expect(disk.seen).toEqual([

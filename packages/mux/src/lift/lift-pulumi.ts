@@ -36,6 +36,7 @@ import { planObject } from "./plan-resource.ts";
 import { decodePrivate, encodePrivate } from "./private-inputs.ts";
 import { fromProperties, toProperties } from "./property-values.ts";
 import { attempt, failuresToDiagnostics, missing, report } from "./replies.ts";
+import { possibleNames } from "./token-name.ts";
 
 export interface LiftOptions {
   /** Schema of the package, for providers that have none of their own. @default that of GetSchema */
@@ -85,7 +86,7 @@ class LiftedProvider implements LifecycleProvider {
   async schema(context: LifecycleContext) {
     const { schema, diagnostics } = await this.#load(context);
     // What may have been made is no reply but a rejection.
-    const capabilities = { planDestroy: false, moveState: false, failedCreateIsClean: true };
+    const capabilities = { planDestroy: false, moveState: true, failedCreateIsClean: true };
     return { schema, diagnostics, capabilities };
   }
 
@@ -148,10 +149,23 @@ class LiftedProvider implements LifecycleProvider {
     return attempt(async () => ({ state: decodeJson(json, typeOfShapes(shapes.all)) }));
   }
 
-  move: LifecycleProvider["move"] = ({ sourceType, targetType }) =>
-    report(async () => {
-      throw new ProviderFailure("Move not possible", `${sourceType} cannot become ${targetType}.`);
+  /** A type may come to be called differently, when its package gets others. Nothing else becomes another type. */
+  async move(
+    { sourceType, source, sourcePrivate, targetType }: Parameters<LifecycleProvider["move"]>[0],
+    context: LifecycleContext,
+  ) {
+    const { token, shapes } = await this.#resource(targetType, context);
+    return attempt(async () => {
+      const { resources } = await this.#load(context);
+      const isOther = resources.has(sourceType) && resources.get(sourceType)?.token !== token;
+      if (isOther || !possibleNames(token).includes(sourceType)) {
+        const detail = `${sourceType} cannot become ${targetType}.`;
+        throw new ProviderFailure("Move not possible", detail);
+      }
+      const state = decodeJson(source.json, typeOfShapes(shapes.all));
+      return { state, privateBytes: sourcePrivate };
     });
+  }
 
   async read(request: Parameters<LifecycleProvider["read"]>[0], context: LifecycleContext) {
     const { token, shapes } = await this.#resource(request.type, context);

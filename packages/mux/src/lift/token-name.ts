@@ -49,6 +49,12 @@ export function nameTokens(tokens: Iterable<string>): TokenNames {
   };
 }
 
+/** What a token is or was called, depending on what else there is. */
+export function possibleNames(token: string): readonly string[] {
+  const name = typeNameOfToken(token);
+  return [name, longTypeNameOfToken(token), `${name}_${digest(token)}`];
+}
+
 function digest(token: string): string {
   return createHash("sha256").update(token).digest("hex").slice(0, 8);
 }
