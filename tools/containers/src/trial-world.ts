@@ -125,6 +125,7 @@ export class TrialWorld implements AsyncDisposable {
       // What they were built on: so a build finds every step of it done.
       STACKWRIGHT_NODE_IMAGE: images.node,
       STACKWRIGHT_BUILD_IMAGE: images.build,
+      STACKWRIGHT_BUILD_NETWORK: "none",
       STACKWRIGHT_FUNCTIONS_FILE: file,
       STACKWRIGHT_FUNCTIONS_CODE: code,
     };
@@ -170,7 +171,7 @@ stackwright ${words.join(" ")}`;
     const { PATH = "", DOCKER_HOST } = this.docker.env;
     return tryCommand(["bash", "-euc", script], {
       cwd,
-      timeoutMs: 300_000,
+      timeoutMs: 600_000,
       signal: this.signal,
       env: {
         PATH: `${join(this.root, "node_modules/.bin")}:${PATH}`,
