@@ -16,7 +16,9 @@ import { createRedactor, type Redactor } from "../secrets/redactor.ts";
 import type { StackInputs } from "../state/stack-inputs.ts";
 import type { ObjectMode } from "../state/state-object.ts";
 import { type EngineClock, processClock } from "../walk/clock.ts";
+import { abandonCalls } from "./abandoned-calls.ts";
 import type { OpenedProviders, ProviderCatalog } from "./catalog.ts";
+import { checkedProvider } from "./checked-provider.ts";
 import { type RetryPolicy, retryProvider } from "./retry-provider.ts";
 
 /** Told to providers as the version of the engine that calls them. */
@@ -34,6 +36,9 @@ export function providerChanged(reference: Omit<ProviderReference, "alias">): En
     `${versionText(reference)} is not what it was when the plan was made: that version was deleted, and another one was published under its number; make a new plan`,
   );
 }
+
+/** How long the end of providers is waited for; processes end sooner, as they are killed. In milliseconds. */
+const CLOSE_MS = 30_000;
 
 /** A provider of a run: started, with its schema, and configured at most once. */
 export interface RunProvider {
@@ -103,7 +108,11 @@ export class RunProviders implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.allSettled(this.#open.values());
-    await this.#router.close();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    using _timer = (this.#options.clock ?? processClock).schedule(resolve, CLOSE_MS);
+    const closed = this.#router.close();
+    closed.catch(() => undefined);
+    await Promise.race([closed, promise]);
   }
 
   /** Closes providers that are not what another configuration of theirs is, or was when the plan was made. */
@@ -134,7 +143,8 @@ export class RunProviders implements AsyncDisposable {
       ...(limit !== undefined && { limits: limit }),
     });
     const { retry, clock = processClock } = this.#options;
-    const provider = retry === undefined ? registered : retryProvider(registered, retry, clock);
+    const called = abandonCalls(registered);
+    const provider = retry === undefined ? called : retryProvider(called, retry, clock);
     const context = { ...(signal && { signal }), sessionId };
     const { schema, capabilities, diagnostics } = await provider.schema(context);
     const problem = diagnostics.find(({ severity }) => severity === "error");
@@ -146,7 +156,7 @@ export class RunProviders implements AsyncDisposable {
     let configured: Promise<readonly Diagnostic[]> | undefined;
     return {
       reference,
-      provider,
+      provider: checkedProvider(provider, schema, reference.source),
       secrets: this.secrets,
       schema,
       capabilities,
