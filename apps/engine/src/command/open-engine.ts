@@ -7,6 +7,7 @@ import { createEngine, type Engine } from "../engine.ts";
 import { builtinOrigin } from "../providers/builtin-origin.ts";
 import { installedOrigin } from "../providers/installed-origin.ts";
 import { KeptProviders } from "../providers/kept-providers.ts";
+import { legacyOrigin } from "../providers/legacy-origin.ts";
 import { missingPrivateOrigin, privateOrigin } from "../providers/private-origin.ts";
 import { pulumiOrigin } from "../providers/pulumi-origin.ts";
 import type { StackState } from "../state/stack-state.ts";
@@ -93,6 +94,7 @@ export async function openEngine(
         }),
       ),
       kept.keep(pulumiOrigin({ directories: pulumiFolders(env) })),
+      kept.keep(legacyOrigin({ directories: foldersOf(env.STACKWRIGHT_COCORPC_PLUGINS) })),
       functions === undefined || registry === undefined
         ? missingPrivateOrigin(
             functions === undefined
@@ -152,6 +154,10 @@ function isNamed(text: string | undefined): text is string {
 
 /** Where Pulumi keeps its plug-ins, and where a person says that there are some. */
 function pulumiFolders(env: NodeJS.ProcessEnv): string[] {
-  const own = (env.STACKWRIGHT_PULUMI_PLUGINS ?? "").split(delimiter).filter((part) => part !== "");
+  const own = foldersOf(env.STACKWRIGHT_PULUMI_PLUGINS);
   return [...own, join(env.PULUMI_HOME ?? join(env.HOME ?? homedir(), ".pulumi"), "bin")];
+}
+
+function foldersOf(list: string | undefined): string[] {
+  return (list ?? "").split(delimiter).filter((part) => part !== "");
 }

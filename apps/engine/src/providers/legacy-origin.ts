@@ -1,96 +1,73 @@
-import { findExecutable, LineSplitter, SupervisedProcess } from "@stackwright/mux/host";
-import { createLegacyClient } from "@stackwright/mux/legacy";
-import { lift2017 } from "@stackwright/mux/router";
-import { openChannel } from "@stackwright/proto/grpc";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { EngineError } from "../errors.ts";
 import type { OpenedProviders, ProviderOrigin } from "./catalog.ts";
 import { LOCAL_HOST, type LocalProvider, localName } from "./local-provider.ts";
 
+/** A program of the protocol of 2017. The protocol has no schema, so that each needs one from outside. */
+type LegacyProgram = LocalProvider & { readonly schema: string };
+
 export interface LegacyOriginOptions {
-  /** Programs by name. The protocol has no schema, so that each needs one from outside. */
-  readonly providers: Readonly<Record<string, LocalProvider & { readonly schema: string }>>;
+  /** Programs by name; others are looked for in the folders. */
+  readonly providers?: Readonly<Record<string, LegacyProgram>>;
+  /** Folders with programs `coco-resource-<name>`, each with its schema beside it in `coco-resource-<name>.json`. @default none */
+  readonly directories?: readonly string[];
   /** From the start of a process to the line with its port, in milliseconds. @default 10_000 */
   readonly startTimeoutMs?: number;
 }
 
 /**
  * Providers of the protocol of 2017 that are programs on this machine, under sources `stackwright.local/cocorpc/<name>`.
- * A program prints the port that it serves on 127.0.0.1 as its first line.
+ * A program prints the port that it serves on 127.0.0.1 as its first line; its schema is the text of a Pulumi package schema.
  */
 export function legacyOrigin({
-  providers,
+  providers = {},
+  directories = [],
   startTimeoutMs = 10_000,
-}: LegacyOriginOptions): ProviderOrigin {
+}: LegacyOriginOptions = {}): ProviderOrigin {
   return {
     name: "local providers of 2017",
-    handles: (source) => Object.hasOwn(providers, localName(source, "cocorpc") ?? ""),
+    handles: (source) => localName(source, "cocorpc") !== undefined,
     select: async () => Promise.resolve(""),
     async open({ source }, { signal } = {}): Promise<OpenedProviders> {
-      const known = providers[localName(source, "cocorpc") ?? ""];
-      if (known === undefined)
+      const name = localName(source, "cocorpc");
+      if (name === undefined)
         throw new TypeError(`${source} does not begin with ${LOCAL_HOST}/cocorpc/`);
-      const started = await start(
-        known,
-        AbortSignal.any([AbortSignal.timeout(startTimeoutMs), ...(signal ? [signal] : [])]),
+      const known = Object.hasOwn(providers, name) ? providers[name] : undefined;
+      const program = known ?? (await programIn(directories, name));
+      const late = AbortSignal.timeout(startTimeoutMs);
+      const { startLegacyProvider } = await import("./legacy-process.ts");
+      const provider = await startLegacyProvider(
+        program,
+        signal === undefined ? late : AbortSignal.any([late, signal]),
       );
-      const channel = openChannel({ host: "127.0.0.1", port: started.port });
-      const close = async (): Promise<void> => {
-        await channel[Symbol.asyncDispose]();
-        await started.close();
-      };
-      const provider = lift2017(createLegacyClient(channel), { schema: known.schema, close });
       return [{ name: source, provider }];
     },
   };
 }
 
-/** From asking a program to end to killing it, in milliseconds. */
-const GRACE_MS = 2_000;
-
-interface Started {
-  readonly port: number;
-  close(): Promise<void>;
-}
-
-/** Starts a program and waits for its port. */
-async function start(
-  { command, args = [], env }: LocalProvider,
-  signal: AbortSignal,
-): Promise<Started> {
-  const environment = { ...process.env, ...env };
-  const path = await findExecutable(command, { cwd: process.cwd(), env: environment });
-  const port = Promise.withResolvers<number>();
-  const lines = new LineSplitter((line) => {
-    const number = Number(line.trim());
-    if (Number.isInteger(number) && number > 0 && number < 65_536) port.resolve(number);
-    else
-      port.reject(
-        unavailable(`${command} printed "${line.slice(0, 80)}" where its port was expected`),
-      );
-  });
-  const child = await SupervisedProcess.start({
-    path,
-    args,
-    cwd: process.cwd(),
-    env: environment,
-    onStdout: (chunk) => lines.push(chunk),
-    onStderr: () => undefined,
-  });
-  void child.exited.then(() =>
-    port.reject(unavailable(`${command} ended before it said its port`)),
-  );
-  const onAbort = (): void => port.reject(unavailable(`${command} did not say its port in time`));
-  signal.addEventListener("abort", onAbort, { once: true });
-  try {
-    return { port: await port.promise, close: async () => void (await child.end(GRACE_MS)) };
-  } catch (error) {
-    await child.kill();
-    throw error;
-  } finally {
-    signal.removeEventListener("abort", onAbort);
+/** The program of the first folder that has one with this name. */
+async function programIn(directories: readonly string[], name: string): Promise<LegacyProgram> {
+  const program = `coco-resource-${name}`;
+  for (const directory of directories) {
+    const command = join(directory, program);
+    const schema = await textOf(`${command}.json`);
+    if (schema !== undefined) return { command, schema };
   }
+  const where =
+    directories.length === 0
+      ? "no folder is named; the command takes folders from STACKWRIGHT_COCORPC_PLUGINS"
+      : `looked in ${directories.join(", ")}`;
+  throw new EngineError(
+    "ENGINE_PROVIDER_UNAVAILABLE",
+    `there is no ${program} with its schema ${program}.json beside it (${where})`,
+  );
 }
 
-function unavailable(message: string): EngineError {
-  return new EngineError("ENGINE_PROVIDER_UNAVAILABLE", message);
+async function textOf(path: string): Promise<string | undefined> {
+  return readFile(path, "utf8").catch((error: unknown) => {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT" || code === "ENOTDIR") return undefined;
+    throw new EngineError("ENGINE_PROVIDER_UNAVAILABLE", `${path} cannot be read: ${code}`);
+  });
 }
