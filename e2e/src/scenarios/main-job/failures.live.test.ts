@@ -65,7 +65,9 @@ describe("what a stack lives on", { timeout: 300_000 }, () => {
     await story.scratch.open("open");
     const down = await up.end();
     expect(down.code).toBe(1);
-    expect(plain(down)).toContain("Partially applied: 2 added, 0 changed, 0 destroyed, 1 ");
+    // An engine that publishes the port takes the connection, so that whether the call came through is not known.
+    const said = /Partially applied: 2 added, 0 changed, 0 destroyed, 1 (?:failed|unresolved)\./;
+    expect(plain(down)).toMatch(said);
     expect(plain(down)).toContain("The next run goes on from there");
     const ready = (await person.recorded()).map(({ address }) => address).toSorted();
     expect(ready).toEqual(["gate_file.slow", "notes_note.a"]);
