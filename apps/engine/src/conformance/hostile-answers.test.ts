@@ -178,6 +178,25 @@ describe("a provider that never answers", () => {
   });
 });
 
+describe("a key for each of thousands of objects", () => {
+  it("is moved by a block of its own, in time that does not grow with the square", async () => {
+    const { up } = lab();
+    const count = 2_000;
+    const all = Array.from({ length: count }, (_, index) => index);
+    const config = (letter: string): string =>
+      `${HEAD}resource "mock_thing" "a" {\n  for_each = toset(split(",", "${all.map((index) => `${letter}${index}`).join(",")}"))\n  name = substr(each.key, 1, -1)\n}\n`;
+    await up(config("k"));
+    const blocks = all.map(
+      (index) =>
+        `moved {\n  from = mock_thing.a["k${index}"]\n  to = mock_thing.a["n${index}"]\n}\n`,
+    );
+    const { plan, status } = await up(`${config("n")}${blocks.join("")}`);
+    expect(plan.changes.filter(({ previousAddress }) => previousAddress)).toHaveLength(count);
+    expect(plan.changes.every(({ action }) => action === "no-op")).toBe(true);
+    expect(status).toBe("applied");
+  });
+});
+
 describe("keys with odd characters", () => {
   const KEYS = [
     "",

@@ -39,6 +39,13 @@ describe("the redactor", () => {
     expect(redactorOf(key).redact("line: MIIEvQIBADANBgkqhkiG9w0B!")).toBe(`line: ${REDACTED}!`);
   });
 
+  it("finds what is very long, as it is and in JSON", () => {
+    const long = Array.from({ length: 60_000 }, (_, index) => `${index}`).join("\n");
+    const redactor = redactorOf(long);
+    expect(redactor.redact(`<${long}>`)).toBe(`<${REDACTED}>`);
+    expect(redactor.redact(JSON.stringify([long]))).toBe(`["${REDACTED}"]`);
+  });
+
   it("leaves nothing of secrets that overlap", () => {
     const redactor = redactorOf("abcdef", "defghi", "abcd");
     expect(redactor.redact("xabcdefghix abcd y")).toBe(`x${REDACTED}x ${REDACTED} y`);

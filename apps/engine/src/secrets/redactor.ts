@@ -16,7 +16,8 @@ export interface RedactorOptions {
  * Takes the secrets of a run out of what leaves the engine as text: log lines, events, messages of errors.
  *
  * Found are: the secret itself; the same as part of a JSON text, a URL, in hexadecimal; base64 and base64url, also where
- * it is encoded together with what stands before and behind; and the long lines of a secret with several. Not
+ * it is encoded together with what stands before and behind; and the long lines of a secret with several. Of one beyond
+ * 256 Ki characters only the secret itself and its JSON text are. Not
  * found is what was changed otherwise, split over several texts that are not pieces of one, or is too short. The redactor is
  * the second line of defence: marked values are refused by the serialiser.
  */
@@ -230,7 +231,11 @@ class PatternRedactor implements Redactor {
   }
 }
 
+/** Of longer secrets only the most likely forms are looked for: all of them would be fifteen times as long. */
+const LONG_SECRET = 256 * 1024;
+
 function formsOf(secret: string): string[] {
+  if (secret.length > LONG_SECRET) return [secret, JSON.stringify(secret).slice(1, -1)];
   const bytes = Buffer.from(secret, "utf8");
   const json = JSON.stringify(secret).slice(1, -1);
   const forms = [

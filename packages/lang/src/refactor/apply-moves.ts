@@ -73,7 +73,10 @@ function nameOf(address: ResourceAddress): string {
   return formatAddress(configAddress(address));
 }
 
-/** What is recorded, by the names of its resource and of the modules around it, without keys. */
+/**
+ * What is recorded, by the names of its resource and of the modules around it, without keys, and by that of its instance, with
+ * its own key only: thousands of moves of instances are looked up one by one.
+ */
 class RecordIndex {
   readonly #byName = new Map<string, Set<Recorded>>();
 
@@ -90,10 +93,12 @@ class RecordIndex {
   }
 
   /** What an end of a move may be about, and maybe more. */
-  at({ module }: MoveStatement, end: Address): readonly Recorded[] {
+  at({ module, whole }: MoveStatement, end: Address): readonly Recorded[] {
     const prefix = module.path.map((name) => ({ name, key: undefined }));
-    const whole = { ...end, module: [...prefix, ...end.module] };
-    return [...(this.#byName.get(formatAddress(configAddress(whole))) ?? [])];
+    const full = { ...end, module: [...prefix, ...end.module] };
+    const name =
+      full.kind === "resource" && !whole ? instanceName(full) : formatAddress(configAddress(full));
+    return [...(this.#byName.get(name) ?? [])];
   }
 }
 
@@ -101,7 +106,12 @@ class RecordIndex {
 function indexNames(address: ResourceAddress): string[] {
   const { module } = configAddress(address);
   const modules = module.map((_, depth) => formatModulePath(module.slice(0, depth + 1)));
-  return [nameOf(address), ...modules];
+  return [...new Set([nameOf(address), instanceName(address)]), ...modules];
+}
+
+/** The address of an instance without the keys of modules. */
+function instanceName(address: ResourceAddress): string {
+  return formatAddress({ ...address, module: configAddress(address).module });
 }
 
 /** What must be free at the destination: the module, the whole resource, or the instance. */
