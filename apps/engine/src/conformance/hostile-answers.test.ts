@@ -178,6 +178,28 @@ describe("a provider that never answers", () => {
   });
 });
 
+describe("a plan that is made while somebody applies", () => {
+  it("is never applied, as it saw a state in passing", async () => {
+    const { cloud, engine, plan, up } = lab();
+    const begun = Promise.withResolvers<void>();
+    const go = Promise.withResolvers<void>();
+    cloud.beforeApply = async () => {
+      begun.resolve();
+      await go.promise;
+    };
+    const applying = up(THING);
+    await begun.promise;
+    const { plan: early, common } = await plan(THING);
+    go.resolve();
+    expect((await applying).status).toBe("applied");
+    if (early !== undefined) {
+      const late = engine.apply({ ...common, plan: early });
+      await expect(late).rejects.toMatchObject({ code: "ENGINE_PLAN_STALE" });
+    }
+    expect(cloud.calls.filter((call) => call === "create a")).toHaveLength(1);
+  });
+});
+
 describe("a key for each of thousands of objects", () => {
   it("is moved by a block of its own, in time that does not grow with the square", async () => {
     const { up } = lab();
