@@ -196,6 +196,9 @@ async function openWhenFree(
     try {
       return await openStore(address, options);
     } catch (error) {
+      if (isStorageError(error, "STORAGE_INCONSISTENT") && address.kind !== "sqlite") {
+        throw unreachable(address, error);
+      }
       if (!isStorageError(error, "STORAGE_LOCKED")) throw error;
       const { holder } = error.details;
       const who =
@@ -214,6 +217,14 @@ async function openWhenFree(
       await delay(POLL_MS, undefined, { signal });
     }
   }
+}
+
+function unreachable(address: StoreAddress, error: Error): CommandError {
+  const what = address.kind === "remote" ? "a server (stackwright serve)" : "the server";
+  return new CommandError(`The store ${storeName(address)} cannot be used: ${error.message}`, {
+    cause: error,
+    advice: `Look whether ${what} runs there; the address is that of --store or STACKWRIGHT_STORE.`,
+  });
 }
 
 const KEY_FILE = "key";

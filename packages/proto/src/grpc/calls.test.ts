@@ -249,6 +249,10 @@ describe("errors", () => {
   it("say UNAVAILABLE, to be retried, when there is no server", async () => {
     await using channel = openChannel({ host: "127.0.0.1", port: 1 });
     const call = createClient(ShapesService, channel).one(message(""));
-    await expect(call).rejects.toMatchObject({ code: "UNAVAILABLE", retryable: true });
+    await expect(call).rejects.toMatchObject({
+      code: "UNAVAILABLE",
+      retryable: true,
+      rawMessage: "No connection established: connect ECONNREFUSED 127.0.0.1:1",
+    });
   });
 });

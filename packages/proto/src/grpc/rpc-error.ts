@@ -93,11 +93,20 @@ export class RpcError extends Error {
     if (error instanceof RpcError) return error;
     if (isRpcStatus(error)) {
       const { code, details, metadata } = error;
-      return new RpcError(rpcCodeOf(code), details, { metadata, cause: error });
+      return new RpcError(rpcCodeOf(code), readable(details), { metadata, cause: error });
     }
     if (!(error instanceof Error)) return new RpcError(fallback, String(error), { cause: error });
     return new RpcError(codeOfError(error) ?? fallback, error.message, { cause: error });
   }
+}
+
+/** What grpc-js says of a connection that did not come about, without what is of use to its authors alone. */
+function readable(details: string): string {
+  const [, reason] =
+    /^No connection established\. Last error: (?:Error: )?(.*?)\. Resolution note: /s.exec(
+      details,
+    ) ?? [];
+  return reason === undefined ? details : `No connection established: ${reason}`;
 }
 
 function codeOfError(error: Error): RpcCode | undefined {

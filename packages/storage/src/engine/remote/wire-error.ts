@@ -70,9 +70,13 @@ export function rpcToStorageError(thrown: unknown, kind: "read" | "write"): Stor
       return new StorageError("STORAGE_TOO_LARGE", rawMessage, cause);
     }
   }
-  if (kind === "read") return StorageError.from(thrown, {});
-  const unsent = thrown instanceof RpcError && thrown.rawMessage.startsWith("No connection");
-  return StorageError.from(thrown, { outcome: unsent ? "not-applied" : "unknown" });
+  const message = thrown instanceof RpcError ? thrown.rawMessage : undefined;
+  const unsent = message?.startsWith("No connection") === true;
+  const details: StorageErrorDetails =
+    kind === "read" ? {} : { outcome: unsent ? "not-applied" : "unknown" };
+  return message === undefined
+    ? StorageError.from(thrown, details)
+    : new StorageError("STORAGE_INCONSISTENT", message, { ...cause, details });
 }
 
 function detailToError(detail: StorageErrorDetail, cause: RpcError): StorageError {
