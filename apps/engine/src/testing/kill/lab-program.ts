@@ -61,11 +61,12 @@ process.stdout.write(`${JSON.stringify({ ...result, phases })}\n`);
 async function resolveAll(of: StackState): Promise<void> {
   const snapshot = await of.read();
   const recorded = new Set(recordedIds(snapshot));
-  const files = readdirSync(lab).filter((name) => name.endsWith(".json"));
   const surgeries: Surgery[] = [];
   for (const { address, deposed, phase, operation, value } of snapshot.objects.values()) {
     if (phase !== "unresolved") continue;
-    for (const file of value === undefined ? files : []) {
+    // Listed anew for each, as what was found for one is gone for the next.
+    for (const file of value === undefined ? readdirSync(lab) : []) {
+      if (!file.endsWith(".json")) continue;
       const text = readFileSync(join(lab, file), "utf8");
       const { id, name } = JSON.parse(text) as { readonly id: string; readonly name: string };
       if (recorded.has(id) || operation?.problem?.includes(JSON.stringify(name)) !== true) continue;
