@@ -1,12 +1,13 @@
-import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { ALLOWED_IMPORTS, checkImports } from "./import-rules.ts";
 
 /** A workspace on disk with the given files; packages export "." and "./testing". */
 function workspace(files: Readonly<Record<string, string>>): string {
   const root = mkdtempSync(join(tmpdir(), "import-rules-"));
+  onTestFinished(() => rmSync(root, { recursive: true }));
   const folders = new Set(Object.keys(files).map((path) => path.split("/").slice(0, 2).join("/")));
   for (const folder of folders) {
     mkdirSync(join(root, folder), { recursive: true });

@@ -1,4 +1,4 @@
-import { mkdtempSync, writeFileSync } from "node:fs";
+import { mkdtempDisposableSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -21,7 +21,8 @@ const GREEN: VitestReport = {
 };
 
 function tally(report: Partial<VitestReport> | string | undefined, end = ENDED) {
-  const path = join(mkdtempSync(join(tmpdir(), "tally-")), "report.json");
+  using folder = mkdtempDisposableSync(join(tmpdir(), "tally-"));
+  const path = join(folder.path, "report.json");
   if (typeof report === "string") writeFileSync(path, report);
   else if (report !== undefined) writeFileSync(path, JSON.stringify({ ...GREEN, ...report }));
   return tallyVitest(path, end);

@@ -1,4 +1,4 @@
-import { mkdtempSync } from "node:fs";
+import { mkdtempDisposableSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -213,7 +213,7 @@ class VectorRun {
 
   async #legacyOverGrpc(provider: LegacyProvider): Promise<LegacyProvider> {
     if (this.#mode !== "over gRPC") return provider;
-    const address = { socketPath: socketPath() };
+    const address = { socketPath: this.#socketPath() };
     const server = this.#stack.use(await serveLegacyProvider(provider, { address }));
     return createLegacyClient(this.#stack.use(openChannel(server.address)));
   }
@@ -360,12 +360,15 @@ class VectorRun {
   }
 
   async #overGrpc(provider: ResourceProvider): Promise<ResourceProvider> {
-    const socketPath = join(mkdtempSync(join(tmpdir(), "mux-")), "socket");
-    const server = this.#stack.use(
-      await serveResourceProvider(provider, { address: { socketPath } }),
-    );
+    const address = { socketPath: this.#socketPath() };
+    const server = this.#stack.use(await serveResourceProvider(provider, { address }));
     const channel = this.#stack.use(openChannel(server.address));
     return createResourceProviderClient(channel);
+  }
+
+  /** Of a socket in a folder that goes with the run. */
+  #socketPath(): string {
+    return join(this.#stack.use(mkdtempDisposableSync(join(tmpdir(), "mux-"))).path, "socket");
   }
 
   #fakeHost(): HostClient {
@@ -393,10 +396,6 @@ class VectorRun {
       }),
     );
   }
-}
-
-function socketPath(): string {
-  return join(mkdtempSync(join(tmpdir(), "mux-")), "socket");
 }
 
 /** The function of a method, bound to its provider. */
