@@ -1,4 +1,4 @@
-import { mkdtempSync } from "node:fs";
+import { mkdtempDisposableSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createDetail, detailType, openChannel, RpcError } from "@stackwright/proto/grpc";
@@ -207,7 +207,8 @@ describe("a 2017 provider behind today's protocol", () => {
 
 describe("a provider of today behind the 2017 protocol", () => {
   it("goes through the whole life of a resource, over a socket, as before", async () => {
-    const socketPath = join(mkdtempSync(join(tmpdir(), "legacy-")), "socket");
+    using folder = mkdtempDisposableSync(join(tmpdir(), "legacy-"));
+    const socketPath = join(folder.path, "socket");
     await using server = await serveLegacyProvider(toLegacyProvider(adapted), {
       address: { socketPath },
     });

@@ -1,4 +1,4 @@
-import { mkdtempSync } from "node:fs";
+import { mkdtempDisposableSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Type, Value } from "@stackwright/cty";
@@ -111,7 +111,8 @@ describeLifecycleProvider(
     const stack = new AsyncDisposableStack();
     const shelves = stack.use(createShelves());
     const served = asResourceProvider(shelves, { package: "lib", version: "1.0.0" });
-    const socketPath = join(mkdtempSync(join(tmpdir(), "lift-")), "socket");
+    using folder = mkdtempDisposableSync(join(tmpdir(), "lift-"));
+    const socketPath = join(folder.path, "socket");
     const server = stack.use(await serveResourceProvider(served, { address: { socketPath } }));
     const channel = stack.use(openChannel(server.address));
     const provider = await configured(liftPulumi(createResourceProviderClient(channel)));
