@@ -111,7 +111,7 @@ describeLifecycleProvider(
     const stack = new AsyncDisposableStack();
     const shelves = stack.use(createShelves());
     const served = asResourceProvider(shelves, { package: "lib", version: "1.0.0" });
-    using folder = mkdtempDisposableSync(join(tmpdir(), "lift-"));
+    const folder = stack.use(mkdtempDisposableSync(join(tmpdir(), "lift-")));
     const socketPath = join(folder.path, "socket");
     const server = stack.use(await serveResourceProvider(served, { address: { socketPath } }));
     const channel = stack.use(openChannel(server.address));
