@@ -21,7 +21,8 @@ export interface CommandOptions {
 
 /**
  * Runs a command in a process group of its own and waits for its end. Past the deadline the whole
- * group is ended (SIGTERM, five seconds, SIGKILL), so that no server or worker stays behind.
+ * group is ended (SIGTERM, five seconds, SIGKILL), so that no server or worker stays behind. SIGINT and SIGTERM of this process go to
+ * the group first, and end this process once that is gone.
  */
 export async function runCommand(
   command: readonly [string, ...string[]],
@@ -38,7 +39,11 @@ export async function runCommand(
   child.stdout?.setEncoding("utf8").on("data", (chunk: string) => (stdout += chunk));
 
   // The groups of our commands would outlive an interrupted run otherwise.
-  const forward = (signal: NodeJS.Signals) => signalGroup(child, signal);
+  let interruption: NodeJS.Signals | undefined;
+  const forward = (signal: NodeJS.Signals): void => {
+    interruption = signal;
+    signalGroup(child, signal);
+  };
   process.on("SIGINT", forward).on("SIGTERM", forward);
   let timedOut = false;
   let kill: NodeJS.Timeout | undefined;
@@ -54,6 +59,8 @@ export async function runCommand(
     clearTimeout(deadline);
     clearTimeout(kill);
     process.off("SIGINT", forward).off("SIGTERM", forward);
+    // Now that nothing is left behind, this process ends as it was asked to.
+    if (interruption !== undefined) process.kill(process.pid, interruption);
   }
 }
 
