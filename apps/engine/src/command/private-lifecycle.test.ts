@@ -219,7 +219,9 @@ describe("the deletion of a version that a stack uses", () => {
     await run("up", "--yes");
     const deleted = await rfs("DELETE", "/notes/versions/1.0.0");
     expect(deleted.status).toBe(204);
-    expect(deleted.headers.get("x-rfs-warning")).toContain("was in use once");
+    expect(deleted.headers.get("x-rfs-warning")).toContain(
+      "the version was deleted while it is in use by default/default/",
+    );
 
     for (const words of [["plan"], ["up", "--yes"], ["destroy", "--yes"]]) {
       const { code, text } = await run(...words);

@@ -84,7 +84,7 @@ output "table" { value = terraform_data.table.output }
     await story.publish(2);
     const deleted = await story.delete("1.0.0");
     expect(deleted.status).toBe(204);
-    expect(deleted.headers.get("x-rfs-warning")).toContain("was in use once");
+    expect(deleted.headers.get("x-rfs-warning")).toContain("was deleted while it is in use by ");
     for (const words of [["plan"], ["up", "--yes"], ["destroy", "--yes"]]) {
       const ended = await person.runs(...words);
       expect(ended.code).toBe(1);

@@ -31,15 +31,25 @@ export const PROVIDER_NAME = /^[0-9a-z](?:[0-9a-z-]*[0-9a-z])?$/;
 export const PROVIDER_ID = /^[a-z0-9][a-z0-9-]*$/;
 const AGENCY_URN = /^(?:iam:\*?:[A-Za-z0-9-]{1,64}:agency:.{1,64})?$/u;
 
-/** Refuses a text that is too long or too short. */
-export function checkLength(field: string, text: string, { min, max }: LengthRange): void {
+/**
+ * Refuses a text that is too long or too short.
+ *
+ * @param form what the text is, and an example, for those who wrote something else
+ */
+export function checkLength(
+  field: string,
+  text: string,
+  { min, max }: LengthRange,
+  form?: string,
+): void {
+  const more = form === undefined ? "" : `: ${form}`;
   // A character has at most two units: a text this long is too long whatever it consists of.
   const length = text.length > 2 * max ? text.length : Array.from(text).length;
   if (length > max) {
-    throw invalidField(field, "too-long", `${field} has at most ${max} characters`);
+    throw invalidField(field, "too-long", `${field} must have at most ${max} characters${more}`);
   }
   if (length < min) {
-    throw invalidField(field, "too-short", `${field} has at least ${min} characters`);
+    throw invalidField(field, "too-short", `${field} must have at least ${min} characters${more}`);
   }
 }
 
@@ -61,11 +71,17 @@ export function checkProviderId(id: string): void {
   }
 }
 
+const VERSION_FORM = "it is a semantic version, such as 1.0.0";
+
 /** Versions are semantic versions, and different when their texts are (seed 003). */
 export function checkProviderVersion(version: string): void {
-  checkLength("provider_version", version, LENGTHS.provider_version);
+  checkLength("provider_version", version, LENGTHS.provider_version, VERSION_FORM);
   if (!isStrictVersion(version)) {
-    throw invalidField("provider_version", "pattern", "provider_version is a semantic version");
+    throw invalidField(
+      "provider_version",
+      "pattern",
+      "provider_version must be a semantic version, such as 1.0.0",
+    );
   }
 }
 

@@ -15,6 +15,9 @@ const PROJECT = /^[A-Za-z0-9]{3,64}$/;
 const NAME = /^[A-Za-z][A-Za-z0-9_-]{0,58}[A-Za-z0-9]$/;
 const QUALIFIER = /^(?:[A-Za-z0-9][A-Za-z0-9_.-]{0,40}|![A-Za-z][A-Za-z0-9_-]{0,61})[A-Za-z0-9]$/;
 
+const FORM =
+  "urn:fss:<region>:<project>:function:default:<name>:<version>, such as urn:fss:local:a61dfe3154de42829367056598d5040f:function:default:notes:latest";
+
 /**
  * Takes a function's URN apart: `urn:fss:<region>:<project>:function:default:<name>:<qualifier>`. The
  * published pattern lets the region swallow further colons, so a URN could name two regions; this one
@@ -23,7 +26,7 @@ const QUALIFIER = /^(?:[A-Za-z0-9][A-Za-z0-9_.-]{0,40}|![A-Za-z][A-Za-z0-9_-]{0,
  * Throws `REGISTRY_INVALID_FIELD`.
  */
 export function parseFunctionUrn(text: string): FunctionUrn {
-  checkLength("function_graph_urn", text, LENGTHS.function_graph_urn);
+  checkLength("function_graph_urn", text, LENGTHS.function_graph_urn, `it has the form ${FORM}`);
   const parts = text.split(":");
   const [urn, service, region = "", project = "", kind, group, name = "", qualifier = ""] = parts;
   const formed =
@@ -40,7 +43,7 @@ export function parseFunctionUrn(text: string): FunctionUrn {
     throw invalidField(
       "function_graph_urn",
       "pattern",
-      "function_graph_urn has the form urn:fss:<region>:<project>:function:default:<name>:<version>",
+      `function_graph_urn must have the form ${FORM}`,
     );
   }
   return { text, region, project, name, qualifier };

@@ -73,8 +73,7 @@ export async function nativePlugin(
       const principal = await recognise(request, raw);
       requireRole(principal, "reader");
       const { user, provider_id: providerId, ...rest } = parseBody(raw);
-      const [unknown] = Object.keys(rest);
-      if (unknown !== undefined) throw invalidField(unknown, "unknown", "not a parameter");
+      refuseUnknown(Object.keys(rest), ["user", "provider_id"]);
       if (typeof user !== "string") throw invalidField("user", "missing", "user is a text");
       if (providerId !== undefined && typeof providerId !== "string") {
         throw invalidField("provider_id", "wrong-type", "provider_id is a text");
@@ -199,7 +198,8 @@ export async function nativePlugin(
     async (request, reply) => {
       const raw = await readSmallBody(request);
       const principal = await recognise(request, raw);
-      const { overlap_hours: hours = 24 } = raw.byteLength === 0 ? {} : parseBody(raw);
+      const { overlap_hours: hours = 24, ...rest } = raw.byteLength === 0 ? {} : parseBody(raw);
+      refuseUnknown(Object.keys(rest), ["overlap_hours"]);
       if (typeof hours !== "number" || !(hours >= 0 && hours <= 24 * 90)) {
         throw invalidField("overlap_hours", "out-of-range", "overlap_hours is up to 90 days");
       }
@@ -233,8 +233,11 @@ export async function nativePlugin(
     const principal = await recognise(request, raw);
     requireRole(principal, "admin");
     const body = parseBody(raw);
-    const unknown = Object.keys(body).find((key) => !(key in NewCredentialBody.properties));
-    if (unknown !== undefined) throw invalidField(unknown, "unknown", "not a parameter");
+    const known = Object.keys(NewCredentialBody.properties);
+    refuseUnknown(
+      Object.keys(body).filter((name) => !known.includes(name)),
+      known,
+    );
     const { roles, account = principal.account, projects = [], description = "" } = body;
     const days = body["expires_in_days"];
     if (!(isTexts(roles) && roles.length > 0 && roles.every(isRole))) {
@@ -282,6 +285,17 @@ export async function nativePlugin(
     const facts = { action, target, outcome: "done" };
     await registry.note(scopeOf(principal), requestContext(request, principal), facts);
   }
+}
+
+/** Refuses what a request does not take, and says what it takes. */
+function refuseUnknown([first]: readonly string[], known: readonly string[]): void {
+  if (first === undefined) return;
+  const name = first.slice(0, 64);
+  throw invalidField(
+    name,
+    "unknown",
+    `"${name}" is not a parameter of this request; its parameters are ${known.join(", ")}`,
+  );
 }
 
 function isTexts(value: unknown): value is string[] {

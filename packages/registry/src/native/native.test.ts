@@ -45,7 +45,7 @@ describe("our own API", () => {
   });
 
   async function send(
-    method: "GET" | "POST" | "DELETE",
+    method: "GET" | "POST" | "PUT" | "DELETE",
     url: string,
     body?: object,
     [account, role]: [string, Role] = ["acme", "admin"],
@@ -107,6 +107,26 @@ describe("our own API", () => {
     ] as ["POST" | "GET" | "DELETE", string, object | undefined, [string, Role], number][]) {
       const answer = await send(method, url, body, who);
       expect([method, url, who, answer.statusCode]).toEqual([method, url, who, status]);
+    }
+  });
+
+  it("says which member of a body is not known, and which there are", async () => {
+    const { accessKey } = await fixture.credentials.createKey({
+      account: "acme",
+      roles: ["reader"],
+    });
+    const uses = "/private-providers/hello/versions/1.0.0/uses";
+    for (const [method, url, known] of [
+      ["POST", "/tokens", "roles, account, projects, description, expires_in_days"],
+      ["POST", "/access-keys", "roles, account, projects, description, expires_in_days"],
+      ["POST", `/access-keys/${accessKey}/rotation`, "overlap_hours"],
+      ["PUT", uses, "user, provider_id"],
+    ] as const) {
+      const answer = await send(method, url, { name: "ci", roles: ["reader"] });
+      const { error } = answer.json<{ error: { message: string } }>();
+      expect([url, answer.statusCode]).toEqual([url, 400]);
+      expect(error.message).toMatch(/^"(?:name|roles)" is not a parameter of this request/);
+      expect(error.message).toContain(`its parameters are ${known}`);
     }
   });
 

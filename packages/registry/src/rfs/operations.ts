@@ -152,7 +152,7 @@ export const OPERATIONS: readonly Operation[] = [
     }),
     async run({ registry, scope, context, params, query, warn }) {
       const { usedBy } = await registry.deleteProvider(scope, named(params, query), context);
-      if (usedBy.length > 0) warn(`the provider was in use ${times(usedBy.length)}`);
+      if (usedBy.length > 0) warn(`the provider was deleted while ${inUse(usedBy)}`);
       return undefined;
     },
   },
@@ -231,14 +231,16 @@ export const OPERATIONS: readonly Operation[] = [
     async run({ registry, scope, context, params, query, warn }) {
       const at = { ...named(params, query), version: params["provider_version"] ?? "" };
       const { usedBy } = await registry.deleteVersion(scope, at, context);
-      if (usedBy.length > 0) warn(`the version was in use ${times(usedBy.length)}`);
+      if (usedBy.length > 0) warn(`the version was deleted while ${inUse(usedBy)}`);
       return undefined;
     },
   },
 ];
 
-function times(count: number): string {
-  return count === 1 ? "once" : `${count} times`;
+/** Who still uses something, of many the first. */
+function inUse([first = "", ...others]: readonly string[]): string {
+  const more = others.length === 0 ? "" : ` and ${others.length} more`;
+  return `it is in use by ${first.slice(0, 200)}${more}`;
 }
 
 function named(
