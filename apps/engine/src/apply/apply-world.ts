@@ -1,12 +1,10 @@
-import { Value } from "@stackwright/cty";
-import { type Expression, evaluate } from "@stackwright/lang";
+import type { Value } from "@stackwright/cty";
 import type { Configuration } from "../plan/configuration.ts";
 import type { Plan } from "../plan/plan.ts";
 import type { EngineClock } from "../walk/clock.ts";
-import { type FrozenKeys, type Keys, thaw } from "../walk/keys.ts";
-import type { ModuleInstance } from "../walk/module-instance.ts";
 import { populateWorld } from "../walk/populate.ts";
 import type { InstanceSlot } from "../walk/resource-values.ts";
+import { thawed } from "../walk/thawed-keys.ts";
 import { World, type WorldOptions } from "../walk/world.ts";
 
 export interface ApplyWorldOptions {
@@ -89,23 +87,4 @@ function thawInstances(world: World, { expansions }: Plan): void {
       if (keys !== undefined) resource.expand(thawed(module, keys, resource.config?.forEach));
     }
   }
-}
-
-/** Frozen keys whose values are evaluated when they are first asked for. */
-function thawed(module: ModuleInstance, keys: FrozenKeys, forEach: Expression | undefined): Keys {
-  let entries: ReadonlyMap<string, Value> | undefined;
-  return thaw(keys, (key) => {
-    entries ??= forEach === undefined ? new Map() : forEachEntries(module, forEach);
-    return entries.get(key) ?? Value.dynamic;
-  });
-}
-
-function forEachEntries(module: ModuleInstance, forEach: Expression): ReadonlyMap<string, Value> {
-  const { value } = evaluate(forEach, module.scope.forInstance({}));
-  const [plain] = value.unmark();
-  if (plain.isNull || !plain.isKnown) return new Map();
-  if (plain.type.kind === "set") {
-    return new Map(plain.elements().map((element) => [element.asString(), element]));
-  }
-  return new Map(plain.entries());
 }

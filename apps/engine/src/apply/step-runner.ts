@@ -148,14 +148,14 @@ export class StepRunner {
       await adoptImported(this.#run, change, ready);
     }
     if (kind === "remove") return removeObject(this.#run, change, ready, step.early === true);
-    const slot = this.#run.slot(change);
-    if (plan.mode === "refresh-only" || slot === undefined)
-      return recordObject(this.#run, change, ready);
-    if (change.mode === "data") {
-      if (change.action === "read") return readDeferred(this.#run, change, ready, slot);
+    if (change.mode === "data" && change.action === "no-op") {
       if (change.after !== undefined) await recordData(this.#run, change, ready, change.after);
       return "done";
     }
+    const slot = this.#run.slot(change);
+    if (plan.mode === "refresh-only" || slot === undefined)
+      return recordObject(this.#run, change, ready);
+    if (change.action === "read") return readDeferred(this.#run, change, ready, slot);
     if (change.action === "no-op") return recordObject(this.#run, change, ready);
     if (change.action === "create") await forgetObject(this.#run, change);
     return makeManaged(this.#run, change, ready, slot);

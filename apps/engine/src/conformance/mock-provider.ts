@@ -101,6 +101,8 @@ export class MockCloud {
   readonly configured: string[] = [];
   /** Names of leases that are open. */
   readonly leases = new Set<string>();
+  /** What data sources say before the query. */
+  answer = "found";
   /** Milliseconds since 1970, for when leases are to be renewed. */
   now: () => number = Date.now;
   /** Called before an apply does anything, and after it did it and before it answers; may wait, or reject. */
@@ -201,7 +203,7 @@ export function createMockProvider(cloud: MockCloud): LifecycleProvider {
       const query = textAt(config, "query") ?? "";
       cloud.calls.push(`look ${query}`);
       if (query === "fail") return Promise.resolve({ diagnostics: [error("Cannot look")] });
-      const state = withAttributes(config, { result: Value.string(`found ${query}`) });
+      const state = withAttributes(config, { result: Value.string(`${cloud.answer} ${query}`) });
       return Promise.resolve({ diagnostics: [], state });
     },
     openEphemeral: async ({ config }) => {

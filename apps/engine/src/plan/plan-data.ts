@@ -45,8 +45,15 @@ export async function planData(instance: DataInstance): Promise<ResourceChange |
     run.report(found.map((one) => ({ ...one, ...severity, address: one.address ?? slot.address })));
     return !hasErrors(found);
   };
-  const conditions = (kind: "precondition" | "postcondition", self?: Value): boolean =>
-    evaluateConditions({
+  // A look is no promise: what it finds is taken as it is, and told.
+  const looks = run.given.options.mode === "refresh-only";
+  const tell = (found: readonly Diagnostic[]): boolean => {
+    const severity = "warning" as const;
+    run.report(found.map((one) => ({ ...one, severity, address: one.address ?? slot.address })));
+    return true;
+  };
+  const conditions = (kind: "precondition" | "postcondition", self?: Value): boolean => {
+    const good = evaluateConditions({
       address: slot.address,
       kind,
       conditions:
@@ -55,9 +62,11 @@ export async function planData(instance: DataInstance): Promise<ResourceChange |
         self === undefined
           ? scope
           : slot.resource.module.scope.forInstance({ ...slot.context, self }),
-      report,
+      report: looks ? tell : report,
       keep: (result) => run.checks.push(result),
     });
+    return good || looks;
+  };
   await run.world.settled(() => evaluateBody(body, scope));
   const { result, targets } = run.world.recorder.record(() =>
     conditions("precondition") ? evaluateBody(body, scope) : undefined,
@@ -98,11 +107,16 @@ export async function planData(instance: DataInstance): Promise<ResourceChange |
       after = markObject(reply.state, schema.block, [...sensitive, ...(reply.sensitive ?? [])]);
     } else deferred = true;
   }
+  const before =
+    recorded === undefined ? undefined : await upgradeObject(recorded, { use, report: () => {} });
+  if (deferred && looks) {
+    // Nothing is read later: what is recorded stays.
+    slot.value = before ?? after;
+    return undefined;
+  }
   use.secrets.addValue(after);
   slot.value = after;
   if (!conditions("postcondition", after)) return undefined;
-  const before =
-    recorded === undefined ? undefined : await upgradeObject(recorded, { use, report: () => {} });
   const dependencies = [
     ...dependenciesOf(slot.address, new Set([...around, ...targets]), "reference"),
     ...dependenciesOf(slot.address, explicit, "explicit"),

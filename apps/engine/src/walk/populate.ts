@@ -2,6 +2,8 @@ import { Value } from "@stackwright/cty";
 import { type InstanceKey, parseAddress, resourceAddress } from "@stackwright/lang";
 import { type FrozenKeys, thaw } from "./keys.ts";
 import type { ModuleInstance } from "./module-instance.ts";
+import type { ResourceValues } from "./resource-values.ts";
+import { thawed } from "./thawed-keys.ts";
 import type { World } from "./world.ts";
 
 /** Makes module and resource instances of addresses that exist, for a walk that is not led by the configuration. */
@@ -35,7 +37,7 @@ export function populateWorld(
     for (const [name, instances] of tree.calls) {
       const call = module.calls.get(name);
       if (call === undefined) continue;
-      call.expand(thaw(keysFrom([...instances.keys()]), () => Value.dynamic));
+      call.expand(thawed(module, keysFrom([...instances.keys()]), call.config.forEach));
       for (const [key, inner] of instances) {
         const instance = call.instances.get(key);
         if (instance !== undefined) grow(inner, instance);
@@ -56,13 +58,20 @@ export function populateWorld(
   for (const [module, resources] of byResource) {
     for (const [name, entries] of resources) {
       const resource = module.resources.get(name);
-      if (resource === undefined) continue;
-      resource.expand(thaw(keysFrom(entries.map(({ key }) => key)), () => Value.dynamic));
-      for (const { key, value } of entries) {
-        const slot = resource.slots.get(key);
-        if (slot !== undefined) slot.value = value;
-      }
+      if (resource !== undefined) fillResource(resource, entries);
     }
+  }
+}
+
+/** Gives a resource the instances that exist, with their values. */
+export function fillResource(
+  resource: ResourceValues,
+  entries: readonly { readonly key: InstanceKey | undefined; readonly value: Value }[],
+): void {
+  resource.expand(thaw(keysFrom(entries.map(({ key }) => key)), () => Value.dynamic));
+  for (const { key, value } of entries) {
+    const slot = resource.slots.get(key);
+    if (slot !== undefined) slot.value = value;
   }
 }
 

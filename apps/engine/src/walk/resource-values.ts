@@ -1,12 +1,13 @@
 import { Mark, Value } from "@stackwright/cty";
 import {
+  expandRepetition,
   formatKey,
   type InstanceContext,
   type InstanceKey,
   type ResourceConfig,
 } from "@stackwright/lang";
 
-import type { Keys } from "./keys.ts";
+import { type Keys, keysOf } from "./keys.ts";
 import type { ModuleInstance } from "./module-instance.ts";
 import type { Target } from "./recorder.ts";
 
@@ -85,6 +86,16 @@ export class ResourceValues {
     this.slots.clear();
     for (const key of keys.list) this.slots.set(key, new InstanceSlot(this, key));
     this.forgetWhole();
+  }
+
+  /** Without objects: has no instances where the configuration says so, and is unknown otherwise. */
+  expandIfEmpty(): void {
+    for (const slot of this.slots.values()) slot.value = undefined;
+    if (this.config === undefined) return;
+    const expansion = expandRepetition(this.config, this.module.scope.forInstance({}), []);
+    if (expansion.kind !== "count" && expansion.kind !== "for_each") return;
+    const keys = keysOf(expansion);
+    if (keys.list.length === 0) this.expand(keys);
   }
 
   contextOf(key: InstanceKey | undefined): InstanceContext {

@@ -50,7 +50,7 @@ export class World {
   readonly applying: boolean;
   readonly expandsCalls: boolean;
   readonly rootVariables: ReadonlyMap<string, Value>;
-  root: ModuleInstance;
+  readonly root: ModuleInstance;
   /** Problems of variables, locals and outputs, each reported once. */
   readonly diagnostics: Diagnostic[] = [];
   readonly #options: WorldOptions;
@@ -70,12 +70,6 @@ export class World {
     this.expandsCalls = options.expandsCalls ?? false;
     this.rootVariables = options.variables;
     this.root = new ModuleInstance(this, options.root);
-  }
-
-  /** Forgets everything that was evaluated, and all instances. */
-  restart(): void {
-    this.root = new ModuleInstance(this, this.#options.root);
-    this.#byAddress = undefined;
   }
 
   functionsOf(node: ModuleNode): FunctionTable {

@@ -141,7 +141,9 @@ async function planAndApply(run: Run): Promise<ExitCode> {
   view.planned(made.plan, await schemasOf(engine, made.plan));
   if (!hasChanges(made.plan)) {
     // Nothing is to be done, but what is recorded is of another version of a provider, or not what is there.
-    const stale = made.plan.changes.some(({ mode, record }) => mode === "managed" && record);
+    const { mode: wanted, changes } = made.plan;
+    const looks = wanted === "refresh-only";
+    const stale = changes.some(({ mode, record }) => record && (looks || mode === "managed"));
     if (stale) return wholly(made, await apply(made, { ...run, silent: true }));
     await engine.noteUses(state);
     return wholly(made, EXIT.ok);
