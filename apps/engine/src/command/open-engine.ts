@@ -51,11 +51,9 @@ export async function openEngine(
 ): Promise<CommandEngine> {
   const { env, directory, terminal } = context;
   const recorded = new Set<string>();
-  let before: ReadonlySet<string> = new Set();
   if (state !== undefined) {
     const { objects } = await state.read({ signal: context.signal });
     for (const { provider } of objects.values()) recorded.add(provider.source);
-    before = privateUses({ objects });
   }
   const installed = hasErrors(project.configuration.diagnostics)
     ? new Map()
@@ -111,7 +109,8 @@ export async function openEngine(
       const { account, project: name, stack } = after.reference;
       const now = privateUses(await after.read());
       try {
-        await recordPrivateUses(registry, `${account}/${name}/${stack}`, { before, now });
+        const sources = [...recorded, ...project.configuration.resolution.requirements.keys()];
+        await recordPrivateUses(registry, `${account}/${name}/${stack}`, { sources, now });
       } catch (error) {
         // What was done is done; the next run says it again.
         const why = error instanceof Error ? error.message : String(error);

@@ -21,9 +21,9 @@ export interface RegisteredVersion extends PrivateProviderVersion {
 
 /** Which version is used. */
 export interface UsedVersion {
+  /** Of the provider. */
   readonly name: string;
   readonly version: string;
-  readonly providerId: string;
 }
 
 /** What a command needs of a registry of private providers, wherever that is. */
@@ -34,7 +34,12 @@ export interface PrivateRegistry {
     version: string,
     options?: { readonly signal?: AbortSignal },
   ) => Promise<RegisteredVersion>;
-  readonly recordUse: (use: UsedVersion, user: string) => Promise<void>;
+  readonly recordUse: (
+    use: UsedVersion & { readonly providerId: string },
+    user: string,
+  ) => Promise<void>;
+  /** Versions of a provider that somebody uses, as far as the registry was told. */
+  readonly listUses: (name: string, user: string) => Promise<readonly string[]>;
   readonly releaseUse: (use: UsedVersion, user: string) => Promise<void>;
 }
 
@@ -49,8 +54,15 @@ export function storeRegistry(
     resolve: async (source, version, options) =>
       registry.resolvePrivateProvider(scope, source, version, options),
     recordUse: async (use, user) => registry.recordUse(scope, use, user),
-    releaseUse: async ({ providerId, version }, user) =>
-      registry.releaseUse(scope, { providerId, version, user }),
+    listUses: async (name, user) => {
+      const { providerId } = await registry.showProvider(scope, { name });
+      const uses = await registry.listUses(scope, providerId);
+      return uses.filter((use) => use.user === user).map(({ version }) => version);
+    },
+    releaseUse: async ({ name, version }, user) => {
+      const { providerId } = await registry.showProvider(scope, { name });
+      await registry.releaseUse(scope, { providerId, version, user });
+    },
   };
 }
 
@@ -90,16 +102,18 @@ export async function remoteRegistry(
     resolve: async (source, version, options) =>
       client.resolvePrivateProvider(source, version, options),
     recordUse: async (use, user) => noted(client.recordUse(use, user)),
+    listUses: async (name, user) => (await noted(client.listUses(name, user))) ?? [],
     releaseUse: async (use, user) => noted(client.releaseUse(use, user)),
   };
 }
 
 /** A registry that only has the official API keeps no uses, and is as good without. */
-async function noted(told: Promise<void>): Promise<void> {
+async function noted<Answer>(told: Promise<Answer>): Promise<Answer | undefined> {
   try {
-    await told;
+    return await told;
   } catch (error) {
     if (!isRegistryError(error, "REGISTRY_NOT_FOUND")) throw error;
+    return undefined;
   }
 }
 

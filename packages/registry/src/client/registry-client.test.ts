@@ -125,7 +125,14 @@ describe("a client of a registry", () => {
     const users = async () => (await registry.listUses(scope, providerId)).map((use) => use.user);
     await client.recordUse({ ...at, providerId }, user);
     await client.recordUse({ ...at, providerId }, user);
-    expect(await users()).toEqual([user]);
+    await client.recordUse(at, "acme/shop/other");
+    expect(await users()).toEqual(expect.arrayContaining([user, "acme/shop/other"]));
+    expect(await client.listUses(at.name, user)).toEqual(["1.0.0"]);
+    expect(await client.listUses(at.name, "nobody")).toEqual([]);
+    await expect(client.listUses("absent", user)).rejects.toMatchObject({
+      code: "REGISTRY_PROVIDER_NOT_FOUND",
+    });
+    await client.releaseUse(at, "acme/shop/other");
     await client.releaseUse(at, user);
     await client.releaseUse(at, user);
     expect(await users()).toEqual([]);

@@ -109,6 +109,20 @@ export class RegistryClient {
     await this.#call({ method: "PUT", target: usesOf(at), body }, signal);
   }
 
+  /** Versions of a provider that somebody uses. `REGISTRY_NOT_FOUND` where the registry keeps no uses. */
+  async listUses(name: string, user: string, { signal }: CallOptions = {}): Promise<string[]> {
+    const target = `${nativePathOf(name)}/uses?user=${encodeURIComponent(user)}`;
+    const { uses } = (await this.#call({ method: "GET", target }, signal)) as { uses?: unknown };
+    if (!Array.isArray(uses)) {
+      throw new RegistryError("REGISTRY_ANSWER_INVALID", "the answer has no uses");
+    }
+    return uses.flatMap((item: unknown) => {
+      const { version, user: whose } = (item ?? {}) as Record<string, unknown>;
+      // A registry that is older lists those of others, too.
+      return typeof version === "string" && whose === user ? [version] : [];
+    });
+  }
+
   /** Forgets a use; harmless when there is none. */
   async releaseUse(at: RemoteVersion, user: string, { signal }: CallOptions = {}): Promise<void> {
     const target = `${usesOf(at)}?user=${encodeURIComponent(user)}`;
@@ -157,9 +171,12 @@ function pathOf(name: string): string {
   return `/v1/private-providers/${encodeURIComponent(name)}`;
 }
 
+function nativePathOf(name: string): string {
+  return `/api/v1/registry/private-providers/${encodeURIComponent(name)}`;
+}
+
 function usesOf({ name, version }: RemoteVersion): string {
-  const path = `${encodeURIComponent(name)}/versions/${encodeURIComponent(version)}/uses`;
-  return `/api/v1/registry/private-providers/${path}`;
+  return `${nativePathOf(name)}/versions/${encodeURIComponent(version)}/uses`;
 }
 
 /** Both faces of a registry have their own form of errors. */

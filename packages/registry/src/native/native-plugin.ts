@@ -48,15 +48,21 @@ export async function nativePlugin(
     }),
   });
 
-  fastify.get<{ Params: { name: string } }>(
+  fastify.get<{ Params: { name: string }; Querystring: { user?: string } }>(
     "/private-providers/:name/uses",
-    route("private providers", "Where a provider is used"),
+    route("private providers", "Where a provider is used", {
+      querystring: Type.Object({
+        user: Type.Optional(Type.String({ description: "only what this one uses" })),
+      }),
+    }),
     async (request) => {
       const principal = await recognise(request, await readSmallBody(request));
       requireRole(principal, "reader");
       const { name } = request.params;
       const { providerId } = await registry.showProvider(scopeOf(principal), { name });
-      return { uses: await registry.listUses(scopeOf(principal), providerId) };
+      const uses = await registry.listUses(scopeOf(principal), providerId);
+      const { user } = request.query;
+      return { uses: uses.filter((use) => user === undefined || use.user === user) };
     },
   );
 
