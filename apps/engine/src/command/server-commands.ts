@@ -1,8 +1,18 @@
 import type { Command } from "commander";
+import { parseServeArguments, serveOptionLines } from "../server/serve-arguments.ts";
 import type { CommandProcess } from "./command-context.ts";
 import type { FunctionsServeOptions } from "./commands/functions-serve.ts";
 import { listening } from "./listening.ts";
 import type { Define, RunAction } from "./program.ts";
+
+const BOOTSTRAP_HELP = `
+  --account NAME   whose they are (default: "default")
+  --output FILE    written there, for its owner alone, instead of printed
+  --again          also where there are some
+
+They may do everything (roles operator and worker). Of the options of the server, the store and its key matter.
+Further ones are asked of the running server: POST /api/v1/registry/tokens with {"roles": ["operator", "worker"]}.
+`;
 
 /** Commands that run until they are stopped. */
 export function defineServerCommands(
@@ -13,20 +23,18 @@ export function defineServerCommands(
   define("serve", "run the server: registry, storage service")
     .allowUnknownOption()
     .allowExcessArguments()
-    .addHelpText("after", "\nThe options of the server: stackwright serve --options")
+    .addHelpText("after", () => `\nOptions of the server:\n${serveOptionLines()}`)
     .option("--options", "list the options of the server", false)
     .action(async ({ options: list }: { options: boolean }, command: Command) => {
-      const { parseServeArguments, SERVE_FLAGS, serve } = await import("../server/index.ts");
+      const { serve } = await import("../server/index.ts");
       await run(command, async ({ terminal, env, directory, signal }) => {
         if (list) {
-          for (const [name, { help }] of Object.entries(SERVE_FLAGS)) {
-            terminal.write(`  --${name.padEnd(24)} ${help}\n`);
-          }
+          terminal.write(serveOptionLines());
           return 0;
         }
         const options = await parseServeArguments(command.args, env, directory);
-        await using server = await listening(async () =>
-          serve(options, { signal, env, directory }),
+        await using server = await opening(async () =>
+          listening(async () => serve(options, { signal, env, directory })),
         );
         terminal.writeError(`The server is at ${server.url}\n`);
         if (server.storageAddress !== undefined) {
@@ -41,10 +49,11 @@ export function defineServerCommands(
     .allowUnknownOption()
     .allowExcessArguments()
     .usage("[--account NAME] [--output FILE] [--again] [--store ADDRESS] [options of the server]")
+    .addHelpText("after", BOOTSTRAP_HELP)
     .action(async (_options: unknown, command: Command) => {
       const { runBootstrap } = await import("../server/index.ts");
       await run(command, async ({ terminal, env, directory }) => {
-        terminal.write(await runBootstrap(command.args, env, directory));
+        terminal.write(await opening(async () => runBootstrap(command.args, env, directory)));
         return 0;
       });
     });
@@ -65,6 +74,18 @@ export function defineServerCommands(
       const { functionsServe } = await import("./commands/functions-serve.ts");
       await run(command, async (context) => functionsServe(file, options, context));
     });
+}
+
+/** Opens what a server needs, and says in words that the store is in use. */
+async function opening<Opened>(open: () => Promise<Opened>): Promise<Opened> {
+  try {
+    return await open();
+  } catch (error) {
+    const { isStorageError } = await import("@stackwright/storage");
+    if (!isStorageError(error, "STORAGE_LOCKED")) throw error;
+    const { storeInUse } = await import("./store-refusals.ts");
+    throw storeInUse(error, "There is one server for an embedded store, and nobody beside it.");
+  }
 }
 
 async function aborted(signal: AbortSignal): Promise<void> {

@@ -29,6 +29,7 @@ import {
 } from "../store/store-address.ts";
 import type { CommandContext } from "./command-context.ts";
 import { CommandError } from "./command-error.ts";
+import { holderOf, storeInUse, storeRefusal } from "./store-refusals.ts";
 
 /** Options of all commands that use a store. */
 export interface StoreOptions {
@@ -196,35 +197,18 @@ async function openWhenFree(
     try {
       return await openStore(address, options);
     } catch (error) {
-      if (isStorageError(error, "STORAGE_INCONSISTENT") && address.kind !== "sqlite") {
-        throw unreachable(address, error);
-      }
-      if (!isStorageError(error, "STORAGE_LOCKED")) throw error;
-      const { holder } = error.details;
-      const who =
-        holder === undefined
-          ? "another process"
-          : `process ${holder.pid} on ${holder.host} (since ${holder.since})`;
+      if (!isStorageError(error, "STORAGE_LOCKED")) throw storeRefusal(address, error);
       if (performance.now() >= deadline) {
-        throw new CommandError(`The store is in use: ${who} writes to it.`, {
-          cause: error,
-          advice:
-            "Wait until it has ended, or let this command wait with --lock-timeout 5m. Commands that only read work at any time.",
-        });
+        throw storeInUse(
+          error,
+          "Wait until it has ended, or let this command wait with --lock-timeout 5m. Commands that only read work at any time.",
+        );
       }
-      if (!told) terminal.writeError(`Waiting for the store: ${who} writes to it.\n`);
+      if (!told) terminal.writeError(`Waiting for the store: ${holderOf(error)} writes to it.\n`);
       told = true;
       await delay(POLL_MS, undefined, { signal });
     }
   }
-}
-
-function unreachable(address: StoreAddress, error: Error): CommandError {
-  const what = address.kind === "remote" ? "a server (stackwright serve)" : "the server";
-  return new CommandError(`The store ${storeName(address)} cannot be used: ${error.message}`, {
-    cause: error,
-    advice: `Look whether ${what} runs there; the address is that of --store or STACKWRIGHT_STORE.`,
-  });
 }
 
 const KEY_FILE = "key";

@@ -48,6 +48,15 @@ export const SERVE_FLAGS: Readonly<Record<string, Flag>> = Object.freeze({
   "drain-timeout": { path: ["drainTimeoutMs"], kind: "number", help: "milliseconds" },
 });
 
+/** The options of a server, one a line. */
+export function serveOptionLines(): string {
+  const rows = [
+    ["config", "file with options, as JSON"],
+    ...Object.entries(SERVE_FLAGS).map(([name, { help }]) => [name, help]),
+  ];
+  return rows.map(([name = "", help]) => `  --${name.padEnd(24)} ${help}\n`).join("");
+}
+
 /**
  * Options of a server from the arguments of a command: `--config FILE` (JSON) first, `STACKWRIGHT_STORE`
  * and `STACKWRIGHT_FUNCTIONS` where neither names a store or a table of functions, and single options over both. They are checked by {@link serve}.
@@ -94,7 +103,10 @@ function readFlags(args: readonly string[]): Readonly<Record<string, Value>> {
     });
     return values;
   } catch (error) {
-    throw invalid(error instanceof Error ? error.message : String(error), error);
+    const why = error instanceof Error ? error.message : String(error);
+    // The parser goes on with how to pass such a word as an argument, of which there are none.
+    const [first = why] = why.split(". ");
+    throw invalid(`${first}; stackwright serve --options lists what there is`, error);
   }
 }
 

@@ -1,6 +1,6 @@
 import { type RpcServer, startServer } from "@stackwright/proto/grpc";
 import { type CredentialStore, hasRole, WHOLE_STORE } from "@stackwright/registry";
-import type { StorageBackend } from "@stackwright/storage";
+import { type StorageBackend, StorageError } from "@stackwright/storage";
 import type { BlobStore } from "@stackwright/storage/blob";
 import { createBlobsService } from "@stackwright/storage/blob/remote";
 import { createStorageService, type Grant } from "@stackwright/storage/remote";
@@ -23,13 +23,18 @@ export async function startStorageEndpoint(options: StorageEndpointOptions): Pro
   const { storage, blobs, credentials, host, port, tls } = options;
   const authorize = async (token: string | undefined): Promise<Grant | undefined> => {
     const owner = token === undefined ? undefined : await credentials.tokenOwner(token);
-    if (owner === undefined || !hasRole(owner.principal, "worker")) return undefined;
+    if (owner === undefined) return undefined;
+    if (!hasRole(owner.principal, "worker")) {
+      throw refused("the token has not the role worker, which the store needs");
+    }
     if (hasRole(owner.principal, "operator")) return { scopes: "all" };
     const scopes = owner.scopes.map(({ partition, peerName, namespace, namePrefix }) => ({
       tenancy: { partition, peerName, namespace },
       namePrefix,
     }));
-    if (scopes.length === 0) return undefined;
+    if (scopes.length === 0) {
+      throw refused("the token has no part of the store; with the role operator it has all of it");
+    }
     const whole = owner.scopes.some((scope) => {
       const { partition, peerName, namespace, namePrefix } = WHOLE_STORE;
       return (
@@ -51,4 +56,8 @@ export async function startStorageEndpoint(options: StorageEndpointOptions): Pro
       ? {}
       : { tls: { identity: { certificate: tls.cert, privateKey: tls.key } } }),
   });
+}
+
+function refused(why: string): StorageError {
+  return new StorageError("STORAGE_PERMISSION_DENIED", why);
 }

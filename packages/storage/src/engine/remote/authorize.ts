@@ -4,7 +4,8 @@ import type { Grant } from "./grant.ts";
 
 /**
  * Tells what a token allows; `undefined` refuses it. The token is what follows `Bearer ` in the
- * metadata `authorization`, or `undefined` when there is none.
+ * metadata `authorization`, or `undefined` when there is none. It may reject with
+ * `STORAGE_PERMISSION_DENIED` where it can say more of a refusal.
  */
 export type Authorize = (
   token: string | undefined,
@@ -17,5 +18,6 @@ export async function grantOf(context: CallContext, authorize: Authorize): Promi
     typeof header === "string" && header.startsWith("Bearer ") ? header.slice(7) : undefined;
   const grant = await authorize(token);
   if (grant !== undefined) return grant;
-  throw new StorageError("STORAGE_PERMISSION_DENIED", "the token is not valid");
+  const why = token === undefined ? "no token was given" : "the token is not known";
+  throw new StorageError("STORAGE_PERMISSION_DENIED", why);
 }
