@@ -5,17 +5,19 @@ import {
   formatModulePath,
   parseAddress,
 } from "@stackwright/lang";
+import type { ApplyResult } from "../apply/execute.ts";
 import type { RunEvent, StepAction } from "../events.ts";
 import type { ResourceChange } from "../plan/change.ts";
 import { type Plan, summarizePlan } from "../plan/plan.ts";
 import { exactJson, type JsonMember, type JsonMembers, writeExactJson } from "./exact-json.ts";
+import { countsText, RunCounter, STATUS_TEXTS } from "./run-counts.ts";
 import type { Terminal } from "./terminal.ts";
 
 /**
  * Version of the lines that are written with `--json`. A minor version adds members and types of lines; readers
  * pass over what they do not know.
  */
-export const JSON_EVENTS_VERSION = "1.0";
+export const JSON_EVENTS_VERSION = "1.1";
 
 /**
  * Writes what happens as lines of JSON, in the form in which tools know the reference command's
@@ -25,7 +27,7 @@ export class JsonEvents {
   readonly #terminal: Pick<Terminal, "write">;
   readonly #now: () => Date;
   readonly #operation: "plan" | "apply" | "destroy";
-  readonly #counts = { add: 0, change: 0, remove: 0, import: 0 };
+  readonly #counter = new RunCounter();
 
   constructor(options: {
     readonly terminal: Pick<Terminal, "write">;
@@ -110,6 +112,7 @@ export class JsonEvents {
   }
 
   event(event: RunEvent): void {
+    this.#counter.note(event);
     switch (event.type) {
       case "diagnostic":
         this.diagnostic(event.diagnostic);
@@ -189,10 +192,6 @@ export class JsonEvents {
       ...(event.cause !== undefined && { cause: event.cause }),
     };
     if (status === "done") {
-      if (action === "create") this.#counts.add++;
-      else if (action === "update") this.#counts.change++;
-      else if (action === "delete") this.#counts.remove++;
-      else if (action === "import") this.#counts.import++;
       this.#write("info", `${address}: ${action} complete`, "apply_complete", { hook });
     } else if (status === "skipped" || status === "not-started") {
       this.#write("warn", `${address}: ${action} skipped`, "apply_skipped", { hook });
@@ -203,12 +202,12 @@ export class JsonEvents {
     }
   }
 
-  /** How many of what were done. */
-  summary(): void {
-    const { add, change, remove } = this.#counts;
-    const text = `Apply complete: ${add} added, ${change} changed, ${remove} destroyed.`;
-    this.#write("info", text, "change_summary", {
-      changes: { ...this.#counts, operation: this.#operation },
+  /** How the run ended, how many of what were done, and how many were not. */
+  summary(status: ApplyResult["status"]): void {
+    const { counts } = this.#counter;
+    const text = `${STATUS_TEXTS[status]}: ${countsText(counts)}.`;
+    this.#write(LEVELS[status], text, "change_summary", {
+      changes: { ...counts, operation: this.#operation, status },
     });
   }
 
@@ -250,6 +249,13 @@ export class JsonEvents {
     this.#terminal.write(`${writeExactJson(line)}\n`);
   }
 }
+
+const LEVELS: Readonly<Record<ApplyResult["status"], "info" | "warn" | "error">> = {
+  applied: "info",
+  partially_applied: "error",
+  failed: "error",
+  canceled: "warn",
+};
 
 function isQuiet(action: StepAction): boolean {
   return action === "record";

@@ -7,6 +7,7 @@ import type { StackOutput } from "../state/stack-state.ts";
 import { LiveRun } from "./display/live-run.ts";
 import { planText, type SchemaOf } from "./display/plan-text.ts";
 import { wrapWords } from "./display/wrap-words.ts";
+import { countsText, RunCounter, STATUS_TEXTS } from "./run-counts.ts";
 import { isShownStep, type RunView, stepsOf, subjectOf } from "./run-view.ts";
 import { showDiagnostics } from "./show-diagnostics.ts";
 import type { Terminal } from "./terminal.ts";
@@ -16,8 +17,7 @@ export class PeopleView implements RunView, Disposable {
   readonly #terminal: Terminal;
   #live: LiveRun | undefined;
   #seen = 0;
-  /** How often what was done, and how what was not done ended. */
-  readonly #counts = new Map<string, number>();
+  readonly #counter = new RunCounter();
 
   constructor(terminal: Terminal) {
     this.#terminal = terminal;
@@ -51,12 +51,9 @@ export class PeopleView implements RunView, Disposable {
   }
 
   readonly onApplying = (event: RunEvent): void => {
+    this.#counter.note(event);
     const live = this.#live;
     if (live === undefined || !isShownStep(event) || event.type === "progress") return;
-    if (event.type === "end") {
-      const what = event.status === "done" ? event.action : event.status;
-      this.#counts.set(what, (this.#counts.get(what) ?? 0) + 1);
-    }
     const subject = subjectOf(event);
     const { action } = event;
     const id = event.id === undefined ? {} : { id: event.id };
@@ -81,13 +78,8 @@ export class PeopleView implements RunView, Disposable {
     this.#end();
     showDiagnostics(this.#terminal, diagnostics);
     const { style } = this.#terminal;
-    const counts = countsText(this.#counts);
-    const head = {
-      applied: style.paint("success", "Apply complete"),
-      partially_applied: style.paint("warning", "Partially applied"),
-      failed: style.paint("error", "Apply failed"),
-      canceled: style.paint("warning", "Apply stopped"),
-    }[status];
+    const counts = countsText(this.#counter.counts);
+    const head = style.paint(STATUS_STYLES[status], STATUS_TEXTS[status]);
     this.#say(`\n${head}: ${counts}.\n`);
     if (status !== "applied") {
       this.#say("What was done is recorded. The next run goes on from there.\n");
@@ -127,21 +119,12 @@ function causeText(cause: string | undefined): string {
   return cause === undefined ? "as what it waits for was not done" : `as it waits for ${cause}`;
 }
 
-function countsText(counts: ReadonlyMap<string, number>): string {
-  const of = (...names: readonly string[]): number =>
-    names.reduce((sum, name) => sum + (counts.get(name) ?? 0), 0);
-  const rare = (count: number, what: string): string[] => (count > 0 ? [`${count} ${what}`] : []);
-  return [
-    ...rare(of("import"), "imported"),
-    `${of("create")} added`,
-    `${of("update")} changed`,
-    `${of("delete")} destroyed`,
-    ...rare(of("forget"), "forgotten"),
-    ...rare(of("failed", "tainted"), "failed"),
-    ...rare(of("skipped", "not-started"), "skipped"),
-    ...rare(of("unresolved"), "unresolved"),
-  ].join(", ");
-}
+const STATUS_STYLES = {
+  applied: "success",
+  partially_applied: "warning",
+  failed: "error",
+  canceled: "warning",
+} as const;
 
 /** Outputs as assignments, secret ones hidden. */
 export function outputsText(outputs: ReadonlyMap<string, StackOutput>): string {

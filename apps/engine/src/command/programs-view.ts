@@ -41,9 +41,9 @@ export class ProgramsView implements RunView, Disposable {
     this.#events.log("stopping: what runs is waited for");
   }
 
-  applied({ diagnostics, outputs }: ApplyResult): void {
+  applied({ status, diagnostics, outputs }: ApplyResult): void {
     this.diagnostics(diagnostics);
-    this.#events.summary();
+    this.#events.summary(status);
     this.#events.outputs(
       new Map(
         [...outputs].map(([name, { type, json, sensitive }]) => {

@@ -97,7 +97,7 @@ describe("up and its relatives", () => {
       .trim()
       .split("\n")
       .map((line) => JSON.parse(line) as Record<string, unknown>);
-    expect(events[0]).toMatchObject({ type: "version", ui: "1.0" });
+    expect(events[0]).toMatchObject({ type: "version", ui: "1.1" });
     expect(events.map(({ type }) => type)).toEqual(
       expect.arrayContaining([
         "planned_change",
