@@ -49,7 +49,12 @@ func (s *store) write(r record) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(s.file(r.ID), append(text, '\n'), 0o644)
+	// All of it or nothing, also when this process is killed in between.
+	draft := s.file(r.ID) + ".draft"
+	if err := os.WriteFile(draft, append(text, '\n'), 0o644); err != nil {
+		return err
+	}
+	return os.Rename(draft, s.file(r.ID))
 }
 
 // read returns nil for an object that does not exist.
