@@ -174,7 +174,7 @@ export async function executePlan(request: ApplyRequest): Promise<ApplyResult> {
 
 const INCOMPLETE: Diagnostic = {
   severity: "warning",
-  code: "ENGINE_APPLY",
+  code: "ENGINE_PARTIAL",
   summary: "Applied changes may be incomplete",
   detail:
     "The plan was about a part of the configuration only. Make a plan without targets and excludes to see what is left.",

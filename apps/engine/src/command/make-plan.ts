@@ -3,6 +3,7 @@ import type { Engine, EnginePlanRequest } from "../engine.ts";
 import type { Plan } from "../plan/plan.ts";
 import type { StackState } from "../state/stack-state.ts";
 import type { CommandContext } from "./command-context.ts";
+import { type CommandImport, ofImport } from "./import-block.ts";
 import { type Project, type ProjectVariables, readVariables } from "./project.ts";
 import { mayAsk, parallelismOf, planOptions, type RunOptions } from "./run-options.ts";
 import type { RunView } from "./run-view.ts";
@@ -24,6 +25,7 @@ export async function makePlan(
     state,
     workspace,
     run,
+    importing,
   }: {
     readonly engine: Engine;
     readonly project: Project;
@@ -31,14 +33,21 @@ export async function makePlan(
     readonly workspace: string;
     /** The run that the plan is made for. @default it is only a look */
     readonly run?: EnginePlanRequest["run"];
+    /** What the command `import` was asked for. */
+    readonly importing?: CommandImport;
   },
   options: RunOptions,
   view: RunView,
   context: CommandContext,
 ): Promise<MadePlan | undefined> {
   const { configuration } = project;
+  const show = (found: readonly Diagnostic[]): void => {
+    view.diagnostics(
+      importing === undefined ? found : found.flatMap((one) => ofImport(one, importing)),
+    );
+  };
   if (hasErrors(configuration.diagnostics)) {
-    view.diagnostics(configuration.diagnostics);
+    show(configuration.diagnostics);
     return undefined;
   }
   const {
@@ -47,7 +56,7 @@ export async function makePlan(
     diagnostics,
   } = await readVariables(project, options.inputs, context, mayAsk(options));
   if (hasErrors(diagnostics)) {
-    view.diagnostics([...configuration.diagnostics, ...diagnostics]);
+    show([...configuration.diagnostics, ...diagnostics]);
     return undefined;
   }
   const age = options.refreshAge === undefined ? undefined : parseDuration(options.refreshAge);
@@ -63,7 +72,7 @@ export async function makePlan(
     onEvent: view.onPlanning,
   });
   const found = [...diagnostics, ...result.diagnostics].map((one) => atValue(one, places));
-  view.diagnostics(found);
+  show(found);
   const unresolved = result.diagnostics.some(({ code }) => code === "ENGINE_UNRESOLVED");
   return result.plan === undefined ? undefined : { plan: result.plan, variables, unresolved };
 }

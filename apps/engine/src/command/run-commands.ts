@@ -66,15 +66,15 @@ export function defineRunCommands(define: Define, run: RunAction): void {
   const importInputs = withInputs(importing);
   importing.action(async (address: string, id: string, parsed: Parsed, command: Command) => {
     const { importBlock } = await import("./import-block.ts");
-    const further = importBlock(address, id);
-    const options = { ...parsed, inputs: importInputs(), destroy: false, further };
-    await runUp(command, undefined, { ...options, target: [address] });
+    const object = importBlock(address, id);
+    const options = { ...parsed, inputs: importInputs(), destroy: false, importing: object };
+    await runUp(command, undefined, { ...options, target: [object.address] });
   });
 
   async function runUp(
     command: Command,
     file: string | undefined,
-    parsed: Omit<Parsed, "inputs"> & Pick<UpOptions, "inputs" | "further">,
+    parsed: Omit<Parsed, "inputs"> & Pick<UpOptions, "inputs" | "importing">,
   ): Promise<void> {
     const { up: upCommand } = await import("./commands/up.ts");
     const options = { ...parsed, yes: parsed.yes || parsed.autoApprove };
@@ -91,7 +91,10 @@ export function withStoreOptions(command: Command): Command {
     )
     .option("--stack <name>", "which stack (STACKWRIGHT_STACK)")
     .option("--project <name>", "which project the stack is in (STACKWRIGHT_PROJECT)")
-    .option("--lock-timeout <duration>", "how long to wait for another writer, such as 30s or 5m")
+    .option(
+      "--lock-timeout <duration>",
+      "how long to wait for another writer, such as 30s or 5m; not at all by default",
+    )
     .option(
       "--registry <url>",
       "where private providers are registered; without it, in the store (STACKWRIGHT_REGISTRY)",

@@ -234,7 +234,7 @@ function unresolvedObjects(
 
 const PARTIAL: Diagnostic = {
   severity: "warning",
-  code: "ENGINE_PLAN",
+  code: "ENGINE_PARTIAL",
   summary: "Resource targeting is in effect",
   detail:
     "Targets or excludes are given, so that the plan is about a part of the configuration only. Make a plan without them afterwards.",

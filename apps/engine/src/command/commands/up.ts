@@ -5,6 +5,7 @@ import { hasChanges, type Plan } from "../../plan/plan.ts";
 import type { CommandContext } from "../command-context.ts";
 import { CommandError } from "../command-error.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
+import { type CommandImport, checkImport, imports, ofImport } from "../import-block.ts";
 import { type MadePlan, makePlan } from "../make-plan.ts";
 import { type CommandEngine, openEngine } from "../open-engine.ts";
 import { PeopleView } from "../people-view.ts";
@@ -20,7 +21,7 @@ import { freeInterrupted, takeStack } from "../take-stack.ts";
 
 export interface UpOptions extends RunOptions {
   /** What `import` adds to the configuration for this run. */
-  readonly further?: ReadonlyMap<string, string>;
+  readonly importing?: CommandImport;
   /** Apply without asking. */
   readonly yes: boolean;
 }
@@ -46,7 +47,7 @@ export async function up(
   options: UpOptions,
   context: CommandContext,
 ): Promise<ExitCode> {
-  const project = await loadProject(context, options.further);
+  const project = await loadProject(context, options.importing?.files);
   if (!options.destroy && planFile === undefined) requireConfiguration(project);
   const file =
     planFile === undefined ? undefined : await readPlanFile(resolve(context.directory, planFile));
@@ -58,7 +59,7 @@ export async function up(
   if (file !== undefined) await requirePlan(planFile ?? "", file, place, context);
   await using session = await openWriter(context, place);
   if (file === undefined) await freeInterrupted(session, options, context);
-  if (options.further !== undefined) await refuseUnresolved(session, options.target);
+  if (options.importing !== undefined) await checkImport(session.state, options.importing);
   await using engine = await openEngine(project, context, {
     state: session.state,
     session,
@@ -100,20 +101,6 @@ async function requirePlan(
   }
 }
 
-/** An object of which nobody knows whether it exists is left out of every plan, and so would be its import. */
-async function refuseUnresolved(
-  { state }: StackSession,
-  addresses: readonly string[],
-): Promise<void> {
-  const { objects } = await state.read();
-  for (const { address, phase } of objects.values()) {
-    if (phase !== "unresolved" || !addresses.includes(address)) continue;
-    throw new CommandError(`${address} cannot be imported: an earlier create may have made it.`, {
-      advice: `Say that this attempt is over, then import what is there:\n  stackwright state resolve-absent '${address}'`,
-    });
-  }
-}
-
 /** The values of a stored plan, and ephemeral ones as they are given now. */
 async function givenVariables(run: Run, plan: Plan): Promise<MadePlan | undefined> {
   const { project, options, context, view } = run;
@@ -135,10 +122,27 @@ async function planAndApply(run: Run): Promise<ExitCode> {
   const workspace = stackName(context, options);
   const { state } = session;
   const record = session.newRun();
-  const ground = { engine, project, state, workspace, run: record };
+  const { importing } = options;
+  const ground = {
+    engine,
+    project,
+    state,
+    workspace,
+    run: record,
+    ...(importing && { importing }),
+  };
   const made = await makePlan(ground, options, view, context);
   if (made === undefined) return EXIT.failed;
-  view.planned(made.plan, await schemasOf(engine, made.plan));
+  const runs = session.runsOf(session.stack.reference);
+  if (importing !== undefined && !imports(made.plan, importing)) {
+    if (hasChanges(made.plan)) await runs.transition(record.id, "planned", "discarded");
+    throw new CommandError(
+      `"${importing.id}" was not imported: another object becomes ${importing.address}.`,
+    );
+  }
+  // Nobody asked for the part that an import is about.
+  const partial = made.plan.partial && importing === undefined;
+  view.planned({ ...made.plan, partial }, await schemasOf(engine, made.plan));
   if (!hasChanges(made.plan)) {
     // Nothing is to be done, but what is recorded is of another version of a provider, or not what is there.
     const { mode: wanted, changes } = made.plan;
@@ -148,7 +152,6 @@ async function planAndApply(run: Run): Promise<ExitCode> {
     await engine.noteUses(state);
     return wholly(made, EXIT.ok);
   }
-  const runs = session.runsOf(session.stack.reference);
   if (!options.yes) {
     await runs.transition(record.id, "planned", "awaiting_approval");
     const discard = async () => runs.transition(record.id, "awaiting_approval", "discarded");
@@ -223,7 +226,13 @@ async function apply(
       forceSignal: context.forceSignal,
       ...(run.silent !== true && { onEvent: view.onApplying }),
     });
-    if (run.silent !== true || result.status !== "applied") view.applied(result);
+    const { importing } = options;
+    const diagnostics =
+      importing === undefined
+        ? result.diagnostics
+        : result.diagnostics.flatMap((one) => ofImport(one, importing));
+    if (run.silent !== true || result.status !== "applied")
+      view.applied({ ...result, diagnostics });
     await engine.noteUses(session.state);
     if (result.status === "canceled") return EXIT.interrupted;
     return result.status === "applied" ? EXIT.ok : EXIT.failed;

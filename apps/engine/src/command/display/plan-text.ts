@@ -46,7 +46,10 @@ export function planText(plan: Plan, display: PlanDisplay): string {
     if (signs.length > 0) {
       parts.push(`The signs below mean:\n${signs.join("\n")}`);
     }
-    parts.push(...shown.map((change) => changeText(change, style, display.verbose)));
+    // Of an import everything is shown: nobody has seen what is taken over.
+    const whole = ({ importing }: ShownChange): boolean =>
+      display.verbose === true || importing !== undefined;
+    parts.push(...shown.map((change) => changeText(change, style, whole(change))));
     parts.push(summaryText(summarizePlan(plan), style));
   }
   if (outputs.length > 0) parts.push(`Changes to outputs:\n${outputs.join("\n")}`);
