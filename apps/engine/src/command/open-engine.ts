@@ -26,7 +26,7 @@ export interface EngineGround {
   readonly state?: StackState;
   /** The store, whose registry knows private providers. */
   readonly session?:
-    | Pick<Session, "store" | "project" | "stacks" | "stateOf" | "runsOf">
+    | Pick<Session, "store" | "storeName" | "project" | "stacks" | "stateOf" | "runsOf">
     | undefined;
   /** Address of another registry that knows private providers. @default `STACKWRIGHT_REGISTRY`, else that of the store */
   readonly registry?: string | undefined;
@@ -137,7 +137,7 @@ async function openRegistry(
   if (isNamed(url)) return remoteRegistry(url, context);
   if (session === undefined) return undefined;
   const account = functions.account ?? session.project.account;
-  return storeRegistry(session.store, { account, region: functions.region });
+  return storeRegistry(session.store, session.storeName, { account, region: functions.region });
 }
 
 /** Providers may be programs of Node: they get the one that runs the command before any other. */

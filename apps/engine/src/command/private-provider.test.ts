@@ -2,6 +2,7 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createLifecycleRunner, serveFunction } from "@stackwright/fg-bridge/function";
+import { serveFunctions } from "@stackwright/fg-bridge/runtime";
 import { createKeyRing, createRegistry } from "@stackwright/registry";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { openStore } from "../store/open-store.ts";
@@ -116,6 +117,52 @@ describe("a private provider behind a function", () => {
     await writeFile(join(cwd, "main.tf"), TEMPLATE.replace('"1.0.0"', '"2.0.0"'));
     const { code, error } = await tryCommand(["plan"], { cwd, env });
     expect(code).toBe(1);
-    expect(error).toContain("2.0.0");
+    const plain = error.replaceAll(/[\s│]+/g, " ");
+    expect(plain).toContain(
+      `"notes" has no version 2.0.0 in the registry of the store sqlite:${join(cwd, ".stackwright/store")}, for account default and region cn-north-7`,
+    );
+  });
+
+  it("is looked for in a registry that is named where there is no such one", async () => {
+    await writeFile(
+      join(cwd, "main.tf"),
+      TEMPLATE.replace("private-provider/notes", "private-provider/zones"),
+    );
+    const { code, error } = await tryCommand(["plan"], { cwd, env });
+    expect(code).toBe(1);
+    const plain = error.replaceAll(/[\s│]+/g, " ");
+    expect(plain).toContain(
+      'no private provider with the name "zones" in the registry of the store',
+    );
+    expect(plain).toContain("--registry or STACKWRIGHT_REGISTRY names another registry");
+  });
+
+  it("says with which key a platform was called that does not accept it", async () => {
+    const accounts = [{ accessKey: "AK", secretKey: "secret", projects: [PROJECT] }];
+    const platform = stack.use(await serveFunctions({ functions: [], accounts, port: 0 }));
+    const table = (credentials: object) => ({
+      region: "cn-north-7",
+      projects: [PROJECT],
+      regions: { "cn-north-7": { endpoint: platform.url, ...credentials } },
+      networks: ["127.0.0.0/8"],
+    });
+    const plan = async (credentials: object, more: NodeJS.ProcessEnv = {}) => {
+      await writeFile(join(cwd, "functions.json"), JSON.stringify(table(credentials)));
+      const { code, error } = await tryCommand(["plan"], { cwd, env: { ...env, ...more } });
+      expect(code).toBe(1);
+      expect(error).not.toContain("s3cret");
+      return error.replaceAll(/[\s│]+/g, " ");
+    };
+    await writeFile(join(cwd, "key.json"), '{"accessKey":"AK","secretKey":"s3cret"}');
+    const path = join(cwd, "functions.json");
+    const inFile = await plan({ credentials: { file: "key.json" } });
+    expect(inFile).toContain("the signature is not accepted; it was called with the credentials");
+    expect(inFile).toContain(
+      `of region cn-north-7 in the table of functions "${path}", which are in the file "${join(cwd, "key.json")}"`,
+    );
+    const variables = { STACKWRIGHT_ACCESS_KEY: "AK", STACKWRIGHT_SECRET_KEY: "s3cret" };
+    expect(await plan({}, variables)).toContain(
+      "which are in STACKWRIGHT_ACCESS_KEY and STACKWRIGHT_SECRET_KEY",
+    );
   });
 });

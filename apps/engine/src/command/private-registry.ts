@@ -4,6 +4,7 @@ import {
   createKeyRing,
   createRegistry,
   isRegistryError,
+  RegistryError,
   type RegistryScope,
 } from "@stackwright/registry";
 import { createRegistryClient } from "@stackwright/registry/client";
@@ -43,16 +44,32 @@ export interface PrivateRegistry {
   readonly releaseUse: (use: UsedVersion, user: string) => Promise<void>;
 }
 
-/** The registry that lies in a store. */
+/**
+ * The registry that lies in a store.
+ *
+ * @param name of the store, for messages
+ */
 export function storeRegistry(
   { storage, blobs }: Pick<OpenStore, "storage" | "blobs">,
+  name: string,
   scope: RegistryScope,
 ): PrivateRegistry {
   // Nothing that is encrypted is read here.
   const registry = createRegistry({ storage, blobs, keys: createKeyRing([new Uint8Array(32)]) });
   return {
-    resolve: async (source, version, options) =>
-      registry.resolvePrivateProvider(scope, source, version, options),
+    resolve: async (source, version, options) => {
+      try {
+        return await registry.resolvePrivateProvider(scope, source, version, options);
+      } catch (error) {
+        const isMissing =
+          isRegistryError(error, "REGISTRY_PROVIDER_NOT_FOUND") ||
+          isRegistryError(error, "REGISTRY_VERSION_NOT_FOUND");
+        if (!isMissing) throw error;
+        const where = `in the registry of the store ${name}, for account ${scope.account} and region ${scope.region}`;
+        const text = `${error.message} ${where}; --registry or STACKWRIGHT_REGISTRY names another registry`;
+        throw new RegistryError(error.code, text, { cause: error });
+      }
+    },
     recordUse: async (use, user) => registry.recordUse(scope, use, user),
     listUses: async (name, user) => {
       const { providerId } = await registry.showProvider(scope, { name });

@@ -8,8 +8,9 @@ import { SERVE_FLAGS } from "../server/serve-arguments.ts";
 import { tryCommand } from "./testing/try-command.ts";
 
 async function start(store: string) {
-  const { path: cwd, remove } = await mkdtempDisposable(join(tmpdir(), "serving-"));
-  onTestFinished(() => remove());
+  const scratch = await mkdtempDisposable(join(tmpdir(), "serving-"));
+  const cwd = scratch.path;
+  onTestFinished(() => scratch.remove());
   const server = await serve(
     { store, port: 0, storagePort: 0, logLevel: "silent", bootstrapFile: join(cwd, "first.json") },
     { directory: cwd, env: {} },

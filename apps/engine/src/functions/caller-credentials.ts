@@ -70,6 +70,13 @@ export async function readCallerKey(
   };
 }
 
+/** Where credentials are, as people would say it. */
+export function placeName(place: CredentialsPlace, directory: string): string {
+  if ("file" in place) return `the file "${resolve(directory, place.file)}"`;
+  if ("bearerTokenVariable" in place) return place.bearerTokenVariable;
+  return `${place.accessKeyVariable} and ${place.secretKeyVariable}`;
+}
+
 /** `ENGINE_CONFIG_INVALID` for what is no access key: function platforms take signatures alone. */
 export function signatureKey(found: CallerKey, whose: string): SigningCredentials {
   if (found.kind === "signature") return found.key;

@@ -1,6 +1,8 @@
 import { mkdtempDisposable, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { serveFunctions } from "@stackwright/fg-bridge/runtime";
+import type { FunctionProbe } from "@stackwright/registry";
 import { describe, expect, it } from "vitest";
 import { openFunctionsTable } from "./functions-table.ts";
 import { openServerFunctions } from "./server-functions.ts";
@@ -131,6 +133,30 @@ describe("a table of functions", () => {
     };
     const files = { "key.json": '{"secretKey": s3cret}' };
     await expect(open({ table, files })).rejects.toThrow(/^(?!.*s3cret).*is no JSON/s);
+  });
+
+  it("does not tell users of a server where its credentials are", async () => {
+    await using platform = await serveFunctions({
+      functions: [],
+      accounts: [{ accessKey: "AK", secretKey: "secret", projects: [PROJECT] }],
+      port: 0,
+    });
+    const table = {
+      projects: [PROJECT],
+      regions: { local: { endpoint: platform.url, credentials: { file: "key.json" } } },
+      networks: ["127.0.0.0/8"],
+    };
+    const files = { "key.json": '{"accessKey":"AK","secretKey":"wrong"}' };
+    await withTable({ table, files }, async (path) => {
+      await using functions = await openServerFunctions(path, { env: {}, region: "local" });
+      const version = { functionUrn: URN, account: "acme" } as Parameters<
+        FunctionProbe["probe"]
+      >[0];
+      const probed = functions.probe.probe(version, {});
+      await expect(probed).rejects.toThrow(
+        /is not accepted; it was called with the credentials of region local in the server's table of functions$/,
+      );
+    });
   });
 
   it("is for one region", async () => {

@@ -4,7 +4,13 @@ import { TargetTable } from "@stackwright/fg-bridge";
 import { Type } from "typebox";
 import { Value } from "typebox/value";
 import { EngineError } from "../errors.ts";
-import { CredentialsSchema, readCallerKey, signatureKey } from "./caller-credentials.ts";
+import {
+  type CredentialsPlace,
+  CredentialsSchema,
+  placeName,
+  readCallerKey,
+  signatureKey,
+} from "./caller-credentials.ts";
 
 const text = (description: string) => Type.String({ description, minLength: 1, maxLength: 4096 });
 const closed = { additionalProperties: false } as const;
@@ -69,26 +75,38 @@ const PLATFORM_KEY = {
  * Reads an operator's table of functions, with the secrets that it refers to. Paths in it are relative to it.
  *
  * `ENGINE_CONFIG_INVALID` says what is wrong with it, and which variable or file is missing.
+ *
+ * @param readers who reads why a function refused a call: the operator learns where the credentials are, others do not
  */
 export async function openFunctionsTable(
   path: string,
   env: NodeJS.ProcessEnv,
+  readers: "operator" | "others" = "operator",
 ): Promise<OpenFunctionsTable> {
   const table = await readTable(path);
   const from = { directory: dirname(resolve(path)), env };
+  const named = (what: string, place: CredentialsPlace) =>
+    readers === "others"
+      ? `the credentials of ${what} in the server's table of functions`
+      : `the credentials of ${what} in the table of functions "${path}", which are in ${placeName(place, from.directory)}`;
   try {
-    const functions = await mapValues(table.functions ?? {}, async ({ url, credentials }) => ({
+    const functions = await mapValues(table.functions ?? {}, async ({ url, credentials }, urn) => ({
       url,
-      ...(credentials !== undefined && { credentials: await readCallerKey(credentials, from) }),
+      ...(credentials !== undefined && {
+        credentials: await readCallerKey(credentials, from),
+        credentialsName: named(`the function ${urn}`, credentials),
+      }),
     }));
-    const regions = await mapValues(table.regions ?? {}, async (row, region) => ({
-      endpoint: row.endpoint,
-      ...(row.functionKind !== undefined && { functionKind: row.functionKind }),
-      credentials: signatureKey(
-        await readCallerKey(row.credentials ?? PLATFORM_KEY, from),
-        `the functions of region ${region}`,
-      ),
-    }));
+    const regions = await mapValues(table.regions ?? {}, async (row, region) => {
+      const place = row.credentials ?? PLATFORM_KEY;
+      const whose = `the functions of region ${region}`;
+      return {
+        endpoint: row.endpoint,
+        ...(row.functionKind !== undefined && { functionKind: row.functionKind }),
+        credentials: signatureKey(await readCallerKey(place, from), whose),
+        credentialsName: named(`region ${region}`, place),
+      };
+    });
     const targets = new TargetTable({
       functions,
       regions,

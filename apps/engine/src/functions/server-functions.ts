@@ -29,7 +29,7 @@ export async function openServerFunctions(
   { env, region }: { readonly env: NodeJS.ProcessEnv; readonly region: string },
 ): Promise<ServerFunctions> {
   await using resources = new AsyncDisposableStack();
-  const { table, targets } = resources.use(await openFunctionsTable(path, env));
+  const { table, targets } = resources.use(await openFunctionsTable(path, env, "others"));
   if (table.region !== undefined && table.region !== region) {
     throw new EngineError(
       "ENGINE_CONFIG_INVALID",

@@ -46,8 +46,14 @@ function reasonOf(body: Uint8Array): {
  * It counts as not begun only where that is sure: by a code of the platform for what it did not dispatch, by a
  * status that refuses, or because the function side says so. A 503 alone may come from a gateway that lost its
  * connection to the function in the middle of a call.
+ *
+ * @param credentials what the caller showed, in words, for whoever is refused because of it
  */
-export function failedStatus(response: ExchangeResponse, target: string): FgBridgeError {
+export function failedStatus(
+  response: ExchangeResponse,
+  target: string,
+  credentials?: string,
+): FgBridgeError {
   const { status, body } = response;
   const { code, text, outcome } = reasonOf(body);
   const shown = [code, text].filter((part) => part !== undefined).join(": ");
@@ -58,7 +64,11 @@ export function failedStatus(response: ExchangeResponse, target: string): FgBrid
     return new FgBridgeError("FG_REDIRECT_REFUSED", reason, options);
   }
   const known = NOT_DISPATCHED.get(code ?? "") ?? REFUSALS.get(status);
-  if (known !== undefined) return new FgBridgeError(known, message, options);
+  if (known !== undefined) {
+    const shownWith = credentials === undefined ? "" : `; it was called with ${credentials}`;
+    const refused = known === "FG_UNAUTHORIZED" ? message + shownWith : message;
+    return new FgBridgeError(known, refused, options);
+  }
   if (status === 408 || status === 504) return new FgBridgeError("FG_TIMEOUT", message, options);
   return new FgBridgeError("FG_FUNCTION_STATUS", message, {
     ...options,

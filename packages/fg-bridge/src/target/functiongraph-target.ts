@@ -15,6 +15,8 @@ export interface FunctionGraphEndpoint {
   /** `https://functiongraph.<region>.example.com`; plain `http` to this machine alone. */
   readonly endpoint: string;
   readonly credentials: SigningCredentials;
+  /** What the credentials are, in words and without secrets, for messages of a refusal. */
+  readonly credentialsName?: string | undefined;
   /**
    * `http`: requests travel as gateway events. `event`: the envelope itself is the event.
    *
@@ -87,7 +89,7 @@ export class FunctionGraphTarget implements FunctionTarget {
       fresh: call.fresh,
       ...(call.signal === undefined ? {} : { signal: call.signal }),
     });
-    if (response.status !== 200) throw failedStatus(response, this.key);
+    if (response.status !== 200) throw this.#refused(response);
     const code = String(response.headers["x-func-err-code"] ?? "0");
     const failed = String(response.headers["x-is-func-err"] ?? "false") === "true";
     if (failed || (code !== "0" && code !== "")) {
@@ -116,6 +118,11 @@ export class FunctionGraphTarget implements FunctionTarget {
     return this.#isEvent ? envelope : encodeGatewayEvent(envelope);
   }
 
+  /** What the platform itself says, which sees the credentials; the function behind it does not. */
+  #refused(response: ExchangeResponse): FgBridgeError {
+    return failedStatus(response, this.key, this.#endpoint.credentialsName);
+  }
+
   #answer(reply: GatewayReply, response: ExchangeResponse): Uint8Array {
     if (reply.status === 200) return reply.body;
     throw failedStatus({ ...response, status: reply.status, body: reply.body }, this.key);
@@ -131,7 +138,7 @@ export class FunctionGraphTarget implements FunctionTarget {
       fresh: true,
       ...(call.signal === undefined ? {} : { signal: call.signal }),
     });
-    if (accepted.status !== 202) throw failedStatus(accepted, this.key);
+    if (accepted.status !== 202) throw this.#refused(accepted);
     const requestId = readMember(accepted.body)?.request_id;
     if (typeof requestId !== "string" || !/^[A-Za-z0-9-]{1,64}$/.test(requestId)) {
       throw new FgBridgeError("FG_RESPONSE_INVALID", "the platform gave no request_id", {

@@ -16,6 +16,8 @@ export interface UrlTargetOptions {
   /** Origin of the function; the path is always `/provider`. `https`, or `http` to this machine. */
   readonly url: string;
   readonly credentials?: UrlCredentials;
+  /** What the credentials are, in words and without secrets, for messages of a refusal. */
+  readonly credentialsName?: string | undefined;
   /** @default 6 MiB */
   readonly maxRequestBytes?: number;
   /** @default 6 MiB for envelopes */
@@ -187,7 +189,7 @@ export class UrlTarget implements FunctionTarget {
   }
 
   #failed(response: ExchangeResponse): FgBridgeError {
-    const error = failedStatus(response, this.key);
+    const error = failedStatus(response, this.key, this.#options.credentialsName);
     if (error.code === "FG_REDIRECT_REFUSED") {
       this.#options.onAudit?.({
         kind: "redirect-refused",
