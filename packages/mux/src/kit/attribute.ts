@@ -1,6 +1,7 @@
 import { Type, Value } from "@stackwright/cty";
 import type { AttributeSchema, BlockSchema } from "../router/schema.ts";
 import type { AttributeType } from "./attribute-type.ts";
+import { atMember, convertPart } from "./content-failure.ts";
 
 /** Who gives an attribute its value: the template must, may, cannot, or may with the provider as substitute. */
 export type Presence = "required" | "optional" | "computed" | "optionalComputed";
@@ -20,8 +21,8 @@ export interface AttributeOptions {
   readonly stable?: boolean;
 }
 
-export interface Attribute<T = unknown, P extends Presence = Presence> {
-  readonly of: AttributeType<T>;
+export interface Attribute<T = unknown, P extends Presence = Presence, I = T> {
+  readonly of: AttributeType<T, I>;
   readonly presence: P;
   readonly options: AttributeOptions;
 }
@@ -29,38 +30,39 @@ export interface Attribute<T = unknown, P extends Presence = Presence> {
 export type Attributes = Readonly<Record<string, Attribute>>;
 
 /** Must be set by the template. */
-export function required<T>(
-  of: AttributeType<T>,
+export function required<T, I = T>(
+  of: AttributeType<T, I>,
   options: AttributeOptions = {},
-): Attribute<T, "required"> {
+): Attribute<T, "required", I> {
   return { of, presence: "required", options };
 }
 
 /** May be set by the template; null otherwise. */
-export function optional<T>(
-  of: AttributeType<T>,
+export function optional<T, I = T>(
+  of: AttributeType<T, I>,
   options: AttributeOptions = {},
-): Attribute<T, "optional"> {
+): Attribute<T, "optional", I> {
   return { of, presence: "optional", options };
 }
 
 /** Decided by the provider. */
-export function computed<T>(
-  of: AttributeType<T>,
+export function computed<T, I = T>(
+  of: AttributeType<T, I>,
   options: AttributeOptions = {},
-): Attribute<T, "computed"> {
+): Attribute<T, "computed", I> {
   return { of, presence: "computed", options };
 }
 
 /** May be set by the template; decided by the provider otherwise. */
-export function optionalComputed<T>(
-  of: AttributeType<T>,
+export function optionalComputed<T, I = T>(
+  of: AttributeType<T, I>,
   options: AttributeOptions = {},
-): Attribute<T, "optionalComputed"> {
+): Attribute<T, "optionalComputed", I> {
   return { of, presence: "optionalComputed", options };
 }
 
-type Content<A> = A extends Attribute<infer T> ? T : never;
+type Content<A> = A extends Attribute<infer T, Presence, infer _> ? T : never;
+type Input<A> = A extends Attribute<infer _, Presence, infer I> ? I : never;
 type IsRequired<A> = A extends Attribute<unknown, "required"> ? true : false;
 
 /** A whole object: what is required is there, everything else may be null. */
@@ -73,8 +75,14 @@ export type PartlyKnown<A extends Attributes> = {
   readonly [K in keyof A]: Content<A[K]> | null | undefined;
 };
 
-/** What was decided; what is left out is as it was planned, or null. */
-export type Outcome<A extends Attributes> = { readonly [K in keyof A]?: Content<A[K]> | null };
+/**
+ * What was decided; what is left out is as it was planned, or null. Besides the form that provider code gets, maps
+ * may be plain objects, sets `Set`s, exact numbers bigints or numbers, and values of any type plain data.
+ */
+export type Outcome<A extends Attributes> = { readonly [K in keyof A]?: Input<A[K]> | null };
+
+/** What an older version stored, as far as the present types have it: the rest is left out. */
+export type StoredOf<A extends Attributes> = { readonly [K in keyof A]?: Content<A[K]> | null };
 
 /** The object type of values with these attributes. */
 export function typeOfAttributes(attributes: Attributes): ObjectTypeOf {
@@ -108,14 +116,19 @@ function schemaOf({ of, presence, options }: Attribute): AttributeSchema {
   };
 }
 
-/** The members of an object value; unknown ones, and all of an unknown object, as `undefined`. */
+/**
+ * The members of an object value; unknown ones, and all of an unknown object, as `undefined`.
+ *
+ * @throws ContentFailure with the attribute whose value has no JavaScript form
+ */
 export function contentOf<A extends Attributes>(attributes: A, value: Value): PartlyKnown<A> {
   const members = new Map<string, Value>(value.isKnown && !value.isNull ? value.entries() : []);
   return Object.fromEntries(
     Object.entries(attributes).map(([name, { of }]) => {
       const member = members.get(name);
       if (member === undefined || !member.isWhollyKnown) return [name, undefined];
-      return [name, member.isNull ? null : of.fromValue(member)];
+      if (member.isNull) return [name, null];
+      return [name, convertPart(atMember(name), () => of.fromValue(member))];
     }),
   ) as PartlyKnown<A>;
 }
@@ -135,7 +148,12 @@ export function mapMembers(
   );
 }
 
-/** The value of one decided member, of exactly the attribute's type. */
-export function valueOf({ of }: Attribute, content: unknown): Value {
-  return content === null || content === undefined ? Value.null(of.type) : of.toValue(content);
+/**
+ * The value of one decided member, of exactly the attribute's type.
+ *
+ * @throws ContentFailure with the part that does not fit
+ */
+export function valueOf(name: string, { of }: Attribute, content: unknown): Value {
+  if (content === null || content === undefined) return Value.null(of.type);
+  return convertPart(atMember(name), () => of.toValue(content));
 }

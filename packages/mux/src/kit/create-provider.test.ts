@@ -40,18 +40,23 @@ const note = defineResource({
     const key = name ?? "";
     if (key === "full") throw new ProviderFailure("Notebook full", "Take another one.");
     client.notes.set(key, { text: `${text ?? ""}${secret ?? ""}`, revision: 1 });
+    if (key === "torn oddly") throw new PartialFailure({ slug: 5, revision: 1 }, "Page torn");
     if (key === "torn") {
       throw new PartialFailure({ name: key, revision: 1 }, "Page torn", "It is half written.");
     }
+    if (key === "odd") return { slug: ["A"] as unknown as string, revision: 1 };
+    if (key === "silent") return undefined as unknown as Record<string, never>;
     return { slug: key.toUpperCase(), revision: 1 };
   },
   read({ name }, { client }) {
+    if (name === "odd") return { text: 5 as unknown as string };
     const found = client.notes.get(name);
     return found && { text: found.text === "" ? null : found.text, revision: found.revision };
   },
   update({ name, text }, prior, { client }) {
     const revision = (prior.revision ?? 0) + 1;
     client.notes.set(name ?? "", { text: text ?? "", revision });
+    if (name === "odd") return { revision: "2" as unknown as number };
     return { revision };
   },
   delete: ({ name }, { client }) => void client.notes.delete(name),
@@ -86,6 +91,11 @@ beforeEach(async () => {
         ],
         result: types.string,
         call: (left, right) => left + right,
+      }),
+      half: defineFunction({
+        parameters: [{ name: "number", type: types.number }],
+        result: types.list(types.number),
+        call: (number) => [number % 2 === 0 ? number / 2 : ("odd" as unknown as number)],
       }),
     },
     close: (client) => {
@@ -220,6 +230,47 @@ describe("applying with the kit", () => {
     expect(contents(state)).toMatchObject({ name: "torn", text: "x", slug: null, revision: 1 });
     expect(diagnostics[0]).toMatchObject({ severity: "error", summary: "Page torn" });
   });
+
+  it("keeps what was made although a part of its result does not fit", async () => {
+    const attribute = (name: string) => Path.root.attribute(name);
+    const config = object({ name: "odd", text: "x" });
+    const created = await apply(ABSENT, config);
+    expect(contents(created.state)).toMatchObject({ name: "odd", slug: null, revision: 1 });
+    expect(created.diagnostics).toEqual([
+      {
+        severity: "error",
+        summary: "create of nb_note failed",
+        detail: "slug: a string is needed, not an array",
+        attribute: attribute("slug"),
+      },
+    ]);
+
+    const prior = object({ name: "odd", slug: "ODD", revision: 1 });
+    const updated = await apply(prior, object({ name: "odd", text: "y", slug: "ODD" }));
+    expect(contents(updated.state)).toMatchObject({ text: "y", revision: 1 });
+    expect(updated.diagnostics).toMatchObject([
+      { summary: "update of nb_note failed", detail: "revision: a number is needed, not a string" },
+    ]);
+
+    const torn = await apply(ABSENT, object({ name: "torn oddly" }));
+    expect(contents(torn.state)).toMatchObject({ name: "torn oddly", slug: null, revision: 1 });
+    expect(torn.diagnostics.map(({ summary }) => summary)).toEqual([
+      "Page torn",
+      "create of nb_note failed",
+    ]);
+    const silent = await apply(ABSENT, object({ name: "silent" }));
+    expect(silent.diagnostics).toEqual([]);
+    expect(contents(silent.state)).toMatchObject({ name: "silent", slug: null, revision: null });
+  });
+
+  it("says which part of what was read does not fit", async () => {
+    const state = object({ name: "odd" });
+    const request = { type: "nb_note", state, privateBytes: NO_BYTES, deferralAllowed: false };
+    const { diagnostics } = await provider.read(request, {});
+    expect(diagnostics).toMatchObject([
+      { summary: "read of nb_note failed", detail: "text: a string is needed, not a number" },
+    ]);
+  });
 });
 
 describe("the other calls of the kit", () => {
@@ -260,6 +311,19 @@ describe("the other calls of the kit", () => {
     const args = [Value.string("a"), Value.string("b")];
     const reply = await provider.callFunction({ name: "join", arguments: args }, {});
     expect("result" in reply && reply.result.asString()).toBe("ab");
+  });
+
+  it("say which argument or part of a result does not fit", async () => {
+    const half = async (number: Value) =>
+      provider.callFunction({ name: "half", arguments: [number] }, {});
+    expect(await half(Value.number(3))).toEqual({
+      error: { text: "call of half failed: result[0]: a number is needed, not a string" },
+    });
+    expect(await half(Value.number(2n ** 53n + 1n))).toEqual({
+      error: {
+        text: "call of half failed: number: the number has more digits than types.number keeps",
+      },
+    });
   });
 
   it("refuse names that the provider does not have", async () => {

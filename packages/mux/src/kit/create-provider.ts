@@ -1,4 +1,4 @@
-import { decodeJson, Value } from "@stackwright/cty";
+import { Value } from "@stackwright/cty";
 import { MuxError } from "../errors.ts";
 import type { Diagnostic } from "../router/diagnostic.ts";
 import type {
@@ -11,40 +11,69 @@ import type {
 import type { ProviderSchema } from "../router/schema.ts";
 import {
   type Attributes,
-  blockOfAttributes,
   contentOf,
-  mapMembers,
   type Outcome,
   type StateOf,
   typeOfAttributes,
-  valueOf,
 } from "./attribute.ts";
+import { changedObject, changeName, changeObject } from "./change-object.ts";
+import { completed, nullObject } from "./complete-object.ts";
+import { ContentFailure } from "./content-failure.ts";
 import type { AnyResource, KitContext, ProviderDefinition } from "./definition.ts";
 import { planObject } from "./plan-object.ts";
 import { failureToDiagnostic, PartialFailure, ProviderFailure } from "./provider-failure.ts";
+import { faultOf, type GivenValue, type ProviderFault, writeFault } from "./provider-fault.ts";
+import { schemaOf } from "./provider-schema.ts";
+import { storedValue, upgradeObject } from "./upgrade-object.ts";
 
 const NO_BYTES = new Uint8Array();
 
+export interface CreateProviderOptions {
+  /**
+   * Is told what provider code threw that is no {@link ProviderFailure}, unless the call had been given up.
+   *
+   * @default its text, with the stack, goes to standard error
+   */
+  readonly onFault?: (fault: ProviderFault) => void;
+}
+
 /**
  * Makes a provider of its definition. What the code of a definition throws becomes an error diagnostic of the
- * call; {@link PartialFailure} keeps what was created all the same. `stop` aborts the signal of every running
- * call; a create or update that ignores it simply runs on.
+ * call: a {@link ProviderFailure} in its own words, anything else as `create of <type> failed` with its message; so
+ * does a result that is no value of its attribute's type, with the attribute. {@link PartialFailure} keeps what was
+ * created all the same, and so does a create or update whose result does not fit. `stop` aborts the signal of every
+ * running call; a create or update that ignores it simply runs on.
  */
 export function createProvider<C extends Attributes, Client>(
   definition: ProviderDefinition<C, Client>,
+  options: CreateProviderOptions = {},
 ): LifecycleProvider {
-  return new KitProvider(definition);
+  return new KitProvider(definition, options);
+}
+
+/** A call of provider code, for whoever has to tell of its failure. */
+interface Call {
+  readonly operation: string;
+  /** @default the provider itself */
+  readonly type?: string;
+  /** Those of the values. */
+  readonly attributes?: Attributes;
+  /** What the request has. */
+  readonly values: () => readonly Value[];
+  readonly signal?: AbortSignal | undefined;
 }
 
 class KitProvider<C extends Attributes, Client> implements LifecycleProvider {
   readonly #definition: ProviderDefinition<C, Client>;
   readonly #schema: ProviderSchema;
+  readonly #onFault: (fault: ProviderFault) => void;
   #stopping = new AbortController();
-  #configured: { readonly client: Client } | undefined;
+  #configured: { readonly client: Client; readonly config: Value } | undefined;
   #closing: Promise<void> | undefined;
 
-  constructor(definition: ProviderDefinition<C, Client>) {
+  constructor(definition: ProviderDefinition<C, Client>, options: CreateProviderOptions) {
     this.#definition = definition;
+    this.#onFault = options.onFault ?? writeFault;
     this.#schema = schemaOf(definition);
   }
 
@@ -53,58 +82,68 @@ class KitProvider<C extends Attributes, Client> implements LifecycleProvider {
     return Promise.resolve({ diagnostics: [], schema: this.#schema, capabilities });
   }
 
-  validateProvider: LifecycleProvider["validateProvider"] = ({ config }) =>
-    this.#report(async () =>
+  validateProvider: LifecycleProvider["validateProvider"] = ({ config }, { signal }) => {
+    const call = {
+      operation: "validate",
+      attributes: this.#definition.config,
+      values: () => [config],
+      signal,
+    };
+    return this.#report(call, async () =>
       this.#definition.validate?.(contentOf(this.#definition.config, config)),
     );
-
-  validateResource: LifecycleProvider["validateResource"] = ({ type, config }) => {
-    const resource = this.#resource(type);
-    return this.#report(async () => resource.validate?.(contentOf(resource.attributes, config)));
   };
 
-  validateDataSource: LifecycleProvider["validateDataSource"] = ({ type, config }) => {
+  validateResource: LifecycleProvider["validateResource"] = ({ type, config }, { signal }) => {
+    const resource = this.#resource(type);
+    const { attributes } = resource;
+    const call = { operation: "validate", type, attributes, values: () => [config], signal };
+    return this.#report(call, async () => resource.validate?.(contentOf(attributes, config)));
+  };
+
+  validateDataSource: LifecycleProvider["validateDataSource"] = ({ type, config }, { signal }) => {
     const source = this.#dataSource(type);
-    return this.#report(async () => source.validate?.(contentOf(source.attributes, config)));
+    const { attributes } = source;
+    const call = { operation: "validate", type, attributes, values: () => [config], signal };
+    return this.#report(call, async () => source.validate?.(contentOf(attributes, config)));
   };
 
   validateEphemeral: LifecycleProvider["validateEphemeral"] = ({ type }) =>
     Promise.reject(unknownName("ephemeral resource", type));
 
-  configure: LifecycleProvider["configure"] = ({ config }, context) =>
-    this.#report(async () => {
+  configure: LifecycleProvider["configure"] = ({ config }, context) => {
+    const call = {
+      operation: "configure",
+      attributes: this.#definition.config,
+      values: () => [config],
+      signal: context.signal,
+    };
+    return this.#report(call, async () => {
       const content = contentOf(this.#definition.config, config) as StateOf<C>;
-      this.#configured = { client: await this.#definition.configure(content, context) };
+      this.#configured = { client: await this.#definition.configure(content, context), config };
       return [];
     });
+  };
 
-  async upgrade({ type, schemaVersion, json }: Parameters<LifecycleProvider["upgrade"]>[0]) {
+  async upgrade(
+    request: Parameters<LifecycleProvider["upgrade"]>[0],
+    { signal }: LifecycleContext,
+  ) {
+    const { type, json } = request;
     const resource = this.#resource(type);
-    const { attributes, version = 0 } = resource;
-    return this.#attempt(async () => {
-      const stored = JSON.parse(json) as Readonly<Record<string, unknown>>;
-      if (schemaVersion > version) {
-        throw new ProviderFailure(
-          "Stored object too new",
-          `It was stored by a newer version of this provider (schema ${schemaVersion}, this one has ${version}).`,
-        );
-      }
-      if (schemaVersion < version) {
-        if (resource.upgrade === undefined) {
-          throw new ProviderFailure(
-            "Stored object too old",
-            `Schema ${schemaVersion} is not known.`,
-          );
-        }
-        const outcome = await resource.upgrade(stored, schemaVersion);
-        return { state: completed(attributes, nullObject(attributes), outcome) };
-      }
-      return { state: decodeJson(json, typeOfAttributes(attributes)) };
-    });
+    const { attributes } = resource;
+    const call = {
+      operation: "upgrade",
+      type,
+      attributes,
+      values: () => [storedValue(json)],
+      signal,
+    };
+    return this.#attempt(call, async () => ({ state: await upgradeObject(resource, request) }));
   }
 
   move: LifecycleProvider["move"] = ({ sourceType, targetType }) =>
-    this.#report(() => {
+    this.#report({ operation: "move", type: targetType, values: () => [] }, () => {
       throw new ProviderFailure("Move not possible", `${sourceType} cannot become ${targetType}.`);
     });
 
@@ -114,7 +153,14 @@ class KitProvider<C extends Attributes, Client> implements LifecycleProvider {
   ) {
     const resource = this.#resource(type);
     const { attributes } = resource;
-    return this.#attempt(async () => {
+    const call = {
+      operation: "read",
+      type,
+      attributes,
+      values: () => [state],
+      signal: context.signal,
+    };
+    return this.#attempt(call, async () => {
       if (resource.read === undefined) return { state, privateBytes };
       const content = contentOf(attributes, state) as StateOf<Attributes>;
       const found = await resource.read(content, this.#context(context));
@@ -130,31 +176,46 @@ class KitProvider<C extends Attributes, Client> implements LifecycleProvider {
     request: Parameters<LifecycleProvider["plan"]>[0],
     context: LifecycleContext,
   ): ReturnType<LifecycleProvider["plan"]> {
+    const { type, prior, config, proposed } = request;
     const rest = { plannedPrivate: request.priorPrivate, legacyTypeSystem: false };
-    if (request.proposed.isNull) {
-      return { diagnostics: [], planned: request.proposed, requiresReplace: [], ...rest };
+    if (proposed.isNull) {
+      return { diagnostics: [], planned: proposed, requiresReplace: [], ...rest };
     }
-    const reply = await this.#attempt(() =>
-      planObject(this.#resource(request.type), request, this.#context(context)),
+    const resource = this.#resource(type);
+    const { attributes } = resource;
+    const values = () => [prior, config, proposed];
+    const call = { operation: "plan", type, attributes, values, signal: context.signal };
+    const reply = await this.#attempt(call, () =>
+      planObject(resource, request, this.#context(context)),
     );
     return { requiresReplace: [], ...reply, ...rest };
   }
 
   async apply(request: ApplyRequest, context: LifecycleContext): Promise<ApplyReply> {
-    const resource = this.#resource(request.type);
+    const { type, prior, config, planned } = request;
+    const resource = this.#resource(type);
+    const { attributes } = resource;
     const rest = { privateBytes: request.plannedPrivate, legacyTypeSystem: false };
-    const kit = {
-      ...this.#context(context),
-      ...(request.operation && { operation: request.operation }),
+    const call = {
+      operation: changeName(resource, request),
+      type,
+      attributes,
+      values: () => [prior, config, planned],
+      signal: context.signal,
     };
     try {
-      return { diagnostics: [], state: await change(resource, request, kit), ...rest };
+      const kit = {
+        ...this.#context(context),
+        ...(request.operation && { operation: request.operation }),
+      };
+      const { state, failures } = await changeObject(resource, request, kit);
+      return { diagnostics: failures.map((one) => this.#diagnostic(one, call)), state, ...rest };
     } catch (error) {
-      const diagnostics = [failureToDiagnostic(error)];
-      const state =
-        error instanceof PartialFailure
-          ? completed(resource.attributes, request.planned, error.state as Outcome<Attributes>)
-          : request.prior;
+      const diagnostics = [this.#diagnostic(error, call)];
+      if (!(error instanceof PartialFailure)) return { diagnostics, state: prior, ...rest };
+      const outcome = error.state as Outcome<Attributes>;
+      const { state, failures } = changedObject(resource, request, outcome);
+      for (const one of failures) diagnostics.push(this.#diagnostic(one, call));
       return { diagnostics, state, ...rest };
     }
   }
@@ -164,7 +225,14 @@ class KitProvider<C extends Attributes, Client> implements LifecycleProvider {
     context: LifecycleContext,
   ) {
     const resource = this.#resource(type);
-    const reply = await this.#attempt(async () => {
+    const { attributes } = resource;
+    const call = {
+      operation: "import",
+      type,
+      values: () => [Value.string(id)],
+      signal: context.signal,
+    };
+    const reply = await this.#attempt(call, async () => {
       if (resource.import === undefined) {
         throw new ProviderFailure("Import not possible", `${type} cannot be imported.`);
       }
@@ -172,7 +240,7 @@ class KitProvider<C extends Attributes, Client> implements LifecycleProvider {
       if (found === undefined) {
         throw new ProviderFailure("Object not found", `There is no ${type} with the id "${id}".`);
       }
-      const state = completed(resource.attributes, nullObject(resource.attributes), found);
+      const state = completed(attributes, nullObject(attributes), found);
       return { objects: [{ type, state, privateBytes: NO_BYTES }] };
     });
     return { objects: [], ...reply };
@@ -183,10 +251,18 @@ class KitProvider<C extends Attributes, Client> implements LifecycleProvider {
     context: LifecycleContext,
   ) {
     const source = this.#dataSource(type);
-    return this.#attempt(async () => {
-      const content = contentOf(source.attributes, config) as StateOf<Attributes>;
+    const { attributes } = source;
+    const call = {
+      operation: "read",
+      type,
+      attributes,
+      values: () => [config],
+      signal: context.signal,
+    };
+    return this.#attempt(call, async () => {
+      const content = contentOf(attributes, config) as StateOf<Attributes>;
       const outcome = await source.read(content, this.#context(context));
-      return { state: completed(source.attributes, config, outcome) };
+      return { state: completed(attributes, config, outcome) };
     });
   }
 
@@ -197,13 +273,20 @@ class KitProvider<C extends Attributes, Client> implements LifecycleProvider {
   closeEphemeral: LifecycleProvider["closeEphemeral"] = ({ type }) =>
     Promise.reject(unknownName("ephemeral resource", type));
 
-  callFunction: LifecycleProvider["callFunction"] = async (request) => {
+  callFunction: LifecycleProvider["callFunction"] = async (request, { signal }) => {
     const called = this.#definition.functions?.[request.name];
     if (called === undefined) throw unknownName("function", request.name);
     try {
       return { result: await called.call(request.arguments) };
     } catch (error) {
-      return { error: { text: error instanceof Error ? error.message : String(error) } };
+      const call = {
+        operation: "call",
+        type: request.name,
+        values: () => request.arguments,
+        signal,
+      };
+      const { summary, detail } = this.#diagnostic(error, call);
+      return { error: { text: detail === "" ? summary : `${summary}: ${detail}` } };
     }
   };
 
@@ -242,20 +325,47 @@ class KitProvider<C extends Attributes, Client> implements LifecycleProvider {
   }
 
   /** The reply of a call, or what it threw as a diagnostic. */
-  async #attempt<T extends object>(call: () => Promise<T>): Promise<Reply & Partial<T>> {
+  async #attempt<T extends object>(
+    call: Call,
+    work: () => Promise<T>,
+  ): Promise<Reply & Partial<T>> {
     try {
-      return { diagnostics: [], ...(await call()) };
+      return { diagnostics: [], ...(await work()) };
     } catch (error) {
-      return { diagnostics: [failureToDiagnostic(error)] } as unknown as Reply & Partial<T>;
+      return { diagnostics: [this.#diagnostic(error, call)] } as unknown as Reply & Partial<T>;
     }
   }
 
-  async #report(call: () => Promise<readonly Diagnostic[] | undefined> | never): Promise<Reply> {
+  async #report(
+    call: Call,
+    work: () => Promise<readonly Diagnostic[] | undefined> | never,
+  ): Promise<Reply> {
     try {
-      return { diagnostics: (await call()) ?? [] };
+      return { diagnostics: (await work()) ?? [] };
     } catch (error) {
-      return { diagnostics: [failureToDiagnostic(error)] };
+      return { diagnostics: [this.#diagnostic(error, call)] };
     }
+  }
+
+  /** What a call threw, for the person with the template; a mistake of the code goes to its author as well. */
+  #diagnostic(error: unknown, call: Call): Diagnostic {
+    const operation = `${call.operation} of ${call.type ?? "the provider"}`;
+    if (error instanceof ContentFailure) {
+      const { detail, attribute } = error;
+      const summary = `${operation} failed`;
+      return { severity: "error", summary, detail, ...(attribute && { attribute }) };
+    }
+    if (!(error instanceof ProviderFailure) && call.signal?.aborted !== true) {
+      const { config: attributes } = this.#definition;
+      const given: GivenValue[] = call.values().map((value) => ({
+        attributes: call.attributes ?? {},
+        value,
+      }));
+      if (this.#configured !== undefined)
+        given.push({ attributes, value: this.#configured.config });
+      this.#onFault(faultOf(operation, error, given));
+    }
+    return failureToDiagnostic(error, `${operation} failed`);
   }
 
   #resource(type: string): AnyResource<Client> {
@@ -269,89 +379,6 @@ class KitProvider<C extends Attributes, Client> implements LifecycleProvider {
     if (source === undefined) throw unknownName("data source", type);
     return source;
   }
-}
-
-async function change<Client>(
-  resource: AnyResource<Client>,
-  { prior, planned, config }: ApplyRequest,
-  context: KitContext<Client>,
-): Promise<Value> {
-  const { attributes } = resource;
-  if (planned.isNull) {
-    await resource.delete(contentOf(attributes, prior) as StateOf<Attributes>, context);
-    return planned;
-  }
-  // Write-only attributes are in the configuration alone.
-  const given = mapMembers(attributes, planned, (name, member, { options }) =>
-    options.writeOnly === true ? (new Map(config.entries()).get(name) ?? member) : member,
-  );
-  const content = contentOf(attributes, given);
-  const outcome =
-    prior.isNull || resource.update === undefined
-      ? await resource.create(content, context)
-      : await resource.update(
-          content,
-          contentOf(attributes, prior) as StateOf<Attributes>,
-          context,
-        );
-  return completed(attributes, planned, outcome);
-}
-
-/** An object with what was decided, and for the rest what was known of it; nothing of it unknown. */
-function completed(attributes: Attributes, known: Value, outcome: Outcome<Attributes>): Value {
-  return mapMembers(attributes, known, (name, member, attribute) => {
-    if (attribute.options.writeOnly === true) return Value.null(attribute.of.type);
-    if (Object.hasOwn(outcome, name) && outcome[name] !== undefined) {
-      return valueOf(attribute, outcome[name]);
-    }
-    return member.isWhollyKnown ? member : Value.null(attribute.of.type);
-  });
-}
-
-function nullObject(attributes: Attributes): Value {
-  return Value.object(
-    Object.entries(attributes).map(([name, { of }]) => [name, Value.null(of.type)] as const),
-  );
-}
-
-function schemaOf<C extends Attributes, Client>(
-  definition: ProviderDefinition<C, Client>,
-): ProviderSchema {
-  const { resources = {}, dataSources = {}, functions = {} } = definition;
-  return {
-    provider: blockOfAttributes(definition.config, definition.description),
-    resources: new Map(
-      Object.entries(resources).map(([type, { attributes, description, version = 0 }]) => [
-        type,
-        { version, block: blockOfAttributes(attributes, description) },
-      ]),
-    ),
-    dataSources: new Map(
-      Object.entries(dataSources).map(([type, { attributes, description }]) => [
-        type,
-        { version: 0, block: blockOfAttributes(attributes, description) },
-      ]),
-    ),
-    ephemeralResources: new Map(),
-    functions: new Map(
-      Object.entries(functions).map(([name, { parameters, result, summary, description }]) => [
-        name,
-        {
-          parameters: parameters.map((parameter) => ({
-            name: parameter.name,
-            type: parameter.type.type,
-            allowNull: false,
-            allowUnknown: false,
-            description: parameter.description ?? "",
-          })),
-          returnType: result.type,
-          summary: summary ?? "",
-          description: description ?? "",
-          deprecationMessage: "",
-        },
-      ]),
-    ),
-  };
 }
 
 function unknownName(kind: string, name: string): MuxError {

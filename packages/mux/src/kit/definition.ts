@@ -1,8 +1,9 @@
-import type { Value } from "@stackwright/cty";
+import type { Native, Value } from "@stackwright/cty";
 import type { Diagnostic } from "../router/diagnostic.ts";
 import type { LifecycleContext, OperationIdentity } from "../router/lifecycle-provider.ts";
-import type { Attributes, Outcome, PartlyKnown, StateOf } from "./attribute.ts";
-import type { AttributeType, ContentOf } from "./attribute-type.ts";
+import type { Attributes, Outcome, PartlyKnown, StateOf, StoredOf } from "./attribute.ts";
+import type { AttributeType, InputOf } from "./attribute-type.ts";
+import { ContentFailure, convertPart } from "./content-failure.ts";
 
 type MaybePromise<T> = T | Promise<T>;
 
@@ -28,6 +29,12 @@ export interface PlanDraft<A extends Attributes> {
 }
 
 /**
+ * A stored object as plain data: lists and sets are arrays, maps and objects plain objects. A number that no double
+ * equals is a bigint, or a BigFloat.
+ */
+export type StoredJson = Readonly<Record<string, Native | undefined>>;
+
+/**
  * One resource type. What create and update leave out of their result is taken from the plan; what was
  * planned as unknown and is left out becomes null.
  */
@@ -50,8 +57,15 @@ export interface ResourceDefinition<A extends Attributes, Client> {
   delete(state: StateOf<A>, context: KitContext<Client>): MaybePromise<void>;
   /** Finds an object by what people call it; `undefined` when there is none. */
   import?(id: string, context: KitContext<Client>): MaybePromise<Outcome<A> | undefined>;
-  /** Brings attributes that an older version stored to the present form. Needed from version 1 on. */
-  upgrade?(stored: Readonly<Record<string, unknown>>, version: number): MaybePromise<Outcome<A>>;
+  /**
+   * Brings an object that an older version stored to the present form; `version` is the one it was stored with.
+   * Needed from version 1 on.
+   *
+   * `stored` has what fits the present types, in the same forms as everywhere. What is left out of the result stays
+   * as it is stored, so an attribute that is new needs no word. `json` is all that was stored, for attributes that
+   * are called otherwise now, or have another type: of the latter the result has to say what becomes of them.
+   */
+  upgrade?(stored: StoredOf<A>, version: number, json: StoredJson): MaybePromise<Outcome<A>>;
 }
 
 export interface DataSourceDefinition<A extends Attributes, Client> {
@@ -62,15 +76,15 @@ export interface DataSourceDefinition<A extends Attributes, Client> {
   read(config: StateOf<A>, context: KitContext<Client>): MaybePromise<Outcome<A>>;
 }
 
-export interface FunctionParameter<T> {
+export interface FunctionParameter<T, I = T> {
   readonly name: string;
-  readonly type: AttributeType<T>;
+  readonly type: AttributeType<T, I>;
   readonly description?: string;
 }
 
 type Parameters = readonly FunctionParameter<unknown>[];
 type ArgumentsOf<P extends Parameters> = {
-  readonly [I in keyof P]: P[I] extends FunctionParameter<infer T> ? T : never;
+  readonly [I in keyof P]: P[I] extends FunctionParameter<infer T, infer _> ? T : never;
 };
 
 export interface FunctionDefinition<P extends Parameters, R extends AttributeType<unknown>> {
@@ -78,7 +92,7 @@ export interface FunctionDefinition<P extends Parameters, R extends AttributeTyp
   readonly result: R;
   readonly summary?: string;
   readonly description?: string;
-  call(...args: ArgumentsOf<P>): MaybePromise<ContentOf<R>>;
+  call(...args: ArgumentsOf<P>): MaybePromise<InputOf<R>>;
 }
 
 /** A definition whose attribute types are forgotten, as a provider keeps it. */
@@ -120,6 +134,9 @@ export function defineDataSource<A extends Attributes, Client>(
   return definition;
 }
 
+/** Parameters and results are no attributes, so they are told by name alone. */
+const place = (text: string) => ({ text, path: undefined });
+
 /** Types a function from its parameters. Arguments are known and not null. */
 export function defineFunction<const P extends Parameters, R extends AttributeType<unknown>>(
   definition: FunctionDefinition<P, R>,
@@ -128,8 +145,13 @@ export function defineFunction<const P extends Parameters, R extends AttributeTy
   return {
     ...definition,
     async call(args) {
-      const contents = args.map((arg, index) => parameters[index]?.type.fromValue(arg));
-      return result.toValue(await definition.call(...(contents as never)));
+      const contents = args.map((arg, index) => {
+        const parameter = parameters[index];
+        if (parameter === undefined) throw new ContentFailure("there are too many arguments");
+        return convertPart(place(parameter.name), () => parameter.type.fromValue(arg));
+      });
+      const content = await definition.call(...(contents as never));
+      return convertPart(place("result"), () => result.toValue(content));
     },
   };
 }

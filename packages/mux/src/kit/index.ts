@@ -6,6 +6,7 @@ export type {
   PartlyKnown,
   Presence,
   StateOf,
+  StoredOf,
 } from "./attribute.ts";
 export {
   computed,
@@ -13,8 +14,9 @@ export {
   optionalComputed,
   required,
 } from "./attribute.ts";
-export type { AttributeType, ContentOf } from "./attribute-type.ts";
+export type { AttributeType, ContentOf, InputOf } from "./attribute-type.ts";
 export { types } from "./attribute-type.ts";
+export type { CreateProviderOptions } from "./create-provider.ts";
 export { createProvider } from "./create-provider.ts";
 export type {
   AnyDataSource,
@@ -27,6 +29,8 @@ export type {
   PlanDraft,
   ProviderDefinition,
   ResourceDefinition,
+  StoredJson,
 } from "./definition.ts";
 export { defineDataSource, defineFunction, defineResource } from "./definition.ts";
 export { PartialFailure, ProviderFailure } from "./provider-failure.ts";
+export type { ProviderFault } from "./provider-fault.ts";

@@ -70,7 +70,7 @@ export async function planObject<Client>(
           const content = outcome[name];
           return content === undefined
             ? Value.unknown(attribute.of.type)
-            : valueOf(attribute, content);
+            : valueOf(name, attribute, content);
         });
       },
       replaceBecauseOf: (...names) => {

@@ -32,8 +32,8 @@ export class PartialFailure<State = unknown> extends ProviderFailure {
   }
 }
 
-/** The diagnostic of anything that provider code throws. */
-export function failureToDiagnostic(error: unknown): Diagnostic {
+/** The diagnostic of anything that provider code throws; `summary` is for what has no words of its own. */
+export function failureToDiagnostic(error: unknown, summary = "Provider failed"): Diagnostic {
   if (error instanceof ProviderFailure) {
     return {
       severity: "error",
@@ -43,5 +43,5 @@ export function failureToDiagnostic(error: unknown): Diagnostic {
     };
   }
   const detail = error instanceof Error ? error.message : String(error);
-  return { severity: "error", summary: "Provider failed", detail };
+  return { severity: "error", summary, detail };
 }
