@@ -152,7 +152,7 @@ describe("a table of functions", () => {
       const version = { functionUrn: URN, account: "acme" } as Parameters<
         FunctionProbe["probe"]
       >[0];
-      const probed = functions.probe.probe(version, {});
+      const probed = functions.probe.probe(version, { signal: new AbortController().signal });
       await expect(probed).rejects.toThrow(
         /is not accepted; it was called with the credentials of region local in the server's table of functions$/,
       );
