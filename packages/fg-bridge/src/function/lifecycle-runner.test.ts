@@ -10,7 +10,7 @@ import {
 } from "@stackwright/mux/kit";
 import { describeLifecycleProvider } from "@stackwright/mux/testing";
 import { createPluginClient } from "@stackwright/tfplugin";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { probeProvider } from "../caller/probe-provider.ts";
 import { FgBridgeError } from "../errors.ts";
 import { startBridgedFunction } from "../testing/bridged-function.ts";
@@ -89,6 +89,72 @@ for (const pool of [undefined, { sharedCallers: true }]) {
     },
   );
 }
+
+describe("a provider whose code makes mistakes", () => {
+  const broken = { attributes: { name: required(types.string) }, delete: () => undefined };
+  const stop = (): never => {
+    const nothing = undefined as unknown as { readonly x: string };
+    throw new Error(nothing.x);
+  };
+  const detail = "Cannot read properties of undefined (reading 'x')";
+
+  /** What `work` writes to standard error. */
+  async function writtenBy(work: () => Promise<void>): Promise<string> {
+    let text = "";
+    const write = vi.spyOn(process.stderr, "write").mockImplementation((chunk) => {
+      text += String(chunk);
+      return true;
+    });
+    try {
+      await work();
+    } finally {
+      write.mockRestore();
+    }
+    return text;
+  }
+
+  it("answers with the operation and the type, and prints the stack without the request", async () => {
+    const create = () =>
+      createProvider({
+        config: { token: required(types.string) },
+        configure: () => undefined,
+        resources: { zones_record: defineResource({ ...broken, create: stop }) },
+      });
+    const runner = createLifecycleRunner({ name: "zones", create });
+    await using bridged = await startBridgedFunction({ runner });
+    const provider = createPluginClient(bridged.connect());
+    const settings = Value.object({ token: Value.string("reading 'x'") });
+    await provider.configure({ config: settings, engineVersion: "0", deferralAllowed: false }, {});
+    const config = Value.object({ name: Value.string("properties") });
+    const prior = Value.null(config.type);
+    const rest = { config, planned: config, plannedPrivate: new Uint8Array() };
+    const written = await writtenBy(async () => {
+      const reply = await provider.apply({ type: "zones_record", prior, ...rest }, {});
+      expect(reply.state.isNull).toBe(true);
+      expect(reply.diagnostics).toEqual([
+        { severity: "error", summary: "create of zones_record failed", detail },
+      ]);
+    });
+    await provider.close();
+    expect(written).toMatch(
+      /^create of zones_record failed: TypeError: Cannot read \*\*\* of undefined \(\*\*\*\)\n {4}at .*stop/,
+    );
+    expect(written).toContain("lifecycle-runner.test.ts");
+  });
+
+  it("prints the stack of a provider that cannot be made", async () => {
+    const runner = createLifecycleRunner({ name: "zones", create: stop });
+    await using bridged = await startBridgedFunction({ runner });
+    await using transport = bridged.connect();
+    const written = await writtenBy(async () => {
+      expect(await probeProvider(transport)).toMatchObject({
+        reason: expect.stringContaining(detail) as string,
+      });
+    });
+    const first = `the provider zones could not be made: TypeError: ${detail}\n    at stop (`;
+    expect(written.startsWith(first)).toBe(true);
+  });
+});
 
 describe("probing a function", () => {
   it("says what it has, and what cannot be used through the contract", async () => {

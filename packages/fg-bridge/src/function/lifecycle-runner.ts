@@ -1,3 +1,4 @@
+import process from "node:process";
 import type { LifecycleProvider } from "@stackwright/mux/router";
 import { serveLifecycleProvider } from "@stackwright/tfplugin/serve";
 import type { ProviderRunner, RunningProvider } from "./provider-runner.ts";
@@ -10,13 +11,17 @@ export interface LifecycleRunnerOptions {
   readonly create: () => LifecycleProvider | Promise<LifecycleProvider>;
 }
 
-/** Runs a provider of the kit, or any other lifecycle provider, in this process. */
+/**
+ * Runs a provider of the kit, or any other lifecycle provider, in this process. Where it cannot be made, callers get
+ * the message, and standard error the stack, as with whatever the kit did not expect of provider code.
+ */
 export function createLifecycleRunner({ name, create }: LifecycleRunnerOptions): ProviderRunner {
   return {
     name,
     async start({ signal }): Promise<RunningProvider> {
       signal.throwIfAborted();
-      const transport = serveLifecycleProvider(await create(), { protocol: 5 });
+      const provider = await made(name, create);
+      const transport = serveLifecycleProvider(provider, { protocol: 5 });
       let ended: Promise<void> | undefined;
       const end = () => {
         ended ??= transport.close();
@@ -34,4 +39,17 @@ export function createLifecycleRunner({ name, create }: LifecycleRunnerOptions):
       };
     },
   };
+}
+
+async function made(
+  name: string,
+  create: LifecycleRunnerOptions["create"],
+): Promise<LifecycleProvider> {
+  try {
+    return await create();
+  } catch (error) {
+    const text = error instanceof Error ? error.stack : String(error);
+    process.stderr.write(`the provider ${name} could not be made: ${text}\n`);
+    throw error;
+  }
 }
