@@ -5,6 +5,7 @@ import { createHash } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { execNode } from "./exec-node.mjs";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..", "..");
 const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
@@ -69,6 +70,7 @@ if (!Object.hasOwn(COMMANDS, command)) {
 if (majorOf(process.version) < 20)
   fail(`needs Node 20 or newer to install, found ${process.version}`);
 install();
+execNode(root);
 const node = findNode();
 const child = spawn(node, [...COMMANDS[command], ...rest], {
   cwd: root,
