@@ -63,6 +63,8 @@ export interface EngineErrorDetails {
   readonly addresses?: readonly string[];
   /** One sentence for each thing that is wrong. */
   readonly problems?: readonly string[];
+  /** What the reader can do about it, where whoever passes the error on knows that. */
+  readonly advice?: string;
 }
 
 /** Options of the {@link EngineError} constructor. */

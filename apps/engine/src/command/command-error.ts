@@ -1,3 +1,5 @@
+import { isEngineError } from "../errors.ts";
+
 /** A mistake in how the command is used, or a thing it cannot do here; told in one sentence or two. */
 export class CommandError extends Error {
   override readonly name = "CommandError";
@@ -8,4 +10,10 @@ export class CommandError extends Error {
     super(message, options);
     this.advice = options.advice;
   }
+}
+
+/** What the reader of an error can do about it, where it says so. */
+export function adviceOf(error: unknown): string | undefined {
+  if (error instanceof CommandError) return error.advice;
+  return isEngineError(error) ? error.details.advice : undefined;
 }

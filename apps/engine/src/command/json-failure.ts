@@ -1,4 +1,4 @@
-import { CommandError } from "./command-error.ts";
+import { adviceOf } from "./command-error.ts";
 
 /** Commands whose `--json` is lines of events. */
 const EVENTS: ReadonlySet<string> = new Set([
@@ -30,7 +30,7 @@ export async function writeJsonFailure(
     severity: "error",
     code: "ENGINE_COMMAND",
     summary: error instanceof Error ? error.message : String(error),
-    detail: (error instanceof CommandError ? error.advice : undefined) ?? "",
+    detail: adviceOf(error) ?? "",
   } as const;
   if (name === "validate") {
     const { diagnosticsReport } = await import("./show-diagnostics.ts");

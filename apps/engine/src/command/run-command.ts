@@ -1,6 +1,6 @@
 import { type Command, CommanderError } from "commander";
 import type { CommandProcess } from "./command-context.ts";
-import { CommandError } from "./command-error.ts";
+import { adviceOf, CommandError } from "./command-error.ts";
 import { EXIT } from "./exit-code.ts";
 import { createProgram } from "./program.ts";
 import { acceptSingleDash } from "./single-dash.ts";
@@ -43,9 +43,10 @@ function reportFailure(error: unknown, { streams, signal }: CommandProcess): num
   }
   const message = error instanceof Error ? error.message : String(error);
   streams.error.write(`Error: ${message}\n`);
-  if (error instanceof CommandError) {
-    if (error.advice !== undefined) streams.error.write(`\n${error.advice}\n`);
-  } else if (streams.env.STACKWRIGHT_DEBUG !== undefined && error instanceof Error) {
+  const advice = adviceOf(error);
+  if (advice !== undefined) streams.error.write(`\n${advice}\n`);
+  if (error instanceof CommandError) return EXIT.failed;
+  if (streams.env.STACKWRIGHT_DEBUG !== undefined && error instanceof Error) {
     streams.error.write(`${error.stack ?? ""}\n`);
   }
   return EXIT.failed;

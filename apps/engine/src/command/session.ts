@@ -1,4 +1,4 @@
-import { randomBytes, randomUUID } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import { readFile, stat, writeFile } from "node:fs/promises";
 import { hostname, userInfo } from "node:os";
 import { join, resolve } from "node:path";
@@ -10,7 +10,6 @@ import {
   systemScheduler,
 } from "@stackwright/storage";
 import { createThreadRenewer } from "@stackwright/storage/lease";
-import { type KeyEncryptionKey, loadKey } from "../secrets/key-encryption.ts";
 import { createStoredKeys } from "../secrets/stack-keys.ts";
 import { createRuns, type Run, type Runs } from "../state/runs.ts";
 import type { StackReference, StackState } from "../state/stack-state.ts";
@@ -29,6 +28,7 @@ import {
 } from "../store/store-address.ts";
 import type { CommandContext } from "./command-context.ts";
 import { CommandError } from "./command-error.ts";
+import { commandKey, withKeyAdvice } from "./command-key.ts";
 import { holderOf, storeInUse, storeRefusal } from "./store-refusals.ts";
 
 /** Options of all commands that use a store. */
@@ -145,11 +145,11 @@ async function openSession(
     access === "write" && renewal !== undefined
       ? resources.use(createThreadRenewer({ source: renewal }))
       : undefined;
-  const current = await keyOf(context, folder, access);
+  const key = await commandKey(context, folder, access);
   const states = createStackStates({
     storage,
     blobs,
-    ciphers: createStoredKeys({ storage, current }),
+    ciphers: withKeyAdvice(createStoredKeys({ storage, current: key.key }), key),
     ...(renewer !== undefined && { renewer }),
     owner: `${userName()}@${hostname()} (process ${process.pid}, ${randomUUID().slice(0, 8)})`,
   });
@@ -209,41 +209,6 @@ async function openWhenFree(
       await delay(POLL_MS, undefined, { signal });
     }
   }
-}
-
-const KEY_FILE = "key";
-
-/**
- * The key that encrypts secrets: from `STACKWRIGHT_KEY`, `STACKWRIGHT_KEY_FILE` or `STACKWRIGHT_KEY_COMMAND`, else
- * from a file in the data folder, which is made for a first writer.
- */
-async function keyOf(
-  { env, directory }: CommandContext,
-  folder: string,
-  access: "read" | "write",
-): Promise<KeyEncryptionKey> {
-  if (nonEmpty(env.STACKWRIGHT_KEY) !== undefined) {
-    return loadKey({ kind: "environment", variable: "STACKWRIGHT_KEY", env });
-  }
-  const command = nonEmpty(env.STACKWRIGHT_KEY_COMMAND);
-  if (command !== undefined) {
-    const [file = "", ...args] = command.split(/\s+/);
-    return loadKey({ kind: "command", file, args });
-  }
-  const named = nonEmpty(env.STACKWRIGHT_KEY_FILE);
-  if (named !== undefined) return loadKey({ kind: "file", path: resolve(directory, named) });
-  const path = join(folder, KEY_FILE);
-  if (access === "write" && !(await exists(path))) {
-    const text = `${randomBytes(32).toString("base64")}\n`;
-    // Two first writers at once: the one that comes second reads what the other wrote.
-    await writeFile(path, text, { mode: 0o600, flag: "wx" }).catch((error: unknown) => {
-      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-    });
-  }
-  if (access === "read" && !(await exists(path))) {
-    return { id: "none", bytes: new Uint8Array(32) };
-  }
-  return loadKey({ kind: "file", path });
 }
 
 const IGNORE = "# Made by stackwright: state and keys of this folder.\n*\n";
