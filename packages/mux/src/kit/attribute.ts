@@ -76,10 +76,12 @@ export type PartlyKnown<A extends Attributes> = {
 };
 
 /**
- * What was decided; what is left out is as it was planned, or null. Besides the form that provider code gets, maps
+ * What was decided; what is left out, or undefined, is as it was planned, or null. Besides the form that provider code gets, maps
  * may be plain objects, sets `Set`s, exact numbers bigints or numbers, and values of any type plain data.
  */
-export type Outcome<A extends Attributes> = { readonly [K in keyof A]?: Input<A[K]> | null };
+export type Outcome<A extends Attributes> = {
+  readonly [K in keyof A]?: Input<A[K]> | null | undefined;
+};
 
 /** What an older version stored, as far as the present types have it: the rest is left out. */
 export type StoredOf<A extends Attributes> = { readonly [K in keyof A]?: Content<A[K]> | null };

@@ -23,7 +23,7 @@ export interface PlanDraft<A extends Attributes> {
   readonly config: PartlyKnown<A>;
   readonly planned: PartlyKnown<A>;
   /** Decides computed attributes already now; `undefined` makes one unknown. */
-  set(this: void, outcome: { readonly [K in keyof A]?: Outcome<A>[K] | undefined }): void;
+  set(this: void, outcome: Outcome<A>): void;
   /** Asks for a new object because of these attributes. */
   replaceBecauseOf(this: void, ...names: (keyof A & string)[]): void;
 }

@@ -65,6 +65,8 @@ describe("the JavaScript form of each type", () => {
     expectTypeOf<{ set: ReadonlySet<string> }>().toExtend<Outcome<A>>();
     expectTypeOf<{ point: { x: number } }>().toExtend<Outcome<A>>();
     expectTypeOf<{ nested: { k: { a: Set<number> }[] } }>().toExtend<Outcome<A>>();
+    // What a plan has, it may hand on: what is undefined there counts as left out.
+    expectTypeOf<PartlyKnown<A>>().toExtend<Outcome<A>>();
     expectTypeOf<{ tags: { k: number } }>().not.toExtend<Outcome<A>>();
     expectTypeOf<{ list: Set<string> }>().not.toExtend<Outcome<A>>();
     expectTypeOf<{ size: bigint }>().not.toExtend<Outcome<A>>();
