@@ -12,6 +12,7 @@ import { LOCAL_HOST } from "../providers/local-provider.ts";
 import type { CommandContext } from "./command-context.ts";
 import type { Project } from "./project.ts";
 import { dataFolder } from "./session.ts";
+import { explainUndeclared } from "./undeclared-providers.ts";
 
 /** Providers of these hosts are not installed: they are programs of this machine, or live in functions. */
 const NOT_INSTALLED: ReadonlySet<string> = new Set([LOCAL_HOST, "huawei.com"]);
@@ -34,7 +35,8 @@ export async function install(
   context: CommandContext,
   request: InstallRequest = {},
 ): Promise<ReadonlyMap<string, InstalledProvider>> {
-  const requirements = requirementsOf(project, request.recorded ?? []);
+  const recorded = new Set(request.recorded);
+  const requirements = requirementsOf(project, recorded);
   if (requirements.length === 0) return new Map();
   const { installProviders, loadCliConfiguration } = await import("@stackwright/tfplugin/install");
   const { directory, env, signal } = context;
@@ -49,6 +51,10 @@ export async function install(
     cwd: directory,
     env,
     signal,
+  }).catch((error: unknown) => {
+    signal.throwIfAborted();
+    // What is recorded of a provider was made with it.
+    throw explainUndeclared(error, project.configuration, recorded);
   });
   if (after.toString() !== lock.toString()) await writeLockFile(path, after);
   return providers;
