@@ -68,7 +68,7 @@ export async function startPlatform(ports: Ports): Promise<Platform> {
       String(ports.functions),
     ]),
   );
-  const functionsUrl = await functions.says(/functions are at (http:\S+)/);
+  const functionsUrl = await functions.says(/functions? (?:is|are) at (http:\S+)/);
 
   const table = join(data, "functions-table.json");
   await writeSecret("functions-table.json", {

@@ -98,6 +98,14 @@ describe("the options of the commands", () => {
     }
   });
 
+  it.each([
+    ["up", "0s"],
+    ["unlock", "2m"],
+  ])("say how long another writer is waited for by default: %s", async (name, time) => {
+    const { output } = await tryCommand([name, "--help"]);
+    expect(output.replaceAll(/\s+/g, " ")).toContain(`such as 30s or 5m (default: ${time})`);
+  });
+
   it("can all be written with one dash", () => {
     const names = new Set(
       commandsOf(program).flatMap(({ options }) =>

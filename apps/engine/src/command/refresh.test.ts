@@ -46,6 +46,7 @@ describe("refresh", () => {
       expect({ code, error }).toEqual({ code: 0, error: "" });
       expect(output).toContain('word = "first" -> "second"');
       expect(output).not.toContain("known after apply");
+      expect(output).toContain("Plan: what was found is recorded, and no object changes.");
       expect(output).toMatch(/Outputs:\s+word = "second"/);
       expect((await run("output", "-raw", "word")).output).toBe("second");
       expect((await run("plan", "-refresh-only", "-detailed-exitcode")).code).toBe(0);

@@ -82,8 +82,12 @@ export function defineRunCommands(define: Define, run: RunAction): void {
   }
 }
 
-/** Options of all commands that use a store. */
-export function withStoreOptions(command: Command): Command {
+/**
+ * Options of all commands that use a store.
+ *
+ * @param lockTimeout what `--lock-timeout` is for the command where it is not given
+ */
+export function withStoreOptions(command: Command, lockTimeout = "0s"): Command {
   return command
     .option(
       "--store <address>",
@@ -93,7 +97,7 @@ export function withStoreOptions(command: Command): Command {
     .option("--project <name>", "which project the stack is in (STACKWRIGHT_PROJECT)")
     .option(
       "--lock-timeout <duration>",
-      "how long to wait for another writer, such as 30s or 5m; not at all by default",
+      `how long to wait for another writer, such as 30s or 5m (default: ${lockTimeout})`,
     )
     .option(
       "--registry <url>",

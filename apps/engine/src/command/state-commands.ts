@@ -32,7 +32,7 @@ export function defineStateCommands(define: Define, run: RunAction): void {
       await run(command, async (context) => stacks(options, context));
     });
 
-  withStoreOptions(define("unlock", "free a stack whose run is gone")).action(
+  withStoreOptions(define("unlock", "free a stack whose run is gone"), "2m").action(
     async (options: StoreOptions, command: Command) => {
       const { unlock } = await import("./commands/unlock.ts");
       await run(command, async (context) => unlock(options, context));

@@ -120,7 +120,7 @@ it("publishes, installs, deploys, upgrades and destroys, and leaves nothing behi
   await writeFile(file("functions.json"), JSON.stringify({ accounts, functions }));
   const platform = spawnCommand(["functions", "serve", "functions.json", "--port", "0"], { cwd });
   onTestFinished(() => platform[Symbol.asyncDispose]());
-  const [, platformUrl = ""] = await platform.waitFor(/functions are at (http:\S+)/);
+  const [, platformUrl = ""] = await platform.waitFor(/functions? (?:is|are) at (http:\S+)/);
   const witness = await startWitness(platformUrl);
   const table = {
     projects: [PROJECT],

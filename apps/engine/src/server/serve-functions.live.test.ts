@@ -59,7 +59,7 @@ async function setUp() {
   const startPlatform = async (port: string): Promise<SpawnedCommand & { url: string }> => {
     const words = ["functions", "serve", "functions.json", "--port", port];
     const command = cleanup.use(spawnCommand(words, { cwd }));
-    const [, url = ""] = await command.waitFor(/functions are at (http:\S+)/);
+    const [, url = ""] = await command.waitFor(/functions? (?:is|are) at (http:\S+)/);
     return { ...command, url };
   };
   const platform = await startPlatform("0");

@@ -38,7 +38,7 @@ describe("functions serve", () => {
   it("shows where functions are, what they write, what changes, and ends when told to", async () => {
     const words = ["functions", "serve", "functions.json", "--port", "0"];
     const command = cleanup.use(spawnCommand(words, { cwd }));
-    const [, url = ""] = await command.waitFor(/functions are at (\S+)/);
+    const [, url = ""] = await command.waitFor(/^1 function is at (\S+)/m);
     await command.waitFor(/^ {2}urn:fss:.*:hello:latest$/m);
     const project = URN.split(":")[3];
     const body = JSON.stringify({

@@ -30,7 +30,8 @@ export async function functionsServe(
   await using server = await listening(async () =>
     serveFunctions({ ...read, host, port: portOf(port), logger: loggerOn(terminal) }),
   );
-  terminal.write(`${read.functions.length} functions are at ${server.url}\n`);
+  const count = read.functions.length;
+  terminal.write(`${count} ${count === 1 ? "function is" : "functions are"} at ${server.url}\n`);
   for (const { urn } of read.functions) terminal.write(`  ${urn}\n`);
   terminal.write("This stands in for a function platform; it is no such platform.\n");
   await using _watching = watch

@@ -46,6 +46,18 @@ describe("up and its relatives", () => {
     expect((await run("show")).output).toBe("Nothing is recorded.\n");
   });
 
+  it("says what a plan does that changes outputs alone", async () => {
+    await run("up", "--yes");
+    await writeFile(join(cwd, "main.tf"), `${TEMPLATE}\noutput "more" { value = 1 }\n`);
+    const { code, output } = await run("plan", "-detailed-exitcode");
+    expect(code).toBe(2);
+    expect(output).toMatch(
+      /Changes to outputs:\n {2}\+ more = 1\n\nPlan: outputs change, and no object does\.\n$/,
+    );
+    const objects = await run("plan", "-var=word=other");
+    expect(objects.output.match(/Plan:/g)).toHaveLength(1);
+  });
+
   it("apply nothing where nobody can be asked", async () => {
     const { code, error } = await run("up");
     expect(code).toBe(1);

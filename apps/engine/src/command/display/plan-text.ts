@@ -53,6 +53,8 @@ export function planText(plan: Plan, display: PlanDisplay): string {
     parts.push(summaryText(summarizePlan(plan), style));
   }
   if (outputs.length > 0) parts.push(`Changes to outputs:\n${outputs.join("\n")}`);
+  const closing = closingText(plan, changes.length > 0);
+  if (closing !== undefined) parts.push(`${style.paint("strong", "Plan:")} ${closing}`);
   if (plan.inputs.length > 0) {
     parts.push(`Made with outputs of other stacks:\n${inputLines(plan.inputs).join("\n")}`);
   }
@@ -65,6 +67,12 @@ export function planText(plan: Plan, display: PlanDisplay): string {
     );
   }
   return `${parts.join("\n\n")}\n`;
+}
+
+/** What is to be done, where that is nothing that is counted. */
+function closingText({ mode }: Plan, counted: boolean): string | undefined {
+  if (mode === "refresh-only") return "what was found is recorded, and no object changes.";
+  return counted ? undefined : "outputs change, and no object does.";
 }
 
 /** `  network (revision 4): subnet, vpc`, for each stack. */
