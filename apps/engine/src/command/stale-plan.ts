@@ -8,17 +8,23 @@ import type { StackSession } from "./session.ts";
 const NAMED = 5;
 
 /**
- * Says of a plan that does not fit any more what was done since it was made, by whom, and how to make another one. Other
- * errors stay as they are.
+ * Says of a plan that does not fit any more what was done since it was made, by whom, and how to make another one; and of an apply
+ * that had to stop in the middle, how it goes on. Other errors stay as they are.
  *
  * @param file where the plan was kept, as it was named; undefined for one that was made by the same command
  */
 export async function explainStale(
   error: unknown,
   plan: Pick<Plan, "revision" | "mode">,
-  session: Pick<StackSession, "state" | "stack" | "runsOf">,
+  session: Pick<StackSession, "state" | "stack" | "runsOf" | "storeName">,
   file: string | undefined,
 ): Promise<unknown> {
+  if (isEngineError(error, "ENGINE_FENCE_LOST")) {
+    return new CommandError(`The apply stopped in the middle: ${error.message}.`, {
+      cause: error,
+      advice: `What was done until then is recorded. Look whether the store ${session.storeName} answers, and whether somebody else works on the stack; then a new plan goes on from there: stackwright up`,
+    });
+  }
   const isStale = isEngineError(
     error,
     "ENGINE_PLAN_STALE",

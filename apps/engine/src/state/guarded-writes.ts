@@ -142,7 +142,11 @@ export class GuardedWrites {
 }
 
 function fenceLost(cause: unknown): EngineError {
-  return new EngineError("ENGINE_FENCE_LOST", undefined, { cause });
+  // A lease ends because another has it, or because the store was away: whoever reads this looks in other places then.
+  const why = isStorageError(cause, "STORAGE_LEASE_LOST")
+    ? `the right to write to the stack was lost: ${cause.message}`
+    : undefined;
+  return new EngineError("ENGINE_FENCE_LOST", why, { cause });
 }
 
 function intruder(operations: readonly BatchOperation[], cause: unknown): EngineError {
