@@ -56,7 +56,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   await writeFile(join(folder, "functions.json"), JSON.stringify({ functions }));
   const endpoint = await start(
     ["functions", "serve", "functions.json", "--port", `${functionsPort}`],
-    /are at (\S+)/,
+    /functions? (?:is|are) at (\S+)/,
   );
 
   // Where functions are called. The stand-in asks for no key, a real platform would ask for its own.

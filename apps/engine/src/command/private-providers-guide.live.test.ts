@@ -44,7 +44,7 @@ it("leads from nothing to a provider in use, and to its second version", {
 
   const platform = spawnCommand(["functions", "serve", "functions.json", "--port", "0"], { cwd });
   onTestFinished(() => platform[Symbol.asyncDispose]());
-  const [, endpoint = ""] = await platform.waitFor(/are at (http:\S+)/);
+  const [, endpoint = ""] = await platform.waitFor(/functions? (?:is|are) at (http:\S+)/);
   expect(table).toContain("http://127.0.0.1:9000");
   await writeFile(file("table.json"), table.replace("http://127.0.0.1:9000", endpoint));
   const words = "serve --store sqlite:registry --functions table.json --bootstrap-file";
