@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { Story } from "../../environment/story.ts";
 import { waitFor } from "../../testing/wait-for.ts";
 import { GATED, head, note } from "./templates.ts";
 import { plain, storiesOfThisFile } from "./with-story.ts";
@@ -14,6 +15,17 @@ const MANY = `resource "terraform_data" "many" {
 `;
 const AFTER_MANY = "  depends_on = [terraform_data.many]";
 const IN_THE_MIDDLE = "terraform_data.many[20]: Creation complete";
+
+/** Two people, the `up` of the first of whom has made some of many objects. */
+async function inTheMiddle(story: Story) {
+  await story.publish(1);
+  const person = await story.person();
+  await person.configures(head(story, "1.0.0") + MANY + note(story, "a", "one", AFTER_MANY));
+  const other = await story.secondPerson();
+  const first = person.starts("up", "--yes");
+  await first.says(IN_THE_MIDDLE);
+  return { person, other, first };
+}
 
 describe("two people on one stack", { timeout: 300_000 }, () => {
   it("one writes, the other is told who, waits, and finds everything done", async () => {
@@ -56,12 +68,7 @@ output "id" { value = notes_note.a.id }
 
   it("an up that is killed is taken over by the other one, which goes on where it was", async () => {
     const story = await begin();
-    await story.publish(1);
-    const person = await story.person();
-    await person.configures(head(story, "1.0.0") + MANY + note(story, "a", "one", AFTER_MANY));
-    const other = await story.secondPerson();
-    const first = person.starts("up", "--yes");
-    await first.says(IN_THE_MIDDLE);
+    const { person, other, first } = await inTheMiddle(story);
     first.signal("SIGKILL");
     await first.end();
 
@@ -77,12 +84,7 @@ output "id" { value = notes_note.a.id }
 
   it("an up that was frozen writes nothing after another one took the stack from it", async () => {
     const story = await begin();
-    await story.publish(1);
-    const person = await story.person();
-    await person.configures(head(story, "1.0.0") + MANY + note(story, "a", "one", AFTER_MANY));
-    const other = await story.secondPerson();
-    const first = person.starts("up", "--yes");
-    await first.says(IN_THE_MIDDLE);
+    const { person, other, first } = await inTheMiddle(story);
     first.signal("SIGSTOP");
     const second = await other.runs("up", "--yes");
     first.signal("SIGCONT");
