@@ -11,7 +11,7 @@ import { fileURLToPath } from "node:url";
 
 const source = new URL("../src/command/main.ts", import.meta.url);
 const built = new URL("../dist/command/main.js", import.meta.url);
-const entry = existsSync(source) && !process.env.STACKWRIGHT_BUILT ? source : built;
+const entry = existsSync(source) ? source : built;
 
 if (Number(process.versions.node.split(".")[0]) >= 24) {
   keepCompiledCode();
