@@ -1,8 +1,12 @@
 import { describe, expect, it } from "vitest";
+import { parseSignatureHeader } from "./authorization-header.ts";
+import { canonicalRequest } from "./canonical-request.ts";
 import { SigningError } from "./errors.ts";
 import { createMemoryReplayGuard } from "./replay-guard.ts";
 import type { SignableRequest } from "./request.ts";
+import { formatSdkDate } from "./sdk-date.ts";
 import { signRequest } from "./sign.ts";
+import { computeSignature, type DerivedScope } from "./signature.ts";
 import { createVerifier, type VerifierOptions } from "./verify.ts";
 
 const TIME = Date.UTC(2026, 0, 2, 3, 4, 5);
@@ -24,6 +28,27 @@ function request(change: Partial<SignableRequest> = {}): SignableRequest {
 function signed(change: Partial<SignableRequest> = {}, options = {}): SignableRequest {
   const plain = request(change);
   return { ...plain, headers: signRequest(plain, KEY, { timeMs: TIME, ...options }) };
+}
+
+/** Signed for a key that does not exist, with a secret that `signRequest` may not even take. */
+function forged(secret: string, scope?: DerivedScope): SignableRequest {
+  const accessKey = "AK2";
+  const plain = request();
+  const options = { timeMs: TIME, ...(scope && { scope }) };
+  const headers = signRequest(plain, { accessKey, secretKey: "any" }, options);
+  const authorization = headers.find(([name]) => name === "Authorization")?.[1] ?? "";
+  const { signedHeaders } = parseSignatureHeader(authorization);
+  const signature = computeSignature(secret, {
+    accessKey,
+    date: formatSdkDate(TIME),
+    canonicalRequest: canonicalRequest({ ...plain, headers }, signedHeaders),
+    ...(scope && { scope }),
+  });
+  const value = authorization.replace(/[0-9a-f]{64}$/, signature);
+  return {
+    ...plain,
+    headers: headers.map(([name, old]) => [name, name === "Authorization" ? value : old]),
+  };
 }
 
 function verifier(options: Partial<VerifierOptions> = {}) {
@@ -108,6 +133,18 @@ describe("createVerifier", () => {
     const wrong = verifier({ secretFor: () => "another" });
     expect(await codeOf(unknown.verify(signed()))).toBe("SIGNING_MISMATCH");
     expect(await codeOf(wrong.verify(signed()))).toBe("SIGNING_MISMATCH");
+  });
+
+  it.each([undefined, ""])("refuses every signature where the secret is %j", async (secret) => {
+    const refusing = verifier({ secretFor: () => secret });
+    const scope = { region: "r", service: "s" };
+    const derived = verifier({ secretFor: () => secret, derivedScopes: [scope] });
+    // What a verifier might put in the place of a secret that is missing.
+    for (const guess of ["-", "undefined", "null", "", "\0"]) {
+      const simple = forged(guess);
+      expect(await codeOf(refusing.verify(simple))).toBe("SIGNING_MISMATCH");
+      expect(await codeOf(derived.verify(forged(guess, scope)))).toBe("SIGNING_MISMATCH");
+    }
   });
 
   it("demands the headers that it was told to demand", async () => {

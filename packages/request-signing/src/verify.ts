@@ -1,14 +1,17 @@
-import { timingSafeEqual } from "node:crypto";
+import { randomBytes, timingSafeEqual } from "node:crypto";
 import { parseSignatureHeader, type SignatureHeader } from "./authorization-header.ts";
 import { bodySha256, canonicalRequest, UNSIGNED_PAYLOAD } from "./canonical-request.ts";
 import { SigningError } from "./errors.ts";
 import { createMemoryReplayGuard, type ReplayGuard } from "./replay-guard.ts";
 import { type SignableRequest, singleHeader } from "./request.ts";
 import { parseSdkDate } from "./sdk-date.ts";
-import { computeSignature, type DerivedScope } from "./signature.ts";
+import { computeSignature, type DerivedScope, type SignatureInput } from "./signature.ts";
 
 export interface VerifierOptions {
-  /** The secret of an access key; `undefined` for keys that do not exist or may not be used. */
+  /**
+   * The secret of an access key; `undefined` for keys that do not exist or may not be used. An empty
+   * secret counts as none.
+   */
   readonly secretFor: (accessKey: string) => string | undefined | Promise<string | undefined>;
   /** Milliseconds since the Unix epoch. @default Date.now */
   readonly now?: () => number;
@@ -46,8 +49,8 @@ export interface Verifier {
 /** Methods that change nothing, and may therefore be repeated by anybody within the skew. */
 const SAFE_METHODS = new Set(["GET", "HEAD", "OPTIONS"]);
 
-/** Stands in for the secret of an unknown key, so that both answers take the same time. */
-const NO_SECRET = "-";
+/** Signs for keys that do not exist, so that their refusal takes as long as that of a wrong secret. */
+const DECOY_SECRET = randomBytes(32).toString("hex");
 
 /**
  * Makes a verifier of SDK-HMAC-SHA256 and V11-HMAC-SHA256 signatures. Bound by an accepted signature:
@@ -77,17 +80,20 @@ export function createVerifier(options: VerifierOptions): Verifier {
 
       const { accessKey, signature, derived } = header;
       const secret = await options.secretFor(accessKey);
-      const expected = computeSignature(secret ?? NO_SECRET, {
+      const input: SignatureInput = {
         accessKey,
         date,
         canonicalRequest: canonicalRequest(request, header.signedHeaders),
         ...(derived && { scope: derived }),
-      });
-      const equal = timingSafeEqual(
-        Buffer.from(expected, "latin1"),
-        Buffer.from(signature, "latin1"),
-      );
-      if (!equal || secret === undefined) throw new SigningError("SIGNING_MISMATCH");
+      };
+      if (secret === undefined || secret === "") {
+        // Refused whatever the signature is: the comparison only takes its time.
+        isSignature(computeSignature(DECOY_SECRET, input), signature);
+        throw new SigningError("SIGNING_MISMATCH");
+      }
+      if (!isSignature(computeSignature(secret, input), signature)) {
+        throw new SigningError("SIGNING_MISMATCH");
+      }
 
       if (!SAFE_METHODS.has(request.method.toUpperCase())) {
         const use = { accessKey, signature, expiresAtMs: signedAtMs + maxSkewMs };
@@ -96,6 +102,10 @@ export function createVerifier(options: VerifierOptions): Verifier {
       return { accessKey, signedHeaders: new Set(header.signedHeaders), signedAtMs };
     },
   };
+}
+
+function isSignature(expected: string, given: string): boolean {
+  return timingSafeEqual(Buffer.from(expected, "latin1"), Buffer.from(given, "latin1"));
 }
 
 function checkScope(
