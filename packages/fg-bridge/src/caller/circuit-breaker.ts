@@ -3,9 +3,9 @@ import type { Clock } from "../clock.ts";
 export interface BreakerOptions {
   /** Failures in a row that open it. @default 5 */
   readonly consecutiveFailures?: number;
-  /** Share of failures within the window that opens it. @default 0.5 */
+  /** Share of failures within the window that opens it, this share included. @default 0.5 */
   readonly failureRatio?: number;
-  /** Calls within the window below which the share means nothing. @default 10 */
+  /** Calls within the window from which on the share counts. @default 10 */
   readonly minimumCalls?: number;
   /** In milliseconds. @default 30_000 */
   readonly windowMs?: number;
@@ -25,7 +25,7 @@ const MAX_KEPT = 1000;
  * Keeps calls from a function that does not answer. Counts failures of the transport alone: what a provider
  * says, errors included, is an answer.
  *
- * closed -> open: failures in a row, or their share in the window. open -> half-open: after a pause. half-open: one
+ * closed -> open, with a call that fails: failures in a row, or their share in the window. open -> half-open: after a pause. half-open: one
  * probe at a time; its success closes, its failure opens again.
  */
 export class CircuitBreaker {
@@ -76,7 +76,7 @@ export class CircuitBreaker {
     const failures = this.#recent.filter(({ failed }) => failed).length;
     const calls = this.#recent.length;
     const { consecutiveFailures, failureRatio, minimumCalls } = this.#options;
-    const tooMany = calls >= minimumCalls && failures / calls > failureRatio;
+    const tooMany = calls >= minimumCalls && failures / calls >= failureRatio;
     if (wasProbe || this.#inARow >= consecutiveFailures || tooMany) {
       this.#openedAt = this.#clock.now();
     }
