@@ -1,7 +1,11 @@
 import type { Clock } from "@stackwright/mux";
 import { TfpluginError } from "../errors.ts";
 
-/** A number of places, given out in the order in which they were asked for. */
+/**
+ * A number of places, given out in the order in which they were asked for. A request waits only while all
+ * places are taken, and a place that becomes free passes directly to the request that waited longest: it is
+ * never free in between, so a later request cannot take it.
+ */
 export class Slots {
   readonly #limits: {
     readonly places: number;
@@ -9,6 +13,7 @@ export class Slots {
     readonly waitMs: number;
   };
   readonly #clock: Clock;
+  /** Requests that have neither got a place nor given up. */
   readonly #waiting = new Set<() => void>();
   #used = 0;
 
@@ -28,9 +33,9 @@ export class Slots {
     return this.#waiting.size;
   }
 
-  /** Whether somebody who asks now would have to wait. */
+  /** Whether a request that comes now has to wait. */
   get isFull(): boolean {
-    return this.#used >= this.#limits.places || this.#waiting.size > 0;
+    return this.#used >= this.#limits.places;
   }
 
   /** Takes a place, perhaps after a wait. Rejects with the signal's reason or `TFPLUGIN_POOL_FULL`. */
@@ -43,21 +48,24 @@ export class Slots {
     const { places, maxWaiting, waitMs } = this.#limits;
     if (this.#waiting.size >= maxWaiting) throw full(`${this.#waiting.size} requests wait already`);
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const late = (): void => reject(full(`none of ${places} became free within ${waitMs} ms`));
+    // Who gives up leaves the queue at once: a place that becomes free in the same moment would be lost with it.
+    const giveUp = (reason: unknown): void => {
+      if (this.#waiting.delete(resolve)) reject(reason);
+    };
+    const late = (): void => giveUp(full(`none of ${places} became free within ${waitMs} ms`));
     const timer = this.#clock.schedule(late, waitMs);
-    const abort = (): void => reject(signal?.reason);
+    const abort = (): void => giveUp(signal?.reason);
     signal?.addEventListener("abort", abort, { once: true });
     this.#waiting.add(resolve);
     try {
       await promise;
     } finally {
-      this.#waiting.delete(resolve);
       signal?.removeEventListener("abort", abort);
       timer[Symbol.dispose]();
     }
   }
 
-  /** Gives a place back; it goes to whoever has waited longest. */
+  /** Frees a place; it passes to the request that has waited longest. */
   free(): void {
     const [next] = this.#waiting;
     if (next === undefined) {
