@@ -311,6 +311,28 @@ describe("bombs", () => {
     await unpack(scratch, bytes);
   });
 
+  it("begin beyond the limits: what is exactly at all of them is unpacked", async () => {
+    const entries = [
+      { name: "a/bcd", content: "12345" },
+      { name: "ef", content: "678" },
+    ];
+    const bytes = rawZip(entries);
+    const limits = {
+      maxEntries: 2,
+      maxEntryBytes: 5,
+      maxTotalBytes: 8,
+      maxPathBytes: 5,
+      maxDepth: 1,
+    };
+    await using scratch = await Scratch.create();
+    expect(await unpack(scratch, bytes, { limits })).toMatchObject({ totalBytes: 8 });
+    for (const name of Object.keys(limits) as (keyof typeof limits)[]) {
+      // Depth 0 is no limit: the least that can be set is a whole level.
+      if (name === "maxDepth") continue;
+      await expectRefusal(bytes, LIMIT, { limits: { ...limits, [name]: limits[name] - 1 } });
+    }
+  });
+
   it("cannot hide their size: what is longer than announced is cut off", async () => {
     const content = Buffer.alloc(64 * 1024 * 1024);
     const data = deflateRawSync(content);

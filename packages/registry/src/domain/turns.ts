@@ -8,6 +8,11 @@ import { RegistryError } from "../errors.ts";
 export class Turns {
   readonly #last = new Map<string, Promise<void>>();
 
+  /** Keys whose tasks run or wait; nothing is kept of others. */
+  get keys(): number {
+    return this.#last.size;
+  }
+
   async run<T>(key: string, task: () => Promise<T>): Promise<T> {
     const before = this.#last.get(key) ?? Promise.resolve();
     const { promise: done, resolve: finish } = Promise.withResolvers<void>();
