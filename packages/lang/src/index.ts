@@ -18,7 +18,13 @@ export {
   formatModulePath,
   resourceAt,
 } from "./address/address.ts";
-export { evaluateAddress, parseAddress, traversalAddress } from "./address/parse-address.ts";
+export {
+  evaluateAddress,
+  parseAddress,
+  traversalAddress,
+  type UnkeyedAddress,
+  unkeyedAddress,
+} from "./address/parse-address.ts";
 export type { ProviderConfigAddress } from "./address/provider-config-address.ts";
 export { formatProviderConfig, parseProviderConfig } from "./address/provider-config-address.ts";
 
@@ -128,6 +134,7 @@ export type { ConfigGraph } from "./graph/build-graph.ts";
 export { buildGraph } from "./graph/build-graph.ts";
 export type { TreeCheckOptions } from "./graph/check-tree.ts";
 export { checkTree } from "./graph/check-tree.ts";
+export { resourceNodeId } from "./graph/declare-nodes.ts";
 export type { EdgeReason, GraphNode } from "./graph/graph-node.ts";
 export { graphClosure, nodesOf } from "./graph/graph-query.ts";
 export { impliedProviderName, providerReference } from "./graph/module-resources.ts";

@@ -1,11 +1,12 @@
 import {
   type Diagnostic,
   evaluateImports,
-  expressionReferences,
   formatAddress,
   type ImportConfig,
   type ImportRequest,
   type ModuleNode,
+  resourceNodeId,
+  unkeyedAddress,
 } from "@stackwright/lang";
 import { hasErrors } from "@stackwright/mux/router";
 import type { StateObject } from "../state/state-object.ts";
@@ -17,17 +18,13 @@ import type { SeenObject } from "./read-object.ts";
 /** Import blocks by the id of the node that they are about. */
 export type ImportsByNode = ReadonlyMap<string, readonly ImportConfig[]>;
 
+/** Blocks that are about no declaration are errors of the configuration, found before. */
 export function importsByNode({ config }: ModuleNode): ImportsByNode {
   const byNode = new Map<string, ImportConfig[]>();
   for (const declaration of config.imports) {
-    const [target] = expressionReferences(declaration.to);
-    if (target === undefined) continue;
-    const { root, steps } = target;
-    const names = [
-      root,
-      ...steps.flatMap((step) => (step.kind === "attribute-step" ? [step.name] : [])),
-    ];
-    const id = names.join(".");
+    const target = unkeyedAddress(declaration.to, []);
+    if (target?.address.kind !== "resource") continue;
+    const id = resourceNodeId(target.address);
     const list = byNode.get(id);
     if (list === undefined) byNode.set(id, [declaration]);
     else list.push(declaration);

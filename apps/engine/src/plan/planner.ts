@@ -138,7 +138,7 @@ export async function createPlan(request: PlanRequest): Promise<PlanResult> {
   if (options.mode === "normal") {
     await walkConfiguration(run, configuration, selection);
     await planLeftovers(run, configuration, selection);
-    checkInstances(run, configuration);
+    checkInstances(run, configuration, selection);
   } else await planStateWalk(run, configuration, selection);
   signal?.throwIfAborted();
   if (options.targets.length > 0 || options.excludes.length > 0) run.report([PARTIAL]);
@@ -255,7 +255,11 @@ function reportForgotten(run: PlanRun): void {
 }
 
 /** Checks what could not be checked before it was known which instances there are. */
-function checkInstances(run: PlanRun, { refactoring }: Configuration): void {
+function checkInstances(
+  run: PlanRun,
+  { refactoring, graph }: Configuration,
+  selection: ReturnType<typeof selectPart>,
+): void {
   const instances = new Set<string>();
   for (const module of run.world.allModules()) {
     if (module.address !== "") instances.add(module.address);
@@ -263,7 +267,10 @@ function checkInstances(run: PlanRun, { refactoring }: Configuration): void {
       for (const { address } of slots.values()) instances.add(address);
     }
   }
-  for (const id of run.given.importBlocks.keys()) run.importsFor(id);
+  for (const id of run.given.importBlocks.keys()) {
+    const node = graph.nodes.get(id);
+    if (node === undefined || selection.includesNode(node)) run.importsFor(id);
+  }
   for (const [address, { range }] of run.importRequests) {
     if (instances.has(address)) continue;
     run.fail(

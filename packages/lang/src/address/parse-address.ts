@@ -9,7 +9,7 @@ import type { SourceInput } from "../syntax/open-source.ts";
 import { type Parsed, parseTraversal } from "../syntax/parse.ts";
 import type { SourceRange } from "../syntax/source.ts";
 import { nativeForm } from "../syntax/static.ts";
-import type { Address, ModuleStep, ResourceAddress } from "./address.ts";
+import { type Address, configAddress, type ModuleStep, type ResourceAddress } from "./address.ts";
 
 /** One part of an address as written. */
 interface Part {
@@ -49,8 +49,33 @@ export function evaluateAddress(
   scope: Scope,
   diagnostics: Diagnostic[],
 ): Address | undefined {
-  const parts = expressionParts(expression, scope, diagnostics);
+  const keyOf = (key: Expression) => evaluateKey(key, scope, diagnostics);
+  const parts = expressionParts(expression, keyOf, diagnostics);
   return parts === undefined ? undefined : readAddress(parts, wholeRange(expression), diagnostics);
+}
+
+/** What an address with computed keys names, without evaluation. */
+export interface UnkeyedAddress {
+  /** Of the declaration: without any keys. */
+  readonly address: Address;
+  /** The expressions in brackets, as far as they are computed. */
+  readonly keys: readonly Expression[];
+}
+
+/**
+ * The declaration that {@link evaluateAddress} would find an instance of. Undefined, with diagnostics, where the expression
+ * is not an address whatever its keys are.
+ */
+export function unkeyedAddress(
+  expression: Expression,
+  diagnostics: Diagnostic[],
+): UnkeyedAddress | undefined {
+  const keys: Expression[] = [];
+  const anyKey = (key: Expression): InstanceKey => keys.push(key);
+  const parts = expressionParts(expression, anyKey, diagnostics);
+  if (parts === undefined) return undefined;
+  const address = readAddress(parts, wholeRange(expression), diagnostics);
+  return address === undefined ? undefined : { address: configAddress(address), keys };
 }
 
 function wholeRange({ source, start, end }: Expression): SourceRange {
@@ -100,25 +125,28 @@ function isKeyNumber(number: number): boolean {
   return Number.isSafeInteger(number) && number >= 0;
 }
 
+/** The key that an expression in brackets stands for; undefined after an error, which is reported. */
+type KeyReader = (expression: Expression) => InstanceKey | undefined;
+
 function expressionParts(
   expression: Expression,
-  scope: Scope,
+  keyOf: KeyReader,
   diagnostics: Diagnostic[],
 ): Part[] | undefined {
   if (expression.kind === "scope-traversal") return traversalParts(expression, diagnostics);
   if (expression.kind === "json-string") {
     const { value, diagnostics: found } = nativeForm(expression);
     diagnostics.push(...(found ?? []));
-    return value === undefined ? undefined : expressionParts(value, scope, diagnostics);
+    return value === undefined ? undefined : expressionParts(value, keyOf, diagnostics);
   }
   if (expression.kind === "relative-traversal") {
-    const parts = expressionParts(expression.from, scope, diagnostics);
+    const parts = expressionParts(expression.from, keyOf, diagnostics);
     return parts === undefined ? undefined : addSteps(parts, expression.steps, diagnostics);
   }
   if (expression.kind === "index") {
-    const parts = expressionParts(expression.collection, scope, diagnostics);
+    const parts = expressionParts(expression.collection, keyOf, diagnostics);
     if (parts === undefined) return undefined;
-    const key = evaluateKey(expression.key, scope, diagnostics);
+    const key = keyOf(expression.key);
     return key === undefined ? undefined : [...parts, { range: wholeRange(expression), key }];
   }
   const detail = "The address of an instance is required: names, and keys in brackets.";

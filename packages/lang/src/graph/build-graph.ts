@@ -1,3 +1,4 @@
+import { unkeyedAddress } from "../address/parse-address.ts";
 import { bodyReferences } from "../config/body-references.ts";
 import { resourceAddress } from "../config/check-references.ts";
 import type { ModuleNode } from "../config/load-tree.ts";
@@ -7,12 +8,12 @@ import { PROVIDER_META, RESOURCE_META } from "../schema/bind-body.ts";
 import type { Expression, ScopeTraversal } from "../syntax/ast.ts";
 import { type Diagnostic, sourceRange } from "../syntax/diagnostic.ts";
 import { expressionReferences } from "../syntax/references.ts";
-import { nativeForm } from "../syntax/static.ts";
 import {
   Declarations,
   type ModuleDeclarations,
   type OpenNode,
   resourceId,
+  resourceNodeId,
 } from "./declare-nodes.ts";
 import type { EdgeReason, GraphNode } from "./graph-node.ts";
 import { orderNodes } from "./graph-order.ts";
@@ -187,32 +188,15 @@ class Connector {
     this.#edge(node, this.#nodes.get(prefix + name), PART);
   }
 
-  #import(module: ModuleNode, declaration: ImportConfig): void {
-    const { value: to } = nativeForm(declaration.to);
-    const [target] = to === undefined ? [] : expressionReferences(to);
-    if (target === undefined) return;
-    const node = this.#importTarget(module, target);
+  #import(module: ModuleNode, { to, id, identity, forEach }: ImportConfig): void {
+    const target = unkeyedAddress(to, []);
+    if (target?.address.kind !== "resource") return;
+    const node = this.#nodes.get(resourceNodeId(target.address));
     if (node === undefined) return;
-    const { id, identity, forEach } = declaration;
-    for (const expression of [id, identity, forEach]) {
+    for (const expression of [id, identity, forEach, ...target.keys]) {
       if (expression === undefined) continue;
       this.#refer(node, module, expressionReferences(expression), "import");
     }
-  }
-
-  /** The resource that the `to` of an import block is about, in this module or one below it. */
-  #importTarget(module: ModuleNode, { root, steps }: ScopeTraversal): OpenNode | undefined {
-    const names = [root, ...steps.flatMap((s) => (s.kind === "attribute-step" ? [s.name] : []))];
-    let place: ModuleNode | undefined = module;
-    while (names[0] === "module") {
-      place = place?.children.get(names[1] ?? "");
-      names.splice(0, 2);
-    }
-    const scope = place === undefined ? undefined : this.#scopes.get(place);
-    if (names[0] === "resource") names.shift();
-    return scope === undefined
-      ? undefined
-      : this.#nodes.get(scope.prefix + resourceId(names.join(".")));
   }
 
   #conditions(node: OpenNode, module: ModuleNode, conditions: readonly Condition[]): void {

@@ -1,3 +1,4 @@
+import type { ResourceAddress } from "../address/address.ts";
 import { type ContentAttribute, readAttributes } from "../config/body-content.ts";
 import { resourceAddress } from "../config/check-references.ts";
 import type { ModuleNode } from "../config/load-tree.ts";
@@ -11,6 +12,12 @@ const AMBIGUOUS = /^(?:var|local|output|module|check)\./;
 /** The id of a resource in its module: its address, written so that it is nothing else's. */
 export function resourceId(address: string): string {
   return AMBIGUOUS.test(address) ? `resource.${address}` : address;
+}
+
+/** The id of the node of a resource, in whatever module. Keys in the address do not count. */
+export function resourceNodeId(address: ResourceAddress): string {
+  const prefix = address.module.map(({ name }) => `module.${name}.`).join("");
+  return prefix + resourceId(resourceAddress({ ...address, key: undefined }));
 }
 
 /** Nodes while edges are added. */

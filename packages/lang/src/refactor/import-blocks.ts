@@ -1,6 +1,6 @@
 import { CtyError, convert, Mark, Type, unmarkDeep, Value } from "@stackwright/cty";
 import { type Address, formatAddress, type ResourceAddress } from "../address/address.ts";
-import { evaluateAddress } from "../address/parse-address.ts";
+import { evaluateAddress, unkeyedAddress } from "../address/parse-address.ts";
 import { expandRepetition } from "../config/expansion.ts";
 import type { ModuleNode } from "../config/load-tree.ts";
 import type { ImportConfig } from "../config/module-config.ts";
@@ -31,11 +31,31 @@ export function checkImports(root: ModuleNode, diagnostics: Diagnostic[]): void 
     for (const child of module.children.values()) visit(child);
   };
   for (const child of root.children.values()) visit(child);
-  for (const { provider } of root.config.imports) {
+  for (const { provider, to } of root.config.imports) {
+    const target = unkeyedAddress(to, diagnostics);
+    if (target !== undefined) checkTarget(root, target.address, to, diagnostics);
     if (provider === undefined) continue;
     const detail = "The provider of what is imported is that of the resource: set it there.";
     fail(diagnostics, "Invalid import provider argument", detail, provider.range);
   }
+}
+
+/** An import block is about a managed resource that is declared. Everything else would be dropped without a word. */
+function checkTarget(
+  root: ModuleNode,
+  address: Address,
+  to: Expression,
+  diagnostics: Diagnostic[],
+): address is ResourceAddress {
+  if (address.kind !== "resource" || address.mode !== "managed") {
+    const detail = "Only managed resources can be imported, each by the address of its instance.";
+    fail(diagnostics, "Invalid import address", detail, rangeOf(to));
+    return false;
+  }
+  if (findDeclaration(root, address) !== undefined) return true;
+  const detail = `There is no resource ${formatAddress(address)} in the configuration that this could be imported to.`;
+  fail(diagnostics, "Configuration for import target does not exist", detail, rangeOf(to));
+  return false;
 }
 
 function fail(
@@ -101,14 +121,7 @@ function evaluateImport(
 ): ImportRequest | undefined {
   const address = evaluateAddress(to, scope, diagnostics);
   if (address === undefined) return undefined;
-  if (address.kind !== "resource" || address.mode !== "managed") {
-    const detail = "Only managed resources can be imported, each by the address of its instance.";
-    return fail(diagnostics, "Invalid import address", detail, rangeOf(to));
-  }
-  if (findDeclaration(root, address satisfies Address) === undefined) {
-    const detail = `There is no resource ${formatAddress(address)} in the configuration that this could be imported to.`;
-    return fail(diagnostics, "Configuration for import target does not exist", detail, rangeOf(to));
-  }
+  if (!checkTarget(root, address, to, diagnostics)) return undefined;
   const idText = id === undefined ? undefined : evaluateId(id, scope, diagnostics);
   const object = identity === undefined ? undefined : evaluateKnown(identity, scope, diagnostics);
   if (idText === undefined && object === undefined) return undefined;

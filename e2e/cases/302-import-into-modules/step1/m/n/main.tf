@@ -1,0 +1,4 @@
+resource "terraform_data" "d" {
+  for_each = toset(["k"])
+  input    = each.key
+}
