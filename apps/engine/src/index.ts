@@ -45,6 +45,8 @@ export type {
 export { hasChanges, summarizePlan } from "./plan/plan.ts";
 export { decodePlan, encodePlan } from "./plan/plan-codec.ts";
 export { PLAN_JSON_FORMAT, planToJson } from "./plan/plan-json.ts";
+export type { SecretDisplay } from "./plan/shown-plan.ts";
+export type { TerraformJsonOptions } from "./plan/terraform-json.ts";
 export { planToTerraformJson } from "./plan/terraform-json.ts";
 export { builtinOrigin, programOrigin } from "./providers/builtin-origin.ts";
 export type {

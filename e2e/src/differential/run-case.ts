@@ -203,7 +203,7 @@ function actionsOf(changes: readonly Json[]): JsonObject {
 }
 
 async function showPlan(planFile: string, step: CaseStep, state: CaseRun): Promise<JsonObject> {
-  const { code, output, error } = await state.run.run(["show", "-json", planFile], step.env);
+  const { code, output, error } = await state.run.run([...state.tool.show, planFile], step.env);
   if (code !== 0) throw new Error(`show of a plan ended with ${code}: ${error}`);
   return state.ids.clean(planRows(objectOf(parseExact(output))));
 }

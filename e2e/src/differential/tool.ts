@@ -12,6 +12,8 @@ export interface Tool {
   start(call: ToolCall): Promise<Finished>;
   /** Name of the command that applies a saved plan. */
   readonly apply: string;
+  /** Words that show a saved plan as JSON with all values, those of secrets included. */
+  readonly show: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   /** Takes the state of a case over into the folder. */
   importState(run: ToolRun, path: string): Promise<void>;
@@ -160,6 +162,7 @@ export function terraformTool(program: string): Tool {
     name: "terraform",
     start: processes("terraform", [program]),
     apply: "apply",
+    show: ["show", "-json"],
     env: {},
     importState: async () => {
       // The state of a case already lies where the command looks for it.
@@ -185,6 +188,7 @@ export function stackwrightTool(command: readonly string[] | undefined, store: s
     name: "stackwright",
     start: command === undefined ? inProcess : processes("stackwright", command),
     apply: "up",
+    show: ["show", "-json", "-show-secrets"],
     env: { STACKWRIGHT_DIR: store, NO_COLOR: "1" },
     importState: async (run, path) => {
       const { code, error } = await run.run(["import-state", "--json", path]);

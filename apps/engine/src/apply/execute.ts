@@ -24,6 +24,7 @@ import { finalOutputs } from "./final-outputs.ts";
 import { applyMoveRecords } from "./move-records.ts";
 import { orderSteps } from "./order.ts";
 import { settlePending } from "./recover.ts";
+import { secretOutputs } from "./secret-outputs.ts";
 import { limitNames, StepRunner } from "./step-runner.ts";
 import type { ApplyTimeouts } from "./timeouts.ts";
 
@@ -84,6 +85,8 @@ export interface ApplyResult {
   readonly diagnostics: readonly Diagnostic[];
   readonly checks: readonly CheckResult[];
   readonly outputs: ReadonlyMap<string, StackOutput>;
+  /** Outputs that are not to be shown unasked: sensitive ones, and those that repeat a secret of the run. */
+  readonly secretOutputs: ReadonlySet<string>;
   /** Where the state stands. Open (with a run in it) after a forced end: the next run recovers. */
   readonly head: StackHead;
 }
@@ -253,7 +256,8 @@ async function finish(run: ApplyRun, { runner, inputs, stopped }: Ending): Promi
   const outputs = await finalOutputs(run, runner);
   await run.ephemerals.closeAll();
   if (run.given.plan.partial) run.report([INCOMPLETE]);
-  const base = { nodes, checks: run.checks, outputs };
+  const secret = secretOutputs(outputs, run.given.providers.secrets);
+  const base = { nodes, checks: run.checks, outputs, secretOutputs: secret };
   if (pending || writer.signal.aborted) {
     const status: RunStatus = "canceled";
     return { ...base, status, diagnostics: run.diagnostics, head: writer.head };

@@ -6,6 +6,7 @@ import type { Plan } from "../plan/plan.ts";
 import type { StackOutput } from "../state/stack-state.ts";
 import { LiveRun } from "./display/live-run.ts";
 import { planText, type SchemaOf } from "./display/plan-text.ts";
+import { SENSITIVE_TEXT } from "./display/value-diff.ts";
 import { wrapWords } from "./display/wrap-words.ts";
 import { countsText, RunCounter, STATUS_TEXTS } from "./run-counts.ts";
 import { isShownStep, type RunView, stepsOf, subjectOf } from "./run-view.ts";
@@ -74,7 +75,7 @@ export class PeopleView implements RunView, Disposable {
     else this.#live.note(text);
   }
 
-  applied({ status, outputs, diagnostics }: ApplyResult): void {
+  applied({ status, outputs, secretOutputs, diagnostics }: ApplyResult): void {
     this.#end();
     showDiagnostics(this.#terminal, diagnostics);
     const { style } = this.#terminal;
@@ -84,7 +85,7 @@ export class PeopleView implements RunView, Disposable {
     if (status !== "applied") {
       this.#say("What was done is recorded. The next run goes on from there.\n");
     }
-    const text = outputsText(outputs);
+    const text = outputsText(outputs, secretOutputs);
     if (text !== "") this.#terminal.write(`\nOutputs:\n\n${text}`);
   }
 
@@ -126,13 +127,16 @@ const STATUS_STYLES = {
   canceled: "warning",
 } as const;
 
-/** Outputs as assignments, secret ones hidden. */
-export function outputsText(outputs: ReadonlyMap<string, StackOutput>): string {
+/** Outputs as assignments; of the hidden ones only the names. */
+export function outputsText(
+  outputs: ReadonlyMap<string, StackOutput>,
+  hidden: ReadonlySet<string>,
+): string {
   return [...outputs]
     .toSorted(([left], [right]) => (left < right ? -1 : 1))
-    .map(([name, { type, json, sensitive }]) => {
-      const text = sensitive
-        ? "(sensitive value)"
+    .map(([name, { type, json }]) => {
+      const text = hidden.has(name)
+        ? SENSITIVE_TEXT
         : valueText(decodeJson(json, decodeTypeJson(type)));
       return `${name} = ${text}\n`;
     })

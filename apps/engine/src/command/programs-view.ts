@@ -41,14 +41,15 @@ export class ProgramsView implements RunView, Disposable {
     this.#events.log("stopping: what runs is waited for");
   }
 
-  applied({ status, diagnostics, outputs }: ApplyResult): void {
+  applied({ status, diagnostics, outputs, secretOutputs }: ApplyResult): void {
     this.diagnostics(diagnostics);
     this.#events.summary(status);
     this.#events.outputs(
       new Map(
         [...outputs].map(([name, { type, json, sensitive }]) => {
           const value = decodeJson(json, decodeTypeJson(type));
-          return [name, { value: sensitive ? value.mark(Mark.sensitive) : value, sensitive }];
+          const hidden = secretOutputs.has(name);
+          return [name, { value: hidden ? value.mark(Mark.sensitive) : value, sensitive }];
         }),
       ),
     );

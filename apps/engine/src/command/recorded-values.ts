@@ -5,10 +5,13 @@ import {
   Mark,
   Marks,
   markWithPaths,
+  Path,
   type Value,
 } from "@stackwright/cty";
-import { typeOfBlock } from "@stackwright/mux/router";
-import type { StateObject } from "../state/state-object.ts";
+import { type BlockSchema, typeOfBlock } from "@stackwright/mux/router";
+import { cutJsonParts, type JsonPath } from "../secrets/json-parts.ts";
+import { jsonPathOf } from "../secrets/record-value.ts";
+import type { RecordedValue, StateObject } from "../state/state-object.ts";
 import type { CommandContext } from "./command-context.ts";
 import type { SchemaOf } from "./display/plan-text.ts";
 import { openEngine } from "./open-engine.ts";
@@ -36,21 +39,39 @@ export async function recordedSchemas(
 export function recordedValue(object: StateObject, schemaOf: SchemaOf): Value | undefined {
   const { value } = object;
   if (value === undefined) return undefined;
-  const marks = Marks.of(Mark.sensitive);
+  const typed = decodeTyped(value.json, schemaOf(object));
+  if (typed === undefined) return impliedValue(value);
   return markWithPaths(
-    decode(value.json, object, schemaOf),
-    value.sensitive.map((path) => ({ path, marks })),
+    typed,
+    value.sensitive.map((path) => ({ path, marks: SENSITIVE })),
   );
 }
 
-function decode(json: string, object: StateObject, schemaOf: SchemaOf): Value {
-  const schema = schemaOf(object);
-  if (schema === undefined) return decodeJsonImplied(json);
+const SENSITIVE = Marks.of(Mark.sensitive);
+
+function decodeTyped(json: string, schema: BlockSchema | undefined): Value | undefined {
+  if (schema === undefined) return undefined;
   try {
     return decodeJson(json, typeOfBlock(schema));
   } catch (error) {
     // Recorded under another version of the schema.
-    if (error instanceof CtyError) return decodeJsonImplied(json);
+    if (error instanceof CtyError) return undefined;
     throw error;
   }
+}
+
+/** A path of the schema may not lead through the types that JSON has: the places of the text are marked instead. */
+function impliedValue({ json, sensitive }: RecordedValue): Value {
+  const { parts } = cutJsonParts(json, sensitive.map(jsonPathOf));
+  return markWithPaths(
+    decodeJsonImplied(json),
+    parts.map(({ at }) => ({ path: impliedPath(at), marks: SENSITIVE })),
+  );
+}
+
+function impliedPath(at: JsonPath): Path {
+  return at.reduce<Path>(
+    (path, step) => (typeof step === "string" ? path.attribute(step) : path.index(step)),
+    Path.root,
+  );
 }

@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import type { Surgery } from "../state/surgery.ts";
 import type { ImportStateOptions } from "./commands/import-state.ts";
 import type { OutputOptions } from "./commands/output.ts";
-import type { ShowOptions } from "./commands/show.ts";
+import type { SecretOptions, ShowOptions } from "./commands/show.ts";
 import type { SurgeryOptions } from "./commands/state-surgery.ts";
 import type { Define, RunAction } from "./program.ts";
 import { withInputs, withRunOptions, withStoreOptions } from "./run-commands.ts";
@@ -12,6 +12,7 @@ import type { StoreOptions } from "./session.ts";
 export function defineStateCommands(define: Define, run: RunAction): void {
   withStoreOptions(define("show [plan]", "show the recorded state, or a plan that was kept"))
     .option("--json", "as JSON, in the form of Terraform's", false)
+    .option("--show-secrets", "show sensitive values in the clear", false)
     .action(async (plan: string | undefined, options: ShowOptions, command: Command) => {
       const { show } = await import("./commands/show.ts");
       await run(command, async (context) => show(plan, options, context));
@@ -46,12 +47,12 @@ export function defineStateCommands(define: Define, run: RunAction): void {
       await run(command, async (context) => stateList(addresses, options, context));
     },
   );
-  withStoreOptions(define("show <address>", "show one of them", state)).action(
-    async (address: string, options: StoreOptions, command: Command) => {
+  withStoreOptions(define("show <address>", "show one of them", state))
+    .option("--show-secrets", "show sensitive values in the clear", false)
+    .action(async (address: string, options: StoreOptions & SecretOptions, command: Command) => {
       const { stateShow } = await import("./commands/state-list.ts");
       await run(command, async (context) => stateShow(address, options, context));
-    },
-  );
+    });
 
   defineSurgery(define, run, state);
 

@@ -1,10 +1,10 @@
-import { encodeJson, unmarkDeep } from "@stackwright/cty";
+import { encodeJson, unmarkDeep, unmarkDeepWithPaths, type Value } from "@stackwright/cty";
 import { formatModulePath, type ModulePath, parseAddress } from "@stackwright/lang";
+import { blankSecrets } from "../secrets/concealer.ts";
 import type { StackSnapshot } from "../state/stack-state.ts";
 import { isPlaceholder, type StateObject } from "../state/state-object.ts";
-import type { SchemaOf } from "./display/plan-text.ts";
 import { exactJson, type JsonMember, writeExactJson } from "./exact-json.ts";
-import { recordedValue } from "./recorded-values.ts";
+import type { ShownState } from "./shown-state.ts";
 
 interface Module {
   readonly path: ModulePath;
@@ -13,16 +13,17 @@ interface Module {
 }
 
 /**
- * A state in the JSON form that tools of this field read. Secret values are in it, with masks that say so.
+ * A state in the JSON form that tools of this field read. Secrets, and what repeats one, are null, and the masks say where;
+ * a state with shown secrets has them as the reference command writes them.
  *
  * Source: Terraform's JSON output format, 1.0.
  */
-export function stateJson(snapshot: StackSnapshot, schemaOf: SchemaOf): string {
+export function stateJson(snapshot: StackSnapshot, shown: ShownState): string {
   const outputs = [...snapshot.outputs].toSorted(([left], [right]) => (left < right ? -1 : 1));
   const root: Module = { path: [], resources: [], children: new Map() };
   const objects = [...snapshot.objects.values()].filter((object) => !isPlaceholder(object));
   for (const object of objects.toSorted((left, right) => (left.address < right.address ? -1 : 1))) {
-    place(root, object, schemaOf);
+    place(root, object, shown);
   }
   return writeExactJson({
     format_version: "1.0",
@@ -31,10 +32,11 @@ export function stateJson(snapshot: StackSnapshot, schemaOf: SchemaOf): string {
       values: {
         ...(outputs.length > 0 && {
           outputs: Object.fromEntries(
-            outputs.map(([name, { sensitive, type, json }]) => [
-              name,
-              { sensitive, value: exactJson(json), type: exactJson(type) },
-            ]),
+            outputs.map(([name, output]) => {
+              const { sensitive, type } = output;
+              const value = exactJson(shownText(shown.output(output)));
+              return [name, { sensitive, value, type: exactJson(type) }];
+            }),
           ),
         }),
         root_module: moduleJson(root),
@@ -43,8 +45,8 @@ export function stateJson(snapshot: StackSnapshot, schemaOf: SchemaOf): string {
   });
 }
 
-function place(root: Module, object: StateObject, schemaOf: SchemaOf): void {
-  const recorded = recordedValue(object, schemaOf);
+function place(root: Module, object: StateObject, shown: ShownState): void {
+  const recorded = shown.value(object);
   const { value } = parseAddress(object.address);
   const resource = value?.kind === "resource" ? value : undefined;
   let module = root;
@@ -63,8 +65,8 @@ function place(root: Module, object: StateObject, schemaOf: SchemaOf): void {
     ...(resource?.key !== undefined && { index: resource.key }),
     provider_name: object.provider.source,
     schema_version: object.value?.schemaVersion ?? 0,
-    values: recorded === undefined ? null : exactJson(encodeJson(unmarkDeep(recorded)[0])),
-    sensitive_values: sensitiveMask(object),
+    values: recorded === undefined ? null : exactJson(shownText(recorded)),
+    sensitive_values: sensitiveMask(object, recorded),
     ...(object.dependencies.length > 0 && {
       depends_on: object.dependencies.map(({ address }) => address),
     }),
@@ -73,11 +75,16 @@ function place(root: Module, object: StateObject, schemaOf: SchemaOf): void {
   });
 }
 
-function sensitiveMask({ value }: StateObject): JsonMember {
+function shownText(value: Value): string {
+  return encodeJson(unmarkDeep(blankSecrets(value))[0]);
+}
+
+function sensitiveMask({ value }: StateObject, shown: Value | undefined): JsonMember {
   const mask: Record<string, JsonMember> = {};
-  for (const path of value?.sensitive ?? []) {
+  const hidden = shown === undefined ? [] : unmarkDeepWithPaths(shown)[1].map(({ path }) => path);
+  for (const path of [...(value?.sensitive ?? []), ...hidden]) {
     const [first] = path.steps;
-    // Below the first step only whole attributes are told.
+    // Below the first step only whole attributes are marked.
     if (first?.kind === "attribute") mask[first.name] = true;
   }
   return mask;

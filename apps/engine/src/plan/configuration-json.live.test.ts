@@ -229,7 +229,10 @@ async function byEngine(folder: string): Promise<unknown> {
   expect(diagnostics.filter(({ severity }) => severity === "error")).toEqual([]);
   if (plan === undefined) throw new Error("there is no plan");
   const schemas = await configurationSchemas(configuration, plan, engine.catalog);
-  const text = planToTerraformJson(plan, { configuration, schemas });
+  const text = planToTerraformJson(plan, {
+    described: { configuration, schemas },
+    secrets: "shown",
+  });
   return (JSON.parse(text) as { readonly configuration: unknown }).configuration;
 }
 

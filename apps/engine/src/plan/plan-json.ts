@@ -1,4 +1,4 @@
-import { Mark, transform, Value } from "@stackwright/cty";
+import type { Value } from "@stackwright/cty";
 import {
   arrayNode,
   compactJson,
@@ -9,6 +9,7 @@ import {
 } from "../tfstate/json-node.ts";
 import type { Drift, OutputChange, ResourceChange } from "./change.ts";
 import { hasChanges, type Plan, summarizePlan } from "./plan.ts";
+import { blankPlan } from "./shown-plan.ts";
 import { pathNode, sensitiveMask, unknownMask, valueNode } from "./value-json.ts";
 
 /** Version of the form; members may be added to a version, none change their meaning. */
@@ -16,10 +17,11 @@ export const PLAN_JSON_FORMAT = "stackwright.plan/1";
 
 /**
  * A plan for people and programs that decide about it: what happens, why, in which order, because of what. Stable, with
- * exact numbers, and without secrets: sensitive parts are null, and the masks say where they are. What is executed is the
- * stored plan and not this; `digest` names it.
+ * exact numbers, and without secrets: sensitive parts, and what repeats one, are null, and the masks say where they are. What
+ * is executed is the stored plan and not this; `digest` names it.
  */
-export function planToJson(plan: Plan, digest?: string): string {
+export function planToJson(given: Plan, digest?: string): string {
+  const plan = blankPlan(given);
   return compactJson(
     objectNode({
       format: stringNode(PLAN_JSON_FORMAT),
@@ -157,14 +159,5 @@ function sidesNodes(sides: {
 }
 
 function shown(value: Value): JsonNode {
-  return valueNode(withoutSecrets(value)) ?? literalNode(null);
-}
-
-/** The value with null in the place of everything that is sensitive. */
-function withoutSecrets(value: Value): Value {
-  if (!value.containsMarks) return value;
-  return transform(value, {
-    enter: (_path, part) =>
-      part.hasMark(Mark.sensitive) ? Value.null(part.unmark()[0].type) : part,
-  });
+  return valueNode(value) ?? literalNode(null);
 }

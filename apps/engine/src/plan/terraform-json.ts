@@ -18,6 +18,7 @@ import type { Drift, OutputChange, ResourceChange } from "./change.ts";
 import type { Configuration } from "./configuration.ts";
 import { type ConfigurationSchemas, configurationNode } from "./configuration-json.ts";
 import { hasChanges, type Plan } from "./plan.ts";
+import { blankPlan, type SecretDisplay } from "./shown-plan.ts";
 import { checkNodes } from "./terraform-checks.ts";
 import { pathNode, sensitiveMask, unknownMask, valueNode } from "./value-json.ts";
 
@@ -26,16 +27,25 @@ const TERRAFORM_VERSION = "1.11.4";
 
 /**
  * A plan in the JSON form of the reference command (`show -json`, format 1.2), for tools that read that. Numbers have all
- * their digits. Secrets are in it, as they are there; `*_sensitive` says where.
- *
- * @param described the configuration that the plan was made from, which is part of that form as well
+ * their digits. Secrets are null and `*_sensitive` says where, also for values that repeat one; with `secrets: "shown"` both
+ * are exactly as the reference command writes them.
  */
 export function planToTerraformJson(
   plan: Plan,
-  described?: { readonly configuration: Configuration; readonly schemas: ConfigurationSchemas },
+  { described, secrets = "hidden" }: TerraformJsonOptions = {},
 ): string {
   const configuration = described && configurationNode(described.configuration, described.schemas);
-  return compactJson(planNode(plan, configuration));
+  return compactJson(planNode(secrets === "shown" ? plan : blankPlan(plan), configuration));
+}
+
+/** Options of {@link planToTerraformJson}. */
+export interface TerraformJsonOptions {
+  /** The configuration that the plan was made from, which is part of that form as well. */
+  readonly described?:
+    | { readonly configuration: Configuration; readonly schemas: ConfigurationSchemas }
+    | undefined;
+  /** @default "hidden" */
+  readonly secrets?: SecretDisplay;
 }
 
 function planNode(plan: Plan, configuration: JsonNode | undefined): JsonNode {

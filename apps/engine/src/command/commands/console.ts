@@ -6,9 +6,10 @@ import { World } from "../../walk/world.ts";
 import type { CommandContext } from "../command-context.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { type GivenInput, loadProject, readVariables } from "../project.ts";
-import { recordedSchemas, recordedValue } from "../recorded-values.ts";
+import { recordedSchemas } from "../recorded-values.ts";
 import { openReader, type StoreOptions, stackName } from "../session.ts";
 import { showDiagnostics } from "../show-diagnostics.ts";
+import { ShownState } from "../shown-state.ts";
 import { snapshotOf } from "./show.ts";
 
 export interface ConsoleOptions extends StoreOptions {
@@ -46,11 +47,14 @@ async function scopeOf(options: ConsoleOptions, context: CommandContext): Promis
   });
   const session = await openReader(context, options);
   try {
-    const { objects } = await snapshotOf(session, context);
+    const snapshot = await snapshotOf(session, context);
+    const { objects } = snapshot;
     const current = [...objects.values()].filter(({ deposed }) => deposed === "");
     const schemaOf = await recordedSchemas(current, project, context);
+    // What repeats a secret is sensitive here as well: nonsensitive() shows it.
+    const shown = new ShownState(snapshot, { schemaOf, secrets: "hidden" });
     const recorded = current.flatMap((object): [string, Value][] => {
-      const value = recordedValue(object, schemaOf);
+      const value = shown.value(object);
       return value === undefined ? [] : [[object.address, value]];
     });
     populateWorld(world, recorded);

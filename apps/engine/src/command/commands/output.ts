@@ -6,6 +6,7 @@ import { exactJson, type JsonMember, writeExactJson } from "../exact-json.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { outputsText } from "../people-view.ts";
 import { openReader, type StoreOptions } from "../session.ts";
+import { ShownState } from "../shown-state.ts";
 
 export interface OutputOptions extends StoreOptions {
   readonly json: boolean;
@@ -22,10 +23,10 @@ export async function output(
   const { terminal } = context;
   const session = await openReader(context, options);
   try {
-    const outputs =
-      session?.stack === undefined
-        ? new Map<string, StackOutput>()
-        : (await session.stateOf(session.stack).outputs({ signal: context.signal })).outputs;
+    const { signal } = context;
+    const state = session?.stack === undefined ? undefined : session.stateOf(session.stack);
+    const outputs: ReadonlyMap<string, StackOutput> =
+      state === undefined ? new Map() : (await state.outputs({ signal })).outputs;
     if (name === undefined) {
       if (options.raw) throw new CommandError("--raw shows one output; name it.");
       if (options.json) terminal.write(`${allJson(outputs)}\n`);
@@ -33,7 +34,15 @@ export async function output(
         terminal.writeError(
           "There are no outputs: the configuration has none, or nothing was applied yet.\n",
         );
-      } else terminal.write(outputsText(outputs));
+      } else {
+        // What repeats a secret of an object is hidden in a list like a sensitive output.
+        const objects = (await state?.read({ signal }))?.objects ?? new Map();
+        const shown = new ShownState(
+          { objects, outputs },
+          { schemaOf: () => undefined, secrets: "hidden" },
+        );
+        terminal.write(outputsText(outputs, shown.hiddenOutputs(outputs)));
+      }
       return EXIT.ok;
     }
     const one = outputs.get(name);
@@ -46,7 +55,7 @@ export async function output(
     if (options.raw) terminal.write(rawText(name, one));
     else if (options.json) terminal.write(`${writeExactJson(exactJson(one.json), 2)}\n`);
     else {
-      const text = outputsText(new Map([[name, { ...one, sensitive: false }]]));
+      const text = outputsText(new Map([[name, one]]), new Set());
       terminal.write(text.slice(`${name} = `.length));
     }
     return EXIT.ok;

@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 import { Path } from "@stackwright/cty";
+import type { SecretDisplay } from "../../plan/shown-plan.ts";
 import { planToTerraformJson } from "../../plan/terraform-json.ts";
 import { configurationSchemas } from "../../providers/configuration-schemas.ts";
 import type { StackSnapshot } from "../../state/stack-state.ts";
@@ -13,14 +14,24 @@ import { outputsText } from "../people-view.ts";
 import { missingPlan, readPlanFile } from "../plan-file.ts";
 import { loadProject } from "../project.ts";
 import { readOnlyState } from "../read-only-state.ts";
-import { recordedSchemas, recordedValue } from "../recorded-values.ts";
+import { recordedSchemas } from "../recorded-values.ts";
 import { schemasOf } from "../schemas-of.ts";
 import { openReader, type Session, type StoreOptions } from "../session.ts";
+import { ShownState } from "../shown-state.ts";
 import { stateJson } from "../state-json.ts";
 import type { Terminal } from "../terminal.ts";
 
-export interface ShowOptions extends StoreOptions {
+export interface ShowOptions extends StoreOptions, SecretOptions {
   readonly json: boolean;
+}
+
+/** The explicit flag for secrets. */
+export interface SecretOptions {
+  readonly showSecrets: boolean;
+}
+
+export function secretDisplay({ showSecrets }: SecretOptions): SecretDisplay {
+  return showSecrets ? "shown" : "hidden";
 }
 
 /** Shows the recorded state, or the plan of a file. */
@@ -36,8 +47,9 @@ export async function show(
     const snapshot = await snapshotOf(session, context);
     const project = await loadProject(context);
     const schemaOf = await recordedSchemas(snapshot.objects.values(), project, context);
-    if (options.json) terminal.write(`${stateJson(snapshot, schemaOf)}\n`);
-    else terminal.write(stateText(snapshot, terminal, schemaOf));
+    const shown = new ShownState(snapshot, { schemaOf, secrets: secretDisplay(options) });
+    if (options.json) terminal.write(`${stateJson(snapshot, shown)}\n`);
+    else terminal.write(stateText(snapshot, terminal, { shown, schemaOf }));
     return EXIT.ok;
   } finally {
     await session?.[Symbol.asyncDispose]();
@@ -88,10 +100,17 @@ async function showPlan(
               schemas: await configurationSchemas(configuration, plan, engine.catalog),
             }
           : undefined;
-      terminal.write(`${planToTerraformJson(plan, described)}\n`);
+      const secrets = secretDisplay(options);
+      terminal.write(`${planToTerraformJson(plan, { described, secrets })}\n`);
     } else {
       const schemaOf = await schemasOf(engine, plan);
-      terminal.write(planText(plan, { style: terminal.style, schemaOf }));
+      terminal.write(
+        planText(plan, {
+          style: terminal.style,
+          schemaOf,
+          secrets: secretDisplay(options),
+        }),
+      );
     }
     return EXIT.ok;
   } finally {
@@ -99,13 +118,19 @@ async function showPlan(
   }
 }
 
-function stateText(snapshot: StackSnapshot, terminal: Terminal, schemaOf: SchemaOf): string {
+/** What rendering recorded objects needs. */
+interface StateDisplay {
+  readonly shown: ShownState;
+  readonly schemaOf: SchemaOf;
+}
+
+function stateText(snapshot: StackSnapshot, terminal: Terminal, display: StateDisplay): string {
   const objects = [...snapshot.objects.values()].toSorted((left, right) =>
     left.address < right.address ? -1 : Number(left.address > right.address),
   );
   if (objects.length === 0 && snapshot.outputs.size === 0) return "Nothing is recorded.\n";
-  const texts = objects.map((object) => objectText(object, terminal, schemaOf));
-  const outputs = outputsText(snapshot.outputs);
+  const texts = objects.map((object) => objectText(object, terminal, display));
+  const outputs = outputsText(snapshot.outputs, display.shown.hiddenOutputs(snapshot.outputs));
   const inputs = inputLines(snapshot.inputs ?? []);
   return [
     ...texts,
@@ -117,7 +142,11 @@ function stateText(snapshot: StackSnapshot, terminal: Terminal, schemaOf: Schema
 }
 
 /** One recorded object as the block that it comes from. */
-export function objectText(object: StateObject, { style }: Terminal, schemaOf: SchemaOf): string {
+export function objectText(
+  object: StateObject,
+  { style }: Terminal,
+  { shown, schemaOf }: StateDisplay,
+): string {
   const { address, deposed, phase, mode, type } = object;
   const notes = [
     ...(deposed === "" ? [] : [`deposed object ${deposed}`]),
@@ -125,7 +154,7 @@ export function objectText(object: StateObject, { style }: Terminal, schemaOf: S
   ];
   const name = /\.([^.[\]]+)(?:\[(?:\d+|"(?:[^"\\]|\\.)*")\])?$/.exec(address)?.[1] ?? "";
   const note = notes.length > 0 ? ` (${notes.join(", ")})` : "";
-  const value = recordedValue(object, schemaOf);
+  const value = shown.value(object);
   const lines =
     value === undefined
       ? []
@@ -136,6 +165,7 @@ export function objectText(object: StateObject, { style }: Terminal, schemaOf: S
           {
             style,
             verbose: true,
+            secrets: shown.secrets,
             forcesReplacement: () => false,
           },
         );

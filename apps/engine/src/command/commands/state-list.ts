@@ -5,7 +5,8 @@ import { EXIT, type ExitCode } from "../exit-code.ts";
 import { loadProject } from "../project.ts";
 import { recordedSchemas } from "../recorded-values.ts";
 import { openReader, type StoreOptions } from "../session.ts";
-import { objectText, snapshotOf } from "./show.ts";
+import { ShownState } from "../shown-state.ts";
+import { objectText, type SecretOptions, secretDisplay, snapshotOf } from "./show.ts";
 
 /** Lists the addresses of recorded objects; all, or those below the given addresses. */
 export async function stateList(
@@ -36,12 +37,13 @@ export async function stateList(
 /** Shows one recorded object. */
 export async function stateShow(
   address: string,
-  options: StoreOptions,
+  options: StoreOptions & SecretOptions,
   context: CommandContext,
 ): Promise<ExitCode> {
   const session = await openReader(context, options);
   try {
-    const { objects } = await snapshotOf(session, context);
+    const snapshot = await snapshotOf(session, context);
+    const { objects } = snapshot;
     const wanted = formatAddress(addressOf(address));
     const found = [...objects.values()].filter((object) => object.address === wanted);
     if (found.length === 0) {
@@ -50,8 +52,9 @@ export async function stateShow(
       });
     }
     const schemaOf = await recordedSchemas(found, await loadProject(context), context);
+    const shown = new ShownState(snapshot, { schemaOf, secrets: secretDisplay(options) });
     for (const object of found) {
-      context.terminal.write(objectText(object, context.terminal, schemaOf));
+      context.terminal.write(objectText(object, context.terminal, { shown, schemaOf }));
     }
     return EXIT.ok;
   } finally {

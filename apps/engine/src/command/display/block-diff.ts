@@ -1,6 +1,6 @@
 import { Mark, type Path, Value } from "@stackwright/cty";
 import { quoteLiteral } from "@stackwright/lang";
-import type { AttributeSchema, BlockSchema, NestedBlockSchema } from "@stackwright/mux/router";
+import type { BlockSchema, NestedBlockSchema } from "@stackwright/mux/router";
 import { sequenceSteps } from "./sequence-diff.ts";
 import { paintSign, type Sign } from "./sign.ts";
 import {
@@ -71,9 +71,10 @@ function attributeLines(
   let unchanged = 0;
   for (const name of names) {
     const attribute = schema?.attributes.get(name);
+    const secret = attribute?.sensitive === true && display.secrets === "hidden";
     const versions = {
-      before: withSchema(was.get(name), attribute),
-      after: withSchema(is.get(name), attribute),
+      before: withSchema(was.get(name), secret),
+      after: withSchema(is.get(name), secret),
     };
     const sign = signOf(versions);
     const path = place.path.attribute(name);
@@ -101,11 +102,8 @@ function attributeLines(
 }
 
 /** An attribute that its schema calls secret is secret, whatever marks its value carries. */
-function withSchema(
-  value: Value | undefined,
-  attribute: AttributeSchema | undefined,
-): Value | undefined {
-  return attribute?.sensitive === true && value !== undefined && !(value.isKnown && value.isNull)
+function withSchema(value: Value | undefined, secret: boolean): Value | undefined {
+  return secret && value !== undefined && !(value.isKnown && value.isNull)
     ? value.mark(Mark.sensitive)
     : value;
 }

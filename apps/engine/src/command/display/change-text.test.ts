@@ -83,7 +83,7 @@ describe("the text of a change", () => {
       zones: texts("a", "b"),
       tags: Value.map({ env: Value.string("x"), "a b": Value.string("y") }),
     });
-    expect(changeText(change({ action: "create", after }), plain)).toBe(
+    expect(changeText(change({ action: "create", after }), { style: plain })).toBe(
       `  # test_thing.a will be created
   + resource "test_thing" "a" {
       + id       = (known after apply)
@@ -111,7 +111,7 @@ describe("the text of a change", () => {
       text: Value.string("t"),
       count: Value.number(2),
     });
-    expect(changeText(change({ before, after }), plain)).toBe(
+    expect(changeText(change({ before, after }), { style: plain })).toBe(
       `  # test_thing.a will be updated in place
   ~ resource "test_thing" "a" {
       ~ count = 1 -> 2
@@ -133,7 +133,7 @@ describe("the text of a change", () => {
           replacePaths: [Path.root.attribute("text")],
           reasons: ["the type cannot be changed in place"],
         }),
-        plain,
+        { style: plain },
       ),
     ).toBe(
       `  # test_thing.a must be replaced
@@ -148,7 +148,7 @@ describe("the text of a change", () => {
   it("shows the elements of a list that come and go", () => {
     const before = object({ zones: texts("a", "b", "c", "d") });
     const after = object({ zones: texts("a", "c", "d", "e") });
-    expect(changeText(change({ before, after }), plain)).toBe(
+    expect(changeText(change({ before, after }), { style: plain })).toBe(
       `  # test_thing.a will be updated in place
   ~ resource "test_thing" "a" {
       ~ zones = [
@@ -164,7 +164,7 @@ describe("the text of a change", () => {
   it("shows text of several lines line by line", () => {
     const before = object({ text: Value.string("one\ntwo\n") });
     const after = object({ text: Value.string("one\nthree\n") });
-    expect(changeText(change({ before, after }), plain)).toContain(
+    expect(changeText(change({ before, after }), { style: plain })).toContain(
       `      ~ text = <<-EOT
             one
           - two
@@ -176,7 +176,7 @@ describe("the text of a change", () => {
   it("looks into strings that hold JSON", () => {
     const before = object({ text: Value.string('{"a":1,"b":[1,2]}') });
     const after = object({ text: Value.string('{"a":2,"b":[1,2]}') });
-    expect(changeText(change({ before, after }), plain)).toContain(
+    expect(changeText(change({ before, after }), { style: plain })).toContain(
       `      ~ text = jsonencode(
           ~ {
               ~ a = 1 -> 2
@@ -192,7 +192,7 @@ describe("the text of a change", () => {
       password: Value.string("hunter3"),
       text: Value.string("deeper").mark(Mark.sensitive),
     });
-    const text = changeText(change({ before, after }), plain);
+    const text = changeText(change({ before, after }), { style: plain });
     expect(text).not.toMatch(/hunter|deep/);
     expect(text).toContain("password = (sensitive value)");
   });
@@ -207,7 +207,7 @@ describe("the text of a change", () => {
       Value.list(ports.map((port) => Value.object({ port: Value.number(port) })));
     const before = Value.object({ id: Value.string("i"), rule: rules(1, 2) });
     const after = Value.object({ id: Value.string("i"), rule: rules(1, 3, 4) });
-    expect(changeText(change({ before, after, schema: withBlocks }), plain)).toBe(
+    expect(changeText(change({ before, after, schema: withBlocks }), { style: plain })).toBe(
       `  # test_thing.a will be updated in place
   ~ resource "test_thing" "a" {
         id = "i"
@@ -227,7 +227,7 @@ describe("the text of a change", () => {
 
   it("does not let a value send commands to the terminal", () => {
     const after = object({ text: Value.string("a\u001b[2Jb\n\u0007c") });
-    const text = changeText(change({ action: "create", after }), plain);
+    const text = changeText(change({ action: "create", after }), { style: plain });
     expect(text.replaceAll("\n", "")).not.toMatch(/\p{Cc}/u);
   });
 
@@ -235,7 +235,7 @@ describe("the text of a change", () => {
     const before = object({ id: Value.string("i") });
     const text = changeText(
       change({ action: "no-op", previousAddress: "test_thing.old", before, after: before }),
-      plain,
+      { style: plain },
     );
     expect(text).toContain("# test_thing.old has moved to test_thing.a");
   });

@@ -1,5 +1,6 @@
 import { Path, type Value } from "@stackwright/cty";
 import type { BlockSchema } from "@stackwright/mux/router";
+import type { SecretDisplay } from "../../plan/shown-plan.ts";
 import { blockLines } from "./block-diff.ts";
 import { paintSign, type Sign } from "./sign.ts";
 import type { Style } from "./style.ts";
@@ -77,8 +78,20 @@ export function legend(actions: ReadonlySet<ShownAction>, style: Style): string[
     });
 }
 
+/** How a change is written. */
+export interface ChangeDisplay {
+  readonly style: Style;
+  /** Unchanged attributes as well. @default false */
+  readonly verbose?: boolean;
+  /** Of attributes that the schema calls sensitive. @default "hidden" */
+  readonly secrets?: SecretDisplay;
+}
+
 /** One change with its head, its reasons and what is in it. Ends without a line feed. */
-export function changeText(change: ShownChange, style: Style, verbose = false): string {
+export function changeText(
+  change: ShownChange,
+  { style, verbose = false, secrets = "hidden" }: ChangeDisplay,
+): string {
   const { address, previousAddress, action, deposed } = change;
   const subject = deposed === undefined ? address : `${address} (deposed object ${deposed})`;
   const head =
@@ -107,6 +120,7 @@ export function changeText(change: ShownChange, style: Style, verbose = false): 
   const display: ValueDisplay = {
     style,
     verbose,
+    secrets,
     forcesReplacement: (path) => replaced && paths.some((other) => other.equals(path)),
   };
   const after = action === "delete" || action === "forget" ? undefined : change.after;
@@ -126,7 +140,12 @@ export interface ShownOutput {
 
 /** The lines under "Changes to Outputs"; none where nothing changes. */
 export function outputLines(outputs: readonly ShownOutput[], style: Style): string[] {
-  const display: ValueDisplay = { style, verbose: false, forcesReplacement: () => false };
+  const display: ValueDisplay = {
+    style,
+    verbose: false,
+    secrets: "hidden",
+    forcesReplacement: () => false,
+  };
   const changed = outputs.filter((output) => signOf(output) !== " ");
   const width = Math.max(0, ...changed.map(({ name }) => name.length));
   return changed.map((output) => {

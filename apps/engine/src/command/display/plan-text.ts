@@ -1,6 +1,7 @@
 import type { BlockSchema } from "@stackwright/mux/router";
 import { type Drift, isChange, type ResourceChange } from "../../plan/change.ts";
 import { hasChanges, type Plan, type PlanSummary, summarizePlan } from "../../plan/plan.ts";
+import { concealPlan, revealPlan, type SecretDisplay } from "../../plan/shown-plan.ts";
 import type { StackInput } from "../../state/stack-state.ts";
 import {
   changeText,
@@ -23,11 +24,14 @@ export interface PlanDisplay {
   readonly schemaOf: SchemaOf;
   /** Unchanged attributes as well. */
   readonly verbose?: boolean;
+  /** @default "hidden" */
+  readonly secrets?: SecretDisplay;
 }
 
 /** A plan as people read it: what was found, what will be done and why, outputs, and how many of what. */
-export function planText(plan: Plan, display: PlanDisplay): string {
-  const { style } = display;
+export function planText(given: Plan, display: PlanDisplay): string {
+  const { style, secrets = "hidden" } = display;
+  const plan = secrets === "shown" ? revealPlan(given) : concealPlan(given);
   const parts: string[] = [];
   const drift = plan.drift.filter(({ relevant }) => relevant || plan.mode === "refresh-only");
   if (drift.length > 0) parts.push(driftText(drift, display));
@@ -49,7 +53,9 @@ export function planText(plan: Plan, display: PlanDisplay): string {
     // Of an import everything is shown: nobody has seen what is taken over.
     const whole = ({ importing }: ShownChange): boolean =>
       display.verbose === true || importing !== undefined;
-    parts.push(...shown.map((change) => changeText(change, style, whole(change))));
+    parts.push(
+      ...shown.map((change) => changeText(change, { style, secrets, verbose: whole(change) })),
+    );
     parts.push(summaryText(summarizePlan(plan), style));
   }
   if (outputs.length > 0) parts.push(`Changes to outputs:\n${outputs.join("\n")}`);
@@ -119,7 +125,7 @@ function driftText(drift: readonly Drift[], display: PlanDisplay): string {
       schema: display.schemaOf({ mode: "managed", type: entry.type, provider: entry.provider }),
       replacePaths: [],
     };
-    const text = changeText(change, display.style, display.verbose);
+    const text = changeText(change, display);
     return text.replace(
       /will be (?:destroyed|updated in place)/,
       entry.after === undefined ? "is gone" : "has changed",

@@ -1,5 +1,6 @@
 import { Mark, Path, unmarkDeep, type Value } from "@stackwright/cty";
 import { quoteLiteral } from "@stackwright/lang";
+import type { SecretDisplay } from "../../plan/shown-plan.ts";
 import { jsonInside } from "./json-inside.ts";
 import { sequenceSteps } from "./sequence-diff.ts";
 import { paintSign, type Sign } from "./sign.ts";
@@ -12,6 +13,8 @@ export interface ValueDisplay {
   readonly forcesReplacement: (path: Path) => boolean;
   /** Whether unchanged parts are shown in full. */
   readonly verbose: boolean;
+  /** Whether attributes are hidden that their schema calls sensitive; marked values are hidden always. */
+  readonly secrets: SecretDisplay;
 }
 
 /** A place in the object being shown. */
