@@ -31,6 +31,17 @@ export interface RequestExtensions {
   readonly deadlineMs?: number;
 }
 
+/** Wire names of the members in {@link RequestExtensions}, and of the encoding. */
+const EXTENSION_MEMBERS = [
+  "call_id",
+  "attempt",
+  "epoch",
+  "accept",
+  "schema_digest",
+  "deadline_ms",
+  "request_encoding",
+] as const;
+
 /** Bounds of what a receiver takes in. */
 export interface EnvelopeLimits {
   /** Of the whole body. */
@@ -170,6 +181,24 @@ export function parseRequest(
       ...(deadlineMs === undefined ? {} : { deadlineMs }),
     },
   };
+}
+
+/**
+ * Whether a request has a member beyond the contract, so that its answer may have such members too. Also for envelopes that
+ * `parseRequest` refuses; `false` for a body that is too large to be read.
+ */
+export function isExtendedRequest(
+  body: Uint8Array,
+  limits: EnvelopeLimits = ENVELOPE_LIMITS,
+): boolean {
+  if (body.length > limits.maxBytes) return false;
+  const read = readJsonObject(body);
+  if ("problem" in read) return false;
+  const { context } = read.object;
+  return (
+    isJsonObject(context) &&
+    EXTENSION_MEMBERS.some((name) => context[name] !== undefined && context[name] !== null)
+  );
 }
 
 function tooLarge(actualBytes: number, limitBytes: number): FgBridgeError {

@@ -50,6 +50,11 @@ export function encodeResponse(response: EnvelopeResponse, encoding?: "gzip"): U
   );
 }
 
+/** What the contract alone has of a response: the answer to a caller that negotiated nothing. */
+export function contractResponse({ responseData, error }: EnvelopeResponse): EnvelopeResponse {
+  return { responseData, error };
+}
+
 function invalid(problem: string): FgBridgeError {
   return new FgBridgeError("FG_RESPONSE_INVALID", `the function's answer is refused: ${problem}`);
 }

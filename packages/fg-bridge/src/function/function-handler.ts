@@ -1,8 +1,8 @@
 import { schemaDigestOf } from "../caller/function-transport.ts";
 import { cleanForeignText, formatGrpcError } from "../envelope/grpc-text.ts";
 import { type MethodFacts, methodByPath, OUTCOME_METHOD } from "../envelope/methods.ts";
-import { type EnvelopeRequest, parseRequest } from "../envelope/request.ts";
-import { type EnvelopeResponse, encodeResponse } from "../envelope/response.ts";
+import { type EnvelopeRequest, isExtendedRequest, parseRequest } from "../envelope/request.ts";
+import { contractResponse, type EnvelopeResponse, encodeResponse } from "../envelope/response.ts";
 import { FG_BRIDGE_ERRORS, FgBridgeError } from "../errors.ts";
 import { describePayload } from "../logger.ts";
 import {
@@ -40,6 +40,8 @@ const nothing = new Uint8Array();
  * Errors of a provider are answers with status 200 and an `error`, in the form in which Go prints a gRPC status. An
  * envelope that is refused gets 400 or 413, and a request that there is no room for gets 429: those were not begun, and
  * say so in `outcome`.
+ *
+ * A request without extensions is answered with `response_data` and `error` alone, whatever the status.
  *
  * Source: seed 003, rules 1 to 3.
  */
@@ -103,8 +105,9 @@ export class FunctionHandler implements AsyncDisposable {
         reason: error.message,
         ...(caller === undefined ? {} : { caller }),
       });
-      return this.#refusal(error);
+      return this.#refusal(error, isExtendedRequest(body, limits));
     }
+    const isExtended = Object.keys(request.extensions).length > 0;
     const data = { method: request.methodName, request: describePayload(request.requestData) };
     try {
       const response = await this.#answer(request, options);
@@ -112,12 +115,12 @@ export class FunctionHandler implements AsyncDisposable {
         { ...data, response: describePayload(response.responseData) },
         "request answered",
       );
-      return await this.#encode(response, request);
+      return await this.#encode(response, request, isExtended);
     } catch (thrown) {
       const error = FgBridgeError.from(thrown);
       logger.info({ ...data, code: error.code, outcome: error.outcome }, "request failed");
-      if (error.code === "FG_LIMIT_EXCEEDED") return this.#refusal(error);
-      return this.#encode(this.#failure(error, request), request);
+      if (error.code === "FG_LIMIT_EXCEEDED") return this.#refusal(error, isExtended);
+      return this.#encode(this.#failure(error, request), request, isExtended);
     }
   }
 
@@ -239,22 +242,34 @@ export class FunctionHandler implements AsyncDisposable {
     };
   }
 
-  #refusal(error: FgBridgeError): HandleReply {
-    const { adapter } = this.#options;
-    const response = {
-      responseData: nothing,
-      error: formatGrpcError(error.status, error.message),
-      outcome: error.outcome,
-      adapter,
-    };
+  #refusal(error: FgBridgeError, isExtended: boolean): HandleReply {
+    const response = this.#introduce(
+      {
+        responseData: nothing,
+        error: formatGrpcError(error.status, error.message),
+        outcome: error.outcome,
+      },
+      isExtended,
+    );
     return { status: FG_BRIDGE_ERRORS[error.code].http, body: encodeResponse(response) };
   }
 
+  /** With what this function can do beyond the contract, where the caller knows of such things. */
+  #introduce(response: EnvelopeResponse, isExtended: boolean): EnvelopeResponse {
+    return isExtended
+      ? { ...response, adapter: this.#options.adapter }
+      : contractResponse(response);
+  }
+
   /** As small as the caller understands, if it has to be. */
-  async #encode(response: EnvelopeResponse, request: EnvelopeRequest): Promise<HandleReply> {
-    const { maxResponseBytes, gzip, results, adapter } = this.#options;
+  async #encode(
+    response: EnvelopeResponse,
+    request: EnvelopeRequest,
+    isExtended: boolean,
+  ): Promise<HandleReply> {
+    const { maxResponseBytes, gzip, results } = this.#options;
     const { accept = [] } = request.extensions;
-    const full = { ...response, adapter };
+    const full = this.#introduce(response, isExtended);
     const fits = (body: Uint8Array) => body.length <= maxResponseBytes;
     const plain = encodeResponse(full);
     if (fits(plain)) return { status: 200, body: plain };
@@ -270,6 +285,7 @@ export class FunctionHandler implements AsyncDisposable {
       "FG_RESPONSE_TOO_LARGE",
       `the answer has ${plain.length} bytes, ${maxResponseBytes} are allowed`,
     );
-    return { status: 200, body: encodeResponse({ ...this.#failure(error, request), adapter }) };
+    const failure = this.#introduce(this.#failure(error, request), isExtended);
+    return { status: 200, body: encodeResponse(failure) };
   }
 }

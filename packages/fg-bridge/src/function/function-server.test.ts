@@ -33,7 +33,7 @@ const envelope = Buffer.from(
     requestData: Buffer.from("hello"),
     sessionId: "s",
     configData: new Uint8Array(),
-    extensions: {},
+    extensions: { accept: [] },
   }),
 );
 const post = (url: string, body: Uint8Array, headers: Record<string, string> = {}) =>

@@ -246,7 +246,6 @@ function refuse(
   const body = encodeResponse({
     responseData: new Uint8Array(),
     error: formatGrpcError(FG_BRIDGE_ERRORS[code].status, text),
-    outcome: "not-applied",
   });
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
   send(response, { status, body });

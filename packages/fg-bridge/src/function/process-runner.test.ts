@@ -58,7 +58,7 @@ async function setUp(
       requestData: Buffer.from("request"),
       sessionId: "s",
       configData: Buffer.from(configData),
-      extensions: {},
+      extensions: { accept: [] },
     });
     return parseResponse((await handler.handle(body)).body);
   };
@@ -230,7 +230,7 @@ describe("the ready command", () => {
         requestData: new Uint8Array(),
         sessionId: "s",
         configData: new Uint8Array(),
-        extensions: {},
+        extensions: { accept: [] },
       }),
     );
     const post = (headers: Record<string, string>) =>

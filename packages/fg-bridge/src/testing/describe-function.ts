@@ -38,6 +38,15 @@ export function describeFunction(
       expect(responseData.length).toBeGreaterThan(0);
     });
 
+    it("answers a request of the contract with the members of the contract alone", async () => {
+      await using function_ = await open(connect);
+      for (const path of ["/tfplugin5.Provider/GetSchema", "/tfplugin5.Provider/GetMetadata"]) {
+        const { body } = await function_.ask(path);
+        const members = Object.keys(JSON.parse(Buffer.from(body).toString()) as object);
+        expect(members.filter((name) => name !== "response_data" && name !== "error")).toEqual([]);
+      }
+    });
+
     it("answers the same question in the same way in another session, and in none", async () => {
       await using function_ = await open(connect);
       const sizes = new Set<number>();
