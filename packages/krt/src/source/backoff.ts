@@ -8,6 +8,9 @@ export interface BackoffOptions {
   readonly maxMs?: number;
 }
 
+/** How many first waits a watch lasts that counts as a working one. */
+const STEADY_WAITS = 5;
+
 /** Waits that grow with each failure in a row. */
 export class Backoff {
   readonly #scheduler: Scheduler;
@@ -23,6 +26,15 @@ export class Backoff {
 
   reset(): void {
     this.#failures = 0;
+  }
+
+  now(): number {
+    return this.#scheduler.now();
+  }
+
+  /** Forgets former failures if something that began at `since` lasted long enough to be a success. */
+  resetIfSteady(since: number): void {
+    if (this.now() - since >= this.#initialMs * STEADY_WAITS) this.reset();
   }
 
   /** Waits between half and the whole of the present length; returns early when `signal` aborts. */

@@ -137,6 +137,7 @@ class WatchNode<T, R> extends SourceNode<T> implements WatchedCollection<T> {
     while (!ended.aborted) {
       this.#watching = new AbortController();
       const { signal } = this.#watching;
+      const since = this.#backoff.now();
       try {
         await this.#round(signal);
       } catch (error) {
@@ -146,6 +147,7 @@ class WatchNode<T, R> extends SourceNode<T> implements WatchedCollection<T> {
           if (this.#source.isExpired?.(error) === true || this.#revision === undefined) {
             this.#mustList = true;
           }
+          this.#backoff.resetIfSteady(since);
           await this.#backoff.wait(ended);
         }
       } finally {
@@ -163,10 +165,21 @@ class WatchNode<T, R> extends SourceNode<T> implements WatchedCollection<T> {
     }
     if (lists) await this.#list(signal);
     const from = this.#mustList ? undefined : this.#revision;
-    const events = await this.#follow(this.#source.watch({ signal, from }), signal);
-    // A watch that ended by itself goes on where it was; without a revision nobody knows what it missed.
+    const since = this.#backoff.now();
+    const progress = await this.#follow(this.#source.watch({ signal, from }), signal);
+    // A watch that ended by itself continues where it was; without a revision it may have missed changes.
     if (this.#revision === undefined) this.#mustList = true;
-    if (events === 0 && !signal.aborted) await this.#backoff.wait(signal);
+    await this.#afterEnd(since, progress, signal);
+  }
+
+  /**
+   * Waits before the next watch, unless the last one made progress. All others could begin again with the
+   * same result at once, however much they yielded.
+   */
+  async #afterEnd(since: number, progress: boolean, signal: AbortSignal): Promise<void> {
+    if (progress || signal.aborted) return;
+    this.#backoff.resetIfSteady(since);
+    await this.#backoff.wait(signal);
   }
 
   async #list(signal: AbortSignal): Promise<void> {
@@ -179,7 +192,6 @@ class WatchNode<T, R> extends SourceNode<T> implements WatchedCollection<T> {
 
   #completeList(): void {
     this.#mustList = false;
-    this.#backoff.reset();
     this.#feed.markSynced();
     this.#listed?.resolve();
     this.#listed = undefined;
@@ -204,19 +216,22 @@ class WatchNode<T, R> extends SourceNode<T> implements WatchedCollection<T> {
         };
       },
     };
+    const since = this.#backoff.now();
     await this.#follow(rest, signal);
     this.#mustList = true;
+    await this.#afterEnd(since, false, signal);
   }
 
-  /** Takes in what a watch yields until it ends. Returns how many events there were. */
-  async #follow(events: AsyncIterable<WatchEvent<T, R>>, signal: AbortSignal): Promise<number> {
-    let count = 0;
+  /**
+   * Takes in what a watch yields until it ends. Returns whether it made progress: a change with another
+   * revision than the one before, which the next watch will not yield again.
+   */
+  async #follow(events: AsyncIterable<WatchEvent<T, R>>, signal: AbortSignal): Promise<boolean> {
+    let progress = false;
     /** The initial objects of a watch without `list`, until it says that they are complete. */
     let initial = this.#mustList ? new Map<string, T>() : undefined;
     for await (const event of events) {
       if (signal.aborted) break;
-      // A watch that yields something works: what failed before it must not lengthen later waits.
-      if (++count === 1) this.#backoff.reset();
       if (event.type === "synced") {
         if (initial !== undefined) await this.#feed.replace(initial.values(), signal);
         initial = undefined;
@@ -224,10 +239,19 @@ class WatchNode<T, R> extends SourceNode<T> implements WatchedCollection<T> {
       } else if (event.type !== "bookmark") {
         if (initial === undefined) this.#feed.push(event);
         else collectInitial(initial, event, this.kind);
+        if (!progress && initial === undefined && this.#isLater(event.revision)) {
+          progress = true;
+          this.#backoff.reset();
+        }
       }
       if (event.revision !== undefined) this.#revision = event.revision;
     }
-    return count;
+    return progress;
+  }
+
+  /** Whether a change has a revision, and another than what came before. */
+  #isLater(revision: R | undefined): boolean {
+    return revision !== undefined && revision !== this.#revision;
   }
 }
 
