@@ -1,6 +1,12 @@
+import { createContext, runInContext } from "node:vm";
 import { describe, expect, it } from "vitest";
 import { Comparer } from "./core/comparer.ts";
-import { byFields, deepEqual, firstDifference } from "./equality.ts";
+import { byFields, deepEqual, firstDifference, visibleEqual } from "./equality.ts";
+
+const REALM = createContext();
+/** Makes an object of another realm. */
+const FOREIGN = (text: string): unknown => runInContext(text, REALM);
+const DEFAULTS = { v: 1 };
 
 class Version {
   readonly major: number;
@@ -21,6 +27,29 @@ class Point {
   }
 }
 
+class Hidden {
+  readonly #state: number;
+  constructor(state: number) {
+    this.#state = state;
+  }
+  get state(): number {
+    return this.#state;
+  }
+}
+
+class Tagged extends Map<string, number> {
+  readonly #tag: string;
+  constructor(entries: [string, number][], tag: string) {
+    super(entries);
+    this.#tag = tag;
+  }
+  get tag(): string {
+    return this.#tag;
+  }
+}
+
+class Elements extends Array<number> {}
+
 const equal: [unknown, unknown][] = [
   [1, 1],
   [Number.NaN, Number.NaN],
@@ -39,8 +68,20 @@ const equal: [unknown, unknown][] = [
   [new Map([["a", { v: 1 }]]), new Map([["a", { v: 1 }]])],
   [new Set([1, 2]), new Set([2, 1])],
   [new Uint8Array([1, 2]), new Uint8Array([1, 2])],
-  [new Point(1), new Point(1)],
   [new Version(1, "a"), new Version(1, "b")],
+  [new Error("a"), new Error("a")],
+  [new Error("a", { cause: { at: 1 } }), new Error("a", { cause: { at: 1 } })],
+  [new AggregateError([new Error("a")], "all"), new AggregateError([new Error("a")], "all")],
+  [new Date(Number.NaN), new Date(Number.NaN)],
+  [new Uint8Array([1, 2]).buffer, new Uint8Array([1, 2]).buffer],
+  [new DataView(new ArrayBuffer(2)), new DataView(new ArrayBuffer(2))],
+  [Buffer.from("ab"), Buffer.from("ab")],
+  [new Headers({ a: "1", B: "2" }), new Headers({ b: "2", a: "1" })],
+  [new URL("https://a.example/x"), new URL("https://a.example/x")],
+  [new URLSearchParams("a=1"), new URLSearchParams("a=1")],
+  [Object(1), Object(1)],
+  [FOREIGN("({ a: [1] })"), FOREIGN("({ a: [1] })")],
+  [Object.create(DEFAULTS), Object.create(DEFAULTS)],
   [Object.create(null), Object.create(null)],
 ];
 
@@ -69,20 +110,64 @@ const different: [unknown, unknown][] = [
   [new Set([1]), new Set([2])],
   [new Uint8Array([1]), new Uint8Array([2])],
   [new Point(1), new Point(2)],
+  [new Point(1), new Point(1)],
+  [new Hidden(1), new Hidden(2)],
+  [new Hidden(1), new Hidden(1)],
+  [new Tagged([["a", 1]], "x"), new Tagged([["a", 1]], "y")],
+  [Object.assign([1], {}), new Elements(1)],
+  [new Elements(1, 2), new Elements(1, 2)],
+  [() => 1, () => 1],
+  [Promise.resolve(1), Promise.resolve(1)],
+  [new WeakMap(), new WeakMap()],
+  [new Blob(["a"]), new Blob(["b"])],
+  [new Intl.NumberFormat("en"), new Intl.NumberFormat("de")],
+  [[1, 2].values(), [1, 3].values()],
+  [new Error("a"), new Error("b")],
+  [new Error("a"), new TypeError("a")],
+  [new Error("a", { cause: 1 }), new Error("a", { cause: 2 })],
+  [new Error("a", { cause: undefined }), new Error("a")],
+  [new AggregateError([1], "a"), new AggregateError([2], "a")],
+  [Object.assign(new Error("a"), { code: 1 }), Object.assign(new Error("a"), { code: 2 })],
+  [new DOMException("a", "AbortError"), new DOMException("a", "TimeoutError")],
+  [new Uint8Array([1]).buffer, new Uint8Array([2]).buffer],
+  [new SharedArrayBuffer(1), new SharedArrayBuffer(2)],
+  [new DataView(new ArrayBuffer(1)), new DataView(new ArrayBuffer(2))],
+  [Buffer.from("ab"), Buffer.from("ac")],
+  [new Headers({ a: "1" }), new Headers({ a: "2" })],
+  [new Headers({ a: "1" }), new Headers({ a: "1", b: "1" })],
+  [new URL("https://a.example/x"), new URL("https://a.example/y")],
+  [new URLSearchParams("a=1"), new URLSearchParams("a=2")],
+  [Object("a"), Object("b")],
+  [Object.assign(/a/g, { lastIndex: 1 }), /a/g],
+  [Object.create({ v: 1 }), Object.create({ v: 2 })],
   [new Point(1), { x: 1 }],
   [new Version(1, "a"), new Version(2, "a")],
 ];
 
 describe("deepEqual", () => {
-  it.each(equal)("%j equals %j", (a, b) => {
+  it.each(equal)("%o equals %o", (a, b) => {
     expect(deepEqual(a, b)).toBe(true);
     expect(deepEqual(b, a)).toBe(true);
     expect(firstDifference(a, b)).toBeUndefined();
   });
-  it.each(different)("%j differs from %j", (a, b) => {
+  it.each(different)("%o differs from %o", (a, b) => {
     expect(deepEqual(a, b)).toBe(false);
     expect(deepEqual(b, a)).toBe(false);
-    expect(firstDifference(a, b)).toBeDefined();
+    expect(deepEqual({ in: [a] }, { in: [b] })).toBe(false);
+    expect(deepEqual(a, a)).toBe(true);
+  });
+});
+
+describe("visibleEqual", () => {
+  it.each(equal)("%o equals %o", (a, b) => {
+    expect(visibleEqual(a, b)).toBe(true);
+  });
+  it("compares instances of all classes by their fields", () => {
+    expect(visibleEqual([new Point(1)], [new Point(1)])).toBe(true);
+    expect(visibleEqual([new Point(1)], [new Point(2)])).toBe(false);
+    expect(visibleEqual(new Elements(1, 2), new Elements(1, 2))).toBe(true);
+    expect(visibleEqual(new Elements(1, 2), new Elements(1, 3))).toBe(false);
+    expect(visibleEqual(new Tagged([["a", 1]], "x"), new Tagged([["a", 2]], "x"))).toBe(false);
   });
 });
 
@@ -128,6 +213,7 @@ describe("firstDifference", () => {
     [{ a: undefined }, {}, "a"],
     [1, 2, ""],
     [{ a: [] }, { a: {} }, "a"],
+    [{ a: new Point(1) }, { a: new Point(2) }, "a.x"],
   ])("between %j and %j is at %j", (a, b, path) => {
     expect(firstDifference(a, b)).toBe(path);
   });

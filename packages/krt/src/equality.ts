@@ -1,26 +1,55 @@
+import { builtInComparison, type CompareInner } from "./built-in-equality.ts";
+
 /** Decides whether a change of an object is one. */
 export type Equals<T> = (a: T, b: T) => boolean;
 
 /**
- * Structural equality of plain data: primitives (by `===`, and `NaN` equals itself), arrays, plain objects, `Map`, `Set`,
- * `Date`, `RegExp`, typed arrays, and class instances field by field, where both have the same
- * prototype. A member function `equals` of such an instance decides instead. Cyclic data is not supported.
+ * Structural equality of plain data: primitives (by `===`, and `NaN` equals itself), arrays, plain objects,
+ * and the built-in classes `Map`, `Set`, `Date`, `RegExp`, typed arrays, `ArrayBuffer`, `DataView`, `Error`
+ * and its built-in kinds, `URL`, `URLSearchParams`, `Headers` and wrappers of primitives.
+ *
+ * An instance of any other class may have state that is invisible from outside. A member function `equals` decides for
+ * it; without one, only the same object is equal. Functions are equal to themselves only. Not compared are
+ * properties with symbols as names, named properties of arrays, the order of fields, and stacks of
+ * errors. Cyclic data is not supported.
  */
 export function deepEqual(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) {
     return Number.isNaN(a) && Number.isNaN(b);
   }
+  return equalObjects(a, b, false);
+}
+
+/**
+ * As {@link deepEqual}, but instances of all classes are compared by their enumerable fields. Only for
+ * classes that keep everything in such fields: a change of a private field is not seen.
+ */
+export function visibleEqual(a: unknown, b: unknown): boolean {
+  if (a === b) return true;
+  if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) {
+    return Number.isNaN(a) && Number.isNaN(b);
+  }
+  return equalObjects(a, b, true);
+}
+
+/** `visible`: whether instances of unknown classes are compared by their fields. */
+function equalObjects(a: object, b: object, visible: boolean): boolean {
   const prototype: unknown = Object.getPrototypeOf(a);
   if (prototype !== Object.getPrototypeOf(b)) return false;
-  if (prototype === Object.prototype) {
-    return equalFields(a as Record<string, unknown>, b as Record<string, unknown>);
+  if (prototype === Object.prototype) return equalFields(a, b, visible);
+  if (prototype === Array.prototype) {
+    return equalElements(a as readonly unknown[], b as readonly unknown[], visible);
   }
-  if (Array.isArray(a)) return equalArrays(a, b as unknown[]);
-  if (prototype === null) {
-    return equalFields(a as Record<string, unknown>, b as Record<string, unknown>);
+  return equalInstances(a, b, prototype, visible);
+}
+
+function equalValues(a: unknown, b: unknown, visible: boolean): boolean {
+  if (a === b) return true;
+  if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) {
+    return Number.isNaN(a) && Number.isNaN(b);
   }
-  return equalInstances(a, b);
+  return equalObjects(a, b, visible);
 }
 
 /**
@@ -28,12 +57,12 @@ export function deepEqual(a: unknown, b: unknown): boolean {
  * same data. The first loop reads `a` in its own order, which engines turn into indexed loads; the
  * second only counts.
  */
-function equalFields(a: Record<string, unknown>, b: Record<string, unknown>): boolean {
+function equalFields(a: object, b: object, visible: boolean): boolean {
   let count = 0;
   for (const name in a) {
-    const left = a[name];
-    const right = b[name];
-    if (left !== right && !deepEqual(left, right)) return false;
+    const left = (a as Record<string, unknown>)[name];
+    const right = (b as Record<string, unknown>)[name];
+    if (left !== right && !equalValues(left, right, visible)) return false;
     if (right === undefined && !(name in b)) return false;
     count++;
   }
@@ -41,48 +70,69 @@ function equalFields(a: Record<string, unknown>, b: Record<string, unknown>): bo
   return count === 0;
 }
 
-function equalArrays(a: readonly unknown[], b: readonly unknown[]): boolean {
+function equalElements(a: readonly unknown[], b: readonly unknown[], visible: boolean): boolean {
   if (a.length !== b.length) return false;
   for (let i = 0; i < a.length; i++) {
     const left = a[i];
     const right = b[i];
-    if (left !== right && !deepEqual(left, right)) return false;
+    if (left !== right && !equalValues(left, right, visible)) return false;
   }
   return true;
 }
 
-function equalInstances(a: object, b: object): boolean {
-  if (a instanceof Date) return a.getTime() === (b as Date).getTime();
-  if (a instanceof Map) return equalMaps(a, b as Map<unknown, unknown>);
-  if (a instanceof Set) return equalSets(a, b as Set<unknown>);
-  if (ArrayBuffer.isView(a)) return equalBytes(a, b as ArrayBufferView);
-  if (a instanceof RegExp) return a.toString() === (b as RegExp).toString();
+const INNER: CompareInner = innerOf(false);
+const VISIBLE_INNER: CompareInner = innerOf(true);
+
+function innerOf(visible: boolean): CompareInner {
+  return {
+    values: (a, b) => equalValues(a, b, visible),
+    fields: (a, b) => equalFields(a, b, visible),
+  };
+}
+
+function equalInstances(a: object, b: object, prototype: unknown, visible: boolean): boolean {
+  const inner = visible ? VISIBLE_INNER : INNER;
+  const builtIn = builtInComparison(prototype);
+  if (builtIn !== undefined) return builtIn(a as never, b as never, inner);
   const own = (a as { equals?: unknown }).equals;
   if (typeof own === "function") return Boolean(own.call(a, b));
-  return equalFields(a as Record<string, unknown>, b as Record<string, unknown>);
-}
-
-function equalMaps(a: ReadonlyMap<unknown, unknown>, b: ReadonlyMap<unknown, unknown>): boolean {
-  if (a.size !== b.size) return false;
-  for (const [key, value] of a) {
-    if (!b.has(key) || !deepEqual(value, b.get(key))) return false;
+  if (prototype === null || !belongsToClass(prototype)) return equalFields(a, b, visible);
+  if (Array.isArray(a) && isForeign(prototype, "Array")) {
+    return equalElements(a, b as readonly unknown[], visible);
   }
-  return true;
+  if (!visible) return false;
+  const base = builtInBase(prototype);
+  return (base === undefined || base(a as never, b as never, inner)) && equalFields(a, b, visible);
 }
 
-/** Members are compared by identity, as `Set` itself does. */
-function equalSets(a: ReadonlySet<unknown>, b: ReadonlySet<unknown>): boolean {
-  if (a.size !== b.size) return false;
-  for (const member of a) if (!b.has(member)) return false;
-  return true;
+/** What a class that extends a built-in one is compared by, beyond its own fields. */
+function builtInBase(prototype: unknown): ReturnType<typeof builtInComparison> {
+  for (let at = prototype; at !== null; at = Object.getPrototypeOf(at)) {
+    const found = builtInComparison(at);
+    if (found !== undefined) return found;
+  }
+  return undefined;
 }
 
-function equalBytes(a: ArrayBufferView, b: ArrayBufferView): boolean {
-  if (a.byteLength !== b.byteLength) return false;
-  const left = new Uint8Array(a.buffer, a.byteOffset, a.byteLength);
-  const right = new Uint8Array(b.buffer, b.byteOffset, b.byteLength);
-  for (let i = 0; i < left.length; i++) if (left[i] !== right[i]) return false;
-  return true;
+/** Whether objects with this prototype were made by a class, and not by `Object.create` of plain data. */
+function belongsToClass(prototype: unknown): boolean {
+  if (typeof prototype !== "object" || prototype === null) return true;
+  for (let at: unknown = prototype; at !== null; at = Object.getPrototypeOf(at)) {
+    if (at === Object.prototype) return false;
+    if (Object.hasOwn(at as object, "constructor")) return !isForeign(at, "Object");
+  }
+  return false;
+}
+
+/** Whether this is the prototype of a built-in class of another realm, such as that of a `vm` context. */
+function isForeign(prototype: unknown, name: string): boolean {
+  const made: unknown = (prototype as { constructor?: unknown } | null)?.constructor;
+  return (
+    typeof made === "function" &&
+    made.name === name &&
+    made.prototype === prototype &&
+    Function.prototype.toString.call(made).includes("[native code]")
+  );
 }
 
 /** Marks an equality that leaves out parts of the objects on purpose. */
@@ -90,7 +140,7 @@ const SELECTIVE: unique symbol = Symbol("krt.selective");
 
 /** Equality of the listed parts only, each compared structurally. */
 export function byFields<T>(fields: (object: T) => readonly unknown[]): Equals<T> {
-  const equals: Equals<T> = (a, b) => a === b || equalArrays(fields(a), fields(b));
+  const equals: Equals<T> = (a, b) => a === b || equalElements(fields(a), fields(b), false);
   return Object.assign(equals, { [SELECTIVE]: true });
 }
 
@@ -99,9 +149,12 @@ export function ignoresFields(equals: object): boolean {
   return SELECTIVE in equals;
 }
 
-/** The property path of the first difference, or `undefined` where {@link deepEqual} holds. */
+/**
+ * The property path of the first difference that shows, or `undefined` where {@link visibleEqual} holds:
+ * what is found here is certain, while unequal by {@link deepEqual} may mean that equality is unknown.
+ */
 export function firstDifference(a: unknown, b: unknown, path = ""): string | undefined {
-  if (deepEqual(a, b)) return undefined;
+  if (visibleEqual(a, b)) return undefined;
   const bothObjects = typeof a === "object" && typeof b === "object" && a !== null && b !== null;
   if (!bothObjects || Object.getPrototypeOf(a) !== Object.getPrototypeOf(b)) return path;
   const left = a as Record<string, unknown>;

@@ -44,7 +44,7 @@ export type { StatusOf } from "./core/status-node.ts";
 export type { DeclaredFetch, DeclaredFetches, FetchedBy } from "./declared-fetch.ts";
 export { inputFetch, staticFetch } from "./declared-fetch.ts";
 export type { Equals } from "./equality.ts";
-export { byFields, deepEqual } from "./equality.ts";
+export { byFields, deepEqual, visibleEqual } from "./equality.ts";
 export type { KrtErrorCode, KrtErrorDetails } from "./errors.ts";
 export { KrtError } from "./errors.ts";
 export type { AddEvent, DeleteEvent, Event, UpdateEvent } from "./event.ts";

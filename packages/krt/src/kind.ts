@@ -1,4 +1,4 @@
-import { deepEqual, type Equals } from "./equality.ts";
+import { deepEqual, type Equals, visibleEqual } from "./equality.ts";
 import { KrtError } from "./errors.ts";
 import type { Labels } from "./labels.ts";
 
@@ -20,11 +20,12 @@ export interface KindSpec<T> {
   /** The unique key within a collection. Must not be empty. */
   readonly key?: (object: T) => string;
   /**
-   * When a new version is no change: `deep` (structural), `reference` (same object), `version` (same
+   * When a new version is no change: `deep` (structural, see {@link deepEqual}), `visible` (the same, and class
+   * instances by their enumerable fields), `reference` (same object), `version` (same
    * {@link KindSpec.version}), or a function.
    * @default "deep"
    */
-  readonly equals?: "deep" | "reference" | "version" | Equals<T>;
+  readonly equals?: "deep" | "visible" | "reference" | "version" | Equals<T>;
   /** The version compared by `equals: "version"`. Derived objects often keep the version of their origin. */
   readonly version?: (object: T) => string | number | undefined;
   readonly name?: (object: T) => string;
@@ -111,6 +112,8 @@ function resolveEquals<T>(spec: KindSpec<T>): Equals<T> {
         const left = version(a);
         return left !== undefined && left === version(b);
       };
+    case "visible":
+      return visibleEqual;
     case "deep":
     case undefined:
       return deepEqual;

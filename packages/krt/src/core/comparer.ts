@@ -1,4 +1,4 @@
-import { deepEqual, type Equals } from "../equality.ts";
+import { deepEqual, type Equals, visibleEqual } from "../equality.ts";
 
 /**
  * Compares versions of the objects of one collection.
@@ -14,7 +14,7 @@ export class Comparer<T> {
 
   constructor(equals: Equals<T>) {
     this.#equals = equals;
-    this.#structural = equals === deepEqual;
+    this.#structural = equals === deepEqual || equals === visibleEqual;
   }
 
   equal(a: T, b: T): boolean {
@@ -26,7 +26,7 @@ export class Comparer<T> {
       const right = (b as Record<string, unknown>)[field];
       if (left !== right && isOrdinary(left) && isOrdinary(right)) return false;
     }
-    if (deepEqual(a, b)) return true;
+    if (this.#equals(a, b)) return true;
     this.#field = differingField(a, b);
     return false;
   }
@@ -44,7 +44,9 @@ function isOrdinary(value: unknown): boolean {
 
 /** Whether an object is no instance of a class, which may have an equality of its own. */
 function isPlain(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && value.constructor === Object;
+  return (
+    typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype
+  );
 }
 
 function differingField(a: unknown, b: unknown): string | undefined {

@@ -25,7 +25,8 @@ export class ManyNode<I, O> extends DerivedNode<I, O, Iterable<O> | undefined | 
       if (at < 0) return row.key;
       const value = values[at] as O;
       if (row.value === undefined || this.comparer.equal(row.value, value)) continue;
-      return `${row.key}.${firstDifference(row.value, value) ?? ""}`;
+      const property = firstDifference(row.value, value);
+      if (property !== undefined) return `${row.key}.${property}`;
     }
     return undefined;
   }

@@ -43,6 +43,33 @@ describe("sources", () => {
     expect(tracker.take(), "S056").toEqual(["delete/ns/b"]);
   });
 
+  it("S054 every change of an object of a class is one, however it keeps its state", async () => {
+    class Secret {
+      readonly #text: string;
+      constructor(text: string) {
+        this.#text = text;
+      }
+      get text(): string {
+        return this.#text;
+      }
+    }
+    const { rt } = rig;
+    const versions: (() => unknown)[][] = [
+      [() => new Secret("a"), () => new Secret("b")],
+      [() => new Error("a"), () => new Error("b")],
+      [() => new Uint8Array([1]).buffer, () => new Uint8Array([2]).buffer],
+      [() => new Headers({ etag: "1" }), () => new Headers({ etag: "2" })],
+      [() => new URL("https://a.example"), () => new URL("https://b.example")],
+    ];
+    for (const [before, after] of versions) {
+      const source = rt.source([{ key: "k", value: before?.() }]);
+      const tracker = trackEvents(source, { replay: false });
+      source.set({ key: "k", value: after?.() });
+      await rt.settled();
+      expect(tracker.take(), String(after?.())).toEqual(["update/k"]);
+    }
+  });
+
   it("S057 deleting by predicate is one batch, or none", async () => {
     const { rt } = rig;
     const source = rt.source(["a1", "a2", "b1"]);

@@ -1,6 +1,6 @@
 import type { AnyNode } from "../core/node.ts";
 import type { StrictMode, StrictRun } from "../core/strict.ts";
-import { deepEqual, firstDifference, ignoresFields } from "../equality.ts";
+import { firstDifference, ignoresFields, visibleEqual } from "../equality.ts";
 import { KrtError, type KrtErrorDetails } from "../errors.ts";
 import { shapeKind } from "../kind.ts";
 import { withoutAmbient } from "./ambient.ts";
@@ -107,7 +107,7 @@ export class Strict implements StrictMode {
 
   compared(node: AnyNode, key: string, former: unknown, now: unknown, equal: boolean): void {
     if (!this.#full || ignoresFields(node.kind.equals)) return;
-    const same = deepEqual(former, now);
+    const same = visibleEqual(former, now);
     if (equal && !same) {
       const property = firstDifference(former, now) ?? "";
       this.#report(
