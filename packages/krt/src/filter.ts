@@ -58,7 +58,12 @@ export class FilterSpec implements Filter<never, never> {
     return this.type === FilterType.selects || this.type === FilterType.selectsNonEmpty;
   }
 
-  /** Whether both ask the same, but for the function of a `where`. */
+  /** The alternatives of an `any`, each a list of filters that hold together. */
+  get alternatives(): readonly (readonly FilterSpec[])[] {
+    return this.operand as readonly (readonly FilterSpec[])[];
+  }
+
+  /** Whether both ask the same, but for the functions of `where`. */
   sameQuestion(other: FilterSpec): boolean {
     if (this === other) return true;
     const { type, operand } = this;
@@ -78,10 +83,22 @@ export class FilterSpec implements Filter<never, never> {
       case FilterType.where:
         return true;
       case FilterType.any:
-        return false;
+        return everyPair(this.alternatives, other.alternatives, (a, b) =>
+          everyPair(a, b, (one, two) => one.sameQuestion(two)),
+        );
       default:
         return type satisfies never;
     }
+  }
+
+  /** Whether another filter that asks the same has the same functions as well. */
+  sameFunctions(other: FilterSpec): boolean {
+    if (this === other || this.type < FilterType.where) return true;
+    if (this.type === FilterType.where) return this.operand === other.operand;
+    if (this.type !== FilterType.any) return true;
+    return everyPair(this.alternatives, other.alternatives, (a, b) =>
+      everyPair(a, b, (one, two) => one.sameFunctions(two)),
+    );
   }
 
   /** Whether `value` fulfils this condition. Index and key conditions are decided by the caller's `key`. */
@@ -107,13 +124,21 @@ export class FilterSpec implements Filter<never, never> {
       case FilterType.where:
         return (operand as Predicate)(value);
       case FilterType.any:
-        return (operand as readonly (readonly FilterSpec[])[]).some((all) =>
+        return this.alternatives.some((all) =>
           all.every((filter) => filter.test(kind, key, value)),
         );
       default:
         return type satisfies never;
     }
   }
+}
+
+function everyPair<V>(
+  a: readonly V[],
+  b: readonly V[],
+  same: (one: V, two: V) => boolean,
+): boolean {
+  return a.length === b.length && a.every((one, i) => same(one, b[i] as V));
 }
 
 function nameOf(kind: Kind<never>, value: unknown): string | undefined {

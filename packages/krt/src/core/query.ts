@@ -36,7 +36,8 @@ export class Query<T> {
   readonly source: CollectionNode<T>;
   /** As given, so that the next run can be compared. A private query's may be replaced. */
   filters: readonly FilterSpec[];
-  readonly projection: Projection | undefined;
+  /** A private query's may be replaced. */
+  projection: Projection | undefined;
   /** Key in the table of shared queries, or `undefined` for a private one, which has one link. */
   readonly shareKey: string | undefined;
   readonly anchor: FilterSpec | undefined;
@@ -60,19 +61,23 @@ export class Query<T> {
     this.rest = without(filters, this.anchor);
   }
 
-  /** Whether a fetch of the next run may go on with this query. Adopts new inline predicates. */
+  /** Whether a fetch of the next run may continue with this query. Adopts new inline predicates and projections. */
   accepts(filters: readonly FilterSpec[], projection: Projection | undefined): boolean {
     const own = this.filters;
-    if (own.length !== filters.length || this.projection !== projection) return false;
+    if (own.length !== filters.length) return false;
+    const projected = this.projection !== projection;
+    if (projected && (this.projection === undefined || projection === undefined)) return false;
     let replaced = false;
     for (let i = 0; i < own.length; i++) {
       const before = own[i] as FilterSpec;
       const now = filters[i] as FilterSpec;
       if (!before.sameQuestion(now)) return false;
-      replaced ||= before.type === FilterType.where && before.operand !== now.operand;
+      replaced ||= !before.sameFunctions(now);
     }
+    if (!replaced && !projected) return true;
+    if (this.shareKey !== undefined) return false;
+    this.projection = projection;
     if (replaced) {
-      if (this.shareKey !== undefined) return false;
       this.filters = filters;
       this.rest = without(filters, this.anchor);
       this.#result = undefined;
@@ -223,6 +228,10 @@ export class Query<T> {
 }
 
 function requireTrait(source: AnyNode, filter: FilterSpec): void {
+  if (filter.type === FilterType.any) {
+    for (const one of filter.alternatives.flat()) requireTrait(source, one);
+    return;
+  }
   const { kind, name } = source;
   const missing =
     (filter.type === FilterType.labels && kind.labels === undefined && "labels") ||
@@ -286,7 +295,7 @@ function sharePart(filter: FilterSpec, functions: FunctionIds): string | undefin
     case FilterType.keys:
       return `m${texts(operand)}`;
     case FilterType.index:
-      return `i${filter.index?.name}=${Array.isArray(operand) ? texts(operand) : text(operand)}`;
+      return `i${text(filter.index?.name)}=${Array.isArray(operand) ? texts(operand) : text(operand)}`;
     case FilterType.labels:
       return `l{${canonicalLabels(filter.labels)}}`;
     case FilterType.selects:
@@ -298,10 +307,20 @@ function sharePart(filter: FilterSpec, functions: FunctionIds): string | undefin
       return id === undefined ? undefined : `w${id};`;
     }
     case FilterType.any:
-      return undefined;
+      return anyPart(filter, functions);
     default:
       return type satisfies never;
   }
+}
+
+function anyPart(filter: FilterSpec, functions: FunctionIds): string | undefined {
+  let text = "a(";
+  for (const alternative of filter.alternatives) {
+    const part = shareKeyOf(alternative, functions);
+    if (part === undefined) return undefined;
+    text += `${part.length}:${part}`;
+  }
+  return `${text})`;
 }
 
 function texts(keys: unknown): string {

@@ -1,5 +1,16 @@
 import { describe, expect, it } from "vitest";
-import { byFields, createRuntime, type Diagnostic, type KrtError, kind, where } from "../index.ts";
+import {
+  any,
+  byFields,
+  byKey,
+  byLabels,
+  createRuntime,
+  type Diagnostic,
+  type KrtError,
+  kind,
+  partial,
+  where,
+} from "../index.ts";
 import { checkTransformation } from "../testing/check-transformation.ts";
 
 interface Item {
@@ -42,6 +53,29 @@ describe("strict mode", () => {
     other.set({ key: "b", labels: {}, list: [] });
     expect(codes()).toEqual([]);
     expect(derived.get("a")?.n).toBe(2);
+  });
+
+  it("is silent about fetches that are written down in place", () => {
+    const { rt, codes } = strictRuntime();
+    const labelled = kind<Item>()({ key: (item) => item.key, labels: (item) => item.labels });
+    const source = rt.source(items, { kind: labelled });
+    const found = rt.derive(rt.source(["i"]), (ctx, key) => {
+      const either = ctx.fetch(source, any(byKey("a"), byLabels({ app: "y" })));
+      const nested = ctx.fetch(
+        source,
+        any<Item, "labels">([byLabels({ app: "x" }), where((item: Item) => item.list.length > 0)]),
+      );
+      const lists = ctx.fetchPartial(source, partial((item: Item) => item.list.length));
+      return { key, n: either.length * 100 + nested.length * 10 + lists.length };
+    });
+    const n = () => found.get("i")?.n;
+    expect([n(), codes()]).toEqual([111, []]);
+    source.set({ key: "b", labels: { app: "y" }, list: [] });
+    expect([n(), codes()]).toEqual([212, []]);
+    source.set({ key: "b", labels: { app: "x" }, list: [3] });
+    expect([n(), codes()]).toEqual([122, []]);
+    source.delete("a");
+    expect([n(), codes()]).toEqual([11, []]);
   });
 
   it("S164 reports a transformation with a counter, with the path of the difference", () => {
