@@ -15,11 +15,15 @@ export interface Trigger extends Disposable {
   whenSynced(options?: WaitOptions): Promise<void>;
 }
 
-/** A value outside the graph together with its trigger: it cannot be read without depending on it. */
+/**
+ * A value that a transformation cannot read without depending on it, however it is made. Writes are as those of
+ * a source: in a batch they take effect together, in a handler after it, and a transaction that fails
+ * undoes them, except for what `modify` changed in place.
+ */
 export interface External<V> extends Disposable {
   /** The value, for a transformation, which from now on depends on it. */
   get(context: TransformationContext): V;
-  /** The value, for everybody else. */
+  /** The value, for readers outside of transformations. */
   peek(): V;
   set(value: V): void;
   /** Changes the value in place, or by what `change` returns, and runs what depends on it again. */
@@ -38,24 +42,23 @@ export function createTrigger(cell: Cell<number>): Trigger {
   };
 }
 
-export function createExternal<V>(initial: V, trigger: Trigger): External<V> {
-  let value = initial;
+/** The value in a wrapper of its own per write, so that each write is a change, and can be undone. */
+export interface Held<V> {
+  readonly value: V;
+}
+
+/** Until the cell is in the graph, which may have to wait for the end of a sliced turn, `initial` counts. */
+export function createExternal<V>(initial: Held<V>, cell: Cell<Held<V>>): External<V> {
   return {
-    get: (context) => {
-      trigger.depend(context);
-      return value;
-    },
-    peek: () => value,
-    set: (next) => {
-      value = next;
-      trigger.fire();
-    },
-    modify: (change) => {
-      const next = change(value);
-      if (next !== undefined) value = next;
-      trigger.fire();
-    },
-    markSynced: () => trigger.markSynced(),
-    [Symbol.dispose]: () => trigger[Symbol.dispose](),
+    get: (context) => (context.fetchOne(cell) ?? initial).value,
+    peek: () => (cell.value ?? initial).value,
+    set: (value) => cell.set({ value }),
+    modify: (modification) =>
+      cell.update((held = initial) => {
+        const next = modification(held.value);
+        return next === undefined ? { value: held.value } : { value: next };
+      }),
+    markSynced: () => cell.markSynced(),
+    [Symbol.dispose]: () => cell.dispose(),
   };
 }

@@ -104,7 +104,10 @@ export interface Runtime extends Scope {
    * throw stays.
    */
   batch<R>(write: () => R): R;
-  /** A batch of which nothing stays when it throws, also inside another batch. */
+  /**
+   * A batch whose writes are undone when it throws, also inside another batch. In a handler its writes
+   * are made after it, all or none: what fails then is reported. Refuses a promise (`KRT_ASYNC`).
+   */
   transaction<R>(write: () => R): R;
   /**
    * A batch whose turn yields to the event loop. Readers see the state from before until all of it is

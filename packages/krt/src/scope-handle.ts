@@ -24,8 +24,14 @@ import { nodeOf } from "./core/tracker.ts";
 import { ViewNode } from "./core/view-node.ts";
 import type { DeclaredFetches, DeclaredFetchSpec } from "./declared-fetch.ts";
 import { KrtError } from "./errors.ts";
-import { createExternal, createTrigger, type External, type Trigger } from "./external.ts";
-import { type Kind, shapeKind, singletonKey, type Trait } from "./kind.ts";
+import {
+  createExternal,
+  createTrigger,
+  type External,
+  type Held,
+  type Trigger,
+} from "./external.ts";
+import { type Kind, SINGLETON_KEY, shapeKind, singletonKey, type Trait } from "./kind.ts";
 import type { Labels } from "./labels.ts";
 import type {
   DeclaredOptions,
@@ -106,7 +112,13 @@ export class ScopeHandle implements Scope {
     value: V,
     options: CollectionOptions & { readonly synced?: boolean } = {},
   ): External<V> {
-    return createExternal(value, this.trigger(options));
+    const kind: Kind<Held<V>> = {
+      ...shapeKind<Held<V>>(),
+      key: () => SINGLETON_KEY,
+      equals: Object.is,
+    };
+    const initial: Held<V> = { value };
+    return createExternal(initial, this.cell(initial, { ...options, kind }));
   }
 
   // ---- derivations ----

@@ -32,11 +32,7 @@ export class CellNode<T> extends RowNode<T> implements Cell<T> {
   }
 
   markSynced(): void {
-    if (this.synced || this.disposed) return;
-    this.graph.writes.change(this, () => {
-      this.becomeSynced();
-      this.graph.turn.enqueue(this);
-    });
+    this.syncByWrite();
   }
 
   #row(): Row<T> | undefined {
@@ -48,7 +44,7 @@ export class CellNode<T> extends RowNode<T> implements Cell<T> {
     const row = this.#row();
     const old = row?.value;
     const key = value === undefined || value === null ? undefined : this.kind.key(value);
-    if (this.graph.writes.recordsUndo) this.graph.writes.recordUndo(() => this.#put(old, false));
+    if (this.graph.writes.recordsUndo) this.#recordUndo(row);
     if (row !== undefined && row.key === key && value !== undefined) {
       if (force) this.forceRow(row, value);
       else if (old !== undefined && this.comparer.equal(old, value)) return;
@@ -59,6 +55,16 @@ export class CellNode<T> extends RowNode<T> implements Cell<T> {
         this.addRow(key, this.rowAt(key), value, undefined);
     }
     this.graph.turn.enqueue(this);
+  }
+
+  #recordUndo(row: Row<T> | undefined): void {
+    const value = row?.value;
+    const forced = row !== undefined && this.isForced(row);
+    this.graph.writes.recordUndo(() => {
+      const now = this.#row();
+      if (now !== undefined && now !== row) this.restoreRow(now.key, undefined, false);
+      if (row !== undefined) this.restoreRow(row.key, value, forced);
+    });
   }
 
   protected compute(): boolean {

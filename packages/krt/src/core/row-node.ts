@@ -1,6 +1,6 @@
 import type { CollectionOptions, Metadata } from "../collection.ts";
 import type { Kind } from "../kind.ts";
-import { CollectionNode, type NodeType } from "./node.ts";
+import { CollectionNode, type NodeType, SyncState } from "./node.ts";
 import { eventType, Row } from "./row.ts";
 import type { Owner } from "./scope.ts";
 
@@ -102,6 +102,40 @@ export abstract class RowNode<T> extends CollectionNode<T> {
     this.#forced ??= new Set();
     this.#forced.add(row);
     this.updateRow(row, value);
+  }
+
+  /** Whether an update of the row is emitted even if it changes nothing. */
+  protected isForced(row: Row<T>): boolean {
+    return this.#forced?.has(row) === true;
+  }
+
+  /** Takes a write of the open batch back: the object that was there before, though it may be equal. */
+  protected restoreRow(key: string, value: T | undefined, forced: boolean): void {
+    const row = this.rowAt(key);
+    if (row !== undefined && !forced) this.#forced?.delete(row);
+    if (row?.value === value) return;
+    if (value === undefined) {
+      if (row !== undefined) this.removeRow(row);
+    } else if (row?.value === undefined) {
+      this.addRow(key, row, value, undefined);
+    } else {
+      this.updateRow(row, value);
+    }
+  }
+
+  /** Makes the node synced by a write, which a transaction that fails takes back. */
+  protected syncByWrite(): void {
+    if (this.synced || this.disposed) return;
+    const { writes, turn } = this.graph;
+    writes.change(this, () => {
+      if (this.syncState === SyncState.unsynced) {
+        writes.recordUndo(() => {
+          this.syncState = SyncState.unsynced;
+        });
+      }
+      this.becomeSynced();
+      turn.enqueue(this);
+    });
   }
 
   protected removeRow(row: Row<T>): void {

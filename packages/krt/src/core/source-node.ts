@@ -115,11 +115,7 @@ export class SourceNode<T> extends RowNode<T> implements Source<T> {
   }
 
   markSynced(): void {
-    if (this.synced || this.disposed) return;
-    this.graph.writes.change(this, () => {
-      this.becomeSynced();
-      this.graph.turn.enqueue(this);
-    });
+    this.syncByWrite();
   }
 
   /** Writes one object within an open batch. An object equal to the present one leaves it in place. */
@@ -127,12 +123,12 @@ export class SourceNode<T> extends RowNode<T> implements Source<T> {
     const next = this.#inOrder ? this.#nextRow(object) : undefined;
     if (next !== undefined) {
       this.#lastSlot = next.slot;
-      if (this.graph.writes.recordsUndo) this.#recordUndo(next.key, next.value);
+      if (this.graph.writes.recordsUndo) this.#recordUndo(next.key, next);
       return this.#update(next, object, force);
     }
     const key = this.keyOf(object);
     const row = this.rowAt(key);
-    if (this.graph.writes.recordsUndo) this.#recordUndo(key, row?.value);
+    if (this.graph.writes.recordsUndo) this.#recordUndo(key, row);
     if (row?.value === undefined) {
       const added = this.addRow(key, row, object, undefined);
       this.graph.turn.enqueue(this);
@@ -174,17 +170,15 @@ export class SourceNode<T> extends RowNode<T> implements Source<T> {
 
   #remove(row: Row<T>): void {
     if (row.value === undefined) return;
-    if (this.graph.writes.recordsUndo) this.#recordUndo(row.key, row.value);
+    if (this.graph.writes.recordsUndo) this.#recordUndo(row.key, row);
     this.removeRow(row);
     this.graph.turn.enqueue(this);
   }
 
-  #recordUndo(key: string, value: T | undefined): void {
-    this.graph.writes.recordUndo(() => {
-      const row = this.rowAt(key);
-      if (value !== undefined) this.put(value, false);
-      else if (row !== undefined) this.#remove(row);
-    });
+  #recordUndo(key: string, row: Row<T> | undefined): void {
+    const value = row?.value;
+    const forced = row !== undefined && this.isForced(row);
+    this.graph.writes.recordUndo(() => this.restoreRow(key, value, forced));
   }
 
   /** The key of an object. Throws `KRT_EMPTY_KEY` and whatever the kind throws. */

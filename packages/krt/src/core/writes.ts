@@ -1,12 +1,16 @@
 import { KrtError } from "../errors.ts";
 import type { Graph } from "./graph.ts";
 import type { AnyNode } from "./node.ts";
+import { refusePromise } from "./result.ts";
 import type { SlicedJob } from "./turn.ts";
 
 type Write = () => void;
 
+/** Writes of a deferred batch. Those of a transaction within it stand in a list of their own. */
+type Step = Write | readonly Step[];
+
 /** A batch whose time has not come, or a sliced job. */
-type Deferred = readonly Write[] | SlicedJob;
+type Deferred = readonly Step[] | SlicedJob;
 
 /**
  * The way into a graph: batches, transactions, and writes that have to wait.
@@ -16,14 +20,17 @@ type Deferred = readonly Write[] | SlicedJob;
  *   nothing was propagated. The end of the outermost batch runs the turn.
  * - A write made while a handler is on the stack, or a sliced turn is open, is kept in `#deferred`, with
  *   the batch it belongs to (`#group`, while that is on the stack). They are carried out in order, each
- *   batch in a turn of its own, as soon as neither is the case.
+ *   batch in a turn of its own, as soon as neither is the case. A deferred transaction is a transaction
+ *   again when it is carried out: what fails then undoes all of it.
  * - `#undo`, while a transaction is on the stack, has a way back for every write since it began.
  */
 export class Writes {
   readonly #graph: Graph;
   #depth = 0;
   #deferred: Deferred[] = [];
-  #group: Write[] | undefined;
+  #group: Step[] | undefined;
+  /** Whether `#group` belongs to a transaction. */
+  #groupIsAtomic = false;
   #flushing = false;
   #undo: Write[] | undefined;
 
@@ -74,7 +81,9 @@ export class Writes {
   change(node: AnyNode, write: Write): void {
     this.#graph.guardSource(node);
     if (this.defers) {
+      const atomic = this.#groupIsAtomic;
       this.defer(() => {
+        if (atomic) this.#graph.guardSource(node);
         if (!node.disposed) write();
       });
       return;
@@ -108,7 +117,8 @@ export class Writes {
     this.#undo = own;
     try {
       const result = write();
-      outer?.push(...own);
+      refusePromise(result, "a transaction");
+      if (outer !== undefined) for (const undo of own) outer.push(undo);
       return result;
     } catch (error) {
       this.#undo = undefined;
@@ -129,19 +139,26 @@ export class Writes {
     this.#undo?.push(undo);
   }
 
-  #deferBatch<R>(write: () => R, undo: boolean): R {
+  #deferBatch<R>(write: () => R, atomic: boolean): R {
     const outer = this.#group;
-    const group: Write[] = outer ?? [];
-    const mark = group.length;
+    const outerIsAtomic = this.#groupIsAtomic;
+    const group: Step[] = atomic ? [] : (outer ?? []);
     this.#group = group;
+    this.#groupIsAtomic ||= atomic;
+    let failed = true;
     try {
-      return write();
-    } catch (error) {
-      if (undo) group.length = mark;
-      throw error;
+      const result = write();
+      if (atomic) refusePromise(result, "a transaction");
+      failed = false;
+      return result;
     } finally {
       this.#group = outer;
-      if (outer === undefined && group.length > 0) this.#deferred.push(group);
+      this.#groupIsAtomic = outerIsAtomic;
+      if (group !== outer && group.length > 0 && !(atomic && failed)) {
+        const steps = atomic ? [group] : group;
+        if (outer === undefined) this.#deferred.push(steps);
+        else for (const step of steps) outer.push(step);
+      }
     }
   }
 
@@ -175,15 +192,24 @@ export class Writes {
     this.#graph.delivery.kick();
   }
 
-  #runGroup(writes: readonly Write[]): void {
+  #runGroup(steps: readonly Step[]): void {
     this.#depth++;
-    for (const write of writes) {
+    for (const step of steps) {
       try {
-        write();
+        if (typeof step === "function") step();
+        else this.transaction(() => runAll(step));
       } catch (error) {
         this.#graph.report(KrtError.from(error));
       }
     }
     this.end();
+  }
+}
+
+/** Carries out all steps of a transaction, those of transactions within it included. */
+function runAll(steps: readonly Step[]): void {
+  for (const step of steps) {
+    if (typeof step === "function") step();
+    else runAll(step);
   }
 }

@@ -65,7 +65,10 @@ describe("strict mode", () => {
         source,
         any<Item, "labels">([byLabels({ app: "x" }), where((item: Item) => item.list.length > 0)]),
       );
-      const lists = ctx.fetchPartial(source, partial((item: Item) => item.list.length));
+      const lists = ctx.fetchPartial(
+        source,
+        partial((item: Item) => item.list.length),
+      );
       return { key, n: either.length * 100 + nested.length * 10 + lists.length };
     });
     const n = () => found.get("i")?.n;
