@@ -1,7 +1,12 @@
 import { type ConfigFilter, createConfigFilter } from "./core/config-filter.ts";
 import { checkServerNumbers, type DispatchTable, hashSchemas } from "./core/dispatch-table.ts";
 import { type MergePolicy, mergeSchemas, type SchemaConflict } from "./core/merge-schemas.ts";
-import { type NamedSchema, type PackageSchema, parsePackageSchema } from "./core/package-schema.ts";
+import {
+  isListable,
+  type NamedSchema,
+  type PackageSchema,
+  parsePackageSchema,
+} from "./core/package-schema.ts";
 import { MuxError } from "./errors.ts";
 import type { ServerHandle } from "./server-handle.ts";
 
@@ -102,8 +107,8 @@ function withSubpackages(
     const schema = parsePackageSchema(server.name, text);
     for (const [token, resource] of Object.entries(schema.resources ?? {})) {
       resources.set(token, index);
-      const lists = typeof resource === "object" && resource !== null && "listInputs" in resource;
-      if (lists) listResources?.set(token, index);
+      if (isListable(resource)) listResources?.set(token, index);
+      else listResources?.delete(token);
     }
     for (const token of Object.keys(schema.functions ?? {})) functions.set(token, index);
   }

@@ -76,6 +76,27 @@ describe("mergeSchemas", () => {
     expect(dispatchTable.listResources?.get("r")).toBe(1);
   });
 
+  it("has list inputs in the merged schema exactly for what can be listed", () => {
+    const owner = { resources: { r: { description: "d" }, only: {}, none: { listInputs: null } } };
+    const lister = {
+      resources: { r: { listInputs: { type: "object" } }, both: { listInputs: {} } },
+    };
+    for (const tokens of ["first-wins", "last-wins"] as const) {
+      const { dispatchTable, schema } = merge([owner, lister], { tokens });
+      const listable = Object.entries(schema.resources ?? {})
+        .filter(([, definition]) => Boolean((definition as { listInputs?: unknown }).listInputs))
+        .map(([token]) => token);
+      expect(listable.toSorted()).toEqual(
+        [...(dispatchTable.listResources?.keys() ?? [])].toSorted(),
+      );
+    }
+    const { schema } = merge([owner, lister]);
+    expect(schema.resources?.r).toEqual({ description: "d", listInputs: { type: "object" } });
+    expect(owner.resources.r, "the servers' own schemas stay as they are").toEqual({
+      description: "d",
+    });
+  });
+
   it("prefers the owner for listing", () => {
     const both = { resources: { r: { listInputs: {} } } };
     const { dispatchTable } = merge([both, both]);

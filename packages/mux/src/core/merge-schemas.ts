@@ -5,6 +5,7 @@ import {
   asStrings,
   configKeysOf,
   equalJson,
+  isListable,
   type Json,
   type JsonObject,
   type NamedSchema,
@@ -44,7 +45,8 @@ export interface MergedSchemas {
  * - Package-level fields are those of the first server.
  * - A resource or function is defined, and served, by one server: the policy decides.
  * - A resource can be listed by the owner of its definition when that has `listInputs`, else by the
- *   server that wins, by the same policy, among those that have them.
+ *   server that wins, by the same policy, among those that have them. Its `listInputs` are then added to
+ *   the definition: the merged schema has them exactly for what can be listed.
  * - Types are united; configuration variables, and the members of the provider resource, are united with
  *   the first server winning per key; lists are unions in order of first appearance.
  *
@@ -67,6 +69,7 @@ export function mergeSchemas(
   const functions = mergeNames({ ...pick, kind: "function", part: "functions", policy: tokens });
   const mergedTypes = mergeNames({ ...pick, kind: "type", part: "types", policy: types });
   refuseConflicts(conflicts, tokens, types);
+  const listers = listOwners(schemas, resources.owner, tokens);
   let schemaHash: string | undefined;
 
   return {
@@ -75,13 +78,15 @@ export function mergeSchemas(
       config: mergeConfig(schemas),
       ...(mergedTypes.owner.size > 0 && { types: mergedTypes.definitions }),
       provider: mergeProvider(schemas),
-      ...(resources.owner.size > 0 && { resources: resources.definitions }),
+      ...(resources.owner.size > 0 && {
+        resources: withListInputs(resources, listers, schemas),
+      }),
       ...(functions.owner.size > 0 && { functions: functions.definitions }),
     },
     dispatchTable: {
       resources: resources.owner,
       functions: functions.owner,
-      listResources: listOwners(schemas, resources.owner, tokens),
+      listResources: listers,
       configKeys: schemas.map(({ schema }) => configKeysOf(schema)),
       // Costs more than all the rest, and is wanted only by who stores the table.
       get schemaHash() {
@@ -164,7 +169,7 @@ function listOwners(
 ): ReadonlyMap<string, number> {
   const listers = new Map<string, number>();
   const canList = (index: number, token: string) =>
-    asObject(asObject(schemas[index]?.schema.resources)[token]).listInputs !== undefined;
+    isListable(asObject(schemas[index]?.schema.resources)[token]);
   for (const [index, { schema }] of schemas.entries()) {
     for (const token of Object.keys(asObject(schema.resources))) {
       if (!canList(index, token)) continue;
@@ -173,6 +178,21 @@ function listOwners(
   }
   for (const [token, owner] of owners) if (canList(owner, token)) listers.set(token, owner);
   return listers;
+}
+
+/** The definitions, with the list inputs of the servers that list what another one owns. */
+function withListInputs(
+  { owner, definitions }: MergedNames,
+  listers: ReadonlyMap<string, number>,
+  schemas: readonly NamedSchema[],
+): JsonObject {
+  const separate = [...listers].filter(([token, lister]) => owner.get(token) !== lister);
+  if (separate.length === 0) return definitions;
+  const completed = separate.map(([token, lister]): [string, Json] => {
+    const listed = asObject(asObject(schemas[lister]?.schema.resources)[token]);
+    return [token, { ...asObject(definitions[token]), listInputs: listed.listInputs ?? {} }];
+  });
+  return { ...definitions, ...Object.fromEntries(completed) };
 }
 
 function withoutMergedParts(schema: PackageSchema): JsonObject {

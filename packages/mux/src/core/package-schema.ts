@@ -20,6 +20,12 @@ export interface PackageSchema extends JsonObject {
   readonly types?: JsonObject;
 }
 
+/** Whether the definition of a resource has inputs of List, so that its server can list it. */
+export function isListable(definition: Json | undefined): boolean {
+  const { listInputs } = asObject(definition);
+  return listInputs !== undefined && listInputs !== null;
+}
+
 /** A schema with the name of the server that it came from. */
 export interface NamedSchema {
   readonly server: string;
