@@ -4,6 +4,7 @@ import { CreateRequest, ListRequest } from "@stackwright/proto/pulumirpc";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { systemClock } from "./clock.ts";
 import { MUX_CHANNELS, type MuxCallMessage } from "./diagnostics.ts";
+import { MuxError } from "./errors.ts";
 import type { ResourceProvider } from "./resource-provider.ts";
 import { ServerHandle, type ServerLimits } from "./server-handle.ts";
 import { unimplementedProvider } from "./unimplemented-provider.ts";
@@ -54,6 +55,27 @@ describe("the limits of a server", () => {
     calls[1]?.resolve(REPLY);
     expect(await second).toBe(REPLY);
     expect(handle.load).toEqual({ running: 0, waiting: 0 });
+  });
+
+  it("may have another deadline, or none, for a single method", async () => {
+    const forever = () => new Promise<never>(() => undefined);
+    const handle = handleOf(
+      { create: forever, delete: forever, check: forever },
+      { callTimeoutMs: 100, methodTimeoutMs: { create: 5000, check: Number.POSITIVE_INFINITY } },
+    );
+    const ended: string[] = [];
+    for (const method of ["create", "delete", "check"] as const) {
+      handle.call(method, REQUEST as never, {}).catch((error: MuxError) => {
+        ended.push(`${method} ${error.code}`);
+      });
+    }
+    await vi.advanceTimersByTimeAsync(4999);
+    expect(ended).toEqual(["delete MUX_SERVER_TIMEOUT"]);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(ended).toEqual(["delete MUX_SERVER_TIMEOUT", "create MUX_SERVER_TIMEOUT"]);
+    await vi.advanceTimersByTimeAsync(1_000_000);
+    expect(ended.length).toBe(2);
+    handle.abort(new Error("end"));
   });
 
   it("give a call up at its deadline, also one that is still waiting", async () => {
@@ -136,6 +158,36 @@ describe("a call to a server", () => {
         server: "s",
         message: expect.stringContaining("Create"),
       });
+    }
+  });
+
+  it("names the server where the way to it failed, and leaves its own answers as they are", async () => {
+    const ways: [RpcError | MuxError, object][] = [
+      [new RpcError("UNAVAILABLE", "connection refused"), { code: "UNAVAILABLE" }],
+      [new RpcError("INTERNAL", "Received RST_STREAM with code 2"), { code: "INTERNAL" }],
+      [new RpcError("DEADLINE_EXCEEDED", "Deadline exceeded after 1s"), {}],
+      [new MuxError("MUX_PROCESS_ENDED", "the process ended"), { server: "s", retryable: true }],
+      [
+        new MuxError("MUX_PROCESS_CRASHED", "the process died"),
+        { server: "s", outcome: "unknown" },
+      ],
+    ];
+    for (const [error, expected] of ways) {
+      const failing = handleOf({ create: () => Promise.reject(error) });
+      await expect(failing.call("create", REQUEST, {})).rejects.toMatchObject({
+        ...expected,
+        message: expect.stringContaining("server s: "),
+      });
+    }
+    const answers = [
+      new RpcError("INTERNAL", "disk full", { details: [] }),
+      new RpcError("NOT_FOUND", "no such thing"),
+      new MuxError("MUX_TOKEN_UNKNOWN", "from a mux within"),
+      new MuxError("MUX_SERVER_UNAVAILABLE", "server inner is gone", { server: "inner" }),
+    ];
+    for (const answer of answers) {
+      const failing = handleOf({ create: () => Promise.reject(answer) });
+      await expect(failing.call("create", REQUEST, {})).rejects.toBe(answer);
     }
   });
 

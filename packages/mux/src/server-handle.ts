@@ -3,7 +3,7 @@ import { RpcError } from "@stackwright/proto/grpc";
 import type { CallContext } from "./call-context.ts";
 import type { Clock } from "./clock.ts";
 import { callChannel } from "./diagnostics.ts";
-import { MuxError, type MuxErrorCode } from "./errors.ts";
+import { MuxError } from "./errors.ts";
 import { GuardedCall } from "./guarded-call.ts";
 import type {
   ItemOf,
@@ -14,6 +14,7 @@ import type {
   UnaryMethod,
 } from "./resource-provider.ts";
 import { CallGate, type CallLimits } from "./router/call-gate.ts";
+import { isLoss, nameLoss } from "./server-loss.ts";
 
 /** What a mux knows of the condition of a server. */
 export type ServerHealth = "ready" | "degraded" | "draining";
@@ -22,6 +23,11 @@ export type ServerHealth = "ready" | "degraded" | "draining";
 export interface ServerLimits extends CallLimits {
   /** Deadline of a single call, in milliseconds. @default none but the caller's own */
   readonly callTimeoutMs?: number;
+  /**
+   * Deadlines of single methods, in milliseconds, in place of `callTimeoutMs`; `Infinity` for none. That of a
+   * stream bounds all of it. @default {}
+   */
+  readonly methodTimeoutMs?: Readonly<Partial<Record<keyof ResourceProvider, number>>>;
   /** Time for an answer to Cancel; past it, calls under way are given up. @default 5_000 */
   readonly cancelTimeoutMs?: number;
   /** Time for calls under way when the server is taken out of the mux; past it they are given up. @default no limit */
@@ -192,12 +198,12 @@ export class ServerHandle {
       timer: undefined,
       code: undefined,
     };
-    const { callTimeoutMs } = limits;
-    if (callTimeoutMs !== undefined && !isCancel) {
+    const timeoutMs = limits.methodTimeoutMs?.[method] ?? limits.callTimeoutMs;
+    if (timeoutMs !== undefined && timeoutMs !== Number.POSITIVE_INFINITY && !isCancel) {
       call.timer = clock.schedule(() => {
-        const message = `server ${this.name} did not answer ${wireName(method)} within ${callTimeoutMs} ms`;
+        const message = `server ${this.name} did not answer ${wireName(method)} within ${timeoutMs} ms`;
         guard.abort(new MuxError("MUX_SERVER_TIMEOUT", message, { server: this.name }));
-      }, callTimeoutMs);
+      }, timeoutMs);
     }
     this.#running.add(call);
     return call;
@@ -222,9 +228,8 @@ export class ServerHandle {
   }
 
   #judge({ method, guard }: CallUnderWay, error: unknown): unknown {
-    if (guard.isReason(error) || error instanceof RpcError || error instanceof MuxError) {
-      return error;
-    }
+    if (guard.isReason(error)) return error;
+    if (error instanceof RpcError || error instanceof MuxError) return nameLoss(error, this.name);
     const text = error instanceof Error ? error.message : inspect(error, { depth: 1 });
     return new MuxError(
       "MUX_SERVER_CRASHED",
@@ -253,20 +258,6 @@ export class ServerHandle {
     }
   }
 }
-
-/** Whether the server itself was lost or did not answer, as opposed to an answer that is an error. */
-function isLoss(failure: unknown): boolean {
-  if (failure instanceof RpcError) return failure.code === "UNAVAILABLE";
-  if (!(failure instanceof MuxError)) return false;
-  return LOSSES.has(failure.code);
-}
-
-const LOSSES: ReadonlySet<MuxErrorCode> = new Set([
-  "MUX_SERVER_TIMEOUT",
-  "MUX_SERVER_UNAVAILABLE",
-  "MUX_PROCESS_ENDED",
-  "MUX_PROCESS_CRASHED",
-]);
 
 /** Name of a method in the protocol. */
 export function wireName(method: keyof ResourceProvider): string {
