@@ -32,7 +32,11 @@ export async function checkConfig(
   );
   throwFailures(results);
   const replies = repliesOf(results);
-  const checks: NamedCheck[] = replies.map(({ server, reply }) => ({ server: server.name, reply }));
+  const checks: NamedCheck[] = replies.map(({ server, index, reply }) => {
+    const declared = routing.table.configKeys?.[index];
+    const given = members(seen[index]?.news).filter(({ key }) => declared?.has(key) === true);
+    return { server: server.name, reply, given: new Set(given.map(({ key }) => key)) };
+  });
   // A server without CheckConfig takes its configuration as it comes, and nobody may lose it. Keys that no
   // server knows stay as well: each of those who saw them may have left them out as none of its own.
   const silent = servers.flatMap((server, index) =>

@@ -10,10 +10,14 @@ import { MuxError } from "../errors.ts";
 
 import { joinMembers, type StructMember, structMembers } from "./struct-members.ts";
 
+const NOTHING = new Uint8Array() as EncodedStruct;
+
 /** One server's answer to CheckConfig. */
 export interface NamedCheck {
   readonly server: string;
   readonly reply: CheckResponse;
+  /** Keys that it was given and that its schema declares: one that its reply lacks was dropped. */
+  readonly given?: ReadonlySet<string>;
 }
 
 export interface CheckCombination {
@@ -26,7 +30,8 @@ export interface CheckCombination {
 /**
  * Checked inputs and failures of several servers as one reply: inputs are united by key, failures are
  * listed once each in server order. Values that differ by a secret wrapper alone are equal, and the
- * wrapper stays. Other differences are `MUX_CONFIG_MISMATCH`, naming servers and keys, or the first
+ * wrapper stays. A value that one server returns and another one dropped, although its schema declares the key,
+ * is a difference as well. Differences are `MUX_CONFIG_MISMATCH`, naming servers and keys, or the first
  * server's value is taken.
  *
  * Source: the muxer's documentation (seed 000), CheckConfig.
@@ -38,7 +43,7 @@ export function combineChecks(
   const united = new Map<string, { server: string; member: StructMember }>();
   const differences: string[] = [];
   for (const { server, reply } of checks) {
-    for (const member of structMembers(reply.inputs ?? (new Uint8Array() as EncodedStruct))) {
+    for (const member of structMembers(reply.inputs ?? NOTHING)) {
       const present = united.get(member.key);
       if (present === undefined) {
         united.set(member.key, { server, member });
@@ -49,6 +54,14 @@ export function combineChecks(
       else if (verdict === "different") {
         differences.push(`${member.key} (${present.server}, ${server})`);
       }
+    }
+  }
+  for (const { server, reply, given } of checks) {
+    const kept = new Set(structMembers(reply.inputs ?? NOTHING).map(({ key }) => key));
+    for (const key of given ?? []) {
+      const present = united.get(key);
+      if (kept.has(key) || present === undefined || isNull(present.member)) continue;
+      differences.push(`${key} (${present.server}, and not ${server})`);
     }
   }
   if (differences.length > 0 && mismatch === "error") {
@@ -68,6 +81,10 @@ function compare(first: StructMember, second: StructMember) {
   const b = decodeMember(second);
   if (!equalProperties(a, b, { secrets: "ignore" })) return "different";
   return containsSecret(b) && !containsSecret(a) ? "second-is-secret" : "equal";
+}
+
+function isNull(member: StructMember): boolean {
+  return decodeMember(member).kind === "null";
 }
 
 function decodeMember({ value }: StructMember): PropertyValue {

@@ -127,6 +127,28 @@ describe("combineChecks", () => {
     );
   });
 
+  it("counts a key that one server dropped and another one returned as a difference", () => {
+    const given = new Set(["region"]);
+    const kept = { ...check("x", { region: "eu" }), given };
+    const dropped = { ...check("y", { other: 1 }), given };
+    expect(() => combineChecks([kept, dropped], { mismatch: "error", kept: [] })).toThrow(
+      /region \(x, and not y\)/,
+    );
+    expect(() => combineChecks([dropped, kept], { mismatch: "error", kept: [] })).toThrow(
+      /region \(x, and not y\)/,
+    );
+    const { inputs } = combineChecks([kept, dropped], { mismatch: "first-wins", kept: [] });
+    expect(structToJson(inputs ?? new Uint8Array())).toEqual({ region: "eu", other: 1 });
+    // Dropped by both, not given to one, or without a value.
+    for (const checks of [
+      [dropped, { ...dropped, server: "z" }],
+      [kept, check("y", { other: 1 })],
+      [{ ...check("x", { region: null }), given }, dropped],
+    ]) {
+      expect(() => combineChecks(checks, { mismatch: "error", kept: [] })).not.toThrow();
+    }
+  });
+
   it("takes the first value where that is asked for", () => {
     const checks = [check("x", { a: 1 }), check("y", { a: 2 })];
     const { inputs } = combineChecks(checks, { mismatch: "first-wins", kept: [] });
