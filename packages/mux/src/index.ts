@@ -35,9 +35,10 @@ export { resourceProviderService, serveResourceProvider } from "./grpc/resource-
 export type { HostClient, HostLogEntry, HostLogSeverity } from "./host-client.ts";
 export { HostSlot } from "./host-client.ts";
 export type { MappingHandler } from "./mapping.ts";
-export type { Mux, MuxStatus } from "./mux.ts";
+export type { Mux } from "./mux.ts";
 export { createMux, SCHEMA_VERSION } from "./mux.ts";
 export type { MuxOptions, MuxProfile, MuxServer } from "./mux-options.ts";
+export type { MuxStatus } from "./mux-status.ts";
 export type {
   ItemOf,
   ReplyOf,

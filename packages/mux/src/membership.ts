@@ -4,12 +4,13 @@ import type {
   ParameterizeResponse,
   ProviderHandshakeRequest,
 } from "@stackwright/proto/pulumirpc";
+import { type AbsentServer, AbsentServers } from "./absent-servers.ts";
 import { Announced } from "./announced.ts";
 import type { CallContext } from "./call-context.ts";
 import { EVERYTHING, NOTHING } from "./core/combine-configure.ts";
 import { createConfigFilter } from "./core/config-filter.ts";
 import type { DispatchTable } from "./core/dispatch-table.ts";
-import { configKeysOf, type PackageSchema, parsePackageSchema } from "./core/package-schema.ts";
+import { configKeysOf, isListable, type Json, type PackageSchema } from "./core/package-schema.ts";
 import { tableChannel } from "./diagnostics.ts";
 import { MuxError } from "./errors.ts";
 import { GuardedCall } from "./guarded-call.ts";
@@ -17,7 +18,8 @@ import { dialEngine } from "./host/engine-client.ts";
 import { HostSlot } from "./host-client.ts";
 import type { MuxServer, ResolvedMuxOptions } from "./mux-options.ts";
 import { createRouting, needsSchemas, type Routing, type SubpackageSchema } from "./routing.ts";
-import { ServerHandle } from "./server-handle.ts";
+import type { ServerHandle } from "./server-handle.ts";
+import { askSubpackage, connect, schemaOf, startServers } from "./start-servers.ts";
 
 /** What was said to the mux as a whole, and is said again to a server that comes later. */
 interface Recorded {
@@ -48,6 +50,9 @@ export class Membership {
   readonly #told = new WeakMap<ServerHandle, Told>();
   readonly #draining = new Set<ServerHandle>();
   readonly #closing = new AbortController();
+  readonly absent: AbsentServers;
+  /** Names of all servers, absent ones included, in order of priority. */
+  #order: readonly string[];
   #routing: Routing;
   #last: Promise<unknown> = Promise.resolve();
 
@@ -56,16 +61,19 @@ export class Membership {
     this.host = host;
     this.announced = new Announced(options.profile === "seed" ? NOTHING : EVERYTHING);
     this.#routing = routing;
+    this.#order = options.servers.map(({ name }) => name);
+    this.absent = new AbsentServers(options.clock, (absent) => this.#bringIn(absent));
   }
 
   static async create(options: ResolvedMuxOptions): Promise<Membership> {
     const host = options.host ?? new HostSlot((address) => dialEngine(address));
-    const servers: ServerHandle[] = [];
-    for (const server of options.servers) servers.push(await connect(server, options, host));
     const { dispatchTable: table, schema } = options;
-    const schemas = needsSchemas({ table, schema }) ? await askSchemas(servers) : new Map();
+    const asks = needsSchemas({ table, schema });
+    const { servers, schemas, absent } = await startServers(options, host, asks);
     const routing = createRouting({ ...options, servers, table, schema, schemas, subpackages: [] });
-    return new Membership(options, host, routing);
+    const membership = new Membership(options, host, routing);
+    for (const one of absent) membership.absent.add(one);
+    return membership;
   }
 
   get routing(): Routing {
@@ -108,21 +116,31 @@ export class Membership {
   async add(server: MuxServer): Promise<void> {
     await this.#exclusive(async () => {
       await this.#join(server, [...this.#routing.servers, undefined], undefined);
+      this.#order = [...this.#order, server.name];
     });
   }
 
   async replace(name: string, server: MuxServer): Promise<void> {
     const old = await this.#exclusive(async () => {
-      const found = this.#find(name);
-      const places = this.#routing.servers.map((one) => (one === found ? undefined : one));
-      await this.#join(server, places, found);
+      const found = this.absent.has(name) ? undefined : this.#find(name);
+      const places =
+        found === undefined
+          ? this.#placesFor(name)
+          : this.#routing.servers.map((one) => (one === found ? undefined : one));
+      await this.#join(server, places, found, name);
+      this.absent.take(name);
+      this.#order = this.#order.map((one) => (one === name ? server.name : one));
       return found;
     });
-    await this.#drain(old);
+    if (old !== undefined) await this.#drain(old);
   }
 
   async remove(name: string): Promise<void> {
     const old = await this.#exclusive(async () => {
+      if (this.absent.take(name)) {
+        this.#order = this.#order.filter((one) => one !== name);
+        return undefined;
+      }
       const found = this.#find(name);
       const { servers, schemas, subpackages } = this.#routing;
       if (servers.length === 1) {
@@ -134,14 +152,46 @@ export class Membership {
         subpackages.filter((entry) => entry.server !== found),
       );
       this.#hand(found, undefined);
+      this.#order = this.#order.filter((one) => one !== name);
       return found;
     });
-    await this.#drain(old);
+    if (old !== undefined) await this.#drain(old);
+  }
+
+  /** The servers in the routing with a free place for one that is not among them, by the order of all. */
+  #placesFor(name: string): readonly (ServerHandle | undefined)[] {
+    const { servers } = this.#routing;
+    const rank = this.#order.indexOf(name);
+    const later = servers.findIndex((one) => this.#order.indexOf(one.name) > rank);
+    const at = later === -1 ? servers.length : later;
+    return [...servers.slice(0, at), undefined, ...servers.slice(at)];
+  }
+
+  /**
+   * Tries an absent server again. It is connected and asked for its schema outside of the order of changes, which
+   * a server that hangs would otherwise hold.
+   */
+  async #bringIn(absent: AbsentServer): Promise<AbsentServer | undefined> {
+    const { server } = absent;
+    let { handle } = absent;
+    try {
+      handle ??= await this.#unlessClosed(connect(server, this.#options, this.host));
+      const ready = { handle, schema: await this.#unlessClosed(schemaOf(handle)) };
+      await this.#exclusive(async () => {
+        if (!this.absent.has(server.name)) return;
+        await this.#join(server, this.#placesFor(server.name), undefined, server.name, ready);
+        this.absent.take(server.name);
+      });
+      return undefined;
+    } catch (reason) {
+      return this.#closing.signal.aborted ? undefined : { server, handle, reason };
+    }
   }
 
   async close(): Promise<void> {
     const reason = new MuxError("MUX_CLOSED", "the mux is closed");
     this.#closing.abort(reason);
+    this.absent[Symbol.dispose]();
     const { active } = this;
     for (const server of active) server.abort(reason);
     await Promise.all(active.map((server) => server.drain()));
@@ -161,12 +211,17 @@ export class Membership {
     server: MuxServer,
     places: readonly (ServerHandle | undefined)[],
     old: ServerHandle | undefined,
+    absent?: string,
+    ready?: { readonly handle: ServerHandle; readonly schema: PackageSchema },
   ): Promise<void> {
-    if (places.some((one) => one?.name === server.name)) {
-      throw new MuxError("MUX_OPTIONS_INVALID", `there is a server "${server.name}" already`);
+    const { name } = server;
+    const isAbsent = name !== absent && this.absent.has(name);
+    if (isAbsent || places.some((one) => one?.name === name)) {
+      throw new MuxError("MUX_OPTIONS_INVALID", `there is a server "${name}" already`);
     }
-    const handle = await this.#unlessClosed(connect(server, this.#options, this.host));
-    const schema = await this.#unlessClosed(schemaOf(handle));
+    const handle =
+      ready?.handle ?? (await this.#unlessClosed(connect(server, this.#options, this.host)));
+    const schema = ready?.schema ?? (await this.#unlessClosed(schemaOf(handle)));
     const schemas = new Map([...this.#routing.schemas, [handle, schema]]);
     const servers = places.map((one) => one ?? handle);
     const future = { servers, schemas, table: this.#routing.table };
@@ -291,7 +346,11 @@ function moved(
   schemas: ReadonlyMap<ServerHandle, PackageSchema>,
 ): DispatchTable {
   const place = new Map(servers.map((server, index) => [server, index]));
-  const carry = (owners: ReadonlyMap<string, number>, part: "resources" | "functions") => {
+  const carry = (
+    owners: ReadonlyMap<string, number>,
+    part: "resources" | "functions",
+    brings: (definition: Json | undefined) => boolean = () => true,
+  ) => {
     const carried = new Map<string, number>();
     for (const [token, index] of owners) {
       const server = before[index];
@@ -300,8 +359,8 @@ function moved(
     }
     for (const [index, server] of servers.entries()) {
       if (before.includes(server)) continue;
-      for (const token of Object.keys(schemas.get(server)?.[part] ?? {})) {
-        if (!carried.has(token)) carried.set(token, index);
+      for (const [token, definition] of Object.entries(schemas.get(server)?.[part] ?? {})) {
+        if (!carried.has(token) && brings(definition)) carried.set(token, index);
       }
     }
     return carried;
@@ -309,7 +368,9 @@ function moved(
   return {
     resources: carry(table.resources, "resources"),
     functions: carry(table.functions, "functions"),
-    ...(table.listResources && { listResources: carry(table.listResources, "resources") }),
+    ...(table.listResources && {
+      listResources: carry(table.listResources, "resources", isListable),
+    }),
     configKeys: servers.map((server) => {
       const schema = schemas.get(server);
       return schema === undefined
@@ -317,52 +378,6 @@ function moved(
         : configKeysOf(schema);
     }),
   };
-}
-
-async function connect(server: MuxServer, options: ResolvedMuxOptions, host: HostSlot) {
-  const { name, limits = {} } = server;
-  const provider = await server.connect(host);
-  return new ServerHandle({
-    name,
-    provider,
-    limits,
-    package: options.package,
-    clock: options.clock,
-  });
-}
-
-async function askSchemas(
-  servers: readonly ServerHandle[],
-): Promise<Map<ServerHandle, PackageSchema>> {
-  return new Map(
-    await Promise.all(servers.map(async (server) => [server, await schemaOf(server)] as const)),
-  );
-}
-
-async function schemaOf(server: ServerHandle): Promise<PackageSchema> {
-  let text: string;
-  try {
-    const request = { version: 0, subpackageName: "", subpackageVersion: "" };
-    ({ schema: text } = await server.call("getSchema", request, {}));
-  } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
-    throw new MuxError("MUX_SCHEMA_UNAVAILABLE", `server ${server.name} gave no schema: ${why}`, {
-      server: server.name,
-      cause,
-    });
-  }
-  return parsePackageSchema(server.name, text);
-}
-
-/** Asks a server that was parameterized for the schema of what it became. */
-async function askSubpackage(
-  server: ServerHandle,
-  { name, version }: ParameterizeResponse,
-  context: CallContext,
-): Promise<SubpackageSchema> {
-  const request = { version: 0, subpackageName: name, subpackageVersion: version };
-  const { schema: text } = await server.call("getSchema", request, context);
-  return { server, name, version, text };
 }
 
 /** The reply, or `undefined` from a server that does not have the method. */

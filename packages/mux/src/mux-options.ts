@@ -52,6 +52,14 @@ export interface MuxOptions {
    * @default false
    */
   readonly perServerCapabilities?: boolean;
+  /**
+   * Starts although servers cannot be connected or give no schema, as long as one does. Those that are absent
+   * are tried again until they come in, at their place and configured like the others. Meanwhile a token that no
+   * present server has is `MUX_SERVER_UNAVAILABLE`, and one that a present server has belongs to that one. Needs
+   * a mux that asks for schemas: neither `dispatchTable` nor `schema` may be given.
+   * @default false
+   */
+  readonly degradedStart?: boolean;
   /** @default the clock of the process */
   readonly clock?: Clock;
 }
@@ -67,6 +75,7 @@ export interface ResolvedMuxOptions {
   readonly merge: MergePolicy;
   readonly configFilter: boolean;
   readonly perServerCapabilities: boolean;
+  readonly degradedStart: boolean;
   readonly clock: Clock;
 }
 
@@ -88,6 +97,12 @@ export function resolveMuxOptions(options: MuxOptions): ResolvedMuxOptions {
       "a precomputed schema needs the dispatch table that belongs to it",
     );
   }
+  if (options.degradedStart === true && (hasSchema || dispatchTable !== undefined)) {
+    throw new MuxError(
+      "MUX_OPTIONS_INVALID",
+      "degradedStart needs the schemas of the servers: omit dispatchTable and schema",
+    );
+  }
   const wins = profile === "seed" ? "first-wins" : "last-wins";
   return {
     servers,
@@ -101,6 +116,7 @@ export function resolveMuxOptions(options: MuxOptions): ResolvedMuxOptions {
     merge: { tokens: wins, types: wins, ...options.merge },
     configFilter: options.configFilter ?? profile === "seed",
     perServerCapabilities: options.perServerCapabilities ?? false,
+    degradedStart: options.degradedStart ?? false,
     clock: options.clock ?? systemClock,
   };
 }

@@ -43,26 +43,14 @@ import {
   type ResolvedMuxOptions,
   resolveMuxOptions,
 } from "./mux-options.ts";
+import { type MuxStatus, muxStatus } from "./mux-status.ts";
 import type { ResourceProvider } from "./resource-provider.ts";
-import type { ServerHandle, ServerHealth } from "./server-handle.ts";
+import type { ServerHandle } from "./server-handle.ts";
 
 const EMPTY: Empty = {};
 
 /** Schema version of GetSchema that is served. */
 export const SCHEMA_VERSION = 0;
-
-/** Condition of a mux, for people and probes. */
-export interface MuxStatus {
-  readonly servers: readonly {
-    readonly name: string;
-    readonly health: ServerHealth;
-    readonly running: number;
-    readonly waiting: number;
-    /** Tokens that it owns. */
-    readonly resources: number;
-    readonly functions: number;
-  }[];
-}
 
 /** One provider server made of several. */
 export interface Mux extends ResourceProvider, AsyncDisposable {
@@ -126,18 +114,7 @@ class MuxProvider implements Mux {
   }
 
   get status(): MuxStatus {
-    const { servers, table } = this.#membership.routing;
-    const owned = (owners: ReadonlyMap<string, number>, index: number) =>
-      [...owners.values()].filter((owner) => owner === index).length;
-    return {
-      servers: servers.map(({ name, health, load }, index) => ({
-        name,
-        health,
-        ...load,
-        resources: owned(table.resources, index),
-        functions: owned(table.functions, index),
-      })),
-    };
+    return muxStatus(this.#membership.routing, this.#membership.absent);
   }
 
   explain(token: string): TokenExplanation {
@@ -395,12 +372,34 @@ class MuxProvider implements Mux {
 
   #ownerOfUrn(urn: string) {
     const { table, servers } = this.#routing;
-    return this.#owner(servers[routeUrn(table, urn)]);
+    try {
+      return this.#owner(servers[routeUrn(table, urn)]);
+    } catch (error) {
+      throw this.#unlessAbsent(error);
+    }
   }
 
   #ownerOfToken(method: Parameters<typeof routeToken>[1], token: string) {
     const { table, servers } = this.#routing;
-    return this.#owner(servers[routeToken(table, method, token)]);
+    try {
+      return this.#owner(servers[routeToken(table, method, token)]);
+    } catch (error) {
+      throw this.#unlessAbsent(error);
+    }
+  }
+
+  /** A token that no server has may be one of a server that is absent. */
+  #unlessAbsent(error: unknown): unknown {
+    const names = this.#membership.absent.all.map(({ server }) => server.name);
+    const unknown =
+      error instanceof MuxError &&
+      (error.code === "MUX_TOKEN_UNKNOWN" || error.code === "MUX_NOT_LISTABLE");
+    if (!unknown || names.length === 0) return error;
+    return new MuxError(
+      "MUX_SERVER_UNAVAILABLE",
+      `${error.message} It may belong to a server that is not available yet: ${names.join(", ")}`,
+      { cause: error, ...(error.token !== undefined && { token: error.token }) },
+    );
   }
 
   #owner(server: ServerHandle | undefined): {
