@@ -8,18 +8,19 @@ import { listPackages, type WorkspacePackage } from "./workspace.ts";
  * every package names only packages above it, so the table itself cannot hold a cycle.
  */
 export const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
-  proto: [],
+  base: [],
+  proto: ["base"],
   cty: [],
   krt: [],
-  "provider-source": [],
-  "request-signing": [],
+  "provider-source": ["base"],
+  "request-signing": ["base"],
   client: [],
-  lang: ["cty", "provider-source"],
-  storage: ["proto"],
-  mux: ["proto", "cty", "provider-source"],
-  tfplugin: ["proto", "cty", "mux", "provider-source"],
-  registry: ["proto", "storage", "provider-source", "request-signing"],
-  "fg-bridge": ["proto", "cty", "mux", "tfplugin", "provider-source", "request-signing"],
+  lang: ["cty", "provider-source", "base"],
+  storage: ["proto", "base"],
+  mux: ["proto", "cty", "provider-source", "base"],
+  tfplugin: ["proto", "cty", "mux", "provider-source", "base"],
+  registry: ["proto", "storage", "provider-source", "request-signing", "base"],
+  "fg-bridge": ["proto", "cty", "mux", "tfplugin", "provider-source", "request-signing", "base"],
 };
 
 /** Folders that may import every package, and that no package may import. */

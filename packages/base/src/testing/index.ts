@@ -1,0 +1,2 @@
+export type { ManualClock } from "./manual-clock.ts";
+export { createManualClock } from "./manual-clock.ts";
