@@ -57,9 +57,18 @@ export async function loadBridgeProgram(): Promise<BridgeProgram> {
   return { source, revision };
 }
 
+/** The oldest Node that runs the program: the first release of line 20 with long-term support. */
+const OLDEST_NODE = [20, 9] as const;
+
+/**
+ * Refuses an older Node in one line, before anything else of the program is evaluated. In the syntax of the oldest Node that may be
+ * there.
+ */
+const GUARD = `(function(){var v=process.versions.node.split(".").map(Number);if(v[0]<${OLDEST_NODE[0]}||v[0]===${OLDEST_NODE[0]}&&v[1]<${OLDEST_NODE[1]}){process.stderr.write("This provider needs Node ${OLDEST_NODE.join(".")} or newer; "+process.execPath+" is "+process.version+". Put a newer node first in PATH.\\n");process.exit(1)}})();`;
+
 /** An executable for one provider: the program, and before it what it is a bridge to. */
 export function packBridgeExecutable(program: BridgeProgram, manifest: BridgeManifest): Uint8Array {
   const data = JSON.stringify(manifest).replaceAll("<", "\\u003c");
-  const head = `#!/usr/bin/env node\n"use strict";globalThis.${MANIFEST_GLOBAL}=${data};\n`;
+  const head = `#!/usr/bin/env node\n"use strict";${GUARD}globalThis.${MANIFEST_GLOBAL}=${data};\n`;
   return Buffer.concat([Buffer.from(head), program.source]);
 }

@@ -1,161 +1,37 @@
-import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process";
-import { mkdir, mkdtempDisposable, readFile, writeFile } from "node:fs/promises";
+import { spawn, spawnSync } from "node:child_process";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Platform, ProviderAddress, packedPath, Version } from "@stackwright/provider-source";
 import { startReattachServer } from "@stackwright/tfplugin/serve";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import type { FunctionServerOptions } from "../function/function-server.ts";
-import { createLifecycleRunner } from "../function/lifecycle-runner.ts";
-import { startBridgedFunction, TEST_URN } from "../testing/bridged-function.ts";
-import { createToyProvider, createToyWorld } from "../testing/toy-provider.ts";
+import { TEST_URN } from "../testing/bridged-function.ts";
+import {
+  type BridgeSetUp,
+  SOURCE,
+  setUpBridge,
+  terraformAbsent,
+} from "../testing/terraform-with-bridge.ts";
 import { createBridgeArchiveSource } from "./bridge-archive-source.ts";
-import type { BridgeManifest } from "./bridge-binding.ts";
-import { loadBridgeProgram, packBridgeExecutable } from "./bridge-program.ts";
 import { openBridge } from "./bridge-provider.ts";
-import { bundleSchema } from "./bundled-schema.ts";
 
 /*
  * The real command uses a provider that lives in a function, through the bridge. Rows of the acceptance plan stand before
  * their tests.
  */
 
-const found = spawnSync("terraform", ["version", "-json"], { encoding: "utf8" });
-const version = /"terraform_version":\s*"([^"]+)"/.exec(found.stdout ?? "")?.[1];
-const absent =
-  found.status !== 0
-    ? "the command terraform is not installed"
-    : version?.startsWith("1.11.") === true
-      ? undefined
-      : `terraform ${version} is not the recorded 1.11`;
-
-const SOURCE = "example.com/acme/toy";
-
 let cleanup = new AsyncDisposableStack();
 beforeEach((ctx) => {
-  ctx.skip(absent !== undefined, absent ?? "");
+  ctx.skip(terraformAbsent !== undefined, terraformAbsent ?? "");
 });
 afterEach(async () => {
   await cleanup.disposeAsync();
   cleanup = new AsyncDisposableStack();
 });
 
-interface Ended {
-  readonly code: number | null;
-  readonly output: string;
-}
-
-interface SetUp {
-  readonly server?: Partial<FunctionServerOptions>;
-  /** Where the bridge looks for the function, instead of where it is. */
-  readonly url?: string;
-  readonly env?: Readonly<Record<string, string>>;
-}
-
-/** A folder with a configuration, the bridge as an override, and the toys behind a function. */
-async function setUp(resources: string, options: SetUp = {}) {
-  const world = createToyWorld();
-  const runner = createLifecycleRunner({ name: "toy", create: () => createToyProvider(world) });
-  const bridged = cleanup.use(
-    await startBridgedFunction({ runner, ...(options.server && { server: options.server }) }),
-  );
-  const scratch = cleanup.use(await mkdtempDisposable(join(tmpdir(), "bridge-")));
-  const schema = await bridged.connect().unary("GetSchema", new Uint8Array(), {});
-  const manifest: BridgeManifest = {
-    address: SOURCE,
-    version: "1.0.0",
-    functionUrn: TEST_URN,
-    endpoint: { kind: "url", url: options.url ?? bridged.server.url },
-    networks: ["127.0.0.0/8"],
-    schema: Buffer.from(bundleSchema(schema) ?? []).toString("base64"),
-  };
-  const bin = join(scratch.path, "bin");
-  await mkdir(bin);
-  const program = join(bin, "terraform-provider-toy");
-  await writeFile(program, packBridgeExecutable(await loadBridgeProgram(), manifest), {
-    mode: 0o755,
-  });
-  const overrides = `dev_overrides {\n${JSON.stringify(SOURCE)} = ${JSON.stringify(bin)}\n}`;
-  await writeFile(
-    join(scratch.path, "rc"),
-    `provider_installation {\n${overrides}\ndirect {}\n}\n`,
-  );
-  const configure = (text: string) =>
-    writeFile(
-      join(scratch.path, "main.tf"),
-      `terraform {
-         required_providers {
-           toy = { source = ${JSON.stringify(SOURCE)} }
-         }
-       }
-       provider "toy" {
-         token = "t0ken-of-the-toys"
-       }
-       ${text}\n`,
-    );
-  await configure(resources);
-  const env = {
-    PATH: process.env.PATH ?? "",
-    HOME: scratch.path,
-    TF_CLI_CONFIG_FILE: join(scratch.path, "rc"),
-    CHECKPOINT_DISABLE: "1",
-    TF_IN_AUTOMATION: "1",
-    TF_INPUT: "0",
-    STACKWRIGHT_STOP_GRACE_MS: "500",
-    ...options.env,
-  };
-  const start = (...args: string[]): ChildProcess & { done: Promise<Ended> } => {
-    const child = spawn("terraform", [...args, "-no-color"], {
-      cwd: scratch.path,
-      env,
-      detached: true,
-    });
-    let output = "";
-    child.stdout.on("data", (chunk: Buffer) => (output += chunk.toString()));
-    child.stderr.on("data", (chunk: Buffer) => (output += chunk.toString()));
-    const done = new Promise<Ended>((resolve) => {
-      child.once("close", (code) => resolve({ code, output }));
-    });
-    return Object.assign(child, { done });
-  };
-  const run = (...args: string[]) => start(...args).done;
-  const ok = async (...args: string[]) => {
-    const { code, output } = await run(...args);
-    expect(code, output).toBe(0);
-    return output;
-  };
-  const stateText = () => readFile(join(scratch.path, "terraform.tfstate"), "utf8");
-  const state = async () =>
-    JSON.parse(await stateText()) as {
-      resources: { instances: { status?: string; attributes: Record<string, unknown> }[] }[];
-    };
-  const bridges = () => processesWith(program);
-  return {
-    world,
-    bridged,
-    manifest,
-    configure,
-    run,
-    ok,
-    start,
-    state,
-    stateText,
-    bridges,
-    scratch: scratch.path,
-    program,
-    env,
-  };
-}
-
-function processesWith(text: string): number[] {
-  const lines = execFileSync("ps", ["-eo", "pid,args"], { encoding: "utf8" }).split("\n");
-  return lines
-    .filter((line) => line.includes(text) && !line.includes("ps -eo"))
-    .map((line) => Number.parseInt(line, 10));
-}
-
+const setUp = (resources: string, options?: BridgeSetUp) =>
+  setUpBridge(cleanup, resources, options);
 const thing = (text: string) => `resource "toy_thing" "a" {\n${text}\n}`;
 const made = (world: { calls: readonly string[] }) =>
   world.calls.filter((call) => !call.startsWith("configure"));
