@@ -18,6 +18,7 @@ import { install, installedAlready, installedLines } from "./install.ts";
 import type { PrivateRegistry } from "./private-registry.ts";
 import { privateUses, recordPrivateUses } from "./private-uses.ts";
 import type { Project } from "./project.ts";
+import { providerLogs } from "./provider-logs.ts";
 import type { Session } from "./session.ts";
 
 /** What an engine is opened on, as far as there is such a thing. */
@@ -72,6 +73,7 @@ export async function openEngine(
       ? undefined
       : await openRegistry(context, named ?? env.STACKWRIGHT_REGISTRY, functions, session);
   const kept = new KeptProviders();
+  const onLog = providerLogs(context);
   const engine = createEngine({
     ...(session && { runs: session.runsOf }),
     stacks: async ({ stack, project: named }, options) => {
@@ -91,8 +93,8 @@ export async function openEngine(
             installed.size === 0 ? {} : { env: await providerEnvironment(env), cwd: directory },
         }),
       ),
-      kept.keep(pulumiOrigin({ directories: pulumiFolders(env) })),
-      kept.keep(legacyOrigin({ directories: foldersOf(env.STACKWRIGHT_COCORPC_PLUGINS) })),
+      kept.keep(pulumiOrigin({ directories: pulumiFolders(env), onLog })),
+      kept.keep(legacyOrigin({ directories: foldersOf(env.STACKWRIGHT_COCORPC_PLUGINS), onLog })),
       functions === undefined || registry === undefined
         ? missingPrivateOrigin(
             functions === undefined
@@ -151,10 +153,11 @@ function isNamed(text: string | undefined): text is string {
   return text !== undefined && text !== "";
 }
 
-/** Where Pulumi keeps its plug-ins, and where a person says that there are some. */
+/** Where users say that there are programs, where Pulumi installs plug-ins, and what comes with its command. */
 function pulumiFolders(env: NodeJS.ProcessEnv): string[] {
   const own = foldersOf(env.STACKWRIGHT_PULUMI_PLUGINS);
-  return [...own, join(env.PULUMI_HOME ?? join(env.HOME ?? homedir(), ".pulumi"), "bin")];
+  const home = isNamed(env.PULUMI_HOME) ? env.PULUMI_HOME : join(env.HOME ?? homedir(), ".pulumi");
+  return [...own, join(home, "plugins"), join(home, "bin")];
 }
 
 function foldersOf(list: string | undefined): string[] {

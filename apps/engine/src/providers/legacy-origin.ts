@@ -1,8 +1,10 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { VersionConstraints } from "@stackwright/provider-source";
 import { EngineError } from "../errors.ts";
 import type { OpenedProviders, ProviderOrigin } from "./catalog.ts";
 import { LOCAL_HOST, type LocalProvider, localName } from "./local-provider.ts";
+import type { ProviderLog } from "./provider-log.ts";
 
 /** A program of the protocol of 2017. The protocol has no schema, so that each needs one from outside. */
 type LegacyProgram = LocalProvider & { readonly schema: string };
@@ -14,6 +16,8 @@ export interface LegacyOriginOptions {
   readonly directories?: readonly string[];
   /** From the start of a process to the line with its port, in milliseconds. @default 10_000 */
   readonly startTimeoutMs?: number;
+  /** Is given every line that programs write to standard error (`debug`). @default drops it */
+  readonly onLog?: (entry: ProviderLog) => void;
 }
 
 /**
@@ -24,12 +28,21 @@ export function legacyOrigin({
   providers = {},
   directories = [],
   startTimeoutMs = 10_000,
+  onLog,
 }: LegacyOriginOptions = {}): ProviderOrigin {
   return {
     name: "local providers of 2017",
     handles: (source) => localName(source, "cocorpc") !== undefined,
-    select: async () => Promise.resolve(""),
-    async open({ source }, { signal } = {}): Promise<OpenedProviders> {
+    async select({ source, constraints }): Promise<string> {
+      const wanted = VersionConstraints.intersection(...constraints);
+      if (wanted.items.length === 0) return Promise.resolve("");
+      throw new EngineError(
+        "ENGINE_PROVIDER_UNAVAILABLE",
+        `Providers of the cocorpc protocol have no versions, so none matches "${wanted.toString()}". ` +
+          `Remove the version constraint of ${source.toString()}.`,
+      );
+    },
+    async open({ source }, { signal, secrets } = {}): Promise<OpenedProviders> {
       const name = localName(source, "cocorpc");
       if (name === undefined)
         throw new TypeError(`${source} does not begin with ${LOCAL_HOST}/cocorpc/`);
@@ -40,6 +53,10 @@ export function legacyOrigin({
       const provider = await startLegacyProvider(
         program,
         signal === undefined ? late : AbortSignal.any([late, signal]),
+        (text) => {
+          const message = secrets?.redact(text) ?? text;
+          onLog?.({ provider: name, severity: "debug", message });
+        },
       );
       return [{ name: source, provider }];
     },

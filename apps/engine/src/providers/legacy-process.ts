@@ -15,8 +15,9 @@ const GRACE_MS = 2_000;
 export async function startLegacyProvider(
   known: LocalProvider & { readonly schema: string },
   signal: AbortSignal,
+  onLine: (text: string) => void = () => undefined,
 ): Promise<LifecycleProvider> {
-  const started = await start(known, signal);
+  const started = await start(known, signal, onLine);
   const channel = openChannel({ host: "127.0.0.1", port: started.port });
   const close = async (): Promise<void> => {
     await channel[Symbol.asyncDispose]();
@@ -34,6 +35,7 @@ interface Started {
 async function start(
   { command, args = [], env }: LocalProvider,
   signal: AbortSignal,
+  onLine: (text: string) => void,
 ): Promise<Started> {
   const environment = { ...process.env, ...env };
   const path = await findExecutable(command, { cwd: process.cwd(), env: environment });
@@ -46,13 +48,14 @@ async function start(
         unavailable(`${command} printed "${line.slice(0, 80)}" where its port was expected`),
       );
   });
+  const messages = new LineSplitter(onLine);
   const child = await SupervisedProcess.start({
     path,
     args,
     cwd: process.cwd(),
     env: environment,
     onStdout: (chunk) => lines.push(chunk),
-    onStderr: () => undefined,
+    onStderr: (chunk) => messages.push(chunk),
   });
   void child.exited.then(() =>
     port.reject(unavailable(`${command} ended before it said its port`)),

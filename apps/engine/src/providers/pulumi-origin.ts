@@ -1,89 +1,181 @@
-import { join } from "node:path";
-import type { HostOptions } from "@stackwright/mux/host";
+import type { EngineHost, HostedProvider, HostOptions } from "@stackwright/mux/host";
 import { liftPulumi } from "@stackwright/mux/router";
-import type { ProviderAddress } from "@stackwright/provider-source";
+import { type ProviderAddress, VersionConstraints } from "@stackwright/provider-source";
 import { EngineError } from "../errors.ts";
 import { redactLogger, redactProcess } from "../secrets/redact-log.ts";
-import type { OpenedProviders, ProviderOrigin } from "./catalog.ts";
+import type { OpenedProviders, OpenOptions, ProviderOrigin } from "./catalog.ts";
 import { LOCAL_HOST, type LocalProvider, localName } from "./local-provider.ts";
+import type { ProviderLog } from "./provider-log.ts";
+import { findPulumiPlugins, type PulumiPlugin, readVersion } from "./pulumi-plugins.ts";
 
 export interface PulumiOriginOptions {
-  /** Programs by name; others are looked for in the folders, then in `PATH`, as `pulumi-resource-<name>`. */
+  /** Programs by name; others are searched in the folders, then in `PATH`, as `pulumi-resource-<name>`. */
   readonly providers?: Readonly<Record<string, LocalProvider>>;
-  /** Folders with programs. @default none */
+  /** Folders with programs, or with installations as Pulumi makes them (`resource-<name>-v<version>`). @default none */
   readonly directories?: readonly string[];
   /** How the processes are hosted. What they write comes without the secrets of the runs that use them. */
-  readonly host?: Omit<HostOptions, "command" | "args" | "signal" | "redact">;
+  readonly host?: Omit<HostOptions, "command" | "args" | "signal" | "redact" | "engineAddress">;
+  /**
+   * Is given what providers log with their engine, and every line that they write (`debug`), without the secrets of the runs that
+   * use them. @default drops it
+   */
+  readonly onLog?: (entry: ProviderLog) => void;
 }
+
+/** A program that may be the provider. */
+type Candidate = Omit<LocalProvider, "command"> & PulumiPlugin;
 
 /**
  * Providers of the Pulumi protocol that are programs on this machine, under sources `stackwright.local/pulumi/<name>`.
- * Their types are named after their tokens.
+ * Their types are named after their tokens. Every process has an engine of its own to call back, which ends with it.
+ *
+ * An installed program has the version of its folder; of several the newest that the constraints allow is used. A program that is
+ * not installed as Pulumi does it has the version that it says, and is asked for it only where there is a constraint.
  */
-export function pulumiOrigin({
-  providers = {},
-  directories = [],
-  host = {},
-}: PulumiOriginOptions = {}): ProviderOrigin {
-  const nameOf = (source: ProviderAddress | string) => localName(source, "pulumi");
+export function pulumiOrigin(options: PulumiOriginOptions = {}): ProviderOrigin {
+  const { providers = {}, directories = [] } = options;
+  const nameOf = (source: ProviderAddress | string): string => {
+    const name = localName(source, "pulumi");
+    if (name !== undefined) return name;
+    throw new TypeError(`${source.toString()} does not begin with ${LOCAL_HOST}/pulumi/`);
+  };
+  const candidatesOf = async (name: string): Promise<readonly Candidate[]> => {
+    const known = Object.hasOwn(providers, name) ? providers[name] : undefined;
+    if (known !== undefined) return [{ ...known, version: undefined }];
+    const found = await findPulumiPlugins(name, directories);
+    return [...found, { command: `pulumi-resource-${name}`, version: undefined }];
+  };
   return {
     name: "local Pulumi providers",
-    handles: (source) => nameOf(source) !== undefined,
-    select: async () => Promise.resolve(""),
-    async open({ source }, { signal, secrets } = {}): Promise<OpenedProviders> {
+    handles: (source) => localName(source, "pulumi") !== undefined,
+    async select({ source, constraints }, how = {}): Promise<string> {
       const name = nameOf(source);
-      if (name === undefined)
-        throw new TypeError(`${source} does not begin with ${LOCAL_HOST}/pulumi/`);
-      const { hostProvider } = await import("@stackwright/mux/host");
-      const program = `pulumi-resource-${name}`;
-      const known = providers[name];
-      const hosted = await startFirst(
-        known === undefined
-          ? [...directories.map((directory) => join(directory, program)), program]
-          : [known.command],
-        async (command) =>
-          hostProvider({
-            ...host,
-            command,
-            ...(known?.args !== undefined && { args: known.args }),
-            ...(known?.env !== undefined && { env: known.env }),
-            ...(signal && { signal }),
-            ...(secrets && { redact: redactProcess(secrets) }),
-            ...(secrets && host.logger && { logger: redactLogger(secrets, host.logger) }),
-          }),
-      );
-      const provider = liftPulumi(hosted.provider, {
-        ...(known?.schema !== undefined && { schema: known.schema }),
-        close: async () => hosted.close(),
-      });
-      const check = async (): Promise<void> => {
-        // One that is being started again is as good as another.
-        if (hosted.state !== "ready" && hosted.state !== "restarting") throw ended(program);
-      };
-      return [{ name: source, provider, check }];
+      const wanted = VersionConstraints.intersection(...constraints);
+      const candidates = await candidatesOf(name);
+      if (wanted.items.length === 0) return preferred(candidates)?.version?.toString() ?? "";
+      for (const candidate of candidates) {
+        const version = candidate.version ?? (await askVersion(candidate, options, name, how));
+        if (version !== undefined && wanted.allows(version)) return version.toString();
+      }
+      throw noVersion(name, `matches the version constraint "${wanted.toString()}"`, candidates);
+    },
+    async open({ source, version }, how = {}): Promise<OpenedProviders> {
+      const name = nameOf(source);
+      const candidates = await candidatesOf(name);
+      const exact = candidates.find((candidate) => candidate.version?.toString() === version);
+      const chosen = exact ?? (version === "" ? preferred(candidates) : undefined);
+      if (chosen !== undefined) return open(source, chosen, options, how);
+      for (const candidate of candidates.filter(({ version: own }) => own === undefined)) {
+        const own = await askVersion(candidate, options, name, how);
+        if (own?.toString() === version) return open(source, candidate, options, how);
+      }
+      throw noVersion(name, `has version ${version}`, candidates);
     },
   };
 }
 
-function ended(program: string): EngineError {
-  return new EngineError("ENGINE_PROVIDER_UNAVAILABLE", `${program} has ended`);
+/** Where nothing constrains the version: the first that is not a pre-release, else the first. */
+function preferred(candidates: readonly Candidate[]): Candidate | undefined {
+  const stable = candidates.find(
+    ({ version }) => version === undefined || VersionConstraints.any.allows(version),
+  );
+  return stable ?? candidates[0];
 }
 
-/** Starts the first of several programs that exists. Rejects as the last one does. */
-async function startFirst<T>(
-  commands: readonly string[],
-  start: (command: string) => Promise<T>,
-): Promise<T> {
-  let failure: unknown;
-  for (const command of commands) {
-    try {
-      return await start(command);
-    } catch (error) {
-      failure = error;
-      const missing =
-        error instanceof Error && "code" in error && error.code === "MUX_PROCESS_NOT_FOUND";
-      if (!missing) throw error;
-    }
+async function open(
+  source: string,
+  candidate: Candidate,
+  options: PulumiOriginOptions,
+  how: OpenOptions,
+): Promise<OpenedProviders> {
+  const name = localName(source, "pulumi") ?? source;
+  const { hosted, close } = await start(candidate, options, name, how);
+  const { schema } = candidate;
+  const provider = liftPulumi(hosted.provider, { ...(schema !== undefined && { schema }), close });
+  const check = async (): Promise<void> => {
+    // A provider that is being started again is equivalent to one that runs.
+    if (hosted.state === "ready" || hosted.state === "restarting") return Promise.resolve();
+    throw new EngineError("ENGINE_PROVIDER_UNAVAILABLE", `pulumi-resource-${name} has ended`);
+  };
+  return [{ name: source, provider, check }];
+}
+
+interface Started {
+  readonly hosted: HostedProvider;
+  readonly close: () => Promise<void>;
+}
+
+/** Starts the program, and before it the engine that it calls back. */
+async function start(
+  { command, args, env }: Candidate,
+  { host = {}, onLog }: PulumiOriginOptions,
+  provider: string,
+  { signal, secrets }: OpenOptions,
+): Promise<Started> {
+  const { hostProvider, startEngineHost } = await import("@stackwright/mux/host");
+  const clean = (text: string) => secrets?.redact(text) ?? text;
+  const engine: EngineHost = await startEngineHost({
+    onLog: ({ severity, message, urn }) =>
+      onLog?.({ provider, severity, message: clean(message), ...(urn !== undefined && { urn }) }),
+  });
+  try {
+    const hosted = await hostProvider({
+      ...host,
+      command,
+      engineAddress: engine.address,
+      ...(args !== undefined && { args }),
+      ...(env !== undefined && { env }),
+      ...(signal && { signal }),
+      ...(secrets && { redact: redactProcess(secrets) }),
+      ...(secrets && host.logger && { logger: redactLogger(secrets, host.logger) }),
+      onLine: (line) => {
+        host.onLine?.(line);
+        onLog?.({ provider, severity: "debug", message: line.text });
+      },
+    });
+    const close = async (): Promise<void> => {
+      await hosted.close();
+      await engine.close();
+    };
+    return { hosted, close };
+  } catch (error) {
+    await engine.close();
+    throw error;
   }
-  throw failure;
+}
+
+/** The version that a program says it has; undefined where there is no such program, or it has none. */
+async function askVersion(
+  candidate: Candidate,
+  options: PulumiOriginOptions,
+  name: string,
+  how: OpenOptions,
+): Promise<ReturnType<typeof readVersion>> {
+  let started: Started;
+  try {
+    started = await start(candidate, options, name, how);
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "MUX_PROCESS_NOT_FOUND") {
+      return undefined;
+    }
+    throw error;
+  }
+  try {
+    const { signal } = how;
+    const info = await started.hosted.provider.getPluginInfo({}, { ...(signal && { signal }) });
+    return readVersion(info.version);
+  } finally {
+    await started.close();
+  }
+}
+
+function noVersion(name: string, what: string, candidates: readonly Candidate[]): EngineError {
+  const versions = candidates.flatMap(({ version }) => version?.toString() ?? []);
+  const available =
+    versions.length === 0 ? "No version is installed." : `Installed: ${versions.join(", ")}.`;
+  return new EngineError(
+    "ENGINE_PROVIDER_UNAVAILABLE",
+    `No Pulumi provider "${name}" ${what}. ${available} ` +
+      `Install one with "pulumi plugin install resource ${name} VERSION".`,
+  );
 }

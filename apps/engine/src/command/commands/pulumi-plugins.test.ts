@@ -1,0 +1,117 @@
+import { mkdir, mkdtempDisposable, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it } from "vitest";
+import { tryCommand } from "../testing/try-command.ts";
+
+const PROGRAM = fileURLToPath(
+  new URL("../../providers/testing/chatty-provider.ts", import.meta.url),
+);
+
+const template = (constraint: string): string => `
+terraform {
+  required_providers {
+    chatty = {
+      source  = "stackwright.local/pulumi/chatty"
+      ${constraint === "" ? "" : `version = "${constraint}"`}
+    }
+  }
+}
+
+variable "secret" {
+  sensitive = true
+  default   = "hunter2-secret"
+}
+
+resource "chatty_chatty_note" "n" {
+  text = var.secret
+}
+
+output "made_by" {
+  value = chatty_chatty_note.n.made_by
+}
+`;
+
+/** Writes the program as one version. */
+async function install(folder: string, version: string): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  const script = `#!/bin/sh\nCHATTY_VERSION=${version} exec "${process.execPath}" "${PROGRAM}" "$@"\n`;
+  await writeFile(join(folder, "pulumi-resource-chatty"), script, { mode: 0o755 });
+}
+
+async function setUp(versions: readonly string[]) {
+  const scratch = await mkdtempDisposable(join(tmpdir(), "pulumi-plugins-"));
+  const home = join(scratch.path, "pulumi home");
+  for (const version of versions) {
+    await install(join(home, "plugins", `resource-chatty-v${version}`), version);
+  }
+  const cwd = join(scratch.path, "work");
+  await mkdir(cwd);
+  const run = async (words: readonly string[], env: NodeJS.ProcessEnv = {}) =>
+    tryCommand(words, {
+      cwd,
+      env: { PATH: process.env.PATH, HOME: scratch.path, PULUMI_HOME: home, ...env },
+    });
+  const write = async (constraint: string) => writeFile(join(cwd, "main.tf"), template(constraint));
+  const up = async (constraint: string, env?: NodeJS.ProcessEnv) => {
+    await write(constraint);
+    const result = await run(["up", "--yes"], env);
+    const madeBy = await run(["output", "-raw", "made_by"], env);
+    return { ...result, madeBy: madeBy.output };
+  };
+  return { home, scratch, up, run, write, [Symbol.asyncDispose]: () => scratch.remove() };
+}
+
+/* Plug-ins as the Pulumi command installs them. */
+
+describe("a Pulumi provider of the command", { timeout: 120_000 }, () => {
+  it("is found in Pulumi's home, in the newest version that the constraint allows", async () => {
+    await using tried = await setUp(["1.9.0", "1.10.0", "2.0.0", "3.0.0-beta.1", "1.99.0"]);
+    await writeFile(join(tried.home, "plugins", "resource-chatty-v1.99.0.partial"), "");
+    const made = await tried.up("~> 1.0");
+    expect(made).toMatchObject({ code: 0, madeBy: "1.10.0" });
+    await tried.run(["destroy", "--yes"]);
+    for (const constraint of [">= 1.0", ""]) {
+      expect(await tried.up(constraint)).toMatchObject({ code: 0, madeBy: "2.0.0" });
+      await tried.run(["destroy", "--yes"]);
+    }
+    expect(await tried.up("3.0.0-beta.1")).toMatchObject({ code: 0, madeBy: "3.0.0-beta.1" });
+  });
+
+  it("is refused where no version is allowed, with what is installed", async () => {
+    await using tried = await setUp(["1.9.0"]);
+    const { code, error, output } = await tried.up("~> 2.0");
+    expect(code).toBe(1);
+    const said = (error + output).replaceAll(/\s+[│|]?\s*/g, " ");
+    expect(said).toContain('No Pulumi provider "chatty" matches the version constraint "~> 2.0".');
+    expect(said).toContain("Installed: 1.9.0.");
+    expect(said).toContain("pulumi plugin install resource chatty VERSION");
+  });
+
+  it("is asked for its version where it is a program by itself, and something constrains it", async () => {
+    await using tried = await setUp([]);
+    const folder = join(tried.scratch.path, "own");
+    await install(folder, "4.5.6");
+    const env = { STACKWRIGHT_PULUMI_PLUGINS: folder };
+    expect(await tried.up("~> 4.5", env)).toMatchObject({ code: 0, madeBy: "4.5.6" });
+    expect((await tried.up("~> 5.0", env)).code).toBe(1);
+    expect(await tried.up("", env)).toMatchObject({ code: 0 });
+  });
+
+  it("calls its engine: what it logs is on standard error, without secrets", async () => {
+    await using tried = await setUp(["1.0.0"]);
+    const { code, error, output } = await tried.up("");
+    expect(code, output + error).toBe(0);
+    expect(error).toContain("chatty: makes ");
+    expect(error).toContain("chatty: warning: \\u001b[2Jink is\nchatty: warning: low\n");
+    expect(error).not.toContain("dips the pen");
+    expect(error).not.toContain("writes");
+    expect(output + error).not.toContain("hunter2");
+    await tried.run(["destroy", "--yes"]);
+    const loud = await tried.up("", { STACKWRIGHT_DEBUG: "1" });
+    expect(loud.error).toContain("chatty: debug: dips the pen\n");
+    expect(loud.error).toContain("chatty: debug: writes ");
+    expect(loud.output + loud.error).not.toContain("hunter2");
+  });
+});

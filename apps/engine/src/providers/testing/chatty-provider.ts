@@ -1,0 +1,38 @@
+import { parseProviderArguments, runProvider } from "@stackwright/mux/host";
+import { computed, createProvider, defineResource, required, types } from "@stackwright/mux/kit";
+import { asResourceProvider } from "@stackwright/mux/router";
+
+/*
+ * A provider process of the Pulumi protocol for tests, which cannot do without its engine, as the dynamic provider cannot. It has
+ * the version that CHATTY_VERSION says, and logs what it makes.
+ */
+
+const version = process.env.CHATTY_VERSION ?? "0.0.1";
+if (parseProviderArguments(process.argv.slice(2)).engineAddress === undefined) {
+  process.stderr.write("fatal: could not connect to host: missing engine address\n");
+  process.exit(1);
+}
+
+await runProvider((host) => {
+  const provider = createProvider({
+    config: {},
+    configure: () => undefined,
+    resources: {
+      chatty_note: defineResource({
+        attributes: {
+          text: required(types.string),
+          made_by: computed(types.string),
+        },
+        create: async ({ text }) => {
+          process.stderr.write(`writes ${text}\n`);
+          await host.log({ severity: "info", message: `makes ${text}` });
+          await host.log({ severity: "warning", message: "\u001b[2Jink is\nlow" });
+          await host.log({ severity: "debug", message: "dips the pen" });
+          return { made_by: version };
+        },
+        delete: () => undefined,
+      }),
+    },
+  });
+  return asResourceProvider(provider, { package: "chatty", version });
+});
