@@ -4,7 +4,7 @@ import { type Commit, commitBytes } from "./commit.ts";
 export interface HistoryOptions {
   /** Most retained commits. @default 4096 */
   readonly events?: number;
-  /** Most bytes of retained commits. @default 16 MiB */
+  /** Most bytes of retained commits. @default 64 MiB */
   readonly bytes?: number;
 }
 
@@ -22,7 +22,7 @@ export class CommitLog {
 
   constructor(options: HistoryOptions = {}, start = 0) {
     this.#events = options.events ?? 4096;
-    this.#bytes = options.bytes ?? 16 * 1024 * 1024;
+    this.#bytes = options.bytes ?? 64 * 1024 * 1024;
     this.#compacted = start;
   }
 

@@ -21,7 +21,10 @@ export function commitToEvent(commit: Commit): WatchEvent {
   };
 }
 
+/** What a commit takes in memory beside its payload, roughly. */
+export const COMMIT_OVERHEAD_BYTES = 512;
+
 /** Roughly what a commit keeps alive, in bytes: its payload and a flat amount for the rest. */
 export function commitBytes(commit: Commit): number {
-  return 512 + (commit.resource.data?.value.byteLength ?? 0);
+  return COMMIT_OVERHEAD_BYTES + (commit.resource.data?.value.byteLength ?? 0);
 }

@@ -1,22 +1,33 @@
-import { StorageError } from "../errors.ts";
+import { DEFAULT_LIMITS, MAX_BATCH_OPERATIONS } from "../capabilities.ts";
+import { isStorageError, StorageError } from "../errors.ts";
 import { handOut } from "../freeze.ts";
 import type { CallOptions, Watch, WatchEvent } from "../types.ts";
-import { type Commit, commitBytes, commitToEvent } from "./commit.ts";
+import { COMMIT_OVERHEAD_BYTES, type Commit, commitBytes, commitToEvent } from "./commit.ts";
 
-/** How much a watch may hold back for a consumer that is slower than the commits. */
+/**
+ * How much a watch may hold back for a consumer that is slower than the commits. The commits of a
+ * batch come at once, so a bound below the largest batch is raised to it.
+ */
 export interface WatchBufferOptions {
-  /** Most buffered commits. @default 4096 */
+  /** Most buffered commits, at least 32. @default 4096 */
   readonly events?: number;
-  /** Most bytes of buffered commits, payload and a flat amount each. @default 16 MiB */
+  /** Most bytes of buffered commits, payload and a flat amount each. @default 64 MiB */
   readonly bytes?: number;
 }
+
+/** What the largest batch takes in a buffer: no bound may close a watch over one. */
+const LARGEST_BATCH_BYTES =
+  DEFAULT_LIMITS.batchBytes + MAX_BATCH_OPERATIONS * COMMIT_OVERHEAD_BYTES;
 
 /** {@link WatchBufferOptions} with the defaults filled in. */
 export type ResolvedWatchBuffer = Required<WatchBufferOptions>;
 
 /** Fills in the defaults of {@link WatchBufferOptions}. */
 export function resolveWatchBuffer(options: WatchBufferOptions = {}): ResolvedWatchBuffer {
-  return { events: options.events ?? 4096, bytes: options.bytes ?? 16 * 1024 * 1024 };
+  return {
+    events: Math.max(options.events ?? 4096, MAX_BATCH_OPERATIONS),
+    bytes: Math.max(options.bytes ?? 64 * 1024 * 1024, LARGEST_BATCH_BYTES),
+  };
 }
 
 /** What a watch delivers before its first delta: the snapshot, or the history since a cursor. */
@@ -54,6 +65,7 @@ export class WatchStream implements Watch {
   #head = 0;
   #bytes = 0;
   #waiter: Waiter | undefined;
+  #onRoom: (() => void) | undefined;
   #end: StorageError | undefined;
 
   /** `release` is called once, when the stream ends for whatever reason. */
@@ -90,6 +102,23 @@ export class WatchStream implements Watch {
     }
   }
 
+  /**
+   * Resolves when at most half of the buffer is in use, or the stream has ended. For a source that
+   * can wait: what it does not push yet is held, and bounded, where it comes from.
+   */
+  async room(): Promise<void> {
+    while (this.#end === undefined && this.#isHalfFull()) {
+      await new Promise<void>((resolve) => {
+        this.#onRoom = resolve;
+      });
+    }
+  }
+
+  #isHalfFull(): boolean {
+    const { events, bytes } = this.#buffer;
+    return this.#commits.length - this.#head > events / 2 || this.#bytes > bytes / 2;
+  }
+
   /** Ends the stream; buffered events are dropped, every `next` from now on gets the error. */
   fail(error: StorageError): void {
     if (this.#end !== undefined) return;
@@ -101,6 +130,7 @@ export class WatchStream implements Watch {
     this.#prologue?.close();
     this.#prologue = undefined;
     this.#release();
+    this.#onRoom?.();
     const waiter = this.#waiter;
     this.#waiter = undefined;
     waiter?.reject(error);
@@ -222,6 +252,11 @@ export class WatchStream implements Watch {
   }
 
   #failPrologue(error: unknown): void {
+    if (isStorageError(error, "STORAGE_CORRUPT")) {
+      // Another watch would end in the same way.
+      this.fail(error);
+      return;
+    }
     const reason = error instanceof Error ? error.message : String(error);
     this.fail(new StorageError("STORAGE_WATCH_CLOSED", reason, { cause: error }));
   }
@@ -241,6 +276,7 @@ export class WatchStream implements Watch {
     if (commit === undefined) return undefined;
     this.#head += 1;
     this.#bytes -= commitBytes(commit);
+    if (this.#onRoom !== undefined && !this.#isHalfFull()) this.#onRoom();
     if (this.#head * 2 > this.#commits.length) {
       this.#commits = this.#commits.slice(this.#head);
       this.#head = 0;

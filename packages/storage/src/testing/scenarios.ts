@@ -4,6 +4,7 @@ import { DELETE_SCENARIOS } from "./scenario/delete.ts";
 import { DIFFERENTIAL_SCENARIOS } from "./scenario/differential.ts";
 import { BATCH_SCENARIOS, GUARD_SCENARIOS } from "./scenario/extension.ts";
 import { INPUT_SCENARIOS } from "./scenario/input.ts";
+import { LARGE_SCENARIOS } from "./scenario/large.ts";
 import { LIST_SCENARIOS } from "./scenario/list.ts";
 import { OWNER_SCENARIOS } from "./scenario/owner.ts";
 import { READ_SCENARIOS } from "./scenario/read.ts";
@@ -23,6 +24,7 @@ export const STORAGE_SCENARIOS: readonly ScenarioGroup[] = [
   WATCH_SCENARIOS,
   WATCH_RACE_SCENARIOS,
   RESUME_SCENARIOS,
+  LARGE_SCENARIOS,
   GUARD_SCENARIOS,
   BATCH_SCENARIOS,
   SNAPSHOT_SCENARIOS,

@@ -167,7 +167,7 @@ export class ChangeFollower {
     }
     for (const commit of commits) this.#feed.publish(commit);
     this.#position = { epoch, revision: from.revision + commits.length };
-    return commits.length === PAGE;
+    return this.#position.revision < revision;
   }
 
   /** Sees to it that notifications are heard; a lost connection is opened again by a later poll. */

@@ -3,6 +3,9 @@ import { decodeResource } from "../../codec.ts";
 import type { Commit } from "../../feed/commit.ts";
 import { formatCursor } from "../../feed/cursor.ts";
 
+/** Bytes of bodies fetched at a time, beside a first one of any size. */
+const PAGE_BYTES = 4 * 1024 * 1024;
+
 /** A stretch of the history. */
 export interface Changes {
   readonly epoch: string;
@@ -29,7 +32,10 @@ export async function readHead(client: Sql): Promise<{ epoch: string; revision: 
   return { epoch: row?.epoch ?? "", revision: Number(row?.revision) };
 }
 
-/** The commits after a revision, at most `limit`, in order and without holes. */
+/**
+ * The commits after a revision, at most `limit` and only so many bytes, in order and without holes;
+ * none only when there is none.
+ */
 export async function readChanges(client: Sql, after: number, limit: number): Promise<Changes> {
   // One statement, so that the rows and the counters are of one point in time. The subquery is
   // ordered by its own column: an output column of the same name would be sorted as text.
@@ -37,9 +43,10 @@ export async function readChanges(client: Sql, after: number, limit: number): Pr
     SELECT content_epoch() AS epoch, s.revision AS head, s.compacted, c.revision, c.operation,
       c.version, c.body
     FROM store s LEFT JOIN (
-      SELECT e.revision, e.operation, e.version, e.body FROM event e
-      WHERE e.revision > ${after} ORDER BY e.revision LIMIT ${limit}
-    ) c ON true ORDER BY c.revision`;
+      SELECT e.revision, e.operation, e.version, e.body,
+        e.written - min(e.written - octet_length(e.body)) OVER () - octet_length(e.body) AS before
+      FROM (SELECT * FROM event WHERE revision > ${after} ORDER BY revision LIMIT ${limit}) e
+    ) c ON c.before < ${PAGE_BYTES} ORDER BY c.revision`;
   const [first] = rows;
   const epoch = first?.epoch ?? "";
   const revision = Number(first?.head);
@@ -59,6 +66,6 @@ export async function readChanges(client: Sql, after: number, limit: number): Pr
       cursor: formatCursor(epoch, at),
     });
   }
-  const complete = commits.length === limit || after + commits.length === revision;
-  return { epoch, revision, commits: complete ? commits : undefined };
+  const isGone = commits.length === 0 && after < revision;
+  return { epoch, revision, commits: isGone ? undefined : commits };
 }

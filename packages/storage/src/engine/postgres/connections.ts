@@ -79,21 +79,14 @@ export class Connections {
     const deadline = performance.now() + this.options.timeoutMs;
     await this.#takeTurn(kind, deadline);
     const pool = this.#pool;
-    let timer: NodeJS.Timeout | undefined;
-    const expired = new Promise<never>((_, reject) => {
-      timer = setTimeout(
-        () => reject(tooLate(kind, "unknown", this.options.timeoutMs)),
-        Math.max(1, deadline - performance.now()),
-      );
-    });
+    const leftMs = deadline - performance.now();
     try {
-      return await Promise.race([call(pool), expired]);
+      return await withDeadline(kind, this.options.timeoutMs, leftMs, call(pool));
     } catch (error) {
       const answered = error instanceof postgres.PostgresError && error.severity === "ERROR";
       if (!answered) this.#replace(pool);
       throw toStorageError(error, kind);
     } finally {
-      clearTimeout(timer);
       this.#free += 1;
       this.#waiting.shift()?.();
     }
@@ -171,6 +164,24 @@ export class Connections {
         : { onnotify: dedicated.onNotify, max_lifetime: null }),
     };
     return postgres(url, options);
+  }
+}
+
+/** Gives up an answer that does not come in the time that is left of a call's. */
+export async function withDeadline<T>(
+  kind: CallKind,
+  timeoutMs: number,
+  leftMs: number,
+  answer: PromiseLike<T>,
+): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const expired = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(tooLate(kind, "unknown", timeoutMs)), Math.max(1, leftMs));
+  });
+  try {
+    return await Promise.race([answer, expired]);
+  } finally {
+    clearTimeout(timer);
   }
 }
 

@@ -2,8 +2,9 @@ import { StorageError } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
 import type { Connections } from "./connections.ts";
 
-/** How many events go at a time. */
+/** How many events, and bytes of them beside a first one, go at a time: what a statement can do in its time. */
 const BATCH = 2_000;
+const BATCH_BYTES = 256 * 1024 * 1024;
 
 /** Bounds of the history in the database. */
 export interface HistoryBounds {
@@ -12,16 +13,20 @@ export interface HistoryBounds {
 }
 
 /**
- * Forgets history beyond its bounds, now and then while this instance writes. Several instances may
- * do so at once; the server lets one of them.
+ * Forgets history beyond its bounds while this instance writes: at its first commit, as most processes
+ * are short and leave their history to the next one, and then whenever it has added a part of what is
+ * kept. Several instances may do so at once; the server lets one of them.
  */
 export class HistoryKeeper {
   readonly #connections: Connections;
   readonly #bounds: HistoryBounds;
   readonly #logger: Logger | undefined;
   readonly #before: () => Promise<number>;
-  readonly #every: number;
-  #commits = 0;
+  readonly #everyEvents: number;
+  readonly #everyBytes: number;
+  /** What this instance has added since it last looked. */
+  #events = Number.POSITIVE_INFINITY;
+  #bytes = 0;
   #running: Promise<void> | undefined;
 
   /** `before` brings the watches of this instance up to date, and gives how far that is. */
@@ -35,14 +40,18 @@ export class HistoryKeeper {
     this.#before = before;
     this.#bounds = bounds;
     this.#logger = logger;
-    this.#every = Math.max(1, Math.min(1_000, Math.ceil(bounds.events / 4)));
+    this.#everyEvents = Math.max(1, Math.min(1_000, Math.ceil(bounds.events / 4)));
+    this.#everyBytes = Math.max(1, bounds.bytes / 4);
   }
 
   /** Counts a transaction of this instance. */
-  committed(): void {
-    this.#commits += 1;
-    if (this.#commits < this.#every || this.#running !== undefined) return;
-    this.#commits = 0;
+  committed(written: HistoryBounds): void {
+    this.#events += written.events;
+    this.#bytes += written.bytes;
+    const isDue = this.#events >= this.#everyEvents || this.#bytes >= this.#everyBytes;
+    if (!isDue || this.#running !== undefined) return;
+    this.#events = 0;
+    this.#bytes = 0;
     this.#running = this.compact()
       .catch((error: unknown) => {
         const { message } = StorageError.from(error);
@@ -56,14 +65,29 @@ export class HistoryKeeper {
   async compact(): Promise<void> {
     const last = await this.#before();
     const { events, bytes } = this.#bounds;
+    let limit: number;
     let deleted: number;
     do {
+      limit = await this.#batch();
       const [row] = await this.#connections.run(
         "write",
-        (sql) => sql`SELECT compact_history(${events}, ${bytes}, ${last}, ${BATCH}) AS deleted`,
+        (sql) => sql`SELECT compact_history(${events}, ${bytes}, ${last}, ${limit}) AS deleted`,
       );
       deleted = Number(row?.deleted ?? 0);
-    } while (deleted === BATCH);
+    } while (deleted > 0 && deleted === limit);
+  }
+
+  /** How many of the oldest events a statement can delete in its time. */
+  async #batch(): Promise<number> {
+    const [row] = await this.#connections.run(
+      "read",
+      (sql) => sql`
+        SELECT count(*) AS fitting FROM (
+          SELECT written - first_value(written) OVER (ORDER BY revision) AS behind
+          FROM (SELECT revision, written FROM event ORDER BY revision LIMIT ${BATCH}) oldest
+        ) e WHERE e.behind <= ${BATCH_BYTES}`,
+    );
+    return Number(row?.fitting ?? 0);
   }
 
   async idle(): Promise<void> {

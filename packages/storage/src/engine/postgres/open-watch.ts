@@ -7,7 +7,7 @@ import { filterMatches, type ResourceFilter } from "../../key.ts";
 import type { WatchEvent } from "../../types.ts";
 import { readChanges, readHead } from "./changes.ts";
 import type { Connections } from "./connections.ts";
-import { listRowsAt } from "./reads.ts";
+import { rowPages } from "./row-pages.ts";
 import { type BodyRow, fromBodyRow } from "./rows.ts";
 
 /** Rows decoded, or events fetched, at a time. */
@@ -19,16 +19,24 @@ export interface OpenedPrologue extends WatchPrologue {
 }
 
 /**
- * The snapshot of a new watch. Its rows are fetched by one statement, so that no transaction of the
- * server has to wait for the consumer; they are decoded as they are consumed.
+ * The snapshot of a new watch. All of its rows are fetched now, so that no transaction of the server
+ * has to wait for the consumer; they are decoded as they are consumed.
  */
 export async function openSnapshotWatch(
   connections: Connections,
   filter: ResourceFilter,
   marker: boolean,
+  signal: AbortSignal | undefined,
 ): Promise<OpenedPrologue> {
-  const { epoch, revision, rows } = await connections.run("read", (sql) => listRowsAt(sql, filter));
-  let rest: readonly BodyRow[] | undefined = rows;
+  const pages: (readonly BodyRow[])[] = [];
+  let epoch = "";
+  let revision = 0;
+  for await (const page of rowPages(connections, { kind: "filter", filter }, signal)) {
+    ({ epoch, revision } = page);
+    pages.push(page.rows);
+  }
+  pages.reverse();
+  let rest: readonly BodyRow[] | undefined = pages.pop();
   return {
     epoch,
     revision,
@@ -37,12 +45,13 @@ export async function openSnapshotWatch(
       const page: WatchEvent[] = rest
         .slice(0, PAGE)
         .map((row) => ({ operation: "upsert", resource: fromBodyRow(row) }));
-      rest = rest.length > PAGE ? rest.slice(PAGE) : undefined;
+      rest = rest.length > PAGE ? rest.slice(PAGE) : pages.pop();
       if (rest === undefined && marker) page.push(markerEvent(formatCursor(epoch, revision)));
       return page;
     },
     close: () => {
       rest = undefined;
+      pages.length = 0;
     },
   };
 }

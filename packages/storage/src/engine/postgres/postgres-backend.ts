@@ -33,9 +33,10 @@ import type { Connections } from "./connections.ts";
 import { type HistoryBounds, HistoryKeeper } from "./history-keeper.ts";
 import { type OpenedPrologue, openResumed, openSnapshotWatch } from "./open-watch.ts";
 import type { PostgresStorage } from "./postgres-storage.ts";
-import { listRows, ownedRows, readRow } from "./reads.ts";
+import { type RowTarget, readRow } from "./reads.ts";
 import { createRestore } from "./restore-handle.ts";
-import { type BodyRow, fromBodyRow, guardStep, operationStep, ownerKey } from "./rows.ts";
+import { rowPages } from "./row-pages.ts";
+import { fromBodyRow, guardStep, operationStep, ownerKey } from "./rows.ts";
 import { openSnapshot } from "./snapshot.ts";
 import { WriteGroups, type WriteOutcome } from "./write-groups.ts";
 
@@ -73,9 +74,9 @@ export class PostgresBackend implements PostgresStorage {
     this.#history = new HistoryKeeper(connections, parts.history, logger, () =>
       this.#follower.catchUp(),
     );
-    this.#writes = new WriteGroups(connections, () => {
+    this.#writes = new WriteGroups(connections, (written) => {
       this.#follower.announce();
-      this.#history.committed();
+      this.#history.committed(written);
     });
   }
 
@@ -126,20 +127,14 @@ export class PostgresBackend implements PostgresStorage {
     checkConsistency(consistency);
     checkFilter(type, tenancy, namePrefix, this.capabilities.limits);
     const filter = { type: { group: type.group, kind: type.kind }, tenancy, namePrefix };
-    return this.#collect(
-      this.#connections.run("read", (sql) => listRows(sql, filter)),
-      options,
-    );
+    return abortable(this.#collect({ kind: "filter", filter }, options), options.signal);
   }
 
   async listByOwner(id: ResourceId, options: CallOptions = {}): Promise<readonly Resource[]> {
     this.#begin(options);
     checkId(id, this.capabilities.limits);
     const owner = ownerKey(id) as Buffer;
-    return this.#collect(
-      this.#connections.run("read", (sql) => ownedRows(sql, owner)),
-      options,
-    );
+    return abortable(this.#collect({ kind: "owner", owner }, options), options.signal);
   }
 
   async watchList(
@@ -181,7 +176,7 @@ export class PostgresBackend implements PostgresStorage {
     await this.#follower.start();
     const { resumeAfter, endOfSnapshot = false } = options;
     return resumeAfter === undefined
-      ? openSnapshotWatch(this.#connections, filter, endOfSnapshot)
+      ? openSnapshotWatch(this.#connections, filter, endOfSnapshot, options.signal)
       : openResumed(this.#connections, filter, resumeAfter);
   }
 
@@ -237,11 +232,12 @@ export class PostgresBackend implements PostgresStorage {
     });
   }
 
-  async #collect(
-    rows: Promise<readonly BodyRow[]>,
-    options: CallOptions,
-  ): Promise<readonly Resource[]> {
-    return (await abortable(rows, options.signal)).map(fromBodyRow);
+  async #collect(target: RowTarget, options: CallOptions): Promise<readonly Resource[]> {
+    const resources: Resource[] = [];
+    for await (const { rows } of rowPages(this.#connections, target, options.signal)) {
+      for (const row of rows) resources.push(fromBodyRow(row));
+    }
+    return resources;
   }
 
   /** Writes checked operations; in a batch errors carry their position. */

@@ -3,7 +3,7 @@ import { PgDialect } from "drizzle-orm/pg-core";
 import type { Sql } from "postgres";
 import type { ResourceFilter } from "../../key.ts";
 import { type ResourceId, WILDCARD } from "../../resource.ts";
-import type { BodyRow } from "./rows.ts";
+import type { BodyRow, KeyedRow } from "./rows.ts";
 import { resource } from "./schema.ts";
 
 const dialect = new PgDialect();
@@ -18,53 +18,106 @@ export async function readRow(client: Sql, id: ResourceId): Promise<BodyRow | un
   return row;
 }
 
-/** Rows together with the position of the store at the same point in time. */
-export interface PositionedRows {
+/** Bounds of a page: rows, and bytes of bodies unless it is a single one. */
+const PAGE_ROWS = 2_000;
+const PAGE_BYTES = 4 * 1024 * 1024;
+
+/** What rows a scan selects. */
+export type RowTarget =
+  | { readonly kind: "filter"; readonly filter: ResourceFilter }
+  | { readonly kind: "owner"; readonly owner: Buffer }
+  | { readonly kind: "all" };
+
+/** Rows in the order of their keys, together with the position of the store at the same point in time. */
+export interface RowPage {
   readonly epoch: string;
   readonly revision: number;
-  readonly rows: readonly BodyRow[];
+  readonly rows: readonly KeyedRow[];
+  /** What the next page comes after; absent when this is the last one. */
+  readonly next?: string;
 }
 
 interface PositionedRow {
   readonly epoch: string;
   readonly revision: string;
+  readonly more: boolean;
+  readonly key: string | null;
   readonly version: string | null;
   readonly body: Uint8Array | null;
 }
 
-/** The rows that a filter selects. */
-export async function listRows(client: Sql, filter: ResourceFilter): Promise<readonly BodyRow[]> {
-  return runPrepared<BodyRow>(
-    client,
-    sql`SELECT ${resource.version}, ${resource.body} FROM ${resource} WHERE ${matches(filter)}`,
-  );
-}
-
-/** The rows that a filter selects, and where in the history they stand. */
-export async function listRowsAt(client: Sql, filter: ResourceFilter): Promise<PositionedRows> {
+/** Up to a page of the rows of a target, behind a key. */
+export async function readPage(
+  client: Sql,
+  target: RowTarget,
+  after: string | undefined,
+): Promise<RowPage> {
+  // Sizes are summed up inside: a body beyond the page is neither read nor sent.
   const found = await runPrepared<PositionedRow>(
     client,
     sql`
-      SELECT content_epoch() AS epoch, s.revision, r.version, r.body
-      FROM store s LEFT JOIN (SELECT * FROM ${resource} WHERE ${matches(filter)}) r ON true`,
+      WITH found AS (
+        SELECT ${KEY}, ${resource.version}, ${resource.body} FROM ${resource}
+        WHERE ${and(matches(target), after === undefined ? undefined : behind(after))}
+        ORDER BY ${KEY} LIMIT ${sql.raw(String(PAGE_ROWS + 1))}
+      ), page AS (
+        SELECT *, row_number() OVER w AS place,
+          sum(octet_length(body)) OVER w - octet_length(body) AS before
+        FROM found WINDOW w AS (ORDER BY ${KEY_NAMES} ROWS UNBOUNDED PRECEDING)
+      ), taken AS (
+        SELECT * FROM page
+        WHERE place <= ${sql.raw(String(PAGE_ROWS))} AND before < ${sql.raw(String(PAGE_BYTES))}
+      )
+      SELECT content_epoch() AS epoch, s.revision,
+        (SELECT count(*) FROM found) > (SELECT count(*) FROM taken) AS more,
+        json_build_array(${KEY_NAMES})::text AS key, t.version, t.body
+      FROM store s LEFT JOIN taken t ON true ORDER BY t.place`,
   );
   const [first] = found;
+  const rows = found.flatMap(({ key, version, body }): readonly KeyedRow[] =>
+    key === null || version === null || body === null ? [] : [{ key, version, body }],
+  );
+  const next = first?.more === true ? rows.at(-1)?.key : undefined;
   return {
     epoch: first?.epoch ?? "",
     revision: Number(first?.revision),
-    rows: found.flatMap(({ version, body }) =>
-      version === null || body === null ? [] : [{ version, body }],
-    ),
+    rows,
+    ...(next === undefined ? {} : { next }),
   };
 }
 
-/** The rows whose owner has this key. */
-export async function ownedRows(client: Sql, owner: Buffer): Promise<readonly BodyRow[]> {
-  return client<BodyRow[]>`SELECT version, body FROM resource WHERE owner = ${owner}`;
+/** The columns of the primary key. */
+const KEY = sql.join(
+  [
+    resource.group,
+    resource.kind,
+    resource.partition,
+    resource.peerName,
+    resource.namespace,
+    resource.name,
+  ].map((column) => sql`${column}`),
+  sql.raw(", "),
+);
+const KEY_NAMES = sql.raw("grp, kind, partition, peer_name, namespace, name");
+
+/** The condition of rows behind a key, as `json_build_array` gave it. */
+function behind(key: string): SQL {
+  const fields = JSON.parse(key) as readonly string[];
+  const values = sql.join(
+    fields.map((field) => sql`${field}::text`),
+    sql.raw(", "),
+  );
+  return sql`(${KEY}) > (${values})`;
 }
 
-/** The condition of a filter, in the order of the primary key. */
-function matches(filter: ResourceFilter): SQL | undefined {
+/** The condition of a target, in the order of the primary key. */
+function matches(target: RowTarget): SQL | undefined {
+  if (target.kind === "all") return sql`true`;
+  if (target.kind === "owner") return sql`${resource.owner} = ${target.owner}`;
+  return filterMatches(target.filter);
+}
+
+function filterMatches(filter: ResourceFilter): SQL | undefined {
   const { type, tenancy, namePrefix } = filter;
   const exact = (column: Parameters<typeof eq>[0], value: string): SQL | undefined =>
     value === WILDCARD ? undefined : eq(column, value);
@@ -99,5 +152,5 @@ export function prefixEnd(prefix: string): string | undefined {
 /** Runs a query as a prepared statement: of one shape the server plans and names it once. */
 async function runPrepared<T extends object>(client: Sql, query: SQL): Promise<readonly T[]> {
   const { sql: text, params } = dialect.sqlToQuery(query);
-  return client.unsafe<T[]>(text, params as string[], { prepare: true });
+  return client.unsafe<T[]>(text, params as (string | Buffer)[], { prepare: true });
 }

@@ -20,6 +20,11 @@ export interface BodyRow {
   readonly body: Uint8Array;
 }
 
+/** A row and where it is: its identity as a JSON array, taken apart only where it is needed. */
+export interface KeyedRow extends BodyRow {
+  readonly key: string;
+}
+
 export function guardStep(guard: Guard): WriteStep {
   return { kind: 0, id: guard.id, expected: guard.version, owner: null, body: null };
 }

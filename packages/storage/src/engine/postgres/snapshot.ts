@@ -1,37 +1,25 @@
-import type { Sql } from "postgres";
-import type { Resource } from "../../resource.ts";
 import type { Snapshot } from "../../types.ts";
 import type { Connections } from "./connections.ts";
-import { type BodyRow, fromBodyRow } from "./rows.ts";
-import { toStorageError } from "./server-error.ts";
+import { firstPage, rowPages } from "./row-pages.ts";
+import { fromBodyRow } from "./rows.ts";
 
-/** Rows fetched at a time. */
-const PAGE = 256;
-
-/** Opens a view of everything stored, on a connection of its own that is closed with it. */
+/** Opens a view of everything stored. */
 export async function openSnapshot(
   connections: Connections,
   onClose: () => void,
 ): Promise<Snapshot> {
-  const client = connections.dedicated();
+  const pages = rowPages(connections, { kind: "all" });
+  // Fixes the point in time: fetched now, not at the first iteration.
+  const first = await firstPage(pages);
   const close = async (): Promise<void> => {
     onClose();
-    await client.end({ timeout: 0 }).catch(() => undefined);
+    await pages.return(undefined);
   };
-  try {
-    await client.unsafe("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
-    await client.unsafe("DECLARE everything CURSOR FOR SELECT version, body FROM resource");
-    // The cursor's own plan starts at the first fetch; its view of the store is fixed by now.
-  } catch (error) {
-    await close();
-    throw toStorageError(error, "read");
-  }
   return {
     async *[Symbol.asyncIterator]() {
       try {
-        yield* fetchAll(client);
-      } catch (error) {
-        throw toStorageError(error, "read");
+        yield* first.rows.map(fromBodyRow);
+        for await (const { rows } of pages) yield* rows.map(fromBodyRow);
       } finally {
         await close();
       }
@@ -39,12 +27,4 @@ export async function openSnapshot(
     close,
     [Symbol.asyncDispose]: close,
   };
-}
-
-async function* fetchAll(client: Sql): AsyncGenerator<Resource> {
-  for (;;) {
-    const rows = await client.unsafe<BodyRow[]>(`FETCH ${PAGE} FROM everything`);
-    yield* rows.map(fromBodyRow);
-    if (rows.length < PAGE) return;
-  }
 }

@@ -14,6 +14,12 @@ export type WriteOutcome =
   | { readonly kind: "applied"; readonly revisions: ReadonlyMap<number, number> }
   | { readonly kind: "refused"; readonly step: number; readonly reason: 2 | 3 | 4 };
 
+/** What a transaction has added to the history, roughly. */
+export interface Written {
+  readonly events: number;
+  readonly bytes: number;
+}
+
 interface Queued {
   readonly steps: readonly WriteStep[];
   readonly bytes: number;
@@ -35,12 +41,12 @@ interface OutcomeRow {
  */
 export class WriteGroups {
   readonly #connections: Connections;
-  readonly #onCommit: () => void;
+  readonly #onCommit: (written: Written) => void;
   #queue: Queued[] = [];
   readonly #running = new Set<Promise<void>>();
 
   /** `onCommit` is called after each transaction that changed something. */
-  constructor(connections: Connections, onCommit: () => void) {
+  constructor(connections: Connections, onCommit: (written: Written) => void) {
     this.#connections = connections;
     this.#onCommit = onCommit;
   }
@@ -119,7 +125,10 @@ export class WriteGroups {
           ${byteaArray(steps.map((step) => step.owner))}::bytea[],
           ${byteaArray(steps.map((step) => step.body))}::bytea[])`;
     });
-    if (rows.some((row) => row.at_revision !== null)) this.#onCommit();
+    const events = rows.filter((row) => row.at_revision !== null).length;
+    // Roughly: what was refused is counted too, and the body of what was deleted counted when it was written.
+    const bytes = group.reduce((sum, queued) => sum + queued.bytes, 0);
+    if (events > 0) this.#onCommit({ events, bytes });
     let first = 1;
     for (const queued of group) {
       queued.resolve(toOutcome(rows, first, queued.steps));
