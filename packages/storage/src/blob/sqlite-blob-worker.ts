@@ -1,5 +1,7 @@
 import { DatabaseSync, type SQLInputValue } from "node:sqlite";
 import { parentPort, workerData } from "node:worker_threads";
+import { describeDamage } from "../engine/sqlite/damage.ts";
+import { isStorageError } from "../errors.ts";
 
 // The thread that has the database of an SQLite blob store. It runs one statement, or one list of
 // statements as a transaction, per message, in the order in which they come.
@@ -20,7 +22,10 @@ export interface BlobWorkerRequest {
 export interface BlobWorkerAnswer {
   readonly id: number;
   readonly rows?: readonly (readonly Record<string, unknown>[])[];
-  readonly error?: string;
+  readonly error?: {
+    readonly code: "STORAGE_CORRUPT" | "STORAGE_INCONSISTENT";
+    readonly message: string;
+  };
 }
 
 const LAYOUT = `
@@ -45,14 +50,21 @@ const LAYOUT = `
   ) STRICT;
 `;
 
-const database = new DatabaseSync(workerData as string, { timeout: 5_000 });
-database.exec("PRAGMA journal_mode = WAL");
-database.exec("PRAGMA synchronous = FULL");
-database.exec(LAYOUT);
-
 const port = parentPort;
 if (port === null) throw new Error("the blob worker is not a program");
 const send = (message: BlobWorkerAnswer): void => port.postMessage(message);
+
+const path = workerData as string;
+const database = new DatabaseSync(path, { timeout: 5_000 });
+/** Why the database cannot be used: every request is answered with it. */
+let unusable: BlobWorkerAnswer["error"];
+try {
+  database.exec("PRAGMA journal_mode = WAL");
+  database.exec("PRAGMA synchronous = FULL");
+  database.exec(LAYOUT);
+} catch (error) {
+  unusable = toError(error);
+}
 
 port.on("message", (request: BlobWorkerRequest | "close") => {
   if (request === "close") {
@@ -64,6 +76,7 @@ port.on("message", (request: BlobWorkerRequest | "close") => {
 });
 
 function answer({ id, statements }: BlobWorkerRequest): BlobWorkerAnswer {
+  if (unusable !== undefined) return { id, error: unusable };
   try {
     database.exec("BEGIN IMMEDIATE");
     const rows = statements.map(({ sql, values }) => database.prepare(sql).all(...values));
@@ -71,6 +84,14 @@ function answer({ id, statements }: BlobWorkerRequest): BlobWorkerAnswer {
     return { id, rows };
   } catch (error) {
     if (database.isTransaction) database.exec("ROLLBACK");
-    return { id, error: error instanceof Error ? error.message : String(error) };
+    return { id, error: toError(error) };
   }
+}
+
+function toError(error: unknown): NonNullable<BlobWorkerAnswer["error"]> {
+  const described = describeDamage(error, path);
+  const code = isStorageError(described, "STORAGE_CORRUPT")
+    ? "STORAGE_CORRUPT"
+    : "STORAGE_INCONSISTENT";
+  return { code, message: described instanceof Error ? described.message : String(described) };
 }

@@ -64,7 +64,7 @@ class SqliteBlobEngine implements BlobEngine {
       const waiting = this.#waiting.get(answer.id);
       this.#waiting.delete(answer.id);
       if (answer.rows !== undefined) waiting?.resolve(answer.rows);
-      else waiting?.reject(new StorageError("STORAGE_INCONSISTENT", answer.error));
+      else waiting?.reject(toStorageError(answer.error));
     });
     worker.on("error", (error) => this.#lose(error));
     worker.on("exit", () => this.#lose(new Error("the thread has ended")));
@@ -223,6 +223,10 @@ function toHeads(rows: Rows | undefined): readonly BlobHead[] {
     const { sha256, size, chunk_bytes: chunkBytes, content } = row as unknown as HeadRow;
     return { sha256, size, chunkBytes, content };
   });
+}
+
+function toStorageError(error: BlobWorkerAnswer["error"]): StorageError {
+  return new StorageError(error?.code ?? "STORAGE_INCONSISTENT", error?.message);
 }
 
 function uploadLost(): StorageError {

@@ -77,7 +77,8 @@ export class ChangePoller {
       return false;
     }
     for (const event of events) this.#feed.publish(eventCommit(event, epoch));
-    this.#position = { epoch, revision: events.at(-1)?.revision ?? from.revision };
-    return events.length === PAGE;
+    const position = events.at(-1)?.revision ?? from.revision;
+    this.#position = { epoch, revision: position };
+    return position < revision;
   }
 }

@@ -1,6 +1,7 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { StorageError } from "../../errors.ts";
 import { guardHolds, judgeDelete, judgeWrite, type StoredHead } from "../../rules.ts";
+import { describeDamage } from "./damage.ts";
 import {
   type BodyRow,
   type GuardRow,
@@ -42,6 +43,7 @@ export class GroupWriter {
   readonly #update: StatementSync;
   readonly #remove: StatementSync;
   readonly #event: StatementSync;
+  readonly #sizes: StatementSync;
   readonly #position: StatementSync;
   #revision: number;
   #compacted: number;
@@ -62,6 +64,9 @@ export class GroupWriter {
     this.#remove = database.prepare("DELETE FROM resource WHERE key = ?");
     this.#event = database.prepare(
       "INSERT INTO event (revision, operation, version, body, checksum) VALUES (?, ?, ?, ?, ?)",
+    );
+    this.#sizes = database.prepare(
+      "SELECT revision, length(body) AS bytes FROM event ORDER BY revision",
     );
     this.#position = database.prepare("UPDATE store SET revision = ?, compacted = ?");
     const store = database.prepare("SELECT revision, compacted FROM store").get();
@@ -142,7 +147,8 @@ export class GroupWriter {
     } catch (error) {
       if (this.#database.isTransaction) this.#database.exec("ROLLBACK");
       undo();
-      throw failedCommit(error, outcome);
+      const failure = describeDamage(error, this.#database.location() ?? "", { outcome });
+      throw failure instanceof StorageError ? failure : failedCommit(error, outcome);
     }
   }
 
@@ -240,9 +246,19 @@ export class GroupWriter {
     if (this.#revision - this.#compacted > keep + Math.min(keep, COMPACTION_STEP)) {
       this.#forget(this.#revision - keep);
     }
-    while (this.#historyBytes > this.#bounds.bytes && this.#compacted < this.#revision) {
-      this.#forget(Math.min(this.#revision, this.#compacted + COMPACTION_STEP));
+    if (this.#historyBytes > this.#bounds.bytes) this.#forget(this.#endOfExcess());
+  }
+
+  /** The last of the oldest events that have to go for the history to be within its bytes. */
+  #endOfExcess(): number {
+    let left = this.#historyBytes;
+    let last = this.#compacted;
+    for (const row of this.#sizes.iterate()) {
+      if (left <= this.#bounds.bytes) break;
+      left -= Number(row.bytes);
+      last = Number(row.revision);
     }
+    return last;
   }
 
   #forget(revision: number): void {

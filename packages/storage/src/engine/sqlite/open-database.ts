@@ -1,5 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
 import { StorageError } from "../../errors.ts";
+import { checkRows, checkStructure, describeDamage } from "./damage.ts";
 import type { IntegrityCheck } from "./protocol.ts";
 import { checkLayout, MIGRATIONS, migrate } from "./schema.ts";
 import { databasePath, requireStore } from "./store-directory.ts";
@@ -31,12 +32,12 @@ export function openForWriting(directory: string, check: IntegrityCheck): Opened
     const notice = logNotice(log, database);
     migrate(database);
     const clean = database.prepare("SELECT clean FROM store").get()?.clean === 1;
-    checkIntegrity(database, check, clean);
+    checkIntegrity(database, path, check, clean);
     database.exec("UPDATE store SET clean = 0");
     return { database, notices: notice === undefined ? [] : [notice] };
   } catch (error) {
     database.close();
-    throw describeFailure(error, path);
+    throw describeDamage(error, path);
   }
 }
 
@@ -56,7 +57,7 @@ export function openForReading(directory: string): DatabaseSync {
     return database;
   } catch (error) {
     database.close();
-    throw describeFailure(error, path);
+    throw describeDamage(error, path);
   }
 }
 
@@ -67,32 +68,27 @@ export function openReader(directory: string): DatabaseSync {
 
 function connect(path: string, readOnly: boolean): DatabaseSync {
   const database = new DatabaseSync(path, { readOnly, timeout: BUSY_TIMEOUT_MS });
-  database.exec("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON");
-  return database;
+  try {
+    database.exec("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON");
+    return database;
+  } catch (error) {
+    database.close();
+    throw describeDamage(error, path);
+  }
 }
 
 /**
- * `auto` looks at every row and index after a writer that did not close in order, and at the
- * structure of the pages otherwise.
+ * `auto` checks rows against indexes after a writer that did not close in order, and the structure of
+ * the pages otherwise. Content is compared with its checksum whenever it is read, and all of it by
+ * `full` only: one row that has decayed is no reason to refuse all others.
  */
-function checkIntegrity(database: DatabaseSync, check: IntegrityCheck, clean: boolean): void {
+function checkIntegrity(
+  database: DatabaseSync,
+  path: string,
+  check: IntegrityCheck,
+  clean: boolean,
+): void {
   if (check === "none") return;
-  const full = check === "full" || (check === "auto" && !clean);
-  const pragma = full ? "integrity_check" : "quick_check";
-  const findings = database
-    .prepare(`PRAGMA ${pragma}(20)`)
-    .all()
-    .map((row) => String(Object.values(row)[0]));
-  if (findings.length === 1 && findings[0] === "ok") return;
-  throw new StorageError("STORAGE_CORRUPT", `the integrity check found: ${findings.join("; ")}`);
-}
-
-/** Turns what SQLite throws at an unusable file into `STORAGE_CORRUPT`. */
-function describeFailure(error: unknown, path: string): unknown {
-  if (error instanceof StorageError || !(error instanceof Error)) return error;
-  const code = (error as { errcode?: number }).errcode;
-  const SQLITE_CORRUPT = 11;
-  const SQLITE_NOTADB = 26;
-  if (code === undefined || ![SQLITE_CORRUPT, SQLITE_NOTADB].includes(code & 0xff)) return error;
-  return new StorageError("STORAGE_CORRUPT", `${path}: ${error.message}`, { cause: error });
+  checkStructure(database, path, check === "full" || (check === "auto" && !clean));
+  if (check === "full") checkRows(database, path);
 }

@@ -5,8 +5,8 @@ import { markerEvent } from "../../feed/prologue.ts";
 import type { WatchPrologue } from "../../feed/watch-stream.ts";
 import { filterMatches, type ResourceFilter } from "../../key.ts";
 import type { WatchEvent } from "../../types.ts";
+import { decodeRows } from "./decode-rows.ts";
 import { eventCommit } from "./event-commit.ts";
-import { fromBodyRow } from "./rows.ts";
 import { scanPages } from "./scan-pages.ts";
 import type { WorkerClient } from "./worker-client.ts";
 
@@ -31,7 +31,8 @@ export async function openSnapshotWatch(
       if (!first && next.done !== true) next = await pages.next();
       first = false;
       if (next.done !== true) {
-        return next.value.rows.map((row) => ({ operation: "upsert", resource: fromBodyRow(row) }));
+        const resources = await decodeRows(client, next.value.rows);
+        return resources.map((resource) => ({ operation: "upsert", resource }));
       }
       if (marked) return undefined;
       marked = true;
@@ -66,15 +67,21 @@ export async function openResumed(
       // Of what was committed since the watch was opened its buffer has the rest.
       const events = page.events.filter((event) => event.revision <= revision);
       position = events.at(-1)?.revision ?? revision;
-      return events
-        .map((event) => eventCommit(event, epoch))
-        .filter((commit) => filterMatches(filter, commit.resource))
-        .map(commitToEvent);
+      try {
+        return events
+          .map((event) => eventCommit(event, epoch))
+          .filter((commit) => filterMatches(filter, commit.resource))
+          .map(commitToEvent);
+      } catch (error) {
+        // Of the history alone: what is stored now may be intact.
+        throw lostHistory({ cause: error });
+      }
     },
     close: () => undefined,
   };
 }
 
-function lostHistory(): StorageError {
-  return new StorageError("STORAGE_WATCH_CLOSED", "the history after the cursor is not retained");
+function lostHistory(options: { readonly cause?: unknown } = {}): StorageError {
+  const message = "the history after the cursor is not retained";
+  return new StorageError("STORAGE_WATCH_CLOSED", message, options);
 }

@@ -66,6 +66,13 @@ export interface BodyRow {
   readonly checksum: number;
 }
 
+/** The identity of a row. */
+export interface Located {
+  readonly key: Uint8Array;
+  readonly uid: string;
+  readonly version: string;
+}
+
 /**
  * What became of a step: a write is the revision it was committed as, a delete that and what was
  * deleted, and a delete without effect nothing.
@@ -120,6 +127,8 @@ export interface WorkerCalls {
   scan: { argument: ScanTarget; result: ScanPage };
   page: { argument: number; result: ScanPage };
   endScan: { argument: number; result: undefined };
+  /** Fails with an error that names the resource of a row whose content is damaged. */
+  reportDamage: { argument: Pick<BodyRow, "version" | "checksum">; result: undefined };
   /** Events after a revision; after nothing: just the position. */
   changes: {
     argument: { readonly after: number | undefined; readonly limit: number };

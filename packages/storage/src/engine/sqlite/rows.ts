@@ -19,9 +19,14 @@ export function toGuardRow(guard: Guard): GuardRow {
   return [resourceKey(guard.id), guard.id.uid, guard.version];
 }
 
+/** Whether a body is what was once written. */
+export function isIntact(row: BodyRow): boolean {
+  return crc32(row.body) === row.checksum;
+}
+
 /** The resource of a row; `STORAGE_CORRUPT` when the body is not what was once written. */
 export function fromBodyRow(row: BodyRow): Resource {
-  if (crc32(row.body) !== row.checksum) {
+  if (!isIntact(row)) {
     throw new StorageError("STORAGE_CORRUPT", "the checksum of a stored resource does not match");
   }
   return decodeResource(row.body, row.version);

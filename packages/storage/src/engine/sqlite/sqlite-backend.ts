@@ -30,8 +30,10 @@ import {
 } from "../../validate.ts";
 import { abortable } from "../abortable.ts";
 import { ChangePoller } from "./change-poller.ts";
+import { decodeRows } from "./decode-rows.ts";
 import { openResumed, openSnapshotWatch } from "./open-watch.ts";
 import {
+  type BodyRow,
   isWriteRow,
   type ScanTarget,
   type StepResult,
@@ -95,7 +97,8 @@ export class SqliteBackend implements SqliteStorage {
     checkConsistency(consistency);
     checkId(id, this.capabilities.limits);
     const row = await abortable(this.#client.call("read", resourceKey(id)), options.signal);
-    return judgeRead(row === undefined ? undefined : fromBodyRow(row), id);
+    const [stored] = row === undefined ? [] : await decodeRows(this.#client, [row]);
+    return judgeRead(stored, id);
   }
 
   async writeCAS(resource: Resource, options: WriteOptions = {}): Promise<Resource> {
@@ -179,7 +182,8 @@ export class SqliteBackend implements SqliteStorage {
 
   async snapshot(options: CallOptions = {}): Promise<Snapshot> {
     this.#begin(options);
-    const pages = scanPages(this.#client, { kind: "all" });
+    const client = this.#client;
+    const pages = scanPages(client, { kind: "all" });
     // The first page fixes the point in time; it is fetched now, not at the first iteration.
     const first = await pages.next();
     const close = async (): Promise<void> => {
@@ -189,7 +193,7 @@ export class SqliteBackend implements SqliteStorage {
       async *[Symbol.asyncIterator]() {
         try {
           for (let page = first; page.done !== true; page = await pages.next()) {
-            yield* page.value.rows.map(fromBodyRow);
+            yield* await decodeRows(client, page.value.rows);
           }
         } finally {
           await close();
@@ -255,7 +259,7 @@ export class SqliteBackend implements SqliteStorage {
   async #collect(target: ScanTarget, options: CallOptions): Promise<readonly Resource[]> {
     const resources: Resource[] = [];
     for await (const page of scanPages(this.#client, target, options.signal)) {
-      for (const row of page.rows) resources.push(fromBodyRow(row));
+      for (const resource of await decodeRows(this.#client, page.rows)) resources.push(resource);
     }
     return resources;
   }
@@ -297,33 +301,39 @@ export class SqliteBackend implements SqliteStorage {
     operations: readonly KeptOperation[],
     results: readonly StepResult[],
   ): readonly (Resource | undefined)[] {
-    try {
-      return operations.map((operation, index) =>
-        this.#publish(operation, results[index] as StepResult),
-      );
-    } catch (error) {
-      // A deleted row that cannot be decoded: watchers would miss a commit.
-      this.#feed.closeAll(new StorageError("STORAGE_WATCH_CLOSED", undefined, { cause: error }));
-      throw error;
-    }
+    return operations.map((operation, index) =>
+      this.#publish(operation, results[index] as StepResult),
+    );
   }
 
   #publish(operation: KeptOperation, result: StepResult): Resource | undefined {
     if (result === null) return undefined;
-    const [revision, deleted] = typeof result === "number" ? [result, undefined] : result;
-    const resource =
-      deleted === undefined
-        ? withVersion(operation.resource as Resource, String(revision))
-        : fromBodyRow(deleted);
+    if (typeof result !== "number") {
+      this.#publishDelete(...result);
+      return undefined;
+    }
+    const resource = withVersion(operation.resource as Resource, String(result));
+    const cursor = formatCursor(this.#epoch, result);
     const watched = this.#feed.publish({
-      revision,
-      operation: deleted === undefined ? "upsert" : "delete",
+      revision: result,
+      operation: "upsert",
       resource,
-      cursor: formatCursor(this.#epoch, revision),
+      cursor,
     });
-    if (deleted !== undefined) return undefined;
     // Without a watcher nobody else has the bytes.
     return watched ? handOut(resource) : resource;
+  }
+
+  #publishDelete(revision: number, row: BodyRow): void {
+    try {
+      const resource = fromBodyRow(row);
+      const cursor = formatCursor(this.#epoch, revision);
+      this.#feed.publish({ revision, operation: "delete", resource, cursor });
+    } catch (error) {
+      // What was deleted was damaged: that is how it is repaired. Watches cannot be given what it was.
+      const reason = "what was deleted cannot be decoded";
+      this.#feed.closeAll(new StorageError("STORAGE_WATCH_CLOSED", reason, { cause: error }));
+    }
   }
 }
 

@@ -311,6 +311,28 @@ describe("the history of a store", () => {
   });
 });
 
+describe("a history of large commits", () => {
+  test("loses no more than its bytes ask for, and is read in bounded pages", async () => {
+    const history = { bytes: 1_000_000 };
+    await using storage = await createSqliteStorage({ directory, history });
+    await using reader = await createSqliteStorage({ directory, readOnly: true, pollMs: 10 });
+    using watch = await storage.watchList(A1, HOME, "");
+    using follower = await reader.watchList(A1, HOME, "");
+    let stored = await storage.writeCAS(sample(A1, HOME, "web"));
+    await watch.next();
+    const cursors: string[] = [];
+    for (let count = 0; count < 30; count += 1) {
+      stored = await storage.writeCAS({ ...stored, data: payload("x".repeat(100_000)) });
+      cursors.push((await watch.next()).cursor ?? "");
+      await follower.next();
+    }
+    using resumed = await storage.watchList(A1, HOME, "", { resumeAfter: cursors.at(-8) ?? "" });
+    const seen = [];
+    for (let count = 0; count < 7; count += 1) seen.push((await nextUpsert(resumed)).version);
+    expect(seen.at(-1)).toBe(stored.version);
+  });
+});
+
 describe("a store that is opened and closed many times", () => {
   test("does not grow, and goes on with its versions", async () => {
     let last = 0;

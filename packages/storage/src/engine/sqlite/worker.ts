@@ -2,6 +2,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { parentPort, workerData } from "node:worker_threads";
 import { StorageError } from "../../errors.ts";
 import { backupTo } from "./backup-copy.ts";
+import { damagedRow, describeDamage, locateRow } from "./damage.ts";
 import { GroupWriter } from "./group-writer.ts";
 import { openForReading, openForWriting, openReader } from "./open-database.ts";
 import type {
@@ -17,7 +18,7 @@ import type {
 import { readChanges } from "./read-changes.ts";
 import { Restores } from "./restores.ts";
 import { Scans } from "./scans.ts";
-import { prepareDirectory } from "./store-directory.ts";
+import { databasePath, prepareDirectory } from "./store-directory.ts";
 import { acquireWriterLock } from "./writer-lock.ts";
 
 // Entry of the worker thread: everything that touches the file happens here, one call after the
@@ -95,6 +96,9 @@ function readHandlers(options: WorkerOptions, database: DatabaseSync): Handlers 
       scans.end(id);
       return undefined;
     },
+    reportDamage: (row) => {
+      throw damagedRow(databasePath(options.directory), locateRow(database, row));
+    },
     changes: ({ after, limit }): ChangePage => readChanges(database, after, limit),
     close: () => {
       clearInterval(expiry);
@@ -166,6 +170,8 @@ function markClean(database: DatabaseSync): void {
 }
 
 function toErrorMessage(error: unknown): ErrorMessage {
-  const { code, message, details } = StorageError.from(error, { outcome: "not-applied" });
+  const path = databasePath((workerData as WorkerOptions).directory);
+  const described = describeDamage(error, path, { outcome: "not-applied" });
+  const { code, message, details } = StorageError.from(described, { outcome: "not-applied" });
   return { code, message, details };
 }

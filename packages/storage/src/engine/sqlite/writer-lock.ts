@@ -3,6 +3,7 @@ import { hostname } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { StorageError } from "../../errors.ts";
+import { describeDamage } from "./damage.ts";
 
 // One writer per store. The lock is an exclusive transaction on an empty database beside the store,
 // held for the life of the connection: the kernel drops it with the process, however that ends, so
@@ -29,7 +30,9 @@ export function acquireWriterLock(directory: string): Disposable {
   } catch (error) {
     lock.close();
     const SQLITE_BUSY = 5;
-    if ((error as { errcode?: number }).errcode !== SQLITE_BUSY) throw error;
+    if ((error as { errcode?: number }).errcode !== SQLITE_BUSY) {
+      throw describeDamage(error, join(directory, LOCK_FILE));
+    }
     const holder = readHolder(directory);
     const who =
       holder === undefined
