@@ -10,6 +10,7 @@ import type {
   UntypedHandleCall,
   UntypedServiceImplementation,
 } from "@grpc/grpc-js";
+import type { Admit } from "./admission.ts";
 import { Outbound } from "./outbound.ts";
 import { RequestStream } from "./request-stream.ts";
 import { type CallContext, type HandlerOptions, ServerCall } from "./server-call.ts";
@@ -52,6 +53,18 @@ export type ServiceImplementation<S extends ServiceDefinition> = {
 export interface ServiceBinding {
   readonly definition: GrpcServiceDefinition;
   readonly implementation: UntypedServiceImplementation;
+  /** Asked before a call of any of its methods begins; only {@link startServer} does so. */
+  readonly admit?: Admit;
+  /** The largest request message that it takes, in bytes; see {@link ServerInit.maxRequestBytes}. */
+  readonly maxRequestBytes?: number;
+}
+
+/** Options of {@link implementService}. */
+export interface ServiceOptions extends HandlerOptions {
+  /** Decides by its headers whether a call may begin. @default all may */
+  readonly admit?: Admit;
+  /** The largest request message that the service takes, in bytes. @default that of the server */
+  readonly maxRequestBytes?: number;
 }
 
 type AnySingle = SingleHandler<unknown, unknown>;
@@ -61,11 +74,12 @@ type AnyStream = StreamHandler<unknown, unknown>;
  * Turns typed handlers into a service for grpc-js. The handlers are called as methods of
  * `implementation`, which may be an instance of a class; a method without one answers
  * UNIMPLEMENTED. Definition and implementation only work together: messages pass grpc-js encoded.
+ * `admit` and `maxRequestBytes` are for {@link startServer}.
  */
 export function implementService<S extends ServiceDefinition>(
   service: S,
   implementation: Partial<ServiceImplementation<S>>,
-  options: HandlerOptions = {},
+  options: ServiceOptions = {},
 ): ServiceBinding {
   const definition: Record<string, GrpcServiceDefinition[string]> = {};
   const handlers: Record<string, UntypedHandleCall> = {};
@@ -88,7 +102,13 @@ export function implementService<S extends ServiceDefinition>(
       ? streamHandler(method, bound as AnyStream, options)
       : singleHandler(method, bound as AnySingle, options);
   }
-  return { definition, implementation: handlers };
+  const { admit, maxRequestBytes } = options;
+  return {
+    definition,
+    implementation: handlers,
+    ...(admit === undefined ? {} : { admit }),
+    ...(maxRequestBytes === undefined ? {} : { maxRequestBytes }),
+  };
 }
 
 function singleHandler(

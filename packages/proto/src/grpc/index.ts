@@ -1,6 +1,7 @@
 export { Metadata } from "@grpc/grpc-js";
 export type { RpcAddress } from "./address.ts";
 export { formatListenAddress, formatTarget } from "./address.ts";
+export type { Admit, CallHead } from "./admission.ts";
 export type { SelfSignedOptions } from "./certificate.ts";
 export { createSelfSignedIdentity } from "./certificate.ts";
 export type { ChannelInit, RpcChannel, WaitOptions } from "./channel.ts";
@@ -14,6 +15,7 @@ export type {
   Handler,
   ServiceBinding,
   ServiceImplementation,
+  ServiceOptions,
   SingleHandler,
   StreamHandler,
 } from "./implement.ts";

@@ -1,5 +1,6 @@
 import { type ChannelOptions, Server } from "@grpc/grpc-js";
 import { formatListenAddress, type RpcAddress } from "./address.ts";
+import { type Admit, admissionInterceptor } from "./admission.ts";
 import type { ServiceBinding } from "./implement.ts";
 import { RpcError } from "./rpc-error.ts";
 import { MAX_MESSAGE_BYTES } from "./service.ts";
@@ -19,6 +20,18 @@ export interface ServerInit {
    * @default 400 MiB
    */
   readonly maxMessageBytes?: number;
+  /**
+   * The largest message, in bytes, to receive. A larger one fails with RESOURCE_EXHAUSTED as soon as its
+   * length is known.
+   * @default the most that one of the services takes; `maxMessageBytes` where one of them sets no limit
+   */
+  readonly maxRequestBytes?: number;
+  /**
+   * How many calls a connection may have open at once; a client that keeps to HTTP/2 lets further ones
+   * wait, and the calls of one that does not are refused.
+   * @default no limit
+   */
+  readonly maxConcurrentCalls?: number;
   /** Further options for grpc-js, which win over those set here. */
   readonly options?: ChannelOptions;
 }
@@ -45,12 +58,17 @@ export interface RpcServer extends AsyncDisposable {
  */
 export async function startServer(init: ServerInit): Promise<RpcServer> {
   const { address = { host: "127.0.0.1", port: 0 }, maxMessageBytes = MAX_MESSAGE_BYTES } = init;
+  const { services, maxConcurrentCalls, maxRequestBytes = requestLimit(services) } = init;
   const server = new Server({
-    "grpc.max_receive_message_length": maxMessageBytes,
+    "grpc.max_receive_message_length": maxRequestBytes ?? maxMessageBytes,
     "grpc.max_send_message_length": maxMessageBytes,
+    ...(maxConcurrentCalls === undefined
+      ? {}
+      : { "grpc.max_concurrent_streams": maxConcurrentCalls }),
+    interceptors: [admissionInterceptor(admissionsOf(services))],
     ...init.options,
   });
-  for (const { definition, implementation } of init.services) {
+  for (const { definition, implementation } of services) {
     server.addService(definition, implementation);
   }
   const target = formatListenAddress(address);
@@ -61,6 +79,22 @@ export async function startServer(init: ServerInit): Promise<RpcServer> {
     });
   });
   return new ListeningServer(server, "socketPath" in address ? address : { ...address, port });
+}
+
+/** The most that any service takes; undefined where one of them leaves that to the server. */
+function requestLimit(services: readonly ServiceBinding[]): number | undefined {
+  const limits = services.map(({ maxRequestBytes }) => maxRequestBytes ?? Number.POSITIVE_INFINITY);
+  const most = Math.max(0, ...limits);
+  return most > 0 && Number.isFinite(most) ? most : undefined;
+}
+
+function admissionsOf(services: readonly ServiceBinding[]): ReadonlyMap<string, Admit> {
+  const admissions = new Map<string, Admit>();
+  for (const { definition, admit } of services) {
+    if (admit === undefined) continue;
+    for (const { path } of Object.values(definition)) admissions.set(path, admit);
+  }
+  return admissions;
 }
 
 class ListeningServer implements RpcServer {

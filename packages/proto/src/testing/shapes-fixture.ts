@@ -1,8 +1,11 @@
 import { type ChannelInit, openChannel, type RpcChannel } from "../grpc/channel.ts";
 import { createClient, type RpcClient } from "../grpc/client.ts";
-import { implementService, type ServiceImplementation } from "../grpc/implement.ts";
+import {
+  implementService,
+  type ServiceImplementation,
+  type ServiceOptions,
+} from "../grpc/implement.ts";
 import { type RpcServer, type ServerInit, startServer } from "../grpc/server.ts";
-import type { HandlerOptions } from "../grpc/server-call.ts";
 import { ShapesService } from "./shapes-service.ts";
 
 export type Shapes = Partial<ServiceImplementation<typeof ShapesService>>;
@@ -19,7 +22,7 @@ export async function connectShapes(
   init: {
     readonly server?: Partial<ServerInit>;
     readonly channel?: ChannelInit;
-    readonly handlers?: HandlerOptions;
+    readonly handlers?: ServiceOptions;
   } = {},
 ): Promise<ShapesFixture> {
   const stack = new AsyncDisposableStack();

@@ -129,7 +129,11 @@ export class CredentialStore {
     const message: TokenMessage = {
       ...this.#describe(input),
       tokenId,
-      storageScopes: [...(input.storageScopes ?? [])],
+      storageScopes: (input.storageScopes ?? []).map((scope) => ({
+        ...scope,
+        kinds: [],
+        access: "",
+      })),
     };
     await this.#records.write(tokenAt(digest), message, undefined);
     return { token, tokenId };

@@ -1,4 +1,4 @@
-export type { Authorize } from "../engine/remote/authorize.ts";
+export type { Authorize } from "../engine/remote/authority.ts";
 export type { RemoteConnectionOptions } from "../engine/remote/connect.ts";
 export type { Grant, GrantScope } from "../engine/remote/grant.ts";
 export type { BlobsServiceOptions } from "./remote/blobs-service.ts";

@@ -8,7 +8,7 @@ import { RemoteBackend } from "./remote/remote-backend.ts";
 import { messageToCapabilities } from "./remote/wire.ts";
 import { rpcToStorageError } from "./remote/wire-error.ts";
 
-export type { Authorize } from "./remote/authorize.ts";
+export type { AuthorityOptions, Authorize } from "./remote/authority.ts";
 export type { RemoteConnectionOptions } from "./remote/connect.ts";
 export type { Grant, GrantScope } from "./remote/grant.ts";
 export type { StorageServiceOptions } from "./remote/storage-service.ts";

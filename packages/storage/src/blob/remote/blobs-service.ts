@@ -11,53 +11,69 @@ import {
   type ReadBlobRequest,
   type WriteBlobRequest,
 } from "@stackwright/proto/storage";
-import { type Authorize, grantOf } from "../../engine/remote/authorize.ts";
+import { Authority, type AuthorityOptions } from "../../engine/remote/authority.ts";
+import { endingRequests } from "../../engine/remote/ending-requests.ts";
 import { requireBlobAccess } from "../../engine/remote/grant.ts";
+import { MAX_REQUEST_BYTES } from "../../engine/remote/large-requests.ts";
 import { durabilityToMessage } from "../../engine/remote/wire.ts";
 import { storageToRpcError } from "../../engine/remote/wire-error.ts";
 import { StorageError } from "../../errors.ts";
 import type { BlobStore } from "../types.ts";
 import { cutPieces, messageToDigest, referenceToMessage } from "./wire.ts";
+import { WrittenBlobs } from "./written-blobs.ts";
 
 /** Options of {@link createBlobsService}. */
-export interface BlobsServiceOptions {
+export interface BlobsServiceOptions extends AuthorityOptions {
   /** What is served. It stays the caller's to close, and to collect. */
   readonly blobs: BlobStore;
-  /** Tells what a token allows. */
-  readonly authorize: Authorize;
 }
 
 /**
  * A blob store as a gRPC service, for `startServer` of `@stackwright/proto/grpc`; it may stand
  * beside a storage service in one server.
  *
- * What a token may do is `blobs` of its grant; anything else is `STORAGE_PERMISSION_DENIED`.
+ * What a token may do is `blobs` of its grant; anything else is `STORAGE_PERMISSION_DENIED`. A call
+ * without a valid token is refused by its headers, before anything of its request is read. `FindBlobs`
+ * tells a token with scopes only of what it wrote lately through this service: otherwise it could find
+ * out what others keep. Streams end when their token does.
  *
  * Source: `stackwright.storage.v1.Blobs`.
  */
 export function createBlobsService(options: BlobsServiceOptions): ServiceBinding {
-  return implementService(BlobsService, new Service(options), { mapError: storageToRpcError });
+  const authority = new Authority(options);
+  return implementService(BlobsService, new Service(options.blobs, authority), {
+    mapError: storageToRpcError,
+    admit: authority.admit,
+    maxRequestBytes: MAX_REQUEST_BYTES,
+  });
 }
 
 class Service implements ServiceImplementation<typeof BlobsService> {
   readonly #blobs: BlobStore;
-  readonly #authorize: Authorize;
+  readonly #authority: Authority;
+  readonly #written = new WrittenBlobs();
 
-  constructor({ blobs, authorize }: BlobsServiceOptions) {
+  constructor(blobs: BlobStore, authority: Authority) {
     this.#blobs = blobs;
-    this.#authorize = authorize;
+    this.#authority = authority;
   }
 
   readonly getBlobCapabilities = async (_: object, context: CallContext) => {
-    await this.#require("read", context);
+    requireBlobAccess(await this.#authority.grantOf(context), "read");
     const { engine, durability } = this.#blobs.capabilities;
     return { engine, durability: durabilityToMessage(durability) };
   };
 
   readonly findBlobs = async (request: FindBlobsRequest, context: CallContext) => {
-    await this.#require("read", context);
+    const grant = await this.#authority.grantOf(context);
+    requireBlobAccess(grant, "read");
     const { signal } = context;
-    const found = await this.#blobs.find(request.sha256.map(messageToDigest), { signal });
+    const digests = request.sha256.map(messageToDigest);
+    const known =
+      grant.scopes === "all"
+        ? digests
+        : digests.filter((digest) => this.#written.has(context.metadata, digest));
+    const found = await this.#blobs.find(known, { signal });
     return { blobs: found.map(referenceToMessage) };
   };
 
@@ -66,27 +82,29 @@ class Service implements ServiceImplementation<typeof BlobsService> {
     request: ReadBlobRequest,
     context: CallContext,
   ) {
-    await this.#require("read", context);
+    using held = await this.#authority.hold(context);
+    const { grant, signal } = held;
+    requireBlobAccess(grant, "read");
     const { offset, length } = request;
     const bytes = this.#blobs.read(messageToDigest(request.sha256), {
       offset: Number(offset),
       ...(length === undefined ? {} : { length: Number(length) }),
-      signal: context.signal,
+      signal,
     });
     for await (const part of bytes) {
+      signal.throwIfAborted();
       for (const chunk of cutPieces(part)) yield { chunk };
     }
   }.bind(this);
 
   readonly writeBlob = async (requests: AsyncIterable<WriteBlobRequest>, context: CallContext) => {
-    await this.#require("write", context);
-    const blob = await this.#blobs.write(contentOf(requests), { signal: context.signal });
+    using held = await this.#authority.hold(context);
+    const { grant, signal } = held;
+    requireBlobAccess(grant, "write");
+    const blob = await this.#blobs.write(contentOf(endingRequests(requests, signal)), { signal });
+    if (grant.scopes !== "all") this.#written.add(context.metadata, blob.sha256);
     return { blob: referenceToMessage(blob) };
   };
-
-  async #require(access: "read" | "write", context: CallContext): Promise<void> {
-    requireBlobAccess(await grantOf(context, this.#authorize), access);
-  }
 }
 
 /**

@@ -1,6 +1,6 @@
 import { StorageError } from "../../errors.ts";
 import { tenancyMatches } from "../../key.ts";
-import type { ResourceId, Tenancy } from "../../resource.ts";
+import type { ResourceId, Tenancy, UnversionedType } from "../../resource.ts";
 
 /** A part of a store that the holder of a token may use. */
 export interface GrantScope {
@@ -8,6 +8,8 @@ export interface GrantScope {
   readonly tenancy: Tenancy;
   /** Beginning of the names. @default all */
   readonly namePrefix?: string;
+  /** Group and kind of the resources. @default all */
+  readonly kinds?: readonly UnversionedType[];
   /** @default "write" */
   readonly access?: "read" | "write";
 }
@@ -17,7 +19,7 @@ export interface Grant {
   readonly scopes: "all" | readonly GrantScope[];
   /**
    * What it allows in the blob store, which has no tenancies: whoever may read and knows the digest
-   * of a blob gets it.
+   * of a blob gets it. `FindBlobs` tells a token with scopes only of the blobs that it wrote itself.
    *
    * @default "write" where `scopes` is `all`, else "none"
    */
@@ -30,6 +32,7 @@ export function allows(grant: Grant, id: ResourceId, access: "read" | "write"): 
   return grant.scopes.some(
     (scope) =>
       (access === "read" || scope.access !== "read") &&
+      hasKind(scope, id.type) &&
       tenancyMatches(scope.tenancy, id.tenancy) &&
       id.name.startsWith(scope.namePrefix ?? ""),
   );
@@ -41,6 +44,15 @@ export function requireAccess(grant: Grant, id: ResourceId, access: "read" | "wr
   throw new StorageError("STORAGE_PERMISSION_DENIED", `the token does not allow to ${access} it`, {
     details: { id },
   });
+}
+
+/** Fails with `STORAGE_PERMISSION_DENIED` unless a grant covers something of a kind. */
+export function requireKind(grant: Grant, type: UnversionedType): void {
+  if (grant.scopes === "all" || grant.scopes.some((scope) => hasKind(scope, type))) return;
+  throw new StorageError(
+    "STORAGE_PERMISSION_DENIED",
+    `the token does not allow to read resources of the kind ${type.kind}`,
+  );
 }
 
 /** Fails with `STORAGE_PERMISSION_DENIED` for all but unrestricted grants. */
@@ -57,4 +69,8 @@ export function requireBlobAccess(grant: Grant, access: "read" | "write"): void 
     "STORAGE_PERMISSION_DENIED",
     `the token does not allow to ${access} blobs`,
   );
+}
+
+function hasKind({ kinds }: GrantScope, { group, kind }: UnversionedType): boolean {
+  return kinds === undefined || kinds.some((one) => one.group === group && one.kind === kind);
 }

@@ -31,6 +31,7 @@ import {
 } from "../../validate.ts";
 import { createRemoteRestore } from "./remote-restore.ts";
 import { openRemoteWatch } from "./remote-watch.ts";
+import { sendBatch, sendWriteCas } from "./send-large.ts";
 import {
   consistencyToMessage,
   filterToMessage,
@@ -101,7 +102,7 @@ export class RemoteBackend implements StorageBackend {
       guards: (options.guards ?? []).map(guardToMessage),
     };
     return this.#call("write", options, async (rpc) => {
-      const answer = await this.#client.writeCas(request, rpc);
+      const answer = await sendWriteCas(this.#client, request, rpc);
       if (answer.resource === undefined) throw new RpcError("INTERNAL", "an empty answer");
       return messageToResource(answer.resource);
     });
@@ -135,7 +136,7 @@ export class RemoteBackend implements StorageBackend {
       guards: (options.guards ?? []).map(guardToMessage),
     };
     return this.#call("write", options, async (rpc) => {
-      const { results } = await this.#client.batch(request, rpc);
+      const { results } = await sendBatch(this.#client, request, rpc);
       return results.map(({ resource }) =>
         resource === undefined ? undefined : messageToResource(resource),
       );

@@ -1,3 +1,4 @@
+import { Resource as ResourceMessage } from "@stackwright/proto/consul-resource";
 import type { RpcClient } from "@stackwright/proto/grpc";
 import { RestoreRequest, type StorageService } from "@stackwright/proto/storage";
 import type { StorageLimits } from "../../capabilities.ts";
@@ -6,6 +7,7 @@ import { StorageError } from "../../errors.ts";
 import type { Resource } from "../../resource.ts";
 import type { Restore } from "../../types.ts";
 import { checkResource } from "../../validate.ts";
+import { cutRequest, WHOLE_REQUEST_BYTES } from "./large-requests.ts";
 import { rpcToStorageError } from "./wire-error.ts";
 
 /** A restore as a stream to the server; whatever breaks it before the commit aborts it. */
@@ -50,8 +52,7 @@ export function createRemoteRestore(
         });
       }
       count += 1n;
-      const value = { resources: [resourceToMessage(resource)] };
-      await requests.send(RestoreRequest.create({ step: { $case: "apply", value } }));
+      for (const request of requestsOf(resource)) await requests.send(request);
     },
     commit: async () => {
       check();
@@ -65,6 +66,23 @@ export function createRemoteRestore(
     abort,
     [Symbol.asyncDispose]: abort,
   };
+}
+
+/** What adds a resource: one message, or several for a large one. */
+function* requestsOf(resource: Resource): Generator<RestoreRequest> {
+  const message = resourceToMessage(resource);
+  if ((resource.data?.value.length ?? 0) <= WHOLE_REQUEST_BYTES) {
+    const value = { resources: [message] };
+    yield RestoreRequest.create({ step: { $case: "apply", value } });
+    return;
+  }
+  const bytes = ResourceMessage.encode(message).finish();
+  let left = bytes.length;
+  for (const piece of cutRequest(bytes)) {
+    left -= piece.length;
+    const value = { bytes: piece, last: left === 0 };
+    yield RestoreRequest.create({ step: { $case: "piece", value } });
+  }
 }
 
 /** Requests one at a time: a sender waits until the one before was taken. */

@@ -6,7 +6,7 @@ import {
   type ServiceImplementation,
 } from "@stackwright/proto/grpc";
 import {
-  type BatchRequest,
+  type BatchRequest as BatchMessage,
   type DeleteCasRequest,
   type ListByOwnerRequest,
   type ListRequest,
@@ -15,14 +15,18 @@ import {
   StorageService,
   type WatchListEvent,
   type WatchListRequest,
-  type WriteCasRequest,
+  type WriteCasRequest as WriteCasMessage,
+  type WriteLargeRequest,
 } from "@stackwright/proto/storage";
 import { messageToId, messageToResource, resourceToMessage } from "../../codec.ts";
 import { StorageError } from "../../errors.ts";
-import type { Resource } from "../../resource.ts";
+import type { Resource, ResourceId, UnversionedType } from "../../resource.ts";
 import type { CallOptions, StorageBackend, WatchEvent, WriteOptions } from "../../types.ts";
-import { type Authorize, grantOf } from "./authorize.ts";
-import { allows, type Grant, requireAccess, requireAll } from "./grant.ts";
+import { answerLarge } from "./answer-large.ts";
+import { Authority, type AuthorityOptions, type HeldGrant } from "./authority.ts";
+import { allows, type Grant, requireAccess, requireAll, requireKind } from "./grant.ts";
+import { MAX_REQUEST_BYTES, Slots } from "./large-requests.ts";
+import { restoreFrom } from "./restore-from.ts";
 import {
   capabilitiesToMessage,
   messageToConsistency,
@@ -33,38 +37,56 @@ import {
 import { storageToRpcError } from "./wire-error.ts";
 
 /** Options of {@link createStorageService}. */
-export interface StorageServiceOptions {
+export interface StorageServiceOptions extends AuthorityOptions {
   /** What is served. It stays the caller's to close. */
   readonly storage: StorageBackend;
-  /** Tells what a token allows. */
-  readonly authorize: Authorize;
+  /**
+   * Kinds whose resources can be created, and neither changed nor deleted, whatever a token allows.
+   * @default none
+   */
+  readonly appendOnly?: readonly UnversionedType[] | undefined;
 }
 
 /** Resources and bytes of one message of a stream. */
 const PAGE_RESOURCES = 128;
 const PAGE_BYTES = 512 * 1024;
 
+/** Large writes whose requests are in memory at a time. */
+const LARGE_WRITES = 4;
+
 /**
  * The storage contract as a gRPC service, for `startServer` of `@stackwright/proto/grpc`.
  *
  * A token sees what its grant covers and nothing else: reads and writes outside of it fail with
- * `STORAGE_PERMISSION_DENIED`, lists and watches leave it out. Guards need the right to read.
- * Snapshots and restores need an unrestricted grant.
+ * `STORAGE_PERMISSION_DENIED`, lists and watches leave it out, and are refused where the grant does not
+ * cover their kind at all. Guards need the right to read. Snapshots and restores need an unrestricted grant.
+ *
+ * A call without a valid token is refused by its headers, before anything of its request is read;
+ * requests have at most 4 MiB, except for writes, which come in pieces where they are larger. Streams end
+ * when their token does.
  *
  * Source: `stackwright.storage.v1`; the statuses are those between a follower and a leader of
  * Consul's storage backend (seed 004).
  */
 export function createStorageService(options: StorageServiceOptions): ServiceBinding {
-  return implementService(StorageService, new Service(options), { mapError: storageToRpcError });
+  const authority = new Authority(options);
+  return implementService(StorageService, new Service(options, authority), {
+    mapError: storageToRpcError,
+    admit: authority.admit,
+    maxRequestBytes: MAX_REQUEST_BYTES,
+  });
 }
 
 class Service implements ServiceImplementation<typeof StorageService> {
   readonly #storage: StorageBackend;
-  readonly #authorize: Authorize;
+  readonly #authority: Authority;
+  readonly #appendOnly: readonly UnversionedType[];
+  readonly #largeWrites = new Slots(LARGE_WRITES);
 
-  constructor({ storage, authorize }: StorageServiceOptions) {
+  constructor({ storage, appendOnly = [] }: StorageServiceOptions, authority: Authority) {
     this.#storage = storage;
-    this.#authorize = authorize;
+    this.#authority = authority;
+    this.#appendOnly = appendOnly;
   }
 
   readonly getCapabilities = async (_: object, context: CallContext) => {
@@ -89,30 +111,34 @@ class Service implements ServiceImplementation<typeof StorageService> {
     return { resource: resourceToMessage(resource) };
   };
 
-  readonly writeCas = async (request: WriteCasRequest, context: CallContext) => {
-    const grant = await this.#grant(context);
+  readonly writeCas = async (request: WriteCasMessage, context: CallContext) =>
+    this.#writeCas(request, await this.#grant(context), context);
+
+  async #writeCas(request: WriteCasMessage, grant: Grant, context: Pick<CallContext, "signal">) {
     const resource = messageToResource(request.resource ?? missing("resource"));
-    requireAccess(grant, resource.id, "write");
+    this.#requireWrite(grant, resource.id, resource.version);
     const options = writeOptions(grant, request.guards, context);
     const stored = await this.#storage.writeCAS(resource, options);
     return { resource: resourceToMessage(stored) };
-  };
+  }
 
   readonly deleteCas = async (request: DeleteCasRequest, context: CallContext) => {
     const grant = await this.#grant(context);
     const id = messageToId(request.id);
-    requireAccess(grant, id, "write");
+    this.#requireWrite(grant, id);
     const options = writeOptions(grant, request.guards, context);
     await this.#storage.deleteCAS(id, request.version, options);
     return {};
   };
 
-  readonly batch = async (request: BatchRequest, context: CallContext) => {
-    const grant = await this.#grant(context);
+  readonly batch = async (request: BatchMessage, context: CallContext) =>
+    this.#batch(request, await this.#grant(context), context);
+
+  async #batch(request: BatchMessage, grant: Grant, context: Pick<CallContext, "signal">) {
     const operations = request.operations.map(messageToOperation);
     for (const operation of operations) {
-      const id = operation.kind === "write" ? operation.resource.id : operation.id;
-      requireAccess(grant, id, "write");
+      if (operation.kind === "delete") this.#requireWrite(grant, operation.id);
+      else this.#requireWrite(grant, operation.resource.id, operation.resource.version);
     }
     const options = writeOptions(grant, request.guards, context);
     const results = await this.#storage.batch(operations, options);
@@ -121,24 +147,45 @@ class Service implements ServiceImplementation<typeof StorageService> {
         resource: resource === undefined ? undefined : resourceToMessage(resource),
       })),
     };
-  };
+  }
+
+  readonly writeLarge = async function* (
+    this: Service,
+    requests: AsyncIterable<WriteLargeRequest>,
+    context: CallContext,
+  ) {
+    using held = await this.#authority.hold(context);
+    const { grant, signal } = held;
+    // Until there is a slot the request stays with the client.
+    using _ = await this.#largeWrites.take(signal);
+    yield* answerLarge(requests, {
+      limits: this.#storage.capabilities.limits,
+      signal,
+      writeCas: async (request) => this.#writeCas(request, grant, { signal }),
+      batch: async (request) => this.#batch(request, grant, { signal }),
+    });
+  }.bind(this);
 
   readonly list = (request: ListRequest, context: CallContext) =>
-    this.#pages(context, async () => {
+    this.#pages(context, async ({ grant, signal }) => {
       const { type, tenancy, namePrefix } = messageToFilter(request.filter);
+      requireKind(grant, type);
       const consistency = messageToConsistency(request.consistency);
-      return this.#storage.list(consistency, type, tenancy, namePrefix, callOptions(context));
+      return this.#storage.list(consistency, type, tenancy, namePrefix, { signal });
     });
 
   readonly listByOwner = (request: ListByOwnerRequest, context: CallContext) =>
-    this.#pages(context, () =>
-      this.#storage.listByOwner(messageToId(request.id), callOptions(context)),
+    this.#pages(context, async ({ signal }) =>
+      this.#storage.listByOwner(messageToId(request.id), { signal }),
     );
 
-  async *#pages(context: CallContext, list: () => Promise<readonly Resource[]>) {
-    const grant = await this.#grant(context);
-    const resources = await list();
-    yield* paged(resources.filter((resource) => allows(grant, resource.id, "read")));
+  async *#pages(context: CallContext, list: (held: HeldGrant) => Promise<readonly Resource[]>) {
+    using held = await this.#authority.hold(context);
+    const resources = await list(held);
+    for (const page of paged(resources.filter(({ id }) => allows(held.grant, id, "read")))) {
+      held.signal.throwIfAborted();
+      yield page;
+    }
   }
 
   readonly watchList = async function* (
@@ -146,16 +193,18 @@ class Service implements ServiceImplementation<typeof StorageService> {
     request: WatchListRequest,
     context: CallContext,
   ) {
-    const grant = await this.#grant(context);
+    using held = await this.#authority.hold(context);
+    const { grant, signal } = held;
     const { type, tenancy, namePrefix } = messageToFilter(request.filter);
+    requireKind(grant, type);
     using watch = await this.#storage.watchList(type, tenancy, namePrefix, {
-      ...callOptions(context),
+      signal,
       endOfSnapshot: request.endOfSnapshot,
       resumeAfter: request.resumeAfter,
     });
     context.sendHeader(new Metadata());
     for (;;) {
-      const event = await watch.next(callOptions(context));
+      const event = await watch.next({ signal });
       if (event.operation === "endOfSnapshot" || allows(grant, event.resource.id, "read")) {
         yield { events: [eventToMessage(event)] };
       }
@@ -163,10 +212,13 @@ class Service implements ServiceImplementation<typeof StorageService> {
   }.bind(this);
 
   readonly snapshot = async function* (this: Service, _: object, context: CallContext) {
-    requireAll(await this.#grant(context));
-    await using snapshot = await this.#storage.snapshot(callOptions(context));
+    using held = await this.#authority.hold(context);
+    const { grant, signal } = held;
+    requireAll(grant);
+    await using snapshot = await this.#storage.snapshot({ signal });
     let page: Resource[] = [];
     for await (const resource of snapshot) {
+      signal.throwIfAborted();
       page.push(resource);
       if (page.length < PAGE_RESOURCES) continue;
       yield* paged(page);
@@ -176,42 +228,38 @@ class Service implements ServiceImplementation<typeof StorageService> {
   }.bind(this);
 
   readonly restore = async (requests: AsyncIterable<RestoreRequest>, context: CallContext) => {
-    requireAll(await this.#grant(context));
-    await using restore = await this.#storage.restore(callOptions(context));
-    let count = 0n;
-    for await (const { step } of requests) {
-      if (step?.$case === "apply") {
-        for (const message of step.value.resources) {
-          await restore.apply(messageToResource(message));
-          count += 1n;
-        }
-      } else if (step?.$case === "commit") {
-        if (step.value.resources !== count) {
-          throw new StorageError(
-            "STORAGE_INVALID_ARGUMENT",
-            `${count} resources came, ${step.value.resources} were sent`,
-          );
-        }
-        await restore.commit();
-        return {};
-      }
-    }
-    throw new StorageError("STORAGE_INVALID_ARGUMENT", "the stream ended without a commit");
+    using held = await this.#authority.hold(context);
+    requireAll(held.grant);
+    await restoreFrom(requests, this.#storage, held.signal);
+    return {};
   };
 
+  /** @param version that a write replaces; a delete has none */
+  #requireWrite(grant: Grant, id: ResourceId, version?: string): void {
+    requireAccess(grant, id, "write");
+    const { group, kind } = id.type;
+    const isFixed = this.#appendOnly.some((type) => type.group === group && type.kind === kind);
+    if (!isFixed || version === "") return;
+    throw new StorageError(
+      "STORAGE_PERMISSION_DENIED",
+      `resources of the kind ${kind} can be created only, not changed or deleted`,
+      { details: { id } },
+    );
+  }
+
   #grant(context: CallContext): Promise<Grant> {
-    return grantOf(context, this.#authorize);
+    return this.#authority.grantOf(context);
   }
 }
 
-function callOptions(context: CallContext): CallOptions {
-  return { signal: context.signal };
+function callOptions({ signal }: Pick<CallContext, "signal">): CallOptions {
+  return { signal };
 }
 
 function writeOptions(
   grant: Grant,
-  guards: WriteCasRequest["guards"],
-  context: CallContext,
+  guards: WriteCasMessage["guards"],
+  context: Pick<CallContext, "signal">,
 ): WriteOptions {
   const checked = guards.map(messageToGuard);
   for (const guard of checked) requireAccess(grant, guard.id, "read");

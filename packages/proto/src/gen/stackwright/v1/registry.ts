@@ -222,6 +222,13 @@ export interface StorageScope {
   namespace: string;
   /** Beginning of the names; empty means all. */
   namePrefix: string;
+  /**
+   * Kinds of the resources, of the group `stackwright`. None stands for the kinds of the engine: so
+   * tokens of releases before this field are read.
+   */
+  kinds: string[];
+  /** `read` or `write`; empty means `write`. */
+  access: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -2079,7 +2086,7 @@ export const AccessToken: MessageFns<AccessToken> = {
 };
 
 function createBaseStorageScope(): StorageScope {
-  return { partition: "", peerName: "", namespace: "", namePrefix: "" };
+  return { partition: "", peerName: "", namespace: "", namePrefix: "", kinds: [], access: "" };
 }
 
 export const StorageScope: MessageFns<StorageScope> = {
@@ -2095,6 +2102,12 @@ export const StorageScope: MessageFns<StorageScope> = {
     }
     if (message.namePrefix !== "") {
       writer.uint32(34).string(message.namePrefix);
+    }
+    for (const v of message.kinds) {
+      writer.uint32(42).string(v!);
+    }
+    if (message.access !== "") {
+      writer.uint32(50).string(message.access);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -2152,6 +2165,22 @@ export const StorageScope: MessageFns<StorageScope> = {
             message.namePrefix = reader.string(true);
             continue;
           }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.kinds.push(reader.string(true));
+            continue;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.access = reader.string(true);
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -2188,6 +2217,8 @@ export const StorageScope: MessageFns<StorageScope> = {
     message.peerName = object.peerName ?? "";
     message.namespace = object.namespace ?? "";
     message.namePrefix = object.namePrefix ?? "";
+    message.kinds = object.kinds?.map((e) => e) || [];
+    message.access = object.access ?? "";
     return message;
   },
 };

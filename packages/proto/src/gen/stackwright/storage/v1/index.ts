@@ -43,6 +43,7 @@ export {
   ReadResponse,
   RestoreRequest,
   RestoreRequest_Commit,
+  RestoreRequest_Piece,
   RestoreRequest_Resources,
   RestoreResponse,
   SnapshotRequest,
@@ -57,6 +58,10 @@ export {
   WatchListResponse,
   WriteCasRequest,
   WriteCasResponse,
+  WriteLargeRequest,
+  WriteLargeRequest_Commit,
+  WriteLargeRequest_Method,
+  WriteLargeResponse,
 } from "./storage.ts";
 export type {
   StorageServer,

@@ -7,10 +7,12 @@ import {
   type CallOptions,
   type ChannelCredentials,
   Client,
+  type ClientDuplexStream,
   type ClientOptions,
   type ClientReadableStream,
   type ClientUnaryCall,
   type ClientWritableStream,
+  type handleBidiStreamingCall,
   type handleClientStreamingCall,
   type handleServerStreamingCall,
   type handleUnaryCall,
@@ -241,6 +243,54 @@ export interface BatchResult {
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
+/** A piece of an encoded BatchRequest or WriteCasRequest. */
+export interface WriteLargeRequest {
+  /** What to do. */
+  step:
+    | //
+    /** Bytes of the request, in order. */
+    { $case: "piece"; value: Uint8Array }
+    | //
+    /** Carry the request out. The last message. */
+    { $case: "commit"; value: WriteLargeRequest_Commit }
+    | undefined;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** What a large request is. */
+export const WriteLargeRequest_Method = {
+  /** METHOD_UNSPECIFIED - Not valid. */
+  METHOD_UNSPECIFIED: 0,
+  /** METHOD_WRITE_CAS - A WriteCasRequest, answered by a WriteCasResponse. */
+  METHOD_WRITE_CAS: 1,
+  /** METHOD_BATCH - A BatchRequest, answered by a BatchResponse. */
+  METHOD_BATCH: 2,
+} as const;
+
+export type WriteLargeRequest_Method = typeof WriteLargeRequest_Method[keyof typeof WriteLargeRequest_Method];
+
+export namespace WriteLargeRequest_Method {
+  export type METHOD_UNSPECIFIED = typeof WriteLargeRequest_Method.METHOD_UNSPECIFIED;
+  export type METHOD_WRITE_CAS = typeof WriteLargeRequest_Method.METHOD_WRITE_CAS;
+  export type METHOD_BATCH = typeof WriteLargeRequest_Method.METHOD_BATCH;
+}
+
+/** Ends a request. */
+export interface WriteLargeRequest_Commit {
+  /** How many bytes were sent; the server refuses to decode another number. */
+  size: bigint;
+  /** What was sent. */
+  method: WriteLargeRequest_Method;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** A piece of the encoded response to a large request. */
+export interface WriteLargeResponse {
+  /** Bytes of the response, in order. */
+  piece: Uint8Array;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
 /** Request of List. */
 export interface ListRequest {
   /** How fresh the answer must be. */
@@ -343,7 +393,19 @@ export interface RestoreRequest {
     | //
     /** Replace everything by what was added, and close all watches. The last message. */
     { $case: "commit"; value: RestoreRequest_Commit }
+    | //
+    /** Add a resource that does not fit into one message. */
+    { $case: "piece"; value: RestoreRequest_Piece }
     | undefined;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** A part of one encoded resource; its parts follow one another without other messages between. */
+export interface RestoreRequest_Piece {
+  /** Bytes of the resource, in order. */
+  bytes: Uint8Array;
+  /** With these the resource is complete. */
+  last: boolean;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -2012,6 +2074,281 @@ export const BatchResult: MessageFns<BatchResult> = {
   },
 };
 
+function createBaseWriteLargeRequest(): WriteLargeRequest {
+  return { step: undefined };
+}
+
+export const WriteLargeRequest: MessageFns<WriteLargeRequest> = {
+  encode(message: WriteLargeRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    switch (message.step?.$case) {
+      case "piece":
+        writer.uint32(10).bytes(message.step.value);
+        break;
+      case "commit":
+        WriteLargeRequest_Commit.encode(message.step.value, writer.uint32(18).fork()).join();
+        break;
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): WriteLargeRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseWriteLargeRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.step = { $case: "piece", value: reader.bytes() };
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.step = { $case: "commit", value: WriteLargeRequest_Commit.decode(reader, reader.uint32()) };
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag >>> 3 === 0) {
+          throw new globalThis.Error("protobuf decode found an invalid tag");
+        }
+        const buf = reader.skip(tag & 7);
+
+        if (message._unknownFields === undefined) {
+          message._unknownFields = {};
+        }
+
+        const list = message._unknownFields[tag];
+
+        if (list === undefined) {
+          message._unknownFields[tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      if (reader.pos !== end) {
+        throw new globalThis.Error("protobuf decode read past the end of a message");
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<WriteLargeRequest>): WriteLargeRequest {
+    return WriteLargeRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<WriteLargeRequest>): WriteLargeRequest {
+    const message = createBaseWriteLargeRequest();
+    switch (object.step?.$case) {
+      case "piece": {
+        if (object.step?.value !== undefined && object.step?.value !== null) {
+          message.step = { $case: "piece", value: object.step.value };
+        }
+        break;
+      }
+      case "commit": {
+        if (object.step?.value !== undefined && object.step?.value !== null) {
+          message.step = { $case: "commit", value: WriteLargeRequest_Commit.fromPartial(object.step.value) };
+        }
+        break;
+      }
+    }
+    return message;
+  },
+};
+
+function createBaseWriteLargeRequest_Commit(): WriteLargeRequest_Commit {
+  return { size: 0n, method: 0 };
+}
+
+export const WriteLargeRequest_Commit: MessageFns<WriteLargeRequest_Commit> = {
+  encode(message: WriteLargeRequest_Commit, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.size !== 0n) {
+      if (BigInt.asUintN(64, message.size) !== message.size) {
+        throw new globalThis.Error("value provided for field message.size of type uint64 too large");
+      }
+      writer.uint32(8).uint64(message.size);
+    }
+    if (message.method !== 0) {
+      writer.uint32(16).int32(message.method);
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): WriteLargeRequest_Commit {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseWriteLargeRequest_Commit();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.size = reader.uint64() as bigint;
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.method = reader.int32() as any;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag >>> 3 === 0) {
+          throw new globalThis.Error("protobuf decode found an invalid tag");
+        }
+        const buf = reader.skip(tag & 7);
+
+        if (message._unknownFields === undefined) {
+          message._unknownFields = {};
+        }
+
+        const list = message._unknownFields[tag];
+
+        if (list === undefined) {
+          message._unknownFields[tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      if (reader.pos !== end) {
+        throw new globalThis.Error("protobuf decode read past the end of a message");
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<WriteLargeRequest_Commit>): WriteLargeRequest_Commit {
+    return WriteLargeRequest_Commit.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<WriteLargeRequest_Commit>): WriteLargeRequest_Commit {
+    const message = createBaseWriteLargeRequest_Commit();
+    message.size = (object.size !== undefined && object.size !== null) ? BigInt(object.size) : 0n;
+    message.method = object.method ?? 0;
+    return message;
+  },
+};
+
+function createBaseWriteLargeResponse(): WriteLargeResponse {
+  return { piece: emptyBytes };
+}
+
+export const WriteLargeResponse: MessageFns<WriteLargeResponse> = {
+  encode(message: WriteLargeResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.piece.length !== 0) {
+      writer.uint32(10).bytes(message.piece);
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): WriteLargeResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseWriteLargeResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.piece = reader.bytes();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag >>> 3 === 0) {
+          throw new globalThis.Error("protobuf decode found an invalid tag");
+        }
+        const buf = reader.skip(tag & 7);
+
+        if (message._unknownFields === undefined) {
+          message._unknownFields = {};
+        }
+
+        const list = message._unknownFields[tag];
+
+        if (list === undefined) {
+          message._unknownFields[tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      if (reader.pos !== end) {
+        throw new globalThis.Error("protobuf decode read past the end of a message");
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<WriteLargeResponse>): WriteLargeResponse {
+    return WriteLargeResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<WriteLargeResponse>): WriteLargeResponse {
+    const message = createBaseWriteLargeResponse();
+    message.piece = object.piece ?? emptyBytes;
+    return message;
+  },
+};
+
 function createBaseListRequest(): ListRequest {
   return { consistency: 0, filter: undefined };
 }
@@ -2882,6 +3219,9 @@ export const RestoreRequest: MessageFns<RestoreRequest> = {
       case "commit":
         RestoreRequest_Commit.encode(message.step.value, writer.uint32(18).fork()).join();
         break;
+      case "piece":
+        RestoreRequest_Piece.encode(message.step.value, writer.uint32(26).fork()).join();
+        break;
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -2921,6 +3261,14 @@ export const RestoreRequest: MessageFns<RestoreRequest> = {
             }
 
             message.step = { $case: "commit", value: RestoreRequest_Commit.decode(reader, reader.uint32()) };
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.step = { $case: "piece", value: RestoreRequest_Piece.decode(reader, reader.uint32()) };
             continue;
           }
         }
@@ -2968,7 +3316,103 @@ export const RestoreRequest: MessageFns<RestoreRequest> = {
         }
         break;
       }
+      case "piece": {
+        if (object.step?.value !== undefined && object.step?.value !== null) {
+          message.step = { $case: "piece", value: RestoreRequest_Piece.fromPartial(object.step.value) };
+        }
+        break;
+      }
     }
+    return message;
+  },
+};
+
+function createBaseRestoreRequest_Piece(): RestoreRequest_Piece {
+  return { bytes: emptyBytes, last: false };
+}
+
+export const RestoreRequest_Piece: MessageFns<RestoreRequest_Piece> = {
+  encode(message: RestoreRequest_Piece, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.bytes.length !== 0) {
+      writer.uint32(10).bytes(message.bytes);
+    }
+    if (message.last !== false) {
+      writer.uint32(16).bool(message.last);
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RestoreRequest_Piece {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRestoreRequest_Piece();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.bytes = reader.bytes();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.last = reader.bool();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag >>> 3 === 0) {
+          throw new globalThis.Error("protobuf decode found an invalid tag");
+        }
+        const buf = reader.skip(tag & 7);
+
+        if (message._unknownFields === undefined) {
+          message._unknownFields = {};
+        }
+
+        const list = message._unknownFields[tag];
+
+        if (list === undefined) {
+          message._unknownFields[tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      if (reader.pos !== end) {
+        throw new globalThis.Error("protobuf decode read past the end of a message");
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<RestoreRequest_Piece>): RestoreRequest_Piece {
+    return RestoreRequest_Piece.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<RestoreRequest_Piece>): RestoreRequest_Piece {
+    const message = createBaseRestoreRequest_Piece();
+    message.bytes = object.bytes ?? emptyBytes;
+    message.last = object.last ?? false;
     return message;
   },
 };
@@ -3270,6 +3714,20 @@ export const StorageService = {
     responseDeserialize: (value: Buffer): BatchResponse => BatchResponse.decode(value),
   },
   /**
+   * WriteCas and Batch for requests that do not fit into one message: the server takes messages of at
+   * most 4 MiB. Nothing changes unless the client's last message is a commit. Streamed, as the answer
+   * may be as large as the request.
+   */
+  writeLarge: {
+    path: "/stackwright.storage.v1.Storage/WriteLarge" as const,
+    requestStream: true as const,
+    responseStream: true as const,
+    requestSerialize: (value: WriteLargeRequest): Buffer => Buffer.from(WriteLargeRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): WriteLargeRequest => WriteLargeRequest.decode(value),
+    responseSerialize: (value: WriteLargeResponse): Buffer => Buffer.from(WriteLargeResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): WriteLargeResponse => WriteLargeResponse.decode(value),
+  },
+  /**
    * Lists resources. All pages of the stream show one point in time; a stream that did not end with
    * OK is no result at all.
    */
@@ -3352,6 +3810,12 @@ export interface StorageServer extends UntypedServiceImplementation {
   deleteCas: handleUnaryCall<DeleteCasRequest, DeleteCasResponse>;
   /** Applies several writes and deletes in one atomic step, or none of them. */
   batch: handleUnaryCall<BatchRequest, BatchResponse>;
+  /**
+   * WriteCas and Batch for requests that do not fit into one message: the server takes messages of at
+   * most 4 MiB. Nothing changes unless the client's last message is a commit. Streamed, as the answer
+   * may be as large as the request.
+   */
+  writeLarge: handleBidiStreamingCall<WriteLargeRequest, WriteLargeResponse>;
   /**
    * Lists resources. All pages of the stream show one point in time; a stream that did not end with
    * OK is no result at all.
@@ -3463,6 +3927,17 @@ export interface StorageClient extends Client {
     callback: (error: ServiceError | null, response: BatchResponse) => void,
   ): ClientUnaryCall;
   /**
+   * WriteCas and Batch for requests that do not fit into one message: the server takes messages of at
+   * most 4 MiB. Nothing changes unless the client's last message is a commit. Streamed, as the answer
+   * may be as large as the request.
+   */
+  writeLarge(): ClientDuplexStream<WriteLargeRequest, WriteLargeResponse>;
+  writeLarge(options: Partial<CallOptions>): ClientDuplexStream<WriteLargeRequest, WriteLargeResponse>;
+  writeLarge(
+    metadata: Metadata,
+    options?: Partial<CallOptions>,
+  ): ClientDuplexStream<WriteLargeRequest, WriteLargeResponse>;
+  /**
    * Lists resources. All pages of the stream show one point in time; a stream that did not end with
    * OK is no result at all.
    */
@@ -3541,3 +4016,5 @@ interface MessageFns<T> {
   create(base?: DeepPartial<T>): T;
   fromPartial(object: DeepPartial<T>): T;
 }
+
+const emptyBytes = new Uint8Array(0);
