@@ -64,6 +64,8 @@ export class ApplyRun {
   readonly checks: CheckResult[] = [];
   readonly #providers = new Map<string, Promise<ReadyProvider | undefined>>();
   readonly #bodies = new Map<ResourceConfig, BoundBody>();
+  /** Objects that were left alone because something that they are made from is wrong, with what it is. */
+  readonly blocked = new Map<string, string>();
   readonly #resolved = new Map<string, ResolvedProvider>();
   readonly #planned: ReadonlySet<string>;
   readonly ephemerals: EphemeralResources;
@@ -213,6 +215,20 @@ export class ApplyRun {
 
   get context(): LifecycleContext {
     return { signal: this.given.force, sessionId: this.given.sessionId };
+  }
+
+  /**
+   * Evaluates something for a step, with all that it asks for. Undefined where it uses a value that must not be relied on,
+   * because a check failed or an expression has an error; that is reported where it happened.
+   */
+  async evaluate<T>(change: ResourceChange, evaluate: () => T): Promise<T | undefined> {
+    const { world } = this.given;
+    await world.settled(evaluate);
+    const { result, blocked } = world.recorder.record(evaluate);
+    const [cause] = blocked;
+    if (cause === undefined) return result;
+    this.blocked.set(change.address, cause);
+    return undefined;
   }
 
   /** Runs one call with a deadline, telling how long it has been going on. */

@@ -2,6 +2,7 @@ import type { Value } from "@stackwright/cty";
 import type { Configuration } from "../plan/configuration.ts";
 import type { Plan } from "../plan/plan.ts";
 import type { EngineClock } from "../walk/clock.ts";
+import { openChecks } from "./deferred-checks.ts";
 import { populateWorld } from "../walk/populate.ts";
 import type { InstanceSlot } from "../walk/resource-values.ts";
 import { thawed } from "../walk/thawed-keys.ts";
@@ -29,6 +30,7 @@ export function createApplyWorld({
   clock,
   functions,
 }: ApplyWorldOptions): ApplyWorld {
+  const open = new Set(openChecks(plan).map(({ kind, address }) => `${kind} ${address}`));
   const world = new World({
     root: configuration.root,
     variables,
@@ -43,6 +45,7 @@ export function createApplyWorld({
     providerFunctions: functions,
     missing: plan.partial || plan.mode !== "normal" ? "lenient" : "strict",
     expandsCalls: plan.mode !== "normal",
+    guards: (check) => open.has(check),
   });
   if (plan.mode === "normal") thawInstances(world, plan);
   else {

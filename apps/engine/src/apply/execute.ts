@@ -19,6 +19,7 @@ import { type Limit, LimitTable } from "../walk/limits.ts";
 import { walkGraph } from "../walk/ready-queue.ts";
 import { ApplyRun } from "./apply-run.ts";
 import { createApplyWorld } from "./apply-world.ts";
+import { objectsWithOpenChecks } from "./deferred-checks.ts";
 import { finalChecks } from "./final-checks.ts";
 import { finalOutputs } from "./final-outputs.ts";
 import { applyMoveRecords } from "./move-records.ts";
@@ -147,7 +148,11 @@ export async function executePlan(request: ApplyRequest): Promise<ApplyResult> {
   // What was under way when the run was interrupted is found out before anything else is done.
   if (writer.resumed)
     await settlePending(writer, async (object) => run.provider(object), run.context);
-  const graph = orderSteps(plan.changes, new Map(writer.objects));
+  const graph = orderSteps(
+    plan.changes,
+    new Map(writer.objects),
+    plan.mode === "normal" ? objectsWithOpenChecks(plan) : undefined,
+  );
   const runner = new StepRunner(run, graph);
   const onStop = (): void => {
     if (stop.signal.aborted) return;

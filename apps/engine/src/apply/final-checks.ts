@@ -1,22 +1,23 @@
 import { evaluateConditions, rehearseConditions } from "../walk/conditions.ts";
 import type { ApplyRun } from "./apply-run.ts";
+import { openChecks } from "./deferred-checks.ts";
 
 /**
  * Evaluates the conditions that belong to no object: those of checks, whose failure is a warning, once more, and those of
- * outputs that could not be decided while planning. What needs something that was not done stays open.
+ * variables and outputs that could not be decided while planning. What needs something that was not done stays open.
  */
 export async function finalChecks(run: ApplyRun): Promise<void> {
   const { plan, world } = run.given;
   if (plan.mode !== "normal") return;
-  const open = new Set(
-    plan.checks
-      .filter(({ status }) => status === "unknown")
-      .map(({ kind, address }) => `${kind} ${address}`),
-  );
+  const open = new Set(openChecks(plan).map(({ kind, address }) => `${kind} ${address}`));
   for (const module of world.allModules()) {
-    const prefix = module.address === "" ? "" : `${module.address}.`;
+    for (const name of module.node.config.variables.keys()) {
+      if (!open.has(`variable ${module.addressOf(`var.${name}`)}`)) continue;
+      await prepare(run, () => module.validation(name));
+      run.checks.push(...(attempt(() => module.validation(name)) ?? []));
+    }
     for (const check of module.node.config.checks.values()) {
-      const address = `${prefix}check.${check.name}`;
+      const address = module.addressOf(`check.${check.name}`);
       await prepare(run, () => rehearseConditions(check.assertions, module.scope));
       attempt(() =>
         evaluateConditions({
@@ -30,7 +31,7 @@ export async function finalChecks(run: ApplyRun): Promise<void> {
       );
     }
     for (const name of module.node.config.outputs.keys()) {
-      const address = `${prefix}output.${name}`;
+      const address = module.addressOf(`output.${name}`);
       if (!open.has(`output ${address}`)) continue;
       await prepare(run, () => module.output(name));
       const { conditions = [] } = attempt(() => module.output(name)) ?? {};

@@ -45,8 +45,8 @@ export async function finalOutputs(
 async function evaluateOutput(world: ApplyRun["given"]["world"], name: string) {
   try {
     await world.settled(() => world.root.output(name));
-    const { result, targets } = world.recorder.record(() => world.root.output(name).value);
-    return { result, targets };
+    const { result, targets, blocked } = world.recorder.record(() => world.root.output(name).value);
+    return { result: blocked.size > 0 ? undefined : result, targets };
   } catch {
     return { result: undefined, targets: new Set<never>() };
   }

@@ -17,10 +17,10 @@ import type { ResourceChange } from "../plan/change.ts";
 import { keepIgnored } from "../plan/ignore-changes.ts";
 import type { ReadyProvider } from "../plan/plan-run.ts";
 import { blockType } from "../walk/block-type.ts";
-import { evaluateConditions } from "../walk/conditions.ts";
 import { takeMarks, withoutMarks } from "../walk/object-marks.ts";
 import type { InstanceSlot } from "../walk/resource-values.ts";
 import type { ApplyRun } from "./apply-run.ts";
+import { decideConditions } from "./deferred-checks.ts";
 
 /** A plan with everything known, which does what was approved. */
 export interface FinalPlan {
@@ -59,16 +59,9 @@ export async function finalPlan(
     return undefined;
   }
   const scope = slot.resource.module.scope.forInstance(slot.context);
-  const good = evaluateConditions({
-    address: change.address,
-    kind: "precondition",
-    conditions: config.lifecycle.preconditions,
-    scope,
-    report: (diagnostics) => run.report(diagnostics),
-    keep: (result) => run.checks.push(result),
-  });
-  if (!good) return undefined;
-  const body = await run.given.world.settled(() => evaluateBody(bound, scope));
+  if (!(await decideConditions(run, slot, "precondition"))) return undefined;
+  const body = await run.evaluate(change, () => evaluateBody(bound, scope));
+  if (body === undefined) return undefined;
   run.report(body.diagnostics.map((one) => ({ ...one, address: one.address ?? change.address })));
   if (hasErrors(body.diagnostics)) return undefined;
   const report = (problems: readonly ProviderDiagnostic[]): boolean => {

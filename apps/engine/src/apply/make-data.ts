@@ -3,10 +3,10 @@ import { evaluateBody, hasErrors, providerDiagnostic } from "@stackwright/lang";
 import type { NodeStatus } from "../events.ts";
 import type { ResourceChange } from "../plan/change.ts";
 import type { ReadyProvider } from "../plan/plan-run.ts";
-import { evaluateConditions } from "../walk/conditions.ts";
 import { markObject, takeMarks } from "../walk/object-marks.ts";
 import type { InstanceSlot } from "../walk/resource-values.ts";
 import type { ApplyRun } from "./apply-run.ts";
+import { decideConditions } from "./deferred-checks.ts";
 
 /** Reads a data source that could not be read while planning, and records what it says. */
 export async function readDeferred(
@@ -26,21 +26,10 @@ export async function readDeferred(
     );
     return "failed";
   }
-  const { module } = slot.resource;
-  const conditions = (kind: "precondition" | "postcondition", self?: Value): boolean =>
-    evaluateConditions({
-      address: change.address,
-      kind,
-      conditions:
-        kind === "precondition" ? config.lifecycle.preconditions : config.lifecycle.postconditions,
-      scope: module.scope.forInstance({ ...slot.context, ...(self && { self }) }),
-      report: (diagnostics) => run.report(diagnostics),
-      keep: (result) => run.checks.push(result),
-    });
-  if (!conditions("precondition")) return "failed";
-  const body = await run.given.world.settled(() =>
-    evaluateBody(bound, module.scope.forInstance(slot.context)),
-  );
+  if (!(await decideConditions(run, slot, "precondition"))) return "failed";
+  const scope = slot.resource.module.scope.forInstance(slot.context);
+  const body = await run.evaluate(change, () => evaluateBody(bound, scope));
+  if (body === undefined) return "failed";
   run.report(body.diagnostics);
   if (hasErrors(body.diagnostics)) return "failed";
   ready.use.secrets.addValue(body.value);
@@ -58,7 +47,7 @@ export async function readDeferred(
   ready.use.secrets.addValue(value);
   slot.value = value;
   await recordData(run, change, ready, value);
-  return conditions("postcondition", value) ? "done" : "failed";
+  return (await decideConditions(run, slot, "postcondition", value)) ? "done" : "failed";
 }
 
 /** Writes down what a data source said. */

@@ -6,11 +6,11 @@ import type { ResourceChange } from "../plan/change.ts";
 import type { ReadyProvider } from "../plan/plan-run.ts";
 import type { OperationPlan, Outcome, StateChange } from "../state/state-change.ts";
 import type { ObjectKey } from "../state/state-object.ts";
-import { evaluateConditions } from "../walk/conditions.ts";
 import { recordIdentity } from "../walk/identity.ts";
 import { markObject, withoutMarks } from "../walk/object-marks.ts";
 import type { InstanceSlot } from "../walk/resource-values.ts";
 import type { ApplyRun } from "./apply-run.ts";
+import { decideConditions } from "./deferred-checks.ts";
 import { type FinalPlan, finalPlan } from "./final-plan.ts";
 import { resolveOperation } from "./resolve-operation.ts";
 
@@ -158,7 +158,7 @@ class Maker {
     });
     this.#slot.value = value;
     if (failed || refused) return tainted ? "tainted" : "failed";
-    return this.#postconditions(value) ? "done" : "failed";
+    return (await this.#postconditions(value)) ? "done" : "failed";
   }
 
   #patch() {
@@ -233,20 +233,11 @@ class Maker {
       const patch = { ...this.#patch(), content };
       await this.#run.given.writer.write({ kind: "record", key: this.#key, patch });
     }
-    return this.#postconditions(value) ? "done" : "failed";
+    return (await this.#postconditions(value)) ? "done" : "failed";
   }
 
-  #postconditions(self: Value): boolean {
-    const slot = this.#slot;
-    const config = this.#run.configOf(this.#change);
-    return evaluateConditions({
-      address: this.#change.address,
-      kind: "postcondition",
-      conditions: config?.lifecycle.postconditions ?? [],
-      scope: slot.resource.module.scope.forInstance({ ...slot.context, self }),
-      report: (diagnostics) => this.#run.report(diagnostics),
-      keep: (result) => this.#run.checks.push(result),
-    });
+  async #postconditions(self: Value): Promise<boolean> {
+    return decideConditions(this.#run, this.#slot, "postcondition", self);
   }
 }
 

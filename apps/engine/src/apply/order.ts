@@ -29,14 +29,15 @@ function removes({ action, after, record }: ResourceChange): boolean {
 }
 
 /** Whether a change makes something that others wait for. */
-function makes({ action, after, record, importing }: ResourceChange): boolean {
-  if (action === "no-op") return (record || importing !== undefined) && after !== undefined;
+function makes({ action, after, record, importing }: ResourceChange, open: boolean): boolean {
+  if (action === "no-op") return (record || importing !== undefined || open) && after !== undefined;
   return action !== "delete" && action !== "forget";
 }
 
 /**
  * Orders the steps of a plan by the four rules of the design page ("Order"), which see for why there is no cycle. `objects`
- * is the state that the plan was made from: its dependencies are the old ones.
+ * is the state that the plan was made from: its dependencies are the old ones. `open` are addresses of objects whose
+ * conditions are still to be decided, so that they are steps even where nothing changes.
  *
  * Cost. A dependency on all instances of a resource goes through a vertex for that resource, so that n dependents of n
  * instances are 2n edges.
@@ -44,8 +45,9 @@ function makes({ action, after, record, importing }: ResourceChange): boolean {
 export function orderSteps(
   changes: readonly ResourceChange[],
   objects: ReadonlyMap<string, StateObject>,
+  open: ReadonlySet<string> = new Set(),
 ): StepGraph {
-  return new StepOrder(changes, objects).graph();
+  return new StepOrder(changes, objects, open).graph();
 }
 
 class StepOrder {
@@ -58,14 +60,20 @@ class StepOrder {
   readonly #groups = new Map<string, number>();
   readonly #changes: readonly ResourceChange[];
   readonly #objects: ReadonlyMap<string, StateObject>;
+  readonly #open: ReadonlySet<string>;
   readonly #aliases = new Map<string, string>();
   /** Objects that were instances of a resource when others came to depend on it, and have moved away since. */
   readonly #movedFrom = new Map<string, Set<string>>();
   #early: ReadonlySet<number> = new Set();
 
-  constructor(changes: readonly ResourceChange[], objects: ReadonlyMap<string, StateObject>) {
+  constructor(
+    changes: readonly ResourceChange[],
+    objects: ReadonlyMap<string, StateObject>,
+    open: ReadonlySet<string>,
+  ) {
     this.#changes = changes;
     this.#objects = objects;
+    this.#open = open;
     for (const { address, aliases } of objects.values()) {
       for (const alias of aliases) {
         this.#aliases.set(alias, address);
@@ -103,8 +111,12 @@ class StepOrder {
       if (list === undefined) byResource.set(resource, [vertex]);
       else list.push(vertex);
     };
-    if (makes(change)) add("make", this.#makes, this.#makesOf);
+    if (this.#makesSomething(change)) add("make", this.#makes, this.#makesOf);
     if (removes(change)) add("remove", this.#removes, this.#removesOf);
+  }
+
+  #makesSomething(change: ResourceChange): boolean {
+    return makes(change, change.deposed === "" && this.#open.has(change.address));
   }
 
   #edge(from: number | undefined, to: number | undefined): void {
@@ -114,7 +126,7 @@ class StepOrder {
   #connect(change: ResourceChange): void {
     const make = this.#makes.get(change.address);
     const remove = this.#removes.get(objectKey(change));
-    if (change.deposed === "" && make !== undefined && makes(change)) {
+    if (change.deposed === "" && make !== undefined && this.#makesSomething(change)) {
       for (const dependency of change.dependencies) this.#afterMakes(make, dependency); // rule 1
       if (remove !== undefined) {
         if (destroysFirst(change))

@@ -7,6 +7,7 @@ import { resourceOf } from "../state/check-state.ts";
 import { objectKey } from "../state/state-object.ts";
 import type { Target } from "../walk/recorder.ts";
 import type { ApplyRun } from "./apply-run.ts";
+import { decideOpen } from "./deferred-checks.ts";
 import { EphemeralNeeds } from "./ephemeral-needs.ts";
 import type { NodeResult } from "./execute.ts";
 import { readDeferred, recordData } from "./make-data.ts";
@@ -106,6 +107,12 @@ export class StepRunner {
       }
       if (!silent) onEvent({ type: "start", address, deposed, action, ...idOf(change.before) });
       status = await this.#do(step);
+      const blocked = status === "failed" ? this.#run.blocked.get(address) : undefined;
+      if (blocked !== undefined && step.kind === "make") {
+        this.#cause[vertex] = blocked;
+        this.#skip(vertex, step, blocked);
+        return;
+      }
     } catch (error) {
       // Without the right to write nothing more can be done, for no object.
       if (
@@ -148,8 +155,12 @@ export class StepRunner {
       await adoptImported(this.#run, change, ready);
     }
     if (kind === "remove") return removeObject(this.#run, change, ready, step.early === true);
+    const kept =
+      change.action === "no-op" && plan.mode === "normal" ? this.#run.slot(change) : undefined;
+    if (kept !== undefined && !(await decideOpen(this.#run, change, kept))) return "failed";
     if (change.mode === "data" && change.action === "no-op") {
-      if (change.after !== undefined) await recordData(this.#run, change, ready, change.after);
+      if (change.record && change.after !== undefined)
+        await recordData(this.#run, change, ready, change.after);
       return "done";
     }
     const slot = this.#run.slot(change);

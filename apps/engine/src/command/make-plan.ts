@@ -79,16 +79,8 @@ export async function makePlan(
 
 /** A condition of a variable that does not hold is shown at the value, where that is written in a file. */
 function atValue(diagnostic: Diagnostic, places: ProjectVariables["places"]): Diagnostic {
-  const { summary, address, subject } = diagnostic;
+  const { summary, address } = diagnostic;
   const place = address?.startsWith("var.") === true ? places.get(address.slice(4)) : undefined;
-  if (summary !== "Invalid value for variable" || place === undefined || subject === undefined) {
-    return diagnostic;
-  }
-  const { filename, start } = subject.source.locate(subject.start, subject.end);
-  return {
-    ...diagnostic,
-    subject: place,
-    context: place,
-    detail: `${diagnostic.detail}\n\nThis was checked by the validation rule at ${filename}:${start.line},${start.column}.`,
-  };
+  if (summary !== "Invalid value for variable" || place === undefined) return diagnostic;
+  return { ...diagnostic, subject: place, context: place };
 }

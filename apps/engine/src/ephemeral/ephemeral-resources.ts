@@ -170,7 +170,7 @@ export class EphemeralResources implements AsyncDisposable {
       return evaluate();
     });
     const conditionsOf = { address: slot.address, ...this.#sinks };
-    const { result, targets } = world.recorder.record(() => {
+    const { result, targets, blocked } = world.recorder.record(() => {
       const kind = "precondition" as const;
       const good = evaluateConditions({ ...conditionsOf, kind, conditions: preconditions, scope });
       return good ? evaluate() : undefined;
@@ -186,7 +186,8 @@ export class EphemeralResources implements AsyncDisposable {
       ...targets,
       ...ready.targets,
     ]);
-    if (result === undefined || !this.#report(slot, result.diagnostics)) return undefined;
+    if (result === undefined || blocked.size > 0) return undefined;
+    if (!this.#report(slot, result.diagnostics)) return undefined;
 
     const { plain, sensitive } = takeMarks(result.value);
     const place = (problems: readonly ProviderDiagnostic[]): boolean =>

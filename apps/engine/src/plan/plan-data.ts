@@ -9,7 +9,7 @@ import {
 } from "@stackwright/lang";
 import type { Diagnostic as ProviderDiagnostic, ResourceSchema } from "@stackwright/mux/router";
 import type { StateObject } from "../state/state-object.ts";
-import { evaluateConditions } from "../walk/conditions.ts";
+import { evaluateConditions, rehearseConditions } from "../walk/conditions.ts";
 import { markObject, takeMarks, withoutMarks } from "../walk/object-marks.ts";
 import type { Target } from "../walk/recorder.ts";
 import type { InstanceSlot } from "../walk/resource-values.ts";
@@ -67,7 +67,10 @@ export async function planData(instance: DataInstance): Promise<ResourceChange |
     });
     return good || looks;
   };
-  await run.world.settled(() => evaluateBody(body, scope));
+  await run.world.settled(() => {
+    rehearseConditions(config.lifecycle.preconditions, scope);
+    return evaluateBody(body, scope);
+  });
   const { result, targets } = run.world.recorder.record(() =>
     conditions("precondition") ? evaluateBody(body, scope) : undefined,
   );
@@ -116,9 +119,13 @@ export async function planData(instance: DataInstance): Promise<ResourceChange |
   }
   use.secrets.addValue(after);
   slot.value = after;
-  if (!conditions("postcondition", after)) return undefined;
+  const own = slot.resource.module.scope.forInstance({ ...slot.context, self: after });
+  await run.world.settled(() => rehearseConditions(config.lifecycle.postconditions, own));
+  const self = run.world.recorder.record(() => conditions("postcondition", after));
+  if (!self.result) return undefined;
+  const references = new Set([...around, ...targets, ...self.targets]);
   const dependencies = [
-    ...dependenciesOf(slot.address, new Set([...around, ...targets]), "reference"),
+    ...dependenciesOf(slot.address, references, "reference"),
     ...dependenciesOf(slot.address, explicit, "explicit"),
     ...dependenciesOf(slot.address, ready.targets, "provider"),
   ];

@@ -15,7 +15,7 @@ import {
 import { assertPlanValid, isRefused, violationsToDiagnostics } from "@stackwright/tfplugin/checks";
 import { recordedDependencies } from "../ephemeral/recorded-dependencies.ts";
 import { blockType } from "../walk/block-type.ts";
-import { evaluateConditions } from "../walk/conditions.ts";
+import { evaluateConditions, rehearseConditions } from "../walk/conditions.ts";
 import { markObject, takeMarks, withoutMarks } from "../walk/object-marks.ts";
 import type { Target } from "../walk/recorder.ts";
 import type { InstanceSlot } from "../walk/resource-values.ts";
@@ -52,7 +52,10 @@ class ManagedPlanner {
   async plan(): Promise<ResourceChange | undefined> {
     const { run, slot, config, body, seen } = this.#it;
     const scope = slot.resource.module.scope.forInstance(slot.context);
-    await run.world.settled(() => evaluateBody(body, scope));
+    await run.world.settled(() => {
+      rehearseConditions(config.lifecycle.preconditions, scope);
+      return evaluateBody(body, scope);
+    });
     const { result, targets } = run.world.recorder.record(() => {
       const good = this.#conditions("precondition", scope);
       return good ? evaluateBody(body, scope) : undefined;
@@ -92,10 +95,9 @@ class ManagedPlanner {
     const after = markObject(reply.planned, this.#it.schema.block, marks);
     secrets.addValue(after);
     slot.value = after;
-    const self = run.world.recorder.record(() => {
-      const context = { ...slot.context, self: after };
-      return this.#conditions("postcondition", slot.resource.module.scope.forInstance(context));
-    });
+    const own = slot.resource.module.scope.forInstance({ ...slot.context, self: after });
+    await run.world.settled(() => rehearseConditions(config.lifecycle.postconditions, own));
+    const self = run.world.recorder.record(() => this.#conditions("postcondition", own));
     if (!self.result) return undefined;
     const action = this.#action(current, after, replacing);
     return this.#change({

@@ -1,13 +1,5 @@
-import {
-  type Condition,
-  type Diagnostic,
-  expandRepetition,
-  type GraphNode,
-  hasErrors,
-  type Scope,
-} from "@stackwright/lang";
-import type { CheckKind } from "../walk/checks.ts";
-import { evaluateConditions } from "../walk/conditions.ts";
+import { type Diagnostic, expandRepetition, type GraphNode, hasErrors } from "@stackwright/lang";
+import { evaluateConditions, rehearseConditions } from "../walk/conditions.ts";
 import { freeze, type Keys, keysOf } from "../walk/keys.ts";
 import type { CallValues, ModuleInstance } from "../walk/module-instance.ts";
 import type { Target } from "../walk/recorder.ts";
@@ -24,10 +16,12 @@ export async function visitNode(run: PlanRun, node: GraphNode): Promise<void> {
     case "variable":
       return evaluateEach(run, node, (module) => module.variable(node.variable.name));
     case "validation":
-      return each(run, node, (module) => {
-        const { name, validations } = node.variable;
-        conditions(run, module, `var.${name}`, "variable", validations);
-      });
+      return each(
+        run,
+        node,
+        (module) => run.checks.push(...module.validation(node.variable.name)),
+        async (module) => run.world.settled(() => module.validation(node.variable.name)),
+      );
     case "local":
       return evaluateEach(run, node, (module) => module.scope.local(node.local.name));
     case "output":
@@ -43,10 +37,13 @@ export async function visitNode(run: PlanRun, node: GraphNode): Promise<void> {
         if (call !== undefined) expandCall(run, module, call);
       });
     case "check":
-      return each(run, node, (module) => {
-        const { name, assertions } = node.check;
-        conditions(run, module, `check.${name}`, "check", assertions);
-      });
+      return each(
+        run,
+        node,
+        (module) => assertions(run, module, node.check),
+        async (module) =>
+          run.world.settled(() => rehearseConditions(node.check.assertions, module.scope)),
+      );
     case "resource":
       return visitResource(run, node);
     case "provider":
@@ -72,7 +69,7 @@ async function evaluateEach(
 async function each(
   run: PlanRun,
   { module }: GraphNode,
-  visit: (module: ModuleInstance) => void,
+  visit: (module: ModuleInstance) => unknown,
   prepare?: (module: ModuleInstance) => Promise<unknown>,
 ): Promise<void> {
   for (const instance of run.world.modules(module.path)) {
@@ -81,19 +78,16 @@ async function each(
   }
 }
 
-function conditions(
+function assertions(
   run: PlanRun,
   module: ModuleInstance,
-  name: string,
-  kind: CheckKind,
-  list: readonly Condition[],
-  scope: Scope = module.scope,
-): boolean {
-  return evaluateConditions({
-    address: module.address === "" ? name : `${module.address}.${name}`,
-    kind,
-    conditions: list,
-    scope,
+  { name, assertions: conditions }: NodeOf<"check">["check"],
+): void {
+  evaluateConditions({
+    address: module.addressOf(`check.${name}`),
+    kind: "check",
+    conditions,
+    scope: module.scope,
     report: (diagnostics) => run.report(diagnostics),
     keep: (result) => run.checks.push(result),
     tellOpen: true,
@@ -103,8 +97,7 @@ function conditions(
 /** An output is evaluated with its conditions; what came of those is kept. */
 function visitOutput(run: PlanRun, module: ModuleInstance, { output }: NodeOf<"output">): void {
   const { conditions: results = [] } = module.output(output.name);
-  const name = `output.${output.name}`;
-  const address = module.address === "" ? name : `${module.address}.${name}`;
+  const address = module.addressOf(`output.${output.name}`);
   for (const [index, { status, message }] of results.entries()) {
     run.checks.push({
       address,

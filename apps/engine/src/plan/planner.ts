@@ -107,6 +107,7 @@ export async function createPlan(request: PlanRequest): Promise<PlanResult> {
     providerFunctions: await providerFunctions(configuration, providers, versions),
     missing: selection.partial || options.mode !== "normal" ? "lenient" : "strict",
     expandsCalls: options.mode !== "normal",
+    guards: () => options.mode === "normal",
   });
   const run = new PlanRun({
     world,

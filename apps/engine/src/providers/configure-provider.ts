@@ -48,9 +48,10 @@ export async function configureProvider(
   if (hasErrors(bound.diagnostics) || module === undefined) return undefined;
   const evaluate = () => evaluateBody(bound.body, module.scope, { ephemeral: "everywhere" });
   await world.settled(evaluate);
-  const { result, targets } = world.recorder.record(evaluate);
+  const { result, targets, blocked } = world.recorder.record(evaluate);
   report(result.diagnostics);
-  if (hasErrors(result.diagnostics)) return undefined;
+  // What it is made from is wrong, which is reported there.
+  if (blocked.size > 0 || hasErrors(result.diagnostics)) return undefined;
   const place = (problems: readonly ProviderDiagnostic[]) =>
     problems.map((problem) => providerDiagnostic(result, problem, resolved.address));
   use.secrets.addValue(result.value);

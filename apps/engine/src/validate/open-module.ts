@@ -59,7 +59,7 @@ export class OpenModule implements ModuleValues {
     this.folder = node.folder;
     this.#tree = tree;
     this.#call = call;
-    this.variables = new LazyVariables(this);
+    this.variables = new LazyVariables(node, (name) => this.variable(name).value);
     const functions = tree.functionsOf(node);
     this.scope = createModuleScope(node.config, this, functions);
     for (const [name, config] of node.config.modules) {

@@ -19,8 +19,11 @@ export interface ConditionsOf {
   readonly tellOpen?: boolean;
 }
 
+/** The summary of a condition of a variable that does not hold. */
+export const INVALID_VARIABLE = "Invalid value for variable";
+
 const SUMMARIES: Readonly<Record<CheckKind, string>> = {
-  variable: "Invalid value for variable",
+  variable: INVALID_VARIABLE,
   precondition: "Resource precondition failed",
   postcondition: "Resource postcondition failed",
   output: "Module output value precondition failed",

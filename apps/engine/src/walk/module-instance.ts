@@ -8,6 +8,7 @@ import {
   evaluateOutput,
   expandRepetition,
   formatKey,
+  hasErrors,
   type InstanceContext,
   type InstanceKey,
   type ModuleCall,
@@ -19,11 +20,15 @@ import {
   readAttributes,
   resourceAddress,
   type ScopeTraversal,
+  type SourceRange,
+  sourceRange,
 } from "@stackwright/lang";
+import type { CheckResult } from "./checks.ts";
 import { type Keys, keysOf } from "./keys.ts";
 import { LazyVariables } from "./lazy-variables.ts";
 import type { Target } from "./recorder.ts";
 import { NOT_OPEN, ResourceValues } from "./resource-values.ts";
+import { VariableValidations } from "./variable-validations.ts";
 import type { World } from "./world.ts";
 
 type ResourceSubject = Extract<ReferenceSubject, { kind: "resource" }>;
@@ -35,9 +40,13 @@ export interface Memo {
   readonly value: Value;
   readonly diagnostics: readonly Diagnostic[];
   readonly targets: ReadonlySet<Target>;
+  /** What must not be relied on, itself or something that it is made from. */
+  readonly blocked: ReadonlySet<string>;
   /** Of an output. */
   readonly conditions?: readonly ConditionResult[];
 }
+
+type Evaluated = Omit<Memo, "targets" | "blocked">;
 
 /** The instances of a called module. */
 export class CallValues {
@@ -103,7 +112,8 @@ export class ModuleInstance implements ModuleValues {
   readonly variables: ReadonlyMap<string, Value>;
   readonly #variables = new Map<string, Memo>();
   readonly #outputs = new Map<string, Memo>();
-  readonly #locals = new Map<string, ReadonlySet<Target>>();
+  readonly #locals = new Map<string, Pick<Memo, "targets" | "blocked">>();
+  readonly #validations: VariableValidations;
   #arguments: ReadonlyMap<string, ContentAttribute> | undefined;
 
   constructor(world: World, node: ModuleNode, place?: Place) {
@@ -114,7 +124,8 @@ export class ModuleInstance implements ModuleValues {
     this.folder = node.folder;
     this.workspace = world.workspace;
     this.applying = world.applying;
-    this.variables = new LazyVariables(this);
+    this.#validations = new VariableValidations(this);
+    this.variables = new LazyVariables(node, (name) => this.guardedVariable(name).value);
     this.scope = createModuleScope(node.config, this, world.functionsOf(node));
     for (const [name, config] of node.config.resources) {
       this.resources.set(name, new ResourceValues(this, name, config));
@@ -181,11 +192,43 @@ export class ModuleInstance implements ModuleValues {
   }
 
   variable(name: string): Memo {
-    return this.#once(this.#variables, name, () => this.#evaluateVariable(name));
+    const address = this.addressOf(`var.${name}`);
+    return this.#once(this.#variables, name, address, () => this.#evaluateVariable(name));
+  }
+
+  /** A variable for what uses it: with what its conditions need, and blocked where they do not hold. */
+  guardedVariable(name: string): Memo {
+    const memo = this.variable(name);
+    this.#validations.guard(name);
+    return memo;
+  }
+
+  /** Where the value of a variable is written: in the call of the module, or with the variable itself. */
+  placeOf(name: string): SourceRange | undefined {
+    const { expression } = this.#argument(name) ?? {};
+    if (expression === undefined) return this.node.config.variables.get(name)?.range;
+    return sourceRange(expression.source, expression.start, expression.end);
+  }
+
+  #argument(name: string): ContentAttribute | undefined {
+    if (this.place === undefined) return undefined;
+    this.#arguments ??= readAttributes(this.place.call.config.body, []);
+    return this.#arguments.get(name);
+  }
+
+  /** What came of the conditions of a variable. */
+  validation(name: string): readonly CheckResult[] {
+    return this.#validations.results(name);
+  }
+
+  /** The address of something that is declared in the module. */
+  addressOf(name: string): string {
+    return this.address === "" ? name : `${this.address}.${name}`;
   }
 
   output(name: string): Memo {
-    return this.#once(this.#outputs, name, () => this.#evaluateOutput(name));
+    const address = this.addressOf(`output.${name}`);
+    return this.#once(this.#outputs, name, address, () => this.#evaluateOutput(name));
   }
 
   resource(subject: ResourceSubject): Value | undefined {
@@ -228,14 +271,19 @@ export class ModuleInstance implements ModuleValues {
     const { recorder } = this.world;
     const known = this.#locals.get(name);
     if (known !== undefined) {
-      recorder.touchAll(known);
+      recorder.touchAll(known.targets);
+      recorder.block(known.blocked);
       return evaluateLocal();
     }
     const { pending } = this.world;
-    const { result, targets } = recorder.record(evaluateLocal);
+    const { result, targets, blocked } = recorder.record(() => {
+      const local = evaluateLocal();
+      if (hasErrors(local.diagnostics)) recorder.block([this.addressOf(`local.${name}`)]);
+      return local;
+    });
     if (this.world.pending > pending) return result;
     if (!this.#locals.has(name)) this.world.report(result.diagnostics);
-    this.#locals.set(name, targets);
+    this.#locals.set(name, { targets, blocked });
     return result;
   }
 
@@ -245,16 +293,26 @@ export class ModuleInstance implements ModuleValues {
     return Value.object(known.map((name) => [name, this.output(name).value]));
   }
 
-  #once(memos: Map<string, Memo>, name: string, evaluateIt: () => Omit<Memo, "targets">): Memo {
+  #once(
+    memos: Map<string, Memo>,
+    name: string,
+    address: string,
+    evaluateIt: () => Evaluated,
+  ): Memo {
     const { recorder } = this.world;
     const known = memos.get(name);
     if (known !== undefined) {
       recorder.touchAll(known.targets);
+      recorder.block(known.blocked);
       return known;
     }
     const { pending } = this.world;
-    const { result, targets } = recorder.record(evaluateIt);
-    const memo = { ...result, targets };
+    const { result, targets, blocked } = recorder.record(() => {
+      const evaluated = evaluateIt();
+      if (hasErrors(evaluated.diagnostics)) recorder.block([address]);
+      return evaluated;
+    });
+    const memo = { ...result, targets, blocked };
     // What waits for a call of a provider function is evaluated again when that has been answered.
     if (this.world.pending > pending) return memo;
     memos.set(name, memo);
@@ -262,20 +320,19 @@ export class ModuleInstance implements ModuleValues {
     return memo;
   }
 
-  #evaluateVariable(name: string): Omit<Memo, "targets"> {
+  #evaluateVariable(name: string): Evaluated {
     if (this.place === undefined) {
       return { value: this.world.rootVariables.get(name) ?? Value.dynamic, diagnostics: [] };
     }
     const config = this.node.config.variables.get(name);
     if (config === undefined) return { value: Value.dynamic, diagnostics: [] };
     const { call } = this.place;
-    this.#arguments ??= readAttributes(call.config.body, []);
-    const argument = this.#arguments.get(name);
+    const argument = this.#argument(name);
     return evaluateInput(config, argument?.expression, call.parent.scope.forInstance(this.context));
   }
 
   /** What an output is, and what came of its conditions. */
-  #evaluateOutput(name: string): Omit<Memo, "targets"> {
+  #evaluateOutput(name: string): Evaluated {
     const config = this.node.config.outputs.get(name);
     if (config === undefined) return { value: Value.dynamic, diagnostics: [] };
     const scope = this.scope.forInstance({});

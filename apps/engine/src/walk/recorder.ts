@@ -3,6 +3,14 @@ import type { InstanceSlot, ResourceValues } from "./resource-values.ts";
 /** Something that can be depended on: one instance, or all instances of a resource. */
 export type Target = InstanceSlot | ResourceValues;
 
+/** What an evaluation gave, and what it used. */
+export interface Recorded<T> {
+  readonly result: T;
+  readonly targets: ReadonlySet<Target>;
+  /** What it used although it is wrong: variables, locals and outputs with an error or a failed check. */
+  readonly blocked: ReadonlySet<string>;
+}
+
 /** From how many instances of one resource on they are taken together. */
 const COLLECTIVE = 16;
 
@@ -12,6 +20,12 @@ const COLLECTIVE = 16;
  */
 export class Recorder {
   #current: Set<Target> | undefined;
+  #blocked: Set<string> | undefined;
+
+  /** Notes that the evaluation under way uses something that has no value to rely on: a failed check, or an error. */
+  block(addresses: Iterable<string>): void {
+    for (const address of addresses) this.#blocked?.add(address);
+  }
 
   /** Notes that the evaluation under way looked at something. */
   touch(target: Target): void {
@@ -24,17 +38,36 @@ export class Recorder {
     for (const target of targets) current.add(target);
   }
 
-  /** Runs an evaluation and says what it looked at; the evaluation around it looked at the same. */
-  record<T>(evaluate: () => T): { readonly result: T; readonly targets: ReadonlySet<Target> } {
+  /** Records an evaluation that the one around it does not use. */
+  apart<T>(evaluate: () => T): Recorded<T> {
     const outer = this.#current;
-    const targets = new Set<Target>();
-    this.#current = targets;
+    const outerBlocked = this.#blocked;
+    this.#current = undefined;
+    this.#blocked = undefined;
     try {
-      const result = evaluate();
-      return { result, targets: condense(targets) };
+      return this.record(evaluate);
     } finally {
       this.#current = outer;
+      this.#blocked = outerBlocked;
+    }
+  }
+
+  /** Runs an evaluation and says what it looked at; the evaluation around it looked at the same. */
+  record<T>(evaluate: () => T): Recorded<T> {
+    const outer = this.#current;
+    const outerBlocked = this.#blocked;
+    const targets = new Set<Target>();
+    const blocked = new Set<string>();
+    this.#current = targets;
+    this.#blocked = blocked;
+    try {
+      const result = evaluate();
+      return { result, targets: condense(targets), blocked };
+    } finally {
+      this.#current = outer;
+      this.#blocked = outerBlocked;
       this.touchAll(targets);
+      this.block(blocked);
     }
   }
 }

@@ -39,6 +39,11 @@ export interface WorldOptions {
    * (`lenient`, where only a part of the configuration is walked).
    */
   readonly missing: "strict" | "lenient";
+  /**
+   * Whether what uses a variable waits for its conditions, which are named `variable ADDRESS`; while applying those that
+   * the plan could not decide. @default none
+   */
+  readonly guards?: (check: string) => boolean;
   /** The walk goes over what is recorded: modules without objects are expanded when they are asked for. @default false */
   readonly expandsCalls?: boolean;
 }
@@ -127,6 +132,11 @@ export class World {
 
   report(diagnostics: readonly Diagnostic[]): void {
     this.diagnostics.push(...diagnostics);
+  }
+
+  /** Whether what uses a variable waits for its conditions. */
+  guards(check: string): boolean {
+    return this.#options.guards?.(check) === true;
   }
 
   /** The value of something that has none yet. */

@@ -178,7 +178,10 @@ class Connector {
     this.#edge(node, scope.around, PART);
     const { config } = child;
     for (const name of config.outputs.keys()) this.#part(node, scope, `output.${name}`);
-    for (const name of config.variables.keys()) this.#part(node, scope, `var.${name}`);
+    for (const name of config.variables.keys()) {
+      this.#part(node, scope, `var.${name}`);
+      this.#part(node, scope, `var.${name} (validation)`);
+    }
     for (const address of config.resources.keys()) this.#part(node, scope, resourceId(address));
     for (const name of config.checks.keys()) this.#part(node, scope, `check.${name}`);
     for (const { end } of scope.calls.values()) this.#edge(node, end, PART);
@@ -228,8 +231,12 @@ class Connector {
       const reference = parseReference(traversal);
       if (reference === undefined) continue;
       const { source, start, end } = traversal;
-      const range = sourceRange(source, start, end);
-      this.#edge(node, this.#target(scope, reference.subject, kind), { kind, range });
+      const reason = { kind, range: sourceRange(source, start, end) };
+      this.#edge(node, this.#target(scope, reference.subject, kind), reason);
+      if (reference.subject.kind !== "variable" || node.kind === "validation") continue;
+      // A value is used when its conditions have been decided; these see it before.
+      const id = `${scope.prefix}var.${reference.subject.name} (validation)`;
+      this.#edge(node, this.#nodes.get(id), reason);
     }
   }
 
