@@ -2,11 +2,11 @@ import type { Value } from "@stackwright/cty";
 import type { Configuration } from "../plan/configuration.ts";
 import type { Plan } from "../plan/plan.ts";
 import type { EngineClock } from "../walk/clock.ts";
-import { openChecks } from "./deferred-checks.ts";
 import { populateWorld } from "../walk/populate.ts";
 import type { InstanceSlot } from "../walk/resource-values.ts";
 import { thawed } from "../walk/thawed-keys.ts";
 import { World, type WorldOptions } from "../walk/world.ts";
+import { openChecks } from "./deferred-checks.ts";
 
 export interface ApplyWorldOptions {
   readonly plan: Plan;

@@ -253,12 +253,12 @@ async function finish(run: ApplyRun, { runner, inputs, stopped }: Ending): Promi
   run.given.onEvent({ type: "phase", phase: "finish" });
   const nodes = runner.results();
   await finalChecks(run);
+  const outputs = await finalOutputs(run, runner);
   run.report(run.given.world.diagnostics);
   const isDone = nodes.every(({ status }) => status === "done");
   const pending = [...writer.objects.values()].some(
     ({ phase, operation }) => phase !== "unresolved" && operation?.started === true,
   );
-  const outputs = await finalOutputs(run, runner);
   await run.ephemerals.closeAll();
   if (run.given.plan.partial) run.report([INCOMPLETE]);
   const secret = secretOutputs(outputs, run.given.providers.secrets);

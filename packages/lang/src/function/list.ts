@@ -374,8 +374,12 @@ export const LIST_FUNCTIONS: readonly LangFunction[] = [
     description: "Strings in the order of their code points.",
     parameters: [param("list", Type.list(Type.string), "the strings")],
     returns: Type.list(Type.string),
-    call: ([list = Value.dynamic], type) => {
-      if (!list.isWhollyKnown) return Value.unknown(type);
+    call: ([list = Value.dynamic]) => {
+      if (!list.isWhollyKnown) {
+        // The order is not known, and how many there are is.
+        const open = list.elements().map(() => Value.unknown(Type.string));
+        return listOf(open, Type.string);
+      }
       const strings = list.elements().map((value, position) => {
         if (value.isNull)
           refuse(`given list element ${position} is null; a null string cannot be sorted`, 0);

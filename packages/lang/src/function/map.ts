@@ -157,7 +157,6 @@ export const MAP_FUNCTIONS: readonly LangFunction[] = [
       const [map, mapMarks] = argument(args, 0).unmark();
       const [key, keyMarks] = argument(args, 1).unmark();
       const marks = mapMarks.union(keyMarks);
-      if (!map.isWhollyKnown) return Value.unknown(type).withMarks(marks);
       const name = key.asString();
       if (map.type.kind === "object" && map.type.has(name)) {
         return getAttribute(map, name).withMarks(marks);

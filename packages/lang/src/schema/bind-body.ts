@@ -78,6 +78,8 @@ export interface BoundBlocks {
   /** Object type of one block. */
   readonly type: Extract<Type, { kind: "object" }>;
   readonly blocks: readonly BoundBlock[];
+  /** The attribute that the blocks give a value to, where the schema has one by their name. Without blocks it is not set. */
+  readonly attribute: SchemaAttribute | undefined;
 }
 
 /** A block as written, or a `dynamic` one that stands for any number of them. */
@@ -169,6 +171,7 @@ class Binder {
         schema: type,
         type: schemaType(type.block),
         blocks: found.get(name) ?? [],
+        attribute: asBlocks.has(name) ? schema.attributes.get(name) : undefined,
       });
     }
     return { schema, type: schemaType(schema), attributes, blocks, range };

@@ -170,6 +170,27 @@ describe("evaluateBody, both syntaxes", () => {
   });
 });
 
+describe("attributes written as blocks", () => {
+  const none = 'dynamic "legacy" {\n for_each = []\n content {}\n}';
+  const legacyOf = (text: string, schema = SCHEMA) => {
+    const { evaluated, diagnostics } = run(text, schema);
+    const value = new Map(evaluated.value.entries()).get("legacy");
+    return { isNull: value?.isNull, summaries: diagnostics.map(({ summary }) => summary) };
+  };
+
+  it("are not set by dynamic blocks over nothing, as an empty list would mean that there are to be none", () => {
+    expect(legacyOf(none)).toEqual({ isNull: true, summaries: [] });
+    expect(legacyOf("legacy = []")).toEqual({ isNull: false, summaries: [] });
+    expect(legacyOf(`legacy {}\n${none}`)).toEqual({ isNull: false, summaries: [] });
+  });
+
+  it("are missing without blocks where they are required", () => {
+    const type = Type.list(Type.object({ a: Type.string }));
+    const required = block({ legacy: attribute(type, { required: true }) });
+    expect(legacyOf(none, required).summaries).toEqual(["Missing required argument"]);
+  });
+});
+
 describe("evaluateBody", () => {
   it.each([
     ['legacy {\n a = "1"\n}\nlegacy {\n b = 2\n}', '{legacy=[{a="1"} {b=2}]}'],
@@ -177,6 +198,8 @@ describe("evaluateBody", () => {
       'dynamic "legacy" {\n for_each = list\n content { a = legacy.value }\n}',
       '{legacy=[{a="a"} {a="b"}]}',
     ],
+    ['dynamic "legacy" {\n for_each = later\n content { a = legacy.value }\n}', "{legacy=unknown}"],
+    ['legacy {}\ndynamic "legacy" {\n for_each = []\n content {}\n}', "{legacy=[{}]}"],
     ['_ {\n name = "escaped"\n}', '{name="escaped"}'],
     ["count = 3\nlifecycle {}\nprovider = x.y", "{}"],
     ["name = hidden", '{name=sensitive:"s"}'],

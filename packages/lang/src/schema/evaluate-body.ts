@@ -166,7 +166,14 @@ class BodyEvaluator {
         ...(subject && { subject }),
       });
     }
-    return collect(bound, found).withMarks(found.marks);
+    const { attribute } = bound;
+    if (attribute === undefined || found.unknown || found.blocks.length > 0)
+      return collect(bound, found).withMarks(found.marks);
+    if (attribute.required) {
+      const detail = `The argument "${name}" is required, and its dynamic blocks are none.`;
+      this.#report("error", "Missing required argument", detail, { subject: parent.range });
+    }
+    return Value.null(attribute.type).withMarks(found.marks);
   }
 
   #checkNumber(
@@ -351,7 +358,7 @@ export function emptyBlock(schema: SchemaBlock): Value {
   );
   const blocks = [...schema.blocks].map(([name, nested]) => {
     const type = schemaType(nested.block);
-    const bound = { schema: nested, type, blocks: [] };
+    const bound = { schema: nested, type, blocks: [], attribute: undefined };
     return [name, collect(bound, { blocks: [], marks: Marks.none, unknown: false })] as const;
   });
   return Value.object([...attributes, ...blocks]);
