@@ -90,6 +90,16 @@ export const REGISTRY_ERRORS = Object.freeze({
     httpStatus: 409,
     summary: "the namespace belongs to another account",
   },
+  REGISTRY_NAMESPACE_RESERVED: {
+    retryable: false,
+    httpStatus: 403,
+    summary: "the namespace is reserved; an operator can grant it",
+  },
+  REGISTRY_NAMESPACE_IN_USE: {
+    retryable: false,
+    httpStatus: 409,
+    summary: "the namespace has releases",
+  },
   REGISTRY_ARCHIVE_INVALID: {
     retryable: false,
     httpStatus: 422,

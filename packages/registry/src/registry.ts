@@ -33,7 +33,14 @@ import { type ResolvedPrivateProvider, resolvePrivateProvider } from "./domain/r
 import { readSchema, schemaBlobs, writeSchema } from "./domain/schema-cache.ts";
 import { type RegistryScope, SYSTEM_TENANCY, scopeTenancy } from "./domain/scope.ts";
 import { dropVersions, sweepLeftovers } from "./domain/sweep.ts";
-import { dropUses, listUses, recordUse, releaseUse, type VersionUse } from "./domain/usage.ts";
+import {
+  dropUses,
+  listUses,
+  recordUse,
+  releaseUse,
+  type UseOptions,
+  type VersionUse,
+} from "./domain/usage.ts";
 import { createVersion, deleteVersion, showVersion, type VersionName } from "./domain/versions.ts";
 import { RegistryError } from "./errors.ts";
 
@@ -193,7 +200,7 @@ export class Registry {
     scope: RegistryScope,
     at: VersionName,
     user: string,
-    options?: CallOptions,
+    options?: UseOptions,
   ): Promise<void> {
     await recordUse(this.#parts, scope, at, user, options);
   }
@@ -201,7 +208,7 @@ export class Registry {
   async releaseUse(
     scope: RegistryScope,
     use: { readonly providerId: string; readonly version: string; readonly user: string },
-    options?: CallOptions,
+    options?: UseOptions,
   ): Promise<void> {
     await releaseUse(this.#parts, scope, use, options);
   }

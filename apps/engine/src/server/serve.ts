@@ -7,7 +7,6 @@ import {
   createAuthenticator,
   createKeyRing,
   createRegistry,
-  createStoreReplayGuard,
   type FunctionProbe,
   type Registry,
 } from "@stackwright/registry";
@@ -138,8 +137,6 @@ export async function serve(
       credentials,
       scheduler,
       region: resolved.region,
-      // Several servers may answer for the same keys where they share a store.
-      replayGuard: store.shared ? createStoreReplayGuard(records) : undefined,
     }),
     region: resolved.region,
     metrics,
@@ -238,7 +235,7 @@ async function closeApp(app: FastifyInstance, timeoutMs: number): Promise<void> 
 }
 
 function policyOf(options: ServerOptions) {
-  const { quotas, deleteProvider, deleteUsed, tombstones, auditDays } = options;
+  const { quotas, deleteProvider, deleteUsed, tombstones, reservedNamespaces, auditDays } = options;
   return {
     ...(quotas?.providers === undefined ? {} : { maxProviders: quotas.providers }),
     ...(quotas?.versionsPerProvider === undefined
@@ -247,6 +244,7 @@ function policyOf(options: ServerOptions) {
     ...(deleteProvider === undefined ? {} : { deleteProvider }),
     ...(deleteUsed === undefined ? {} : { deleteUsed }),
     ...(tombstones === undefined ? {} : { tombstones }),
+    ...(reservedNamespaces === undefined ? {} : { reservedNamespaces }),
     ...(auditDays === undefined ? {} : { auditDays }),
   };
 }

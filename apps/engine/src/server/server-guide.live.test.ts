@@ -71,7 +71,7 @@ describe("the page of the server", { timeout: 120_000 }, () => {
     expect(JSON.parse(listed)).toMatchObject({
       credentials: expect.arrayContaining([
         expect.objectContaining({ description: "Maria", roles: ["operator", "worker"] }),
-        expect.objectContaining({ description: "build machine", roles: ["reader"] }),
+        expect.objectContaining({ description: "build machine", roles: ["deployer"] }),
       ]),
     });
     expect(JSON.parse(await readFile(join(root, "registry-key.json"), "utf8"))).toEqual({

@@ -68,6 +68,12 @@ export const ServerOptionsSchema = Type.Object(
     tombstones: Type.Optional(
       Type.Boolean({ description: "deleted version numbers stay taken; false by default" }),
     ),
+    reservedNamespaces: Type.Optional(
+      Type.Array(text("a namespace"), {
+        description: "namespaces that operators alone grant, beyond the well-known ones",
+        maxItems: 1000,
+      }),
+    ),
     auditDays: Type.Optional(count("days that audit entries are kept", 1, 36_500)),
     rateLimit: Type.Optional(
       Type.Object(
@@ -79,7 +85,12 @@ export const ServerOptionsSchema = Type.Object(
       ),
     ),
     healthCheckMinutes: Type.Optional(
-      Type.Number({ description: "how often functions are checked; never by default", minimum: 1 }),
+      Type.Number({
+        description: "how often functions are checked, up to four weeks; never by default",
+        minimum: 1,
+        // Timers hold 24 days: the pause is a quarter of it, and a longer one would be none.
+        maximum: 40_320,
+      }),
     ),
     openMetrics: Type.Optional(
       Type.Boolean({ description: "/metrics without a token; true by default" }),

@@ -1,5 +1,4 @@
 import {
-  createMemoryReplayGuard,
   createVerifier,
   isSignatureHeader,
   type ReplayGuard,
@@ -11,6 +10,7 @@ import type { Scheduler } from "@stackwright/storage";
 import { RegistryError } from "../errors.ts";
 import type { CredentialStore } from "./credentials.ts";
 import type { Principal } from "./principal.ts";
+import { createStoreReplayGuard } from "./store-replay-guard.ts";
 
 /** Recognises who sent a request. */
 export interface Authenticator {
@@ -26,7 +26,11 @@ export interface AuthenticatorOptions {
   readonly credentials: CredentialStore;
   readonly scheduler: Scheduler;
   readonly region: string;
-  /** @default in memory, for a single instance */
+  /**
+   * A guard in memory forgets with the process, so it protects no request across a restart.
+   *
+   * @default one in the store of the credentials
+   */
   readonly replayGuard?: ReplayGuard | undefined;
   /** How far the date of a signature may be from the present. @default 900,000 */
   readonly maxSkewMs?: number | undefined;
@@ -50,7 +54,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
   const verifier: Verifier = createVerifier({
     secretFor: async (accessKey) => (await credentials.keyWithSecret(accessKey))?.secret,
     now,
-    replayGuard: options.replayGuard ?? createMemoryReplayGuard({ now }),
+    replayGuard: options.replayGuard ?? createStoreReplayGuard(credentials.records),
     derivedScopes: SERVICES.map((service) => ({ region, service })),
     ...(options.maxSkewMs === undefined ? {} : { maxSkewMs: options.maxSkewMs }),
   });

@@ -69,14 +69,15 @@ const TOKEN_FORM = /^sw_[A-Za-z0-9_-]{43}$/;
 
 /** Access keys and tokens of all accounts. */
 export class CredentialStore {
-  readonly #records: RecordStore;
+  /** Where the credentials lie. */
+  readonly records: RecordStore;
   readonly #keys: KeyRing;
   readonly #scheduler: Scheduler;
   readonly #keyCache: CredentialCache<{ principal: Credential; secret: string }>;
   readonly #tokenCache: CredentialCache<{ principal: Credential; scopes: readonly StorageScope[] }>;
 
   constructor(options: CredentialStoreOptions) {
-    this.#records = options.records;
+    this.records = options.records;
     this.#keys = options.keys;
     this.#scheduler = options.scheduler;
     const { cacheMs = 2_000 } = options;
@@ -106,10 +107,10 @@ export class CredentialStore {
       accessKey,
       secret: this.#keys.seal(Buffer.from(secretKey), `access-key\0${accessKey}`),
     };
-    if ((await this.#records.read(keyAt(accessKey))) !== undefined) {
+    if ((await this.records.read(keyAt(accessKey))) !== undefined) {
       throw invalidField("access_key", "duplicate", "the access key exists already");
     }
-    await this.#records.write(keyAt(accessKey), message, undefined);
+    await this.records.write(keyAt(accessKey), message, undefined);
     return { accessKey, secretKey };
   }
 
@@ -135,7 +136,7 @@ export class CredentialStore {
         access: "",
       })),
     };
-    await this.#records.write(tokenAt(digest), message, undefined);
+    await this.records.write(tokenAt(digest), message, undefined);
     return { token, tokenId };
   }
 
@@ -147,14 +148,14 @@ export class CredentialStore {
     accessKey: string,
     overlapMs: number,
   ): Promise<{ readonly accessKey: string; readonly secretKey: string }> {
-    const old = await this.#records.read(keyAt(accessKey));
+    const old = await this.records.read(keyAt(accessKey));
     if (old === undefined) throw noCredential();
     const nowMs = this.#scheduler.wallMs();
     const next = `SW${randomBytes(12).toString("hex").toUpperCase().slice(0, 18)}`;
     const secretKey = randomBytes(30).toString("base64url");
-    const ends = BigInt(Math.floor(nowMs + overlapMs));
+    const ends = wholeMs("overlap", Math.floor(nowMs) + Number(wholeMs("overlap", overlapMs)));
     const before = old.value.expireTimeMs;
-    await this.#records.storage.batch([
+    await this.records.storage.batch([
       writeOperation(keyAt(next), {
         ...old.value,
         accessKey: next,
@@ -176,15 +177,15 @@ export class CredentialStore {
   async revoke(actor: string): Promise<void> {
     const stored = await this.#find(actor);
     if (stored === undefined) throw noCredential();
-    await this.#records.storage.batch([deleteOperation(stored.record)]);
+    await this.records.storage.batch([deleteOperation(stored.record)]);
     this.#keyCache.forget(actor);
     if (stored.digest !== undefined) this.#tokenCache.forget(stored.digest);
   }
 
   /** The credentials of an account, or of all of them, without secrets. */
   async list(account?: string): Promise<readonly Credential[]> {
-    const keys = await this.#records.list(KEY, SYSTEM_TENANCY, "");
-    const tokens = await this.#records.list(TOKEN, SYSTEM_TENANCY, "");
+    const keys = await this.records.list(KEY, SYSTEM_TENANCY, "");
+    const tokens = await this.records.list(TOKEN, SYSTEM_TENANCY, "");
     return [
       ...keys.map(({ value }) => credentialOf(value.accessKey, value)),
       ...tokens.map(({ value }) => credentialOf(value.tokenId, value)),
@@ -199,7 +200,7 @@ export class CredentialStore {
   ): Promise<{ readonly principal: Credential; readonly secret: string } | undefined> {
     if (!KEY_FORM.test(accessKey)) return undefined;
     const found = await this.#keyCache.get(accessKey, async () => {
-      const stored = await this.#records.read(keyAt(accessKey));
+      const stored = await this.records.read(keyAt(accessKey));
       if (stored?.value.secret === undefined) return undefined;
       const secret = this.#keys.open(stored.value.secret, `access-key\0${accessKey}`);
       return { principal: credentialOf(accessKey, stored.value), secret: secret.toString() };
@@ -218,7 +219,7 @@ export class CredentialStore {
     if (!TOKEN_FORM.test(token)) return undefined;
     const digest = digestOf(token);
     const found = await this.#tokenCache.get(digest, async () => {
-      const stored = await this.#records.read(tokenAt(digest));
+      const stored = await this.records.read(tokenAt(digest));
       if (stored === undefined) return undefined;
       const { tokenId, storageScopes } = stored.value;
       return { principal: credentialOf(tokenId, stored.value), scopes: storageScopes };
@@ -246,7 +247,7 @@ export class CredentialStore {
       projects: [...(input.projects ?? [])],
       description: input.description ?? "",
       createTimeMs: BigInt(this.#scheduler.wallMs()),
-      expireTimeMs: BigInt(Math.floor(input.expireTimeMs ?? 0)),
+      expireTimeMs: wholeMs("expiry", input.expireTimeMs ?? 0),
       disabled: false,
       rotatedFrom: "",
     };
@@ -255,12 +256,20 @@ export class CredentialStore {
   async #find(
     actor: string,
   ): Promise<{ record: StoredRecord<unknown>; digest: string | undefined } | undefined> {
-    const key = KEY_FORM.test(actor) ? await this.#records.read(keyAt(actor)) : undefined;
+    const key = KEY_FORM.test(actor) ? await this.records.read(keyAt(actor)) : undefined;
     if (key !== undefined) return { record: key, digest: undefined };
-    const tokens = await this.#records.list(TOKEN, SYSTEM_TENANCY, "");
+    const tokens = await this.records.list(TOKEN, SYSTEM_TENANCY, "");
     const token = tokens.find(({ value }) => value.tokenId === actor);
     return token && { record: token, digest: token.resource.id.name };
   }
+}
+
+/** The latest time that a date can be. */
+const LATEST_MS = 8_640_000_000_000_000;
+
+function wholeMs(field: string, timeMs: number): bigint {
+  if (timeMs >= 0 && timeMs <= LATEST_MS) return BigInt(Math.floor(timeMs));
+  throw invalidField(field, "out-of-range", `the ${field} is not a time: ${timeMs} ms`);
 }
 
 /** Every tenancy and name: what an operator's worker sees of the store. */

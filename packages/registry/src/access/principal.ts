@@ -1,19 +1,27 @@
 import { RegistryError } from "../errors.ts";
 
 /**
- * What somebody may do. `reader` lists, shows, installs, and notes what it uses; `publisher` also creates, changes and
- * deletes providers and versions; `admin` also manages keys, tokens and namespaces of its account and
+ * What a credential may do. `reader` lists, shows and installs; `deployer` also records and releases uses of versions;
+ * `publisher` also creates, changes and deletes providers and versions; `admin` also manages keys, tokens and namespaces of its account and
  * reads its audit trail; `operator` does so for all accounts; `worker` uses the storage service.
  */
-export const ROLES = Object.freeze(["reader", "publisher", "admin", "operator", "worker"] as const);
+export const ROLES = Object.freeze([
+  "reader",
+  "deployer",
+  "publisher",
+  "admin",
+  "operator",
+  "worker",
+] as const);
 export type Role = (typeof ROLES)[number];
 
 /** What a role includes besides itself. */
 const INCLUDED: Readonly<Record<Role, readonly Role[]>> = {
   reader: [],
-  publisher: ["reader"],
-  admin: ["publisher", "reader"],
-  operator: ["admin", "publisher", "reader"],
+  deployer: ["reader"],
+  publisher: ["deployer", "reader"],
+  admin: ["publisher", "deployer", "reader"],
+  operator: ["admin", "publisher", "deployer", "reader"],
   worker: [],
 };
 
@@ -33,6 +41,24 @@ export function isRole(text: string): text is Role {
 
 export function hasRole(principal: Principal, role: Role): boolean {
   return principal.roles.some((own) => own === role || INCLUDED[own].includes(role));
+}
+
+/**
+ * Throws `REGISTRY_FORBIDDEN` for credentials that may not record or release a use in the name of `user`: uses decide
+ * whether a version can be deleted, so a credential of some projects speaks for the stacks of these alone.
+ */
+export function requireUser(principal: Principal, user: string): void {
+  requireRole(principal, "deployer");
+  const { projects } = principal;
+  if (projects.length === 0) return;
+  const [, project, stack, ...more] = user.split("/");
+  const isStack = project !== undefined && stack !== undefined && more.length === 0;
+  if (isStack && projects.includes(project)) return;
+  throw new RegistryError(
+    "REGISTRY_FORBIDDEN",
+    `${principal.actor} is limited to the projects ${projects.join(", ")}; it may record uses as account/project/stack of these`,
+    { details: { needed: ["deployer"] } },
+  );
 }
 
 /** Throws `REGISTRY_FORBIDDEN` for those without the role. */

@@ -9,8 +9,15 @@ const USED = recordKind("UsedSignature", UsedSignature);
 const HOUR_MS = 3_600_000;
 
 /**
- * Remembers used signatures in the store, for several instances that answer for the same keys: of two
- * that get the same request at once, one may go on. Costs one write per changing request.
+ * How far the clocks of servers on one store may differ, and a clock may be set back, without a signature
+ * being forgotten by the sweep of one while another still accepts it.
+ */
+const CLOCK_DIFFERENCE_MS = HOUR_MS;
+
+/**
+ * Remembers used signatures in the store. Of all requests with one signature, one is accepted: whichever
+ * servers on the store receive them, at once or after a restart. Only a store that is restored from a
+ * backup forgets what was used since. Costs one write per changing request.
  */
 export function createStoreReplayGuard(records: RecordStore): ReplayGuard {
   return {
@@ -29,9 +36,9 @@ export function createStoreReplayGuard(records: RecordStore): ReplayGuard {
   };
 }
 
-/** Forgets signatures that are too old to be accepted anyway. Returns how many. */
+/** Forgets signatures that no server can accept any more. Returns how many. */
 export async function sweepSignatures(records: RecordStore, scheduler: Scheduler): Promise<number> {
-  const nowMs = BigInt(Math.floor(scheduler.wallMs()));
+  const nowMs = BigInt(Math.floor(scheduler.wallMs() - CLOCK_DIFFERENCE_MS));
   const found = await records.list(USED, SYSTEM_TENANCY, "");
   const old = found.filter(({ value }) => value.expireTimeMs < nowMs);
   for (let at = 0; at < old.length; at += 32) {

@@ -63,7 +63,7 @@ async function setUp(tls?: { readonly cert: string; readonly key: string }) {
   );
   const clientOf = async (
     account: string,
-    role: Role = "reader",
+    role: Role = "deployer",
     options: Partial<RegistryClientOptions> = {},
   ) => {
     const made = await credentials.createKey({ account, roles: [role] });

@@ -19,6 +19,8 @@ export interface RegistryPolicy {
    * @default false
    */
   readonly tombstones?: boolean;
+  /** Namespaces that an account gets from an operator alone, beyond the well-known ones. @default none */
+  readonly reservedNamespaces?: readonly string[];
   /** How long audit entries are kept, in days. @default 90 */
   readonly auditDays?: number;
 }
@@ -33,6 +35,7 @@ export function resolvePolicy(policy: RegistryPolicy = {}): ResolvedPolicy {
     deleteProvider: "cascade",
     deleteUsed: "warn",
     tombstones: false,
+    reservedNamespaces: [],
     auditDays: 90,
     ...policy,
   };

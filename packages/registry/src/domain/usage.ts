@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
 import type { ProviderUse } from "@stackwright/proto/stackwright";
-import type { CallOptions, Tenancy } from "@stackwright/storage";
+import type { BatchOperation, CallOptions, Tenancy } from "@stackwright/storage";
 import { invalidField } from "../errors.ts";
 import { providerAt, USE } from "./kinds.ts";
+import type { RequestContext } from "./model.ts";
 import type { RegistryParts } from "./parts.ts";
 import { readProvider } from "./providers.ts";
 import { deleteOperation, type RecordName, writeOperation } from "./record-store.ts";
@@ -17,6 +18,14 @@ export interface VersionUse {
   /** Opaque to the registry; the engine names stacks. */
   readonly user: string;
   readonly sinceMs: number;
+  /** Access key or token that recorded it; empty for programs on the store. */
+  readonly actor: string;
+}
+
+/** Options of a change of uses. */
+export interface UseOptions extends CallOptions {
+  /** Who asks; without it the change is not in the audit trail. */
+  readonly context?: RequestContext | undefined;
 }
 
 /**
@@ -31,7 +40,7 @@ export async function recordUse(
   scope: RegistryScope,
   at: VersionName,
   user: string,
-  options: CallOptions = {},
+  { context, ...options }: UseOptions = {},
 ): Promise<void> {
   if (user === "" || user.length > 512) {
     throw invalidField("user", "pattern", "a user of a version has 1 to 512 characters");
@@ -49,11 +58,13 @@ export async function recordUse(
       versionId: version.versionId,
       user,
       sinceMs: BigInt(parts.scheduler.wallMs()),
+      actor: context?.actor ?? "",
     };
     await parts.records.storage.batch(
       [
         writeOperation(providerAt(tenancy, at.name), provider.value, provider),
         writeOperation(useAt, use, stored),
+        ...noted(parts, tenancy, context, "use.record", use),
       ],
       options,
     );
@@ -65,12 +76,20 @@ export async function releaseUse(
   parts: RegistryParts,
   scope: RegistryScope,
   use: { readonly providerId: string; readonly version: string; readonly user: string },
-  options: CallOptions = {},
+  { context, ...options }: UseOptions = {},
 ): Promise<void> {
-  const at = nameOf(scopeTenancy(scope), use.providerId, use.version, use.user);
-  const stored = await parts.records.read(at, options);
-  if (stored === undefined) return;
-  await parts.records.storage.deleteCAS(stored.resource.id, stored.resource.version, options);
+  const tenancy = scopeTenancy(scope);
+  const at = nameOf(tenancy, use.providerId, use.version, use.user);
+  await retryCollisions(parts.scheduler, options.signal, async () => {
+    const stored = await parts.records.read(at, options);
+    if (stored === undefined) return;
+    const { id, version } = stored.resource;
+    await parts.records.storage.batch(
+      [deleteOperation(stored), ...noted(parts, tenancy, context, "use.release", use)],
+      // A deletion of something that is gone succeeds; only what was there may be in the audit trail.
+      { ...options, guards: [{ id, version }] },
+    );
+  });
 }
 
 /** Who uses a provider, or one version of it; by version and name of the user. */
@@ -89,6 +108,7 @@ export async function listUses(
       versionId: value.versionId,
       user: value.user,
       sinceMs: Number(value.sinceMs),
+      actor: value.actor,
     }))
     .toSorted((a, b) => (a.version + a.user < b.version + b.user ? -1 : 1));
 }
@@ -105,6 +125,21 @@ export async function dropUses(
   for (let at = 0; at < found.length; at += 32) {
     await parts.records.storage.batch(found.slice(at, at + 32).map(deleteOperation));
   }
+}
+
+/** The entry of a change of uses in the audit trail, where it is known who asks. */
+function noted(
+  parts: RegistryParts,
+  tenancy: Tenancy,
+  context: RequestContext | undefined,
+  action: string,
+  use: { readonly providerId: string; readonly version: string; readonly user: string },
+): readonly BatchOperation[] {
+  if (context === undefined) return [];
+  const { providerId, version, user } = use;
+  return [
+    parts.audit.entry(tenancy, context, { action, target: user, details: { providerId, version } }),
+  ];
 }
 
 function nameOf(

@@ -1,12 +1,14 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { Type } from "typebox";
 import type { Authenticator } from "../access/authenticator.ts";
-import type { Principal } from "../access/principal.ts";
+import { type Principal, requireRole } from "../access/principal.ts";
 import { isRegistryError, RegistryError } from "../errors.ts";
 import type { Registry } from "../registry.ts";
+import { parseBody } from "../rfs/strict-json.ts";
 import { type RateLimit, RateLimiter } from "./rate-limiter.ts";
 import { auditRefusal } from "./request-audit.ts";
 import { signableRequest } from "./signable.ts";
+import { compileValidator } from "./validation.ts";
 
 /** Options of plugins that are our own API. */
 export interface NativeFaceOptions {
@@ -17,27 +19,26 @@ export interface NativeFaceOptions {
   readonly rateLimit?: RateLimit | undefined;
 }
 
-/** Who sent a request; `body` is what was signed, or the digest that it announced. */
-export type Recognise = (
-  request: FastifyRequest,
-  body: Uint8Array | { readonly sha256: string },
-) => Promise<Principal>;
+/** Who sent a request that was let through. */
+export type PrincipalOf = (request: FastifyRequest) => Principal;
 
 const BODY_LIMIT = 64 * 1024;
 
+const DIGEST = /^[0-9a-f]{64}$/;
+
 /**
- * What the plugins of our own API have in common: bodies are read by their handlers, which know who
- * sent them; errors are `{error: {code, message}}`; refusals are audited.
+ * What the plugins of our own API have in common. Before a handler runs, the caller is recognised by its
+ * signature or token, has the role that the route's `config` names, and the request is valid by the schemas
+ * of the route. Errors are `{error: {code, message}}`; refusals are audited.
  */
-export function nativeFace(fastify: FastifyInstance, options: NativeFaceOptions): Recognise {
+export function nativeFace(fastify: FastifyInstance, options: NativeFaceOptions): PrincipalOf {
   const { registry, authenticator, region } = options;
   const { scheduler } = registry.parts;
   const limiter =
     options.rateLimit && new RateLimiter(options.rateLimit, () => scheduler.monotonicMs());
   const principals = new WeakMap<FastifyRequest, Principal>();
 
-  fastify.setValidatorCompiler(() => () => true);
-  fastify.setSerializerCompiler(() => (data) => JSON.stringify(data));
+  fastify.setValidatorCompiler(compileValidator);
   fastify.removeAllContentTypeParsers();
   fastify.addContentTypeParser("*", (_request, payload, done) => done(null, payload));
   fastify.addHook("onRequest", async (request, reply) => {
@@ -61,16 +62,35 @@ export function nativeFace(fastify: FastifyInstance, options: NativeFaceOptions)
       .send(JSON.stringify({ error: { code, message } }));
   });
 
-  return async (request, body) => {
-    const principal = await authenticator.authenticate(signableRequest(request, body));
+  // Only a caller that is known and may ask learns what is wrong with a request.
+  fastify.addHook("preValidation", async (request) => {
+    const { config, schema } = request.routeOptions;
+    const raw = config.upload === true ? undefined : await readSmallBody(request);
+    const signed = raw ?? { sha256: announcedDigest(request) ?? "" };
+    const principal = await authenticator.authenticate(signableRequest(request, signed));
     principals.set(request, principal);
     limiter?.take(principal.account);
+    if (config.role !== undefined) requireRole(principal, config.role);
+    if (raw === undefined) return;
+    const isLeftOut = raw.byteLength === 0 && config.bodyOptional === true;
+    request.body = schema?.body === undefined ? undefined : isLeftOut ? {} : parseBody(raw);
+  });
+
+  return (request) => {
+    const principal = principals.get(request);
+    if (principal === undefined) throw new RegistryError("REGISTRY_UNAUTHENTICATED");
     return principal;
   };
 }
 
+/** The digest that an upload announces for its body. */
+export function announcedDigest({ headers }: FastifyRequest): string | undefined {
+  const claimed = headers["x-sdk-content-sha256"];
+  return typeof claimed === "string" && DIGEST.test(claimed) ? claimed : undefined;
+}
+
 /** Reads a body of at most 64 KiB. Throws `REGISTRY_ARCHIVE_TOO_LARGE` for more. */
-export async function readSmallBody(request: FastifyRequest): Promise<Buffer> {
+async function readSmallBody(request: FastifyRequest): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of request.raw as AsyncIterable<Buffer>) {

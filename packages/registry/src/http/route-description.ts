@@ -1,9 +1,14 @@
 import type { FastifySchema } from "fastify";
+import type { Role } from "../access/principal.ts";
 
 declare module "fastify" {
   interface FastifyContextConfig {
     /** The body may take as long as it needs, and is limited by its handler. */
     readonly upload?: boolean;
+    /** The role that a caller of our own API needs. */
+    readonly role?: Role;
+    /** A request without a body is taken as one with an empty object. */
+    readonly bodyOptional?: boolean;
   }
 }
 

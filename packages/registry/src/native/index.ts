@@ -1,2 +1,2 @@
-export type { NativeOptions } from "./native-plugin.ts";
+export type { NativeOptions } from "./native-parts.ts";
 export { nativePlugin } from "./native-plugin.ts";

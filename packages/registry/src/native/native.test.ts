@@ -1,7 +1,9 @@
 import { randomBytes } from "node:crypto";
+import { signRequest } from "@stackwright/request-signing";
 import { createMemoryStorage } from "@stackwright/storage/memory";
 import type { FastifyInstance, LightMyRequestResponse } from "fastify";
 import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { createAuthenticator } from "../access/authenticator.ts";
 import { CredentialStore } from "../access/credentials.ts";
 import { createKeyRing } from "../access/key-ring.ts";
 import type { Role } from "../access/principal.ts";
@@ -130,6 +132,107 @@ describe("our own API", () => {
     }
   });
 
+  it("takes no number beyond its bounds, and gives each refusal a reason", async () => {
+    const { accessKey } = await fixture.credentials.createKey({
+      account: "acme",
+      roles: ["reader"],
+    });
+    const days = (value: string) => `{"roles":["reader"],"expires_in_days":${value}}`;
+    const hours = (value: string) => `{"overlap_hours":${value}}`;
+    const headers = {
+      ...(await fixture.authorization("acme", "admin")),
+      "content-type": "application/json",
+    };
+    for (const [url, payload, status] of [
+      ["/tokens", days("1e300"), 400],
+      ["/access-keys", days("1e300"), 400],
+      ["/tokens", days("1e999"), 400],
+      ["/tokens", days("36500.1"), 400],
+      ["/tokens", days("0"), 400],
+      ["/tokens", days("-1"), 400],
+      ["/tokens", days('"1"'), 400],
+      ["/tokens", days("null"), 400],
+      ["/tokens", days("36500"), 201],
+      ["/tokens", days("1e-9"), 201],
+      [`/access-keys/${accessKey}/rotation`, hours("1e300"), 400],
+      [`/access-keys/${accessKey}/rotation`, hours("-0.5"), 400],
+      [`/access-keys/${accessKey}/rotation`, hours("2160.5"), 400],
+      [`/access-keys/${accessKey}/rotation`, hours("2160"), 201],
+    ] as const) {
+      const answer = await server.inject({ method: "POST", url, headers, payload });
+      expect([url, payload, answer.statusCode]).toEqual([url, payload, status]);
+      if (status === 201) continue;
+      expect(answer.json()).toMatchObject({
+        error: {
+          code: "REGISTRY_INVALID_FIELD",
+          message: expect.stringMatching(/^(?:expires_in_days|overlap_hours) must be /) as string,
+        },
+      });
+    }
+    const input = { account: "acme", roles: ["reader"] as const };
+    for (const expireTimeMs of [Number.NaN, Infinity, -1, 1e300]) {
+      await expect(fixture.credentials.createKey({ ...input, expireTimeMs })).rejects.toMatchObject(
+        {
+          code: "REGISTRY_INVALID_FIELD",
+        },
+      );
+      await expect(fixture.credentials.rotateKey(accessKey, expireTimeMs * 1e9)).rejects.toThrow();
+    }
+  });
+
+  it("lets credentials change the uses of their own projects alone, and readers none", async () => {
+    const url = "/private-providers/hello/versions/1.0.0/uses";
+    const uses = async (): Promise<object[]> =>
+      (await send("GET", "/private-providers/hello/uses")).json<{ uses: object[] }>().uses;
+    const as = async (roles: readonly Role[], projects: readonly string[] = []) => {
+      const { token, tokenId } = await fixture.credentials.createToken({
+        account: "acme",
+        roles,
+        projects,
+      });
+      const headers = { "x-auth-token": token, "content-type": "application/json" };
+      const put = async (user: string): Promise<number> =>
+        (await server.inject({ method: "PUT", url, headers, payload: { user } })).statusCode;
+      const remove = async (user: string): Promise<number> => {
+        const { "x-auth-token": auth } = headers;
+        const target = `${url}?user=${encodeURIComponent(user)}`;
+        const sent = { method: "DELETE", url: target, headers: { "x-auth-token": auth } } as const;
+        return (await server.inject(sent)).statusCode;
+      };
+      return { tokenId, put, remove };
+    };
+    const [reader, shop, all] = [
+      await as(["reader"]),
+      await as(["deployer"], ["shop", "web"]),
+      await as(["deployer"]),
+    ];
+    expect(await all.put("acme/bank/1")).toBe(204);
+    for (const user of ["acme/bank/1", "acme/shop/1", "x"]) {
+      expect([await reader.put(user), await reader.remove(user)]).toEqual([403, 403]);
+    }
+    for (const user of ["acme/bank/1", "shop", "acme/shop", "acme/bank/shop", "a/shop/1/bank/1"]) {
+      expect([user, await shop.put(user), await shop.remove(user)]).toEqual([user, 403, 403]);
+    }
+    expect([await shop.put("acme/shop/1"), await shop.put("acme/web/2")]).toEqual([204, 204]);
+    expect(await uses()).toMatchObject([
+      { user: "acme/bank/1", actor: all.tokenId },
+      { user: "acme/shop/1", actor: shop.tokenId },
+      { user: "acme/web/2", actor: shop.tokenId },
+    ]);
+    expect([await shop.remove("acme/web/2"), await shop.remove("acme/web/2")]).toEqual([204, 204]);
+    expect(await all.remove("acme/shop/1")).toBe(204);
+    expect(await uses()).toMatchObject([{ user: "acme/bank/1" }]);
+    const { entries } = (await send("GET", "/audit")).json<{ entries: Record<string, string>[] }>();
+    const changes = entries.filter(({ action }) => action?.startsWith("use."));
+    expect(changes.map(({ action, target, actor }) => [action, target, actor])).toEqual([
+      ["use.record", "acme/bank/1", all.tokenId],
+      ["use.record", "acme/shop/1", shop.tokenId],
+      ["use.record", "acme/web/2", shop.tokenId],
+      ["use.release", "acme/web/2", shop.tokenId],
+      ["use.release", "acme/shop/1", all.tokenId],
+    ]);
+  });
+
   it("shows uses and the audit trail of the account", async () => {
     await fixture.registry.recordUse(scope, at, "stack/one");
     expect((await send("GET", "/private-providers/hello/uses")).json()).toMatchObject({
@@ -248,7 +351,30 @@ describe("signatures that were used", () => {
     expect(first.filter(Boolean)).toHaveLength(1);
     expect(await one.firstUse({ ...use, signature: "s2" })).toBe(true);
     expect(await sweepSignatures(records, fixture.scheduler)).toBe(0);
-    fixture.scheduler.setWallMs(Date.now() + 2000);
+    // A server whose clock is behind may accept them still: an hour is allowed for that.
+    fixture.scheduler.setWallMs(use.expiresAtMs + 3_600_000);
+    expect(await sweepSignatures(records, fixture.scheduler)).toBe(0);
+    expect(await one.firstUse(use)).toBe(false);
+    fixture.scheduler.setWallMs(use.expiresAtMs + 3_600_001);
     expect(await sweepSignatures(records, fixture.scheduler)).toBe(2);
+  });
+
+  it("are remembered by default: no other instance and no later one accepts them again", async () => {
+    await using storage = createMemoryStorage();
+    await using fixture = await createRegistryFixture(storage);
+    const { credentials, scheduler } = fixture;
+    const key = await credentials.createKey({ account: "acme", roles: ["admin"] });
+    const plain = { method: "DELETE", target: "/x", headers: [["Host", "h"]] as const };
+    const body = new Uint8Array();
+    const signed = { ...plain, body, headers: signRequest({ ...plain, body }, key) };
+    const instance = () => createAuthenticator({ credentials, scheduler, region: TEST_REGION });
+    const [one, other] = [instance(), instance()];
+    const attempts = [one, other, one, other].map(async (auth) => auth.authenticate(signed));
+    const outcomes = await Promise.allSettled(attempts);
+    expect(outcomes.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+    await expect(instance().authenticate(signed)).rejects.toMatchObject({
+      code: "REGISTRY_UNAUTHENTICATED",
+      cause: { code: "SIGNING_REPLAYED" },
+    });
   });
 });

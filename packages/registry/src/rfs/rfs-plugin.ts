@@ -1,12 +1,13 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { Authenticator } from "../access/authenticator.ts";
 import { type Principal, requireRole } from "../access/principal.ts";
-import { invalidField, isRegistryError } from "../errors.ts";
+import { invalidField, isRegistryError, RegistryError } from "../errors.ts";
 import { clientSignal } from "../http/client-signal.ts";
 import { requireParamLength } from "../http/param-length.ts";
 import { type RateLimit, RateLimiter } from "../http/rate-limiter.ts";
 import { auditRefusal, requestContext } from "../http/request-audit.ts";
 import { signableRequest } from "../http/signable.ts";
+import { compileValidator } from "../http/validation.ts";
 import type { Registry } from "../registry.ts";
 import { rfsFailure } from "./error-body.ts";
 import { OPERATIONS } from "./operations.ts";
@@ -44,8 +45,7 @@ export async function rfsPlugin(fastify: FastifyInstance, options: RfsOptions): 
     options.rateLimit && new RateLimiter(options.rateLimit, () => scheduler.monotonicMs());
   const principals = new WeakMap<FastifyRequest, Principal>();
 
-  fastify.setValidatorCompiler(() => () => true);
-  fastify.setSerializerCompiler(() => (data) => JSON.stringify(data));
+  fastify.setValidatorCompiler(compileValidator);
   fastify.removeAllContentTypeParsers();
   fastify.addContentTypeParser(
     "*",
@@ -80,13 +80,19 @@ export async function rfsPlugin(fastify: FastifyInstance, options: RfsOptions): 
       method: operation.method,
       url: operation.path,
       schema: operation.schema,
-      handler: async (request, reply) => {
+      // Only a caller that is known and may ask learns what is wrong with a request.
+      preValidation: async (request) => {
         const raw = Buffer.isBuffer(request.body) ? request.body : undefined;
         const principal = await authenticator.authenticate(signableRequest(request, raw));
         principals.set(request, principal);
         limiter?.take(principal.account);
         checkClientRequestId(request.headers["client-request-id"]);
         requireRole(principal, operation.role);
+        request.body = operation.schema.body === undefined ? undefined : parseBody(raw);
+      },
+      handler: async (request, reply) => {
+        const principal = principals.get(request);
+        if (principal === undefined) throw new RegistryError("REGISTRY_UNAUTHENTICATED");
         const [, query = ""] = splitOnce(request.raw.url ?? "", "?");
         const result = await operation.run({
           registry,
@@ -94,12 +100,12 @@ export async function rfsPlugin(fastify: FastifyInstance, options: RfsOptions): 
           context: requestContext(request, principal, clientSignal(reply)),
           params: request.params as Readonly<Record<string, string>>,
           query,
-          body: () => parseBody(raw),
+          body: () => request.body as Readonly<Record<string, unknown>>,
           warn: (text) => void reply.header("x-rfs-warning", text.replaceAll(/[^ -~]/g, "?")),
         });
         reply.code(operation.status);
         if (result === undefined) return reply.send();
-        return reply.type("application/json").send(JSON.stringify(result));
+        return reply.type("application/json").send(reply.serialize(result));
       },
     });
   }

@@ -1,12 +1,17 @@
-import { Type } from "typebox";
+import { type TSchema, Type } from "typebox";
 
-// What the OpenAPI document says about the operations. Requests are judged by the domain, whose errors
-// carry the service's own codes, so these schemas describe and do not validate.
+// What the OpenAPI document says about the operations. Requests are validated and answers are written by these
+// schemas; the domain judges once more, for callers that are not HTTP, and what no schema can say.
 
 const text = (description: string, minLength: number, maxLength: number, pattern?: string) =>
   Type.String({ description, minLength, maxLength, ...(pattern === undefined ? {} : { pattern }) });
 
-const name = text("name of the provider", 1, 64, "^[0-9a-z]([0-9a-z-]*[0-9a-z])*$");
+/** An object without other members. */
+function exactly<const Members extends Record<string, TSchema>>(members: Members) {
+  return Type.Object(members, { additionalProperties: false });
+}
+
+const name = text("name of the provider", 1, 64, "^[0-9a-z](?:[0-9a-z-]*[0-9a-z])?$");
 const version = text("semantic version", 5, 128);
 const urn = text(
   "URN of the function behind the version, in the same region",
@@ -34,9 +39,9 @@ export const RequestHeaders = Type.Object({
   ),
 });
 
-export const ProviderParams = Type.Object({ provider_name: name });
-export const VersionParams = Type.Object({ provider_name: name, provider_version: version });
-export const IdQuery = Type.Object({ provider_id: Type.Optional(id) });
+export const ProviderParams = exactly({ provider_name: name });
+export const VersionParams = exactly({ provider_name: name, provider_version: version });
+export const IdQuery = exactly({ provider_id: Type.Optional(id) });
 
 const pageMembers = {
   marker: Type.Optional(text("next_marker or previous_marker of an earlier page", 1, 512)),
@@ -44,10 +49,10 @@ const pageMembers = {
   sort_key: Type.Optional(Type.Array(Type.Literal("create_time"))),
   sort_dir: Type.Optional(Type.Array(Type.Union([Type.Literal("asc"), Type.Literal("desc")]))),
 };
-export const ListQuery = Type.Object(pageMembers);
-export const ListVersionsQuery = Type.Object({ ...pageMembers, provider_id: Type.Optional(id) });
+export const ListQuery = exactly(pageMembers);
+export const ListVersionsQuery = exactly({ ...pageMembers, provider_id: Type.Optional(id) });
 
-export const CreateProviderBody = Type.Object({
+export const CreateProviderBody = exactly({
   provider_name: name,
   provider_description: Type.Optional(description),
   provider_version: Type.Optional(nullable(version)),
@@ -57,12 +62,12 @@ export const CreateProviderBody = Type.Object({
   provider_agency_name: Type.Optional(nullable(text("agency by name", 0, 64))),
 });
 
-export const UpdateProviderBody = Type.Object({
+export const UpdateProviderBody = exactly({
   provider_id: Type.Optional(nullable(id)),
   provider_description: Type.Optional(description),
 });
 
-export const CreateVersionBody = Type.Object({
+export const CreateVersionBody = exactly({
   provider_id: Type.Optional(nullable(id)),
   provider_version: version,
   version_description: Type.Optional(description),

@@ -1,4 +1,10 @@
-import { PRIVATE_HOST, PRIVATE_NAMESPACE, Version } from "@stackwright/provider-source";
+import {
+  isStrictVersion,
+  PRIVATE_HOST,
+  PRIVATE_NAMESPACE,
+  ProviderAddress,
+  Version,
+} from "@stackwright/provider-source";
 import type { CallOptions } from "@stackwright/storage";
 import { hasRole, type Principal } from "../access/principal.ts";
 import type { PrivateProviderVersion } from "../domain/model.ts";
@@ -68,7 +74,7 @@ export class Catalog {
       if (principal === undefined) throw new RegistryError("REGISTRY_UNAUTHENTICATED");
       throw notFound(namespace, type);
     }
-    return this.#publishedProvider({ account: owner.account, region }, namespace, type);
+    return this.#publishedProvider({ account: owner.releaseAccount, region }, namespace, type);
   }
 
   /** A provider by its full address, for the mirror. */
@@ -92,6 +98,7 @@ export class Catalog {
     const { registry } = this.#options;
     return {
       async versions(options) {
+        if (!isType(type)) return [];
         const tenancy = scopeTenancy(scope);
         const releases = await listReleases(registry, tenancy, namespace, type, options);
         return releases
@@ -105,6 +112,7 @@ export class Catalog {
           .toSorted(newestFirst);
       },
       async release(version, options) {
+        if (!isType(type) || !isStrictVersion(version)) return undefined;
         const name = `${namespace}/${type}/${version}`;
         const key = { origin: "published", account: scope.account, name } as const;
         const release = await readRelease(registry, scope.region, key, options);
@@ -148,6 +156,15 @@ export class Catalog {
         }
       },
     };
+  }
+}
+
+/** Whether a provider can be called so; no other name is looked for in the store. */
+function isType(type: string): boolean {
+  try {
+    return ProviderAddress.parse(`x/${type}`).type === type;
+  } catch {
+    return false;
   }
 }
 

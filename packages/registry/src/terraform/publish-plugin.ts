@@ -1,18 +1,16 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { Type } from "typebox";
-import { hasRole, type Principal, requireRole } from "../access/principal.ts";
-import { invalidField, RegistryError } from "../errors.ts";
+import { RegistryError } from "../errors.ts";
 import { clientSignal } from "../http/client-signal.ts";
 import {
+  announcedDigest,
   NATIVE_FAILURES,
   type NativeFaceOptions,
   nativeFace,
-  readSmallBody,
 } from "../http/native-face.ts";
 import { requestContext } from "../http/request-audit.ts";
 import { describeRoute } from "../http/route-description.ts";
-import { parseBody } from "../rfs/strict-json.ts";
-import { claimNamespace, findNamespace } from "./namespaces.ts";
+import { namespaceRoutes } from "./namespace-routes.ts";
 import { changeRelease, checkPublication, type PublishLimits, publishArchive } from "./publish.ts";
 
 /** Options of {@link publishPlugin}. */
@@ -20,13 +18,30 @@ export interface PublishOptions extends NativeFaceOptions {
   readonly limits?: PublishLimits | undefined;
 }
 
-const DIGEST = /^[0-9a-f]{64}$/;
+const part = Type.String({ minLength: 1, maxLength: 128 });
+const versionMembers = { namespace: part, type: part, version: part };
+const VersionParams = Type.Object(versionMembers, { additionalProperties: false });
+const ArchiveParams = Type.Object(
+  { ...versionMembers, platform: part },
+  { additionalProperties: false },
+);
+const ArchiveQuery = Type.Object(
+  {
+    protocols: Type.Optional(Type.String({ default: "5.0", examples: ["5.0,6.0"], maxLength: 64 })),
+  },
+  { additionalProperties: false },
+);
+const DeprecationBody = Type.Object(
+  { deprecation: Type.String({ maxLength: 500 }) },
+  { additionalProperties: false },
+);
+const Archive = Type.Object({
+  filename: Type.String(),
+  sha256: Type.String(),
+  h1: Type.String({ description: "hash of the content, as lock files have it" }),
+});
 
-interface VersionParams {
-  namespace: string;
-  type: string;
-  version: string;
-}
+type VersionParams = Type.Static<typeof VersionParams>;
 
 /**
  * How archives get into the registry: namespaces, uploads, withdrawal, deprecation. To be registered
@@ -41,78 +56,41 @@ export async function publishPlugin(
   options: PublishOptions,
 ): Promise<void> {
   const { registry, region, limits = {} } = options;
-  const recognise = nativeFace(fastify, options);
-
+  const principalOf = nativeFace(fastify, options);
+  namespaceRoutes(fastify, registry, principalOf);
   const tags = ["publishing"];
   const failures = NATIVE_FAILURES;
 
-  fastify.put<{ Params: { namespace: string } }>(
-    "/namespaces/:namespace",
-    {
-      schema: describeRoute({
-        tags,
-        summary: "Take a namespace for an account, or set whether it is public",
-        body: Type.Object({
-          public: Type.Optional(Type.Boolean({ default: false })),
-          account: Type.Optional(Type.String({ description: "another account; operators only" })),
-        }),
-        response: { 200: Type.Object({}), ...failures },
-      }),
-    },
-    async (request) => {
-      const raw = await readSmallBody(request);
-      const principal = await recognise(request, raw);
-      requireRole(principal, "admin");
-      const body = raw.byteLength === 0 ? {} : parseBody(raw);
-      const { account = principal.account } = body;
-      if (typeof account !== "string") {
-        throw invalidField("account", "wrong-type", "account is a string");
-      }
-      if (account !== principal.account && !hasRole(principal, "operator")) {
-        throw new RegistryError("REGISTRY_FORBIDDEN", "only operators act for other accounts");
-      }
-      const namespace = {
-        name: request.params.namespace,
-        account,
-        public: body["public"] === true,
-      };
-      await claimNamespace(registry, namespace, requestContext(request, principal));
-      return namespace;
-    },
-  );
-
-  fastify.put<{ Params: VersionParams & { platform: string } }>(
+  fastify.put<{
+    Params: Type.Static<typeof ArchiveParams>;
+    Querystring: Type.Static<typeof ArchiveQuery>;
+  }>(
     "/providers/:namespace/:type/:version/:platform",
     {
       // Bodies of other routes have to arrive in a fixed time; this one only has to keep coming.
-      config: { upload: true },
+      config: { upload: true, role: "publisher" },
       schema: describeRoute({
         tags,
         summary: "Publish an archive",
         description: "The body is the zip archive. The same archive again is no error.",
         consumes: ["application/zip"],
-        querystring: Type.Object({
-          protocols: Type.Optional(Type.String({ default: "5.0", examples: ["5.0,6.0"] })),
-        }),
-        response: { 200: Type.Object({}), 201: Type.Object({}), ...failures },
+        params: ArchiveParams,
+        querystring: ArchiveQuery,
+        response: { 200: Archive, 201: Archive, ...failures },
       }),
     },
     async (request, reply) => {
-      const claimed = request.headers["x-sdk-content-sha256"];
-      const expected = typeof claimed === "string" && DIGEST.test(claimed) ? claimed : undefined;
-      const principal = await recognise(request, { sha256: expected ?? "" });
-      requireRole(principal, "publisher");
-      const { account } = principal;
-      const protocols = new URL(request.url, "http://x").searchParams.get("protocols") ?? "5.0";
+      const expected = announcedDigest(request);
+      const { account } = principalOf(request);
       const checked = await checkPublication(registry, account, {
         ...request.params,
-        protocols: protocols.split(","),
+        protocols: (request.query.protocols ?? "5.0").split(","),
       });
       const announced = Number(request.headers["content-length"] ?? 0);
       if (announced > (limits.maxArchiveBytes ?? 1024 ** 3)) {
         throw new RegistryError("REGISTRY_ARCHIVE_TOO_LARGE");
       }
-      const context = requestContext(request, principal, clientSignal(reply));
+      const context = requestContext(request, principalOf(request), clientSignal(reply));
       const result = await publishArchive(
         registry,
         region,
@@ -127,25 +105,21 @@ export async function publishPlugin(
     },
   );
 
-  fastify.patch<{ Params: VersionParams }>(
+  fastify.patch<{ Params: VersionParams; Body: Type.Static<typeof DeprecationBody> }>(
     "/providers/:namespace/:type/:version",
     {
+      config: { role: "publisher" },
       schema: describeRoute({
         tags,
         summary: "Deprecate a version",
-        description: "The text is shown by the command to whoever looks for versions.",
-        body: Type.Object({ deprecation: Type.String({ maxLength: 500 }) }),
+        description: "The command shows the text with the versions.",
+        params: VersionParams,
+        body: DeprecationBody,
         response: { 204: Type.Null(), ...failures },
       }),
     },
     async (request, reply) => {
-      const raw = await readSmallBody(request);
-      const principal = await recognise(request, raw);
-      const { deprecation } = parseBody(raw);
-      if (typeof deprecation !== "string" || deprecation.length > 500) {
-        throw invalidField("deprecation", "wrong-type", "deprecation is a text");
-      }
-      await change(request, principal, { deprecation });
+      await change(request, { deprecation: request.body.deprecation });
       return reply.code(204).send();
     },
   );
@@ -153,34 +127,27 @@ export async function publishPlugin(
   fastify.delete<{ Params: VersionParams }>(
     "/providers/:namespace/:type/:version",
     {
+      config: { role: "publisher" },
       schema: describeRoute({
         tags,
         summary: "Withdraw a version",
         description: "It is offered no more; its number stays taken by the same archives.",
+        params: VersionParams,
         response: { 204: Type.Null(), ...failures },
       }),
     },
     async (request, reply) => {
-      const principal = await recognise(request, await readSmallBody(request));
-      await change(request, principal, { withdrawn: true });
+      await change(request, { withdrawn: true });
       return reply.code(204).send();
     },
   );
 
   async function change(
     request: FastifyRequest<{ Params: VersionParams }>,
-    principal: Principal,
     what: { readonly withdrawn?: true; readonly deprecation?: string },
   ): Promise<void> {
-    requireRole(principal, "publisher");
-    const { namespace, type, version } = request.params;
-    const owner = await findNamespace(registry, namespace);
-    if (owner?.account !== principal.account) throw new RegistryError("REGISTRY_NOT_FOUND");
-    const key = {
-      origin: "published",
-      account: principal.account,
-      name: `${namespace}/${type}/${version}`,
-    } as const;
-    await changeRelease(registry, region, key, what, requestContext(request, principal));
+    const principal = principalOf(request);
+    const context = requestContext(request, principal);
+    await changeRelease(registry, region, request.params, principal.account, what, context);
   }
 }

@@ -15,7 +15,7 @@ import { invalidField, RegistryError } from "../errors.ts";
 import type { Registry } from "../registry.ts";
 import { checkArchive } from "./check-archive.ts";
 import type { ReleaseKey } from "./file-tokens.ts";
-import { findNamespace } from "./namespaces.ts";
+import { findNamespace, ownNamespace, readNamespace, touchNamespace } from "./namespaces.ts";
 import { type Release, releaseAt, releaseOf } from "./releases.ts";
 
 /** What is published. */
@@ -44,6 +44,8 @@ const PROTOCOL = /^[56]\.[0-9]{1,3}$/;
 
 /** A publication that was checked. */
 export interface CheckedPublication extends Publication {
+  /** The account that publishes. */
+  readonly account: string;
   readonly key: ReleaseKey;
   readonly filename: string;
   readonly parsedPlatform: Platform;
@@ -75,13 +77,12 @@ export async function checkPublication(
   ) {
     throw invalidField("protocols", "pattern", "protocols are of the form 5.0 or 6.0");
   }
-  const owner = await findNamespace(registry, namespace);
-  if (owner?.account !== account) {
-    throw new RegistryError("REGISTRY_NOT_FOUND", `the account has no namespace "${namespace}"`);
-  }
+  const found = await findNamespace(registry, namespace);
+  const { releaseAccount } = ownNamespace(found, namespace, account);
   return {
     ...publication,
-    key: { origin: "published", account, name: `${namespace}/${type}/${version}` },
+    account,
+    key: { origin: "published", account: releaseAccount, name: `${namespace}/${type}/${version}` },
     filename: archiveFilename({
       address,
       version: Version.parse(version),
@@ -151,6 +152,11 @@ async function addArchive(
   const { records, audit, scheduler } = registry.parts;
   const at = releaseAt(region, publication.key);
   return retryCollisions(scheduler, context.signal, async () => {
+    const namespace = await publishingNamespace(
+      registry,
+      publication.namespace,
+      publication.account,
+    );
     const stored = await records.read(at);
     const present = stored && existing(stored, publication, blob.sha256);
     if (stored !== undefined && present !== undefined && !stored.value.withdrawn) return false;
@@ -178,6 +184,8 @@ async function addArchive(
       throw new RegistryError("REGISTRY_QUOTA_EXCEEDED", "the version has too many platforms");
     }
     await records.storage.batch([
+      // The namespace must be the account's still, and must not be released for lack of releases.
+      touchNamespace(namespace),
       writeOperation(at, { ...before, archives, withdrawn: false }, stored),
       audit.entry(at.tenancy, context, {
         action: "archive.publish",
@@ -214,23 +222,47 @@ function retired({ version, platform }: Publication): RegistryError {
   );
 }
 
-/** Withdraws a release, or sets its deprecation. Throws `REGISTRY_VERSION_NOT_FOUND`. */
+/** The record of a namespace of the account. Throws `REGISTRY_NOT_FOUND`. */
+async function publishingNamespace(registry: Registry, name: string, account: string) {
+  const stored = await readNamespace(registry, name);
+  ownNamespace(stored?.value, name, account);
+  if (stored === undefined) throw new RegistryError("REGISTRY_NOT_FOUND");
+  return stored;
+}
+
+/**
+ * Withdraws a release of the account's namespace, or sets its deprecation. Throws `REGISTRY_NOT_FOUND`,
+ * `REGISTRY_VERSION_NOT_FOUND`.
+ */
 export async function changeRelease(
   registry: Registry,
   region: string,
-  key: ReleaseKey,
+  release: { readonly namespace: string; readonly type: string; readonly version: string },
+  account: string,
   change: { readonly withdrawn?: true; readonly deprecation?: string },
   context: RequestContext,
 ): Promise<Release> {
   const { records, audit, scheduler } = registry.parts;
-  const at = releaseAt(region, key);
+  const { namespace, type, version } = release;
   return retryCollisions(scheduler, context.signal, async () => {
+    const owned = await publishingNamespace(registry, namespace, account);
+    if (!isStrictVersion(version)) throw new RegistryError("REGISTRY_VERSION_NOT_FOUND");
+    const address = parsed("type", () => ProviderAddress.parse(`${namespace}/${type}`));
+    if (address.type !== type) throw new RegistryError("REGISTRY_VERSION_NOT_FOUND");
+    const { releaseAccount } = owned.value;
+    const key: ReleaseKey = {
+      origin: "published",
+      account: releaseAccount === "" ? account : releaseAccount,
+      name: `${namespace}/${type}/${version}`,
+    };
+    const at = releaseAt(region, key);
     const stored = await records.read(at);
     if (stored === undefined || stored.value.withdrawn) {
       throw new RegistryError("REGISTRY_VERSION_NOT_FOUND");
     }
     const value = { ...stored.value, ...change };
     await records.storage.batch([
+      touchNamespace(owned),
       writeOperation(at, value, stored),
       audit.entry(at.tenancy, context, {
         action: change.withdrawn === true ? "release.withdraw" : "release.deprecate",

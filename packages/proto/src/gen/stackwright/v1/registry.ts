@@ -93,6 +93,8 @@ export interface ProviderUse {
   user: string;
   /** When the use was recorded. */
   sinceMs: bigint;
+  /** Access key or token that recorded it; empty for programs on the store. */
+  actor: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -266,6 +268,13 @@ export interface RegistryNamespace {
   public: boolean;
   /** When it was made. */
   createTimeMs: bigint;
+  /**
+   * The account under which its releases are stored, where that is not the one it belongs to: a transfer
+   * moves no release.
+   */
+  releaseAccount: string;
+  /** The account that may take it, by the will of its owner. */
+  offeredTo: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -975,7 +984,7 @@ export const VersionTombstone: MessageFns<VersionTombstone> = {
 };
 
 function createBaseProviderUse(): ProviderUse {
-  return { providerId: "", version: "", versionId: "", user: "", sinceMs: 0n };
+  return { providerId: "", version: "", versionId: "", user: "", sinceMs: 0n, actor: "" };
 }
 
 export const ProviderUse: MessageFns<ProviderUse> = {
@@ -997,6 +1006,9 @@ export const ProviderUse: MessageFns<ProviderUse> = {
         throw new globalThis.Error("value provided for field message.sinceMs of type uint64 too large");
       }
       writer.uint32(40).uint64(message.sinceMs);
+    }
+    if (message.actor !== "") {
+      writer.uint32(50).string(message.actor);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -1062,6 +1074,14 @@ export const ProviderUse: MessageFns<ProviderUse> = {
             message.sinceMs = reader.uint64() as bigint;
             continue;
           }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.actor = reader.string(true);
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -1099,6 +1119,7 @@ export const ProviderUse: MessageFns<ProviderUse> = {
     message.versionId = object.versionId ?? "";
     message.user = object.user ?? "";
     message.sinceMs = (object.sinceMs !== undefined && object.sinceMs !== null) ? BigInt(object.sinceMs) : 0n;
+    message.actor = object.actor ?? "";
     return message;
   },
 };
@@ -2435,7 +2456,7 @@ export const RegistrySecret: MessageFns<RegistrySecret> = {
 };
 
 function createBaseRegistryNamespace(): RegistryNamespace {
-  return { namespace: "", account: "", public: false, createTimeMs: 0n };
+  return { namespace: "", account: "", public: false, createTimeMs: 0n, releaseAccount: "", offeredTo: "" };
 }
 
 export const RegistryNamespace: MessageFns<RegistryNamespace> = {
@@ -2454,6 +2475,12 @@ export const RegistryNamespace: MessageFns<RegistryNamespace> = {
         throw new globalThis.Error("value provided for field message.createTimeMs of type uint64 too large");
       }
       writer.uint32(32).uint64(message.createTimeMs);
+    }
+    if (message.releaseAccount !== "") {
+      writer.uint32(42).string(message.releaseAccount);
+    }
+    if (message.offeredTo !== "") {
+      writer.uint32(50).string(message.offeredTo);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -2511,6 +2538,22 @@ export const RegistryNamespace: MessageFns<RegistryNamespace> = {
             message.createTimeMs = reader.uint64() as bigint;
             continue;
           }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.releaseAccount = reader.string(true);
+            continue;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.offeredTo = reader.string(true);
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -2549,6 +2592,8 @@ export const RegistryNamespace: MessageFns<RegistryNamespace> = {
     message.createTimeMs = (object.createTimeMs !== undefined && object.createTimeMs !== null)
       ? BigInt(object.createTimeMs)
       : 0n;
+    message.releaseAccount = object.releaseAccount ?? "";
+    message.offeredTo = object.offeredTo ?? "";
     return message;
   },
 };

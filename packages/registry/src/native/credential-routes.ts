@@ -1,0 +1,162 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { Static } from "typebox";
+import type { Credential, NewCredential } from "../access/credentials.ts";
+import { hasRole, type Principal, requireRole } from "../access/principal.ts";
+import { RegistryError } from "../errors.ts";
+import { requestContext } from "../http/request-audit.ts";
+import { type NativeParts, nativeSchema } from "./native-parts.ts";
+import * as schemas from "./schemas.ts";
+
+const TAG = "administration";
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+/** Access keys and tokens: of the caller's account, and of all accounts for operators. */
+export function credentialRoutes(fastify: FastifyInstance, parts: NativeParts): void {
+  const { registry, region, credentials, principalOf } = parts;
+  const config = { role: "admin" } as const;
+  /** Answers with a secret are shown once and kept by no cache. */
+  const made = (reply: FastifyReply): void => {
+    reply.code(201).header("cache-control", "no-store");
+  };
+
+  fastify.get(
+    "/credentials",
+    {
+      config,
+      schema: nativeSchema(TAG, "Access keys and tokens, without their secrets", {
+        200: schemas.Credentials,
+      }),
+    },
+    async (request) => {
+      const principal = principalOf(request);
+      const all = hasRole(principal, "operator") ? undefined : principal.account;
+      return { credentials: await credentials.list(all) };
+    },
+  );
+
+  fastify.post<{ Body: schemas.NewCredentialBody }>(
+    "/access-keys",
+    {
+      config,
+      schema: nativeSchema(
+        TAG,
+        "Make an access key; its secret is shown once",
+        { 201: schemas.NewAccessKey },
+        { body: schemas.NewCredentialBody },
+      ),
+    },
+    async (request, reply) => {
+      const principal = principalOf(request);
+      const key = await credentials.createKey(inputOf(principal, request.body));
+      await note(request, principal, "access-key.create", key.accessKey);
+      made(reply);
+      return { access_key: key.accessKey, secret_key: key.secretKey };
+    },
+  );
+
+  fastify.post<{ Body: schemas.NewCredentialBody }>(
+    "/tokens",
+    {
+      config,
+      schema: nativeSchema(
+        TAG,
+        "Make a token; it is shown once",
+        { 201: schemas.NewToken },
+        { body: schemas.NewCredentialBody },
+      ),
+    },
+    async (request, reply) => {
+      const principal = principalOf(request);
+      const { token, tokenId } = await credentials.createToken(inputOf(principal, request.body));
+      await note(request, principal, "token.create", tokenId);
+      made(reply);
+      return { token, token_id: tokenId };
+    },
+  );
+
+  fastify.post<{
+    Params: Static<typeof schemas.ActorParams>;
+    Body: Static<typeof schemas.RotationBody>;
+  }>(
+    "/access-keys/:actor/rotation",
+    {
+      config: { ...config, bodyOptional: true },
+      schema: nativeSchema(
+        TAG,
+        "Replace an access key; the old one stays valid for a day",
+        { 201: schemas.NewAccessKey },
+        { params: schemas.ActorParams, body: schemas.RotationBody },
+      ),
+    },
+    async (request, reply) => {
+      const principal = principalOf(request);
+      const { actor } = request.params;
+      const { overlap_hours: hours = 24 } = request.body;
+      await ownCredential(principal, actor);
+      const key = await credentials.rotateKey(actor, hours * HOUR_MS);
+      await note(request, principal, "access-key.rotate", actor);
+      made(reply);
+      return { access_key: key.accessKey, secret_key: key.secretKey };
+    },
+  );
+
+  fastify.delete<{ Params: Static<typeof schemas.ActorParams> }>(
+    "/credentials/:actor",
+    {
+      config,
+      schema: nativeSchema(
+        TAG,
+        "Revoke an access key or a token",
+        { 204: schemas.NOTHING },
+        { params: schemas.ActorParams },
+      ),
+    },
+    async (request, reply) => {
+      const principal = principalOf(request);
+      const { actor } = request.params;
+      await ownCredential(principal, actor);
+      await credentials.revoke(actor);
+      await note(request, principal, "credential.revoke", actor);
+      return reply.code(204).send();
+    },
+  );
+
+  /** What a new credential is made from, as far as the caller may give what is in it. */
+  function inputOf(principal: Principal, body: schemas.NewCredentialBody): NewCredential {
+    const { roles, account = principal.account, projects = [], description = "" } = body;
+    const beyond = roles.some((role) => role === "operator" || role === "worker");
+    if (!hasRole(principal, "operator") && (account !== principal.account || beyond)) {
+      throw new RegistryError("REGISTRY_FORBIDDEN", "only operators give this", {
+        details: { needed: ["operator"] },
+      });
+    }
+    const days = body.expires_in_days;
+    const nowMs = registry.parts.scheduler.wallMs();
+    const expireTimeMs = days === undefined ? undefined : nowMs + days * DAY_MS;
+    return { account, roles, projects, description, expireTimeMs };
+  }
+
+  /** Throws `REGISTRY_NOT_FOUND` for credentials of other accounts, as for those that do not exist. */
+  async function ownCredential(principal: Principal, actor: string): Promise<Credential> {
+    const all = hasRole(principal, "operator") ? undefined : principal.account;
+    const found = (await credentials.list(all)).find((known) => known.actor === actor);
+    if (found === undefined) throw new RegistryError("REGISTRY_NOT_FOUND");
+    // The caller of a rotation gets the new secret, and with it the rights of the key.
+    if (found.roles.some((role) => role === "operator" || role === "worker")) {
+      requireRole(principal, "operator");
+    }
+    return found;
+  }
+
+  async function note(
+    request: FastifyRequest,
+    principal: Principal,
+    action: string,
+    target: string,
+  ): Promise<void> {
+    const scope = { account: principal.account, region };
+    const facts = { action, target, outcome: "done" };
+    await registry.note(scope, requestContext(request, principal), facts);
+  }
+}

@@ -1,0 +1,128 @@
+import type { FastifyInstance } from "fastify";
+import type { Static } from "typebox";
+import { type Principal, requireUser } from "../access/principal.ts";
+import { clientSignal } from "../http/client-signal.ts";
+import { requestContext } from "../http/request-audit.ts";
+import { type NativeParts, nativeSchema } from "./native-parts.ts";
+import * as schemas from "./schemas.ts";
+
+const TAG = "private providers";
+const VERSION = "/private-providers/:name/versions/:version";
+
+/** Where versions are used, and how their functions are. */
+export function versionRoutes(fastify: FastifyInstance, parts: NativeParts): void {
+  const { registry, region, principalOf } = parts;
+  const scopeOf = ({ account }: Principal) => ({ account, region });
+
+  fastify.get<{
+    Params: Static<typeof schemas.ProviderParams>;
+    Querystring: Static<typeof schemas.UsesQuery>;
+  }>(
+    "/private-providers/:name/uses",
+    {
+      config: { role: "reader" },
+      schema: nativeSchema(
+        TAG,
+        "Where a provider is used",
+        { 200: schemas.Uses },
+        { params: schemas.ProviderParams, querystring: schemas.UsesQuery },
+      ),
+    },
+    async (request) => {
+      const scope = scopeOf(principalOf(request));
+      const { providerId } = await registry.showProvider(scope, request.params);
+      const uses = await registry.listUses(scope, providerId);
+      const { user } = request.query;
+      return { uses: uses.filter((use) => user === undefined || use.user === user) };
+    },
+  );
+
+  fastify.put<{
+    Params: Static<typeof schemas.VersionParams>;
+    Body: Static<typeof schemas.RecordUseBody>;
+  }>(
+    `${VERSION}/uses`,
+    {
+      config: { role: "deployer" },
+      schema: nativeSchema(
+        TAG,
+        "Record that a stack uses a version; harmless when repeated",
+        { 204: schemas.NOTHING },
+        { params: schemas.VersionParams, body: schemas.RecordUseBody },
+      ),
+    },
+    async (request, reply) => {
+      const principal = principalOf(request);
+      const { user, provider_id: providerId } = request.body;
+      requireUser(principal, user);
+      const signal = clientSignal(reply);
+      const at = { ...request.params, providerId };
+      const context = requestContext(request, principal, signal);
+      await registry.recordUse(scopeOf(principal), at, user, { signal, context });
+      return reply.code(204).send();
+    },
+  );
+
+  fastify.delete<{
+    Params: Static<typeof schemas.VersionParams>;
+    Querystring: Static<typeof schemas.ReleaseUseQuery>;
+  }>(
+    `${VERSION}/uses`,
+    {
+      config: { role: "deployer" },
+      schema: nativeSchema(
+        TAG,
+        "Release the use of a version; harmless when repeated",
+        { 204: schemas.NOTHING },
+        { params: schemas.VersionParams, querystring: schemas.ReleaseUseQuery },
+      ),
+    },
+    async (request, reply) => {
+      const principal = principalOf(request);
+      const { user } = request.query;
+      requireUser(principal, user);
+      const { name, version } = request.params;
+      const scope = scopeOf(principal);
+      const signal = clientSignal(reply);
+      const { providerId } = await registry.showProvider(scope, { name }, { signal });
+      const context = requestContext(request, principal, signal);
+      await registry.releaseUse(scope, { providerId, version, user }, { signal, context });
+      return reply.code(204).send();
+    },
+  );
+
+  fastify.get<{ Params: Static<typeof schemas.VersionParams> }>(
+    `${VERSION}/health`,
+    {
+      config: { role: "reader" },
+      schema: nativeSchema(
+        TAG,
+        "What the last check of a function found",
+        { 200: schemas.Health },
+        { params: schemas.VersionParams },
+      ),
+    },
+    async (request) => {
+      const health = await registry.showHealth(scopeOf(principalOf(request)), request.params);
+      return { health: health ?? null };
+    },
+  );
+
+  fastify.post<{ Params: Static<typeof schemas.VersionParams> }>(
+    `${VERSION}/checks`,
+    {
+      config: { role: "publisher" },
+      schema: nativeSchema(
+        TAG,
+        "Check a function now",
+        { 200: schemas.Health },
+        { params: schemas.VersionParams },
+      ),
+    },
+    async (request, reply) => {
+      const scope = scopeOf(principalOf(request));
+      const options = { signal: clientSignal(reply) };
+      return { health: await registry.checkHealth(scope, request.params, options) };
+    },
+  );
+}
