@@ -34,7 +34,7 @@ async function start(
   options: Partial<ServerOptions> = {},
   parts: ServeParts = {},
 ): Promise<Started> {
-  const directory = await scratch();
+  const directory = parts.directory ?? (await scratch());
   const logs: string[] = [];
   const server = await serve(
     {
@@ -117,14 +117,26 @@ describe("the server", () => {
     await server.stopped;
   });
 
-  it("gives every answer an id and every unknown route JSON", async () => {
+  it("gives every answer an id, and what it does not have in the form of the API that was asked", async () => {
     const { server, logs } = await start();
-    for (const path of ["/nothing", "/v1/nothing", "/v1/private-providers/%zz"]) {
+    for (const [path, status, type, body] of [
+      ["/v1", 404, "application/json", { error_code: "RF.10900303" }],
+      ["/v1/nothing?x=1", 404, "application/json", { error_code: "RF.10900303" }],
+      ["/v1/private-providers/%zz", 400, "application/json", { error_code: "RF.10900108" }],
+      ["/v10", 404, "application/problem+json", { status: 404, code: "not_found" }],
+      ["/nothing", 404, "application/problem+json", { status: 404, title: "Not Found" }],
+      ["/api/v1/registry/nothing", 404, "application/problem+json", { code: "not_found" }],
+      ["/terraform/v1/nothing", 404, "application/problem+json", { type: "about:blank" }],
+      ["/nothing/%zz", 400, "application/problem+json", { status: 400, code: "invalid_request" }],
+    ] as const) {
       const answer = await fetch(server.url + path, { headers: { "x-request-id": "mine" } });
-      expect([400, 404]).toContain(answer.status);
-      expect(answer.headers.get("content-type")).toContain("application/json");
-      expect(await answer.json()).toMatchObject({ error_code: expect.stringMatching(/^RF\./) });
-      expect(answer.headers.get("x-request-id")).not.toBe("mine");
+      expect([path, answer.status]).toEqual([path, status]);
+      expect(answer.headers.get("content-type")).toContain(type);
+      const id = answer.headers.get("x-request-id");
+      const known = type === "application/json" ? body : { ...body, request_id: id };
+      // What is not even a path has no id of its own in its headers.
+      expect(await answer.json()).toMatchObject(id === null ? body : known);
+      expect(id).not.toBe("mine");
     }
     for (const line of logs) expect(JSON.parse(line)).toMatchObject({ service: "stackwright" });
   });
@@ -213,6 +225,34 @@ describe("the server", () => {
     const send = async (): Promise<number> =>
       (await fetch(url, { method: "POST", headers, body })).status;
     expect([await send(), await send()]).toEqual([201, 401]);
+  });
+
+  it("refuses a signed request the second time after a restart, too", async () => {
+    const directory = await scratch();
+    const options = { store: "sqlite:data", bootstrapFile: join(directory, "first.json") };
+    const before = await start(options, { directory });
+    const { host, pathname } = new URL("/v1/private-providers", before.server.url);
+    const body = Buffer.from('{"provider_name":"signed"}');
+    const key = { accessKey: before.first.accessKey, secretKey: before.first.secretKey };
+    const plain = [
+      ["host", host],
+      ["content-type", "application/json"],
+      ["client-request-id", REQUEST_ID],
+    ] as const;
+    const request = { method: "POST", target: pathname, headers: plain, body };
+    const headers = signRequest(request, key, { unsignedHeaders: ["host"] }).filter(
+      ([name]) => name.toLowerCase() !== "host",
+    ) as [string, string][];
+    const send = async ({ url }: RunningServer): Promise<number> =>
+      (await fetch(url + pathname, { method: "POST", headers, body })).status;
+    expect(await send(before.server)).toBe(201);
+    const removed = await api(before, `${pathname}/signed`, { method: "DELETE" });
+    expect(removed.status).toBe(204);
+    await before.server.close();
+
+    const after = await start(options, { directory });
+    expect(await send(after.server)).toBe(401);
+    expect((await api(after, `${pathname}/signed`)).status).toBe(404);
   });
 
   it("offers the store to tokens as far as they go", async () => {

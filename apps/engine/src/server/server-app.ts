@@ -16,9 +16,10 @@ import {
   terraformPlugin,
 } from "@stackwright/registry/terraform";
 import type { StorageBackend } from "@stackwright/storage";
-import fastify, { type FastifyInstance, type FastifyPluginAsync, type FastifyReply } from "fastify";
+import fastify, { type FastifyInstance, type FastifyPluginAsync } from "fastify";
 import type { Logger } from "pino";
 import { limitBodyTime } from "./body-timer.ts";
+import { answerError } from "./error-answer.ts";
 import { openapiPage } from "./openapi-page.ts";
 import type { ServerMetrics } from "./server-metrics.ts";
 
@@ -69,13 +70,9 @@ export async function createServerApp(options: ServerAppOptions): Promise<Fastif
     connectionTimeout: 60_000,
     forceCloseConnections: "idle",
     routerOptions: { maxParamLength: 4096 },
-    frameworkErrors: (error, _request, reply) => {
-      const body = { error_code: "RF.10900108", error_msg: "the request is not valid HTTP" };
-      const answer = reply as unknown as FastifyReply;
-      void answer
-        .code(error.statusCode ?? 400)
-        .type("application/json")
-        .send(JSON.stringify(body));
+    frameworkErrors: (error, request, reply) => {
+      const refusal = { statusCode: error.statusCode ?? 400 };
+      void answerError(request, reply, refusal);
     },
     ...(tls === undefined ? {} : { https: { ...tls, minVersion: "TLSv1.2" as const } }),
   }) as unknown as FastifyInstance;
@@ -91,9 +88,12 @@ export async function createServerApp(options: ServerAppOptions): Promise<Fastif
   app.addHook("onSend", async (_request, reply) => {
     if (options.isDraining()) reply.header("connection", "close");
   });
-  app.setNotFoundHandler(async (_request, reply) => {
-    const body = { error_code: "RF.10900303", error_msg: "there is no such operation" };
-    return reply.code(404).type("application/json").send(JSON.stringify(body));
+  app.setNotFoundHandler(async (request, reply) =>
+    answerError(request, reply, { statusCode: 404 }),
+  );
+  app.setErrorHandler(async (error, request, reply) => {
+    request.log.error({ err: error }, "a request failed");
+    return answerError(request, reply, error);
   });
   await app.register(swagger, {
     openapi: {
