@@ -2,6 +2,7 @@ import { Mark, Path, unmarkDeep, type Value } from "@stackwright/cty";
 import { quoteLiteral } from "@stackwright/lang";
 import type { SecretDisplay } from "../../plan/shown-plan.ts";
 import { jsonInside } from "./json-inside.ts";
+import { pairChanges } from "./pair-changes.ts";
 import { sequenceSteps } from "./sequence-diff.ts";
 import { paintSign, type Sign } from "./sign.ts";
 import type { Style } from "./style.ts";
@@ -167,10 +168,8 @@ function sequenceText(
   place: Place,
   display: ValueDisplay,
 ): string {
-  const steps = sequenceSteps(
-    before.unmark()[0].elements(),
-    after.unmark()[0].elements(),
-    looksEqual,
+  const steps = pairChanges(
+    sequenceSteps(before.unmark()[0].elements(), after.unmark()[0].elements(), looksEqual),
   );
   const lines: string[] = [];
   let unchanged = 0;
@@ -178,36 +177,27 @@ function sequenceText(
     if (unchanged > 0) lines.push(hidden(unchanged, "element", place, display));
     unchanged = 0;
   };
-  for (let at = 0; at < steps.length; at++) {
-    const step = steps[at];
-    if (step === undefined) break;
-    const at2 = inner(place, place.path.index(step.index));
-    if (step.kind === "keep") {
-      if (display.verbose) {
-        lines.push(line(" ", `${valueText(step.after, " ", at2, display)},`, place, display));
-      } else unchanged++;
+  const add = (sign: Sign, text: string): void => {
+    lines.push(line(sign, `${text},`, place, display));
+  };
+  for (const step of steps) {
+    const at = inner(place, place.path.index(step.index));
+    if (step.kind === "keep" && !display.verbose) {
+      unchanged++;
       continue;
     }
     flush();
-    const next = steps[at + 1];
-    if (step.kind === "remove" && next?.kind === "insert" && comparable(step.before, next.after)) {
-      const place2 = inner(place, place.path.index(next.index));
-      const text = versionsText({ before: step.before, after: next.after }, place2, display);
-      lines.push(line("~", `${text},`, place, display));
-      at++;
-    } else if (step.kind === "remove") {
-      lines.push(line("-", `${valueText(step.before, "-", at2, display)},`, place, display));
-    } else {
-      lines.push(line("+", `${valueText(step.after, "+", at2, display)},`, place, display));
+    if (step.kind === "keep") add(" ", valueText(step.after, " ", at, display));
+    else if (step.kind === "remove") add("-", valueText(step.before, "-", at, display));
+    else if (step.kind === "insert") add("+", valueText(step.after, "+", at, display));
+    else if (bothIterable(step.before, step.after)) add("~", versionsText(step, at, display));
+    else {
+      add("-", valueText(step.before, "-", at, display));
+      add("+", valueText(step.after, "+", at, display));
     }
   }
   flush();
   return ["[", ...lines, closing(place, "]")].join("\n") + forced(place, display);
-}
-
-/** Whether two elements are shown as one that changed, and not as one gone and one new. */
-function comparable(before: Value, after: Value): boolean {
-  return bothIterable(before, after);
 }
 
 function setText(
