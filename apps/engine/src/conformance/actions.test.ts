@@ -403,6 +403,28 @@ describe("looking", () => {
       },
     },
   ]);
+  scenario("calls drift relevant where a change refers to the attribute, also through a local", [
+    {
+      config: `${thing("a")}\nlocals { size = mock_thing.a.size }\n${thing("b", "value = local.size")}${thing("c", 'value = "1"')}`,
+    },
+    {
+      config: `${thing("a")}\nlocals { size = mock_thing.a.size }\n${thing("b", "value = local.size")}${thing("c", 'value = "1"')}`,
+      before: (cloud) => cloud.drift("a", { size: Value.number(8) }),
+      check: ({ drift }) => {
+        if (drift[0]?.attributes?.join() !== "size") throw new Error("size is not relevant");
+      },
+    },
+  ]);
+  scenario("calls drift irrelevant where changes have nothing to do with it", [
+    { config: `${thing("a")}${thing("c", 'value = "1"')}` },
+    {
+      config: `${thing("a")}${thing("c", 'value = "2"')}`,
+      before: (cloud) => cloud.drift("a", { size: Value.number(8) }),
+      check: ({ drift }) => {
+        if (drift.length !== 1 || drift[0]?.relevant !== false) throw new Error("relevant drift");
+      },
+    },
+  ]);
   scenario("takes over what drifted where it is only looked at", [
     { config: `${thing("a", 'value = "1"')}output "v" { value = mock_thing.a.value }` },
     {

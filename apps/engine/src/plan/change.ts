@@ -106,6 +106,8 @@ export interface Drift {
   readonly after?: Value;
   /** Whether a planned change has to do with it. */
   readonly relevant: boolean;
+  /** The drifted attributes that a planned change has to do with; absent where the object is gone. */
+  readonly attributes?: readonly string[];
 }
 
 /** Whether anything is done for a change, be it only to the record. */

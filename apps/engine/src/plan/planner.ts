@@ -28,6 +28,7 @@ import { PlanRun } from "./plan-run.ts";
 import { planStateWalk } from "./plan-state-walk.ts";
 import { closeEphemerals, visitNode } from "./plan-walk.ts";
 import { checkProtected, configOf } from "./protected.ts";
+import { relevantDrift } from "./relevant-drift.ts";
 import { readAddresses, selectPart } from "./selection.ts";
 
 /** Everything that a plan is made of. */
@@ -168,7 +169,7 @@ export async function createPlan(request: PlanRequest): Promise<PlanResult> {
     changes: inOrder(run, configuration),
     known: run.known,
     outputs,
-    drift: markRelevant(run),
+    drift: relevantDrift(run.drift, { root: configuration.root, changes: run.changes, outputs }),
     checks: run.checks,
     inputs: (await request.inputs?.recorded()) ?? [],
   };
@@ -312,11 +313,4 @@ function inOrder(run: PlanRun, { graph }: Configuration): readonly ResourceChang
 /** Ephemeral values are not kept; they are given again when the plan is applied. */
 function storedVariables(variables: ReadonlyMap<string, Value>): ReadonlyMap<string, Value> {
   return new Map([...variables].filter(([, value]) => !value.hasMark(Mark.ephemeral)));
-}
-
-function markRelevant(run: PlanRun): Plan["drift"] {
-  return run.drift.map((drift) => {
-    const change = run.changes.get(objectKey(drift));
-    return { ...drift, relevant: change !== undefined && change.action !== "no-op" };
-  });
 }

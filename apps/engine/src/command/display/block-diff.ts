@@ -1,6 +1,7 @@
 import { Mark, type Path, Value } from "@stackwright/cty";
 import { quoteLiteral } from "@stackwright/lang";
 import type { BlockSchema, NestedBlockSchema } from "@stackwright/mux/router";
+import { pairChanges } from "./pair-changes.ts";
 import { sequenceSteps } from "./sequence-diff.ts";
 import { paintSign, type Sign } from "./sign.ts";
 import {
@@ -72,9 +73,14 @@ function attributeLines(
   for (const name of names) {
     const attribute = schema?.attributes.get(name);
     const secret = attribute?.sensitive === true && display.secrets === "hidden";
-    const versions = {
+    const written = {
       before: withSchema(was.get(name), secret),
       after: withSchema(is.get(name), secret),
+    };
+    // Older providers have no null for texts: from nothing to something is an addition.
+    const versions = {
+      before: emptyAsNothing(written.before),
+      after: emptyAsNothing(written.after),
     };
     const sign = signOf(versions);
     const path = place.path.attribute(name);
@@ -90,7 +96,7 @@ function attributeLines(
     const text =
       attribute?.writeOnly === true
         ? "(write-only attribute)"
-        : textOf(sign, versions, at, display);
+        : textOf(sign, sign === " " ? written : versions, at, display);
     rows.push({ name, sign, text });
   }
   const width = Math.max(0, ...rows.map(({ name }) => keyText(name).length));
@@ -99,6 +105,12 @@ function attributeLines(
   );
   if (unchanged > 0) lines.push(hidden(unchanged, "attribute", place, display));
   return lines;
+}
+
+function emptyAsNothing(value: Value | undefined): Value | undefined {
+  if (value === undefined || !value.isKnown || value.isNull) return value;
+  const [plain] = value.unmark();
+  return plain.type.kind === "string" && plain.asString() === "" ? undefined : value;
 }
 
 /** An attribute that its schema calls secret is secret, whatever marks its value carries. */
@@ -198,29 +210,16 @@ function setVersions(was: readonly Value[], is: readonly Value[]): Versions[] {
   ];
 }
 
-/** Blocks of a list: neighbours of which one goes and one comes are one block that changed. */
+/** Blocks of a list: what goes and comes in one place is paired by what agrees. */
 function listVersions(
   was: readonly Value[],
   is: readonly Value[],
 ): (Versions & { readonly index: number })[] {
-  const steps = sequenceSteps(was, is, looksEqual);
-  const versions: (Versions & { readonly index: number })[] = [];
-  const removed: { before: Value; index: number }[] = [];
-  const flush = (): void => {
-    for (const one of removed.splice(0)) versions.push({ ...one, after: undefined });
-  };
-  for (const step of steps) {
-    if (step.kind === "remove") removed.push({ before: step.before, index: step.index });
-    else if (step.kind === "insert") {
-      const partner = removed.shift();
-      versions.push({ before: partner?.before, after: step.after, index: step.index });
-    } else {
-      flush();
-      versions.push({ before: step.before, after: step.after, index: step.index });
-    }
-  }
-  flush();
-  return versions;
+  return pairChanges(sequenceSteps(was, is, looksEqual)).map((step) => ({
+    before: step.kind === "insert" ? undefined : step.before,
+    after: step.kind === "remove" ? undefined : step.after,
+    index: step.index,
+  }));
 }
 
 function line(sign: Sign, text: string, { indent }: Place, { style }: ValueDisplay): string {

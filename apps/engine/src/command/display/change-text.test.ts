@@ -173,6 +173,14 @@ describe("the text of a change", () => {
     );
   });
 
+  it("shows an empty text as nothing, which older providers write for it", () => {
+    const before = object({ text: Value.string(""), password: Value.string("") });
+    const after = object({ text: Value.unknown(Type.string), password: Value.string("") });
+    expect(changeText(change({ before, after }), { style: plain })).toContain(
+      "      + text = (known after apply)",
+    );
+  });
+
   it("looks into strings that hold JSON", () => {
     const before = object({ text: Value.string('{"a":1,"b":[1,2]}') });
     const after = object({ text: Value.string('{"a":2,"b":[1,2]}') });
@@ -198,13 +206,15 @@ describe("the text of a change", () => {
   });
 
   it("shows nested blocks by their own lines and counts the unchanged", () => {
-    const inner = block({ port: attribute(Type.number) });
+    const inner = block({ port: attribute(Type.number), zone: attribute(Type.string) });
     const withBlocks = block(
       { id: attribute(Type.string) },
       new Map([["rule", { nesting: "list", block: inner, minItems: 0, maxItems: 0 }]]),
     );
     const rules = (...ports: number[]): Value =>
-      Value.list(ports.map((port) => Value.object({ port: Value.number(port) })));
+      Value.list(
+        ports.map((port) => Value.object({ port: Value.number(port), zone: Value.string("z") })),
+      );
     const before = Value.object({ id: Value.string("i"), rule: rules(1, 2) });
     const after = Value.object({ id: Value.string("i"), rule: rules(1, 3, 4) });
     expect(changeText(change({ before, after, schema: withBlocks }), { style: plain })).toBe(
@@ -214,10 +224,12 @@ describe("the text of a change", () => {
 
       ~ rule {
           ~ port = 2 -> 3
+            # (1 unchanged attribute hidden)
         }
 
       + rule {
           + port = 4
+          + zone = "z"
         }
 
         # (1 unchanged block hidden)

@@ -1,3 +1,4 @@
+import { Value } from "@stackwright/cty";
 import type { BlockSchema } from "@stackwright/mux/router";
 import { type Drift, isChange, type ResourceChange } from "../../plan/change.ts";
 import { hasChanges, type Plan, type PlanSummary, summarizePlan } from "../../plan/plan.ts";
@@ -33,7 +34,10 @@ export function planText(given: Plan, display: PlanDisplay): string {
   const { style, secrets = "hidden" } = display;
   const plan = secrets === "shown" ? revealPlan(given) : concealPlan(given);
   const parts: string[] = [];
-  const drift = plan.drift.filter(({ relevant }) => relevant || plan.mode === "refresh-only");
+  const drift =
+    plan.mode === "refresh-only"
+      ? plan.drift
+      : plan.drift.filter(({ relevant }) => relevant).map(relevantPart);
   if (drift.length > 0) parts.push(driftText(drift, display));
   const outputs = outputLines(
     plan.outputs.map(({ name, before, after }) => ({ name, before, after })),
@@ -94,7 +98,7 @@ function isShown({ action, previousAddress, importing }: ResourceChange): boolea
   return action !== "no-op" || previousAddress !== undefined || importing !== undefined;
 }
 
-function nothingText({ mode, drift, partial }: Plan, style: Style): string {
+function nothingText({ mode, partial }: Plan, style: Style): string {
   if (partial) {
     return `${style.paint("strong", "No changes")} in the part of the configuration that was looked at.`;
   }
@@ -104,9 +108,19 @@ function nothingText({ mode, drift, partial }: Plan, style: Style): string {
   if (mode === "refresh-only") {
     return `${style.paint("strong", "No changes.")} The infrastructure is as it is recorded.`;
   }
-  return drift.length === 0
-    ? `${style.paint("strong", "No changes.")} The infrastructure is as the configuration says.`
-    : `${style.paint("strong", "No changes.")} The infrastructure was changed outside, and is still as the configuration says.`;
+  return `${style.paint("strong", "No changes.")} The infrastructure is as the configuration says.`;
+}
+
+/** A drift of the attributes alone that have to do with a planned change. */
+function relevantPart(drift: Drift): Drift {
+  const { before, after, attributes } = drift;
+  if (after === undefined || attributes === undefined || before.isNull) return drift;
+  const was = new Map(before.unmark()[0].entries());
+  const shown = new Set(attributes);
+  const members = [...after.unmark()[0].entries()].map(
+    ([name, value]) => [name, shown.has(name) ? value : (was.get(name) ?? value)] as const,
+  );
+  return { ...drift, after: Value.object(Object.fromEntries(members)) };
 }
 
 function driftText(drift: readonly Drift[], display: PlanDisplay): string {
