@@ -52,6 +52,7 @@ export { createRouter, formatProviderReference } from "./router.ts";
 export type {
   AttributeSchema,
   BlockSchema,
+  DescriptionKind,
   FunctionParameterSchema,
   FunctionSchema,
   IdentityAttributeSchema,

@@ -3,6 +3,9 @@ import type { Type } from "@stackwright/cty";
 /** How often a nested block or a nested attribute object may occur, and as what it is seen. */
 export type Nesting = "single" | "group" | "list" | "set" | "map";
 
+/** How a description is written. @default "plain" */
+export type DescriptionKind = "plain" | "markdown";
+
 /** One attribute of a block or of a nested attribute object. */
 export interface AttributeSchema {
   /** Its type; for `nested` attributes the type that the nested object implies. */
@@ -18,6 +21,8 @@ export interface AttributeSchema {
   readonly writeOnly: boolean;
   readonly deprecated: boolean;
   readonly description: string;
+  /** @default "plain" */
+  readonly descriptionKind?: DescriptionKind;
 }
 
 export interface NestedAttributeSchema {
@@ -40,6 +45,8 @@ export interface BlockSchema {
   readonly blocks: ReadonlyMap<string, NestedBlockSchema>;
   readonly deprecated: boolean;
   readonly description: string;
+  /** @default "plain" */
+  readonly descriptionKind?: DescriptionKind;
 }
 
 export interface ResourceSchema {

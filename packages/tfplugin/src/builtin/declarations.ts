@@ -50,15 +50,20 @@ export const DATA_BLOCK = block([
   ],
 ]);
 
+/** As an attribute whose description is Markdown. */
+function documented(type: Type, use: Use, description: string): AttributeSchema {
+  return { ...attribute(type, use, description), descriptionKind: "markdown" };
+}
+
 /** What `terraform_remote_state` looks like. */
 export const REMOTE_STATE_BLOCK = block([
-  ["backend", attribute(Type.string, "required", "Where the state lies: `local` or `http`.")],
-  ["config", attribute(Type.dynamic, "optional", "The settings of the backend, as an object.")],
-  ["defaults", attribute(Type.dynamic, "optional", "Values for outputs that the state lacks.")],
-  ["outputs", attribute(Type.dynamic, "computed", "The root outputs of the state, as an object.")],
+  ["backend", documented(Type.string, "required", "Where the state lies: `local` or `http`.")],
+  ["config", documented(Type.dynamic, "optional", "The settings of the backend, as an object.")],
+  ["defaults", documented(Type.dynamic, "optional", "Values for outputs that the state lacks.")],
+  ["outputs", documented(Type.dynamic, "computed", "The root outputs of the state, as an object.")],
   [
     "workspace",
-    attribute(Type.string, "optional", "The workspace, where the backend has several."),
+    documented(Type.string, "optional", "The workspace, where the backend has several."),
   ],
 ]);
 

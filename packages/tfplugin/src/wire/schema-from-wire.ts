@@ -23,6 +23,12 @@ const NESTINGS: readonly (Nesting | undefined)[] = [
   "group",
 ];
 
+const MARKDOWN = 1;
+
+function kindFromWire(kind: number | undefined): Pick<BlockSchema, "descriptionKind"> {
+  return kind === MARKDOWN ? { descriptionKind: "markdown" } : {};
+}
+
 /**
  * Everything that a provider declares, from its replies. Throws `TFPLUGIN_SCHEMA_INVALID` with the place of what is no
  * schema.
@@ -100,6 +106,7 @@ class SchemaReader {
       ),
       deprecated: block?.deprecated ?? false,
       description: block?.description ?? "",
+      ...kindFromWire(block?.descriptionKind),
     };
   }
 
@@ -116,7 +123,17 @@ class SchemaReader {
     const place = `${outer}.${attribute.name}`;
     const { required, optional, computed, sensitive, writeOnly, deprecated, description } =
       attribute;
-    const flags = { required, optional, computed, sensitive, writeOnly, deprecated, description };
+    const kind = kindFromWire(attribute.descriptionKind);
+    const flags = {
+      required,
+      optional,
+      computed,
+      sensitive,
+      writeOnly,
+      deprecated,
+      description,
+      ...kind,
+    };
     const { nestedType } = attribute;
     if (nestedType === undefined) return { type: this.#type(attribute.type, place), ...flags };
     const nesting = NESTINGS[nestedType.nesting];

@@ -2,6 +2,7 @@ import { encodeTypeJson, type Type } from "@stackwright/cty";
 import type {
   AttributeSchema,
   BlockSchema,
+  DescriptionKind,
   FunctionParameterSchema,
   FunctionSchema,
   NestedBlockSchema,
@@ -20,6 +21,7 @@ const NESTINGS: Readonly<Record<Nesting, t6.Schema_NestedBlock_NestingMode>> = {
 };
 
 const PLAIN = 0;
+const MARKDOWN = 1;
 const NO_BYTES = new Uint8Array();
 const ENCODER = new TextEncoder();
 
@@ -74,7 +76,7 @@ function blockToWire(block: BlockSchema): t6.Schema_Block {
     attributes: attributesToWire(block.attributes),
     blockTypes: [...block.blocks].map(([name, nested]) => nestedToWire(name, nested)),
     description: block.description,
-    descriptionKind: PLAIN,
+    descriptionKind: kindToWire(block.descriptionKind),
     deprecated: block.deprecated,
     deprecationMessage: "",
   };
@@ -85,7 +87,7 @@ function attributesToWire(attributes: ReadonlyMap<string, AttributeSchema>): t6.
     ...flags,
     name,
     type: nested === undefined ? typeToWire(type) : NO_BYTES,
-    descriptionKind: PLAIN,
+    descriptionKind: kindToWire(flags.descriptionKind),
     nestedType: nested && {
       attributes: attributesToWire(nested.attributes),
       nesting: NESTINGS[nested.nesting] as t6.Schema_Object_NestingMode,
@@ -94,6 +96,10 @@ function attributesToWire(attributes: ReadonlyMap<string, AttributeSchema>): t6.
     },
     deprecationMessage: "",
   }));
+}
+
+function kindToWire(kind: DescriptionKind | undefined): t6.StringKind {
+  return kind === "markdown" ? MARKDOWN : PLAIN;
 }
 
 function nestedToWire(typeName: string, nested: NestedBlockSchema): t6.Schema_NestedBlock {

@@ -1,5 +1,11 @@
-import { Path } from "@stackwright/cty";
-import { differenceOfBlocks, type ProviderSchema, typeOfBlock } from "@stackwright/mux/router";
+import { Path, Type } from "@stackwright/cty";
+import {
+  type AttributeSchema,
+  type BlockSchema,
+  differenceOfBlocks,
+  type ProviderSchema,
+  typeOfBlock,
+} from "@stackwright/mux/router";
 import * as t5 from "@stackwright/proto/tfplugin5";
 import * as t6 from "@stackwright/proto/tfplugin6";
 import fc from "fast-check";
@@ -39,6 +45,37 @@ describe("schemas", () => {
         expect(differenceOfBlocks(after?.block, before?.block)).toBeUndefined();
       }),
     );
+  });
+
+  it("keep how a description is written, of blocks and of attributes", () => {
+    const text: AttributeSchema = {
+      type: Type.string,
+      required: true,
+      optional: false,
+      computed: false,
+      sensitive: false,
+      writeOnly: false,
+      deprecated: false,
+      description: "in `code`",
+    };
+    const block: BlockSchema = {
+      attributes: new Map([
+        ["marked", { ...text, descriptionKind: "markdown" }],
+        ["plain", text],
+      ]),
+      blocks: new Map(),
+      deprecated: false,
+      description: "**important**",
+      descriptionKind: "markdown",
+    };
+    const none = new Map();
+    const sides = { resources: none, dataSources: none, ephemeralResources: none, functions: none };
+    const back = schemaFromWire({
+      ...schemaToWire({ provider: block, ...sides }),
+      diagnostics: [],
+      serverCapabilities: undefined,
+    });
+    expect(back.provider).toEqual(block);
   });
 });
 

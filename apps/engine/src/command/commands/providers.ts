@@ -109,7 +109,13 @@ function someResources(name: string, resources: ReadonlyMap<string, ResourceSche
   return { [name]: Object.fromEntries(members) as JsonMembers };
 }
 
-function blockJson({ attributes, blocks, description, deprecated }: BlockSchema): JsonMember {
+function blockJson({
+  attributes,
+  blocks,
+  description,
+  descriptionKind,
+  deprecated,
+}: BlockSchema): JsonMember {
   return {
     ...(attributes.size > 0 && { attributes: attributesJson(attributes) }),
     ...(blocks.size > 0 && {
@@ -126,6 +132,7 @@ function blockJson({ attributes, blocks, description, deprecated }: BlockSchema)
       ),
     }),
     ...(description !== "" && { description }),
+    description_kind: descriptionKind ?? "plain",
     ...(deprecated && { deprecated: true }),
   };
 }
@@ -139,6 +146,7 @@ function attributesJson(attributes: ReadonlyMap<string, AttributeSchema>): JsonM
           ? { type: exactJson(encodeTypeJson(attribute.type)) }
           : { nested_type: nestedJson(attribute.nested) }),
         ...(attribute.description !== "" && { description: attribute.description }),
+        description_kind: attribute.descriptionKind ?? "plain",
         ...(attribute.deprecated && { deprecated: true }),
         ...(attribute.required && { required: true }),
         ...(attribute.optional && { optional: true }),
