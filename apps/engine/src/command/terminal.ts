@@ -30,6 +30,11 @@ export interface Terminal {
   ): Promise<string | undefined>;
   /** The lines of standard input. */
   lines(): AsyncIterable<string>;
+  /**
+   * The lines that a user types after a prompt, with editing and the history of this call. Ends with Ctrl-D, and with Ctrl-C in an
+   * empty line; in another line Ctrl-C begins a new one.
+   */
+  promptedLines(prompt: string): AsyncIterable<string>;
   /** The whole of standard input. */
   readAll(): Promise<string>;
 }
@@ -82,12 +87,45 @@ export function createTerminal(streams: TerminalStreams): Terminal {
     interactive: isTerminal && input.isTTY === true && env.TERM !== "dumb",
     ask: async (question, options) => askLine(streams, question, options ?? {}),
     lines: () => createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY }),
+    promptedLines: (prompt) => promptedLines(streams, prompt),
     readAll: async () => {
       const chunks: Buffer[] = [];
       for await (const chunk of input) chunks.push(Buffer.from(chunk as Uint8Array));
       return Buffer.concat(chunks).toString("utf8");
     },
   };
+}
+
+async function* promptedLines(
+  { input, output }: TerminalStreams,
+  prompt: string,
+): AsyncGenerator<string, void, undefined> {
+  const reader = createInterface({ input, output, prompt, terminal: true });
+  reader.on("SIGINT", () => {
+    if (reader.line === "") reader.close();
+    else {
+      // As typed: the line to its beginning and to its end.
+      reader.write(null, { ctrl: true, name: "e" });
+      output.write("^C\n");
+      reader.write(null, { ctrl: true, name: "u" });
+      reader.prompt();
+    }
+  });
+  let isEnded = false;
+  reader.once("close", () => {
+    isEnded = true;
+  });
+  try {
+    reader.prompt();
+    for await (const line of reader) {
+      yield line;
+      if (!isEnded) reader.prompt();
+    }
+  } finally {
+    reader.close();
+  }
+  // The next text begins a line, also after Ctrl-D.
+  output.write("\n");
 }
 
 async function askLine(

@@ -64,26 +64,26 @@ async function scopeOf(options: ConsoleOptions, context: CommandContext): Promis
   return world.root.scope.forInstance({});
 }
 
-/** Answers expressions, one per line of standard input. A person gets a prompt; `exit` ends it. */
+/** Answers expressions, one per line of standard input. A user at a terminal gets a prompt; `exit` ends it, also in a script. */
 export async function answerExpressions(
   scope: Scope,
   { json }: Pick<ConsoleOptions, "json">,
-  { terminal }: CommandContext,
+  { terminal }: Pick<CommandContext, "terminal">,
 ): Promise<ExitCode> {
-  const prompt = terminal.interactive && !json ? "> " : "";
-  const lines = async function* (): AsyncGenerator<string> {
-    terminal.write(prompt);
-    for await (const line of terminal.lines()) {
-      if (prompt !== "" && (line.trim() === "exit" || line.trim() === "quit")) return;
-      yield line;
-      terminal.write(prompt);
-    }
-    if (prompt !== "") terminal.write("\n");
-  };
+  const isPrompted = terminal.interactive && !json;
+  const given = isPrompted ? terminal.promptedLines("> ") : terminal.lines();
   let failed = false;
-  for await (const answer of runConsole(lines(), { scope })) {
+  for await (const answer of runConsole(untilExit(given), { scope })) {
     terminal.write(`${json ? answer.json : answer.text}\n`);
     failed ||= answer.diagnostics.some(({ severity }) => severity === "error");
   }
-  return failed && prompt === "" && !json ? EXIT.failed : EXIT.ok;
+  return failed && !isPrompted && !json ? EXIT.failed : EXIT.ok;
+}
+
+/** The lines before one that ends the console. */
+async function* untilExit(lines: AsyncIterable<string>): AsyncGenerator<string> {
+  for await (const line of lines) {
+    if (line.trim() === "exit") return;
+    yield line;
+  }
 }

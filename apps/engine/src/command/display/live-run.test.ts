@@ -22,6 +22,9 @@ function setUp(interactive: boolean, columns = 60) {
     lines: async function* () {
       // Nobody types anything.
     },
+    promptedLines: async function* () {
+      // Nor here.
+    },
     readAll: async () => "",
   };
   const run = new LiveRun({
