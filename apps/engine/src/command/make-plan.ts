@@ -47,7 +47,9 @@ export async function makePlan(
     );
   };
   if (hasErrors(configuration.diagnostics)) {
-    show(configuration.diagnostics);
+    // All that is wrong, at once.
+    const { diagnostics } = await engine.validate({ configuration, signal: context.signal });
+    show(diagnostics);
     return undefined;
   }
   const {

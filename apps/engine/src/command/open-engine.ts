@@ -56,9 +56,12 @@ export async function openEngine(
     const { objects } = await state.read({ signal: context.signal });
     for (const { provider } of objects.values()) recorded.add(provider.source);
   }
-  const installed = hasErrors(project.configuration.diagnostics)
+  const { diagnostics, isSound } = project.configuration;
+  const isWrong = hasErrors(diagnostics);
+  const installed = !isSound
     ? new Map()
-    : asInstalled
+    : // Nothing is brought for a configuration that cannot be used; it is only checked.
+      asInstalled || isWrong
       ? await installedAlready(project, context)
       : await install(project, context, { recorded });
   for (const line of installedLines(installed)) {

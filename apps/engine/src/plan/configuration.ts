@@ -31,6 +31,11 @@ export interface Configuration {
   /** SHA-256 of all files of the bundle, in hexadecimal. */
   readonly digest: string;
   readonly diagnostics: readonly Diagnostic[];
+  /**
+   * Whether blocks, modules, providers and their order are known: what is wrong, if anything, is inside of expressions, and all
+   * others can be checked nevertheless.
+   */
+  readonly isSound: boolean;
 }
 
 export interface LoadConfigurationOptions extends TreeOptions, ProviderOptions {}
@@ -50,8 +55,9 @@ export async function loadConfiguration(
     ...graph.diagnostics,
     ...refactoring.diagnostics,
   ];
-  found.push(...checkTree(root));
   for (const module of modulesOf(root)) found.push(...checkRequiredVersions(module));
+  const isSound = !hasErrors(found);
+  found.push(...checkTree(root));
   return {
     root,
     resolution,
@@ -60,6 +66,7 @@ export async function loadConfiguration(
     functionProviders: calledProviders(root),
     digest: digestBundle(files),
     diagnostics: sortDiagnostics(found),
+    isSound,
   };
 }
 

@@ -12,7 +12,7 @@ import {
   sortDiagnostics,
   withProviderFunctions,
 } from "@stackwright/lang";
-import { type Configuration, isUsable } from "../plan/configuration.ts";
+import type { Configuration } from "../plan/configuration.ts";
 import type { ProviderCatalog } from "../providers/catalog.ts";
 import { providerFunctions } from "../providers/provider-functions.ts";
 import { RunProviders } from "../providers/run-providers.ts";
@@ -49,7 +49,7 @@ export interface ValidationResult {
  */
 export async function validateConfiguration(request: ValidateRequest): Promise<ValidationResult> {
   const { configuration, catalog, sessionId, signal } = request;
-  if (!isUsable(configuration)) {
+  if (!configuration.isSound) {
     return { diagnostics: configuration.diagnostics, unchecked: [] };
   }
   await using running = new RunProviders({ catalog, sessionId, ...(signal && { signal }) });
@@ -67,21 +67,27 @@ export async function validateConfiguration(request: ValidateRequest): Promise<V
   const check = new ConfigurationCheck(tree, providers, functions, signal);
   await forEachLimited(graph.order, request.parallelism ?? 10, async (node) => check.node(node));
   signal?.throwIfAborted();
+  const known = configuration.diagnostics.filter(({ severity }) => severity === "error");
+  // An expression that the text alone shows to be wrong cannot be evaluated either.
+  const found = check.diagnostics.filter((one) => !overlaps(one, known));
+  const texts = configuration.diagnostics.filter(
+    (one) => one.severity === "error" || !overlaps(one, found.filter(isError)),
+  );
   return {
-    diagnostics: sortDiagnostics([
-      ...configuration.diagnostics.filter((one) => !isSaidBetter(one, check.diagnostics)),
-      ...check.diagnostics,
-    ]),
+    diagnostics: sortDiagnostics([...texts, ...found]),
     unchecked: providers.unchecked,
   };
 }
 
-/** Whether a warning from the text alone is about a place where there is a mistake for certain. */
-function isSaidBetter({ severity, subject }: Diagnostic, found: readonly Diagnostic[]): boolean {
-  if (severity !== "warning" || subject === undefined) return false;
-  return found.some(
+function isError({ severity }: Diagnostic): boolean {
+  return severity === "error";
+}
+
+/** Whether a diagnostic is about a place that others are about. */
+function overlaps({ subject }: Diagnostic, others: readonly Diagnostic[]): boolean {
+  if (subject === undefined) return false;
+  return others.some(
     (other) =>
-      other.severity === "error" &&
       other.subject?.source === subject.source &&
       other.subject.start < subject.end &&
       subject.start < other.subject.end,

@@ -42,6 +42,28 @@ describe("validate", () => {
     expect(bad.error).toContain("main.tf line 2");
   });
 
+  it("reports all that one pass can know: arguments, references and functions, each once", async () => {
+    const bad = `resource "terraform_data" "a" {
+  nonsense = var.nope
+}
+output "o" {
+  value = upper(var.other) + lower([])
+}
+`;
+    for (const words of [["validate"], ["plan"], ["up", "--yes"]]) {
+      await writeFile(join(cwd, "main.tf"), bad);
+      const { code, error, output } = await tryCommand(words, { cwd, env: { HOME: cwd } });
+      expect(code, words.join(" ")).toBe(1);
+      const summaries = [...(error + output).matchAll(/Error: (.*)/g)].map(([, text]) => text);
+      expect(summaries, words.join(" ")).toEqual([
+        "Unsupported argument",
+        "Reference to undeclared input variable",
+        "Reference to undeclared input variable",
+        "Invalid function argument",
+      ]);
+    }
+  });
+
   it("names attributes that are not there", async () => {
     const { code, error } = await run(
       'resource "terraform_data" "a" {}\noutput "o" { value = terraform_data.a.outputs }\n',
