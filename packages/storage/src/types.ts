@@ -157,7 +157,12 @@ export interface StorageBackend extends AsyncDisposable {
   /**
    * Deletes the resource if the stored version is `version` (`STORAGE_CAS_FAILURE` otherwise).
    * Nothing stored, or stored with another uid (an empty `id.uid` included), is success without
-   * effect. The group version is not looked at.
+   * effect, so that a deletion can be repeated. The group version is not compared.
+   *
+   * Success therefore says that the version is not stored any more, not that this call deleted it.
+   * A caller for which that matters, such as one of several that take a ticket by deleting it, names
+   * the same resource and version as a guard: then exactly one call succeeds. This holds in a batch
+   * too.
    */
   deleteCAS(id: ResourceId, version: string, options?: WriteOptions): Promise<void>;
 

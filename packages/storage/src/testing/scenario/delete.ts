@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import { assertCode, assertSame, nextUpsert } from "../assertions.ts";
 import type { ScenarioGroup } from "../harness.ts";
 import { A1, A2, B1, HOME, sample, sampleId } from "../samples.ts";
@@ -37,6 +38,24 @@ export const DELETE_SCENARIOS: ScenarioGroup = {
         const stored = await storage.writeCAS(sample(B1, HOME, "web"));
         await storage.deleteCAS(stored.id, stored.version);
         await storage.deleteCAS(stored.id, stored.version);
+      },
+    },
+    {
+      title: "with a guard on the same version succeeds for one call alone",
+      applies: (capabilities) => capabilities.guards > 0,
+      run: async ({ storage }) => {
+        const ticket = await storage.writeCAS(sample(B1, HOME, "ticket"));
+        const { id, version } = ticket;
+        const guards = [{ id, version }];
+        const takes = Array.from({ length: 5 }, () => storage.deleteCAS(id, version, { guards }));
+        const outcomes = await Promise.allSettled(takes);
+        const lost = outcomes.filter((outcome) => outcome.status === "rejected");
+        assert.equal(lost.length, outcomes.length - 1);
+        for (const { reason } of lost) {
+          await assertCode(Promise.reject(reason), "STORAGE_GUARD_FAILED");
+        }
+        // Without the guard a deletion of what is gone succeeds.
+        await storage.deleteCAS(id, version);
       },
     },
     {

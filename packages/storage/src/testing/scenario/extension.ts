@@ -212,6 +212,39 @@ export const BATCH_SCENARIOS: ScenarioGroup = {
       },
     },
     {
+      title: "takes a guard and a delete of one resource, and then fails when that is gone",
+      applies: (capabilities) => capabilities.batch > 1 && capabilities.guards > 0,
+      run: async ({ storage }) => {
+        const ticket = await storage.writeCAS(sample(B1, HOME, "ticket"));
+        const moved = await storage.writeCAS(ticket);
+        using watch = await storage.watchList(B1, HOME, "");
+        assertSame(await nextUpsert(watch), moved);
+        const take = (name: string, version: Resource, guard: Resource) =>
+          storage.batch([write(sample(A1, HOME, name)), remove(version)], {
+            guards: [guardOn(guard)],
+          });
+        // The guard is judged first, so a version that does not hold is never a mere conflict.
+        await assertCode(take("stale", ticket, ticket), "STORAGE_GUARD_FAILED");
+        await assertCode(take("half", moved, ticket), "STORAGE_GUARD_FAILED");
+        await assertCode(take("other", ticket, moved), "STORAGE_CAS_FAILURE");
+        const [first, second] = await Promise.allSettled([
+          take("one", moved, moved),
+          take("two", moved, moved),
+        ]);
+        const [won, lost] = first.status === "fulfilled" ? [first, second] : [second, first];
+        assert.equal(won.status, "fulfilled");
+        assert.ok(lost.status === "rejected");
+        await assertCode(Promise.reject(lost.reason), "STORAGE_GUARD_FAILED");
+        assertSame(await nextDelete(watch), moved);
+        await assertCode(storage.read("strong", moved.id), "STORAGE_NOT_FOUND");
+        await assertCode(take("late", moved, moved), "STORAGE_GUARD_FAILED");
+        assert.equal((await settledList(storage, A1, HOME, "")).length, 1);
+        // A guard on absence and a delete agree that there is nothing to do.
+        const absent = [{ id: moved.id, version: "" }];
+        await storage.batch([write(sample(A1, HOME, "gone")), remove(moved)], { guards: absent });
+      },
+    },
+    {
       title: "takes up to the declared number of operations on different names",
       run: async ({ storage, capabilities }) => {
         const many = Array.from({ length: capabilities.batch + 1 }, (_, index) =>
