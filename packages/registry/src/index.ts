@@ -26,6 +26,7 @@ export type {
 } from "./domain/model.ts";
 export type { RegistryPolicy } from "./domain/policy.ts";
 export type { Deletion, ProviderName } from "./domain/providers.ts";
+export { RECORD_BLOB_KINDS } from "./domain/record-store.ts";
 export type { ResolvedPrivateProvider } from "./domain/resolve.ts";
 export { privateProviderAddress } from "./domain/resolve.ts";
 export { schemaDigest } from "./domain/schema-cache.ts";

@@ -30,7 +30,7 @@ import {
   updateProvider,
 } from "./domain/providers.ts";
 import { type ResolvedPrivateProvider, resolvePrivateProvider } from "./domain/resolve.ts";
-import { readSchema, schemaBlobs, writeSchema } from "./domain/schema-cache.ts";
+import { readSchema, writeSchema } from "./domain/schema-cache.ts";
 import { type RegistryScope, SYSTEM_TENANCY, scopeTenancy } from "./domain/scope.ts";
 import { dropVersions, sweepLeftovers } from "./domain/sweep.ts";
 import {
@@ -292,11 +292,6 @@ export class Registry {
     const leftovers = await sweepLeftovers(this.#parts);
     const auditEntries = await this.#parts.audit.prune(this.#parts.policy.auditDays);
     return { leftovers, auditEntries };
-  }
-
-  /** Digests of the blobs that schemas need, for `collect` of the blob store. */
-  schemaBlobs(): AsyncIterable<string> {
-    return schemaBlobs(this.#parts);
   }
 
   /** Work after a deletion that a sweep would do too. */

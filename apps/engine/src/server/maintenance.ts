@@ -1,5 +1,7 @@
 import { type Registry, sweepSignatures } from "@stackwright/registry";
 import { type Logger, type Scheduler, sleep } from "@stackwright/storage";
+import type { OpenStore } from "../store/open-store.ts";
+import { collectBlobs } from "./blob-collection.ts";
 import type { ServerMetrics } from "./server-metrics.ts";
 
 /** What runs beside the requests. */
@@ -10,8 +12,12 @@ export interface MaintenanceOptions {
   readonly logger: Logger;
   /** How often functions are checked; never if undefined. */
   readonly healthCheckMs: number | undefined;
+  /** Where blobs are collected. */
+  readonly store: Pick<OpenStore, "storage" | "blobs">;
   /** @default ten minutes */
   readonly sweepMs?: number;
+  /** How often blobs are collected: all resources are read for it. @default one hour */
+  readonly collectMs?: number;
 }
 
 /**
@@ -23,7 +29,7 @@ export async function runMaintenance(
   options: MaintenanceOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  const { registry, metrics, healthCheckMs, sweepMs = 600_000 } = options;
+  const { registry, metrics, healthCheckMs, sweepMs = 600_000, collectMs = 3_600_000 } = options;
   const { records } = registry.parts;
   await Promise.all([
     repeat(options, sweepMs, signal, async () => {
@@ -31,6 +37,11 @@ export async function runMaintenance(
       metrics.maintained("leftovers", leftovers);
       metrics.maintained("audit entries", auditEntries);
       metrics.maintained("signatures", await sweepSignatures(records, options.scheduler));
+    }),
+    repeat(options, collectMs, signal, async () => {
+      const collected = await collectBlobs(options.store, signal);
+      metrics.maintained("blobs", collected?.removed ?? 0);
+      metrics.maintained("abandoned uploads", collected?.abandoned ?? 0);
     }),
     healthCheckMs === undefined
       ? undefined

@@ -41,6 +41,10 @@ export interface ServeParts {
   /** Makes further faces over the opened store, such as the engine's API. */
   readonly faces?: ((parts: OpenServerParts) => readonly ServerFace[]) | undefined;
   readonly version?: string | undefined;
+  /** How often blobs are collected. @default one hour */
+  readonly collectMs?: number | undefined;
+  /** How long blobs stay that nothing refers to. @default one hour */
+  readonly blobHoldMs?: number | undefined;
 }
 
 /** What further faces may use. */
@@ -95,6 +99,7 @@ export async function serve(
   await using stack = new AsyncDisposableStack();
   const store = stack.use(
     await openStore(address, {
+      ...(parts.blobHoldMs !== undefined && { blobHoldMs: parts.blobHoldMs }),
       blobDirectory: resolved.blobDirectory ?? join(directory, "blobs"),
       logger,
       ...(env["STACKWRIGHT_TOKEN"] === undefined ? {} : { token: env["STACKWRIGHT_TOKEN"] }),
@@ -175,7 +180,15 @@ export async function serve(
   const healthCheckMs =
     resolved.healthCheckMinutes === undefined ? undefined : resolved.healthCheckMinutes * 60_000;
   const maintenance = runMaintenance(
-    { registry, scheduler, metrics, logger, healthCheckMs },
+    {
+      registry,
+      store,
+      scheduler,
+      metrics,
+      logger,
+      healthCheckMs,
+      ...(parts.collectMs !== undefined && { collectMs: parts.collectMs }),
+    },
     draining.signal,
   );
   stack.defer(() => maintenance);

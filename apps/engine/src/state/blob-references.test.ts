@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { MemoryBlobs } from "../testing/memory-blobs.ts";
 import { createTestState } from "../testing/state-fixture.ts";
-import { stateBlobReferences } from "./blob-references.ts";
+import { STATE_BLOB_KINDS } from "./blob-references.ts";
 
 describe("references to blobs", () => {
   it("are all that were written and are still needed", async () => {
@@ -30,7 +30,13 @@ describe("references to blobs", () => {
     const json = JSON.stringify(large);
     await writer.finish({ outputs: new Map([["o", { type: '"string"', json, sensitive: true }]]) });
     const found = new Set<string>();
-    for await (const sha256 of stateBlobReferences(storage)) found.add(sha256);
+    await using snapshot = await storage.snapshot();
+    for await (const resource of snapshot) {
+      const { group, kind: name } = resource.id.type;
+      const kind = STATE_BLOB_KINDS.find(({ type }) => type.group === group && type.kind === name);
+      expect(kind, name).toBeDefined();
+      for (const sha256 of kind?.blobs?.(resource) ?? []) found.add(sha256);
+    }
     const written = [...blobs.contents()].map((bytes) =>
       createHash("sha256").update(bytes).digest("hex"),
     );

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { Logger, StorageBackend } from "@stackwright/storage";
-import type { BlobStore } from "@stackwright/storage/blob";
+import type { BlobStore, DirectoryBlobsOptions } from "@stackwright/storage/blob";
 import type { StorageSource } from "@stackwright/storage/lease";
 import type { StoreAddress } from "./store-address.ts";
 
@@ -24,6 +24,8 @@ export interface OpenStoreOptions {
   /** Trusted authorities of a server, in PEM. */
   readonly ca?: string;
   readonly logger?: Logger;
+  /** How long blobs stay that nothing refers to. @default one hour */
+  readonly blobHoldMs?: number;
 }
 
 /**
@@ -34,7 +36,8 @@ export async function openStore(
   address: StoreAddress,
   options: OpenStoreOptions,
 ): Promise<OpenStore> {
-  const { readOnly = false, blobDirectory, logger } = options;
+  const { readOnly = false, blobDirectory, logger, blobHoldMs } = options;
+  const hold = { ...(blobHoldMs !== undefined && { holdMs: blobHoldMs }) };
   switch (address.kind) {
     case "sqlite": {
       const { createSqliteStorage } = await import("@stackwright/storage/sqlite");
@@ -45,7 +48,11 @@ export async function openStore(
       });
       return withBlobs(storage, undefined, async () => {
         const { createDirectoryBlobs } = await import("@stackwright/storage/blob");
-        return createDirectoryBlobs({ directory: join(address.directory, "blobs"), readOnly });
+        return createDirectoryBlobs({
+          directory: join(address.directory, "blobs"),
+          readOnly,
+          ...hold,
+        });
       });
     }
     case "postgres": {
@@ -61,7 +68,7 @@ export async function openStore(
       };
       return withBlobs(storage, renewal, async () => {
         const { createPostgresBlobs } = await import("@stackwright/storage/blob/postgres");
-        return createPostgresBlobs({ url: address.url });
+        return createPostgresBlobs({ url: address.url, ...hold });
       });
     }
     case "etcd": {
@@ -76,7 +83,9 @@ export async function openStore(
         factory: "createEtcdStorage",
         options: etcd,
       };
-      return withBlobs(storage, renewal, async () => folderBlobs(blobDirectory));
+      return withBlobs(storage, renewal, async () =>
+        folderBlobs({ directory: blobDirectory, ...hold }),
+      );
     }
     case "remote": {
       const { host, port, tls } = address;
@@ -100,14 +109,16 @@ export async function openStore(
     case "memory":
     default: {
       const { createMemoryStorage } = await import("@stackwright/storage/memory");
-      return withBlobs(createMemoryStorage(), undefined, async () => folderBlobs(blobDirectory));
+      return withBlobs(createMemoryStorage(), undefined, async () =>
+        folderBlobs({ directory: blobDirectory, ...hold }),
+      );
     }
   }
 }
 
-async function folderBlobs(directory: string): Promise<BlobStore> {
+async function folderBlobs(options: DirectoryBlobsOptions): Promise<BlobStore> {
   const { createDirectoryBlobs } = await import("@stackwright/storage/blob");
-  return createDirectoryBlobs({ directory });
+  return createDirectoryBlobs(options);
 }
 
 async function withBlobs(

@@ -13,7 +13,8 @@ import { EngineError } from "../errors.ts";
 import { decodeKind, typeUrl } from "../state/kinds.ts";
 import type { StackReference } from "../state/stack-state.ts";
 
-const STACK: ResourceType = Object.freeze({
+/** Type of the resource that says that a stack exists. */
+export const STACK_KIND: ResourceType = Object.freeze({
   group: "stackwright",
   groupVersion: "v1",
   kind: "Stack",
@@ -92,7 +93,7 @@ export class StackDirectory {
           generation: "",
           metadata: {},
           status: {},
-          data: { typeUrl: typeUrl(STACK), value: Stack.encode(message).finish() },
+          data: { typeUrl: typeUrl(STACK_KIND), value: Stack.encode(message).finish() },
         },
         options,
       );
@@ -109,7 +110,7 @@ export class StackDirectory {
   async list(project: ProjectReference, options?: CallOptions): Promise<readonly NamedStack[]> {
     const resources = await this.#storage.list(
       "strong",
-      { group: STACK.group, kind: STACK.kind },
+      { group: STACK_KIND.group, kind: STACK_KIND.kind },
       tenancyOf(project),
       "",
       options,
@@ -133,7 +134,7 @@ function tenancyOf({ account, project }: ProjectReference) {
 }
 
 function stackId(project: ProjectReference, name: string): ResourceId {
-  return { uid: "", name, type: STACK, tenancy: tenancyOf(project) };
+  return { uid: "", name, type: STACK_KIND, tenancy: tenancyOf(project) };
 }
 
 function namedStack(resource: Resource): NamedStack {

@@ -38,12 +38,29 @@ export const ACCOUNT = recordKind("ProviderAccount", ProviderAccount);
 export const TOMBSTONE = recordKind("VersionTombstone", VersionTombstone);
 export const USE = recordKind("ProviderUse", ProviderUse);
 export const HEALTH = recordKind("ProviderHealth", ProviderHealth);
-export const PUBLISHED_RELEASE = recordKind("PublishedRelease", ProviderRelease, "ProviderRelease");
-export const FUNCTION_RELEASE = recordKind("FunctionRelease", ProviderRelease, "ProviderRelease");
-export const SCHEMA = recordKind("ProviderSchema", ProviderSchema);
+export const PUBLISHED_RELEASE = recordKind(
+  "PublishedRelease",
+  ProviderRelease,
+  "ProviderRelease",
+  releaseBlobs,
+);
+export const FUNCTION_RELEASE = recordKind(
+  "FunctionRelease",
+  ProviderRelease,
+  "ProviderRelease",
+  releaseBlobs,
+);
+export const SCHEMA = recordKind("ProviderSchema", ProviderSchema, "ProviderSchema", (schema) => [
+  schema.blobSha256,
+]);
 
 /** Digits of a sequence in a name: enough for 2^48 providers of one account. */
 export const SEQUENCE_DIGITS = 12;
+
+/** What a release needs; a withdrawn one is not given out, and comes back by uploads of the same archives. */
+function releaseBlobs({ archives, withdrawn }: ProviderRelease): readonly string[] {
+  return withdrawn ? [] : archives.map(({ sha256 }) => sha256);
+}
 
 export function providerAt(tenancy: Tenancy, name: string): RecordName<ProviderMessage> {
   return { kind: PROVIDER, tenancy, name };

@@ -8,6 +8,7 @@ import {
   type StorageBackend,
   type Tenancy,
 } from "@stackwright/storage";
+import type { BlobReferenceKind } from "@stackwright/storage/blob";
 import { RegistryError } from "../errors.ts";
 
 /** A message type of `@stackwright/proto`. */
@@ -23,17 +24,30 @@ export interface RecordKind<T> {
   readonly codec: MessageCodec<T>;
 }
 
-/** A kind of `stackwright.v1` whose message has the kind's name. */
+const declared: BlobReferenceKind[] = [];
+
+/** All kinds of records, with the blobs that they refer to: to make a kind is to declare it. */
+export const RECORD_BLOB_KINDS: readonly BlobReferenceKind[] = declared;
+
+/** A kind of `stackwright.v1` whose message has the kind's name; `blobs` gives the digests that one refers to. */
 export function recordKind<T>(
   kind: string,
   codec: MessageCodec<T>,
   message: string = kind,
+  blobs?: (value: T) => Iterable<string>,
 ): RecordKind<T> {
-  return {
+  const made: RecordKind<T> = {
     type: Object.freeze({ group: "stackwright", groupVersion: "v1", kind }),
     typeUrl: `type.googleapis.com/stackwright.v1.${message}`,
     codec,
   };
+  declared.push({
+    type: made.type,
+    ...(blobs === undefined
+      ? {}
+      : { blobs: (resource) => blobs(decodeRecord(made, resource).value) }),
+  });
+  return made;
 }
 
 /** A record as it is stored. */

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { ProviderSchema } from "@stackwright/proto/stackwright";
-import { type CallOptions, isStorageError, WILDCARD } from "@stackwright/storage";
+import { type CallOptions, isStorageError } from "@stackwright/storage";
 import type { BlobStore } from "@stackwright/storage/blob";
 import { invalidField } from "../errors.ts";
 import { SCHEMA } from "./kinds.ts";
@@ -71,12 +71,6 @@ export async function writeSchema(
   } catch (error) {
     if (!isStorageError(error, "STORAGE_CAS_FAILURE", "STORAGE_WRONG_UID")) throw error;
   }
-}
-
-/** The blobs of all schemas, for a collection of blobs. */
-export async function* schemaBlobs(parts: RegistryParts): AsyncGenerator<string> {
-  const everywhere = { partition: WILDCARD, peerName: WILDCARD, namespace: WILDCARD };
-  for (const { value } of await parts.records.list(SCHEMA, everywhere, "")) yield value.blobSha256;
 }
 
 function schemaAt(scope: RegistryScope, digest: string): RecordName<ProviderSchema> {

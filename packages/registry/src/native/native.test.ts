@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { signRequest } from "@stackwright/request-signing";
+import type { Resource } from "@stackwright/storage";
 import { createMemoryStorage } from "@stackwright/storage/memory";
 import type { FastifyInstance, LightMyRequestResponse } from "fastify";
 import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
@@ -9,7 +10,10 @@ import { createKeyRing } from "../access/key-ring.ts";
 import type { Role } from "../access/principal.ts";
 import { SharedSecrets } from "../access/shared-secrets.ts";
 import { createStoreReplayGuard, sweepSignatures } from "../access/store-replay-guard.ts";
+import { SCHEMA } from "../domain/kinds.ts";
+import { RECORD_BLOB_KINDS } from "../domain/record-store.ts";
 import { schemaDigest } from "../domain/schema-cache.ts";
+import { scopeTenancy } from "../domain/scope.ts";
 import { createRegistry } from "../registry.ts";
 import {
   createRegistryFixture,
@@ -301,9 +305,9 @@ describe("schemas", () => {
     await registry.writeSchema(scope, digest, schema);
     await registry.writeSchema(scope, digest, Buffer.from("other"));
     expect((await registry.readSchema(scope, digest))?.equals(schema)).toBe(true);
-    const blobs: string[] = [];
-    for await (const sha256 of registry.schemaBlobs()) blobs.push(sha256);
-    expect(blobs).toHaveLength(1);
+    const [stored] = await storage.list("strong", SCHEMA.type, scopeTenancy(scope), "");
+    const kind = RECORD_BLOB_KINDS.find(({ type }) => type === SCHEMA.type);
+    expect([...(kind?.blobs?.(stored as Resource) ?? [])]).toHaveLength(1);
     expect(await registry.readSchema({ ...scope, account: "other" }, digest)).toBeUndefined();
   });
 });

@@ -5,6 +5,5 @@ export type { PublishLimits } from "./publish.ts";
 export type { PublishOptions } from "./publish-plugin.ts";
 export { publishPlugin } from "./publish-plugin.ts";
 export { releaseNamespace } from "./release-namespace.ts";
-export { releaseBlobs } from "./releases.ts";
 export type { TerraformOptions } from "./terraform-plugin.ts";
 export { terraformPlugin } from "./terraform-plugin.ts";

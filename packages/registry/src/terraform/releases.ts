@@ -1,5 +1,5 @@
 import type { ProviderRelease } from "@stackwright/proto/stackwright";
-import { type CallOptions, type Tenancy, WILDCARD } from "@stackwright/storage";
+import type { CallOptions, Tenancy } from "@stackwright/storage";
 import { FUNCTION_RELEASE, PUBLISHED_RELEASE } from "../domain/kinds.ts";
 import type { RecordName, StoredRecord } from "../domain/record-store.ts";
 import { scopeTenancy } from "../domain/scope.ts";
@@ -85,14 +85,4 @@ export function checksumList(release: Release, count: number): Buffer {
     .slice(0, count)
     .map(({ sha256, filename }) => `${sha256}  ${filename}\n`);
   return Buffer.from(lines.join(""));
-}
-
-/** Digests of all archives, for a collection of blobs. */
-export async function* releaseBlobs(registry: Registry): AsyncGenerator<string> {
-  const everywhere = { partition: WILDCARD, peerName: WILDCARD, namespace: WILDCARD };
-  for (const kind of [PUBLISHED_RELEASE, FUNCTION_RELEASE]) {
-    for (const { value } of await registry.parts.records.list(kind, everywhere, "")) {
-      for (const { sha256 } of value.archives) yield sha256;
-    }
-  }
 }

@@ -1,6 +1,8 @@
 export type { BlobChunk, BlobEngine, BlobHead, BlobUpload } from "./blob-engine.ts";
 export type { BlobStoreOptions } from "./blob-store.ts";
 export { ChunkedBlobStore } from "./blob-store.ts";
+export type { BlobReferenceKind, CollectUnreferencedOptions } from "./collect-unreferenced.ts";
+export { collectUnreferenced } from "./collect-unreferenced.ts";
 export type { DirectoryBlobsOptions } from "./directory-blobs.ts";
 export { createDirectoryBlobs } from "./directory-blobs.ts";
 export type { SqliteBlobsOptions } from "./sqlite-blobs.ts";

@@ -1,0 +1,68 @@
+import { StorageError } from "../errors.ts";
+import type { Resource, UnversionedType } from "../resource.ts";
+import type { CallOptions, StorageBackend } from "../types.ts";
+import type { BlobStore, Collected } from "./types.ts";
+
+/** A kind of resource and the blobs that one of it refers to. */
+export interface BlobReferenceKind {
+  readonly type: UnversionedType;
+  /** Digests of the blobs that a resource needs; whoever declares no function refers to none. */
+  readonly blobs?: (resource: Resource) => Iterable<string>;
+}
+
+/** Options of {@link collectUnreferenced}. */
+export interface CollectUnreferencedOptions extends CallOptions {
+  readonly storage: StorageBackend;
+  readonly blobs: BlobStore;
+  /** All kinds that are known. */
+  readonly kinds: readonly BlobReferenceKind[];
+}
+
+/**
+ * Removes the blobs that no resource of a store refers to. References are those of every resource, not of
+ * the kinds that somebody thought of: one of a group that has declared kinds, but of none of them, is of
+ * a newer release, and nothing is removed (`STORAGE_SCHEMA`). Of all other resources every text of 64
+ * hexadecimal digits counts as a reference.
+ *
+ * Safe beside writers: the references are of one point in time after the collection has begun, and what was
+ * written or found meanwhile is held. Rejects with `STORAGE_UNSUPPORTED` where blobs or snapshots are on
+ * a server, which collects for itself.
+ */
+export async function collectUnreferenced(options: CollectUnreferencedOptions): Promise<Collected> {
+  const { storage, blobs, kinds, signal } = options;
+  const callOptions = signal === undefined ? {} : { signal };
+  const declared = new Map(kinds.map((kind) => [nameOf(kind.type), kind]));
+  const groups = new Set(kinds.map((kind) => kind.type.group));
+  return blobs.collect({
+    ...callOptions,
+    references: async function* () {
+      await using snapshot = await storage.snapshot(callOptions);
+      for await (const resource of snapshot) {
+        const { type } = resource.id;
+        const kind = declared.get(nameOf(type));
+        if (kind !== undefined) yield* kind.blobs?.(resource) ?? [];
+        else if (groups.has(type.group)) throw undeclared(type);
+        else yield* digestsIn(resource.data?.value);
+      }
+    },
+  });
+}
+
+function nameOf({ group, kind }: UnversionedType): string {
+  return `${group}\0${kind}`;
+}
+
+function undeclared({ group, kind }: UnversionedType): StorageError {
+  return new StorageError(
+    "STORAGE_SCHEMA",
+    `no blobs are collected: the store holds resources of ${group} ${kind}, which this release does not ` +
+      "know; collect with the newest release that uses the store",
+  );
+}
+
+/** Every run of exactly 64 hexadecimal digits in some bytes. */
+function digestsIn(bytes: Uint8Array | undefined): readonly string[] {
+  if (bytes === undefined) return [];
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("latin1");
+  return Array.from(text.matchAll(/(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])/g), ([digest]) => digest);
+}
