@@ -42,9 +42,16 @@ export function createTrigger(cell: Cell<number>): Trigger {
   };
 }
 
-/** The value in a wrapper of its own per write, so that each write is a change, and can be undone. */
-export interface Held<V> {
+/**
+ * The value in a wrapper of its own per write, so that each write is a change, and can be undone. A class, as
+ * strict mode does not freeze what instances hold: the value may be modified in place.
+ */
+export class Held<V> {
   readonly value: V;
+
+  constructor(value: V) {
+    this.value = value;
+  }
 }
 
 /** Until the cell is in the graph, which may have to wait for the end of a sliced turn, `initial` counts. */
@@ -52,11 +59,11 @@ export function createExternal<V>(initial: Held<V>, cell: Cell<Held<V>>): Extern
   return {
     get: (context) => (context.fetchOne(cell) ?? initial).value,
     peek: () => (cell.value ?? initial).value,
-    set: (value) => cell.set({ value }),
+    set: (value) => cell.set(new Held(value)),
     modify: (modification) =>
       cell.update((held = initial) => {
         const next = modification(held.value);
-        return next === undefined ? { value: held.value } : { value: next };
+        return new Held(next === undefined ? held.value : next);
       }),
     markSynced: () => cell.markSynced(),
     [Symbol.dispose]: () => cell.dispose(),

@@ -57,7 +57,8 @@ export interface RuntimeOptions {
    * How transformations are watched. `cheap`: reads without fetch, overlaps of unchecked joins, views that
    * change keys. `full`, for tests and development, as well: each transformation runs twice and must
    * give equal results and fetches, on frozen inputs, without clock, randomness, timers and network,
-   * and equalities are checked against the content.
+   * and equalities are checked against the content. Lists and events that readers share are frozen in both, and
+   * with `full` all objects in collections as well: writes to them throw where they happen.
    * @default "off"
    */
   readonly strict?: "off" | "cheap" | "full";

@@ -24,13 +24,7 @@ import { nodeOf } from "./core/tracker.ts";
 import { ViewNode } from "./core/view-node.ts";
 import type { DeclaredFetches, DeclaredFetchSpec } from "./declared-fetch.ts";
 import { KrtError } from "./errors.ts";
-import {
-  createExternal,
-  createTrigger,
-  type External,
-  type Held,
-  type Trigger,
-} from "./external.ts";
+import { createExternal, createTrigger, type External, Held, type Trigger } from "./external.ts";
 import { type Kind, SINGLETON_KEY, shapeKind, singletonKey, type Trait } from "./kind.ts";
 import type { Labels } from "./labels.ts";
 import type {
@@ -117,7 +111,7 @@ export class ScopeHandle implements Scope {
       key: () => SINGLETON_KEY,
       equals: Object.is,
     };
-    const initial: Held<V> = { value };
+    const initial = new Held(value);
     return createExternal(initial, this.cell(initial, { ...options, kind }));
   }
 

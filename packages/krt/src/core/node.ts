@@ -24,6 +24,7 @@ import type { Leveled } from "./level-queue.ts";
 import { QueryRegistry } from "./query-registry.ts";
 import type { MutableEvent, Row } from "./row.ts";
 import type { Owner } from "./scope.ts";
+import type { StrictMode } from "./strict.ts";
 import { Subscription } from "./subscription.ts";
 
 /** A node whatever its objects are: nodes are invariant in their type, and the graph mixes them. */
@@ -73,6 +74,7 @@ export abstract class CollectionNode<T> implements Collection<T>, Leveled<AnyNod
   /** The equality of the kind. */
   readonly comparer: Comparer<T>;
   readonly graph: Graph;
+  protected readonly strict: StrictMode | undefined;
   readonly counters = createCounters();
 
   /** The run of a transformation that made this collection, if one did. */
@@ -118,6 +120,7 @@ export abstract class CollectionNode<T> implements Collection<T>, Leveled<AnyNod
     const { graph } = owner;
     graph.checkOpen();
     this.graph = graph;
+    this.strict = graph.options.strict;
     this.id = graph.nextId();
     this.kind = kind;
     this.comparer = new Comparer(kind.equals);
@@ -197,7 +200,7 @@ export abstract class CollectionNode<T> implements Collection<T>, Leveled<AnyNod
       if (value !== undefined) list.push(value);
     }
     if (committed) this.#listed = list;
-    return list;
+    return this.strict === undefined ? list : this.strict.shared(list);
   }
 
   *keys(): IterableIterator<string> {
@@ -333,6 +336,9 @@ export abstract class CollectionNode<T> implements Collection<T>, Leveled<AnyNod
   /** Handlers of batches get arrays of their own; handlers of single events share one they never see. */
   #deliver(): void {
     const { subscriptions, graph } = this;
+    if (this.strict !== undefined) {
+      for (let i = 0; i < this.events.count; i++) this.strict.shared(this.events.at(i));
+    }
     if (this.events.count === 1 && this.#batchHandlers === 0 && graph.turnOf === undefined) {
       const event = this.events.at(0) as Event<T>;
       this.events.clear();

@@ -150,6 +150,7 @@ export abstract class RowNode<T> extends CollectionNode<T> {
 
   #record(row: Row<T>, old: T | undefined, now: T | undefined): void {
     const { event } = row;
+    if (this.strict !== undefined && now !== undefined) this.strict.stored(now);
     if (event === undefined) {
       if (this.changed.count === 0) {
         this.#liveBefore = this.#live;
@@ -192,7 +193,17 @@ export abstract class RowNode<T> extends CollectionNode<T> {
     const { event } = row;
     if (event === undefined || event.type === "void") return true;
     if (event.old === undefined || event.new === undefined) return false;
-    return this.#forced?.has(row) !== true && this.comparer.equal(event.old, event.new);
+    return this.#forced?.has(row) !== true && this.equalOrReport(event.old, event.new);
+  }
+
+  /** In the middle of a turn an equality that throws must not end it: the change then counts. */
+  protected equalOrReport(old: T, now: T): boolean {
+    try {
+      return this.comparer.equal(old, now);
+    } catch (error) {
+      this.graph.reportCallback("the equality", this.name, error);
+      return false;
+    }
   }
 
   override undoTurn(): void {

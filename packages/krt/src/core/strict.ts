@@ -17,6 +17,10 @@ export interface StrictMode {
   execute<I, R>(run: StrictRun<I, R>): R;
   /** What a fetch gives to a transformation. */
   given<T>(value: T): T;
+  /** An object comes into a collection. */
+  stored(value: unknown): void;
+  /** A list that several readers share, or an event that several handlers do. */
+  shared<T extends object>(value: T): T;
   /** A result was compared with the present output and found equal, or not. */
   compared(node: AnyNode, key: string, former: unknown, now: unknown, equal: boolean): void;
   /** A view made `shown` of the object with this key. Throws when it has another key. */

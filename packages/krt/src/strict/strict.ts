@@ -102,7 +102,16 @@ export class Strict implements StrictMode {
   }
 
   given<T>(value: T): T {
-    return this.#full ? this.#freezer.freeze(value) : value;
+    if (this.#full) return this.#freezer.freeze(value);
+    return Array.isArray(value) ? Object.freeze(value) : value;
+  }
+
+  stored(value: unknown): void {
+    if (this.#full) this.#freezer.freeze(value);
+  }
+
+  shared<T extends object>(value: T): T {
+    return Object.freeze(value) as T;
   }
 
   compared(node: AnyNode, key: string, former: unknown, now: unknown, equal: boolean): void {
