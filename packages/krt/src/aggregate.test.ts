@@ -1,5 +1,6 @@
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { count, createRuntime, type KrtError, max, min, sum } from "./index.ts";
+import { type Aggregator, count, createRuntime, type KrtError, max, min, sum } from "./index.ts";
 import { OrderedBag } from "./ordered-bag.ts";
 import { trackEvents } from "./testing/tracker.ts";
 
@@ -92,6 +93,129 @@ describe("aggregates", () => {
     source.delete("a");
     expect(groups.list().map(({ key, size }) => [key, size])).toEqual([["x", 1]]);
     expect(errors.map((error) => error.code)).toEqual(["KRT_CALLBACK"]);
+  });
+
+  it("recover from values that are not numbers, infinite, or too large together", () => {
+    const rt = createRuntime();
+    const source = rt.source<Item>([{ key: "one", team: "", cpu: 1 }]);
+    const cpu = (item: Item) => item.cpu;
+    const all = rt.aggregate(source, { sum: sum(cpu), min: min(cpu), max: max(cpu) });
+    const now = () => Object.values(all.value?.values ?? {});
+    const set = (key: string, value: number) => source.set({ key, team: "", cpu: value });
+    const { NaN: nan, POSITIVE_INFINITY: inf, MAX_VALUE: huge } = Number;
+    set("a", nan);
+    expect(now()).toEqual([nan, nan, nan]);
+    set("a", inf);
+    expect(now()).toEqual([inf, 1, inf]);
+    set("b", -inf);
+    expect(now()).toEqual([nan, -inf, inf]);
+    source.delete("a");
+    expect(now()).toEqual([-inf, -inf, 1]);
+    set("a", huge);
+    set("b", huge);
+    expect(now()).toEqual([inf, 1, huge]);
+    source.delete("b");
+    expect(now()).toEqual([huge, 1, huge]);
+    set("a", 2);
+    expect(now()).toEqual([3, 1, 2]);
+  });
+
+  it("agree with a computation from the start through any sequence of changes", () => {
+    const values = [
+      0,
+      1,
+      -1,
+      0.1,
+      3,
+      Number.NaN,
+      Number.POSITIVE_INFINITY,
+      Number.NEGATIVE_INFINITY,
+    ];
+    const write = fc.record({
+      key: fc.constantFrom("a", "b", "c", "d"),
+      team: fc.constantFrom<(string | number)[]>(1, "1", 2, "x"),
+      cpu: fc.option(fc.constantFrom(...values, Number.MAX_VALUE)),
+    });
+    type Row = { readonly key: string; readonly team: string | number; readonly cpu: number };
+    fc.assert(
+      fc.property(fc.array(fc.array(write, { maxLength: 3 }), { maxLength: 12 }), (batches) => {
+        const rt = createRuntime({ onError: () => {} });
+        const source = rt.source<Row>([]);
+        const cpu = ({ cpu: value }: Row) => value;
+        const groups = rt.aggregateBy(
+          source,
+          { by: ({ team }) => team },
+          { n: count(), sum: sum(cpu), min: min(cpu), max: max(cpu) },
+        );
+        const listed = rt.index(source, ({ team }) => team).asCollection();
+        for (const batch of batches) {
+          rt.batch(() => {
+            for (const { key, team, cpu: value } of batch) {
+              if (value === null) source.delete(key);
+              else source.set({ key, team, cpu: value });
+            }
+          });
+          const rows = source.list();
+          const expected = [...new Set(rows.map(({ team }) => team))].map((team) => {
+            const own = rows.filter((row) => row.team === team).map(cpu);
+            const total = own.reduce((a, b) => a + b, 0);
+            return [team, own.length, total, Math.min(...own), Math.max(...own)] as const;
+          });
+          const found = new Map(groups.list().map((group) => [group.key, group]));
+          expect(found.size).toBe(expected.length);
+          expect(groups.size).toBe(expected.length);
+          expect(new Set(listed.list().map(({ key }) => key))).toEqual(new Set(found.keys()));
+          for (const [team, n, total, least, most] of expected) {
+            const group = found.get(team);
+            expect([group?.size, group?.values.n]).toEqual([n, n]);
+            expect([group?.values.min, group?.values.max]).toEqual([least + 0, most + 0]);
+            if (Number.isFinite(total)) expect(group?.values.sum).toBeCloseTo(total, 8);
+            else expect(group?.values.sum).toBe(total);
+            expect(
+              groups.get([...groups.keys()][groups.list().indexOf(group as never)] ?? ""),
+            ).toBe(group);
+          }
+        }
+      }),
+      { numRuns: Math.round(100 * Number(process.env.STACKWRIGHT_RUNS ?? 1)) },
+    );
+  });
+
+  it("leave an object out that an aggregator throws for, and keep the others", () => {
+    const errors: KrtError[] = [];
+    const rt = createRuntime({ onError: (error) => errors.push(error) });
+    const source = rt.source<Item>([{ key: "a", team: "x", cpu: 1 }]);
+    const picky = sum((item: Item) => {
+      if (item.cpu < 0) throw new Error("negative");
+      return item.cpu;
+    });
+    const total = rt.aggregate(source, { all: sum((item: Item) => item.cpu), picky });
+    source.set({ key: "b", team: "x", cpu: -5 });
+    source.set({ key: "c", team: "x", cpu: 2 });
+    expect(total.value).toMatchObject({ size: 2, values: { all: 3, picky: 3 } });
+    source.set({ key: "b", team: "x", cpu: 5 });
+    expect(total.value).toMatchObject({ size: 3, values: { all: 8, picky: 8 } });
+    source.delete("b");
+    expect(total.value).toMatchObject({ size: 2, values: { all: 3, picky: 3 } });
+    expect(errors.map((error) => error.code)).toEqual(["KRT_CALLBACK"]);
+  });
+
+  it("follow changes again after a value that threw", () => {
+    const rt = createRuntime({ onError: () => {} });
+    const source = rt.source<Item>([{ key: "a", team: "x", cpu: 1 }]);
+    const shy: Aggregator<Item, number, number> = {
+      create: () => 0,
+      add: (n) => n + 1,
+      remove: (n) => n - 1,
+      value: (n) => {
+        if (n === 2) throw new Error("two");
+        return n;
+      },
+    };
+    const numbers = rt.aggregateBy(source, { by: ({ team }) => team }, { shy });
+    source.set({ key: "b", team: "x", cpu: 1 });
+    source.set({ key: "c", team: "x", cpu: 1 });
+    expect(numbers.get("x")?.values.shy).toBe(3);
   });
 
   it("sums stay exact for whole numbers, and close for others", () => {

@@ -1,4 +1,5 @@
 import { OrderedBag } from "./ordered-bag.ts";
+import { RunningSum } from "./running-sum.ts";
 import type { IndexKeys } from "./secondary-index.ts";
 
 /**
@@ -28,44 +29,31 @@ export function count<T>(): Aggregator<T, number, number> {
   };
 }
 
-/** A running sum with the part that rounding took away (Neumaier's correction). */
-interface RunningSum {
-  total: number;
-  lost: number;
-}
-
 /**
  * Sum of a number per object. Exact for whole numbers up to 2^53; for others rounding errors are
  * corrected as they come, but a sum that followed many changes may differ in its last digits from one
- * that was made at once.
+ * that was made at once. `NaN` and infinities count as long as their objects are there.
  */
 export function sum<T>(weight: (object: T) => number): Aggregator<T, RunningSum, number> {
-  const shift = (state: RunningSum, by: number): RunningSum => {
-    const next = state.total + by;
-    const large = Math.abs(state.total) >= Math.abs(by);
-    state.lost += large ? state.total - next + by : by - next + state.total;
-    state.total = next;
-    return state;
-  };
   return {
-    create: () => ({ total: 0, lost: 0 }),
-    add: (state, object) => shift(state, weight(object)),
-    remove: (state, object) => shift(state, -weight(object)),
-    value: ({ total, lost }) => total + lost,
+    create: () => new RunningSum(),
+    add: (state, object) => state.shift(weight(object), 1),
+    remove: (state, object) => state.shift(weight(object), -1),
+    value: (state) => state.value,
   };
 }
 
 /** What can be put in order by `<`. */
 export type Comparable = number | string | bigint;
 
-/** Smallest of a value per object; `undefined` when there is none. */
+/** Smallest of a value per object; `undefined` when there is none, `NaN` while an object has that. */
 export function min<T, V extends Comparable>(
   pick: (object: T) => V,
 ): Aggregator<T, OrderedBag<V>, V | undefined> {
   return extreme(pick, (a, b) => a < b);
 }
 
-/** Largest of a value per object; `undefined` when there is none. */
+/** Largest of a value per object; `undefined` when there is none, `NaN` while an object has that. */
 export function max<T, V extends Comparable>(
   pick: (object: T) => V,
 ): Aggregator<T, OrderedBag<V>, V | undefined> {

@@ -1,9 +1,12 @@
+const NOT_A_NUMBER: unknown = Number.NaN;
+
 /**
  * Values with multiplicities, of which the first in an order is asked for.
  *
  * Invariant: `#heap` is a binary heap that holds every value of `#counts` at least once. It may hold
  * values that are gone, and some twice; those are skipped when they come to the top, and swept out when
- * they are the majority. So all operations take O(log n), spread over many.
+ * they are the majority. So all operations take O(log n), spread over many. `NaN`, which has no place in an
+ * order, is only counted, and is the first while it is there.
  */
 export class OrderedBag<V> {
   readonly #before: (a: V, b: V) => boolean;
@@ -17,7 +20,7 @@ export class OrderedBag<V> {
   add(value: V): void {
     const count = this.#counts.get(value) ?? 0;
     this.#counts.set(value, count + 1);
-    if (count > 0) return;
+    if (count > 0 || Number.isNaN(value)) return;
     this.#heap.push(value);
     this.#rise(this.#heap.length - 1);
   }
@@ -31,6 +34,7 @@ export class OrderedBag<V> {
 
   /** The first value, or `undefined` when there is none. */
   first(): V | undefined {
+    if (this.#counts.has(NOT_A_NUMBER as V)) return NOT_A_NUMBER as V;
     while (this.#heap.length > 0) {
       const top = this.#heap[0] as V;
       if (this.#counts.has(top)) return top;
@@ -44,7 +48,8 @@ export class OrderedBag<V> {
 
   #rebuild(): void {
     // A sorted array is a heap.
-    this.#heap = [...this.#counts.keys()].sort((a, b) => (this.#before(a, b) ? -1 : 1));
+    const ordered = [...this.#counts.keys()].filter((value) => !Number.isNaN(value));
+    this.#heap = ordered.sort((a, b) => (this.#before(a, b) ? -1 : 1));
   }
 
   #rise(from: number): void {

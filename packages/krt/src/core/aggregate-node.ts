@@ -1,24 +1,35 @@
-import type { Aggregate, AggregateValues, Aggregators, GroupBy } from "../aggregate.ts";
+import type {
+  Aggregate,
+  AggregateValues,
+  Aggregators,
+  AnyAggregator,
+  GroupBy,
+} from "../aggregate.ts";
 import type { CollectionOptions, Singleton } from "../collection.ts";
 import { deepEqual } from "../equality.ts";
 import { type Kind, SINGLETON_KEY } from "../kind.ts";
+import { clash, KeyTexts, requireText } from "./key-texts.ts";
 import { type CollectionNode, type NodeType, SyncState } from "./node.ts";
 import type { Owner } from "./scope.ts";
 import { KEYS_PER_YIELD, SteppedNode } from "./stepped-node.ts";
+import { sameKey } from "./store-key.ts";
 
 /** The running states of one group. */
 interface GroupState<K> {
   readonly key: K;
   size: number;
-  readonly states: unknown[];
+  states: unknown[];
+  /** An aggregator threw, so that the states are not those of the objects any more. */
+  broken: boolean;
 }
 
 /**
  * Values over the objects of a collection, per group, that follow each change of it.
  *
  * Invariants between turns: `#groups` has exactly the groups that objects are in, with the states over
- * these objects; `#placed[slot]` are the group texts under which the object of that row was added,
- * which is where it will be removed from, whatever the functions say then. The rows are the values.
+ * these objects; `#placed[slot]` are the group keys under which the object of that row was added,
+ * which is where it will be removed from, whatever the functions say then. The rows are the values. A group in which
+ * an aggregator threw is computed again from its objects, without those that it throws for.
  */
 export class AggregateNode<T, K, A extends Aggregators<T>>
   extends SteppedNode<Aggregate<K, A>>
@@ -29,9 +40,10 @@ export class AggregateNode<T, K, A extends Aggregators<T>>
   readonly #names: readonly (string & keyof A)[];
   readonly #aggregators: A;
   readonly #grouping: GroupBy<T, K> | undefined;
-  readonly #groups = new Map<string, GroupState<K>>();
-  readonly #placed: (readonly string[] | undefined)[] = [];
-  readonly #affected = new Set<string>();
+  readonly #groups = new Map<unknown, GroupState<K>>();
+  readonly #placed: (readonly unknown[] | undefined)[] = [];
+  readonly #affected = new Set<unknown>();
+  readonly #texts: KeyTexts;
   #loaded = false;
 
   /** Without `grouping` there is one group, which is there even when it is empty. */
@@ -42,10 +54,15 @@ export class AggregateNode<T, K, A extends Aggregators<T>>
     grouping: GroupBy<T, K> | undefined,
     options: CollectionOptions,
   ) {
+    const texts = new KeyTexts((key, text) => this.graph.report(clash(this.name, key, text)));
     const kind: Kind<Aggregate<K, A>> = {
       label: undefined,
-      key: ({ key }) => grouping?.toText?.(key) ?? String(key),
-      equals: (a, b) => a.size === b.size && deepEqual(a.values, b.values),
+      key: ({ key }) => texts.peek(grouping?.toText?.(key) ?? key),
+      // Another key with the same text may follow within a turn.
+      equals: (a, b) =>
+        a.size === b.size &&
+        (grouping?.toText !== undefined || sameKey(a.key, b.key)) &&
+        deepEqual(a.values, b.values),
       keyIsName: false,
       name: undefined,
       namespace: undefined,
@@ -57,6 +74,7 @@ export class AggregateNode<T, K, A extends Aggregators<T>>
     this.#aggregators = aggregators;
     this.#names = Object.keys(aggregators);
     this.#grouping = grouping;
+    this.#texts = texts;
     this.addEdge(base, "input");
   }
 
@@ -83,9 +101,14 @@ export class AggregateNode<T, K, A extends Aggregators<T>>
         if (++count % KEYS_PER_YIELD === 0) yield;
       }
     }
-    for (const text of this.#affected) {
-      this.#show(text);
-      if (++count % KEYS_PER_YIELD === 0) yield;
+    this.#repair();
+    // Groups that went make their texts free for those that came.
+    for (const shown of [false, true]) {
+      for (const key of this.#affected) {
+        if (this.#groups.has(key) !== shown) continue;
+        this.#guard(() => this.#show(key));
+        if (++count % KEYS_PER_YIELD === 0) yield;
+      }
     }
     this.#affected.clear();
     if (base.syncState !== SyncState.unsynced) this.becomeSynced();
@@ -94,15 +117,15 @@ export class AggregateNode<T, K, A extends Aggregators<T>>
   #change(slot: number, old: T | undefined, now: T | undefined): void {
     const places = this.#placed[slot];
     if (old !== undefined && places !== undefined) {
-      for (const text of places) this.#guard(() => this.#take(text, old));
+      for (const key of places) this.#take(key, old);
     }
     this.#placed[slot] = undefined;
     if (now === undefined) return;
-    const entered: string[] = [];
+    const entered: unknown[] = [];
     this.#guard(() => {
-      for (const [text, key] of this.#groupsOf(now)) {
-        this.#put(text, key, now);
-        entered.push(text);
+      for (const [key, typed] of this.#groupsOf(now)) {
+        this.#put(key, typed, now);
+        entered.push(key);
       }
     });
     this.#placed[slot] = entered;
@@ -116,56 +139,115 @@ export class AggregateNode<T, K, A extends Aggregators<T>>
     }
   }
 
-  #groupsOf(object: T): Map<string, K> {
+  /** The group keys of an object, with their typed keys. */
+  #groupsOf(object: T): Map<unknown, K> {
     const grouping = this.#grouping;
     if (grouping === undefined) return new Map([[SINGLETON_KEY, SINGLETON_KEY as K]]);
     const keys = grouping.by(object);
     if (keys === undefined) return new Map();
     const list = (Array.isArray(keys) ? keys : [keys]) as readonly K[];
-    return new Map(list.map((key) => [grouping.toText?.(key) ?? String(key), key]));
+    return new Map(list.map((key) => [this.#storeKey(key, grouping), key]));
   }
 
-  #put(text: string, key: K, object: T): void {
-    const group = this.#groups.get(text) ?? this.#create(key);
-    const states = this.#names.map((name, i) =>
-      this.#aggregators[name]?.add(group.states[i], object),
-    );
-    for (const [i, state] of states.entries()) group.states[i] = state;
+  #storeKey(key: K, { toText }: GroupBy<T, K>): unknown {
+    if (toText !== undefined) return toText(key);
+    requireText(key);
+    return key;
+  }
+
+  #put(key: unknown, typed: K, object: T): void {
+    const group = this.#groups.get(key) ?? this.#create(typed);
+    this.#groups.set(key, group);
+    this.#affected.add(key);
     group.size++;
-    this.#groups.set(text, group);
-    this.#affected.add(text);
+    if (!group.broken) this.#step(group, (aggregator, state) => aggregator.add(state, object));
   }
 
-  #take(text: string, object: T): void {
-    const group = this.#groups.get(text);
+  #take(key: unknown, object: T): void {
+    const group = this.#groups.get(key);
     if (group === undefined) return;
     group.size--;
-    this.#affected.add(text);
-    // A group that is empty starts anew, which also ends whatever rounding left behind.
-    if (group.size === 0) this.#groups.delete(text);
-    else {
-      for (const [i, name] of this.#names.entries()) {
-        group.states[i] = this.#aggregators[name]?.remove(group.states[i], object);
+    this.#affected.add(key);
+    // A group that is empty starts again, which also ends whatever rounding left behind.
+    if (group.size === 0) this.#groups.delete(key);
+    else if (!group.broken) {
+      this.#step(group, (aggregator, state) => aggregator.remove(state, object));
+    }
+  }
+
+  /** Moves all states of a group on, or leaves it broken where one cannot be. */
+  #step(group: GroupState<K>, move: (aggregator: AnyAggregator<T>, state: unknown) => unknown) {
+    try {
+      this.#moveAll(group, move);
+    } catch {
+      group.broken = true;
+    }
+  }
+
+  #moveAll(
+    group: GroupState<K>,
+    move: (aggregator: AnyAggregator<T>, state: unknown) => unknown,
+  ): void {
+    const { states } = group;
+    for (let i = 0; i < this.#names.length; i++) {
+      const aggregator = this.#aggregators[this.#names[i] as string];
+      if (aggregator !== undefined) states[i] = move(aggregator, states[i]);
+    }
+  }
+
+  /** Computes the broken groups again, object by object. O(collection), for groups that threw alone. */
+  #repair(): void {
+    for (const key of this.#affected) {
+      const group = this.#groups.get(key);
+      if (group?.broken !== true) continue;
+      const objects: T[] = [];
+      for (const row of this.#base.rows()) {
+        const value = this.#base.valueOf(row);
+        if (value === undefined || this.#placed[row.slot]?.includes(key) !== true) continue;
+        if (this.#accepts(group.key, value)) objects.push(value);
+        else this.#placed[row.slot] = this.#placed[row.slot]?.filter((own) => own !== key);
       }
+      const fresh = this.#create(group.key);
+      for (const object of objects) {
+        this.#moveAll(fresh, (aggregator, state) => aggregator.add(state, object));
+      }
+      fresh.size = objects.length;
+      if (fresh.size === 0) this.#groups.delete(key);
+      else this.#groups.set(key, fresh);
+    }
+  }
+
+  /** Whether no aggregator throws for an object. */
+  #accepts(key: K, object: T): boolean {
+    try {
+      this.#moveAll(this.#create(key), (aggregator, state) => aggregator.add(state, object));
+      return true;
+    } catch (error) {
+      this.graph.reportCallback("an aggregator", this.name, error);
+      return false;
     }
   }
 
   #create(key: K): GroupState<K> {
-    return { key, size: 0, states: this.#names.map((name) => this.#aggregators[name]?.create()) };
+    const states = this.#names.map((name) => this.#aggregators[name]?.create());
+    return { key, size: 0, states, broken: false };
   }
 
-  #show(text: string): void {
-    const row = this.rowAt(text);
+  #show(key: unknown): void {
     const alone = this.#grouping === undefined;
-    const group = this.#groups.get(text) ?? (alone ? this.#create(SINGLETON_KEY as K) : undefined);
+    const group = this.#groups.get(key) ?? (alone ? this.#create(SINGLETON_KEY as K) : undefined);
     if (group === undefined) {
-      if (row?.value !== undefined) this.removeRow(row);
+      const gone = this.rowAt(this.#texts.peek(key));
+      if (gone?.value !== undefined && this.#texts.uses(key)) this.removeRow(gone);
+      this.#texts.release(key);
       return;
     }
     const values = Object.fromEntries(
       this.#names.map((name, i) => [name, this.#aggregators[name]?.value(group.states[i])]),
     ) as AggregateValues<A>;
     const aggregate = { key: group.key, size: group.size, values };
+    const text = this.#texts.use(key);
+    const row = this.rowAt(text);
     if (row?.value === undefined) this.addRow(text, row, aggregate, undefined);
     else if (!this.comparer.equal(row.value, aggregate)) this.updateRow(row, aggregate);
   }

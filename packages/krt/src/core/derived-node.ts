@@ -183,7 +183,7 @@ export abstract class DerivedNode<I, O, R = unknown> extends RowNode<O> {
       this.#fail(entry, failure.error);
     } else {
       counters.runs++;
-      this.#accept(entry, this.#takeStatus(entry, result as R, discarded), discarded);
+      this.#accept(entry, result as R, discarded);
     }
   }
 
@@ -203,30 +203,27 @@ export abstract class DerivedNode<I, O, R = unknown> extends RowNode<O> {
     return primary === undefined ? (UNIT as I) : (primary.valueOf(entry.input) as I);
   }
 
-  #takeStatus(entry: Entry, result: R, discarded: boolean): R {
-    if (this.#status === undefined) return result;
-    const { status, output } = (result ?? {}) as StatusResult<R>;
-    const keeps = discarded && (entry.state & SETTLED) !== 0;
-    if (!keeps) this.#status.put(entry.input.key, this.inputOf(entry), status);
-    return output;
-  }
-
+  /** Takes a result in: its output, then its status, so that a refused output leaves the status too. */
   #accept(entry: Entry, result: R, discarded: boolean): void {
-    if (discarded) {
-      this.counters.discarded++;
-      if ((entry.state & SETTLED) !== 0 || this.isNothing(result)) {
-        this.#recover(entry);
-        return;
-      }
-    }
-    entry.state |= SETTLED;
     try {
-      if (!this.apply(entry, result)) this.counters.unchanged++;
+      const output =
+        this.#status === undefined ? result : ((result ?? {}) as StatusResult<R>).output;
+      const keeps = discarded && ((entry.state & SETTLED) !== 0 || this.isNothing(output));
+      if (discarded) this.counters.discarded++;
+      const first = (entry.state & SETTLED) === 0;
+      if (!keeps) {
+        entry.state |= SETTLED;
+        if (!this.apply(entry, output)) this.counters.unchanged++;
+      }
+      if (this.#status !== undefined && (!discarded || first)) {
+        const { status } = (result ?? {}) as StatusResult<R>;
+        this.#status.put(entry.input.key, this.inputOf(entry), status);
+      }
     } catch (error) {
       this.#fail(entry, error);
       return;
     }
-    if ((entry.state & FAILED) !== 0) this.#recover(entry);
+    this.#recover(entry);
   }
 
   // ---- suspension and failure ----
@@ -248,7 +245,10 @@ export abstract class DerivedNode<I, O, R = unknown> extends RowNode<O> {
     this.counters.failed++;
     entry.state |= FAILED;
     this.#failures.set(entry, error);
-    if (this.#onFailure === "delete") this.removeOutput(entry);
+    if (this.#onFailure === "delete") {
+      this.removeOutput(entry);
+      this.#status?.drop(key);
+    }
     this.graph.report(error);
     this.graph.onFailure?.(this, key, error);
   }

@@ -2,6 +2,7 @@ import type { CollectionOptions } from "../collection.ts";
 import type { Kind } from "../kind.ts";
 import type { Group } from "../secondary-index.ts";
 import type { IndexStore } from "./index-store.ts";
+import { clash, KeyTexts } from "./key-texts.ts";
 import { type NodeType, SyncState } from "./node.ts";
 import type { Owner } from "./scope.ts";
 import { KEYS_PER_YIELD, SteppedNode } from "./stepped-node.ts";
@@ -14,12 +15,14 @@ import { KEYS_PER_YIELD, SteppedNode } from "./stepped-node.ts";
 export class GroupNode<K, T> extends SteppedNode<Group<K, T>> {
   readonly type: NodeType = "group";
   readonly #index: IndexStore<K, T>;
+  readonly #texts: KeyTexts;
   #loaded = false;
 
   constructor(owner: Owner, index: IndexStore<K, T>, options: CollectionOptions) {
+    const texts = new KeyTexts((key, text) => this.graph.report(clash(this.name, key, text)));
     const kind: Kind<Group<K, T>> = {
       label: undefined,
-      key: (group) => String(index.toKey(group.key)),
+      key: (group) => texts.peek(index.toKey(group.key)),
       equals: Object.is,
       keyIsName: false,
       name: undefined,
@@ -29,14 +32,20 @@ export class GroupNode<K, T> extends SteppedNode<Group<K, T>> {
     };
     super(owner, "group", kind, options);
     this.#index = index;
+    this.#texts = texts;
     this.addEdge(index.node, "input");
   }
 
   protected *work(): Generator<void, void> {
     let count = 0;
-    for (const key of this.#affected()) {
-      this.#rebuild(key);
-      if (++count % KEYS_PER_YIELD === 0) yield;
+    const affected = [...this.#affected()];
+    // Groups that went make their texts free for those that came.
+    for (const empty of [true, false]) {
+      for (const key of affected) {
+        if ((this.#index.rowsAt(key).length === 0) !== empty) continue;
+        this.#rebuild(key);
+        if (++count % KEYS_PER_YIELD === 0) yield;
+      }
     }
     this.#loaded = true;
     if (this.#index.node.syncState !== SyncState.unsynced) this.becomeSynced();
@@ -63,12 +72,14 @@ export class GroupNode<K, T> extends SteppedNode<Group<K, T>> {
       const value = this.#index.node.valueOf(row);
       if (value !== undefined) objects.push(value);
     }
-    const text = String(key);
-    const row = this.rowAt(text);
     if (objects.length === 0) {
-      if (row?.value !== undefined) this.removeRow(row);
+      const gone = this.rowAt(this.#texts.peek(key));
+      if (gone?.value !== undefined && this.#texts.uses(key)) this.removeRow(gone);
+      this.#texts.release(key);
       return;
     }
+    const text = this.#texts.use(key);
+    const row = this.rowAt(text);
     const group = { key: this.#index.typedKey(key), objects };
     if (row?.value === undefined) this.addRow(text, row, group, undefined);
     else this.updateRow(row, group);

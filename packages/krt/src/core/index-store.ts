@@ -2,6 +2,7 @@ import type { Collection, CollectionOptions } from "../collection.ts";
 import { KrtError } from "../errors.ts";
 import type { Group, Index, IndexKeys } from "../secondary-index.ts";
 import type { Bucket } from "./bucket.ts";
+import { requireText } from "./key-texts.ts";
 import { LazyMap } from "./lazy-map.ts";
 import type { CollectionNode } from "./node.ts";
 import type { Query } from "./query.ts";
@@ -57,8 +58,11 @@ export class IndexStore<K, T> implements Index<K, T> {
     this.#typed = toText && new Map();
   }
 
+  /** Throws for a key that needs `toText` where there is none. */
   toKey(key: K): unknown {
-    return this.#toText === undefined ? key : this.#toText(key);
+    if (this.#toText !== undefined) return this.#toText(key);
+    requireText(key);
+    return key;
   }
 
   /** The typed key of a store key. */
@@ -173,13 +177,15 @@ export class IndexStore<K, T> implements Index<K, T> {
   }
 
   #extractKeys(value: T): unknown {
-    let keys: IndexKeys<K>;
     try {
-      keys = this.extract(value);
+      return this.#storeKeys(this.extract(value));
     } catch (error) {
       this.node.graph.reportCallback(`extractor of index ${this.name}`, this.node.name, error);
       return undefined;
     }
+  }
+
+  #storeKeys(keys: IndexKeys<K>): unknown {
     if (keys === undefined) return undefined;
     if (Array.isArray(keys)) {
       if (keys.length === 0) return undefined;
@@ -190,7 +196,10 @@ export class IndexStore<K, T> implements Index<K, T> {
   }
 
   #storeKey(key: K): unknown {
-    if (this.#toText === undefined) return key;
+    if (this.#toText === undefined) {
+      requireText(key);
+      return key;
+    }
     const text = this.#toText(key);
     if (this.#typed?.has(text) === false) this.#typed.set(text, key);
     return text;

@@ -54,7 +54,7 @@ export class StatusNode<I, S> extends RowNode<StatusOf<I, S>> {
     const row = this.rowAt(key);
     const value = { object, status };
     if (row?.value === undefined) this.addRow(key, row, value, undefined);
-    else if (!this.comparer.equal(row.value, value)) this.updateRow(row, value);
+    else if (!this.equalOrReport(row.value, value)) this.updateRow(row, value);
     this.graph.turn.enqueue(this);
   }
 

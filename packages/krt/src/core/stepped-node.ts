@@ -12,12 +12,22 @@ export abstract class SteppedNode<T> extends RowNode<T> {
   protected compute(): boolean {
     const { level, graph } = this;
     this.#work ??= this.work();
-    while (this.#work.next().done !== true) {
+    while (this.#advance(this.#work)) {
       if (this.level !== level && graph.turn.queue.hasUpTo(this.level - 1)) return false;
       if (graph.turn.outOfTime()) return false;
     }
     this.#work = undefined;
     return true;
+  }
+
+  /** Whether there is more. Work that throws is over: the next turn begins its own. */
+  #advance(work: Generator<void, void>): boolean {
+    try {
+      return work.next().done !== true;
+    } catch (error) {
+      this.#work = undefined;
+      throw error;
+    }
   }
 }
 

@@ -102,6 +102,15 @@ export class Feed<T> {
     else this.node.remove(key);
   }
 
+  /** An object that the collection refuses is left out alone, not with all that came with it. */
+  #tryApply(key: string, change: Change<T>): void {
+    try {
+      this.#apply(key, change);
+    } catch (error) {
+      this.fail("an object", error);
+    }
+  }
+
   #flush(): void {
     if (this.#pending.size === 0 || this.#closed) {
       this.#hot = false;
@@ -121,7 +130,7 @@ export class Feed<T> {
         for (let i = 1; ; i++) {
           const next = entries.next();
           if (next.done === true) return true;
-          this.#apply(next.value[0], next.value[1]);
+          this.#tryApply(next.value[0], next.value[1]);
           if (i % CHANGES_PER_CLOCK === 0 && graph.turn.outOfTime()) return false;
         }
       });
