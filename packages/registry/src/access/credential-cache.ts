@@ -7,6 +7,8 @@ const MAX_ENTRIES = 10_000;
  */
 export class CredentialCache<T> {
   readonly #entries = new Map<string, { readonly value: T; readonly untilMs: number }>();
+  /** Counts changes: what was read before one is not kept after it. */
+  #changes = 0;
   readonly #lifeMs: number;
   readonly #nowMs: () => number;
 
@@ -20,15 +22,18 @@ export class CredentialCache<T> {
     const kept = this.#entries.get(key);
     if (kept !== undefined && kept.untilMs > this.#nowMs()) return kept.value;
     this.#entries.delete(key);
+    const changes = this.#changes;
     const value = await read();
-    if (value !== undefined && this.#lifeMs > 0) {
+    if (value !== undefined && this.#lifeMs > 0 && changes === this.#changes) {
       if (this.#entries.size >= MAX_ENTRIES) this.#dropOldest();
       this.#entries.set(key, { value, untilMs: this.#nowMs() + this.#lifeMs });
     }
     return value;
   }
 
+  /** Drops what is kept of a credential that was changed or revoked. */
   forget(key: string): void {
+    this.#changes += 1;
     this.#entries.delete(key);
   }
 
