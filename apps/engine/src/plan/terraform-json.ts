@@ -187,7 +187,7 @@ function outputNode({ action, before, after, sensitive }: OutputChange): JsonNod
   return objectNode({
     actions: arrayNode([stringNode(action)]),
     before: side(before),
-    after: side(after),
+    ...(after?.isKnown !== false && { after: side(after) }),
     after_unknown: after === undefined ? literalNode(false) : outputUnknown(after),
     before_sensitive: mark,
     after_sensitive: mark,
@@ -249,7 +249,10 @@ function valueOfOutput(value: Value, sensitive: boolean): JsonNode {
   const [plain] = value.unmark();
   return objectNode({
     sensitive: literalNode(sensitive || value.marks.has(Mark.sensitive)),
-    ...(plain.isKnown && { type: parseJson(encodeTypeJson(plain.type)), value: valueNode(plain) }),
+    ...(plain.isWhollyKnown && {
+      type: parseJson(encodeTypeJson(plain.type)),
+      value: valueNode(plain),
+    }),
   });
 }
 

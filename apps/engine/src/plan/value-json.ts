@@ -61,11 +61,11 @@ export function sensitiveMask(marked: Value): JsonNode {
 
 function emptyMask(marked: Value): JsonNode {
   const [value] = marked.unmark();
-  if (!value.isKnown || value.isNull) return literalNode(false);
+  if (value.isKnown && value.isNull) return literalNode(false);
   const { kind } = value.type;
   if (kind === "object" || kind === "map") return objectNode({});
   if (kind === "list" || kind === "set" || kind === "tuple") {
-    return arrayNode(value.elements().map(emptyMask));
+    return arrayNode(value.isKnown ? value.elements().map(emptyMask) : []);
   }
   return literalNode(false);
 }
@@ -94,10 +94,10 @@ function maskOf(marked: Value, test: (value: Value) => boolean): MaskNode {
   }
 }
 
-/** Compounds are shown even where nothing in them is marked, as the reference command does. */
+/** Compounds are shown even where nothing in them is marked, as the reference command does, and those not known as empty. */
 function compoundMask(marked: Value): MaskNode {
   const [value] = marked.unmark();
-  if (!value.isKnown || value.isNull) return undefined;
+  if (value.isKnown && value.isNull) return undefined;
   const { kind } = value.type;
   return kind === "object" ||
     kind === "map" ||
