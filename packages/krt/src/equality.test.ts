@@ -191,6 +191,14 @@ describe("Comparer", () => {
     }
   });
 
+  it("leaves objects with an equality of their own to it", () => {
+    const comparer = new Comparer<object>(deepEqual);
+    const loose = { equals: () => true };
+    expect(comparer.equal({ v: 1 }, { v: 2 })).toBe(false);
+    const [one, two] = [1, 2].map((v) => Object.assign(Object.create(loose) as object, { v }));
+    expect(comparer.equal(one as object, two as object)).toBe(deepEqual(one, two));
+  });
+
   it("leaves other equalities alone", () => {
     const comparer = new Comparer<{ v: number }>((a, b) => a.v % 2 === b.v % 2);
     expect(comparer.equal({ v: 1 }, { v: 3 })).toBe(true);

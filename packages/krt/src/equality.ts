@@ -14,11 +14,7 @@ export type Equals<T> = (a: T, b: T) => boolean;
  * errors. Cyclic data is not supported.
  */
 export function deepEqual(a: unknown, b: unknown): boolean {
-  if (a === b) return true;
-  if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) {
-    return Number.isNaN(a) && Number.isNaN(b);
-  }
-  return equalObjects(a, b, false);
+  return a === b || equalValues(a, b, false);
 }
 
 /**
@@ -26,15 +22,15 @@ export function deepEqual(a: unknown, b: unknown): boolean {
  * classes that keep everything in such fields: a change of a private field is not seen.
  */
 export function visibleEqual(a: unknown, b: unknown): boolean {
+  return a === b || equalValues(a, b, true);
+}
+
+/** `visible`: whether instances of unknown classes are compared by their fields. */
+function equalValues(a: unknown, b: unknown, visible: boolean): boolean {
   if (a === b) return true;
   if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) {
     return Number.isNaN(a) && Number.isNaN(b);
   }
-  return equalObjects(a, b, true);
-}
-
-/** `visible`: whether instances of unknown classes are compared by their fields. */
-function equalObjects(a: object, b: object, visible: boolean): boolean {
   const prototype: unknown = Object.getPrototypeOf(a);
   if (prototype !== Object.getPrototypeOf(b)) return false;
   if (prototype === Object.prototype) return equalFields(a, b, visible);
@@ -42,14 +38,6 @@ function equalObjects(a: object, b: object, visible: boolean): boolean {
     return equalElements(a as readonly unknown[], b as readonly unknown[], visible);
   }
   return equalInstances(a, b, prototype, visible);
-}
-
-function equalValues(a: unknown, b: unknown, visible: boolean): boolean {
-  if (a === b) return true;
-  if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) {
-    return Number.isNaN(a) && Number.isNaN(b);
-  }
-  return equalObjects(a, b, visible);
 }
 
 /**

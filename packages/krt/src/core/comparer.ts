@@ -42,11 +42,10 @@ function isOrdinary(value: unknown): boolean {
   );
 }
 
-/** Whether an object is no instance of a class, which may have an equality of its own. */
+/** Whether an object is no instance of a class, and has no equality of its own. */
 function isPlain(value: unknown): value is Record<string, unknown> {
-  return (
-    typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype
-  );
+  if (typeof value !== "object" || value === null || value.constructor !== Object) return false;
+  return (value as { equals?: unknown }).equals === undefined;
 }
 
 function differingField(a: unknown, b: unknown): string | undefined {
