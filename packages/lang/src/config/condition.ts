@@ -1,5 +1,6 @@
 import { CtyError, convert, Mark, Type, unmarkDeep, type Value } from "@stackwright/cty";
 import { evaluate } from "../eval/evaluate.ts";
+import { observed } from "../eval/observe.ts";
 import type { Scope } from "../eval/scope.ts";
 import { type Diagnostic, hasErrors } from "../syntax/diagnostic.ts";
 import type { Condition } from "./module-config.ts";
@@ -33,6 +34,7 @@ export function checkCondition(
         summary: "Invalid condition result",
         detail,
         subject: rangeOf(condition),
+        ...observed(condition, scope),
       },
     ],
   });
@@ -61,6 +63,7 @@ export function checkCondition(
         detail: message,
         subject: rangeOf(condition),
         context: range,
+        ...observed(condition, scope),
       },
     ],
   };
