@@ -5,8 +5,7 @@ import type { ApplyRun } from "./apply-run.ts";
 import type { StepRunner } from "./step-runner.ts";
 
 /**
- * The outputs of the stack after a run. One whose value depends on something that was not done stays as it was; as long as
- * something is missing, none goes.
+ * The outputs of the stack after a run. One whose value depends on something that was not done stays as it was.
  */
 export async function finalOutputs(
   run: ApplyRun,
@@ -18,7 +17,8 @@ export async function finalOutputs(
   for (const { name, action, after, sensitive } of plan.outputs) {
     if (action === "no-op") continue;
     if (action === "delete") {
-      if (complete) outputs.delete(name);
+      // What nothing declares any more goes whatever else failed; an end of everything may be repeated.
+      if (complete || plan.mode === "normal") outputs.delete(name);
       continue;
     }
     let value = after;

@@ -3,7 +3,6 @@ import {
   type Address,
   type BoundBody,
   bindBody,
-  containsAddress,
   type Diagnostic,
   formatModulePath,
   hasErrors,
@@ -11,7 +10,6 @@ import {
   type ModuleNode,
   type ModulePath,
   type ProviderResolution,
-  parseAddress,
   RESOURCE_META,
   type ResolvedProvider,
   type ResourceConfig,
@@ -34,6 +32,7 @@ import type { Drift, ResourceChange } from "./change.ts";
 import { type ImportsByNode, importRequests } from "./imports.ts";
 import type { FrozenExpansion, PlanOptions } from "./plan.ts";
 import { providerCallError } from "./provider-call-error.ts";
+import { isReplaceRequest } from "./replace-requests.ts";
 
 export interface PlanRunOptions {
   readonly world: World;
@@ -194,10 +193,7 @@ export class PlanRun {
 
   /** Whether somebody asked for this instance to be replaced. */
   isReplaced(address: string): boolean {
-    const { replace } = this.given;
-    if (replace.length === 0) return false;
-    const { value } = parseAddress(address);
-    return value !== undefined && replace.some((target) => containsAddress(target, value));
+    return isReplaceRequest(this.given.replace, address);
   }
 
   /** The body of a resource as its schema understands it; read once. */

@@ -29,7 +29,8 @@ import { planStateWalk } from "./plan-state-walk.ts";
 import { closeEphemerals, visitNode } from "./plan-walk.ts";
 import { checkProtected, configOf } from "./protected.ts";
 import { relevantDrift } from "./relevant-drift.ts";
-import { readAddresses, selectPart } from "./selection.ts";
+import { readReplaceRequests, reportUnmatchedRequests } from "./replace-requests.ts";
+import { selectPart } from "./selection.ts";
 
 /** Everything that a plan is made of. */
 export interface PlanRequest {
@@ -74,7 +75,7 @@ export async function createPlan(request: PlanRequest): Promise<PlanResult> {
     { targets: options.targets, excludes: [...options.excludes, ...unresolved] },
     diagnostics,
   );
-  const replace = readAddresses(options.replace, "replace", diagnostics);
+  const replace = readReplaceRequests(options.replace, diagnostics);
   if (!isUsable(configuration) || hasErrors(diagnostics)) return { plan: undefined, diagnostics };
   const onEvent = request.onEvent ?? (() => undefined);
   onEvent({ type: "phase", phase: "plan" });
@@ -141,6 +142,7 @@ export async function createPlan(request: PlanRequest): Promise<PlanResult> {
     await walkConfiguration(run, configuration, selection);
     await planLeftovers(run, configuration, selection);
     checkInstances(run, configuration, selection);
+    reportUnmatchedRequests(run);
   } else await planStateWalk(run, configuration, selection);
   signal?.throwIfAborted();
   if (options.targets.length > 0 || options.excludes.length > 0) run.report([PARTIAL]);

@@ -183,7 +183,8 @@ function driftNode({ address, deposed, provider, before, after }: Drift): JsonNo
 }
 
 function outputNode({ action, before, after, sensitive }: OutputChange): JsonNode {
-  const mark = literalNode(sensitive);
+  // As with the reference command: whether it is or was sensitive, for both sides.
+  const mark = literalNode(sensitive || before?.hasMark(Mark.sensitive) === true);
   return objectNode({
     actions: arrayNode([stringNode(action)]),
     before: side(before),

@@ -10,6 +10,7 @@ import type {
   ResourceConfig,
   ResourceMode,
 } from "./module-config.ts";
+import { parseModuleSource } from "./module-source.ts";
 import { rangeOf, type StaticReader } from "./static-reader.ts";
 import { writtenToken } from "./type-label.ts";
 
@@ -160,6 +161,15 @@ export function decodeModuleCall(
   );
   const source = reader.text(content.attributes.get("source"));
   if (source === undefined) return undefined;
+  const sourceAttribute = content.attributes.get("source");
+  if (content.attributes.has("version") && sourceAttribute !== undefined && !isRegistry(source)) {
+    const detail = `The argument "version" is for modules of a registry, and ${JSON.stringify(source)} is not the address of one. Remove "version", or use the address of a registry.`;
+    reader.fail(
+      "Invalid registry module source address",
+      detail,
+      rangeOf(sourceAttribute.expression),
+    );
+  }
   return {
     name: blockName(reader, block),
     range: block.headerRange,
@@ -169,6 +179,15 @@ export function decodeModuleCall(
     ...decodeRepetition(reader, content),
     body: block.body,
   };
+}
+
+function isRegistry(source: string): boolean {
+  try {
+    return parseModuleSource(source).kind === "registry";
+  } catch {
+    // What is wrong with the source is reported where the module is loaded.
+    return true;
+  }
 }
 
 /** `providers = { aws = aws.west, aws.other = aws }` */

@@ -1,5 +1,6 @@
 import { CtyError, convert, isPrimitiveType, Type, type Value } from "@stackwright/cty";
 import { isIdentifier } from "../syntax/identifier.ts";
+import { expressionReferences } from "../syntax/references.ts";
 import { parseTypeConstraint, type TypeConstraint } from "../type/type-constraint.ts";
 import { applyTypeDefaults } from "../type/type-defaults.ts";
 import { type ContentAttribute, type ContentBlock, readBody } from "./body-content.ts";
@@ -150,6 +151,11 @@ export function decodeConditions(
     const condition = attributes.get("condition")?.expression;
     const errorMessage = attributes.get("error_message")?.expression;
     if (condition === undefined || errorMessage === undefined) return [];
+    if (expressionReferences(condition).length === 0) {
+      const detail =
+        "The condition must refer to at least one object of the configuration, or else it checks nothing.";
+      reader.fail(`Invalid ${block.type} expression`, detail, rangeOf(condition));
+    }
     return [{ condition, errorMessage, range: block.headerRange }];
   });
 }

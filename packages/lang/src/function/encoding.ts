@@ -82,8 +82,30 @@ function checkEncoding(name: string): void {
   }
 }
 
+/** The one encoding whose byte order is decided by a mark in front; without one it is big-endian. */
+const MARKED_UTF16 = /^utf-?16$/i;
+
+/** Text of bytes; undefined where they are none. */
+function decodeText(bytes: Uint8Array, encoding: string): string | undefined {
+  if (!/^utf-?16(?:le|be)?$/i.test(encoding))
+    return iconv.decode(Buffer.from(bytes), encoding, { stripBOM: false });
+  const marked = MARKED_UTF16.test(encoding);
+  const mark = marked ? [bytes[0], bytes[1]].join() : "";
+  const little = marked ? mark === "255,254" : /le$/i.test(encoding);
+  const plain = mark === "255,254" || mark === "254,255" ? bytes.subarray(2) : bytes;
+  try {
+    const name = little ? "utf-16le" : "utf-16be";
+    return new TextDecoder(name, { fatal: true, ignoreBOM: true }).decode(plain);
+  } catch {
+    return undefined;
+  }
+}
+
 function encodeText(input: string, encoding: string): string {
   checkEncoding(encoding);
+  if (MARKED_UTF16.test(encoding)) {
+    return Buffer.from(iconv.encode(input, "utf-16be", { addBOM: true })).toString("base64");
+  }
   const bytes = iconv.encode(input, encoding);
   // The library puts a substitute for what the encoding does not have.
   if (iconv.decode(bytes, encoding, { stripBOM: false }) !== input) {
@@ -199,7 +221,10 @@ export const ENCODING_FUNCTIONS: readonly LangFunction[] = [
       checkEncoding(encoding);
       const bytes =
         decodeBase64(text(args, 0)) ?? refuse("the given value has an invalid base64 symbol", 0);
-      return Value.string(iconv.decode(Buffer.from(bytes), encoding, { stripBOM: false }));
+      const decoded = decodeText(bytes, encoding);
+      return decoded === undefined
+        ? refuse(`the given string contains symbols that are not defined for ${encoding}`, 0)
+        : Value.string(decoded);
     },
   },
   {

@@ -9,7 +9,16 @@ const expression = anyParam("expression", "the expression to try");
 
 /** A reference to nothing is a mistake that no other value of anything can mend. */
 function isStaticMistake({ code }: Diagnostic): boolean {
-  return code === "LANG_EVAL_REFERENCE" || code === "LANG_EVAL_FUNCTION";
+  return code === "LANG_EVAL_REFERENCE";
+}
+
+/** A call of a function that does not exist fails at all times, which is allowed here and seldom meant. */
+function warnOfFunctions(context: EvaluationContext, diagnostics: readonly Diagnostic[]): void {
+  context.add(
+    diagnostics
+      .filter(({ code }) => code === "LANG_EVAL_FUNCTION")
+      .map((one) => ({ ...one, severity: "warning" as const })),
+  );
 }
 
 /**
@@ -25,6 +34,7 @@ function evaluateTry(call: FunctionCall, context: EvaluationContext): Value {
       context.add(mistakes);
       return Value.dynamic;
     }
+    warnOfFunctions(context, diagnostics);
     if (!failed) return value.isWhollyKnown ? value : Value.dynamic.withMarksOf(value);
     failures.push(...diagnostics);
   }
@@ -46,6 +56,7 @@ function evaluateCan(call: FunctionCall, context: EvaluationContext): Value {
     context.add(mistakes);
     return Value.unknown(Type.bool);
   }
+  warnOfFunctions(context, diagnostics);
   if (failed) return Value.false;
   return value.isWhollyKnown ? Value.true : Value.unknown(Type.bool);
 }

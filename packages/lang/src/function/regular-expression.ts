@@ -12,15 +12,45 @@ import { listOf, refuse, text, textParam } from "./parameter.ts";
 /** Longest pattern, in UTF-16 units, so that compiling it stays cheap. */
 const MAX_PATTERN = 4096;
 
-function compile(pattern: string, position: number): RE2JS {
+/** A pattern that was compiled, and the names of its capture groups in order; undefined for groups without one. */
+interface Compiled {
+  readonly program: RE2JS;
+  readonly names: readonly (string | undefined)[];
+}
+
+function compile(pattern: string, position: number): Compiled {
   if (pattern.length > MAX_PATTERN)
     refuse(`a pattern may have ${MAX_PATTERN} characters`, position);
   try {
-    return RE2JS.compile(pattern);
+    const { text: plain, names } = withUniqueNames(pattern);
+    const program = RE2JS.compile(plain);
+    const own = groupNames(program).map((name) =>
+      name === undefined ? name : (names.get(name) ?? name),
+    );
+    return { program, names: own };
   } catch (error) {
     if (!(error instanceof RE2JSException)) throw error;
     return refuse(`invalid regular expression pattern: ${error.message}`, position);
   }
+}
+
+const GROUP_OR_SKIPPED =
+  /\\Q[\s\S]*?(?:\\E|$)|\\[\s\S]|\[\^?\]?(?:\\[\s\S]|\[:[a-z^]+:\]|[^\]\\])*\]|\(\?P?<([A-Za-z0-9_]+)>/g;
+
+/** The pattern with other names for groups whose name an earlier one has, and what those stand for. */
+function withUniqueNames(pattern: string): { text: string; names: ReadonlyMap<string, string> } {
+  const seen = new Set(Array.from(pattern.matchAll(GROUP_OR_SKIPPED), ([, name]) => name));
+  const used = new Set<string>();
+  const names = new Map<string, string>();
+  const unique = pattern.replace(GROUP_OR_SKIPPED, (whole: string, name: string | undefined) => {
+    if (name === undefined || used.size < used.add(name).size) return whole;
+    let other = `${name}_`;
+    while (seen.has(other)) other += "_";
+    seen.add(other);
+    names.set(other, name);
+    return `(?P<${other}>`;
+  });
+  return { text: unique, names };
 }
 
 /** Names of the capture groups in order; undefined for groups without one. */
@@ -38,14 +68,17 @@ function resultType(names: readonly (string | undefined)[], position: number): T
   if (named.length < names.length) {
     return refuse("a pattern cannot have both groups with and without a name", position);
   }
-  return Type.object(named.map((name) => [name, Type.string] as const));
+  return Type.object(new Map(named.map((name) => [name, Type.string] as const)));
 }
 
 function matchValue(matcher: Matcher, names: readonly (string | undefined)[]): Value {
   if (names.length === 0) return Value.string(matcher.group() ?? "");
   const groups = names.map((_, index) => groupValue(matcher, index + 1));
   if (names[0] === undefined) return Value.tuple(groups);
-  return Value.object(names.map((name, index) => [name ?? "", groups[index] ?? Value.dynamic]));
+  // Of groups with one name the last counts, whether it took part in the match or not.
+  return Value.object(
+    new Map(names.map((name, index) => [name ?? "", groups[index] ?? Value.dynamic] as const)),
+  );
 }
 
 /** The text of a group, or null where it took no part in the match. */
@@ -56,7 +89,7 @@ function groupValue(matcher: Matcher, group: number): Value {
 
 function patternType(pattern: Value | undefined): Type {
   if (pattern === undefined || !pattern.isKnown) return Type.dynamic;
-  return resultType(groupNames(compile(pattern.asString(), 0)), 0);
+  return resultType(compile(pattern.asString(), 0).names, 0);
 }
 
 const pattern = textParam("pattern", "the regular expression, in the syntax of RE2", {
@@ -74,7 +107,10 @@ function expand(
     (whole: string, braced?: string, bare?: string) => {
       if (whole === "$$") return "$";
       const name = braced ?? bare ?? "";
-      const group = /^[0-9]+$/.test(name) ? Number(name) : names.indexOf(name) + 1;
+      const named = names.findIndex(
+        (own, index) => own === name && typeof matcher.group(index + 1) === "string",
+      );
+      const group = /^[0-9]+$/.test(name) ? Number(name) : named + 1;
       if (group > names.length || (group === 0 && name !== "0")) return "";
       return matcher.group(group) ?? "";
     },
@@ -97,11 +133,10 @@ function replaceMatches(
   replacement: string,
   maxLength: number,
 ): string {
-  const compiled = compile(source, 1);
-  const names = groupNames(compiled);
+  const { program, names } = compile(source, 1);
   let out = "";
   let at = 0;
-  for (const match of matches(compiled.matcher(input))) {
+  for (const match of matches(program.matcher(input))) {
     out += input.slice(at, match.start()) + expand(replacement, match, names);
     at = match.end();
     if (out.length > maxLength) refuse("the result is too long");
@@ -130,9 +165,8 @@ export const REGULAR_EXPRESSION_FUNCTIONS: readonly LangFunction[] = [
     parameters: [pattern, textParam("string", "the text to search")],
     returns: ([source]) => patternType(source),
     call: (args) => {
-      const compiled = compile(text(args, 0), 0);
-      const names = groupNames(compiled);
-      const matcher = compiled.matcher(text(args, 1));
+      const { program, names } = compile(text(args, 0), 0);
+      const matcher = program.matcher(text(args, 1));
       if (!matcher.find()) refuse("the pattern does not match any part of the given string");
       return matchValue(matcher, names);
     },
@@ -147,9 +181,8 @@ export const REGULAR_EXPRESSION_FUNCTIONS: readonly LangFunction[] = [
       return Type.list(type);
     },
     call: (args) => {
-      const compiled = compile(text(args, 0), 0);
-      const names = groupNames(compiled);
-      const matcher = compiled.matcher(text(args, 1));
+      const { program, names } = compile(text(args, 0), 0);
+      const matcher = program.matcher(text(args, 1));
       const found = Array.from(matches(matcher), (match) => matchValue(match, names));
       return listOf(found, resultType(names, 0));
     },

@@ -32,12 +32,13 @@ const TREE = {
   "main.tf": `
 variable "v" {
   validation {
-    condition     = local.l != ""
+    condition     = local.k != ""
     error_message = "no"
   }
 }
 locals {
   l = var.v
+  k = "k"
 }
 provider "p" { region = local.l }
 resource "p_a" "x" {
@@ -86,8 +87,8 @@ describe("buildGraph", () => {
     const graph = await graphOf(TREE);
     expect(graph.diagnostics).toEqual([]);
     expect(edges(graph)).toEqual([
-      "var.v (validation) -> local.l, var.v",
-      "local.l -> var.v",
+      "var.v (validation) -> local.k, var.v",
+      "local.l -> var.v, var.v (validation)",
       "p_a.x -> local.l, data.p_b.y, p_a.z",
       "p_a.z -> module.m (end), local.l",
       "data.p_b.s -> p_a.x",
@@ -183,10 +184,18 @@ describe("buildGraph", () => {
     ]);
   });
 
-  it("lets a condition of a variable refer to what refers to the variable", async () => {
+  it("finds that a condition of a variable needs what uses the variable, which waits for the condition", async () => {
     const { diagnostics } = await graphOf({
       "main.tf":
         'variable "v" {\n  validation {\n    condition = local.l > var.v\n    error_message = ""\n  }\n}\nlocals {\n  l = var.v + 1\n}',
+    });
+    expect(diagnostics.map(({ code }) => code)).toEqual(["LANG_CYCLE"]);
+  });
+
+  it("lets conditions of variables refer to each other's variables", async () => {
+    const condition = 'validation {\n condition = var.v != var.w\n error_message = ""\n }';
+    const { diagnostics } = await graphOf({
+      "main.tf": `variable "v" {\n ${condition}\n}\nvariable "w" {\n ${condition}\n}`,
     });
     expect(diagnostics).toEqual([]);
   });
@@ -207,6 +216,8 @@ describe("buildGraph", () => {
         "data.p_b.y",
         "module.m.var.in",
         "var.v",
+        "var.v (validation)",
+        "local.k",
       ].toSorted(),
     );
     expect(ids("p_a.x[0]", "dependents")).toEqual(["p_a.x", "data.p_b.s", "check.c"]);

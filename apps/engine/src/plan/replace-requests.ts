@@ -1,0 +1,79 @@
+import {
+  type Address,
+  type Diagnostic,
+  equalAddresses,
+  formatAddress,
+  parseAddress,
+} from "@stackwright/lang";
+import { resourceOf } from "../state/check-state.ts";
+import type { PlanRun } from "./plan-run.ts";
+import { readAddresses } from "./selection.ts";
+
+/** Reads what somebody asks to be replaced: single instances of managed resources. */
+export function readReplaceRequests(
+  texts: readonly string[],
+  diagnostics: Diagnostic[],
+): readonly Address[] {
+  return readAddresses(texts, "replace", diagnostics).filter((address) => {
+    if (address.kind === "resource" && address.mode === "managed") return true;
+    diagnostics.push({
+      severity: "error",
+      code: "ENGINE_PLAN",
+      summary: `Invalid force-replace address "${formatAddress(address)}"`,
+      detail:
+        "Only an instance of a managed resource can be replaced on request. Use its whole address.",
+    });
+    return false;
+  });
+}
+
+/** Whether an instance is asked to be replaced: by exactly its address. */
+export function isReplaceRequest(requests: readonly Address[], address: string): boolean {
+  if (requests.length === 0) return false;
+  const { value } = parseAddress(address);
+  return value !== undefined && requests.some((request) => equalAddresses(request, value));
+}
+
+/** Requests that no instance has the address of replace nothing, which nobody who asked expects. */
+export function reportUnmatchedRequests(run: PlanRun): void {
+  const instances = [...run.changes.values()].filter(
+    ({ deposed, mode }) => deposed === "" && mode === "managed",
+  );
+  for (const request of run.given.replace) {
+    const text = formatAddress(request);
+    if (instances.some(({ address }) => address === text)) continue;
+    const own = instances.filter(({ address }) => withoutKeys(address) === withoutKeys(text));
+    const bare = request.kind === "resource" && request.key === undefined;
+    const near = bare ? own.filter(({ address }) => resourceOf(address) === text) : [];
+    run.report([near.length > 0 ? lacksKey(text, near) : matchesNothing(text, own)]);
+  }
+}
+
+type Instances = readonly { readonly address: string }[];
+
+function options(instances: Instances): string {
+  return instances.map(({ address }) => `\n  -replace=${JSON.stringify(address)}`).join("");
+}
+
+function lacksKey(text: string, instances: Instances): Diagnostic {
+  return {
+    severity: "warning",
+    code: "ENGINE_PLAN",
+    summary: "Incompletely-matched force-replace resource instance",
+    detail: `The request to replace ${text} matches no instance, because it has no instance key. Instances:${options(instances)}`,
+  };
+}
+
+function matchesNothing(text: string, instances: Instances): Diagnostic {
+  const known = instances.length === 0 ? "" : ` Instances:${options(instances)}`;
+  return {
+    severity: "warning",
+    code: "ENGINE_PLAN",
+    summary: "Force-replace request without effect",
+    detail: `The plan has no resource instance ${text}, so that nothing is replaced for it.${known}`,
+  };
+}
+
+function withoutKeys(address: string): string {
+  return address.replace(/\[(?:"(?:[^"\\]|\\.)*"|[0-9]+)\]/g, "");
+}

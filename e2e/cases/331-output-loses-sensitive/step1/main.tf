@@ -1,0 +1,13 @@
+output "a" {
+  value     = "x"
+  sensitive = true
+}
+
+output "b" {
+  value = "x"
+}
+
+output "c" {
+  value     = "x"
+  sensitive = true
+}

@@ -1,0 +1,8 @@
+output "a" {
+  value = "x"
+}
+
+output "b" {
+  value     = "x"
+  sensitive = true
+}

@@ -1,0 +1,7 @@
+output "a" {
+  value = "y"
+}
+
+output "b" {
+  value = "y"
+}

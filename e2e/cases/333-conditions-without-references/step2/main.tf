@@ -1,0 +1,8 @@
+variable "x" {
+  default = 1
+
+  validation {
+    condition     = true
+    error_message = "no"
+  }
+}

@@ -1,0 +1,12 @@
+output "a" { value = textencodebase64("aé€", "UTF-16") }
+output "b" { value = textencodebase64("aé€", "UTF-16LE") }
+output "b2" { value = textencodebase64("aé€", "UTF-16BE") }
+output "e" { value = textdecodebase64("/v8AYQ==", "UTF-16") }
+output "f" { value = textdecodebase64("//5hAA==", "UTF-16") }
+output "h" { value = textdecodebase64("//5hAA==", "UTF-16LE") }
+output "i" { value = regex("(?P<a>x)(?P<a>y)", "xy") }
+output "i2" { value = regexall("(?P<a>x)(?P<a>y)?", "xyx") }
+output "k" { value = textencodebase64("a", "utf-16") }
+output "m" { value = textdecodebase64("AGE=", "UTF-16") }
+output "n" { value = textencodebase64("😀", "UTF-16") }
+output "p" { value = textencodebase64("", "UTF-16") }
