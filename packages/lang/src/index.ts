@@ -102,24 +102,24 @@ export type { Evaluated } from "./eval/evaluate.ts";
 export { evaluate } from "./eval/evaluate.ts";
 export type { ReasonStep, Trait } from "./eval/explain.ts";
 export { explainTrait, traitText } from "./eval/explain.ts";
-export type { Resolved, Scope } from "./eval/scope.ts";
-export { createScope } from "./eval/scope.ts";
-export type { DirectoryLimits } from "./function/directory-files.ts";
-export { createDirectoryFiles } from "./function/directory-files.ts";
-export { functionReference } from "./function/documentation.ts";
-export { EMPTY_BUNDLE } from "./function/empty-bundle.ts";
 export type {
   ExpressionFunction,
   FunctionCategory,
   LangFunction,
   Parameter,
   ValueFunction,
-} from "./function/function.ts";
-export { FunctionError, functionSignature } from "./function/function.ts";
-export type { FunctionTable } from "./function/function-table.ts";
+} from "./eval/function.ts";
+export { FunctionError, functionSignature } from "./eval/function.ts";
+export type { FunctionTable } from "./eval/function-table.ts";
 // Functions.
-export { createFunctionTable } from "./function/function-table.ts";
-export type { BundleFiles, FunctionHost } from "./function/host.ts";
+export { createFunctionTable } from "./eval/function-table.ts";
+export type { BundleFiles, FunctionHost } from "./eval/host.ts";
+export type { Resolved, Scope } from "./eval/scope.ts";
+export { createScope } from "./eval/scope.ts";
+export type { DirectoryLimits } from "./function/directory-files.ts";
+export { createDirectoryFiles } from "./function/directory-files.ts";
+export { functionReference } from "./function/documentation.ts";
+export { EMPTY_BUNDLE } from "./function/empty-bundle.ts";
 export { STANDARD_FUNCTIONS } from "./function/library.ts";
 export type {
   ProviderCall,

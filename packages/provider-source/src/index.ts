@@ -22,6 +22,8 @@ export { DEFAULT_ARCHIVE_LIMITS } from "./archive/limits.ts";
 export { listPackEntries, writeArchive } from "./archive/pack-directory.ts";
 export type { UnpackOptions, UnpackSummary } from "./archive/unpack.ts";
 export { unpackArchive } from "./archive/unpack.ts";
+export type { PackageLocation } from "./archive/verify-package.ts";
+export { packageHasAnyHash } from "./archive/verify-package.ts";
 export type { ArchiveSummary, PackEntry, PackOptions } from "./archive/zip-writer.ts";
 export { packArchive } from "./archive/zip-writer.ts";
 export type {
@@ -47,8 +49,6 @@ export {
   zipHash,
   zipHashHex,
 } from "./hash/package-hash.ts";
-export type { PackageLocation } from "./hash/verify-package.ts";
-export { packageHasAnyHash } from "./hash/verify-package.ts";
 export type { Installation } from "./lock/lock-file.ts";
 export { LockFile } from "./lock/lock-file.ts";
 export type { ParsedLockFile } from "./lock/lock-parser.ts";

@@ -1,6 +1,6 @@
-import { existsSync, globSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { dirname, join, relative, resolve, sep } from "node:path";
-import { parseSync } from "oxc-parser";
+import { importsOf, sourceFiles } from "./source-imports.ts";
 import { listPackages, type WorkspacePackage } from "./workspace.ts";
 
 /**
@@ -46,30 +46,6 @@ export function checkImports(root: string): { files: number; problems: string[] 
     }
   }
   return { files, problems };
-}
-
-function sourceFiles(folder: string): string[] {
-  return globSync("**/*.{ts,mts,mjs,js,tsx}", {
-    cwd: folder,
-    exclude: (name) => name === "node_modules" || name === "dist" || name === ".readme-snippets",
-  }).toSorted();
-}
-
-/** Module specifiers of static and literal dynamic imports and re-exports. */
-function importsOf(path: string): string[] {
-  const source = readFileSync(path, "utf8");
-  const { module } = parseSync(path, source);
-  const literal = /^(["'`])(.*)\1$/s;
-  return [
-    ...module.staticImports.map((entry) => entry.moduleRequest.value),
-    ...module.staticExports.flatMap((statement) =>
-      statement.entries.flatMap((entry) => entry.moduleRequest?.value ?? []),
-    ),
-    ...module.dynamicImports.flatMap((entry) => {
-      const text = source.slice(entry.moduleRequest.start, entry.moduleRequest.end);
-      return literal.exec(text)?.[2] ?? [];
-    }),
-  ];
 }
 
 interface ImportInQuestion {

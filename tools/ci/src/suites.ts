@@ -3,9 +3,11 @@ import { mkdtempDisposable } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { runCommand } from "./command.ts";
+import { describeCircles, folderGraphs } from "./folder-circles.ts";
 import { checkGeneratedCode } from "./generated-code.ts";
 import { buildGoPrograms } from "./go-programs.ts";
 import { checkImports } from "./import-rules.ts";
+import { importTable } from "./import-table.ts";
 import { checkPackages } from "./package-checks.ts";
 import { checkReadmeSnippets } from "./readme-snippets.ts";
 import { addTallies, type Tally, tallyCommand, tallyReport, tallyVitest } from "./tally.ts";
@@ -67,12 +69,14 @@ export const SUITES: readonly Suite[] = [
   ]),
   {
     name: "imports",
-    what: "the import rules between packages",
+    what: "the import rules between packages and between the folders of each",
     limitMinutes: 1,
     run: ({ root }) => {
       const { files, problems } = checkImports(root);
+      const graphs = folderGraphs(root);
+      process.stdout.write(importTable(graphs));
       const none = files === 0 ? ["no source file was found"] : [];
-      const failed = [...problems, ...none];
+      const failed = [...problems, ...graphs.flatMap(describeCircles), ...none];
       return Promise.resolve({ passed: failed.length === 0 ? 1 : 0, failed, skipped: [] });
     },
   },

@@ -1,5 +1,6 @@
 import { CtyError } from "../errors.ts";
 import { BigFloat } from "../number/big-float.ts";
+import { normalizeString } from "../text/strings.ts";
 import {
   type ListType,
   MAX_TYPE_DEPTH,
@@ -14,7 +15,6 @@ import { unreachable } from "../unreachable.ts";
 import { haveCommonType, sortedMap } from "../value/parts.ts";
 import { listPayload, mapPayload, type Payload, structurePayload } from "../value/payload.ts";
 import { setPayload } from "../value/set-elements.ts";
-import { normalizeString } from "../value/strings.ts";
 import { Value } from "../value/value.ts";
 import { JsonReader, jsonText, memberHeads } from "./json-text.ts";
 import { readType } from "./json-type.ts";

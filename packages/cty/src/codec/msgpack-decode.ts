@@ -1,4 +1,5 @@
 import { CtyError } from "../errors.ts";
+import { normalizeString } from "../text/strings.ts";
 import {
   MAX_TYPE_DEPTH,
   type ObjectType,
@@ -9,7 +10,6 @@ import { unreachable } from "../unreachable.ts";
 import { haveCommonType, sortedMap } from "../value/parts.ts";
 import { listPayload, mapPayload, type Payload, structurePayload } from "../value/payload.ts";
 import { setPayload } from "../value/set-elements.ts";
-import { normalizeString } from "../value/strings.ts";
 import { Value } from "../value/value.ts";
 import { decodeTypeJson } from "./json-type.ts";
 import { readNumber } from "./msgpack-number.ts";

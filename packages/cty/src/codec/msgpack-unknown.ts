@@ -1,3 +1,4 @@
+import { normalizeString } from "../text/strings.ts";
 import { isCollectionType, type Type } from "../type/type.ts";
 import type { Unknown } from "../value/payload.ts";
 import { refinedUnknown } from "../value/refine.ts";
@@ -8,7 +9,6 @@ import {
   type Refinement,
 } from "../value/refinement.ts";
 import { truncatedKnownPrefix } from "../value/safe-prefix.ts";
-import { normalizeString } from "../value/strings.ts";
 import { Value } from "../value/value.ts";
 import { readNumber, writeNumber } from "./msgpack-number.ts";
 import { type Extension, MsgpackReader } from "./msgpack-reader.ts";

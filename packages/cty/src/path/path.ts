@@ -1,4 +1,4 @@
-import { compareStrings } from "../value/strings.ts";
+import { compareStrings } from "../text/strings.ts";
 import { Value } from "../value/value.ts";
 
 /** One step down into a value: to an attribute of an object, or to an element by its key. */

@@ -1,6 +1,6 @@
 import { CtyError } from "../errors.ts";
+import { compareStrings, normalizeString } from "../text/strings.ts";
 import { unreachable } from "../unreachable.ts";
-import { compareStrings, normalizeString } from "../value/strings.ts";
 import type { CapsuleOperations } from "./capsule.ts";
 
 /**

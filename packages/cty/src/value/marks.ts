@@ -1,4 +1,4 @@
-import { compareStrings } from "./strings.ts";
+import { compareStrings } from "../text/strings.ts";
 
 /**
  * One mark: something that is said about a value and that everything computed from the value inherits. The kind tells

@@ -1,7 +1,7 @@
 import { CtyError } from "../errors.ts";
+import { compareStrings, normalizeString } from "../text/strings.ts";
 import { typeName } from "../type/names.ts";
 import { Type, withoutOptionalAttributes } from "../type/type.ts";
-import { compareStrings, normalizeString } from "./strings.ts";
 
 /** Anything with a type. */
 interface Typed {

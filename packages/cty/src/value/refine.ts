@@ -1,6 +1,7 @@
 import { CtyError } from "../errors.ts";
 import { BigFloat } from "../number/big-float.ts";
 import { expandNumber, type NumberPayload } from "../number/number-payload.ts";
+import { normalizeString } from "../text/strings.ts";
 import { typeName } from "../type/names.ts";
 import { isCollectionType, type Type } from "../type/type.ts";
 import {
@@ -22,7 +23,6 @@ import {
   withinBounds,
 } from "./refinement.ts";
 import { safeKnownPrefix } from "./safe-prefix.ts";
-import { normalizeString } from "./strings.ts";
 import { Value } from "./value.ts";
 
 /** Longest list that replaces an unknown list of known length. Longer ones stay unknown, with their length. */

@@ -1,4 +1,4 @@
-import { normalizeString } from "./strings.ts";
+import { normalizeString } from "../text/strings.ts";
 
 /**
  * Characters that join a character before them into one composed character under normalisation form C: the second

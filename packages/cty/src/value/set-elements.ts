@@ -1,9 +1,9 @@
 import { compareNumbers } from "../number/number-payload.ts";
+import { compareStrings } from "../text/strings.ts";
 import type { Type } from "../type/type.ts";
 import { equalPayloads, identicalPayloads } from "./equality.ts";
 import { isNumberPayload, type Payload, payloadFlags, SetElements, Unknown } from "./payload.ts";
 import { bucketNumber, setHashText } from "./set-hash.ts";
-import { compareStrings } from "./strings.ts";
 
 /**
  * Makes a set of unmarked payloads of one type: drops later duplicates and puts the rest into iteration order.

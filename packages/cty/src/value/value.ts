@@ -8,6 +8,7 @@ import {
   parseNumberPayload,
   toSafeInteger,
 } from "../number/number-payload.ts";
+import { normalizeString } from "../text/strings.ts";
 import { typeName } from "../type/names.ts";
 import {
   type CapsuleType,
@@ -41,7 +42,6 @@ import {
   unmarkedPayload,
 } from "./payload.ts";
 import { setPayload } from "./set-elements.ts";
-import { normalizeString } from "./strings.ts";
 import { stripAllMarks } from "./strip-marks.ts";
 
 /** What an object or a map is made of: a record, a Map, or any other pairs. Of equal keys the last one counts. */

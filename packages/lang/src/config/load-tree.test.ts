@@ -2,9 +2,9 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { FunctionError } from "../eval/function.ts";
+import type { BundleFiles } from "../eval/host.ts";
 import { createDirectoryFiles } from "../function/directory-files.ts";
-import { FunctionError } from "../function/function.ts";
-import type { BundleFiles } from "../function/host.ts";
 import { type LoadedTree, loadModuleTree, type TreeOptions } from "./load-tree.ts";
 import { parseModuleSource } from "./module-source.ts";
 

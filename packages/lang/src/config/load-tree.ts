@@ -1,5 +1,5 @@
-import { functionFailure } from "../function/call-function.ts";
-import type { BundleFiles } from "../function/host.ts";
+import { functionFailure } from "../eval/call-function.ts";
+import type { BundleFiles } from "../eval/host.ts";
 import { type Diagnostic, sortDiagnostics } from "../syntax/diagnostic.ts";
 import { didYouMean } from "../syntax/suggestion.ts";
 import { readAttributes } from "./body-content.ts";

@@ -1,7 +1,7 @@
 import { getAttribute, Mark, Type, Value } from "@stackwright/cty";
 import { evaluate } from "../eval/evaluate.ts";
+import type { FunctionTable } from "../eval/function-table.ts";
 import type { Resolved, Scope } from "../eval/scope.ts";
-import type { FunctionTable } from "../function/function-table.ts";
 import type { Expression, ScopeTraversal } from "../syntax/ast.ts";
 import { type Diagnostic, sourceRange } from "../syntax/diagnostic.ts";
 import type { ModuleConfig } from "./module-config.ts";

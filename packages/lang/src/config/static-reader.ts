@@ -1,8 +1,8 @@
 import { CtyError, convert, Type, Value } from "@stackwright/cty";
 import { ProviderSourceError, VersionConstraints } from "@stackwright/provider-source";
 import { evaluate } from "../eval/evaluate.ts";
+import { createFunctionTable } from "../eval/function-table.ts";
 import { createScope } from "../eval/scope.ts";
-import { createFunctionTable } from "../function/function-table.ts";
 import type { Expression, ScopeTraversal } from "../syntax/ast.ts";
 import { type Diagnostic, hasErrors, sourceRange } from "../syntax/diagnostic.ts";
 import { parseTraversal } from "../syntax/parse.ts";

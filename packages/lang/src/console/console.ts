@@ -1,9 +1,9 @@
 import { CtyError, encodeJson, Mark, Type, unmarkDeep, Value } from "@stackwright/cty";
 import { evaluate } from "../eval/evaluate.ts";
+import { createFunctionTable } from "../eval/function-table.ts";
+import type { FunctionHost } from "../eval/host.ts";
 import type { Scope } from "../eval/scope.ts";
 import { EMPTY_BUNDLE } from "../function/empty-bundle.ts";
-import { createFunctionTable } from "../function/function-table.ts";
-import type { FunctionHost } from "../function/host.ts";
 import { STANDARD_FUNCTIONS } from "../function/library.ts";
 import type { Expression } from "../syntax/ast.ts";
 import { type Diagnostic, hasErrors } from "../syntax/diagnostic.ts";

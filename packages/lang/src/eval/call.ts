@@ -1,11 +1,11 @@
 import { convert, Value } from "@stackwright/cty";
-import { callFunction, functionFailure } from "../function/call-function.ts";
-import { functionSignature, type LangFunction, type ValueFunction } from "../function/function.ts";
 import type { Expression, FunctionCall } from "../syntax/ast.ts";
 import type { CallContext } from "../syntax/diagnostic.ts";
 import { didYouMean } from "../syntax/suggestion.ts";
+import { callFunction, functionFailure } from "./call-function.ts";
 import type { EvaluationContext } from "./context.ts";
 import { conversionMessage } from "./conversion-message.ts";
+import { functionSignature, type LangFunction, type ValueFunction } from "./function.ts";
 
 /** An argument and the expression to blame for it. */
 interface Argument {

@@ -1,6 +1,6 @@
 import type { Value } from "@stackwright/cty";
-import type { FunctionTable } from "../function/function-table.ts";
 import type { Expression, ScopeTraversal } from "../syntax/ast.ts";
+import type { FunctionTable } from "./function-table.ts";
 
 /** What a scope knows about the beginning of a reference. */
 export interface Resolved {

@@ -1,5 +1,5 @@
 import { add, and, convert, hasElement, or, Type, typeName, unify, Value } from "@stackwright/cty";
-import type { LangFunction, ValueFunction } from "./function.ts";
+import type { LangFunction, ValueFunction } from "../eval/function.ts";
 import { anyParam, argument, param, refuse } from "./parameter.ts";
 import { isSequenceType } from "./sequence.ts";
 

@@ -8,7 +8,7 @@ import {
   typeName,
   type Value,
 } from "@stackwright/cty";
-import type { LangFunction, Parameter, ValueFunction } from "./function.ts";
+import type { LangFunction, Parameter, ValueFunction } from "../eval/function.ts";
 import {
   anyParam,
   argument,

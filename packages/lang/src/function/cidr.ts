@@ -1,5 +1,5 @@
 import { Type, Value } from "@stackwright/cty";
-import type { LangFunction } from "./function.ts";
+import type { LangFunction } from "../eval/function.ts";
 import { formatAddress, type IpPrefix, parseAddress, parsePrefix } from "./ip-address.ts";
 import { argument, listOf, numberParam, refuse, text, textParam, whole } from "./parameter.ts";
 

@@ -12,7 +12,7 @@ import {
   unmarkDeep,
   Value,
 } from "@stackwright/cty";
-import type { LangFunction, ValueFunction } from "./function.ts";
+import type { LangFunction, ValueFunction } from "../eval/function.ts";
 import { anyParam, argument, refuse } from "./parameter.ts";
 
 const anything = anyParam("v", "the value to convert", {

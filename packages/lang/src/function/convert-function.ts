@@ -1,9 +1,9 @@
 import { CtyError, convert, Value } from "@stackwright/cty";
 import type { EvaluationContext } from "../eval/context.ts";
+import type { LangFunction } from "../eval/function.ts";
 import type { FunctionCall } from "../syntax/ast.ts";
 import { parseTypeConstraint } from "../type/type-constraint.ts";
 import { applyTypeDefaults } from "../type/type-defaults.ts";
-import type { LangFunction } from "./function.ts";
 import { anyParam } from "./parameter.ts";
 
 function evaluateConvert(call: FunctionCall, context: EvaluationContext): Value {

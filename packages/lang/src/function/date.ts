@@ -1,6 +1,6 @@
 import { Type, Value } from "@stackwright/cty";
+import type { LangFunction } from "../eval/function.ts";
 import { formatDate } from "./date-format.ts";
-import type { LangFunction } from "./function.ts";
 import { refuse, text, textParam } from "./parameter.ts";
 import { formatTimestamp, parseDuration, parseTimestamp, type Timestamp } from "./timestamp.ts";
 

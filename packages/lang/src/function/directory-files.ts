@@ -1,7 +1,7 @@
 import { lstatSync, readdirSync, readFileSync, realpathSync, type Stats, statSync } from "node:fs";
 import { join, relative, resolve, sep } from "node:path";
+import type { BundleFiles } from "../eval/host.ts";
 import { bundlePath } from "./bundle-path.ts";
-import type { BundleFiles } from "./host.ts";
 import { refuse } from "./parameter.ts";
 
 /** Bounds on a folder that serves as a bundle. */

@@ -4,7 +4,7 @@ import {
   functionSignature,
   type LangFunction,
   type Parameter,
-} from "./function.ts";
+} from "../eval/function.ts";
 
 const TITLES: Readonly<Record<FunctionCategory, string>> = {
   numeric: "Numbers",

@@ -1,4 +1,4 @@
-import type { BundleFiles } from "./host.ts";
+import type { BundleFiles } from "../eval/host.ts";
 import { refuse } from "./parameter.ts";
 
 /** A bundle without any files, for expressions that belong to no template. */

@@ -8,9 +8,9 @@ import {
   Value,
 } from "@stackwright/cty";
 import iconv from "iconv-lite";
+import type { LangFunction, ValueFunction } from "../eval/function.ts";
 import { decodeBase64, decodeUtf8 } from "./base64.ts";
 import { decodeCsv } from "./csv.ts";
-import type { LangFunction, ValueFunction } from "./function.ts";
 import { anyParam, argument, refuse, text, textParam } from "./parameter.ts";
 import { decodeYaml } from "./yaml-decode.ts";
 import { encodeYaml } from "./yaml-encode.ts";

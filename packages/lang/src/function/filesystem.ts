@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 import { Type, Value } from "@stackwright/cty";
+import type { LangFunction, ValueFunction } from "../eval/function.ts";
+import type { BundleFiles, FunctionHost } from "../eval/host.ts";
 import { decodeUtf8 } from "./base64.ts";
 import { baseName, bundlePath, directoryName } from "./bundle-path.ts";
-import type { LangFunction, ValueFunction } from "./function.ts";
 import { globMatcher } from "./glob.ts";
-import type { BundleFiles, FunctionHost } from "./host.ts";
 import { refuse, text, textParam } from "./parameter.ts";
 
 const path = textParam("path", "the path, relative to the root of the bundle");

@@ -8,9 +8,9 @@ import {
   Type,
   Value,
 } from "@stackwright/cty";
+import type { LangFunction } from "../eval/function.ts";
+import type { FunctionHost } from "../eval/host.ts";
 import { graphemeCount, graphemePrefixLength } from "../syntax/grapheme.ts";
-import type { LangFunction } from "./function.ts";
-import type { FunctionHost } from "./host.ts";
 import { anyParam, argument, listOf, refuse, text, textParam } from "./parameter.ts";
 import { isSequenceType, knownSize } from "./sequence.ts";
 

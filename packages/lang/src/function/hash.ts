@@ -1,8 +1,8 @@
 import { constants, createHash, createPrivateKey, privateDecrypt } from "node:crypto";
 import { Type, Value } from "@stackwright/cty";
 import bcrypt from "bcryptjs";
-import type { LangFunction, ValueFunction } from "./function.ts";
-import type { FunctionHost } from "./host.ts";
+import type { LangFunction, ValueFunction } from "../eval/function.ts";
+import type { FunctionHost } from "../eval/host.ts";
 import { numberParam, refuse, text, textParam, whole } from "./parameter.ts";
 
 const str = textParam("str", "the string, whose UTF-8 bytes are taken");

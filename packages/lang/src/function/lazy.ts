@@ -1,8 +1,8 @@
 import { Type, Value } from "@stackwright/cty";
 import type { EvaluationContext } from "../eval/context.ts";
+import type { LangFunction } from "../eval/function.ts";
 import type { FunctionCall } from "../syntax/ast.ts";
 import type { Diagnostic } from "../syntax/diagnostic.ts";
-import type { LangFunction } from "./function.ts";
 import { anyParam } from "./parameter.ts";
 
 const expression = anyParam("expression", "the expression to try");

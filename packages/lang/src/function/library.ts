@@ -1,3 +1,4 @@
+import type { LangFunction } from "../eval/function.ts";
 import { AGGREGATE_FUNCTIONS } from "./aggregate.ts";
 import { ASSUMPTION_FUNCTIONS } from "./assume.ts";
 import { NETWORK_FUNCTIONS } from "./cidr.ts";
@@ -7,7 +8,6 @@ import { DATE_FUNCTIONS } from "./date.ts";
 import { ENCODING_FUNCTIONS } from "./encoding.ts";
 import { FILESYSTEM_FUNCTIONS } from "./filesystem.ts";
 import { FORMAT_FUNCTIONS } from "./format-text.ts";
-import type { LangFunction } from "./function.ts";
 import { HASH_FUNCTIONS } from "./hash.ts";
 import { LAZY_FUNCTIONS } from "./lazy.ts";
 import { LIST_FUNCTIONS } from "./list.ts";

@@ -8,7 +8,7 @@ import {
   unify,
   Value,
 } from "@stackwright/cty";
-import type { LangFunction } from "./function.ts";
+import type { LangFunction } from "../eval/function.ts";
 import {
   anyParam,
   argument,

@@ -10,8 +10,8 @@ import {
   typeName,
   Value,
 } from "@stackwright/cty";
+import type { LangFunction } from "../eval/function.ts";
 import { graphemeCount } from "../syntax/grapheme.ts";
-import type { LangFunction } from "./function.ts";
 import { anyParam, argument, listOf, param, refuse } from "./parameter.ts";
 import { sequenceOf } from "./sequence.ts";
 

@@ -1,5 +1,5 @@
 import { absolute, BigFloat, greaterThan, lessThan, Type, Value } from "@stackwright/cty";
-import type { LangFunction, ValueFunction } from "./function.ts";
+import type { LangFunction, ValueFunction } from "../eval/function.ts";
 import { anyParam, argument, numberParam, refuse, text, whole } from "./parameter.ts";
 
 const number = numberParam("number", "the number");

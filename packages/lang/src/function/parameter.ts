@@ -1,5 +1,5 @@
 import { CtyError, Type, Value } from "@stackwright/cty";
-import { FunctionError, type Parameter } from "./function.ts";
+import { FunctionError, type Parameter } from "../eval/function.ts";
 
 type Allowances = Pick<Parameter, "allowNull" | "allowUnknown" | "allowDynamic" | "allowMarked">;
 

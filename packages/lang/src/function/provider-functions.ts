@@ -1,6 +1,6 @@
 import { type Type, Value } from "@stackwright/cty";
-import { FunctionError, type LangFunction, type Parameter } from "./function.ts";
-import type { FunctionTable } from "./function-table.ts";
+import { FunctionError, type LangFunction, type Parameter } from "../eval/function.ts";
+import type { FunctionTable } from "../eval/function-table.ts";
 
 /** A parameter of a provider's function. Declarations that say more fit as well. */
 export interface ProviderParameter {

@@ -1,6 +1,6 @@
 import { Type, Value } from "@stackwright/cty";
 import { type Matcher, RE2JS, RE2JSException } from "re2js";
-import type { LangFunction } from "./function.ts";
+import type { LangFunction } from "../eval/function.ts";
 import { listOf, refuse, text, textParam } from "./parameter.ts";
 
 /*

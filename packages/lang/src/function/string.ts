@@ -1,8 +1,8 @@
 import { rangeOf, Type, Value } from "@stackwright/cty";
+import type { LangFunction, Parameter, ValueFunction } from "../eval/function.ts";
+import type { FunctionHost } from "../eval/host.ts";
 import { graphemes } from "../syntax/grapheme.ts";
 import { trimSpaceLeft, trimSpaceRight } from "../syntax/template-space.ts";
-import type { LangFunction, Parameter, ValueFunction } from "./function.ts";
-import type { FunctionHost } from "./host.ts";
 import { toLower, toTitle, toUpper } from "./letter-case.ts";
 import { listOf, numberParam, param, refuse, text, textParam, whole } from "./parameter.ts";
 

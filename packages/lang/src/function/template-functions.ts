@@ -1,16 +1,16 @@
 import { convert, Type, Value } from "@stackwright/cty";
+import { functionFailure } from "../eval/call-function.ts";
 import type { EvaluationContext } from "../eval/context.ts";
 import { conversionMessage } from "../eval/conversion-message.ts";
 import { evaluate } from "../eval/evaluate.ts";
+import { functionSignature, type LangFunction } from "../eval/function.ts";
+import type { FunctionTable } from "../eval/function-table.ts";
 import type { Scope } from "../eval/scope.ts";
 import type { Expression, FunctionCall } from "../syntax/ast.ts";
 import { isIdentifier } from "../syntax/identifier.ts";
 import { parseTemplate } from "../syntax/parse.ts";
 import { expressionReferences } from "../syntax/references.ts";
-import { functionFailure } from "./call-function.ts";
 import { readText } from "./filesystem.ts";
-import { functionSignature, type LangFunction } from "./function.ts";
-import type { FunctionTable } from "./function-table.ts";
 import { anyParam, textParam } from "./parameter.ts";
 
 /** Deepest nesting of templates that render templates. */

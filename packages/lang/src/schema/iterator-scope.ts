@@ -1,6 +1,6 @@
 import { Value } from "@stackwright/cty";
+import type { FunctionTable } from "../eval/function-table.ts";
 import type { Resolved, Scope } from "../eval/scope.ts";
-import type { FunctionTable } from "../function/function-table.ts";
 import type { ScopeTraversal } from "../syntax/ast.ts";
 
 /** A scope with the iterator of a `dynamic` block, which hides an outer name of the same spelling. */

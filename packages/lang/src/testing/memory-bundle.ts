@@ -1,4 +1,4 @@
-import type { BundleFiles } from "../function/host.ts";
+import type { BundleFiles } from "../eval/host.ts";
 
 /** Files in memory as a bundle. */
 export function memoryBundle(files: Readonly<Record<string, string>>): BundleFiles {

@@ -1,8 +1,8 @@
 import { CtyError, convert, Type, type Value } from "@stackwright/cty";
 import { EVAL_PROBLEMS } from "../eval/eval-problem.ts";
 import { evaluate } from "../eval/evaluate.ts";
+import { createFunctionTable } from "../eval/function-table.ts";
 import { createScope } from "../eval/scope.ts";
-import { createFunctionTable } from "../function/function-table.ts";
 import type { Expression, FunctionCall, ObjectItem } from "../syntax/ast.ts";
 import { type Diagnostic, hasErrors, sourceRange } from "../syntax/diagnostic.ts";
 import { staticCall, staticKeyword, staticList, staticMap } from "../syntax/static.ts";

@@ -4,6 +4,7 @@ import { createServer } from "node:net";
 import { describe, expect, it } from "vitest";
 import { archiveFromBytes } from "../archive/archive-source.ts";
 import { hashArchive } from "../archive/hash-archive.ts";
+import { packageHasAnyHash } from "../archive/verify-package.ts";
 import { rawZip } from "../oracle/raw-zip.ts";
 import { Scratch } from "../oracle/scratch.ts";
 import { hashDirectory } from "./hash-directory.ts";
@@ -15,7 +16,6 @@ import {
   zipHash,
   zipHashHex,
 } from "./package-hash.ts";
-import { packageHasAnyHash } from "./verify-package.ts";
 
 const unreadable = { code: "PROVIDER_SOURCE_PACKAGE_UNREADABLE" };
 

@@ -6,8 +6,8 @@ import { Type, Value } from "@stackwright/cty";
 import type { LifecycleProvider } from "@stackwright/mux/router";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { createPluginClient } from "../client/plugin-client.ts";
+import { ECHO, handles, isThere, program } from "../testing/programs/programs.ts";
 import { launchTerraformProvider } from "./launch-provider.ts";
-import { ECHO, handles, isThere, program } from "./programs/programs.ts";
 
 /* Real processes that misbehave, seen through the typed client. */
 

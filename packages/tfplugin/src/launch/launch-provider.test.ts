@@ -3,9 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createSelfSignedIdentity } from "@stackwright/proto/grpc";
 import { describe, expect, it, vi } from "vitest";
+import { ECHO, isThere, program, shell } from "../testing/programs/programs.ts";
 import { launchTerraformProvider } from "./launch-provider.ts";
 import type { ProviderLogEntry } from "./log-line.ts";
-import { ECHO, isThere, program, shell } from "./programs/programs.ts";
 
 /* Real processes: the echo provider is served by this package, the broken ones are shell texts. */
 

@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { GetProviderSchema_Response } from "@stackwright/proto/tfplugin5";
 import { GetProviderSchema_Response as GetProviderSchema6 } from "@stackwright/proto/tfplugin6";
 import { describe, expect, it, vi } from "vitest";
+import { handles, isThere } from "../testing/programs/programs.ts";
 import { stackEnvironment } from "./environment.ts";
 import { launchTerraformProvider } from "./launch-provider.ts";
-import { handles, isThere } from "./programs/programs.ts";
 
 /* Providers that others wrote, built from their Go modules. */
 

@@ -2,7 +2,7 @@ import { mkdtempDisposable, readdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { program } from "../launch/programs/programs.ts";
+import { program } from "../testing/programs/programs.ts";
 import { launchPoolMember } from "./launch-member.ts";
 import { environmentDigest, fileDigest } from "./pool-key.ts";
 import { type PoolUse, ProviderPool } from "./provider-pool.ts";

@@ -7,7 +7,7 @@ import { describeLifecycleProvider } from "@stackwright/mux/testing";
 import { expect, it } from "vitest";
 import { createPluginClient } from "../client/plugin-client.ts";
 import { launchTerraformProvider } from "../launch/launch-provider.ts";
-import { program } from "../launch/programs/programs.ts";
+import { program } from "../testing/programs/programs.ts";
 import { serveLifecycleProvider } from "./lifecycle-transport.ts";
 
 /* Our launcher drives a process of our own making: kit, server, handshake, TLS, client. */

@@ -1,6 +1,6 @@
 import type { Type, Value } from "@stackwright/cty";
-import type { EvaluationContext } from "../eval/context.ts";
 import type { FunctionCall } from "../syntax/ast.ts";
+import type { EvaluationContext } from "./context.ts";
 import type { FunctionHost } from "./host.ts";
 
 /** Groups of functions, as documentation lists them. */

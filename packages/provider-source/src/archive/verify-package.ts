@@ -1,8 +1,8 @@
-import { type ArchiveSource } from "../archive/archive-source.ts";
-import { hashArchive, hashArchiveFile } from "../archive/hash-archive.ts";
-import type { ArchiveLimits } from "../archive/limits.ts";
-import { hashDirectory } from "./hash-directory.ts";
-import { hashScheme, isSupportedHash, type PackageHash } from "./package-hash.ts";
+import { hashDirectory } from "../hash/hash-directory.ts";
+import { hashScheme, isSupportedHash, type PackageHash } from "../hash/package-hash.ts";
+import { type ArchiveSource } from "./archive-source.ts";
+import { hashArchive, hashArchiveFile } from "./hash-archive.ts";
+import type { ArchiveLimits } from "./limits.ts";
 
 /** A package on disk, or an archive of one. */
 export type PackageLocation =

@@ -1,5 +1,5 @@
 /* Launches the echo provider with its folder in the one that is given, says which processes it has, and waits to be killed. */
-import { launchTerraformProvider } from "../launch-provider.ts";
+import { launchTerraformProvider } from "../../launch/launch-provider.ts";
 import { ECHO } from "./programs.ts";
 
 const { group, pid } = await launchTerraformProvider({

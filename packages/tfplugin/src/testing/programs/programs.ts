@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { inheritedEnvironment } from "../environment.ts";
-import type { LaunchTerraformOptions } from "../launch-options.ts";
+import { inheritedEnvironment } from "../../launch/environment.ts";
+import type { LaunchTerraformOptions } from "../../launch/launch-options.ts";
 
 /** A program of this folder as a provider. What Node compiles is kept, since most of a start would be that. */
 export function program(name: string, ...args: readonly string[]) {
