@@ -1,4 +1,4 @@
-import { existsSync, globSync, rmSync } from "node:fs";
+import { existsSync, globSync, readFileSync, rmSync } from "node:fs";
 import { mkdtempDisposable } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,6 +9,7 @@ import { buildGoPrograms } from "./go-programs.ts";
 import { checkImports } from "./import-rules.ts";
 import { importTable } from "./import-table.ts";
 import { checkPackages } from "./package-checks.ts";
+import { findProse, type ProseCounts, proseProblems } from "./prose-rules.ts";
 import { checkReadmeSnippets } from "./readme-snippets.ts";
 import { addTallies, type Tally, tallyCommand, tallyReport, tallyVitest } from "./tally.ts";
 
@@ -77,6 +78,19 @@ export const SUITES: readonly Suite[] = [
       process.stdout.write(importTable(graphs));
       const none = files === 0 ? ["no source file was found"] : [];
       const failed = [...problems, ...graphs.flatMap(describeCircles), ...none];
+      return Promise.resolve({ passed: failed.length === 0 ? 1 : 0, failed, skipped: [] });
+    },
+  },
+  {
+    name: "prose",
+    what: "words that the glossary replaces, in messages and pages",
+    limitMinutes: 1,
+    run: ({ root }) => {
+      const hits = findProse(root);
+      const baseline = JSON.parse(
+        readFileSync(join(root, "tools/ci/prose-baseline.json"), "utf8"),
+      ) as ProseCounts;
+      const failed = proseProblems(hits, baseline);
       return Promise.resolve({ passed: failed.length === 0 ? 1 : 0, failed, skipped: [] });
     },
   },
