@@ -2,7 +2,8 @@ import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { SUITES, type SuiteContext } from "./suites.ts";
+import { affectedSuite } from "./affected-suite.ts";
+import { SUITES, type Suite, type SuiteContext } from "./suites.ts";
 import type { Tally } from "./tally.ts";
 
 /** One worked-through line of the table. */
@@ -12,7 +13,15 @@ interface Row {
   readonly tally: Tally;
 }
 
-const HELP = `usage: node tools/ci/src/main.ts [--npm-test-exit CODE] [--only NAME,...]
+/** Suites that are quick enough to run for any change, before the tests of what it affects. */
+const QUICK_SUITES = ["format", "lint", "imports", "prose"];
+
+const HELP = `usage: node tools/ci/src/main.ts [--npm-test-exit CODE] [--minutes N] [--only NAME,...]
+       node tools/ci/src/main.ts --affected BASE
+
+--affected BASE runs ${QUICK_SUITES.join(", ")}, then types and unit tests of the packages that differ from the
+commit BASE and of those that depend on them; what did not change comes from turbo's cache.
+--minutes N starts no further suite after that time and counts each as failed.
 
 Works through the suites of .ci/run and ends with one line of counts. Suites:
 ${SUITES.map((suite) => `  ${suite.name.padEnd(10)} ${suite.what} (at most ${suite.limitMinutes} min)`).join("\n")}
@@ -22,6 +31,8 @@ const { values } = parseArgs({
   options: {
     "npm-test-exit": { type: "string" },
     only: { type: "string" },
+    affected: { type: "string" },
+    minutes: { type: "string" },
     help: { type: "boolean", short: "h" },
   },
 });
@@ -36,17 +47,33 @@ if (values.help === true) {
       npmTestExit: Number(values["npm-test-exit"] ?? 0),
       seed: seedOfCommit(root),
     },
-    values.only?.split(","),
+    selectSuites(values.only?.split(","), values.affected),
+    Number(values.minutes ?? Infinity),
   );
   process.exitCode = print(rows);
 }
 
-async function runSuites(context: SuiteContext, only?: readonly string[]): Promise<Row[]> {
-  const unknown = only?.find((name) => SUITES.every((suite) => suite.name !== name));
+function selectSuites(only: readonly string[] | undefined, affected: string | undefined): Suite[] {
+  const names = affected === undefined ? only : QUICK_SUITES;
+  const unknown = names?.find((name) => SUITES.every((suite) => suite.name !== name));
   if (unknown !== undefined) throw new Error(`there is no suite "${unknown}"\n${HELP}`);
+  const suites = SUITES.filter(({ name }) => names === undefined || names.includes(name));
+  return affected === undefined ? suites : [...suites, affectedSuite(affected)];
+}
+
+async function runSuites(
+  context: SuiteContext,
+  suites: readonly Suite[],
+  limitMinutes: number,
+): Promise<Row[]> {
   const rows: Row[] = [];
-  for (const suite of SUITES) {
-    if (only !== undefined && !only.includes(suite.name)) continue;
+  const begin = performance.now();
+  for (const suite of suites) {
+    if (performance.now() - begin > limitMinutes * 60_000) {
+      const failed = [`not started: the run has used its ${limitMinutes} minutes`];
+      rows.push({ name: suite.name, minutes: 0, tally: { passed: 0, failed, skipped: [] } });
+      continue;
+    }
     process.stdout.write(`\n=== ${suite.name}: ${suite.what}\n`);
     const start = performance.now();
     let tally: Tally;
