@@ -112,6 +112,29 @@ describe("the JSON of the reference command", () => {
   });
 });
 
+describe("the values that are planned, in the JSON of the reference command", () => {
+  it("have no data that was read already, and no values where none is known", () => {
+    const read: ResourceChange = {
+      ...change,
+      address: "data.mock_thing.r",
+      mode: "data",
+      action: "no-op",
+      after: Value.object({ id: Value.string("1") }),
+    };
+    const open: ResourceChange = {
+      ...change,
+      address: "mock_thing.open",
+      action: "create",
+      after: Value.object({ id: Value.unknown(Type.string) }),
+    };
+    const { planned_values: planned } = JSON.parse(
+      planToTerraformJson({ ...plan, changes: [read, open] }),
+    );
+    expect(planned.root_module.resources).toMatchObject([{ address: "mock_thing.open" }]);
+    expect(planned.root_module.resources[0]).not.toHaveProperty("values");
+  });
+});
+
 describe("a stored plan", () => {
   it("is the same again, byte by byte, with its unknowns and secrets", () => {
     const bytes = encodePlan(plan);

@@ -213,6 +213,8 @@ function valuesNode(plan: Plan, which: "before" | "after"): JsonNode {
     const value = change[which];
     const { value: address } = parseAddress(change.address);
     if (value === undefined || address?.kind !== "resource" || change.deposed !== "") continue;
+    // What was read already is part of the prior state alone.
+    if (which === "after" && change.mode === "data" && change.action !== "read") continue;
     let at = root;
     for (const [depth] of address.module.entries()) {
       const name = formatModulePath(address.module.slice(0, depth + 1));
@@ -229,7 +231,7 @@ function valuesNode(plan: Plan, which: "before" | "after"): JsonNode {
         ...indexNode(address),
         provider_name: stringNode(change.provider.source),
         schema_version: literalNode(change.schemaVersion),
-        values: side(value),
+        ...valuesOf(value),
         sensitive_values: sensitiveMask(value),
       }),
     );
@@ -244,6 +246,12 @@ function valuesNode(plan: Plan, which: "before" | "after"): JsonNode {
     ...(outputs.length > 0 && { outputs: objectNode(Object.fromEntries(outputs)) }),
     root_module: moduleNode(root),
   });
+}
+
+/** Values are left out where none is known. */
+function valuesOf(value: Value): Record<string, JsonNode> {
+  const node = side(value);
+  return node.kind === "object" && node.members.length === 0 ? {} : { values: node };
 }
 
 function valueOfOutput(value: Value, sensitive: boolean): JsonNode {
