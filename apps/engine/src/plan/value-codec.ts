@@ -31,7 +31,7 @@ export function encodeValue(value: Value): EncodedValue {
     .map(({ path }) => encodePath(path));
   const bytes = encodeMsgpack(plain, Type.dynamic);
   return {
-    value: Buffer.from(bytes).toString("base64"),
+    value: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64"),
     ...(sensitive.length > 0 && { sensitive }),
   };
 }

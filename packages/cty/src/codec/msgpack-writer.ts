@@ -1,6 +1,12 @@
 /** Strings up to this many units are encoded here; longer ones by the platform. */
 const SHORT_STRING = 64;
 
+/** Strings from this many units on are measured first, so that no second copy of their bytes is made. */
+const LONG_STRING = 1024 * 1024;
+
+/** Up to this size a buffer doubles when it grows; a larger one grows by a quarter. */
+const MOST_DOUBLED = 1024 * 1024;
+
 const UTF8 = new TextEncoder();
 
 /** Writes msgpack into a buffer that grows. Every item takes the shortest form that the format has for it. */
@@ -27,7 +33,9 @@ export class MsgpackWriter {
   #reserve(count: number): number {
     const start = this.#length;
     if (start + count > this.#bytes.length) {
-      const grown = new Uint8Array(Math.max(this.#bytes.length * 2, start + count));
+      const size = this.#bytes.length;
+      const slack = Math.min(size, Math.max(MOST_DOUBLED, size / 4));
+      const grown = new Uint8Array(Math.ceil(Math.max(size, start + count) + slack));
       grown.set(this.#bytes.subarray(0, start));
       this.#bytes = grown;
       this.#view = new DataView(grown.buffer);
@@ -96,7 +104,8 @@ export class MsgpackWriter {
   }
 
   string(text: string): void {
-    if (text.length > SHORT_STRING) {
+    const isLong = text.length >= LONG_STRING && text.isWellFormed();
+    if (text.length > SHORT_STRING && !isLong) {
       const bytes = UTF8.encode(text);
       this.#stringHeader(bytes.length);
       this.raw(bytes);
@@ -105,7 +114,7 @@ export class MsgpackWriter {
     const size = utf8Size(text);
     this.#stringHeader(size);
     const start = this.#reserve(size);
-    if (size === text.length) {
+    if (size === text.length && size <= SHORT_STRING) {
       for (let i = 0; i < size; i += 1) this.#bytes[start + i] = text.charCodeAt(i);
     } else UTF8.encodeInto(text, this.#bytes.subarray(start, start + size));
   }
