@@ -63,4 +63,4 @@ FROM stackwright AS server
 EXPOSE 7400 7420
 HEALTHCHECK --interval=5s --timeout=3s --start-period=30s --retries=5 \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.STACKWRIGHT_PORT ?? 7400}/readyz`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
-CMD ["serve", "--store", "sqlite:/var/lib/stackwright/store", "--host", "0.0.0.0"]
+CMD ["serve", "--store", "sqlite:/var/lib/stackwright/store", "--host", "0.0.0.0", "--without-tls"]

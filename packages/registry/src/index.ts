@@ -4,18 +4,21 @@ export type {
   Credential,
   CredentialStoreOptions,
   NewCredential,
-  TokenStorageScope,
 } from "./access/credentials.ts";
 export { CredentialStore, WHOLE_STORE } from "./access/credentials.ts";
 export type { KeyRing } from "./access/key-ring.ts";
 export { createKeyRing } from "./access/key-ring.ts";
 export type { Principal, Role } from "./access/principal.ts";
 export { hasRole, isRole, ROLES, requireRole } from "./access/principal.ts";
+export type { RequestedScope, TokenStorageScope } from "./access/storage-scopes.ts";
+export { KIND_SETS, storageScopesOf } from "./access/storage-scopes.ts";
 export { createStoreReplayGuard, sweepSignatures } from "./access/store-replay-guard.ts";
 export type { AuditEntry, AuditFacts } from "./domain/audit-log.ts";
 export type { FunctionUrn } from "./domain/function-urn.ts";
 export { parseFunctionUrn } from "./domain/function-urn.ts";
 export type { FunctionProbe, VersionHealth } from "./domain/health.ts";
+export type { RegistryKind } from "./domain/kind-table.ts";
+export { REGISTRY_KINDS } from "./domain/kind-table.ts";
 export type { Page, PageRequest, SortDirection } from "./domain/listing.ts";
 export type {
   NewProvider,

@@ -33,6 +33,8 @@ export type {
 export { toUnversionedType, WILDCARD } from "./resource.ts";
 export type { Scheduler } from "./scheduler.ts";
 export { sleep, systemScheduler } from "./scheduler.ts";
+export type { Scope } from "./scope.ts";
+export { checkAccount, checkProject, checkRegion, tenancyOf } from "./scope.ts";
 export type {
   BatchOperation,
   CallOptions,

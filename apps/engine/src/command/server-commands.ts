@@ -10,8 +10,9 @@ const BOOTSTRAP_HELP = `
   --output FILE    written there, for its owner alone, instead of printed
   --again          also where there are some
 
-They may do everything (roles operator and worker). Of the options of the server, the store and its key matter.
-Further ones are asked of the running server: POST /api/v1/registry/tokens with {"roles": ["operator", "worker"]}.
+They may do everything (roles site-admin and worker). Of the options of the server, the store and its key matter.
+Further ones are asked of the running server: POST /api/v1/registry/tokens with {"roles": ["worker"],
+"storage_scopes": [{"project": "default"}]} for the stacks of one project.
 `;
 
 /** Commands that run until they are stopped. */

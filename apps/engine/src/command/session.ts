@@ -29,6 +29,7 @@ import {
 import type { CommandContext } from "./command-context.ts";
 import { CommandError } from "./command-error.ts";
 import { commandKey, withKeyAdvice } from "./command-key.ts";
+import { checkedProject } from "./project-names.ts";
 import { holderOf, storeInUse, storeRefusal } from "./store-refusals.ts";
 
 /** Options of all commands that use a store. */
@@ -127,6 +128,10 @@ async function openSession(
   access: "read" | "write",
 ): Promise<Session> {
   const { env, signal } = context;
+  const project = checkedProject({
+    account: nonEmpty(env.STACKWRIGHT_ACCOUNT) ?? "default",
+    project: options.project ?? nonEmpty(env.STACKWRIGHT_PROJECT) ?? "default",
+  });
   const folder = dataFolder(context);
   if (access === "write") await makeFolder(folder);
   const store = await openWhenFree(context, address, {
@@ -155,10 +160,6 @@ async function openSession(
   });
   const scheduler = systemScheduler();
   const token = createUlidGenerator({ wallMs: () => scheduler.wallMs() });
-  const project = {
-    account: nonEmpty(env.STACKWRIGHT_ACCOUNT) ?? "default",
-    project: options.project ?? nonEmpty(env.STACKWRIGHT_PROJECT) ?? "default",
-  };
   const stacks = new StackDirectory({ storage });
   const stack = await stacks.find(project, stackName(context, options), { signal });
   const kept = resources.move();

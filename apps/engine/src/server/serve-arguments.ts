@@ -23,6 +23,11 @@ export const SERVE_FLAGS: Readonly<Record<string, Flag>> = Object.freeze({
   "blob-directory": { path: ["blobDirectory"], kind: "text", help: "folder for blobs" },
   "tls-certificate": { path: ["tls", "certificateFile"], kind: "text", help: "chain in PEM" },
   "tls-key": { path: ["tls", "keyFile"], kind: "text", help: "private key in PEM" },
+  "without-tls": {
+    path: ["withoutTls"],
+    kind: "boolean",
+    help: "in the clear to other machines, behind a proxy with TLS",
+  },
   "key-file": { path: ["keyFile"], kind: "text", help: "file with the key for secrets" },
   "key-variable": { path: ["keyVariable"], kind: "text", help: "variable with that key" },
   "key-command": { path: ["keyCommand"], kind: "words", help: "command that prints that key" },

@@ -266,7 +266,7 @@ describe("the server", () => {
       storageScopes: [scope],
     });
     await using worker = await createRemoteStorage({ address, token });
-    const type = { group: "demo", groupVersion: "v1", kind: "Run" };
+    const type = { group: "stackwright", groupVersion: "v1", kind: "Run" };
     const tenancy = { partition: "acme", peerName: "local", namespace: "x" };
     const resource = { version: "", generation: "", metadata: {}, status: {} };
     await worker.writeCAS({ ...resource, id: { uid: "1", name: "run-1", type, tenancy } });

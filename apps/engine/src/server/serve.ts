@@ -1,6 +1,6 @@
-import { readFile } from "node:fs/promises";
 import type { AddressInfo } from "node:net";
 import { join, resolve } from "node:path";
+import type { Server as TlsServer } from "node:tls";
 import type { BridgeArchiveSource } from "@stackwright/provider-source";
 import {
   CredentialStore,
@@ -17,6 +17,7 @@ import { openServerFunctions } from "../functions/server-functions.ts";
 import { type OpenStore, openStore } from "../store/open-store.ts";
 import { parseStoreAddress } from "../store/store-address.ts";
 import { createFirstCredentials, writeCredentials } from "./bootstrap.ts";
+import { checkListening } from "./listening-rules.ts";
 import { runMaintenance } from "./maintenance.ts";
 import { createServerApp, type ServerFace } from "./server-app.ts";
 import { serverKey } from "./server-key.ts";
@@ -24,6 +25,7 @@ import { createServerLogger } from "./server-logger.ts";
 import { ServerMetrics } from "./server-metrics.ts";
 import { resolveServerOptions, type ServerOptions } from "./server-options.ts";
 import { startStorageEndpoint } from "./storage-endpoint.ts";
+import { readTlsFiles, watchTlsFiles } from "./tls-files.ts";
 
 /** What is put into a server by the program that starts it, rather than configured. */
 export interface ServeParts {
@@ -45,6 +47,8 @@ export interface ServeParts {
   readonly collectMs?: number | undefined;
   /** How long blobs stay that nothing refers to. @default one hour */
   readonly blobHoldMs?: number | undefined;
+  /** How often the files of the certificate are read again. @default 10,000 */
+  readonly tlsCheckMs?: number | undefined;
 }
 
 /** What further faces may use. */
@@ -85,16 +89,14 @@ export async function serve(
   parts: ServeParts = {},
 ): Promise<RunningServer> {
   const resolved = resolveServerOptions(options);
+  checkListening(resolved);
   const { env = process.env, directory = process.cwd(), signal } = parts;
   signal?.throwIfAborted();
   const logger = createServerLogger(resolved.logLevel, parts.logs);
   const scheduler = systemScheduler();
   const address = parseStoreAddress(resolved.store, directory);
   const key = await serverKey(resolved, address, env);
-  const tls = resolved.tls && {
-    cert: await readFile(resolved.tls.certificateFile, "utf8"),
-    key: await readFile(resolved.tls.keyFile, "utf8"),
-  };
+  const tls = resolved.tls && (await readTlsFiles(resolved.tls));
 
   await using stack = new AsyncDisposableStack();
   const store = stack.use(
@@ -169,6 +171,7 @@ export async function serve(
             storage: store.storage,
             blobs: store.blobs,
             credentials,
+            logger,
             host: resolved.host,
             port: resolved.storagePort,
             tls,
@@ -176,6 +179,19 @@ export async function serve(
           (server) => server.close({ graceMs: resolved.drainTimeoutMs }),
         );
   await app.listen({ host: resolved.host, port: resolved.port });
+
+  if (resolved.tls !== undefined && tls !== undefined) {
+    const watching = watchTlsFiles(resolved.tls, tls, {
+      logger,
+      scheduler,
+      intervalMs: parts.tlsCheckMs,
+      take: ({ cert, key }) => {
+        storageServer?.replaceTls({ identity: { certificate: cert, privateKey: key } });
+        (app.server as unknown as TlsServer).setSecureContext({ cert, key, minVersion: "TLSv1.2" });
+      },
+    });
+    stack.use(watching);
+  }
 
   const healthCheckMs =
     resolved.healthCheckMinutes === undefined ? undefined : resolved.healthCheckMinutes * 60_000;

@@ -15,7 +15,7 @@ import {
   publishPlugin,
   terraformPlugin,
 } from "@stackwright/registry/terraform";
-import type { StorageBackend } from "@stackwright/storage";
+import { type StorageBackend, tenancyOf } from "@stackwright/storage";
 import fastify, { type FastifyInstance, type FastifyPluginAsync } from "fastify";
 import type { Logger } from "pino";
 import { limitBodyTime } from "./body-timer.ts";
@@ -165,7 +165,7 @@ export async function createServerApp(options: ServerAppOptions): Promise<Fastif
 /** A linearizable read of something that need not exist: the store answers, or it does not. */
 async function probeStore(storage: StorageBackend): Promise<void> {
   const type = { group: "stackwright", kind: "RegistrySecret" };
-  const tenancy = { partition: "stackwright", peerName: "local", namespace: "registry" };
+  const tenancy = tenancyOf({ kind: "credentials" });
   const signal = AbortSignal.timeout(PROBE_TIMEOUT_MS);
   await storage.list("strong", type, tenancy, "readyz", { signal });
 }

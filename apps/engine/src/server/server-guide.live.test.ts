@@ -70,8 +70,8 @@ describe("the page of the server", { timeout: 120_000 }, () => {
     const listed = await shell(token + access + revoke + key, root);
     expect(JSON.parse(listed)).toMatchObject({
       credentials: expect.arrayContaining([
-        expect.objectContaining({ description: "Maria", roles: ["operator", "worker"] }),
-        expect.objectContaining({ description: "build machine", roles: ["deployer"] }),
+        expect.objectContaining({ description: "Maria", roles: ["worker"] }),
+        expect.objectContaining({ description: "build machine", roles: ["registry:deployer"] }),
       ]),
     });
     expect(JSON.parse(await readFile(join(root, "registry-key.json"), "utf8"))).toEqual({

@@ -40,6 +40,11 @@ export const ServerOptionsSchema = Type.Object(
         { additionalProperties: false },
       ),
     ),
+    withoutTls: Type.Optional(
+      Type.Boolean({
+        description: "listen for other machines in the clear, behind a proxy with TLS",
+      }),
+    ),
     keyFile: Type.Optional(text("file with the key that encrypts stored secrets")),
     keyVariable: Type.Optional(text("environment variable with that key")),
     keyCommand: Type.Optional(

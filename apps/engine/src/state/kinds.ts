@@ -1,5 +1,11 @@
 import { createHash } from "node:crypto";
-import type { Resource, ResourceId, ResourceType, Tenancy } from "@stackwright/storage";
+import {
+  type Resource,
+  type ResourceId,
+  type ResourceType,
+  type Tenancy,
+  tenancyOf,
+} from "@stackwright/storage";
 import { EngineError } from "../errors.ts";
 import type { StackReference } from "./stack-state.ts";
 import type { ObjectKey } from "./state-object.ts";
@@ -20,7 +26,7 @@ export const STATE_KINDS = Object.freeze({
 
 /** Where the resources of a stack are. */
 export function stackTenancy({ account, project }: StackReference): Tenancy {
-  return { partition: account, peerName: "local", namespace: project };
+  return tenancyOf({ kind: "project", account, project });
 }
 
 /** Id, in any lifetime, of a resource that a stack has one of. */

@@ -8,12 +8,13 @@ import {
   type ResourceType,
   readStored,
   type StorageBackend,
+  tenancyOf,
 } from "@stackwright/storage";
 import { EngineError } from "../errors.ts";
 import { decodeKind, typeUrl } from "../state/kinds.ts";
 import type { StackReference } from "../state/stack-state.ts";
 
-/** Type of the resource that says that a stack exists. */
+/** Type of the resource that gives a stack its name. */
 export const STACK_KIND: ResourceType = Object.freeze({
   group: "stackwright",
   groupVersion: "v1",
@@ -111,7 +112,7 @@ export class StackDirectory {
     const resources = await this.#storage.list(
       "strong",
       { group: STACK_KIND.group, kind: STACK_KIND.kind },
-      tenancyOf(project),
+      tenancyOf({ kind: "project", ...project }),
       "",
       options,
     );
@@ -129,12 +130,8 @@ export class StackDirectory {
   }
 }
 
-function tenancyOf({ account, project }: ProjectReference) {
-  return { partition: account, peerName: "local", namespace: project };
-}
-
 function stackId(project: ProjectReference, name: string): ResourceId {
-  return { uid: "", name, type: STACK_KIND, tenancy: tenancyOf(project) };
+  return { uid: "", name, type: STACK_KIND, tenancy: tenancyOf({ kind: "project", ...project }) };
 }
 
 function namedStack(resource: Resource): NamedStack {

@@ -1,10 +1,10 @@
-import { type ChannelOptions, Server } from "@grpc/grpc-js";
+import { type ChannelOptions, Server, type ServerCredentials } from "@grpc/grpc-js";
 import { formatListenAddress, type RpcAddress } from "./address.ts";
 import { type Admit, admissionInterceptor } from "./admission.ts";
 import type { ServiceBinding } from "./implement.ts";
 import { RpcError } from "./rpc-error.ts";
 import { MAX_MESSAGE_BYTES } from "./service.ts";
-import { type ServerTls, serverCredentials } from "./tls.ts";
+import { type ServerTls, serverCredentials, TlsCredentials } from "./tls.ts";
 
 export interface ServerInit {
   /**
@@ -48,6 +48,11 @@ export interface CloseOptions {
 export interface RpcServer extends AsyncDisposable {
   /** Where it listens, with the port that the system chose. */
   readonly address: RpcAddress;
+  /**
+   * Takes another certificate, or others that are trusted, for connections from now on. Throws, and changes
+   * nothing, where certificate and key are not of one another, and for a server in the clear.
+   */
+  replaceTls(tls: ServerTls): void;
   /** Refuses new calls, ends those under way and stops listening. May be called again. */
   close(options?: CloseOptions): Promise<void>;
 }
@@ -72,13 +77,15 @@ export async function startServer(init: ServerInit): Promise<RpcServer> {
     server.addService(definition, implementation);
   }
   const target = formatListenAddress(address);
+  const credentials = serverCredentials(init.tls);
   const port = await new Promise<number>((resolve, reject) => {
-    server.bindAsync(target, serverCredentials(init.tls), (error, bound) => {
+    server.bindAsync(target, credentials, (error, bound) => {
       if (error === null) resolve(bound);
       else reject(new RpcError("UNAVAILABLE", `cannot listen on ${target}`, { cause: error }));
     });
   });
-  return new ListeningServer(server, "socketPath" in address ? address : { ...address, port });
+  const bound = "socketPath" in address ? address : { ...address, port };
+  return new ListeningServer(server, bound, credentials);
 }
 
 /** The most that any service takes; undefined where one of them leaves that to the server. */
@@ -100,11 +107,20 @@ function admissionsOf(services: readonly ServiceBinding[]): ReadonlyMap<string, 
 class ListeningServer implements RpcServer {
   readonly address: RpcAddress;
   readonly #server: Server;
+  readonly #credentials: ServerCredentials;
   #closing: Promise<void> | undefined;
 
-  constructor(server: Server, address: RpcAddress) {
+  constructor(server: Server, address: RpcAddress, credentials: ServerCredentials) {
     this.#server = server;
     this.address = address;
+    this.#credentials = credentials;
+  }
+
+  replaceTls(tls: ServerTls): void {
+    if (!(this.#credentials instanceof TlsCredentials)) {
+      throw new RpcError("FAILED_PRECONDITION", "the server was started without TLS");
+    }
+    this.#credentials.replace(tls);
   }
 
   close(options: CloseOptions = {}): Promise<void> {

@@ -1,8 +1,10 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { connectShapes } from "../testing/shapes-fixture.ts";
-import { message } from "../testing/shapes-service.ts";
+import { message, ShapesService } from "../testing/shapes-service.ts";
 import { createSelfSignedIdentity } from "./certificate.ts";
+import { openChannel } from "./channel.ts";
+import { createClient } from "./client.ts";
 import type { ChannelTls, ServerTls } from "./tls.ts";
 
 const server = createSelfSignedIdentity();
@@ -95,5 +97,31 @@ describe("createSelfSignedIdentity", () => {
     const name = `${"a".repeat(60)}.${"b".repeat(60)}.example`;
     const { certificate } = createSelfSignedIdentity({ name });
     expect(new X509Certificate(certificate).checkHost(name)).toBe(name);
+  });
+
+  it("takes another certificate while the server runs, and keeps the old one for a wrong one", async () => {
+    await using fixture = await connectShapes(
+      { one: () => message("") },
+      {
+        server: { tls: { identity: server } },
+        channel: { tls: { trusted: server.certificate, serverName: "localhost" } },
+      },
+    );
+    const { server: running } = fixture;
+    const reach = async (identity: typeof server): Promise<void> => {
+      await using channel = openChannel(running.address, {
+        tls: { trusted: identity.certificate, serverName: "localhost" },
+      });
+      await createClient(ShapesService, channel).one(message(""));
+    };
+    await reach(server);
+    const mixed = { certificate: other.certificate, privateKey: server.privateKey };
+    expect(() => running.replaceTls({ identity: mixed })).toThrow();
+    await reach(server);
+    running.replaceTls({ identity: other });
+    await reach(other);
+    await expect(reach(server)).rejects.toMatchObject({ code: "UNAVAILABLE" });
+    // A connection that was made before goes on.
+    await fixture.client.one(message(""));
   });
 });

@@ -1,3 +1,4 @@
+import { createSecureContext, type SecureContextOptions } from "node:tls";
 import {
   type ChannelCredentials,
   type ChannelOptions,
@@ -56,18 +57,33 @@ export function tlsChannelOptions(tls: ChannelTls | undefined): ChannelOptions {
 
 /** Credentials of a server, in the clear without `tls`. */
 export function serverCredentials(tls: ServerTls | undefined): ServerCredentials {
-  if (tls === undefined) return ServerCredentials.createInsecure();
-  const { identity, trusted } = tls;
-  return ServerCredentials.createSsl(
-    trusted === undefined ? null : pemBuffer(trusted),
-    [
-      {
-        cert_chain: pemBuffer(identity.certificate),
-        private_key: pemBuffer(identity.privateKey),
-      },
-    ],
-    trusted !== undefined,
-  );
+  return tls === undefined ? ServerCredentials.createInsecure() : new TlsCredentials(tls);
+}
+
+/** Credentials whose certificate can be replaced: connections that exist keep theirs. */
+export class TlsCredentials extends ServerCredentials {
+  constructor(tls: ServerTls) {
+    super({ requestCert: tls.trusted !== undefined }, contextOptions(tls));
+  }
+
+  /** Throws where certificate and key are not valid, or not of one another, and changes nothing then. */
+  replace(tls: ServerTls): void {
+    const options = contextOptions(tls);
+    createSecureContext(options);
+    this.updateSecureContextOptions(options);
+  }
+
+  override _equals(other: ServerCredentials): boolean {
+    return this === other;
+  }
+}
+
+function contextOptions({ identity, trusted }: ServerTls): SecureContextOptions {
+  return {
+    cert: [pemBuffer(identity.certificate)],
+    key: [pemBuffer(identity.privateKey)],
+    ...(trusted === undefined ? {} : { ca: pemBuffer(trusted) }),
+  };
 }
 
 function pemBuffer(pem: Pem): Buffer {

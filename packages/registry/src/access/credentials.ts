@@ -18,6 +18,8 @@ import { invalidField, RegistryError } from "../errors.ts";
 import { CredentialCache } from "./credential-cache.ts";
 import type { KeyRing } from "./key-ring.ts";
 import { isRole, type Principal, type Role } from "./principal.ts";
+import { nameOfRole, rolesNamed } from "./role-names.ts";
+import { KIND_SETS, type TokenStorageScope } from "./storage-scopes.ts";
 
 const KEY = recordKind("AccessKey", KeyMessage);
 const TOKEN = recordKind("AccessToken", TokenMessage);
@@ -42,20 +44,12 @@ export interface Credential extends Principal {
   readonly rotatedFrom: string | undefined;
 }
 
-/** A token's part of the store, for the storage service. */
-export interface TokenStorageScope {
-  readonly partition: string;
-  readonly peerName: string;
-  readonly namespace: string;
-  readonly namePrefix: string;
-}
-
 /** Options of {@link CredentialStore}. */
 export interface CredentialStoreOptions {
   readonly records: RecordStore;
   readonly keys: KeyRing;
   readonly scheduler: Scheduler;
-  /** How long a credential is kept in memory, and so how late a change counts. @default 2,000 */
+  /** How long a credential is kept in memory, and so how late a change counts. @default 1,000 */
   readonly cacheMs?: number | undefined;
 }
 
@@ -74,13 +68,16 @@ export class CredentialStore {
   readonly #keys: KeyRing;
   readonly #scheduler: Scheduler;
   readonly #keyCache: CredentialCache<{ principal: Credential; secret: string }>;
-  readonly #tokenCache: CredentialCache<{ principal: Credential; scopes: readonly StorageScope[] }>;
+  readonly #tokenCache: CredentialCache<{
+    principal: Credential;
+    scopes: readonly TokenStorageScope[];
+  }>;
 
   constructor(options: CredentialStoreOptions) {
     this.records = options.records;
     this.#keys = options.keys;
     this.#scheduler = options.scheduler;
-    const { cacheMs = 2_000 } = options;
+    const { cacheMs = 1_000 } = options;
     const nowMs = (): number => this.#scheduler.monotonicMs();
     this.#keyCache = new CredentialCache(cacheMs, nowMs);
     this.#tokenCache = new CredentialCache(cacheMs, nowMs);
@@ -132,8 +129,8 @@ export class CredentialStore {
       tokenId,
       storageScopes: (input.storageScopes ?? []).map((scope) => ({
         ...scope,
-        kinds: [],
-        access: "",
+        kinds: [...(scope.kinds ?? [])],
+        access: scope.access ?? "write",
       })),
     };
     await this.records.write(tokenAt(digest), message, undefined);
@@ -222,7 +219,8 @@ export class CredentialStore {
       const stored = await this.records.read(tokenAt(digest));
       if (stored === undefined) return undefined;
       const { tokenId, storageScopes } = stored.value;
-      return { principal: credentialOf(tokenId, stored.value), scopes: storageScopes };
+      const scopes = storageScopes.map(storedScope);
+      return { principal: credentialOf(tokenId, stored.value), scopes };
     });
     return found && this.#isValid(found.principal) ? found : undefined;
   }
@@ -243,7 +241,7 @@ export class CredentialStore {
     }
     return {
       account: input.account,
-      roles: [...input.roles],
+      roles: input.roles.map(nameOfRole),
       projects: [...(input.projects ?? [])],
       description: input.description ?? "",
       createTimeMs: BigInt(this.#scheduler.wallMs()),
@@ -272,13 +270,24 @@ function wholeMs(field: string, timeMs: number): bigint {
   throw invalidField(field, "out-of-range", `the ${field} is not a time: ${timeMs} ms`);
 }
 
-/** Every tenancy and name: what an operator's worker sees of the store. */
+/** Stacks and private providers of all accounts: what an operator's worker sees of the store. */
 export const WHOLE_STORE: TokenStorageScope = Object.freeze({
   partition: WILDCARD,
   peerName: WILDCARD,
   namespace: WILDCARD,
   namePrefix: "",
+  kinds: Object.freeze([KIND_SETS.engine, KIND_SETS.registry]),
 });
+
+/** Of a later release, what is not known of the access allows less. */
+function storedScope({ kinds, access, ...scope }: StorageScope): TokenStorageScope {
+  const isWritable = access === "" || access === "write";
+  return {
+    ...scope,
+    ...(kinds.length === 0 ? {} : { kinds }),
+    access: isWritable ? "write" : "read",
+  };
+}
 
 function credentialOf(
   actor: string,
@@ -297,7 +306,7 @@ function credentialOf(
   return {
     actor,
     account: message.account,
-    roles: message.roles.filter(isRole),
+    roles: rolesNamed(message.roles),
     projects: message.projects,
     description: message.description,
     createTimeMs: Number(message.createTimeMs),

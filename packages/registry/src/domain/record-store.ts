@@ -10,6 +10,7 @@ import {
 } from "@stackwright/storage";
 import type { BlobReferenceKind } from "@stackwright/storage/blob";
 import { RegistryError } from "../errors.ts";
+import type { RegistryKind } from "./kind-table.ts";
 
 /** A message type of `@stackwright/proto`. */
 interface MessageCodec<T> {
@@ -31,7 +32,7 @@ export const RECORD_BLOB_KINDS: readonly BlobReferenceKind[] = declared;
 
 /** A kind of `stackwright.v1` whose message has the kind's name; `blobs` gives the digests that one refers to. */
 export function recordKind<T>(
-  kind: string,
+  kind: RegistryKind,
   codec: MessageCodec<T>,
   message: string = kind,
   blobs?: (value: T) => Iterable<string>,

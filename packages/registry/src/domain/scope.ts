@@ -1,4 +1,10 @@
-import type { Tenancy } from "@stackwright/storage";
+import {
+  checkAccount as checkAccountName,
+  checkRegion,
+  isStorageError,
+  type Tenancy,
+  tenancyOf,
+} from "@stackwright/storage";
 import { invalidField } from "../errors.ts";
 
 /** Whose providers are meant: names are unique per account and region (seed 003). */
@@ -7,33 +13,31 @@ export interface RegistryScope {
   readonly region: string;
 }
 
-const ACCOUNT = /^[A-Za-z0-9][A-Za-z0-9-]{0,63}$/;
-const REGION = /^[a-z0-9][a-z0-9-]{0,63}$/;
-
 /** Where the records of a scope are stored: partition = account, namespace = region. */
-export function scopeTenancy(scope: RegistryScope): Tenancy {
-  checkScope(scope);
-  return { partition: scope.account, peerName: "local", namespace: scope.region };
+export function scopeTenancy({ account, region }: RegistryScope): Tenancy {
+  return named(() => tenancyOf({ kind: "region", account, region }));
 }
 
 /** Where records are stored that belong to no account. */
-export const SYSTEM_TENANCY: Tenancy = Object.freeze({
-  partition: "stackwright",
-  peerName: "local",
-  namespace: "registry",
-});
+export const SYSTEM_TENANCY: Tenancy = tenancyOf({ kind: "credentials" });
 
 /** Refuses what is no account or region: also the wildcards of the store. */
 export function checkScope(scope: RegistryScope): void {
   checkAccount(scope.account);
-  if (!REGION.test(scope.region)) {
-    throw invalidField("region", "pattern", "a region has lower-case letters, digits and dashes");
-  }
+  named(() => checkRegion(scope.region));
 }
 
 /** Refuses what is no account id. */
 export function checkAccount(account: string): void {
-  if (!ACCOUNT.test(account) || account === SYSTEM_TENANCY.partition) {
-    throw invalidField("account", "pattern", "an account has 1 to 64 letters, digits and dashes");
+  named(() => checkAccountName(account));
+}
+
+/** The rules for names are those of the store; the errors are those of the registry. */
+function named<T>(check: () => T): T {
+  try {
+    return check();
+  } catch (error) {
+    if (!isStorageError(error, "STORAGE_INVALID_ARGUMENT")) throw error;
+    throw invalidField(error.details.field ?? "account", "pattern", error.message);
   }
 }

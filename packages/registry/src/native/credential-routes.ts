@@ -2,10 +2,13 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Static } from "typebox";
 import type { Credential, NewCredential } from "../access/credentials.ts";
 import { hasRole, type Principal, requireRole } from "../access/principal.ts";
+import { nameOfRole, rolesNamed } from "../access/role-names.ts";
+import type { TokenStorageScope } from "../access/storage-scopes.ts";
 import { RegistryError } from "../errors.ts";
 import { requestContext } from "../http/request-audit.ts";
 import { type NativeParts, nativeSchema } from "./native-parts.ts";
 import * as schemas from "./schemas.ts";
+import { needsSiteAdmin, requestedScopes } from "./token-scopes.ts";
 
 const TAG = "administration";
 const HOUR_MS = 3_600_000;
@@ -31,7 +34,8 @@ export function credentialRoutes(fastify: FastifyInstance, parts: NativeParts): 
     async (request) => {
       const principal = principalOf(request);
       const all = hasRole(principal, "operator") ? undefined : principal.account;
-      return { credentials: await credentials.list(all) };
+      const known = await credentials.list(all);
+      return { credentials: known.map((one) => ({ ...one, roles: one.roles.map(nameOfRole) })) };
     },
   );
 
@@ -55,7 +59,7 @@ export function credentialRoutes(fastify: FastifyInstance, parts: NativeParts): 
     },
   );
 
-  fastify.post<{ Body: schemas.NewCredentialBody }>(
+  fastify.post<{ Body: schemas.NewTokenBody }>(
     "/tokens",
     {
       config,
@@ -63,7 +67,7 @@ export function credentialRoutes(fastify: FastifyInstance, parts: NativeParts): 
         TAG,
         "Make a token; it is shown once",
         { 201: schemas.NewToken },
-        { body: schemas.NewCredentialBody },
+        { body: schemas.NewTokenBody },
       ),
     },
     async (request, reply) => {
@@ -123,18 +127,23 @@ export function credentialRoutes(fastify: FastifyInstance, parts: NativeParts): 
   );
 
   /** What a new credential is made from, as far as the caller may give what is in it. */
-  function inputOf(principal: Principal, body: schemas.NewCredentialBody): NewCredential {
-    const { roles, account = principal.account, projects = [], description = "" } = body;
-    const beyond = roles.some((role) => role === "operator" || role === "worker");
-    if (!hasRole(principal, "operator") && (account !== principal.account || beyond)) {
-      throw new RegistryError("REGISTRY_FORBIDDEN", "only operators give this", {
+  function inputOf(
+    principal: Principal,
+    body: schemas.NewTokenBody,
+  ): NewCredential & { readonly storageScopes: readonly TokenStorageScope[] } {
+    const { account = principal.account, projects = [], description = "" } = body;
+    const roles = rolesNamed(body.roles);
+    const storageScopes = requestedScopes(account, roles, body.storage_scopes);
+    const isOwn = account === principal.account && !needsSiteAdmin(roles, storageScopes);
+    if (!hasRole(principal, "operator") && !isOwn) {
+      throw new RegistryError("REGISTRY_FORBIDDEN", "only a site-admin gives this", {
         details: { needed: ["operator"] },
       });
     }
     const days = body.expires_in_days;
     const nowMs = registry.parts.scheduler.wallMs();
     const expireTimeMs = days === undefined ? undefined : nowMs + days * DAY_MS;
-    return { account, roles, projects, description, expireTimeMs };
+    return { account, roles, projects, description, expireTimeMs, storageScopes };
   }
 
   /** Throws `REGISTRY_NOT_FOUND` for credentials of other accounts, as for those that do not exist. */
@@ -143,9 +152,7 @@ export function credentialRoutes(fastify: FastifyInstance, parts: NativeParts): 
     const found = (await credentials.list(all)).find((known) => known.actor === actor);
     if (found === undefined) throw new RegistryError("REGISTRY_NOT_FOUND");
     // The caller of a rotation gets the new secret, and with it the rights of the key.
-    if (found.roles.some((role) => role === "operator" || role === "worker")) {
-      requireRole(principal, "operator");
-    }
+    if (found.roles.includes("operator")) requireRole(principal, "operator");
     return found;
   }
 

@@ -101,6 +101,7 @@ describe("our own API", () => {
     for (const [method, url, body, who, status] of [
       ["POST", "/tokens", { roles: ["operator"] }, ["acme", "admin"], 403],
       ["POST", "/tokens", { roles: ["worker"] }, ["acme", "admin"], 403],
+      ["POST", "/tokens", { roles: ["worker"], storage_scopes: [] }, ["acme", "admin"], 403],
       ["POST", "/tokens", { roles: ["reader"], account: "other" }, ["acme", "admin"], 403],
       ["POST", "/tokens", { roles: ["reader"] }, ["acme", "publisher"], 403],
       ["POST", "/tokens", { roles: ["king"] }, ["acme", "admin"], 400],
@@ -123,7 +124,7 @@ describe("our own API", () => {
     });
     const uses = "/private-providers/hello/versions/1.0.0/uses";
     for (const [method, url, known] of [
-      ["POST", "/tokens", "roles, account, projects, description, expires_in_days"],
+      ["POST", "/tokens", "roles, account, projects, description, expires_in_days, storage_scopes"],
       ["POST", "/access-keys", "roles, account, projects, description, expires_in_days"],
       ["POST", `/access-keys/${accessKey}/rotation`, "overlap_hours"],
       ["PUT", uses, "user, provider_id"],

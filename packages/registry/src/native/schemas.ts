@@ -1,5 +1,7 @@
 import { type TSchema, Type } from "typebox";
 import { ROLES } from "../access/principal.ts";
+import { nameOfRole } from "../access/role-names.ts";
+import { StorageScopesBody } from "./token-scopes.ts";
 
 // Requests and answers of our own API: fastify validates the former by them and writes the latter by them.
 
@@ -80,13 +82,20 @@ export const AuditEntries = exactly({
 /** A hundred years: no expiry is further away. */
 const MAX_DAYS = 36_500;
 
+/** As credentials have them, and as earlier releases called them. */
+const ROLE_NAMES = Array.from(new Set([...ROLES.map(nameOfRole), ...ROLES]));
+
 export const NewCredentialBody = exactly({
-  roles: Type.Array(Type.Union(ROLES.map((role) => Type.Literal(role))), {
+  roles: Type.Array(Type.Union(ROLE_NAMES.map((name) => Type.Literal(name))), {
     minItems: 1,
     maxItems: ROLES.length,
   }),
   account: Type.Optional(
-    Type.String({ description: "another account; operators only", minLength: 1, maxLength: 64 }),
+    Type.String({
+      description: "another account; for a site-admin only",
+      minLength: 1,
+      maxLength: 64,
+    }),
   ),
   projects: Type.Optional(
     Type.Array(Type.String({ minLength: 1, maxLength: 64 }), { maxItems: 100 }),
@@ -95,6 +104,12 @@ export const NewCredentialBody = exactly({
   expires_in_days: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: MAX_DAYS })),
 });
 export type NewCredentialBody = Type.Static<typeof NewCredentialBody>;
+
+export const NewTokenBody = exactly({
+  ...NewCredentialBody.properties,
+  storage_scopes: Type.Optional(StorageScopesBody),
+});
+export type NewTokenBody = Type.Static<typeof NewTokenBody>;
 
 export const RotationBody = exactly({
   overlap_hours: Type.Optional(

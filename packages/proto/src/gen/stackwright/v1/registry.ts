@@ -225,8 +225,8 @@ export interface StorageScope {
   /** Beginning of the names; empty means all. */
   namePrefix: string;
   /**
-   * Kinds of the resources, of the group `stackwright`. None stands for the kinds of the engine: so
-   * tokens of releases before this field are read.
+   * Kinds of the resources: of the group `stackwright`, or `group/Kind`, or the sets `@engine` and
+   * `@registry`. None stands for the kinds of the engine: so tokens of releases before this field are read.
    */
   kinds: string[];
   /** `read` or `write`; empty means `write`. */
