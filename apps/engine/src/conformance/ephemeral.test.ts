@@ -320,7 +320,7 @@ describe("ephemeral resources that go wrong", () => {
     {
       config: lease(
         "l",
-        'lifecycle {\n precondition {\n condition = false\n error_message = "no"\n}\n}',
+        'lifecycle {\n precondition {\n condition = terraform.workspace == ""\n error_message = "no"\n}\n}',
       ),
       errors: ["Resource precondition failed"],
       after: (cloud) => expect(cloud.calls).toEqual([]),

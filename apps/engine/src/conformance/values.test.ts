@@ -200,7 +200,7 @@ describe("conditions", () => {
     `lifecycle {\n  ${kind} {\n    condition = ${test}\n    error_message = "no good"\n  }\n}`;
   scenario("before: stop the plan", [
     {
-      config: thing("a", condition("precondition", "1 > 2")),
+      config: thing("a", condition("precondition", 'terraform.workspace == ""')),
       errors: ["Resource precondition failed"],
     },
   ]);
@@ -231,7 +231,7 @@ describe("conditions", () => {
   ]);
   scenario("of checks warn only", [
     {
-      config: `${thing("a")}check "c" {\n  assert {\n    condition = 1 > 2\n    error_message = "no good"\n  }\n}\n`,
+      config: `${thing("a")}check "c" {\n  assert {\n    condition = terraform.workspace == ""\n    error_message = "no good"\n  }\n}\n`,
       plan: ["create mock_thing.a"],
       calls: ["create a"],
       check: ({ checks }) => expect(checks.map(({ status }) => status)).toEqual(["fail"]),
@@ -240,7 +240,7 @@ describe("conditions", () => {
   scenario("of outputs stop the plan", [
     {
       config:
-        'output "o" {\n  value = 1\n  precondition {\n    condition = 1 > 2\n    error_message = "no good"\n  }\n}\n',
+        'output "o" {\n  value = 1\n  precondition {\n    condition = terraform.workspace == ""\n    error_message = "no good"\n  }\n}\n',
       errors: ["Module output value precondition failed"],
     },
   ]);
