@@ -26,11 +26,9 @@ if (Number(process.versions.node.split(".")[0]) >= 24) {
     process.exitCode = 1;
   } else {
     const child = spawn(node, [fileURLToPath(entry), ...process.argv.slice(2)], {
-      stdio: "inherit",
+      stdio: ["inherit", "inherit", "inherit", "ipc"],
     });
-    // The terminal sends Ctrl-C to both; the child decides, this process only waits for it.
-    process.on("SIGINT", () => {});
-    process.on("SIGTERM", () => child.kill("SIGTERM"));
+    forwardSignals(child);
     child.on("exit", (code, signal) => {
       process.exitCode = code ?? 128 + (constants.signals[signal] ?? 0);
     });
@@ -47,6 +45,21 @@ function keepCompiledCode() {
     module.enableCompileCache?.(join(folder, "stackwright", "compiled"));
   } catch {
     // A user without a home.
+  }
+}
+
+// A terminal sends Ctrl-C to both processes, "kill" to this one alone. So the command receives how many signals arrived here, and
+// counts no signal twice. When this process is killed, the channel closes, and the command stops as after SIGTERM.
+function forwardSignals(child) {
+  const counts = {};
+  // The first message says that a launcher sends the next ones.
+  child.send({ signal: "SIGTERM", count: 0 }, () => {});
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) {
+    counts[signal] = 0;
+    process.on(signal, () => {
+      counts[signal]++;
+      if (child.connected) child.send({ signal, count: counts[signal] }, () => {});
+    });
   }
 }
 

@@ -1,4 +1,5 @@
 import process from "node:process";
+import { onStopSignals, type StopSignal } from "./process-signals.ts";
 import { runCommand } from "./run-command.ts";
 
 // The entry of the `stackwright` process: the only place that touches signals and the exit code.
@@ -6,19 +7,16 @@ import { runCommand } from "./run-command.ts";
 const graceful = new AbortController();
 const forced = new AbortController();
 
-function interrupt(signal: "SIGINT" | "SIGTERM"): void {
-  // Whoever asks a third time does not want to wait for anything.
+function interrupt(signal: StopSignal): void {
+  // After the third signal nothing is waited for.
   if (forced.signal.aborted) process.exit(130);
   if (graceful.signal.aborted) forced.abort(new Error(`stopped at once by ${signal}`));
   else graceful.abort(new Error(`stopped by ${signal}`));
 }
 
-process.on("SIGINT", () => {
-  interrupt("SIGINT");
-});
-process.on("SIGTERM", () => {
-  interrupt("SIGTERM");
-});
+onStopSignals(process, interrupt);
+// The channel to a launcher does not keep the process alive.
+process.channel?.unref();
 // A reader that goes away, as `stackwright show | head`, is no failure of ours.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   if (error.code !== "EPIPE") throw error;
