@@ -45,6 +45,11 @@ export const ENGINE_ERRORS = Object.freeze({
   ENGINE_STATE_CORRUPT: kind("what is stored for the stack cannot be understood", 15, 500),
   ENGINE_STATE_FILE_INVALID: kind("the file is not a Terraform state of version 4", 3, 400),
   ENGINE_STATE_INVARIANT: kind("the recorded state breaks a rule, or would do so", 9, 409),
+  ENGINE_STATE_NOT_ADOPTED: kind(
+    "the configuration has a Terraform state that was not adopted",
+    9,
+    409,
+  ),
   ENGINE_STATE_TRANSITION: kind("the object is not in a phase that allows the change", 9, 409),
   ENGINE_SURGERY_INVALID: kind("the operation on the state cannot be done", 3, 400),
   ENGINE_WALK_ORDER: kind(

@@ -58,6 +58,7 @@ export { loadModule } from "./config/load-module.ts";
 export type { LoadedTree, ModuleFetcher, ModuleNode, TreeOptions } from "./config/load-tree.ts";
 export { loadModuleTree } from "./config/load-tree.ts";
 export type {
+  BackendConfig,
   CheckConfig,
   Condition,
   ImportConfig,

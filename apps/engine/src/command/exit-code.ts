@@ -4,6 +4,8 @@ export const EXIT = {
   failed: 1,
   /** `plan` found changes where it was asked to tell by its exit code. */
   changes: 2,
+  /** No command was named, as shells say that there is none. */
+  noCommand: 127,
   /** Ended by Ctrl-C, as shells expect it. */
   interrupted: 130,
 } as const;

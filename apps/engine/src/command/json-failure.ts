@@ -1,3 +1,4 @@
+import { isEngineError } from "../errors.ts";
 import { adviceOf } from "./command-error.ts";
 
 /** Commands whose `--json` is lines of events. */
@@ -28,7 +29,7 @@ export async function writeJsonFailure(
   if (name === undefined) return;
   const diagnostic = {
     severity: "error",
-    code: "ENGINE_COMMAND",
+    code: isEngineError(error) ? error.code : "ENGINE_COMMAND",
     summary: error instanceof Error ? error.message : String(error),
     detail: adviceOf(error) ?? "",
   } as const;

@@ -1,6 +1,7 @@
 import { type Command, CommanderError } from "commander";
 import type { CommandProcess } from "./command-context.ts";
 import { adviceOf, CommandError } from "./command-error.ts";
+import { namedCommand, withEnvironmentArguments, withoutShortcuts } from "./command-words.ts";
 import { EXIT } from "./exit-code.ts";
 import { createProgram } from "./program.ts";
 import { acceptSingleDash } from "./single-dash.ts";
@@ -20,7 +21,16 @@ export async function runCommand(
     code = reported;
   });
   try {
-    await program.parseAsync([...acceptSingleDash(words, longNames(program))], { from: "user" });
+    const all = withEnvironmentArguments(
+      withoutShortcuts(words, program),
+      program,
+      process.streams.env,
+    );
+    if (namedCommand(all, program) === undefined && !all.some((word) => HELP.test(word))) {
+      process.streams.output.write(program.helpInformation());
+      return EXIT.noCommand;
+    }
+    await program.parseAsync([...acceptSingleDash(all, longNames(program))], { from: "user" });
     return code;
   } catch (error) {
     const ended = reportFailure(error, process);
@@ -31,6 +41,8 @@ export async function runCommand(
     return ended;
   }
 }
+
+const HELP = /^(?:-h|--?help)$/;
 
 function reportFailure(error: unknown, { streams, signal }: CommandProcess): number {
   if (error instanceof CommanderError) {

@@ -19,10 +19,7 @@ export function defineRunCommands(define: Define, run: RunAction): void {
   const planInputs = withInputs(plan);
   plan
     .option("--destroy", "plan the end of everything", false)
-    .option(
-      "--out <file>",
-      "keep the plan, to apply exactly this one; exit code 2 where there are changes",
-    )
+    .option("--out <file>", "save the plan, to apply exactly this one")
     .option("--detailed-exitcode", "exit code 2 where there are changes", false)
     .action(async (parsed: Parsed, command: Command) => {
       const { plan: planCommand } = await import("./commands/plan.ts");
@@ -93,7 +90,10 @@ export function withStoreOptions(command: Command, lockTimeout = "0s"): Command 
       "--store <address>",
       "where the state is: sqlite:, postgres:, etcd:, stackwright: (STACKWRIGHT_STORE)",
     )
-    .option("--stack <name>", "which stack (STACKWRIGHT_STACK)")
+    .option(
+      "--stack <name>",
+      "which stack (STACKWRIGHT_STACK, TF_WORKSPACE, the selected workspace)",
+    )
     .option("--project <name>", "which project the stack is in (STACKWRIGHT_PROJECT)")
     .option(
       "--lock-timeout <duration>",

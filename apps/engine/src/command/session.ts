@@ -30,13 +30,14 @@ import type { CommandContext } from "./command-context.ts";
 import { CommandError } from "./command-error.ts";
 import { commandKey, withKeyAdvice } from "./command-key.ts";
 import { checkedProject } from "./project-names.ts";
+import { stackName } from "./stack-name.ts";
 import { holderOf, storeInUse, storeRefusal } from "./store-refusals.ts";
 
 /** Options of all commands that use a store. */
 export interface StoreOptions {
   /** Address of the store. @default `STACKWRIGHT_STORE`, else the embedded one */
   readonly store?: string;
-  /** Name of the stack. @default `STACKWRIGHT_STACK`, else `default` */
+  /** Name of the stack. @default `STACKWRIGHT_STACK`, `TF_WORKSPACE`, the selected workspace, else `default` */
   readonly stack?: string;
   /** Name of the project. @default `STACKWRIGHT_PROJECT`, else `default` */
   readonly project?: string;
@@ -75,11 +76,6 @@ export function dataFolder({ env, directory }: CommandContext): string {
   return named === undefined || named === ""
     ? join(directory, ".stackwright")
     : resolve(directory, named);
-}
-
-/** The name of the stack that a command is about. */
-export function stackName({ env }: CommandContext, options: StoreOptions): string {
-  return options.stack ?? nonEmpty(env.STACKWRIGHT_STACK) ?? "default";
 }
 
 /** Opens the store to look at it; works while another process writes. Undefined where there is none yet. */

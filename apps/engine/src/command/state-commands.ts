@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import type { Surgery } from "../state/surgery.ts";
+import type { AdoptOptions } from "./commands/adopt.ts";
 import type { ImportStateOptions } from "./commands/import-state.ts";
 import type { OutputOptions } from "./commands/output.ts";
 import type { SecretOptions, ShowOptions } from "./commands/show.ts";
@@ -65,6 +66,16 @@ export function defineStateCommands(define: Define, run: RunAction): void {
     const { exportStateCommand } = await import("./commands/export-state.ts");
     await run(command, async (context) => exportStateCommand(options, context));
   });
+
+  withStoreOptions(define("adopt", "show the Terraform state of the configuration, if any"))
+    .option("--fresh", "record that there is nothing to adopt", false)
+    .option("--force", "with --fresh: although a state with objects was found", false)
+    .option("--confirm <stack>", "with --force: the name of the stack, instead of a question")
+    .option("--json", "as JSON", false)
+    .action(async (options: AdoptOptions, command: Command) => {
+      const { adopt } = await import("./commands/adopt.ts");
+      await run(command, async (context) => adopt(options, context));
+    });
 
   const importing = withRunOptions(
     define("import-state <file>", "take a Terraform state of version 4 over, and show a plan"),

@@ -1,4 +1,4 @@
-import { Stack } from "@stackwright/proto/stackwright";
+import { Stack, StackAdoption } from "@stackwright/proto/stackwright";
 import {
   type CallOptions,
   createUlidGenerator,
@@ -34,7 +34,19 @@ export interface NamedStack {
   readonly description: string;
   /** Milliseconds since 1970. */
   readonly createdAtMs: number;
+  /** What was decided about a Terraform state that the configuration had before. */
+  readonly adoption: StackOrigin | undefined;
 }
+
+/** Where the objects of a stack come from, if its configuration was used with another command before. */
+export type StackOrigin = {
+  /** Milliseconds since 1970. */
+  readonly timeMs: number;
+  readonly actor: string;
+} & (
+  | { readonly kind: "fresh"; readonly evidence: readonly string[]; readonly forced: boolean }
+  | { readonly kind: "state"; readonly lineage: string; readonly serial: bigint }
+);
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
 
@@ -107,6 +119,34 @@ export class StackDirectory {
     }
   }
 
+  /** Records where the objects of a stack come from; makes the stack where there is none. */
+  async recordOrigin(
+    project: ProjectReference,
+    name: string,
+    origin: StackOrigin,
+    options?: CallOptions,
+  ): Promise<NamedStack> {
+    for (;;) {
+      await this.ensure(project, name, options);
+      const resource = await readStored(this.#storage, "strong", stackId(project, name), options);
+      // Removed by another process just now.
+      if (resource === undefined) continue;
+      const message = { ...decodeKind(resource, Stack), adoption: adoptionOf(origin) };
+      try {
+        const written = await this.#storage.writeCAS(
+          {
+            ...resource,
+            data: { typeUrl: typeUrl(STACK_KIND), value: Stack.encode(message).finish() },
+          },
+          options,
+        );
+        return namedStack(written);
+      } catch (error) {
+        if (!isStorageError(error, "STORAGE_CAS_FAILURE", "STORAGE_WRONG_UID")) throw error;
+      }
+    }
+  }
+
   /** All stacks of a project, by name. */
   async list(project: ProjectReference, options?: CallOptions): Promise<readonly NamedStack[]> {
     const resources = await this.#storage.list(
@@ -135,12 +175,49 @@ function stackId(project: ProjectReference, name: string): ResourceId {
 }
 
 function namedStack(resource: Resource): NamedStack {
-  const { id, description, createTimeMs } = decodeKind(resource, Stack);
+  const { id, description, createTimeMs, adoption } = decodeKind(resource, Stack);
   const { partition, namespace } = resource.id.tenancy;
   return {
     name: resource.id.name,
     reference: { account: partition, project: namespace, stack: id },
     description,
     createdAtMs: Number(createTimeMs),
+    adoption: adoption && originOf(adoption),
   };
+}
+
+function originOf({ timeMs, actor, origin }: StackAdoption): StackOrigin | undefined {
+  const base = { timeMs: Number(timeMs), actor };
+  switch (origin?.$case) {
+    case "fresh":
+      return {
+        ...base,
+        kind: "fresh",
+        evidence: origin.value.evidence,
+        forced: origin.value.forced,
+      };
+    case "state":
+      return {
+        ...base,
+        kind: "state",
+        lineage: origin.value.lineage,
+        serial: origin.value.serial,
+      };
+    case undefined:
+      return undefined;
+    default:
+      return origin satisfies never;
+  }
+}
+
+function adoptionOf(origin: StackOrigin): StackAdoption {
+  const { timeMs, actor } = origin;
+  return StackAdoption.fromPartial({
+    timeMs: BigInt(timeMs),
+    actor,
+    origin:
+      origin.kind === "fresh"
+        ? { $case: "fresh", value: { evidence: [...origin.evidence], forced: origin.forced } }
+        : { $case: "state", value: { lineage: origin.lineage, serial: origin.serial } },
+  });
 }

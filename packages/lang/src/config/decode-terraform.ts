@@ -11,13 +11,16 @@ import {
   readAttributes,
   readBody,
 } from "./body-content.ts";
-import type { ModuleConfig, RequiredProvider } from "./module-config.ts";
+import { decodeBackend } from "./decode-backend.ts";
+import type { BackendConfig, ModuleConfig, RequiredProvider } from "./module-config.ts";
 import { rangeOf, type StaticReader } from "./static-reader.ts";
 
 /** What the `terraform` blocks of a module say. */
 export interface TerraformSettings {
   readonly requiredVersions: ModuleConfig["requiredVersions"];
   readonly requiredProviders: Map<string, RequiredProvider>;
+  /** Of several blocks the last one of an override file, else the first. */
+  readonly backend: BackendConfig | undefined;
 }
 
 /** Blocks that configure the reference command and mean nothing here. */
@@ -37,6 +40,7 @@ export function decodeTerraform(
   const requiredVersions: { constraint: string; range: RequiredProvider["range"] }[] = [];
   const requiredProviders = new Map<string, RequiredProvider>();
   let declared: ContentBlock | undefined;
+  let backend: BackendConfig | undefined;
   const read = (block: ContentBlock, override: boolean): void => {
     const { attributes, blocks } = readBody(
       block.body,
@@ -64,7 +68,9 @@ export function decodeTerraform(
     }
     for (const inner of blocks) {
       if (IGNORED.has(inner.type)) {
-        const detail = `The block "${inner.type}" is ignored: state and runs are kept here and not where it says.`;
+        const keepsState = inner.type !== "provider_meta";
+        if (keepsState && (override || backend === undefined)) backend = decodeBackend(inner);
+        const detail = `The block "${inner.type}" is ignored: state and runs are kept in the store of the stack.`;
         reader.warn("Block has no effect", detail, inner.headerRange);
         continue;
       }
@@ -87,7 +93,7 @@ export function decodeTerraform(
   };
   for (const block of primary) read(block, false);
   for (const block of overrides) read(block, true);
-  return { requiredVersions, requiredProviders };
+  return { requiredVersions, requiredProviders, backend };
 }
 
 function decodeRequiredProviders(reader: StaticReader, block: ContentBlock): RequiredProvider[] {

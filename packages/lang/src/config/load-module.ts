@@ -105,7 +105,7 @@ class ModuleDecoder {
   decode({ blocks, settings, locals }: ReturnType<typeof mergeOverrides>): ModuleConfig {
     const reader = this.#reader;
     const of = (type: string): ContentBlock[] => blocks.filter((block) => block.type === type);
-    const { requiredVersions, requiredProviders } = decodeTerraform(
+    const { requiredVersions, requiredProviders, backend } = decodeTerraform(
       reader,
       of("terraform"),
       settings,
@@ -131,6 +131,7 @@ class ModuleDecoder {
     return {
       requiredVersions,
       requiredProviders,
+      ...(backend && { backend }),
       providers: this.#collect(of("provider"), "provider configuration", (block) =>
         this.#provider(block),
       ),

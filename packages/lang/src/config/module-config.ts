@@ -12,6 +12,8 @@ export interface ModuleConfig {
     readonly constraint: string;
     readonly range: SourceRange;
   }[];
+  /** Where the reference command keeps the state; undefined: in a file beside the configuration. */
+  readonly backend?: BackendConfig;
   /** By local name. */
   readonly requiredProviders: ReadonlyMap<string, RequiredProvider>;
   /** By `name` or `name.alias`. */
@@ -32,6 +34,14 @@ export interface ModuleConfig {
 interface Declared {
   /** The header of the block, or the name of the argument. */
   readonly range: SourceRange;
+}
+
+/** A `backend` or `cloud` block. */
+export interface BackendConfig extends Declared {
+  /** Such as `s3`; `cloud` for a block of that name. */
+  readonly type: string;
+  /** The arguments that say where the state is, as far as they are constants: `bucket`, `key`, `path` and such. */
+  readonly place: ReadonlyMap<string, string>;
 }
 
 export interface RequiredProvider extends Declared {

@@ -7,9 +7,10 @@ import type { CommandContext } from "../command-context.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { type GivenInput, loadProject, readVariables } from "../project.ts";
 import { recordedSchemas } from "../recorded-values.ts";
-import { openReader, type StoreOptions, stackName } from "../session.ts";
+import { openReader, type StoreOptions } from "../session.ts";
 import { showDiagnostics } from "../show-diagnostics.ts";
 import { ShownState } from "../shown-state.ts";
+import { stackName } from "../stack-name.ts";
 import { snapshotOf } from "./show.ts";
 
 export interface ConsoleOptions extends StoreOptions {

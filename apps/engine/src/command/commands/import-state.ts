@@ -31,7 +31,8 @@ export async function importStateCommand(
   const text = await readFile(resolve(context.directory, file), "utf8").catch((error: unknown) => {
     throw new CommandError(`The state file "${file}" cannot be read.`, { cause: error });
   });
-  const { changes, outputs } = importState(parseStateFile(text));
+  const found = parseStateFile(text);
+  const { changes, outputs } = importState(found);
   {
     await using session = await openWriter(context, options);
     const { objects } = await session.state.read();
@@ -52,6 +53,13 @@ export async function importStateCommand(
     };
     await Promise.all(Array.from({ length: CONCURRENCY }, work));
     await writer.finish({ outputs });
+    await session.stacks.recordOrigin(session.project, session.stack.name, {
+      kind: "state",
+      timeMs: Date.now(),
+      actor: session.newRun().cause,
+      lineage: found.lineage,
+      serial: found.serial,
+    });
   }
   if (!options.json) {
     context.terminal.write(`Took over ${changes.length} objects and ${outputs.size} outputs.\n\n`);

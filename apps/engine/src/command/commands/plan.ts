@@ -9,9 +9,11 @@ import { writePlanFile } from "../plan-file.ts";
 import { ProgramsView } from "../programs-view.ts";
 import { loadProject, requireConfiguration } from "../project.ts";
 import { readOnlyState } from "../read-only-state.ts";
+import { requireAdopted } from "../require-adopted.ts";
 import type { RunOptions } from "../run-options.ts";
 import { schemasOf } from "../schemas-of.ts";
-import { openReader, openWriter, stackName } from "../session.ts";
+import { openReader, openWriter } from "../session.ts";
+import { stackName } from "../stack-name.ts";
 
 export interface PlanCommandOptions extends RunOptions {
   /** Where a file is written with which `up` applies exactly this plan. */
@@ -27,6 +29,7 @@ export async function plan(
 ): Promise<ExitCode> {
   const project = await loadProject(context);
   if (!options.destroy) requireConfiguration(project);
+  await requireAdopted(project, options, context);
   using view = options.json
     ? new ProgramsView(context.terminal, "plan")
     : new PeopleView(context.terminal);
@@ -66,8 +69,9 @@ export async function plan(
         );
       }
     }
-    const tells = options.out !== undefined || options.detailedExitcode;
-    return tells && (hasChanges(made.plan) || made.unresolved) ? EXIT.changes : EXIT.ok;
+    return options.detailedExitcode && (hasChanges(made.plan) || made.unresolved)
+      ? EXIT.changes
+      : EXIT.ok;
   } finally {
     await session?.[Symbol.asyncDispose]();
   }

@@ -1,6 +1,7 @@
 import type { CommandContext } from "../command-context.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
-import { openReader, type StoreOptions, stackName } from "../session.ts";
+import { openReader, type StoreOptions } from "../session.ts";
+import { stackName } from "../stack-name.ts";
 
 /** Lists the stacks of the project. */
 export async function stacks(

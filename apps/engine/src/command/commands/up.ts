@@ -12,10 +12,12 @@ import { PeopleView } from "../people-view.ts";
 import { missingPlan, type PlanFile, readPlanFile } from "../plan-file.ts";
 import { ProgramsView } from "../programs-view.ts";
 import { loadProject, type Project, readVariables, requireConfiguration } from "../project.ts";
+import { requireAdopted } from "../require-adopted.ts";
 import { mayAsk, parallelismOf, type RunOptions } from "../run-options.ts";
 import type { RunView } from "../run-view.ts";
 import { schemasOf } from "../schemas-of.ts";
-import { openReader, openWriter, type StackSession, stackName } from "../session.ts";
+import { openReader, openWriter, type StackSession } from "../session.ts";
+import { stackName } from "../stack-name.ts";
 import { explainStale } from "../stale-plan.ts";
 import { freeInterrupted, takeStack } from "../take-stack.ts";
 
@@ -56,6 +58,7 @@ export async function up(
     : new PeopleView(context.terminal);
   const place =
     file === undefined ? options : { ...options, stack: file.stack, project: file.project };
+  await requireAdopted(project, place, context);
   if (file !== undefined) await requirePlan(planFile ?? "", file, place, context);
   await using session = await openWriter(context, place);
   if (file === undefined) await freeInterrupted(session, options, context);

@@ -28,7 +28,10 @@ export {
   Run_Phase,
 } from "./run.ts";
 export {
+  FreshStart,
+  ImportedState,
   Stack,
+  StackAdoption,
 } from "./stack.ts";
 export {
   BlobReference,

@@ -15,11 +15,49 @@ export interface Stack {
   description: string;
   /** When it was made, in milliseconds since the Unix epoch. */
   createTimeMs: bigint;
+  /** What was decided about a Terraform state that its configuration had before; absent: nothing. */
+  adoption: StackAdoption | undefined;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** Where the objects of a stack come from, if a configuration was used with another command before. */
+export interface StackAdoption {
+  /** When it was decided, in milliseconds since the Unix epoch. */
+  timeMs: bigint;
+  /** Who decided it, such as "user:ann". */
+  actor: string;
+  /** Where the objects come from. */
+  origin:
+    | //
+    /** The stack begins without a former state. */
+    { $case: "fresh"; value: FreshStart }
+    | //
+    /** The stack took its objects from a state. */
+    { $case: "state"; value: ImportedState }
+    | undefined;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** A statement that there is no state to adopt. */
+export interface FreshStart {
+  /** What had been detected at that time, without credentials. */
+  evidence: string[];
+  /** A state with objects was detected, and the stack begins without it all the same. */
+  forced: boolean;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** A state of version 4 that became the first state of a stack. */
+export interface ImportedState {
+  /** Lineage of the state. */
+  lineage: string;
+  /** Serial of the state. */
+  serial: bigint;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
 function createBaseStack(): Stack {
-  return { id: "", description: "", createTimeMs: 0n };
+  return { id: "", description: "", createTimeMs: 0n, adoption: undefined };
 }
 
 export const Stack: MessageFns<Stack> = {
@@ -35,6 +73,9 @@ export const Stack: MessageFns<Stack> = {
         throw new globalThis.Error("value provided for field message.createTimeMs of type uint64 too large");
       }
       writer.uint32(24).uint64(message.createTimeMs);
+    }
+    if (message.adoption !== undefined) {
+      StackAdoption.encode(message.adoption, writer.uint32(34).fork()).join();
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -84,6 +125,14 @@ export const Stack: MessageFns<Stack> = {
             message.createTimeMs = reader.uint64() as bigint;
             continue;
           }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.adoption = StackAdoption.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -121,6 +170,323 @@ export const Stack: MessageFns<Stack> = {
     message.createTimeMs = (object.createTimeMs !== undefined && object.createTimeMs !== null)
       ? BigInt(object.createTimeMs)
       : 0n;
+    message.adoption = (object.adoption !== undefined && object.adoption !== null)
+      ? StackAdoption.fromPartial(object.adoption)
+      : undefined;
+    return message;
+  },
+};
+
+function createBaseStackAdoption(): StackAdoption {
+  return { timeMs: 0n, actor: "", origin: undefined };
+}
+
+export const StackAdoption: MessageFns<StackAdoption> = {
+  encode(message: StackAdoption, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.timeMs !== 0n) {
+      if (BigInt.asUintN(64, message.timeMs) !== message.timeMs) {
+        throw new globalThis.Error("value provided for field message.timeMs of type uint64 too large");
+      }
+      writer.uint32(8).uint64(message.timeMs);
+    }
+    if (message.actor !== "") {
+      writer.uint32(18).string(message.actor);
+    }
+    switch (message.origin?.$case) {
+      case "fresh":
+        FreshStart.encode(message.origin.value, writer.uint32(26).fork()).join();
+        break;
+      case "state":
+        ImportedState.encode(message.origin.value, writer.uint32(34).fork()).join();
+        break;
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): StackAdoption {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseStackAdoption();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.timeMs = reader.uint64() as bigint;
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.actor = reader.string(true);
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.origin = { $case: "fresh", value: FreshStart.decode(reader, reader.uint32()) };
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.origin = { $case: "state", value: ImportedState.decode(reader, reader.uint32()) };
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag >>> 3 === 0) {
+          throw new globalThis.Error("protobuf decode found an invalid tag");
+        }
+        const buf = reader.skip(tag & 7);
+
+        if (message._unknownFields === undefined) {
+          message._unknownFields = {};
+        }
+
+        const list = message._unknownFields[tag];
+
+        if (list === undefined) {
+          message._unknownFields[tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      if (reader.pos !== end) {
+        throw new globalThis.Error("protobuf decode read past the end of a message");
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<StackAdoption>): StackAdoption {
+    return StackAdoption.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<StackAdoption>): StackAdoption {
+    const message = createBaseStackAdoption();
+    message.timeMs = (object.timeMs !== undefined && object.timeMs !== null) ? BigInt(object.timeMs) : 0n;
+    message.actor = object.actor ?? "";
+    switch (object.origin?.$case) {
+      case "fresh": {
+        if (object.origin?.value !== undefined && object.origin?.value !== null) {
+          message.origin = { $case: "fresh", value: FreshStart.fromPartial(object.origin.value) };
+        }
+        break;
+      }
+      case "state": {
+        if (object.origin?.value !== undefined && object.origin?.value !== null) {
+          message.origin = { $case: "state", value: ImportedState.fromPartial(object.origin.value) };
+        }
+        break;
+      }
+    }
+    return message;
+  },
+};
+
+function createBaseFreshStart(): FreshStart {
+  return { evidence: [], forced: false };
+}
+
+export const FreshStart: MessageFns<FreshStart> = {
+  encode(message: FreshStart, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.evidence) {
+      writer.uint32(10).string(v!);
+    }
+    if (message.forced !== false) {
+      writer.uint32(16).bool(message.forced);
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): FreshStart {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseFreshStart();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.evidence.push(reader.string(true));
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.forced = reader.bool();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag >>> 3 === 0) {
+          throw new globalThis.Error("protobuf decode found an invalid tag");
+        }
+        const buf = reader.skip(tag & 7);
+
+        if (message._unknownFields === undefined) {
+          message._unknownFields = {};
+        }
+
+        const list = message._unknownFields[tag];
+
+        if (list === undefined) {
+          message._unknownFields[tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      if (reader.pos !== end) {
+        throw new globalThis.Error("protobuf decode read past the end of a message");
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<FreshStart>): FreshStart {
+    return FreshStart.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<FreshStart>): FreshStart {
+    const message = createBaseFreshStart();
+    message.evidence = object.evidence?.map((e) => e) || [];
+    message.forced = object.forced ?? false;
+    return message;
+  },
+};
+
+function createBaseImportedState(): ImportedState {
+  return { lineage: "", serial: 0n };
+}
+
+export const ImportedState: MessageFns<ImportedState> = {
+  encode(message: ImportedState, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.lineage !== "") {
+      writer.uint32(10).string(message.lineage);
+    }
+    if (message.serial !== 0n) {
+      if (BigInt.asUintN(64, message.serial) !== message.serial) {
+        throw new globalThis.Error("value provided for field message.serial of type uint64 too large");
+      }
+      writer.uint32(16).uint64(message.serial);
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ImportedState {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseImportedState();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.lineage = reader.string(true);
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.serial = reader.uint64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag >>> 3 === 0) {
+          throw new globalThis.Error("protobuf decode found an invalid tag");
+        }
+        const buf = reader.skip(tag & 7);
+
+        if (message._unknownFields === undefined) {
+          message._unknownFields = {};
+        }
+
+        const list = message._unknownFields[tag];
+
+        if (list === undefined) {
+          message._unknownFields[tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      if (reader.pos !== end) {
+        throw new globalThis.Error("protobuf decode read past the end of a message");
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ImportedState>): ImportedState {
+    return ImportedState.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ImportedState>): ImportedState {
+    const message = createBaseImportedState();
+    message.lineage = object.lineage ?? "";
+    message.serial = (object.serial !== undefined && object.serial !== null) ? BigInt(object.serial) : 0n;
     return message;
   },
 };

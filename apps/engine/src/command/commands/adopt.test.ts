@@ -1,0 +1,256 @@
+import { existsSync } from "node:fs";
+import { mkdir, mkdtempDisposable, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { type CommandResult, tryCommand } from "../testing/try-command.ts";
+
+const RESOURCE = `resource "terraform_data" "a" {\n  input = 1\n}\n`;
+const S3 = `terraform {\n  backend "s3" {\n    bucket = "states"\n    key    = "app"\n  }\n}\n`;
+
+const instance = { schema_version: 0, attributes: { id: "1" }, sensitive_attributes: [] };
+const STATE = JSON.stringify({
+  version: 4,
+  terraform_version: "1.11.4",
+  serial: 7,
+  lineage: "11111111-2222-3333-4444-555555555555",
+  outputs: {},
+  resources: [
+    {
+      mode: "managed",
+      type: "terraform_data",
+      name: "a",
+      provider: `provider["terraform.io/builtin/terraform"]`,
+      instances: [
+        {
+          ...instance,
+          attributes: {
+            id: "one",
+            input: { value: 1, type: "number" },
+            output: { value: 1, type: "number" },
+            triggers_replace: null,
+          },
+        },
+      ],
+    },
+  ],
+  check_results: null,
+});
+const EMPTY_STATE = JSON.stringify({
+  version: 4,
+  serial: 1,
+  lineage: "x",
+  outputs: {},
+  resources: [],
+});
+const RECORD = JSON.stringify({
+  version: 3,
+  backend: { type: "gcs", config: { bucket: "b", prefix: "p", access_token: "hidden" }, hash: 1 },
+});
+
+type Run = (
+  words: readonly string[],
+  env?: Readonly<Record<string, string>>,
+) => Promise<CommandResult>;
+
+async function folderWith(
+  files: Readonly<Record<string, string>>,
+): Promise<{ readonly run: Run; readonly path: (name: string) => string }> {
+  const scratch = await mkdtempDisposable(join(tmpdir(), "stackwright-adopt-"));
+  onTestFinished(() => scratch.remove());
+  const path = (name: string): string => join(scratch.path, name);
+  // The search for files above ends here.
+  for (const [name, text] of Object.entries({ "main.tf": RESOURCE, ".git/HEAD": "", ...files })) {
+    await mkdir(dirname(path(name)), { recursive: true });
+    await writeFile(path(name), text);
+  }
+  return {
+    run: async (words, env) => tryCommand(words, { cwd: scratch.path, ...(env && { env }) }),
+    path,
+  };
+}
+
+const SIGNS: readonly (readonly [string, Readonly<Record<string, string>>, RegExp])[] = [
+  ["a state file", { "terraform.tfstate": STATE }, /state file terraform\.tfstate: 1 objects/],
+  [
+    "a backend block",
+    { "backend.tf": S3 },
+    /backend "s3" \(backend\.tf line 2\): bucket states, key app, workspace default/,
+  ],
+  [
+    "a cloud block in an override file",
+    { "x_override.tf": `terraform {\n  cloud {\n    organization = "acme"\n  }\n}\n` },
+    /cloud \(x_override\.tf line 2\): organization acme/,
+  ],
+  ["a backend block of OpenTofu", { "b.tofu": S3 }, /backend "s3" \(b\.tofu line 2\)/],
+  [
+    "a record of init",
+    { ".terraform/terraform.tfstate": RECORD },
+    /backend "gcs" \(recorded by init\): bucket b, prefix p/,
+  ],
+  ["a state of a workspace", { "terraform.tfstate.d/w/terraform.tfstate": STATE }, /workspace w/],
+  [
+    "a state where the local backend keeps it",
+    {
+      "b.tf": `terraform {\n  backend "local" {\n    path = "st/x.tfstate"\n  }\n}\n`,
+      "st/x.tfstate": STATE,
+    },
+    /state file st\/x\.tfstate/,
+  ],
+  ["a state that could not be saved", { "errored.tfstate": STATE }, /errored\.tfstate: 1 objects/],
+  ["an encrypted state", { "terraform.tfstate": `{"encrypted_data":"x"}` }, /it is encrypted/],
+  ["a state that was cut off", { "terraform.tfstate": STATE.slice(0, 40) }, /cut off/],
+  [
+    "a state of version 3",
+    {
+      "terraform.tfstate": JSON.stringify({
+        version: 3,
+        modules: [{ path: ["root"], resources: { "a.b": {} }, outputs: {} }],
+      }),
+    },
+    /1 objects/,
+  ],
+  ["a lock", { ".terraform.tfstate.lock.info": "{}" }, /another command works on the state/],
+  ["terragrunt", { "terragrunt.hcl": "" }, /terragrunt configuration terragrunt\.hcl/],
+];
+
+describe("an empty stack beside a Terraform state", () => {
+  it.each(SIGNS)("is not planned on with %s", async (_name, files, text) => {
+    const { run, path } = await folderWith(files);
+    const { code, output, error } = await run(["plan"]);
+    expect({ code, output }).toEqual({ code: 1, output: "" });
+    expect(error).toContain("ENGINE_STATE_NOT_ADOPTED");
+    expect(error).toMatch(text);
+    expect(error).not.toContain("hidden");
+    expect(existsSync(path(".stackwright"))).toBe(false);
+  });
+
+  it.each([
+    ["up", "-y"],
+    ["destroy", "-y"],
+    ["refresh", "-y"],
+    ["plan", "-out", "p"],
+    ["plan", "-refresh-only"],
+    ["import", "terraform_data.a", "one"],
+  ])("is refused by %s %s", async (...words) => {
+    const { run, path } = await folderWith({ "backend.tf": S3 });
+    const { code, error } = await run(words);
+    expect(code).toBe(1);
+    expect(error).toContain("ENGINE_STATE_NOT_ADOPTED");
+    expect(existsSync(path(".stackwright"))).toBe(false);
+    expect(existsSync(path("p"))).toBe(false);
+  });
+
+  it("is a diagnostic with its code in JSON", async () => {
+    const { run } = await folderWith({ "backend.tf": S3 });
+    const { output } = await run(["plan", "-json"]);
+    expect(output).toContain(`"code":"ENGINE_STATE_NOT_ADOPTED"`);
+  });
+
+  it("may be validated, formatted and prepared", async () => {
+    const { run } = await folderWith({ "backend.tf": S3, "terraform.tfstate": STATE });
+    for (const word of ["validate", "fmt", "init", "graph", "providers"]) {
+      expect(await run([word])).toMatchObject({ code: 0 });
+    }
+  });
+
+  it("is planned on where nothing was ever kept", async () => {
+    const harmless = {
+      "terraform.tfstate": EMPTY_STATE,
+      "b.tf": `terraform {\n  backend "local" {}\n}\nmodule "m" {\n  source = "./m"\n}\n`,
+      // Of a child module the block has no effect.
+      "m/main.tf": S3,
+      ".terraform/terraform.tfstate": `{"version":3,"backend":{"type":"local","config":{"path":null},"hash":1}}`,
+    };
+    const { run } = await folderWith(harmless);
+    expect(await run(["plan"])).toMatchObject({ code: 0 });
+  });
+});
+
+describe("adopt", () => {
+  it("shows what was found", async () => {
+    const { run } = await folderWith({ "backend.tf": S3 });
+    expect(await run(["adopt"])).toMatchObject({ code: 1 });
+    const { output } = await run(["adopt", "--json"]);
+    expect(JSON.parse(output)).toMatchObject({
+      stack: "default",
+      state: "not-adopted",
+      verdict: "possible",
+      evidence: [{ kind: "backend", verdict: "possible" }],
+    });
+  });
+
+  it("says that there is nothing to adopt", async () => {
+    const { run } = await folderWith({});
+    const { code, output } = await run(["adopt"]);
+    expect(code).toBe(0);
+    expect(output).toContain("no Terraform state");
+  });
+
+  it("records for one stack that it begins without a former state", async () => {
+    const { run } = await folderWith({ "backend.tf": S3 });
+    expect(await run(["adopt", "--fresh"])).toMatchObject({ code: 0 });
+    expect(await run(["up", "-y"])).toMatchObject({ code: 0 });
+    expect(await run(["destroy", "-y"])).toMatchObject({ code: 0 });
+    expect(await run(["up", "-y"])).toMatchObject({ code: 0 });
+    expect((await run(["adopt"])).output).toContain("began without a former state");
+    expect(await run(["plan", "--stack", "other"])).toMatchObject({ code: 1 });
+    expect((await run(["adopt", "--fresh"])).error).toContain("has objects");
+  });
+
+  it("needs the name of the stack to leave out a state with objects", async () => {
+    const { run } = await folderWith({ "terraform.tfstate": STATE });
+    expect((await run(["adopt", "--fresh"])).error).toContain("1 objects");
+    expect((await run(["adopt", "--fresh", "--force"])).error).toContain("--confirm default");
+    const wrong = await run(["adopt", "--fresh", "--force", "--confirm", "prod"]);
+    expect(wrong).toMatchObject({ code: 1 });
+    expect(await run(["plan"])).toMatchObject({ code: 1 });
+    const right = await run(["adopt", "--fresh", "--force", "--confirm", "default"]);
+    expect(right).toMatchObject({ code: 0 });
+    expect(await run(["plan"])).toMatchObject({ code: 0 });
+  });
+
+  it("is not needed after import-state", async () => {
+    const { run } = await folderWith({ "terraform.tfstate": STATE });
+    expect(await run(["import-state", "terraform.tfstate"])).toMatchObject({ code: 0 });
+    expect(await run(["plan", "-detailed-exitcode"])).toMatchObject({ code: 0 });
+    expect((await run(["adopt"])).output).toContain("serial 7");
+    expect(await run(["destroy", "-y"])).toMatchObject({ code: 0 });
+    expect(await run(["plan"])).toMatchObject({ code: 0 });
+  });
+});
+
+describe("the workspace that was selected", () => {
+  it("is the stack, and a command about another one is refused", async () => {
+    const { run } = await folderWith({
+      "out.tf": `output "w" {\n  value = terraform.workspace\n}\n`,
+    });
+    expect(await run(["up", "-y"], { TF_WORKSPACE: "prod" })).toMatchObject({ code: 0 });
+    expect((await run(["output", "-raw", "w", "--stack", "prod"])).output).toBe("prod");
+    expect((await run(["plan", "-detailed-exitcode"])).code).toBe(2);
+    for (const env of [
+      { TF_WORKSPACE: "prod" },
+      { TF_WORKSPACE: "prod", STACKWRIGHT_STACK: "b" },
+    ]) {
+      const { code, error } = await run(
+        ["plan", ...(env.STACKWRIGHT_STACK ? [] : ["--stack", "b"])],
+        env,
+      );
+      expect(code).toBe(1);
+      expect(error).toContain(`TF_WORKSPACE selects "prod"`);
+    }
+    expect((await run(["plan", "--stack", "prod"], { TF_WORKSPACE: "prod" })).code).toBe(0);
+  });
+
+  it("may come from a file, in the folder of TF_DATA_DIR too", async () => {
+    const { run } = await folderWith({
+      ".terraform/environment": "one",
+      "data/environment": "two\n",
+    });
+    expect(await run(["up", "-y"])).toMatchObject({ code: 0 });
+    expect(await run(["up", "-y"], { TF_DATA_DIR: "data" })).toMatchObject({ code: 0 });
+    const { output } = await run(["stacks", "--json"]);
+    const names = (JSON.parse(output) as { name: string }[]).map(({ name }) => name);
+    expect(names).toEqual(["one", "two"]);
+  });
+});
