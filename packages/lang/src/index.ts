@@ -114,7 +114,7 @@ export { FunctionError, functionSignature } from "./eval/function.ts";
 export type { FunctionTable } from "./eval/function-table.ts";
 // Functions.
 export { createFunctionTable } from "./eval/function-table.ts";
-export type { BundleFiles, FunctionHost } from "./eval/host.ts";
+export type { BundleFiles, FunctionHost, Machine } from "./eval/host.ts";
 export type { Resolved, Scope } from "./eval/scope.ts";
 export { createScope } from "./eval/scope.ts";
 export type { DirectoryLimits } from "./function/directory-files.ts";

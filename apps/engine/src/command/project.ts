@@ -1,5 +1,6 @@
 import { readdirSync, statSync } from "node:fs";
 import { readFile } from "node:fs/promises";
+import { homedir } from "node:os";
 import { isAbsolute, join, relative } from "node:path";
 import type { Value } from "@stackwright/cty";
 import {
@@ -43,7 +44,12 @@ export async function loadProject(
   if (stats?.isDirectory() !== true) {
     throw new CommandError(`There is no folder "${directory}".`);
   }
-  const files = withFurther(createDirectoryFiles(directory), further);
+  const { HOME } = context.env;
+  const machine = {
+    workingDirectory: context.workingDirectory,
+    home: HOME === undefined || HOME === "" ? homedir() : HOME,
+  };
+  const files = withFurther(createDirectoryFiles(directory, { machine }), further);
   return { directory, files, configuration: await loadConfiguration(files) };
 }
 

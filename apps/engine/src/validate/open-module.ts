@@ -41,6 +41,7 @@ export interface OpenTree {
 export class OpenModule implements ModuleValues {
   readonly node: ModuleNode;
   readonly folder: string;
+  readonly workingDirectory: string | undefined;
   readonly workspace = "default";
   readonly variables: ReadonlyMap<string, Value>;
   readonly scope: ModuleScope;
@@ -57,6 +58,7 @@ export class OpenModule implements ModuleValues {
   ) {
     this.node = node;
     this.folder = node.folder;
+    this.workingDirectory = node.files.machine?.workingDirectory;
     this.#tree = tree;
     this.#call = call;
     this.variables = new LazyVariables(node, (name) => this.variable(name).value);

@@ -107,6 +107,7 @@ export class ModuleInstance implements ModuleValues {
   readonly resources = new Map<string, ResourceValues>();
   readonly calls = new Map<string, CallValues>();
   readonly folder: string;
+  readonly workingDirectory: string | undefined;
   readonly workspace: string;
   readonly applying: boolean;
   readonly variables: ReadonlyMap<string, Value>;
@@ -122,6 +123,7 @@ export class ModuleInstance implements ModuleValues {
     this.place = place;
     this.address = place === undefined ? "" : place.call.address + formatKey(place.key);
     this.folder = node.folder;
+    this.workingDirectory = node.files.machine?.workingDirectory;
     this.workspace = world.workspace;
     this.applying = world.applying;
     this.#validations = new VariableValidations(this);

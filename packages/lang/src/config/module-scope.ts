@@ -39,6 +39,8 @@ export interface ModuleValues {
   ): ReturnType<ModuleScope["local"]>;
   /** What `path.module` is. */
   readonly folder: string;
+  /** What `path.cwd` is. @default `.` */
+  readonly workingDirectory?: string | undefined;
   readonly workspace: string;
   /** What `terraform.applying` is; unknown where it is left out. */
   readonly applying?: boolean;
@@ -227,7 +229,7 @@ class Names implements ModuleScope {
       case "self":
         return this.#context.self;
       case "path":
-        return Value.string(subject.name === "module" ? this.#values.folder : ".");
+        return Value.string(this.#path(subject.name));
       case "terraform":
         return subject.name === "workspace"
           ? Value.string(this.#values.workspace)
@@ -235,6 +237,11 @@ class Names implements ModuleScope {
       default:
         return undefined;
     }
+  }
+
+  #path(name: "module" | "root" | "cwd"): string {
+    const { folder, workingDirectory = "." } = this.#values;
+    return name === "module" ? folder : name === "cwd" ? workingDirectory : ".";
   }
 
   /** Different at plan and apply, so that nothing may keep it. */

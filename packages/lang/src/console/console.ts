@@ -42,7 +42,9 @@ export function consoleScope(host: Partial<FunctionHost> = {}): Scope {
     names: () => Object.keys(ATTRIBUTES),
     resolve: ({ root, steps: [first] }) => {
       if (first?.kind !== "attribute-step") return undefined;
-      const text = ATTRIBUTES[root]?.[first.name];
+      const named = ATTRIBUTES[root]?.[first.name];
+      const machine = root === "path" && first.name === "cwd" ? host.files?.machine : undefined;
+      const text = machine?.workingDirectory ?? named;
       return text === undefined ? undefined : { value: Value.string(text), steps: 1 };
     },
     explainMissing: ({ root }) => {

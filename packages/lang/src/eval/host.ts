@@ -12,8 +12,18 @@ export interface FunctionHost {
   readonly maxStringLength: number;
 }
 
-/** Read access to the files of one template bundle and to nothing else. */
+/** The machine that files are read on, where they are not those of a bundle alone. */
+export interface Machine {
+  /** What `path.cwd` is: the folder that the user was in, absolute. */
+  readonly workingDirectory: string;
+  /** What `~` is. */
+  readonly home: string;
+}
+
+/** Read access to the files of one template bundle and to nothing else; with `machine` to all files of the machine. */
 export interface BundleFiles {
+  /** Present: absolute paths, `~` and `..` beyond the root lead to files of this machine. */
+  readonly machine?: Machine;
   /** Content of a file. Throws a FunctionError where it cannot be read. */
   read(path: string): Uint8Array;
   /** Whether a regular file exists at the path. Throws for what is no regular file. */

@@ -1,6 +1,6 @@
 import { lstatSync, readdirSync, readFileSync, realpathSync, type Stats, statSync } from "node:fs";
 import { join, relative, resolve, sep } from "node:path";
-import type { BundleFiles } from "../eval/host.ts";
+import type { BundleFiles, Machine } from "../eval/host.ts";
 import { bundlePath } from "./bundle-path.ts";
 import { refuse } from "./parameter.ts";
 
@@ -12,29 +12,32 @@ export interface DirectoryLimits {
   readonly maxFiles?: number;
   /** Names of folders that are no part of the bundle, wherever they are. @default `.git`, `.terraform`, `.stackwright` */
   readonly hiddenFolders?: readonly string[];
+  /** The machine, for a user who runs a configuration there: all its files can be read. @default those of the folder alone */
+  readonly machine?: Machine;
 }
 
 const HIDDEN_FOLDERS: readonly string[] = [".git", ".terraform", ".stackwright"];
 
 /**
  * The files below a folder as a bundle. Nothing outside of the folder can be reached: paths that
- * leave it are refused, and so are symbolic links that lead out of it. The folder must exist.
+ * leave it are refused, and so are symbolic links that lead out of it. With `machine` they are not
+ * refused, and absolute forms are those of the machine. The folder must exist.
  */
 export function createDirectoryFiles(folder: string, limits: DirectoryLimits = {}): BundleFiles {
   const root = realpathSync(folder);
-  const { maxFileBytes = 32 * 1024 * 1024, maxFiles = 100_000 } = limits;
+  const { machine, maxFileBytes = 32 * 1024 * 1024, maxFiles = 100_000 } = limits;
   const hidden = new Set(limits.hiddenFolders ?? HIDDEN_FOLDERS);
 
   /** The real place of a path in the bundle; undefined where there is nothing. */
   const locate = (path: string): string | undefined => {
-    const wanted = resolve(root, bundlePath(path));
+    const wanted = machine === undefined ? resolve(root, bundlePath(path)) : resolve(root, path);
     let real: string;
     try {
       real = realpathSync(wanted);
     } catch {
       return undefined;
     }
-    const inside = real === root || real.startsWith(root + sep);
+    const inside = machine !== undefined || real === root || real.startsWith(root + sep);
     return inside ? real : refuse("the path leads out of the template bundle through a link", 0);
   };
   const stat = (place: string): Stats | undefined => statSync(place, { throwIfNoEntry: false });
@@ -44,12 +47,15 @@ export function createDirectoryFiles(folder: string, limits: DirectoryLimits = {
       const path = prefix + entry.name;
       if (entry.isDirectory()) {
         if (!hidden.has(entry.name)) list(join(place, entry.name), `${path}/`, found);
-      } else if (isFileInside(root, join(place, entry.name))) found.push(path);
+      } else if (isFileInside(machine === undefined ? root : undefined, join(place, entry.name))) {
+        found.push(path);
+      }
       if (found.length > maxFiles) refuse(`a listing may have at most ${maxFiles} files`, 0);
     }
   };
 
   return {
+    ...(machine && { machine }),
     read: (path) => {
       const place = locate(path);
       const stats = place === undefined ? undefined : stat(place);
@@ -74,9 +80,11 @@ export function createDirectoryFiles(folder: string, limits: DirectoryLimits = {
       return found.toSorted();
     },
     absolute: (path) =>
-      `/${relative(root, resolve(root, bundlePath(path)))
-        .split(sep)
-        .join("/")}`,
+      machine === undefined
+        ? `/${relative(root, resolve(root, bundlePath(path)))
+            .split(sep)
+            .join("/")}`
+        : resolve(folder, path),
   };
 }
 
@@ -84,13 +92,14 @@ function byName(a: { readonly name: string }, b: { readonly name: string }): num
   return a.name < b.name ? -1 : 1;
 }
 
-/** Whether a path is a regular file, or a link to one inside of the folder. */
-function isFileInside(root: string, place: string): boolean {
+/** Whether a path is a regular file, or a link to one inside of the folder, where there is one. */
+function isFileInside(root: string | undefined, place: string): boolean {
   const stats = lstatSync(place, { throwIfNoEntry: false });
   if (stats?.isSymbolicLink() !== true) return stats?.isFile() === true;
   try {
     const real = realpathSync(place);
-    return real.startsWith(root + sep) && statSync(real).isFile();
+    const inside = root === undefined || real.startsWith(root + sep);
+    return inside && statSync(real).isFile();
   } catch {
     return false;
   }

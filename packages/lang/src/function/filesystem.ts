@@ -3,8 +3,9 @@ import { Type, Value } from "@stackwright/cty";
 import type { LangFunction, ValueFunction } from "../eval/function.ts";
 import type { BundleFiles, FunctionHost } from "../eval/host.ts";
 import { decodeUtf8 } from "./base64.ts";
-import { baseName, bundlePath, directoryName } from "./bundle-path.ts";
+import { baseName, directoryName } from "./bundle-path.ts";
 import { globMatcher } from "./glob.ts";
+import { expandHome, filePath } from "./machine-path.ts";
 import { refuse, text, textParam } from "./parameter.ts";
 
 const path = textParam("path", "the path, relative to the root of the bundle");
@@ -15,8 +16,9 @@ export function bundleFiles({ files }: FunctionHost): BundleFiles {
 
 /** Text of a file of the bundle. */
 export function readText(host: FunctionHost, given: string): string {
-  const where = bundlePath(given);
-  const decoded = decodeUtf8(bundleFiles(host).read(where));
+  const files = bundleFiles(host);
+  const where = filePath(files, given);
+  const decoded = decodeUtf8(files.read(where));
   return (
     decoded ??
     refuse(
@@ -24,6 +26,15 @@ export function readText(host: FunctionHost, given: string): string {
       0,
     )
   );
+}
+
+function atPath<T>(
+  host: FunctionHost,
+  given: string,
+  use: (files: BundleFiles, where: string) => T,
+): T {
+  const files = bundleFiles(host);
+  return use(files, filePath(files, given));
 }
 
 function fileFunction(
@@ -48,7 +59,8 @@ function fileHash(name: string, algorithm: string, encoding: "hex" | "base64"): 
     name,
     `The ${algorithm.toUpperCase()} hash of a file, in ${form}.`,
     (given, host) => {
-      const bytes = bundleFiles(host).read(bundlePath(given));
+      const files = bundleFiles(host);
+      const bytes = files.read(filePath(files, given));
       return Value.string(createHash(algorithm).update(bytes).digest(encoding));
     },
   );
@@ -56,7 +68,7 @@ function fileHash(name: string, algorithm: string, encoding: "hex" | "base64"): 
 
 export const FILESYSTEM_FUNCTIONS: readonly LangFunction[] = [
   fileFunction("abspath", "The absolute form of a path.", (given, host) =>
-    Value.string(bundleFiles(host).absolute(bundlePath(given))),
+    Value.string(atPath(host, given, (files, where) => files.absolute(where))),
   ),
   fileFunction("basename", "The last part of a path.", (given) => Value.string(baseName(given))),
   fileFunction("dirname", "A path without its last part.", (given) =>
@@ -64,21 +76,19 @@ export const FILESYSTEM_FUNCTIONS: readonly LangFunction[] = [
   ),
   fileFunction(
     "pathexpand",
-    "The path itself; a home directory (~) does not exist here.",
-    (given) => {
-      if (given.startsWith("~"))
-        refuse("there is no home directory here: paths are inside of the template bundle", 0);
-      return Value.string(given);
-    },
+    "The path with the home directory in the place of ~; a bundle has none.",
+    (given, host) => Value.string(expandHome(bundleFiles(host), given)),
   ),
   fileFunction("file", "The text of a file.", (given, host) => Value.string(readText(host, given))),
   fileFunction("filebase64", "The bytes of a file in base64.", (given, host) =>
-    Value.string(Buffer.from(bundleFiles(host).read(bundlePath(given))).toString("base64")),
+    Value.string(
+      Buffer.from(atPath(host, given, (files, where) => files.read(where))).toString("base64"),
+    ),
   ),
   fileFunction(
     "fileexists",
     "Whether there is a regular file.",
-    (given, host) => Value.bool(bundleFiles(host).exists(bundlePath(given))),
+    (given, host) => Value.bool(atPath(host, given, (files, where) => files.exists(where))),
     Type.bool,
   ),
   fileHash("filemd5", "md5", "hex"),
@@ -98,9 +108,9 @@ export const FILESYSTEM_FUNCTIONS: readonly LangFunction[] = [
     returns: Type.set(Type.string),
     call: (args, _type, host) => {
       const matches = globMatcher(text(args, 1));
-      const found = bundleFiles(host)
-        .list(bundlePath(text(args, 0)))
-        .filter(matches);
+      const found = atPath(host, text(args, 0), (files, where) => files.list(where)).filter(
+        matches,
+      );
       return Value.set(
         found.map((item) => Value.string(item)),
         Type.string,
