@@ -11,7 +11,7 @@ import type { Plan, PlanResult } from "./plan/plan.ts";
 import { decodePlan, encodePlan } from "./plan/plan-codec.ts";
 import { createPlan, type PlanRequest } from "./plan/planner.ts";
 import { createCatalog, type ProviderCatalog, type ProviderOrigin } from "./providers/catalog.ts";
-import { recoverStack } from "./recover-stack.ts";
+import { type RecoverRequest, type RecoverResult, recoverStack } from "./recover-stack.ts";
 import { planFacts, RunRecord } from "./run-record.ts";
 import { redactDiagnostics, redactError, redactEvents } from "./secrets/redact-run.ts";
 import { createRedactor, type Redactor } from "./secrets/redactor.ts";
@@ -73,6 +73,15 @@ export interface EngineApplyRequest
   readonly hold?: StackHold;
 }
 
+export interface EngineResolveRequest
+  extends Pick<
+    RecoverRequest,
+    "configuration" | "variables" | "hold" | "workspace" | "signal" | "onEvent"
+  > {
+  readonly state: StackState;
+  readonly resolve: NonNullable<RecoverRequest["resolve"]>;
+}
+
 export type EngineValidateRequest = Omit<ValidateRequest, "catalog" | "sessionId">;
 
 /** Plans and applies configurations on stacks. Holds nothing between calls, so that one serves any number of stacks. */
@@ -87,6 +96,11 @@ export interface Engine {
   validate(request: EngineValidateRequest): Promise<ValidationResult>;
   /** Applies a plan, see {@link executePlan}. `ENGINE_CONFIG_CHANGED` if the configuration is another one. */
   apply(request: EngineApplyRequest): Promise<ApplyResult>;
+  /**
+   * Resolves objects of which it is not known what became of a call: by a read, by an identity, by an id that the caller knows, or as
+   * absent. An interrupted run is ended first. Providers are called to read alone.
+   */
+  resolve(request: EngineResolveRequest): Promise<RecoverResult>;
   /** Stores a plan under its digest, which is what is approved. */
   savePlan(state: StackState, plan: Plan): Promise<StoredPlan>;
   /** A stored plan. Undefined where there is none; `ENGINE_PLAN_INVALID` where it is of an unknown format. */
@@ -252,6 +266,22 @@ export function createEngine({
         },
       );
     },
+    resolve: async (given) =>
+      guarded(given, async ({ state, ...request }, secrets) => {
+        const { run } = await state.head();
+        const result = await recoverStack({
+          ...request,
+          run: run === "" ? ulid() : run,
+          catalog,
+          clock,
+          secrets,
+        });
+        const record = runs && run !== "" && (await RunRecord.find(runs(state.reference), run));
+        const open = result.operations.filter(({ outcome }) => outcome === "unresolved");
+        if (record) await record.recovered(result.head, open.length);
+        await tidy(state, given.hold.epoch);
+        return { ...result, diagnostics: redactDiagnostics(secrets, result.diagnostics) };
+      }),
     savePlan: async (state, plan) =>
       state.storePlan({ baseRevision: plan.revision, bytes: encodePlan(plan) }),
     async loadPlan(state, digest) {

@@ -1,7 +1,12 @@
 import type { Value } from "@stackwright/cty";
 import type { Diagnostic } from "@stackwright/lang";
 import type { ProviderReference } from "@stackwright/mux/router";
-import { type RecoveredOperation, settlePending } from "./apply/recover.ts";
+import {
+  type RecoveredOperation,
+  type Resolution,
+  settlePending,
+  settleUnresolved,
+} from "./apply/recover.ts";
 import { EphemeralResources } from "./ephemeral/ephemeral-resources.ts";
 import { hasEphemerals } from "./ephemeral/ephemeral-users.ts";
 import type { EventSink } from "./events.ts";
@@ -23,8 +28,10 @@ export interface RecoverRequest {
   readonly configuration: Configuration;
   readonly variables: ReadonlyMap<string, Value>;
   readonly hold: StackHold;
-  /** The run that was interrupted, as the head of the stack names it. */
+  /** The run that was interrupted, as the head of the stack names it; a new one where there is none. */
   readonly run: string;
+  /** How unresolved objects are resolved. @default they stay as they are */
+  readonly resolve?: (object: StateObject) => Resolution | undefined;
   readonly catalog: ProviderCatalog;
   readonly workspace?: string;
   /** Learns the secrets of the run. @default nobody does */
@@ -131,7 +138,11 @@ export async function recoverStack(request: RecoverRequest): Promise<RecoverResu
     return provider?.reachable === true ? provider : undefined;
   };
   const context = { sessionId: request.run, ...(signal && { signal }) };
-  const operations = await settlePending(writer, providerOf, context);
+  const { resolve } = request;
+  const operations = [
+    ...(await settlePending(writer, providerOf, context)),
+    ...(resolve === undefined ? [] : await settleUnresolved(writer, resolve, providerOf, context)),
+  ];
   await ephemerals.closeAll();
   const head = await writer.finish({ outputs: writer.outputs });
   for (const { address, problem } of operations) {

@@ -33,6 +33,31 @@ export async function resolveOperation(
   return { ...outcome, problem: use.secrets.redact(outcome.problem) };
 }
 
+/**
+ * Reads the object that a create made, under an import id that the user gave. Never creates or deletes anything; where nothing is
+ * found the outcome stays unresolved.
+ */
+export async function resolveById(
+  object: StateObject,
+  operation: Operation,
+  id: string,
+  use: RunProvider,
+  context: LifecycleContext,
+): Promise<Outcome> {
+  const schema = use.typeSchema(object.mode, object.type);
+  if (schema === undefined)
+    return unresolved(operation, `there is no type ${object.type} any more`);
+  const wanted = { id, identity: undefined, given: true };
+  let outcome: Outcome;
+  try {
+    outcome = await findCreated(object, operation, { use, schema, context }, wanted);
+  } catch (error) {
+    outcome = unresolved(operation, error instanceof Error ? error.message : String(error));
+  }
+  if (outcome.kind !== "unresolved") return outcome;
+  return { ...outcome, problem: use.secrets.redact(outcome.problem) };
+}
+
 async function findOut(
   object: StateObject,
   operation: Operation,
@@ -108,7 +133,7 @@ async function probeCreate(
   operation: Operation,
   resolver: Resolver,
 ): Promise<Outcome> {
-  const { use, schema, context } = resolver;
+  const { schema } = resolver;
   const { probe } = operation;
   if (schema.stateOnly === true) return { kind: "absent" };
   const identity = restoreIdentity(probe?.identity, schema);
@@ -118,10 +143,28 @@ async function probeCreate(
       "its identity is made by the provider, or is that of the object that it replaces",
     );
   }
+  const wanted = { id: probe?.importId ?? "", identity, given: false };
+  return findCreated(object, operation, resolver, wanted);
+}
+
+/** What an object of a create is looked for under. */
+interface Wanted {
+  readonly id: string;
+  readonly identity: Value | undefined;
+  /** The user says that it is this object. */
+  readonly given: boolean;
+}
+
+async function findCreated(
+  object: StateObject,
+  operation: Operation,
+  { use, schema, context }: Resolver,
+  { id, identity, given }: Wanted,
+): Promise<Outcome> {
   const found = await use.provider.import(
     {
       type: object.type,
-      id: probe?.importId ?? "",
+      id,
       ...(identity !== undefined && { identity }),
       deferralAllowed: false,
     },
@@ -133,7 +176,7 @@ async function probeCreate(
   const imported = found.objects.find(({ type }) => type === object.type);
   const nothing: Outcome =
     identity === undefined
-      ? unresolved(operation, `nothing was found under the id "${probe?.importId ?? ""}"`)
+      ? unresolved(operation, `nothing was found under the id "${id}"`)
       : { kind: "absent" };
   if (imported === undefined || imported.state.isNull) return nothing;
   const reply = await use.provider.read(
@@ -150,8 +193,8 @@ async function probeCreate(
     return unresolved(operation, reply.diagnostics.map(({ summary }) => summary).join("; "));
   }
   if (reply.state.isNull) return nothing;
-  if (identity === undefined && textAt(reply.state, "id") !== probe?.importId) {
-    return unresolved(operation, `what is found under "${probe?.importId ?? ""}" has another id`);
+  if (!given && identity === undefined && textAt(reply.state, "id") !== id) {
+    return unresolved(operation, `what is found under "${id}" has another id`);
   }
   return {
     kind: "exists",

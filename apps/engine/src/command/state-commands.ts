@@ -3,10 +3,11 @@ import type { Surgery } from "../state/surgery.ts";
 import type { AdoptOptions } from "./commands/adopt.ts";
 import type { ImportStateOptions } from "./commands/import-state.ts";
 import type { OutputOptions } from "./commands/output.ts";
+import type { RecoverOptions } from "./commands/recover.ts";
 import type { SecretOptions, ShowOptions } from "./commands/show.ts";
 import type { SurgeryOptions } from "./commands/state-surgery.ts";
 import type { Define, RunAction } from "./program.ts";
-import { withInputs, withRunOptions, withStoreOptions } from "./run-commands.ts";
+import { collect, withInputs, withRunOptions, withStoreOptions } from "./run-commands.ts";
 import type { StoreOptions } from "./session.ts";
 
 /** Commands that look at what is recorded, or bring it in and out. */
@@ -40,6 +41,24 @@ export function defineStateCommands(define: Define, run: RunAction): void {
       await run(command, async (context) => unlock(options, context));
     },
   );
+
+  const recovering = withStoreOptions(
+    define("recover", "resolve objects of which the outcome of a call is not known"),
+  );
+  const recoverInputs = withInputs(recovering);
+  recovering
+    .option("--read", "read objects that are known", false)
+    .option("--identity", "look for created objects under their identity", false)
+    .option("--id <address=id>", "the id of an object that exists; may be given again", collect, [])
+    .option("--ids <file>", "a file with one ADDRESS=ID a line")
+    .option("--absent <address>", "no such object exists; all: none of the rest", collect, [])
+    .option("-y, --yes", "--read and --identity, without questions", false)
+    .option("--json", "the result as JSON", false)
+    .action(async (options: Omit<RecoverOptions, "inputs">, command: Command) => {
+      const { recover } = await import("./commands/recover.ts");
+      const given = { ...options, inputs: recoverInputs() };
+      await run(command, async (context) => recover(given, context));
+    });
 
   const state = define("state", "look at recorded objects, one by one");
   withStoreOptions(define("list [addresses...]", "list their addresses", state)).action(

@@ -229,7 +229,7 @@ function unresolvedObjects(
       severity: "warning",
       code: "ENGINE_UNRESOLVED",
       summary: "Outcome of an earlier operation is not known",
-      detail: `${operation?.problem ?? "It is not known whether the object exists."}\n\nIt and what depends on it are left out of the plan. Look for the object. Then say that the attempt is over; after that an object that does exist can be imported:\n  stackwright state resolve-absent '${address}'`,
+      detail: `${operation?.problem ?? "It is not known whether the object exists."}\n\nIt and what depends on it are left out of the plan. Look for the object. Several are resolved with "stackwright recover". If the object exists: stackwright recover --id ADDRESS=ID. If it does not:\n  stackwright state resolve-absent '${address}'`,
       address,
     });
   }
