@@ -15,11 +15,13 @@ import type { CommandContext } from "./command-context.ts";
 import { wrapWords } from "./display/wrap-words.ts";
 import type { OpenFunctions } from "./functions-table.ts";
 import { install, installedAlready, installedLines } from "./install.ts";
+import { overrideWarning } from "./override-warning.ts";
 import type { PrivateRegistry } from "./private-registry.ts";
 import { privateUses, recordPrivateUses } from "./private-uses.ts";
 import type { Project } from "./project.ts";
 import { providerLogs } from "./provider-logs.ts";
 import type { Session } from "./session.ts";
+import { showDiagnostics } from "./show-diagnostics.ts";
 
 /** What an engine is opened on, as far as there is such a thing. */
 export interface EngineGround {
@@ -67,6 +69,8 @@ export async function openEngine(
   for (const line of installedLines(installed)) {
     terminal.writeError(wrapWords(`${line}\n`, terminal.columns));
   }
+  const overridden = overrideWarning(installed);
+  if (overridden !== undefined) showDiagnostics(terminal, [overridden]);
   // What private providers need is much, and loaded where there are any.
   const functions = isNamed(env.STACKWRIGHT_FUNCTIONS)
     ? await (await import("./functions-table.ts")).openFunctions(context)

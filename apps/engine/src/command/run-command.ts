@@ -5,6 +5,7 @@ import { namedCommand, withEnvironmentArguments, withoutShortcuts } from "./comm
 import { EXIT } from "./exit-code.ts";
 import { createProgram } from "./program.ts";
 import { acceptSingleDash } from "./single-dash.ts";
+import { trustAuthorities } from "./trusted-authorities.ts";
 
 /**
  * Runs one command and says how the process ends. Mistakes in the use of the command, and everything
@@ -21,6 +22,7 @@ export async function runCommand(
     code = reported;
   });
   try {
+    trustAuthorities(process.streams.env);
     const all = withEnvironmentArguments(
       withoutShortcuts(words, program),
       program,

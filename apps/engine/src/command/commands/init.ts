@@ -3,6 +3,7 @@ import type { CommandContext } from "../command-context.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { install, installedLines } from "../install.ts";
 import { JsonEvents } from "../json-events.ts";
+import { overrideWarning } from "../override-warning.ts";
 import { loadProject } from "../project.ts";
 import { showDiagnostics } from "../show-diagnostics.ts";
 import { engineVersion } from "./version.ts";
@@ -20,14 +21,16 @@ export async function init(options: InitOptions, context: CommandContext): Promi
   const failed = hasErrors(diagnostics);
   const installed = failed ? new Map() : await install(project, context, options);
   const lines = installedLines(installed);
+  const overridden = overrideWarning(installed);
+  const found = overridden === undefined ? diagnostics : [...diagnostics, overridden];
   if (options.json) {
     const events = new JsonEvents({ terminal, operation: "plan" });
     events.version(engineVersion());
     for (const line of lines) events.log(line);
-    for (const diagnostic of diagnostics) events.diagnostic(diagnostic);
+    for (const diagnostic of found) events.diagnostic(diagnostic);
   } else {
     for (const line of lines) terminal.write(`${line}\n`);
-    showDiagnostics(terminal, diagnostics);
+    showDiagnostics(terminal, found);
     if (!failed) terminal.write("Everything that the configuration needs is here.\n");
   }
   return failed ? EXIT.failed : EXIT.ok;
