@@ -1,5 +1,6 @@
 import postgres, { type Sql } from "postgres";
 import { StorageError } from "../../errors.ts";
+import { ConnectionSlots } from "./connection-slots.ts";
 import { toStorageError } from "./server-error.ts";
 
 /** How the engine and the blobs reach a server. */
@@ -53,21 +54,20 @@ export type CallKind = "read" | "write";
 // under way on its other connections may finish there.
 //
 // Pipelining: a call never shares a connection with another one, so it fails for its own reasons
-// only. Calls beyond the number of connections wait here, within their deadline.
+// only. Calls beyond the number of connections wait for a slot, in order and within their deadline.
 
 /** The connections of an instance. */
 export class Connections {
   readonly options: ResolvedConnectionOptions;
   #pool: Sql;
-  #free: number;
-  readonly #waiting: (() => void)[] = [];
+  readonly #slots: ConnectionSlots;
   /** Pools that were replaced and have calls under way. */
   readonly #ending = new Set<Promise<void>>();
   #closed = false;
 
   constructor(options: ResolvedConnectionOptions) {
     this.options = options;
-    this.#free = options.connections;
+    this.#slots = new ConnectionSlots(options.connections);
     this.#pool = this.#connect(options.connections);
   }
 
@@ -77,7 +77,9 @@ export class Connections {
    */
   async run<T>(kind: CallKind, call: (sql: Sql) => PromiseLike<T>): Promise<T> {
     const deadline = performance.now() + this.options.timeoutMs;
-    await this.#takeTurn(kind, deadline);
+    if (!(await this.#slots.acquire(this.options.timeoutMs))) {
+      throw tooLate(kind, "not-applied", this.options.timeoutMs);
+    }
     const pool = this.#pool;
     const leftMs = deadline - performance.now();
     try {
@@ -87,28 +89,8 @@ export class Connections {
       if (!answered) this.#replace(pool);
       throw toStorageError(error, kind);
     } finally {
-      this.#free += 1;
-      this.#waiting.shift()?.();
+      this.#slots.release();
     }
-  }
-
-  /** Waits for a connection that nobody uses. */
-  async #takeTurn(kind: CallKind, deadline: number): Promise<void> {
-    while (this.#free === 0) {
-      const { promise, resolve } = Promise.withResolvers<void>();
-      this.#waiting.push(resolve);
-      const timer = setTimeout(resolve, Math.max(1, deadline - performance.now()));
-      await promise;
-      clearTimeout(timer);
-      // After a timeout it is still there, and must not be given the turn of somebody else.
-      const place = this.#waiting.indexOf(resolve);
-      if (place >= 0) this.#waiting.splice(place, 1);
-      if (this.#free > 0) break;
-      if (performance.now() >= deadline) {
-        throw tooLate(kind, "not-applied", this.options.timeoutMs);
-      }
-    }
-    this.#free -= 1;
   }
 
   /** A client with one connection of its own, which the caller ends. */
