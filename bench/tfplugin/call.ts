@@ -1,5 +1,5 @@
 import { encodeMsgpack, Value } from "@stackwright/cty";
-import type { PlanRequest } from "@stackwright/mux/router";
+import type { PlanResourceRequest } from "@stackwright/mux/router";
 import * as t6 from "@stackwright/proto/tfplugin6";
 import { createPluginClient, type PluginTransport } from "@stackwright/tfplugin";
 import { latencies, printLatencies } from "./measure.ts";
@@ -35,7 +35,7 @@ export async function call(scale: number): Promise<void> {
     ReadResource: read,
   });
   const client = createPluginClient(transport, { identities: false });
-  const request: PlanRequest = {
+  const request: PlanResourceRequest = {
     type: "bench_thing",
     prior: Value.null(type),
     config: state,

@@ -17,7 +17,7 @@ export interface BroadcastResult<T> {
 type Ask<T> = (server: ServerHandle, index: number) => Promise<T>;
 
 /** Asks all servers at the same time and waits for all of them. */
-export async function askAll<T>(
+export async function broadcastParallel<T>(
   servers: readonly ServerHandle[],
   ask: Ask<T>,
 ): Promise<BroadcastResult<T>[]> {
@@ -25,7 +25,7 @@ export async function askAll<T>(
 }
 
 /** Asks one server after the other, in order, all of them whatever they answer. */
-export async function askInOrder<T>(
+export async function broadcastSequential<T>(
   servers: readonly ServerHandle[],
   ask: Ask<T>,
 ): Promise<BroadcastResult<T>[]> {

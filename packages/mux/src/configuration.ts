@@ -7,7 +7,7 @@ import {
   type DiffResponse,
 } from "@stackwright/proto/pulumirpc";
 import type { EncodedStruct } from "@stackwright/proto/struct";
-import { askAll, askInOrder, repliesOf, throwFailures } from "./broadcast.ts";
+import { broadcastParallel, broadcastSequential, repliesOf, throwFailures } from "./broadcast.ts";
 import type { CallContext } from "./call-context.ts";
 import { combineChecks, type NamedCheck } from "./core/combine-check-config.ts";
 import { type Capabilities, combineCapabilities } from "./core/combine-configure.ts";
@@ -27,7 +27,7 @@ export async function checkConfig(
 ): Promise<CheckResponse> {
   const { servers, filter } = routing;
   const seen = servers.map((_server, index) => filter?.check(index, request) ?? request);
-  const results = await askAll(servers, (server, index) =>
+  const results = await broadcastParallel(servers, (server, index) =>
     server.call("checkConfig", seen[index] ?? request, context),
   );
   throwFailures(results);
@@ -58,7 +58,7 @@ export async function diffConfig(
   request: DiffRequest,
   context: CallContext,
 ): Promise<DiffResponse> {
-  const results = await askAll(servers, (server, index) =>
+  const results = await broadcastParallel(servers, (server, index) =>
     server.call("diffConfig", filter?.diff(index, request) ?? request, context),
   );
   throwFailures(results);
@@ -81,7 +81,7 @@ export async function configure(
   request: ConfigureRequest,
   context: CallContext,
 ): Promise<Configured> {
-  const results = await askInOrder(servers, (server, index) =>
+  const results = await broadcastSequential(servers, (server, index) =>
     server.call("configure", filter?.configure(index, request) ?? request, context),
   );
   throwFailures(results);

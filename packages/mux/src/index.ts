@@ -47,6 +47,6 @@ export type {
   StreamMethod,
   UnaryMethod,
 } from "./resource-provider.ts";
-export type { CallLimits } from "./router/call-gate.ts";
+export type { ProviderCallLimits } from "./router/provider-call-limiter.ts";
 export type { ServerHealth, ServerLimits } from "./server-handle.ts";
 export { unimplementedProvider } from "./unimplemented-provider.ts";

@@ -5,7 +5,7 @@ import type {
   GetMappingsRequest,
   GetMappingsResponse,
 } from "@stackwright/proto/pulumirpc";
-import { askAll, repliesOf, throwFailures } from "./broadcast.ts";
+import { broadcastParallel, repliesOf, throwFailures } from "./broadcast.ts";
 import type { CallContext } from "./call-context.ts";
 import { MuxError } from "./errors.ts";
 import type { HostClient } from "./host-client.ts";
@@ -36,7 +36,9 @@ export async function getMapping(
   context: CallContext,
 ): Promise<GetMappingResponse> {
   const fetch = async () => {
-    const results = await askAll(servers, (server) => server.call("getMapping", request, context));
+    const results = await broadcastParallel(servers, (server) =>
+      server.call("getMapping", request, context),
+    );
     const answers = repliesOf(results).filter(({ reply }) => reply.data.length > 0);
     return { results, answers };
   };
@@ -82,7 +84,9 @@ export async function getMappings(
   request: GetMappingsRequest,
   context: CallContext,
 ): Promise<GetMappingsResponse> {
-  const results = await askAll(servers, (server) => server.call("getMappings", request, context));
+  const results = await broadcastParallel(servers, (server) =>
+    server.call("getMappings", request, context),
+  );
   throwFailures(results);
   const providers = new Set(repliesOf(results).flatMap(({ reply }) => reply.providers));
   return { providers: [...providers].toSorted() };

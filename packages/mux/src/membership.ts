@@ -5,15 +5,15 @@ import type {
   ProviderHandshakeRequest,
 } from "@stackwright/proto/pulumirpc";
 import { type AbsentServer, AbsentServers } from "./absent-servers.ts";
-import { Announced } from "./announced.ts";
 import type { CallContext } from "./call-context.ts";
+import { CancellableCall } from "./cancellable-call.ts";
+import { CapabilityNegotiation } from "./capability-negotiation.ts";
 import { EVERYTHING, NOTHING } from "./core/combine-configure.ts";
 import { createConfigFilter } from "./core/config-filter.ts";
 import type { DispatchTable } from "./core/dispatch-table.ts";
 import { configKeysOf, isListable, type Json, type PackageSchema } from "./core/package-schema.ts";
 import { tableChannel } from "./diagnostics.ts";
 import { MuxError } from "./errors.ts";
-import { GuardedCall } from "./guarded-call.ts";
 import { dialEngine } from "./host/engine-client.ts";
 import { HostSlot } from "./host-client.ts";
 import type { MuxServer, ResolvedMuxOptions } from "./mux-options.ts";
@@ -45,7 +45,7 @@ type Told = Pick<Recorded, "handshake" | "configure">;
 export class Membership {
   readonly #options: ResolvedMuxOptions;
   readonly host: HostSlot;
-  readonly announced: Announced;
+  readonly announced: CapabilityNegotiation;
   readonly #recorded: Recorded = { parameterize: [] };
   readonly #told = new WeakMap<ServerHandle, Told>();
   readonly #draining = new Set<ServerHandle>();
@@ -59,7 +59,7 @@ export class Membership {
   private constructor(options: ResolvedMuxOptions, host: HostSlot, routing: Routing) {
     this.#options = options;
     this.host = host;
-    this.announced = new Announced(options.profile === "seed" ? NOTHING : EVERYTHING);
+    this.announced = new CapabilityNegotiation(options.profile === "seed" ? NOTHING : EVERYTHING);
     this.#routing = routing;
     this.#order = options.servers.map(({ name }) => name);
     this.absent = new AbsentServers(options.clock, (absent) => this.#bringIn(absent));
@@ -293,7 +293,7 @@ export class Membership {
   }
 
   async #unlessClosed<T>(promise: Promise<T>): Promise<T> {
-    using guard = new GuardedCall(this.#context);
+    using guard = new CancellableCall(this.#context);
     return await guard.untilGivenUp(promise);
   }
 

@@ -25,10 +25,10 @@ import type {
   ReadRequest,
   UpdateRequest,
 } from "@stackwright/proto/pulumirpc";
-import type { Acceptance } from "./announced.ts";
-import { askAll, repliesOf, throwFailures } from "./broadcast.ts";
+import { broadcastParallel, repliesOf, throwFailures } from "./broadcast.ts";
 import type { CallContext } from "./call-context.ts";
 import type { CapabilityMask } from "./capability-mask.ts";
+import type { AcceptedFeatures } from "./capability-negotiation.ts";
 import { checkConfig, configure, diffConfig } from "./configuration.ts";
 import type { DispatchTable } from "./core/dispatch-table.ts";
 import type { SchemaConflict } from "./core/merge-schemas.ts";
@@ -128,7 +128,9 @@ class MuxProvider implements Mux {
     context: CallContext,
   ): Promise<ProviderHandshakeResponse> {
     const { servers } = this.#routing;
-    const results = await askAll(servers, (server) => server.call("handshake", request, context));
+    const results = await broadcastParallel(servers, (server) =>
+      server.call("handshake", request, context),
+    );
     throwFailures(results);
     const replies = repliesOf(results).map(({ reply }) => reply);
     // A caller takes a provider that answers Handshake to support previews. One old server would then create for
@@ -162,7 +164,7 @@ class MuxProvider implements Mux {
     context: CallContext,
   ): Promise<ParameterizeResponse> {
     const { servers } = this.#routing;
-    const results = await askAll(servers, (server) =>
+    const results = await broadcastParallel(servers, (server) =>
       server.call("parameterize", request, context),
     );
     const accepted = repliesOf(results);
@@ -216,7 +218,8 @@ class MuxProvider implements Mux {
     const routing = this.#routing;
     const { reply, capabilities } = await configure(routing, profile, request, context);
     for (const [server, said] of capabilities) announced.say(server, said);
-    const any = (flag: keyof Acceptance) => [...capabilities.values()].some((one) => one[flag]);
+    const any = (flag: keyof AcceptedFeatures) =>
+      [...capabilities.values()].some((one) => one[flag]);
     const accepted = perServerCapabilities
       ? {
           acceptSecrets: any("acceptSecrets"),
@@ -232,7 +235,9 @@ class MuxProvider implements Mux {
   async cancel(_request: Empty, context: CallContext): Promise<Empty> {
     this.#assertOpen();
     // Calls may be under way on servers that are being taken out, too.
-    const results = await askAll(this.#membership.active, (server) => server.cancel(context));
+    const results = await broadcastParallel(this.#membership.active, (server) =>
+      server.cancel(context),
+    );
     throwFailures(results);
     return EMPTY;
   }
@@ -247,7 +252,9 @@ class MuxProvider implements Mux {
     const { servers } = this.#routing;
     await this.#membership.host.replace(request.address);
     if (this.#options.profile === "seed") return EMPTY;
-    const results = await askAll(servers, (server) => server.call("attach", request, context));
+    const results = await broadcastParallel(servers, (server) =>
+      server.call("attach", request, context),
+    );
     throwFailures(results.filter(({ error }) => error?.code !== "UNIMPLEMENTED"));
     return EMPTY;
   }

@@ -1,10 +1,10 @@
 import { inspect } from "node:util";
 import { RpcError } from "@stackwright/proto/grpc";
 import type { CallContext } from "./call-context.ts";
+import { CancellableCall } from "./cancellable-call.ts";
 import type { Clock } from "./clock.ts";
 import { callChannel } from "./diagnostics.ts";
 import { MuxError } from "./errors.ts";
-import { GuardedCall } from "./guarded-call.ts";
 import type {
   ItemOf,
   ReplyOf,
@@ -13,14 +13,14 @@ import type {
   StreamMethod,
   UnaryMethod,
 } from "./resource-provider.ts";
-import { CallGate, type CallLimits } from "./router/call-gate.ts";
+import { ProviderCallLimiter, type ProviderCallLimits } from "./router/provider-call-limiter.ts";
 import { isLoss, nameLoss } from "./server-loss.ts";
 
 /** What a mux knows of the condition of a server. */
 export type ServerHealth = "ready" | "degraded" | "draining";
 
 /** Bounds of one server of a mux. */
-export interface ServerLimits extends CallLimits {
+export interface ServerLimits extends ProviderCallLimits {
   /** Deadline of a single call, in milliseconds. @default none but the caller's own */
   readonly callTimeoutMs?: number;
   /**
@@ -44,7 +44,7 @@ export interface ServerHandleOptions {
 
 interface CallUnderWay {
   readonly method: keyof ResourceProvider;
-  readonly guard: GuardedCall;
+  readonly guard: CancellableCall;
   /** Whether it may begin. */
   readonly isAdmitted: boolean;
   /** Whether it has a place in the gate, to be given back. */
@@ -63,7 +63,7 @@ export class ServerHandle {
   readonly name: string;
   readonly provider: ResourceProvider;
   readonly #options: ServerHandleOptions;
-  readonly #gate: CallGate;
+  readonly #gate: ProviderCallLimiter;
   readonly #running = new Set<CallUnderWay>();
   #health: ServerHealth = "ready";
   #idle: PromiseWithResolvers<void> | undefined;
@@ -72,7 +72,7 @@ export class ServerHandle {
     this.name = options.name;
     this.provider = options.provider;
     this.#options = options;
-    this.#gate = new CallGate(options.limits, options.clock);
+    this.#gate = new ProviderCallLimiter(options.limits, options.clock);
   }
 
   get health(): ServerHealth {
@@ -186,7 +186,7 @@ export class ServerHandle {
       throw new MuxError("MUX_SERVER_UNAVAILABLE", message, { server: this.name });
     }
     const { limits, clock } = this.#options;
-    const guard = new GuardedCall(context);
+    const guard = new CancellableCall(context);
     // Cancel is what frees the places: it does not wait for one.
     const hasPlace = !isCancel && this.#gate.tryEnter();
     const call: CallUnderWay = {

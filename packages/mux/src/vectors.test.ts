@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { PROTOCOLS } from "./vectors/protocol.ts";
-import { inapplicable, runVector, type VectorMode } from "./vectors/run-vector.ts";
-import { readVectors, type Vector } from "./vectors/vector-file.ts";
+import { PROTOCOLS } from "./testing/vectors/protocol.ts";
+import { inapplicable, runVector, type VectorMode } from "./testing/vectors/run-vector.ts";
+import { readVectors, type Vector } from "./testing/vectors/vector-file.ts";
 
 const FIXTURES = join(import.meta.dirname, "../fixtures");
 const GIVEN = process.env.MUX_VECTORS ?? join(FIXTURES, "mux-vectors.json");

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { runVector, type VectorMode } from "./vectors/run-vector.ts";
-import { protocolOf, readVectors, type Vector } from "./vectors/vector-file.ts";
+import { runVector, type VectorMode } from "./testing/vectors/run-vector.ts";
+import { protocolOf, readVectors, type Vector } from "./testing/vectors/vector-file.ts";
 
 const OWN = join(import.meta.dirname, "../fixtures/mux/mux-vectors.json");
 const MODES: readonly VectorMode[] = ["flat", "nested"];

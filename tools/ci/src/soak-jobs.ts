@@ -75,7 +75,7 @@ export const SOAK_JOBS: readonly SoakJob[] = [
   {
     name: "mux-leaks",
     what: "calls and provider processes that must leave nothing behind: 100,000 calls over gRPC",
-    files: ["packages/mux/src/chaos/"],
+    files: ["packages/mux/src/testing/chaos/"],
     live: false,
     slices: 1,
     runs: 100,

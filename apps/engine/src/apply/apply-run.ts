@@ -9,7 +9,7 @@ import {
   type ResolvedProvider,
   type ResourceConfig,
 } from "@stackwright/lang";
-import type { LifecycleContext, Diagnostic as ProviderDiagnostic } from "@stackwright/mux/router";
+import type { LifecycleContext, ProviderDiagnostic } from "@stackwright/mux/router";
 import { EphemeralResources } from "../ephemeral/ephemeral-resources.ts";
 import { recordedDependencies } from "../ephemeral/recorded-dependencies.ts";
 import type { EventSink, NodeStatus, StepAction } from "../events.ts";

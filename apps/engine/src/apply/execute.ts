@@ -1,6 +1,6 @@
 import type { Value } from "@stackwright/cty";
 import { type Diagnostic, hasErrors } from "@stackwright/lang";
-import type { CallLimits } from "@stackwright/mux/router";
+import type { ProviderCallLimits } from "@stackwright/mux/router";
 import { hasEphemerals } from "../ephemeral/ephemeral-users.ts";
 import { EngineError } from "../errors.ts";
 import type { EventSink, NodeStatus } from "../events.ts";
@@ -55,7 +55,7 @@ export interface ApplyRequest {
    * `type:NAME` for a resource type.
    */
   readonly limits?: Readonly<Record<string, Limit>>;
-  readonly callLimits?: Readonly<Record<string, CallLimits>>;
+  readonly callLimits?: Readonly<Record<string, ProviderCallLimits>>;
   readonly timeouts?: ApplyTimeouts;
   /** @default no call is repeated */
   readonly retry?: RetryPolicy;

@@ -2,7 +2,7 @@ import { type Path, Value } from "@stackwright/cty";
 import { type EvaluatedBody, evaluateBody, hasErrors, providerDiagnostic } from "@stackwright/lang";
 import {
   type PlanReply,
-  type Diagnostic as ProviderDiagnostic,
+  type ProviderDiagnostic,
   proposeState,
   type ResourceSchema,
 } from "@stackwright/mux/router";

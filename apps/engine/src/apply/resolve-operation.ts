@@ -1,5 +1,9 @@
 import type { Value } from "@stackwright/cty";
-import { hasErrors, type LifecycleContext, type ResourceSchema } from "@stackwright/mux/router";
+import {
+  hasProviderErrors,
+  type LifecycleContext,
+  type ResourceSchema,
+} from "@stackwright/mux/router";
 import { upgradeObject } from "../plan/read-object.ts";
 import type { RunProvider } from "../providers/run-providers.ts";
 import { recordValue } from "../secrets/record-value.ts";
@@ -113,7 +117,7 @@ async function lookAt(
     },
     context,
   );
-  if (reply.state === undefined || hasErrors(reply.diagnostics)) {
+  if (reply.state === undefined || hasProviderErrors(reply.diagnostics)) {
     return unresolved(operation, reply.diagnostics.map(({ summary }) => summary).join("; "));
   }
   if (reply.state.isNull) return { kind: "absent" };
@@ -170,7 +174,7 @@ async function findCreated(
     },
     context,
   );
-  if (hasErrors(found.diagnostics)) {
+  if (hasProviderErrors(found.diagnostics)) {
     return unresolved(operation, found.diagnostics.map(({ summary }) => summary).join("; "));
   }
   const imported = found.objects.find(({ type }) => type === object.type);
@@ -189,7 +193,7 @@ async function findCreated(
     },
     context,
   );
-  if (reply.state === undefined || hasErrors(reply.diagnostics)) {
+  if (reply.state === undefined || hasProviderErrors(reply.diagnostics)) {
     return unresolved(operation, reply.diagnostics.map(({ summary }) => summary).join("; "));
   }
   if (reply.state.isNull) return nothing;

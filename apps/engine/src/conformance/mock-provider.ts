@@ -1,12 +1,12 @@
 import { decodeJson, Path, Type, Value } from "@stackwright/cty";
 import {
   type ApplyReply,
-  type ApplyRequest,
+  type ApplyResourceRequest,
   type AttributeSchema,
   type BlockSchema,
   type LifecycleProvider,
   type PlanReply,
-  type PlanRequest,
+  type PlanResourceRequest,
   type ProviderSchema,
   typeOfBlock,
 } from "@stackwright/mux/router";
@@ -256,7 +256,7 @@ const decodeLease = (bytes: Uint8Array): Lease =>
 const renewAt = (cloud: MockCloud, { renewMs }: Lease) =>
   renewMs > 0 ? { renewAtMs: cloud.now() + renewMs } : {};
 
-function planThing({ type, prior, config, proposed }: PlanRequest): PlanReply {
+function planThing({ type, prior, config, proposed }: PlanResourceRequest): PlanReply {
   const base = {
     diagnostics: [],
     requiresReplace: [],
@@ -298,7 +298,10 @@ function sameAt(a: Value, b: Value, name: string): boolean {
   return other !== undefined && attributeOf(a, name)?.rawEquals(other) === true;
 }
 
-function applyThing(cloud: MockCloud, { type, prior, planned, config }: ApplyRequest): ApplyReply {
+function applyThing(
+  cloud: MockCloud,
+  { type, prior, planned, config }: ApplyResourceRequest,
+): ApplyReply {
   const base = { diagnostics: [], privateBytes: NO_BYTES, legacyTypeSystem: false };
   if (planned.isNull) {
     cloud.calls.push(`delete ${textAt(prior, "name")}`);

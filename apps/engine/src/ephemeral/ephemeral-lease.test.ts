@@ -1,6 +1,6 @@
 import type { Diagnostic } from "@stackwright/lang";
 import type {
-  HeldEphemeralRequest,
+  EphemeralHandleRequest,
   LifecycleContext,
   LifecycleProvider,
   RenewReply,
@@ -18,8 +18,8 @@ const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 const text = (given: Uint8Array): string => new TextDecoder().decode(given);
 
 interface Answers {
-  readonly renew?: (request: HeldEphemeralRequest) => Promise<RenewReply>;
-  readonly close?: (request: HeldEphemeralRequest, context: LifecycleContext) => Promise<Reply>;
+  readonly renew?: (request: EphemeralHandleRequest) => Promise<RenewReply>;
+  readonly close?: (request: EphemeralHandleRequest, context: LifecycleContext) => Promise<Reply>;
 }
 
 /** A lease over a provider that writes down what it is asked, in time that only passes when the test says so. */
@@ -33,7 +33,7 @@ function lend(
   const events: string[] = [];
   const problems: Diagnostic[] = [];
   const cancel = new AbortController();
-  const note = (what: string, { privateBytes }: HeldEphemeralRequest): void =>
+  const note = (what: string, { privateBytes }: EphemeralHandleRequest): void =>
     void calls.push(`${what} ${text(privateBytes)} at ${scheduler.wallMs() - begin}`);
   const provider: Pick<LifecycleProvider, "renewEphemeral" | "closeEphemeral"> = {
     renewEphemeral: async (request) => {

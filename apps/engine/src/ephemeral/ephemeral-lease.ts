@@ -1,9 +1,9 @@
 import type { Diagnostic } from "@stackwright/lang";
 import {
-  hasErrors,
+  hasProviderErrors,
   type LifecycleContext,
   type OpenReply,
-  type Diagnostic as ProviderDiagnostic,
+  type ProviderDiagnostic,
 } from "@stackwright/mux/router";
 import type { EventSink } from "../events.ts";
 import type { RunProvider } from "../providers/run-providers.ts";
@@ -115,7 +115,7 @@ export class EphemeralLease {
     tell("start");
     try {
       const reply = await call();
-      const failed = hasErrors(reply.diagnostics);
+      const failed = hasProviderErrors(reply.diagnostics);
       report(
         reply.diagnostics.map(({ severity, summary, detail }) => ({
           severity,

@@ -8,7 +8,7 @@ import {
   providerDiagnostic,
   type ResourceConfig,
 } from "@stackwright/lang";
-import type { LifecycleContext, Diagnostic as ProviderDiagnostic } from "@stackwright/mux/router";
+import type { LifecycleContext, ProviderDiagnostic } from "@stackwright/mux/router";
 import { assertObject, violationsToDiagnostics } from "@stackwright/tfplugin/checks";
 import type { EventSink } from "../events.ts";
 import type { ReadyProvider } from "../plan/plan-run.ts";

@@ -8,7 +8,7 @@ import {
   resourceNodeId,
   unkeyedAddress,
 } from "@stackwright/lang";
-import { hasErrors } from "@stackwright/mux/router";
+import { hasProviderErrors } from "@stackwright/mux/router";
 import type { StateObject } from "../state/state-object.ts";
 import { markObject } from "../walk/object-marks.ts";
 import type { InstanceSlot } from "../walk/resource-values.ts";
@@ -73,7 +73,7 @@ export async function importObject(
   run.report(
     found.diagnostics.map((one) => ({ ...one, code: "LANG_PROVIDER", address, subject: range })),
   );
-  if (hasErrors(found.diagnostics)) return undefined;
+  if (hasProviderErrors(found.diagnostics)) return undefined;
   const imported = found.objects.find((object) => object.type === type);
   const what = id === undefined ? "the given identity" : `the id "${id}"`;
   if (imported === undefined) {
@@ -95,7 +95,7 @@ export async function importObject(
   run.report(
     reply.diagnostics.map((one) => ({ ...one, code: "LANG_PROVIDER", address, subject: range })),
   );
-  if (hasErrors(reply.diagnostics) || reply.state === undefined) return undefined;
+  if (hasProviderErrors(reply.diagnostics) || reply.state === undefined) return undefined;
   if (reply.state.isNull) {
     return fail(
       "Cannot import non-existent remote object",

@@ -7,7 +7,7 @@ import {
   providerDiagnostic,
   type ResourceConfig,
 } from "@stackwright/lang";
-import type { Diagnostic as ProviderDiagnostic, ResourceSchema } from "@stackwright/mux/router";
+import type { ProviderDiagnostic, ResourceSchema } from "@stackwright/mux/router";
 import type { StateObject } from "../state/state-object.ts";
 import { evaluateConditions, rehearseConditions } from "../walk/conditions.ts";
 import { markObject, takeMarks, withoutMarks } from "../walk/object-marks.ts";

@@ -8,7 +8,7 @@ import {
 } from "@stackwright/lang";
 import {
   type PlanReply,
-  type Diagnostic as ProviderDiagnostic,
+  type ProviderDiagnostic,
   proposeState,
   type ResourceSchema,
 } from "@stackwright/mux/router";

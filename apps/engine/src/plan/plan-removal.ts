@@ -1,6 +1,6 @@
 import { Value } from "@stackwright/cty";
 import { formatModulePath, parseAddress } from "@stackwright/lang";
-import { hasErrors } from "@stackwright/mux/router";
+import { hasProviderErrors } from "@stackwright/mux/router";
 import { isPlaceholder, type StateObject } from "../state/state-object.ts";
 import { withoutMarks } from "../walk/object-marks.ts";
 import type { ActionReason, ResourceChange } from "./change.ts";
@@ -147,7 +147,7 @@ async function askForDelete(
     ),
   );
   run.report(reply.diagnostics.map((one) => ({ ...one, code: "LANG_PROVIDER", address })));
-  if (hasErrors(reply.diagnostics)) return undefined;
+  if (hasProviderErrors(reply.diagnostics)) return undefined;
   return { ...change, words: { ...words, plannedPrivate: reply.plannedPrivate } };
 }
 

@@ -1,6 +1,6 @@
 import { encodeJson, Value } from "@stackwright/cty";
 import type { GraphNode, ImportRequest } from "@stackwright/lang";
-import { hasErrors } from "@stackwright/mux/router";
+import { hasProviderErrors } from "@stackwright/mux/router";
 import { findType } from "../providers/find-type.ts";
 import type { StateObject } from "../state/state-object.ts";
 import { blockType } from "../walk/block-type.ts";
@@ -39,7 +39,7 @@ export async function planResource(
   }
   const errors = run.diagnostics.length;
   const body = run.bodyOf(config, ready.use);
-  if (body === undefined || hasErrors(run.diagnostics.slice(errors))) {
+  if (body === undefined || hasProviderErrors(run.diagnostics.slice(errors))) {
     unknownAll(resource);
     return;
   }
@@ -112,7 +112,7 @@ async function seeRecorded(
   );
   run.report(reply.diagnostics.map((one) => ({ ...one, code: "LANG_PROVIDER", address })));
   const schema = use.typeSchema("managed", config.type);
-  if (hasErrors(reply.diagnostics) || reply.state === undefined || schema === undefined)
+  if (hasProviderErrors(reply.diagnostics) || reply.state === undefined || schema === undefined)
     return undefined;
   const moved: StateObject = {
     ...recorded,

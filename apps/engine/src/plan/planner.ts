@@ -1,6 +1,6 @@
 import { Mark, type Value } from "@stackwright/cty";
 import { checkMovedInstances, type Diagnostic, hasErrors, parseAddress } from "@stackwright/lang";
-import type { CallLimits } from "@stackwright/mux/router";
+import type { ProviderCallLimits } from "@stackwright/mux/router";
 import { EphemeralUsers, hasEphemerals } from "../ephemeral/ephemeral-users.ts";
 import type { EventSink } from "../events.ts";
 import type { ProviderCatalog } from "../providers/catalog.ts";
@@ -47,7 +47,7 @@ export interface PlanRequest {
   /** Calls to providers at the same time. @default 10 */
   readonly parallelism?: number;
   /** Limits of calls to one provider, by source or by the text of its reference. */
-  readonly limits?: Readonly<Record<string, CallLimits>>;
+  readonly limits?: Readonly<Record<string, ProviderCallLimits>>;
   /** @default no call is repeated */
   readonly retry?: RetryPolicy;
   /** Learns the secrets of the run. @default nobody does */

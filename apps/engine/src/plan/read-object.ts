@@ -1,5 +1,9 @@
 import { CtyError, type Path, type Value } from "@stackwright/cty";
-import { type Diagnostic, hasErrors, type ResourceSchema } from "@stackwright/mux/router";
+import {
+  hasProviderErrors,
+  type ProviderDiagnostic,
+  type ResourceSchema,
+} from "@stackwright/mux/router";
 import type { RunProvider } from "../providers/run-providers.ts";
 import { restoreValue } from "../secrets/record-value.ts";
 import type { RecordedValue, StateObject } from "../state/state-object.ts";
@@ -31,7 +35,7 @@ export interface ReadObjectOptions {
   readonly reachable: boolean;
   readonly nowMs: number;
   readonly signal?: AbortSignal;
-  readonly report: (diagnostics: readonly Diagnostic[]) => void;
+  readonly report: (diagnostics: readonly ProviderDiagnostic[]) => void;
   readonly onRead: (phase: "read-start" | "read-end") => void;
 }
 
@@ -62,7 +66,7 @@ export async function upgradeObject(
   const stored = { schemaVersion: value.schemaVersion, json: value.json };
   const reply = await use.provider.upgrade({ type, ...stored }, { ...(signal && { signal }) });
   report(reply.diagnostics);
-  if (reply.state === undefined || hasErrors(reply.diagnostics)) return undefined;
+  if (reply.state === undefined || hasProviderErrors(reply.diagnostics)) return undefined;
   const state = markObject(reply.state, schema.block, value.sensitive);
   use.secrets.addValue(state);
   return state;
@@ -106,7 +110,7 @@ export async function readObject(
   );
   options.onRead("read-end");
   options.report(reply.diagnostics);
-  if (hasErrors(reply.diagnostics) || reply.state === undefined) return undefined;
+  if (hasProviderErrors(reply.diagnostics) || reply.state === undefined) return undefined;
   const paths = [...sensitive, ...(reply.sensitive ?? [])];
   const value = reply.state.isNull ? undefined : markObject(reply.state, schema.block, paths);
   if (value !== undefined) options.use.secrets.addValue(value);

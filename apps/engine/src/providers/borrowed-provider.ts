@@ -1,12 +1,12 @@
 import type {
   ApplyReply,
-  ApplyRequest,
+  ApplyResourceRequest,
   CallFunctionReply,
   CallFunctionRequest,
   ConfigureRequest,
-  HeldEphemeralRequest,
+  EphemeralHandleRequest,
   ImportReply,
-  ImportRequest,
+  ImportResourceRequest,
   LifecycleContext,
   LifecycleProvider,
   MoveReply,
@@ -14,19 +14,19 @@ import type {
   OpenEphemeralRequest,
   OpenReply,
   PlanReply,
-  PlanRequest,
+  PlanResourceRequest,
   ProviderReference,
   ReadDataReply,
   ReadDataRequest,
   ReadReply,
-  ReadRequest,
+  ReadResourceRequest,
   RenewReply,
   Reply,
   SchemaReply,
   UpgradeReply,
   UpgradeRequest,
   ValidateProviderRequest,
-  ValidateRequest,
+  ValidateResourceRequest,
 } from "@stackwright/mux/router";
 import { EngineError } from "../errors.ts";
 import type { Redactor } from "../secrets/redactor.ts";
@@ -98,15 +98,24 @@ export class BorrowedProvider implements LifecycleProvider {
     return this.#call(async (provider) => provider.validateProvider(request, context));
   }
 
-  async validateResource(request: ValidateRequest, context: LifecycleContext): Promise<Reply> {
+  async validateResource(
+    request: ValidateResourceRequest,
+    context: LifecycleContext,
+  ): Promise<Reply> {
     return this.#call(async (provider) => provider.validateResource(request, context));
   }
 
-  async validateDataSource(request: ValidateRequest, context: LifecycleContext): Promise<Reply> {
+  async validateDataSource(
+    request: ValidateResourceRequest,
+    context: LifecycleContext,
+  ): Promise<Reply> {
     return this.#call(async (provider) => provider.validateDataSource(request, context));
   }
 
-  async validateEphemeral(request: ValidateRequest, context: LifecycleContext): Promise<Reply> {
+  async validateEphemeral(
+    request: ValidateResourceRequest,
+    context: LifecycleContext,
+  ): Promise<Reply> {
     return this.#call(async (provider) => provider.validateEphemeral(request, context));
   }
 
@@ -118,19 +127,19 @@ export class BorrowedProvider implements LifecycleProvider {
     return this.#call(async (provider) => provider.move(request, context));
   }
 
-  async read(request: ReadRequest, context: LifecycleContext): Promise<ReadReply> {
+  async read(request: ReadResourceRequest, context: LifecycleContext): Promise<ReadReply> {
     return this.#call(async (provider) => provider.read(request, context));
   }
 
-  async plan(request: PlanRequest, context: LifecycleContext): Promise<PlanReply> {
+  async plan(request: PlanResourceRequest, context: LifecycleContext): Promise<PlanReply> {
     return this.#call(async (provider) => provider.plan(request, context));
   }
 
-  async apply(request: ApplyRequest, context: LifecycleContext): Promise<ApplyReply> {
+  async apply(request: ApplyResourceRequest, context: LifecycleContext): Promise<ApplyReply> {
     return this.#call(async (provider) => provider.apply(request, context));
   }
 
-  async import(request: ImportRequest, context: LifecycleContext): Promise<ImportReply> {
+  async import(request: ImportResourceRequest, context: LifecycleContext): Promise<ImportReply> {
     return this.#call(async (provider) => provider.import(request, context));
   }
 
@@ -149,13 +158,13 @@ export class BorrowedProvider implements LifecycleProvider {
   }
 
   async renewEphemeral(
-    request: HeldEphemeralRequest,
+    request: EphemeralHandleRequest,
     context: LifecycleContext,
   ): Promise<RenewReply> {
     return this.#call(async (provider) => provider.renewEphemeral(request, context));
   }
 
-  async closeEphemeral(request: HeldEphemeralRequest, context: LifecycleContext): Promise<Reply> {
+  async closeEphemeral(request: EphemeralHandleRequest, context: LifecycleContext): Promise<Reply> {
     return this.#call(async (provider) => provider.closeEphemeral(request, context));
   }
 

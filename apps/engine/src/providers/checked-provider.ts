@@ -1,15 +1,15 @@
 import type { Value } from "@stackwright/cty";
 import {
   type ApplyReply,
-  type Diagnostic,
-  hasErrors,
+  hasProviderErrors,
   type LifecycleProvider,
+  type ProviderDiagnostic,
   type ProviderSchema,
   type ResourceSchema,
 } from "@stackwright/mux/router";
 import { assertObject, violationsToDiagnostics } from "@stackwright/tfplugin/checks";
 
-type Answer = { readonly state?: Value; readonly diagnostics: readonly Diagnostic[] };
+type Answer = { readonly state?: Value; readonly diagnostics: readonly ProviderDiagnostic[] };
 
 /**
  * The same provider, whose objects have the type of their schema, nothing unknown and no write-only values in them. An answer
@@ -23,7 +23,7 @@ export function checkedProvider(
   { resources, dataSources }: ProviderSchema,
   source: string,
 ): LifecycleProvider {
-  const problemsOf = (state: Value, schema: ResourceSchema, type: string): Diagnostic[] =>
+  const problemsOf = (state: Value, schema: ResourceSchema, type: string): ProviderDiagnostic[] =>
     violationsToDiagnostics(
       assertObject({ block: schema.block, object: state }).violations,
       "object",
@@ -36,7 +36,7 @@ export function checkedProvider(
     mayBeNull: boolean,
   ): R => {
     const { state, diagnostics } = reply;
-    if (state === undefined || schema === undefined || hasErrors(diagnostics)) return reply;
+    if (state === undefined || schema === undefined || hasProviderErrors(diagnostics)) return reply;
     if (mayBeNull && state.isNull) return reply;
     const problems = problemsOf(state, schema, type);
     if (problems.length === 0 && !state.isNull) return reply;
@@ -96,7 +96,7 @@ export function checkedProvider(
   });
 }
 
-function nothing(type: string, source: string): Diagnostic {
+function nothing(type: string, source: string): ProviderDiagnostic {
   return {
     severity: "error",
     summary: "Provider produced invalid object",

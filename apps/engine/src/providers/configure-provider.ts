@@ -9,7 +9,7 @@ import {
   providerDiagnostic,
   type ResolvedProvider,
 } from "@stackwright/lang";
-import type { Diagnostic as ProviderDiagnostic, ProviderReference } from "@stackwright/mux/router";
+import type { ProviderDiagnostic, ProviderReference } from "@stackwright/mux/router";
 import { formatProviderReference } from "@stackwright/mux/router";
 import type { EventSink } from "../events.ts";
 import type { ReadyProvider } from "../plan/plan-run.ts";

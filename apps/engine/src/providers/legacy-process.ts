@@ -1,6 +1,7 @@
+import { adaptCocorpcProvider } from "@stackwright/mux/adapters";
+import { createCocorpcClient } from "@stackwright/mux/cocorpc";
 import { findExecutable, LineSplitter, SupervisedProcess } from "@stackwright/mux/host";
-import { createLegacyClient } from "@stackwright/mux/legacy";
-import { type LifecycleProvider, lift2017 } from "@stackwright/mux/router";
+import { type LifecycleProvider } from "@stackwright/mux/router";
 import { openChannel } from "@stackwright/proto/grpc";
 import { EngineError } from "../errors.ts";
 import type { LocalProvider } from "./local-provider.ts";
@@ -23,7 +24,7 @@ export async function startLegacyProvider(
     await channel[Symbol.asyncDispose]();
     await started.close();
   };
-  return lift2017(createLegacyClient(channel), { schema: known.schema, close });
+  return adaptCocorpcProvider(createCocorpcClient(channel), { schema: known.schema, close });
 }
 
 interface Started {

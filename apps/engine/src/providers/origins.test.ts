@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { EMPTY_BUNDLE } from "@stackwright/lang";
 import { unimplementedProvider } from "@stackwright/mux";
-import { liftPulumi } from "@stackwright/mux/router";
+import { adaptPulumiProvider } from "@stackwright/mux/adapters";
 import { describe, expect, it } from "vitest";
 import { createEngine } from "../engine.ts";
 import { loadConfiguration } from "../plan/configuration.ts";
@@ -83,7 +83,8 @@ describe("a local Pulumi provider", () => {
     const engine = createEngine({
       origins: [
         programOrigin("cluster", {
-          "stackwright.local/pulumi/cluster": () => liftPulumi(unimplementedProvider(), { schema }),
+          "stackwright.local/pulumi/cluster": () =>
+            adaptPulumiProvider(unimplementedProvider(), { schema }),
         }),
       ],
     });

@@ -1,5 +1,5 @@
+import { adaptPulumiProvider } from "@stackwright/mux/adapters";
 import type { EngineHost, HostedProvider, HostOptions } from "@stackwright/mux/host";
-import { liftPulumi } from "@stackwright/mux/router";
 import { type ProviderAddress, VersionConstraints } from "@stackwright/provider-source";
 import { EngineError } from "../errors.ts";
 import { redactLogger, redactProcess } from "../secrets/redact-log.ts";
@@ -91,7 +91,10 @@ async function open(
   const name = localName(source, "pulumi") ?? source;
   const { hosted, close } = await start(candidate, options, name, how);
   const { schema } = candidate;
-  const provider = liftPulumi(hosted.provider, { ...(schema !== undefined && { schema }), close });
+  const provider = adaptPulumiProvider(hosted.provider, {
+    ...(schema !== undefined && { schema }),
+    close,
+  });
   const check = async (): Promise<void> => {
     // A provider that is being started again is equivalent to one that runs.
     if (hosted.state === "ready" || hosted.state === "restarting") return Promise.resolve();

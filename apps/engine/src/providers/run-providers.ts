@@ -1,11 +1,11 @@
 import type { Value } from "@stackwright/cty";
 import {
-  type CallLimits,
   createRouter,
-  type Diagnostic,
   formatProviderReference,
   type LifecycleCapabilities,
   type LifecycleProvider,
+  type ProviderCallLimits,
+  type ProviderDiagnostic,
   type ProviderReference,
   type ProviderSchema,
   type ResourceSchema,
@@ -54,7 +54,7 @@ export interface RunProvider {
   configure(
     config: Value,
     options: { readonly deferralAllowed: boolean },
-  ): Promise<readonly Diagnostic[]>;
+  ): Promise<readonly ProviderDiagnostic[]>;
 }
 
 export interface RunProvidersOptions {
@@ -62,7 +62,7 @@ export interface RunProvidersOptions {
   readonly sessionId: string;
   readonly signal?: AbortSignal;
   /** Limits of calls to one configuration, by the text of its reference or by its source. */
-  readonly limits?: Readonly<Record<string, CallLimits>>;
+  readonly limits?: Readonly<Record<string, ProviderCallLimits>>;
   /** @default no call is repeated */
   readonly retry?: RetryPolicy | undefined;
   readonly clock?: EngineClock;
@@ -153,7 +153,7 @@ export class RunProviders implements AsyncDisposable {
         `${formatProviderReference(reference)} has no schema: ${problem.summary}: ${problem.detail}`,
       );
     }
-    let configured: Promise<readonly Diagnostic[]> | undefined;
+    let configured: Promise<readonly ProviderDiagnostic[]> | undefined;
     return {
       reference,
       provider: checkedProvider(provider, schema, reference.source),

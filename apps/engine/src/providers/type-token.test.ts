@@ -1,7 +1,8 @@
 import { type Diagnostic, EMPTY_BUNDLE } from "@stackwright/lang";
 import { unimplementedProvider } from "@stackwright/mux";
+import { adaptPulumiProvider, toPulumiProvider } from "@stackwright/mux/adapters";
 import { createProvider, defineResource, optional, required, types } from "@stackwright/mux/kit";
-import { asResourceProvider, type LifecycleProvider, liftPulumi } from "@stackwright/mux/router";
+import { type LifecycleProvider } from "@stackwright/mux/router";
 import { describe, expect, it } from "vitest";
 import { createEngine } from "../engine.ts";
 import { loadConfiguration } from "../plan/configuration.ts";
@@ -50,12 +51,15 @@ const HEAD = `terraform {
 /** `grown`: the shelf has got another type that would be called as its first one. */
 function createRun({ state } = createTestState(), grown = false) {
   const shelf = async (): Promise<LifecycleProvider> => {
-    const provider = asResourceProvider(SHELF, { package: "shelf", version: "1.0.0" });
+    const provider = toPulumiProvider(SHELF, { package: "shelf", version: "1.0.0" });
     const request = { version: 0, subpackageName: "", subpackageVersion: "" };
     const { schema } = await provider.getSchema(request, {});
     const known = JSON.parse(schema) as { resources: Record<string, object> };
     const resources = { ...known.resources, "shelf::book": thing };
-    return liftPulumi(provider, grown ? { schema: JSON.stringify({ ...known, resources }) } : {});
+    return adaptPulumiProvider(
+      provider,
+      grown ? { schema: JSON.stringify({ ...known, resources }) } : {},
+    );
   };
   const engine = createEngine({
     origins: [
@@ -63,7 +67,7 @@ function createRun({ state } = createTestState(), grown = false) {
       programOrigin("local", {
         "stackwright.local/pulumi/shelf": shelf,
         "stackwright.local/pulumi/cluster": () =>
-          liftPulumi(unimplementedProvider(), { schema: CLUSTER }),
+          adaptPulumiProvider(unimplementedProvider(), { schema: CLUSTER }),
       }),
     ],
   });

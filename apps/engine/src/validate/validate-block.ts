@@ -20,7 +20,7 @@ import type {
   BlockSchema,
   LifecycleContext,
   LifecycleProvider,
-  Diagnostic as ProviderDiagnostic,
+  ProviderDiagnostic,
   Reply,
 } from "@stackwright/mux/router";
 import { findType } from "../providers/find-type.ts";

@@ -1,8 +1,8 @@
-import { type CallLimits } from "@stackwright/mux/router";
+import { type ProviderCallLimits } from "@stackwright/mux/router";
 import type { EngineClock } from "./clock.ts";
 
 /** How much may happen at once, and how often something may begin, under one name. */
-export type Limit = Pick<CallLimits, "maxConcurrent" | "callsPerSecond" | "burst">;
+export type Limit = Pick<ProviderCallLimits, "maxConcurrent" | "callsPerSecond" | "burst">;
 
 interface Bucket {
   readonly limit: Limit;

@@ -1,9 +1,9 @@
-export type { FromLegacyOptions } from "./from-legacy.ts";
-export { fromLegacyProvider } from "./from-legacy.ts";
-export { createLegacyClient, serveLegacyProvider } from "./legacy-grpc.ts";
-export type { NamedLegacyProvider } from "./legacy-mux.ts";
-export { createLegacyMux } from "./legacy-mux.ts";
-export type { LegacyProvider } from "./legacy-provider.ts";
+export { createCocorpcClient, serveCocorpcProvider } from "./cocorpc-grpc.ts";
+export type { NamedCocorpcProvider } from "./cocorpc-mux.ts";
+export { createCocorpcMux } from "./cocorpc-mux.ts";
+export type { CocorpcProvider } from "./cocorpc-provider.ts";
+export type { FromCocorpcOptions } from "./from-cocorpc.ts";
+export { fromCocorpcProvider } from "./from-cocorpc.ts";
 export { NAME_KEY } from "./properties.ts";
-export type { ToLegacyOptions } from "./to-legacy.ts";
-export { toLegacyProvider } from "./to-legacy.ts";
+export type { ToCocorpcOptions } from "./to-cocorpc.ts";
+export { toCocorpcProvider } from "./to-cocorpc.ts";

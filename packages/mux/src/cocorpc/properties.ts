@@ -18,7 +18,7 @@ export function decodeProperties(struct: EncodedStruct | undefined): PropertyMap
 }
 
 /** Encodes properties for a 2017 provider: without internal keys, secrets, references and output values. */
-export function encodeForLegacy(properties: PropertyMap): EncodedStruct {
+export function encodeForCocorpc(properties: PropertyMap): EncodedStruct {
   return encodeStruct(properties, {
     secrets: "strip",
     resources: "strip",

@@ -2,7 +2,6 @@ import { MuxError } from "../errors.ts";
 import { type DispatchTable, hashSchemas } from "./dispatch-table.ts";
 import {
   asObject,
-  asStrings,
   configKeysOf,
   equalJson,
   isListable,
@@ -10,6 +9,7 @@ import {
   type JsonObject,
   type NamedSchema,
   type PackageSchema,
+  readStringArray,
 } from "./package-schema.ts";
 
 /** What to do when several servers define one name. */
@@ -203,7 +203,7 @@ function withoutMergedParts(schema: PackageSchema): JsonObject {
 function mergeConfig(schemas: readonly NamedSchema[]): JsonObject {
   const configs = schemas.map(({ schema }) => asObject(schema.config));
   const variables = firstPerKey(configs.map((config) => asObject(config.variables)));
-  const defaults = union(configs.map((config) => asStrings(config.defaults)));
+  const defaults = union(configs.map((config) => readStringArray(config.defaults)));
   return {
     ...(Object.keys(variables).length > 0 && { variables }),
     ...(defaults.length > 0 && { defaults }),
@@ -233,7 +233,7 @@ function mergeProvider(schemas: readonly NamedSchema[]): JsonObject {
   const stateInputs = providers.map((provider) => asObject(provider.stateInputs));
   const stateProperties = firstPerKey(stateInputs.map((inputs) => asObject(inputs.properties)));
   if (Object.keys(stateProperties).length > 0) {
-    const required = union(stateInputs.map((inputs) => asStrings(inputs.required)));
+    const required = union(stateInputs.map((inputs) => readStringArray(inputs.required)));
     merged.stateInputs = {
       ...firstPerKey(stateInputs),
       properties: stateProperties,

@@ -78,7 +78,7 @@ export function asObject(value: Json | undefined): JsonObject {
 }
 
 /** The strings that a member of a schema lists, or none. */
-export function asStrings(value: Json | undefined): readonly string[] {
+export function readStringArray(value: Json | undefined): readonly string[] {
   return Array.isArray(value) ? value.filter((item) => typeof item === "string") : [];
 }
 

@@ -5,9 +5,9 @@ import { type Clock, systemClock } from "../clock.ts";
 import { MuxError } from "../errors.ts";
 import type { ResourceProvider } from "../resource-provider.ts";
 import { connectProvider } from "./connect-provider.ts";
-import { DEFAULT_ABILITIES, type EngineAbilities } from "./launch-options.ts";
+import { DEFAULT_ABILITIES, type EngineFeatures } from "./launch-options.ts";
 import { parsePort } from "./port-line.ts";
-import { StartDeadline } from "./start-deadline.ts";
+import { StartupTimeout } from "./startup-timeout.ts";
 
 /**
  * Ports of running providers, by package, from the form of `PULUMI_DEBUG_PROVIDERS`: `aws:5001,random:5002`. An
@@ -36,7 +36,7 @@ export interface AttachOptions {
   readonly port: number;
   /** `host:port` of the engine that the provider is to call back. */
   readonly engineAddress: string;
-  readonly handshake?: EngineAbilities;
+  readonly handshake?: EngineFeatures;
   /** From the first attempt to the answer to Attach. @default 10_000 */
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
@@ -62,7 +62,7 @@ export interface AttachedProvider extends AsyncDisposable {
  */
 export async function attachProvider(options: AttachOptions): Promise<AttachedProvider> {
   const { port, engineAddress, timeoutMs = 10_000, signal, clock = systemClock } = options;
-  using deadline = new StartDeadline({
+  using deadline = new StartupTimeout({
     clock,
     timeoutMs,
     what: `the provider at port ${port}`,

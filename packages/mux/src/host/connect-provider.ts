@@ -7,7 +7,7 @@ import type {
 import { MuxError } from "../errors.ts";
 import { createResourceProviderClient } from "../grpc/resource-provider-client.ts";
 import type { ResourceProvider } from "../resource-provider.ts";
-import type { StartDeadline } from "./start-deadline.ts";
+import type { StartupTimeout } from "./startup-timeout.ts";
 
 /** A provider that has accepted a connection. */
 export interface Connection {
@@ -26,7 +26,7 @@ const RETRY_MS = 10;
 export async function connectProvider(
   port: number,
   request: ProviderHandshakeRequest,
-  deadline: StartDeadline,
+  deadline: StartupTimeout,
 ): Promise<Connection> {
   const channel = openChannel(
     { host: "127.0.0.1", port },

@@ -12,7 +12,7 @@ export type {
   RestartPolicy,
 } from "./hosted-provider.ts";
 export { hostProvider } from "./hosted-provider.ts";
-export type { EngineAbilities, LaunchOptions, ProcessLine } from "./launch-options.ts";
+export type { EngineFeatures, LaunchOptions, ProcessLine } from "./launch-options.ts";
 export type { LaunchedProvider } from "./launch-provider.ts";
 export { launchProvider } from "./launch-provider.ts";
 export { LineSplitter, LineTail } from "./line-splitter.ts";

@@ -11,7 +11,7 @@ export interface ProcessLine {
 }
 
 /** What the engine says of itself in the handshake; the addresses and folders are filled in. */
-export type EngineAbilities = Partial<
+export type EngineFeatures = Partial<
   Omit<ProviderHandshakeRequest, "engineAddress" | "rootDirectory" | "programDirectory">
 >;
 
@@ -26,7 +26,7 @@ export interface LaunchOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** `host:port` of the engine that the provider calls back; without it the provider is told of none. */
   readonly engineAddress?: string;
-  readonly handshake?: EngineAbilities;
+  readonly handshake?: EngineFeatures;
   /** From the start of the process to the end of the handshake, in milliseconds. @default 10_000 */
   readonly startTimeoutMs?: number;
   /** Time for an answer to Cancel when the provider is closed. @default 5_000 */
@@ -51,7 +51,7 @@ export interface ResolvedLaunchOptions {
   readonly cwd: string;
   readonly env: NodeJS.ProcessEnv;
   readonly engineAddress: string | undefined;
-  readonly handshake: EngineAbilities;
+  readonly handshake: EngineFeatures;
   readonly startTimeoutMs: number;
   readonly cancelTimeoutMs: number;
   readonly graceMs: number;
@@ -105,7 +105,7 @@ export function handshakeOf(
 }
 
 /** What a caller of this package can do unless it says otherwise. */
-export const DEFAULT_ABILITIES: EngineAbilities = {
+export const DEFAULT_ABILITIES: EngineFeatures = {
   configureWithUrn: true,
   invokeWithPreview: true,
 };

@@ -15,7 +15,7 @@ import {
 } from "./launch-options.ts";
 import { LineSplitter, LineTail } from "./line-splitter.ts";
 import { PortLine } from "./port-line.ts";
-import { StartDeadline } from "./start-deadline.ts";
+import { StartupTimeout } from "./startup-timeout.ts";
 import { describeExit, type ProcessExit, SupervisedProcess } from "./supervised-process.ts";
 
 /** A provider process that has started and answers calls. */
@@ -74,7 +74,7 @@ export async function startProcess(options: ResolvedLaunchOptions): Promise<Laun
     onStderr: (chunk) => output.stderr.push(chunk),
     clock,
   });
-  using deadline = new StartDeadline({
+  using deadline = new StartupTimeout({
     clock,
     timeoutMs: startTimeoutMs,
     what: options.command,

@@ -3,11 +3,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Type, Value } from "@stackwright/cty";
 import { expect, it, vi } from "vitest";
+import { adaptPulumiProvider } from "../adapters/index.ts";
 import {
   type BlockSchema,
   createRouter,
   type LifecycleProvider,
-  liftPulumi,
   type ProviderReference,
 } from "../router/index.ts";
 import { proposeState } from "../router/propose-state.ts";
@@ -97,7 +97,7 @@ it("two aliases of a real provider live side by side behind the router, each wit
       });
       groups.push(launched.group);
       const close = () => launched.close();
-      const provider = liftPulumi(launched.provider, { close });
+      const provider = adaptPulumiProvider(launched.provider, { close });
       router.register({ reference, providers: [{ name: "lab", provider }] });
       const { schema, diagnostics } = await provider.schema({});
       expect(diagnostics).toEqual([]);

@@ -21,19 +21,19 @@ export interface AttributeOptions {
   readonly stable?: boolean;
 }
 
-export interface Attribute<T = unknown, P extends Presence = Presence, I = T> {
+export interface KitAttribute<T = unknown, P extends Presence = Presence, I = T> {
   readonly of: AttributeType<T, I>;
   readonly presence: P;
   readonly options: AttributeOptions;
 }
 
-export type Attributes = Readonly<Record<string, Attribute>>;
+export type Attributes = Readonly<Record<string, KitAttribute>>;
 
 /** Must be set by the template. */
 export function required<T, I = T>(
   of: AttributeType<T, I>,
   options: AttributeOptions = {},
-): Attribute<T, "required", I> {
+): KitAttribute<T, "required", I> {
   return { of, presence: "required", options };
 }
 
@@ -41,7 +41,7 @@ export function required<T, I = T>(
 export function optional<T, I = T>(
   of: AttributeType<T, I>,
   options: AttributeOptions = {},
-): Attribute<T, "optional", I> {
+): KitAttribute<T, "optional", I> {
   return { of, presence: "optional", options };
 }
 
@@ -49,7 +49,7 @@ export function optional<T, I = T>(
 export function computed<T, I = T>(
   of: AttributeType<T, I>,
   options: AttributeOptions = {},
-): Attribute<T, "computed", I> {
+): KitAttribute<T, "computed", I> {
   return { of, presence: "computed", options };
 }
 
@@ -57,13 +57,13 @@ export function computed<T, I = T>(
 export function optionalComputed<T, I = T>(
   of: AttributeType<T, I>,
   options: AttributeOptions = {},
-): Attribute<T, "optionalComputed", I> {
+): KitAttribute<T, "optionalComputed", I> {
   return { of, presence: "optionalComputed", options };
 }
 
-type Content<A> = A extends Attribute<infer T, Presence, infer _> ? T : never;
-type Input<A> = A extends Attribute<infer _, Presence, infer I> ? I : never;
-type IsRequired<A> = A extends Attribute<unknown, "required"> ? true : false;
+type Content<A> = A extends KitAttribute<infer T, Presence, infer _> ? T : never;
+type Input<A> = A extends KitAttribute<infer _, Presence, infer I> ? I : never;
+type IsRequired<A> = A extends KitAttribute<unknown, "required"> ? true : false;
 
 /** A whole object: what is required is there, everything else may be null. */
 export type StateOf<A extends Attributes> = {
@@ -79,7 +79,7 @@ export type PartlyKnown<A extends Attributes> = {
  * What was decided; what is left out, or undefined, is as it was planned, or null. Besides the form that provider code gets, maps
  * may be plain objects, sets `Set`s, exact numbers bigints or numbers, and values of any type plain data.
  */
-export type Outcome<A extends Attributes> = {
+export type HandlerResult<A extends Attributes> = {
   readonly [K in keyof A]?: Input<A[K]> | null | undefined;
 };
 
@@ -105,7 +105,7 @@ export function blockOfAttributes(attributes: Attributes, description = ""): Blo
   };
 }
 
-function schemaOf({ of, presence, options }: Attribute): AttributeSchema {
+function schemaOf({ of, presence, options }: KitAttribute): AttributeSchema {
   return {
     type: of.type,
     required: presence === "required",
@@ -139,7 +139,7 @@ export function contentOf<A extends Attributes>(attributes: A, value: Value): Pa
 export function mapMembers(
   attributes: Attributes,
   value: Value,
-  change: (name: string, member: Value, attribute: Attribute) => Value,
+  change: (name: string, member: Value, attribute: KitAttribute) => Value,
 ): Value {
   const members = new Map(value.entries());
   return Value.object(
@@ -155,7 +155,7 @@ export function mapMembers(
  *
  * @throws ContentFailure with the part that does not fit
  */
-export function valueOf(name: string, { of }: Attribute, content: unknown): Value {
+export function valueOf(name: string, { of }: KitAttribute, content: unknown): Value {
   if (content === null || content === undefined) return Value.null(of.type);
   return convertPart(atMember(name), () => of.toValue(content));
 }

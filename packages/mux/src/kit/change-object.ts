@@ -1,12 +1,18 @@
-import type { ApplyRequest } from "../router/lifecycle-provider.ts";
-import { type Attributes, contentOf, mapMembers, type Outcome, type StateOf } from "./attribute.ts";
+import type { ApplyResourceRequest } from "../router/lifecycle-provider.ts";
+import {
+  type Attributes,
+  contentOf,
+  type HandlerResult,
+  mapMembers,
+  type StateOf,
+} from "./attribute.ts";
 import { type CompletedObject, completeObject } from "./complete-object.ts";
 import type { AnyResource, KitContext } from "./definition.ts";
 
 /** What the change of a planned object is called. */
 export function changeName(
   { update }: Pick<AnyResource<never>, "update">,
-  { prior, planned }: ApplyRequest,
+  { prior, planned }: ApplyResourceRequest,
 ): "create" | "update" | "delete" {
   if (planned.isNull) return "delete";
   return prior.isNull || update === undefined ? "create" : "update";
@@ -15,7 +21,7 @@ export function changeName(
 /** Creates, updates or deletes an object, as the request says. */
 export async function changeObject<Client>(
   resource: AnyResource<Client>,
-  request: ApplyRequest,
+  request: ApplyResourceRequest,
   context: KitContext<Client>,
 ): Promise<CompletedObject> {
   const { prior, planned, config } = request;
@@ -43,8 +49,8 @@ export async function changeObject<Client>(
 /** What is there after a change, from what its code says; where that does not fit, as it was before. */
 export function changedObject(
   { attributes }: { readonly attributes: Attributes },
-  { prior, planned }: ApplyRequest,
-  outcome: Outcome<Attributes>,
+  { prior, planned }: ApplyResourceRequest,
+  outcome: HandlerResult<Attributes>,
 ): CompletedObject {
   return prior.isNull
     ? completeObject(attributes, planned, outcome)

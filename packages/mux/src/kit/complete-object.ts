@@ -1,5 +1,5 @@
 import { Value } from "@stackwright/cty";
-import { type Attributes, mapMembers, type Outcome, valueOf } from "./attribute.ts";
+import { type Attributes, type HandlerResult, mapMembers, valueOf } from "./attribute.ts";
 import { ContentFailure } from "./content-failure.ts";
 
 /** An object with what provider code decided, and what of that is no value of its attribute. */
@@ -16,7 +16,7 @@ export interface CompletedObject {
 export function completeObject(
   attributes: Attributes,
   known: Value,
-  outcome: Outcome<Attributes> | undefined = {},
+  outcome: HandlerResult<Attributes> | undefined = {},
   fallback: Value = nullObject(attributes),
 ): CompletedObject {
   const failures: ContentFailure[] = [];
@@ -47,7 +47,7 @@ export function completeObject(
 export function completed(
   attributes: Attributes,
   known: Value,
-  outcome: Outcome<Attributes>,
+  outcome: HandlerResult<Attributes>,
 ): Value {
   const { state, failures } = completeObject(attributes, known, outcome);
   if (failures[0] !== undefined) throw failures[0];

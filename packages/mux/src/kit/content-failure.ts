@@ -1,5 +1,5 @@
 import { CtyError, Path, type PathStep } from "@stackwright/cty";
-import { ProviderFailure } from "./provider-failure.ts";
+import { ProviderFailure } from "../router/provider-failure.ts";
 
 /** One step from a whole to its part: as people read it, and as a path where parts have one. */
 export interface ContentStep {

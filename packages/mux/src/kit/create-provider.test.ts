@@ -1,11 +1,11 @@
 import { Path, Value } from "@stackwright/cty";
 import { beforeEach, describe, expect, it } from "vitest";
 import type { LifecycleProvider, PlanReply } from "../router/lifecycle-provider.ts";
+import { PartialFailure, ProviderFailure } from "../router/provider-failure.ts";
 import { computed, optional, optionalComputed, required } from "./attribute.ts";
 import { types } from "./attribute-type.ts";
 import { createProvider } from "./create-provider.ts";
 import { defineDataSource, defineFunction, defineResource } from "./definition.ts";
-import { PartialFailure, ProviderFailure } from "./provider-failure.ts";
 
 interface Note {
   text: string;

@@ -1,18 +1,23 @@
 import { Value } from "@stackwright/cty";
 import { MuxError } from "../errors.ts";
-import type { Diagnostic } from "../router/diagnostic.ts";
+import type { ProviderDiagnostic } from "../router/diagnostic.ts";
 import type {
   ApplyReply,
-  ApplyRequest,
+  ApplyResourceRequest,
   LifecycleContext,
   LifecycleProvider,
   Reply,
 } from "../router/lifecycle-provider.ts";
+import {
+  failureToDiagnostic,
+  PartialFailure,
+  ProviderFailure,
+} from "../router/provider-failure.ts";
 import type { ProviderSchema } from "../router/schema.ts";
 import {
   type Attributes,
   contentOf,
-  type Outcome,
+  type HandlerResult,
   type StateOf,
   typeOfAttributes,
 } from "./attribute.ts";
@@ -21,8 +26,12 @@ import { completed, nullObject } from "./complete-object.ts";
 import { ContentFailure } from "./content-failure.ts";
 import type { AnyResource, KitContext, ProviderDefinition } from "./definition.ts";
 import { planObject } from "./plan-object.ts";
-import { failureToDiagnostic, PartialFailure, ProviderFailure } from "./provider-failure.ts";
-import { faultOf, type GivenValue, type ProviderFault, writeFault } from "./provider-fault.ts";
+import {
+  type GivenValue,
+  type ProviderException,
+  toProviderException,
+  writeFault,
+} from "./provider-exception.ts";
 import { schemaOf } from "./provider-schema.ts";
 import { storedValue, upgradeObject } from "./upgrade-object.ts";
 
@@ -34,7 +43,7 @@ export interface CreateProviderOptions {
    *
    * @default its text, with the stack, goes to standard error
    */
-  readonly onFault?: (fault: ProviderFault) => void;
+  readonly onFault?: (fault: ProviderException) => void;
 }
 
 /**
@@ -66,7 +75,7 @@ interface Call {
 class KitProvider<C extends Attributes, Client> implements LifecycleProvider {
   readonly #definition: ProviderDefinition<C, Client>;
   readonly #schema: ProviderSchema;
-  readonly #onFault: (fault: ProviderFault) => void;
+  readonly #onFault: (fault: ProviderException) => void;
   #stopping = new AbortController();
   #configured: { readonly client: Client; readonly config: Value } | undefined;
   #closing: Promise<void> | undefined;
@@ -191,7 +200,7 @@ class KitProvider<C extends Attributes, Client> implements LifecycleProvider {
     return { requiresReplace: [], ...reply, ...rest };
   }
 
-  async apply(request: ApplyRequest, context: LifecycleContext): Promise<ApplyReply> {
+  async apply(request: ApplyResourceRequest, context: LifecycleContext): Promise<ApplyReply> {
     const { type, prior, config, planned } = request;
     const resource = this.#resource(type);
     const { attributes } = resource;
@@ -213,7 +222,7 @@ class KitProvider<C extends Attributes, Client> implements LifecycleProvider {
     } catch (error) {
       const diagnostics = [this.#diagnostic(error, call)];
       if (!(error instanceof PartialFailure)) return { diagnostics, state: prior, ...rest };
-      const outcome = error.state as Outcome<Attributes>;
+      const outcome = error.state as HandlerResult<Attributes>;
       const { state, failures } = changedObject(resource, request, outcome);
       for (const one of failures) diagnostics.push(this.#diagnostic(one, call));
       return { diagnostics, state, ...rest };
@@ -338,7 +347,7 @@ class KitProvider<C extends Attributes, Client> implements LifecycleProvider {
 
   async #report(
     call: Call,
-    work: () => Promise<readonly Diagnostic[] | undefined> | never,
+    work: () => Promise<readonly ProviderDiagnostic[] | undefined> | never,
   ): Promise<Reply> {
     try {
       return { diagnostics: (await work()) ?? [] };
@@ -348,7 +357,7 @@ class KitProvider<C extends Attributes, Client> implements LifecycleProvider {
   }
 
   /** What a call threw, for the person with the template; a mistake of the code goes to its author as well. */
-  #diagnostic(error: unknown, call: Call): Diagnostic {
+  #diagnostic(error: unknown, call: Call): ProviderDiagnostic {
     const operation = `${call.operation} of ${call.type ?? "the provider"}`;
     if (error instanceof ContentFailure) {
       const { detail, attribute } = error;
@@ -363,7 +372,7 @@ class KitProvider<C extends Attributes, Client> implements LifecycleProvider {
       }));
       if (this.#configured !== undefined)
         given.push({ attributes, value: this.#configured.config });
-      this.#onFault(faultOf(operation, error, given));
+      this.#onFault(toProviderException(operation, error, given));
     }
     return failureToDiagnostic(error, `${operation} failed`);
   }

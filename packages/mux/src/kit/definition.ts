@@ -1,7 +1,7 @@
 import type { Native, Value } from "@stackwright/cty";
-import type { Diagnostic } from "../router/diagnostic.ts";
+import type { ProviderDiagnostic } from "../router/diagnostic.ts";
 import type { LifecycleContext, OperationIdentity } from "../router/lifecycle-provider.ts";
-import type { Attributes, Outcome, PartlyKnown, StateOf, StoredOf } from "./attribute.ts";
+import type { Attributes, HandlerResult, PartlyKnown, StateOf, StoredOf } from "./attribute.ts";
 import type { AttributeType, InputOf } from "./attribute-type.ts";
 import { ContentFailure, convertPart } from "./content-failure.ts";
 
@@ -23,7 +23,7 @@ export interface PlanDraft<A extends Attributes> {
   readonly config: PartlyKnown<A>;
   readonly planned: PartlyKnown<A>;
   /** Decides computed attributes already now; `undefined` makes one unknown. */
-  set(this: void, outcome: Outcome<A>): void;
+  set(this: void, outcome: HandlerResult<A>): void;
   /** Asks for a new object because of these attributes. */
   replaceBecauseOf(this: void, ...names: (keyof A & string)[]): void;
 }
@@ -43,20 +43,20 @@ export interface ResourceDefinition<A extends Attributes, Client> {
   readonly description?: string;
   /** Version of the stored form. @default 0 */
   readonly version?: number;
-  validate?(config: PartlyKnown<A>): MaybePromise<readonly Diagnostic[]>;
+  validate?(config: PartlyKnown<A>): MaybePromise<readonly ProviderDiagnostic[]>;
   plan?(draft: PlanDraft<A>, context: KitContext<Client>): MaybePromise<void>;
-  create(planned: PartlyKnown<A>, context: KitContext<Client>): MaybePromise<Outcome<A>>;
+  create(planned: PartlyKnown<A>, context: KitContext<Client>): MaybePromise<HandlerResult<A>>;
   /** What is there now; `undefined` when it is gone. Without it the stored object is believed. */
-  read?(state: StateOf<A>, context: KitContext<Client>): MaybePromise<Outcome<A> | undefined>;
+  read?(state: StateOf<A>, context: KitContext<Client>): MaybePromise<HandlerResult<A> | undefined>;
   /** Without it every change replaces the object. */
   update?(
     planned: PartlyKnown<A>,
     prior: StateOf<A>,
     context: KitContext<Client>,
-  ): MaybePromise<Outcome<A>>;
+  ): MaybePromise<HandlerResult<A>>;
   delete(state: StateOf<A>, context: KitContext<Client>): MaybePromise<void>;
   /** Finds an object by what people call it; `undefined` when there is none. */
-  import?(id: string, context: KitContext<Client>): MaybePromise<Outcome<A> | undefined>;
+  import?(id: string, context: KitContext<Client>): MaybePromise<HandlerResult<A> | undefined>;
   /**
    * Brings an object that an older version stored to the present form; `version` is the one it was stored with.
    * Needed from version 1 on.
@@ -65,15 +65,15 @@ export interface ResourceDefinition<A extends Attributes, Client> {
    * as it is stored, so an attribute that is new needs no word. `json` is all that was stored, for attributes that
    * are called otherwise now, or have another type: of the latter the result has to say what becomes of them.
    */
-  upgrade?(stored: StoredOf<A>, version: number, json: StoredJson): MaybePromise<Outcome<A>>;
+  upgrade?(stored: StoredOf<A>, version: number, json: StoredJson): MaybePromise<HandlerResult<A>>;
 }
 
 export interface DataSourceDefinition<A extends Attributes, Client> {
   readonly attributes: A;
   readonly description?: string;
-  validate?(config: PartlyKnown<A>): MaybePromise<readonly Diagnostic[]>;
+  validate?(config: PartlyKnown<A>): MaybePromise<readonly ProviderDiagnostic[]>;
   /** What is left out is taken from the configuration. */
-  read(config: StateOf<A>, context: KitContext<Client>): MaybePromise<Outcome<A>>;
+  read(config: StateOf<A>, context: KitContext<Client>): MaybePromise<HandlerResult<A>>;
 }
 
 export interface FunctionParameter<T, I = T> {
@@ -87,7 +87,10 @@ type ArgumentsOf<P extends Parameters> = {
   readonly [I in keyof P]: P[I] extends FunctionParameter<infer T, infer _> ? T : never;
 };
 
-export interface FunctionDefinition<P extends Parameters, R extends AttributeType<unknown>> {
+export interface ProviderFunctionDefinition<
+  P extends Parameters,
+  R extends AttributeType<unknown>,
+> {
   readonly parameters: P;
   readonly result: R;
   readonly summary?: string;
@@ -110,7 +113,7 @@ export interface AnyFunction {
 export interface ProviderDefinition<C extends Attributes, Client> {
   readonly config: C;
   readonly description?: string;
-  validate?(config: PartlyKnown<C>): MaybePromise<readonly Diagnostic[]>;
+  validate?(config: PartlyKnown<C>): MaybePromise<readonly ProviderDiagnostic[]>;
   /** Makes what all other calls get as `context.client`. */
   configure(config: StateOf<C>, context: LifecycleContext): MaybePromise<Client>;
   readonly resources?: Readonly<Record<string, AnyResource<Client>>>;
@@ -139,7 +142,7 @@ const place = (text: string) => ({ text, path: undefined });
 
 /** Types a function from its parameters. Arguments are known and not null. */
 export function defineFunction<const P extends Parameters, R extends AttributeType<unknown>>(
-  definition: FunctionDefinition<P, R>,
+  definition: ProviderFunctionDefinition<P, R>,
 ): AnyFunction {
   const { parameters, result } = definition;
   return {

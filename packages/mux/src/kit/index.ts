@@ -1,8 +1,9 @@
+export { PartialFailure, ProviderFailure } from "../router/provider-failure.ts";
 export type {
-  Attribute,
   AttributeOptions,
   Attributes,
-  Outcome,
+  HandlerResult,
+  KitAttribute,
   PartlyKnown,
   Presence,
   StateOf,
@@ -23,14 +24,13 @@ export type {
   AnyFunction,
   AnyResource,
   DataSourceDefinition,
-  FunctionDefinition,
   FunctionParameter,
   KitContext,
   PlanDraft,
   ProviderDefinition,
+  ProviderFunctionDefinition,
   ResourceDefinition,
   StoredJson,
 } from "./definition.ts";
 export { defineDataSource, defineFunction, defineResource } from "./definition.ts";
-export { PartialFailure, ProviderFailure } from "./provider-failure.ts";
-export type { ProviderFault } from "./provider-fault.ts";
+export type { ProviderException } from "./provider-exception.ts";

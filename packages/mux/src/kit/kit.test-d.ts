@@ -6,8 +6,8 @@ import {
   defineDataSource,
   defineFunction,
   defineResource,
+  type HandlerResult,
   type InputOf,
-  type Outcome,
   optional,
   type PartlyKnown,
   required,
@@ -58,18 +58,18 @@ describe("the JavaScript form of each type", () => {
   });
 
   it("may be given back, and so may what says the same", () => {
-    expectTypeOf<StateOf<A>>().toExtend<Outcome<A>>();
+    expectTypeOf<StateOf<A>>().toExtend<HandlerResult<A>>();
     expectTypeOf<InputOf<A["exact"]["of"]>>().toEqualTypeOf<BigFloat | bigint | number>();
     expectTypeOf<InputOf<A["thing"]["of"]>>().toEqualTypeOf<NativeInput>();
-    expectTypeOf<{ tags: { k: string } }>().toExtend<Outcome<A>>();
-    expectTypeOf<{ set: ReadonlySet<string> }>().toExtend<Outcome<A>>();
-    expectTypeOf<{ point: { x: number } }>().toExtend<Outcome<A>>();
-    expectTypeOf<{ nested: { k: { a: Set<number> }[] } }>().toExtend<Outcome<A>>();
+    expectTypeOf<{ tags: { k: string } }>().toExtend<HandlerResult<A>>();
+    expectTypeOf<{ set: ReadonlySet<string> }>().toExtend<HandlerResult<A>>();
+    expectTypeOf<{ point: { x: number } }>().toExtend<HandlerResult<A>>();
+    expectTypeOf<{ nested: { k: { a: Set<number> }[] } }>().toExtend<HandlerResult<A>>();
     // What a plan has, it may hand on: what is undefined there counts as left out.
-    expectTypeOf<PartlyKnown<A>>().toExtend<Outcome<A>>();
-    expectTypeOf<{ tags: { k: number } }>().not.toExtend<Outcome<A>>();
-    expectTypeOf<{ list: Set<string> }>().not.toExtend<Outcome<A>>();
-    expectTypeOf<{ size: bigint }>().not.toExtend<Outcome<A>>();
+    expectTypeOf<PartlyKnown<A>>().toExtend<HandlerResult<A>>();
+    expectTypeOf<{ tags: { k: number } }>().not.toExtend<HandlerResult<A>>();
+    expectTypeOf<{ list: Set<string> }>().not.toExtend<HandlerResult<A>>();
+    expectTypeOf<{ size: bigint }>().not.toExtend<HandlerResult<A>>();
   });
 });
 

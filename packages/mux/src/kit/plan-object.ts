@@ -1,5 +1,5 @@
 import { Path, Value } from "@stackwright/cty";
-import type { Attribute } from "./attribute.ts";
+import type { KitAttribute } from "./attribute.ts";
 import { contentOf, mapMembers, valueOf } from "./attribute.ts";
 import type { AnyResource, KitContext } from "./definition.ts";
 
@@ -38,7 +38,7 @@ export async function planObject<Client>(
     const old = before.get(name);
     return old === undefined || !old.rawEquals(member);
   };
-  const isDecidedLater = (name: string, { presence, options }: Attribute) =>
+  const isDecidedLater = (name: string, { presence, options }: KitAttribute) =>
     (presence === "computed" || presence === "optionalComputed") &&
     (configured.get(name)?.isNull ?? true) &&
     (prior.isNull || options.stable !== true);

@@ -6,11 +6,11 @@ import {
   typeExpression,
   type Value,
 } from "@stackwright/cty";
+import { ProviderFailure } from "../router/provider-failure.ts";
 import { type Attributes, mapMembers, type StoredOf, typeOfAttributes } from "./attribute.ts";
 import { completed, nullObject } from "./complete-object.ts";
 import { ContentFailure } from "./content-failure.ts";
 import type { AnyResource, StoredJson } from "./definition.ts";
-import { ProviderFailure } from "./provider-failure.ts";
 
 /** An object as a state has it. */
 interface UpgradeInput {

@@ -5,7 +5,7 @@ import type { Path } from "@stackwright/cty";
  * Business errors are diagnostics in a reply that otherwise succeeded; an exception means that the
  * provider could not answer at all.
  */
-export interface Diagnostic {
+export interface ProviderDiagnostic {
   readonly severity: "error" | "warning";
   /** One line, without a trailing full stop. */
   readonly summary: string;
@@ -16,6 +16,6 @@ export interface Diagnostic {
 }
 
 /** Whether any of the diagnostics is an error. */
-export function hasErrors(diagnostics: readonly Diagnostic[]): boolean {
+export function hasProviderErrors(diagnostics: readonly ProviderDiagnostic[]): boolean {
   return diagnostics.some(({ severity }) => severity === "error");
 }

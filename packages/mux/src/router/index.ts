@@ -1,26 +1,19 @@
-export type { AsResourceProviderOptions } from "../lift/as-resource-provider.ts";
-export { asResourceProvider } from "../lift/as-resource-provider.ts";
-export { lift2017 } from "../lift/lift-2017.ts";
-export type { LiftOptions } from "../lift/lift-pulumi.ts";
-export { liftPulumi } from "../lift/lift-pulumi.ts";
-export type { CallLimits } from "./call-gate.ts";
-export { CallGate } from "./call-gate.ts";
-export type { Diagnostic } from "./diagnostic.ts";
-export { hasErrors } from "./diagnostic.ts";
+export type { ProviderDiagnostic } from "./diagnostic.ts";
+export { hasProviderErrors } from "./diagnostic.ts";
 export { differenceOfBlocks } from "./equal-blocks.ts";
 export type { NamedLifecycleProvider } from "./join-providers.ts";
 export { joinLifecycleProviders } from "./join-providers.ts";
 export type {
   ApplyReply,
-  ApplyRequest,
+  ApplyResourceRequest,
   CallFunctionReply,
   CallFunctionRequest,
   ConfigureRequest,
   Deferral,
-  HeldEphemeralRequest,
+  EphemeralHandleRequest,
   ImportedObject,
   ImportReply,
-  ImportRequest,
+  ImportResourceRequest,
   LifecycleCapabilities,
   LifecycleContext,
   LifecycleProvider,
@@ -30,24 +23,26 @@ export type {
   OpenReply,
   OperationIdentity,
   PlanReply,
-  PlanRequest,
+  PlanResourceRequest,
   ReadDataReply,
   ReadDataRequest,
   ReadReply,
-  ReadRequest,
+  ReadResourceRequest,
   RenewReply,
   Reply,
   SchemaReply,
-  StoredObject,
+  StoredResource,
   UpgradeReply,
   UpgradeRequest,
   ValidateProviderRequest,
-  ValidateRequest,
+  ValidateResourceRequest,
   ValueReply,
 } from "./lifecycle-provider.ts";
 export { limitLifecycleProvider } from "./limit-provider.ts";
 export { emptyObject, proposeState } from "./propose-state.ts";
-export type { ProviderReference, Registration, Router, RouterOptions } from "./router.ts";
+export type { ProviderCallLimits } from "./provider-call-limiter.ts";
+export { ProviderCallLimiter } from "./provider-call-limiter.ts";
+export type { ProviderReference, ProviderRegistration, Router, RouterOptions } from "./router.ts";
 export { createRouter, formatProviderReference } from "./router.ts";
 export type {
   AttributeSchema,

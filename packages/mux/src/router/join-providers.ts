@@ -1,13 +1,13 @@
 import { Value } from "@stackwright/cty";
 import { MuxError } from "../errors.ts";
-import { type Diagnostic, hasErrors } from "./diagnostic.ts";
+import { hasProviderErrors, type ProviderDiagnostic } from "./diagnostic.ts";
 import { differenceOfBlocks } from "./equal-blocks.ts";
 import type {
   CallFunctionReply,
   LifecycleContext,
   LifecycleProvider,
   PlanReply,
-  PlanRequest,
+  PlanResourceRequest,
   Reply,
   SchemaReply,
 } from "./lifecycle-provider.ts";
@@ -68,7 +68,7 @@ export function joinLifecycleProviders(
     name: string,
     context: LifecycleContext,
     call: (provider: LifecycleProvider) => Promise<R>,
-    missing: (diagnostics: readonly Diagnostic[]) => R,
+    missing: (diagnostics: readonly ProviderDiagnostic[]) => R,
   ): Promise<R> {
     const { owners } = await discover(context);
     const owner = owners[kind].get(name);
@@ -82,7 +82,7 @@ export function joinLifecycleProviders(
     ]);
   }
 
-  const bare = (diagnostics: readonly Diagnostic[]): Reply => ({ diagnostics });
+  const bare = (diagnostics: readonly ProviderDiagnostic[]): Reply => ({ diagnostics });
 
   async function closeAll(): Promise<void> {
     const results = await Promise.allSettled(members.map(async ({ provider }) => provider.close()));
@@ -97,17 +97,17 @@ export function joinLifecycleProviders(
     schema: async (context) => (await discover(context)).reply,
 
     async validateProvider(request, context) {
-      const diagnostics: Diagnostic[] = [];
+      const diagnostics: ProviderDiagnostic[] = [];
       for (const { provider } of members) {
         diagnostics.push(...(await provider.validateProvider(request, context)).diagnostics);
       }
       return { diagnostics };
     },
     async configure(request, context) {
-      const diagnostics: Diagnostic[] = [];
+      const diagnostics: ProviderDiagnostic[] = [];
       for (const { provider } of members) {
         diagnostics.push(...(await provider.configure(request, context)).diagnostics);
-        if (hasErrors(diagnostics)) break;
+        if (hasProviderErrors(diagnostics)) break;
       }
       return { diagnostics };
     },
@@ -230,7 +230,7 @@ export function joinLifecycleProviders(
 }
 
 /** The plan of a delete for a provider that does not want to be asked: the object goes, nothing else. */
-function planOfDestroy({ proposed, priorPrivate }: PlanRequest): PlanReply {
+function planOfDestroy({ proposed, priorPrivate }: PlanResourceRequest): PlanReply {
   return {
     diagnostics: [],
     planned: Value.null(proposed.type),
@@ -309,7 +309,7 @@ interface NamedProviderSchema extends NamedLifecycleProvider {
 function unite<K extends Kind>(
   kind: K,
   members: readonly NamedProviderSchema[],
-  diagnostics: Diagnostic[],
+  diagnostics: ProviderDiagnostic[],
 ) {
   type Schema = ProviderSchema[K] extends ReadonlyMap<string, infer S> ? S : never;
   const schemas = new Map<string, Schema>();
@@ -339,8 +339,8 @@ function unite<K extends Kind>(
   return { schemas, owners };
 }
 
-function compareConfigurations(members: readonly NamedProviderSchema[]): Diagnostic[] {
-  const diagnostics: Diagnostic[] = [];
+function compareConfigurations(members: readonly NamedProviderSchema[]): ProviderDiagnostic[] {
+  const diagnostics: ProviderDiagnostic[] = [];
   for (const part of ["provider", "providerMeta"] as const) {
     const given = members.filter(({ schema }) => schema[part] !== undefined);
     const [first, ...others] = given;

@@ -1,5 +1,5 @@
 import type { Path, Value } from "@stackwright/cty";
-import type { Diagnostic } from "./diagnostic.ts";
+import type { ProviderDiagnostic } from "./diagnostic.ts";
 import type { ProviderSchema } from "./schema.ts";
 
 /**
@@ -31,11 +31,11 @@ export interface LifecycleProvider extends AsyncDisposable {
   /** Checks the configuration of the provider itself; unknown values are allowed. */
   validateProvider(request: ValidateProviderRequest, context: LifecycleContext): Promise<Reply>;
   /** Checks the configuration of a resource; unknown values are allowed. */
-  validateResource(request: ValidateRequest, context: LifecycleContext): Promise<Reply>;
+  validateResource(request: ValidateResourceRequest, context: LifecycleContext): Promise<Reply>;
   /** Checks the configuration of a data source; unknown values are allowed. */
-  validateDataSource(request: ValidateRequest, context: LifecycleContext): Promise<Reply>;
+  validateDataSource(request: ValidateResourceRequest, context: LifecycleContext): Promise<Reply>;
   /** Checks the configuration of an ephemeral resource; unknown values are allowed. */
-  validateEphemeral(request: ValidateRequest, context: LifecycleContext): Promise<Reply>;
+  validateEphemeral(request: ValidateResourceRequest, context: LifecycleContext): Promise<Reply>;
 
   /** Gives the provider its configuration, with which all later calls work. */
   configure(request: ConfigureRequest, context: LifecycleContext): Promise<Reply>;
@@ -46,30 +46,30 @@ export interface LifecycleProvider extends AsyncDisposable {
   move(request: MoveRequest, context: LifecycleContext): Promise<MoveReply>;
 
   /** Looks at the real object. A null `state` in the reply: it is gone. */
-  read(request: ReadRequest, context: LifecycleContext): Promise<ReadReply>;
+  read(request: ReadResourceRequest, context: LifecycleContext): Promise<ReadReply>;
 
   /**
    * Says what an apply would do, without doing anything. The result may hold unknowns, but only where
    * the provider will decide at apply. Asked again at apply with all values known, it must answer with a
    * refinement of its first answer.
    */
-  plan(request: PlanRequest, context: LifecycleContext): Promise<PlanReply>;
+  plan(request: PlanResourceRequest, context: LifecycleContext): Promise<PlanReply>;
 
   /**
    * Creates (prior null), updates, or deletes (planned null). Even with error diagnostics the reply says
    * what is there now: `state` is what exists (null: nothing), `privateBytes` go with it.
    */
-  apply(request: ApplyRequest, context: LifecycleContext): Promise<ApplyReply>;
+  apply(request: ApplyResourceRequest, context: LifecycleContext): Promise<ApplyReply>;
 
   /** Finds real objects by an id that people know. May return several, of several types. */
-  import(request: ImportRequest, context: LifecycleContext): Promise<ImportReply>;
+  import(request: ImportResourceRequest, context: LifecycleContext): Promise<ImportReply>;
 
   readDataSource(request: ReadDataRequest, context: LifecycleContext): Promise<ReadDataReply>;
 
   /** Opens an ephemeral resource. The caller closes what it opened, also after an error elsewhere. */
   openEphemeral(request: OpenEphemeralRequest, context: LifecycleContext): Promise<OpenReply>;
-  renewEphemeral(request: HeldEphemeralRequest, context: LifecycleContext): Promise<RenewReply>;
-  closeEphemeral(request: HeldEphemeralRequest, context: LifecycleContext): Promise<Reply>;
+  renewEphemeral(request: EphemeralHandleRequest, context: LifecycleContext): Promise<RenewReply>;
+  closeEphemeral(request: EphemeralHandleRequest, context: LifecycleContext): Promise<Reply>;
 
   /** Calls a function. Pure: equal arguments give equal results, also in another process. */
   callFunction(request: CallFunctionRequest, context: LifecycleContext): Promise<CallFunctionReply>;
@@ -98,7 +98,7 @@ export interface OperationIdentity {
 }
 
 export interface Reply {
-  readonly diagnostics: readonly Diagnostic[];
+  readonly diagnostics: readonly ProviderDiagnostic[];
 }
 
 export interface SchemaReply extends Reply {
@@ -123,7 +123,7 @@ export interface ValidateProviderRequest {
   readonly config: Value;
 }
 
-export interface ValidateRequest {
+export interface ValidateResourceRequest {
   readonly type: string;
   readonly config: Value;
   /** Whether the engine handles write-only attributes. */
@@ -139,16 +139,16 @@ export interface ConfigureRequest {
 }
 
 /** An object as it lies in the store, under the schema version that wrote it. */
-export interface StoredObject {
+export interface StoredResource {
   readonly schemaVersion: number;
   /** JSON text of its attributes, exactly as stored. */
   readonly json: string;
 }
 
-export interface UpgradeRequest extends StoredObject {
+export interface UpgradeRequest extends StoredResource {
   readonly type: string;
   /** What names the object, as it was stored beside it under the version of the identity's own schema. */
-  readonly identity?: StoredObject;
+  readonly identity?: StoredResource;
 }
 
 export interface UpgradeReply extends Reply {
@@ -160,7 +160,7 @@ export interface UpgradeReply extends Reply {
 export interface MoveRequest {
   readonly sourceProvider: string;
   readonly sourceType: string;
-  readonly source: StoredObject;
+  readonly source: StoredResource;
   readonly sourcePrivate: Uint8Array;
   readonly targetType: string;
 }
@@ -171,7 +171,7 @@ export interface MoveReply extends Reply {
   readonly identity?: Value;
 }
 
-export interface ReadRequest {
+export interface ReadResourceRequest {
   readonly type: string;
   readonly state: Value;
   readonly privateBytes: Uint8Array;
@@ -205,7 +205,7 @@ export interface Deferral {
     | "absent_prereq";
 }
 
-export interface PlanRequest {
+export interface PlanResourceRequest {
   readonly type: string;
   /** What was last seen; null for a create. */
   readonly prior: Value;
@@ -231,7 +231,7 @@ export interface PlanReply extends ValueReply {
   readonly legacyTypeSystem: boolean;
 }
 
-export interface ApplyRequest {
+export interface ApplyResourceRequest {
   readonly type: string;
   readonly prior: Value;
   readonly config: Value;
@@ -250,7 +250,7 @@ export interface ApplyReply extends ValueReply {
   readonly legacyTypeSystem: boolean;
 }
 
-export interface ImportRequest {
+export interface ImportResourceRequest {
   readonly type: string;
   /** By id, or by identity where the schema has one. */
   readonly id: string;
@@ -296,7 +296,7 @@ export interface OpenReply extends Reply {
   readonly deferred?: Deferral;
 }
 
-export interface HeldEphemeralRequest {
+export interface EphemeralHandleRequest {
   readonly type: string;
   readonly privateBytes: Uint8Array;
 }

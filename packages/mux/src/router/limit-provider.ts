@@ -1,6 +1,6 @@
 import { type Clock, systemClock } from "../clock.ts";
-import { CallGate, type CallLimits } from "./call-gate.ts";
 import type { LifecycleProvider } from "./lifecycle-provider.ts";
+import { ProviderCallLimiter, type ProviderCallLimits } from "./provider-call-limiter.ts";
 
 /**
  * The same provider, within limits for the calls that may reach the provider's own service: read, plan,
@@ -9,10 +9,10 @@ import type { LifecycleProvider } from "./lifecycle-provider.ts";
  */
 export function limitLifecycleProvider(
   provider: LifecycleProvider,
-  limits: CallLimits,
+  limits: ProviderCallLimits,
   clock: Clock = systemClock,
 ): LifecycleProvider {
-  const gate = new CallGate(limits, clock);
+  const gate = new ProviderCallLimiter(limits, clock);
   return {
     schema: async (context) => provider.schema(context),
     validateProvider: async (request, context) => provider.validateProvider(request, context),

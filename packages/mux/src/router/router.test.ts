@@ -1,8 +1,8 @@
 import { Type, Value } from "@stackwright/cty";
 import { describe, expect, it } from "vitest";
-import type { Diagnostic } from "./diagnostic.ts";
+import type { ProviderDiagnostic } from "./diagnostic.ts";
 import { joinLifecycleProviders } from "./join-providers.ts";
-import type { LifecycleProvider, PlanRequest } from "./lifecycle-provider.ts";
+import type { LifecycleProvider, PlanResourceRequest } from "./lifecycle-provider.ts";
 import { createRouter, formatProviderReference, type ProviderReference } from "./router.ts";
 import type { AttributeSchema, BlockSchema, ProviderSchema } from "./schema.ts";
 
@@ -73,7 +73,11 @@ function fake(log: string[], name: string, options: FakeOptions = {}): Lifecycle
     validateEphemeral: unexpected,
     configure: () => {
       note("configure");
-      const error: Diagnostic = { severity: "error", summary: configureError ?? "", detail: "" };
+      const error: ProviderDiagnostic = {
+        severity: "error",
+        summary: configureError ?? "",
+        detail: "",
+      };
       return Promise.resolve({ diagnostics: configureError === undefined ? [] : [error] });
     },
     upgrade: unexpected,
@@ -120,7 +124,7 @@ const validate = (type: string) => ({
   writeOnlyAllowed: true,
 });
 
-function planOf(type: string, proposed: Value): PlanRequest {
+function planOf(type: string, proposed: Value): PlanResourceRequest {
   return {
     type,
     prior: Value.emptyObject,

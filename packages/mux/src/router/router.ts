@@ -1,9 +1,9 @@
 import { type Clock, systemClock } from "../clock.ts";
 import { MuxError } from "../errors.ts";
-import type { CallLimits } from "./call-gate.ts";
 import { joinLifecycleProviders, type NamedLifecycleProvider } from "./join-providers.ts";
 import type { LifecycleProvider } from "./lifecycle-provider.ts";
 import { limitLifecycleProvider } from "./limit-provider.ts";
+import type { ProviderCallLimits } from "./provider-call-limiter.ts";
 
 /**
  * One configured provider of a run. Two aliases, two versions, and two sources whose types have equal names
@@ -23,18 +23,18 @@ export function formatProviderReference({ source, version, alias }: ProviderRefe
   return `${source}${version === "" ? "" : `@${version}`}${alias === "" ? "" : ` (${alias})`}`;
 }
 
-export interface Registration {
+export interface ProviderRegistration {
   readonly reference: ProviderReference;
   /** One provider, or several that together implement the package; each type has one owner. */
   readonly providers: readonly [NamedLifecycleProvider, ...NamedLifecycleProvider[]];
   /** Limits of this configuration alone. */
-  readonly limits?: CallLimits;
+  readonly limits?: ProviderCallLimits;
 }
 
 /** What the engine asks for the provider of a resource. */
 export interface Router extends AsyncDisposable {
   /** Adds a configured provider, which the router owns from now on. `MUX_OPTIONS_INVALID` if it is there. */
-  register(registration: Registration): LifecycleProvider;
+  register(registration: ProviderRegistration): LifecycleProvider;
   /** The provider of a reference. `MUX_PROVIDER_UNKNOWN`, naming what there is of the same source. */
   provider(reference: ProviderReference): LifecycleProvider;
   /** What is registered, in order of registration. */

@@ -1,6 +1,6 @@
 import { conformsTo, couldBecome, Value } from "@stackwright/cty";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { hasErrors } from "../router/diagnostic.ts";
+import { hasProviderErrors } from "../router/diagnostic.ts";
 import type { ApplyReply, LifecycleProvider, PlanReply } from "../router/lifecycle-provider.ts";
 import { emptyObject, proposeState } from "../router/propose-state.ts";
 import type { ResourceSchema } from "../router/schema.ts";
@@ -62,7 +62,7 @@ export function describeLifecycleProvider(
       const config = subject.object(sample.config);
       const request = { type: sample.type, config, writeOnlyAllowed: true };
       const { diagnostics } = await harness.provider.validateResource(request, {});
-      expect(hasErrors(diagnostics)).toBe(false);
+      expect(hasProviderErrors(diagnostics)).toBe(false);
     });
 
     it("plans a create without doing anything", async () => {
@@ -137,7 +137,7 @@ export function describeLifecycleProvider(
       const request = { type: "no_such_type", config, writeOnlyAllowed: true };
       const attempt = async () => harness.provider.validateResource(request, {});
       const outcome = await attempt().then(
-        ({ diagnostics }) => hasErrors(diagnostics) || diagnostics.length === 0,
+        ({ diagnostics }) => hasProviderErrors(diagnostics) || diagnostics.length === 0,
         () => true,
       );
       expect(outcome).toBe(true);

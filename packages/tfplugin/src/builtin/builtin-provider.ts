@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import type {
-  Diagnostic,
   LifecycleContext,
   LifecycleProvider,
+  ProviderDiagnostic,
   SchemaReply,
 } from "@stackwright/mux/router";
 import { TfpluginError } from "../errors.ts";
@@ -134,7 +134,7 @@ const SCHEMA_REPLY: SchemaReply = {
 
 async function succeed(
   check: () => void,
-): Promise<{ readonly diagnostics: readonly Diagnostic[] }> {
+): Promise<{ readonly diagnostics: readonly ProviderDiagnostic[] }> {
   check();
   return Promise.resolve({ diagnostics: [] });
 }

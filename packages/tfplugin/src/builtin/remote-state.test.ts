@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TLSSocket } from "node:tls";
 import { Type, Value } from "@stackwright/cty";
-import { hasErrors } from "@stackwright/mux/router";
+import { hasProviderErrors } from "@stackwright/mux/router";
 import { createSelfSignedIdentity } from "@stackwright/proto/grpc";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createBuiltinProvider } from "./builtin-provider.ts";
@@ -51,7 +51,8 @@ async function read(provider: Provider, members: Readonly<Record<string, Value>>
   const validated = await provider.validateDataSource({ ...request, writeOnlyAllowed: true }, {});
   const reply = await provider.readDataSource({ ...request, deferralAllowed: false }, {});
   // Whatever can be said without reading is said before.
-  if (hasErrors(validated.diagnostics)) expect(hasErrors(reply.diagnostics)).toBe(true);
+  if (hasProviderErrors(validated.diagnostics))
+    expect(hasProviderErrors(reply.diagnostics)).toBe(true);
   const problem = [...validated.diagnostics, ...reply.diagnostics][0];
   const outputs = new Map(reply.state?.entries()).get("outputs");
   return { ...reply, outputs, problem: problem && `${problem.summary}: ${problem.detail}` };

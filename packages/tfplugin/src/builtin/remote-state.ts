@@ -1,11 +1,11 @@
 import { Path, Type, Value } from "@stackwright/cty";
 import type {
-  Diagnostic,
   LifecycleContext,
+  ProviderDiagnostic,
   ReadDataReply,
   ReadDataRequest,
   Reply,
-  ValidateRequest,
+  ValidateResourceRequest,
 } from "@stackwright/mux/router";
 import {
   DEFAULT_WORKSPACE,
@@ -33,7 +33,7 @@ interface Found {
 const CONFIG = Path.root.attribute("config");
 
 export function validateRemoteState(
-  { config }: ValidateRequest,
+  { config }: ValidateResourceRequest,
   options: RemoteStateOptions,
 ): Reply {
   const members = new Map(config.entries());
@@ -89,7 +89,7 @@ export async function readRemoteState(
 function findBackend(
   members: ReadonlyMap<string, Value>,
   backends: readonly StateBackend[],
-): Found | Diagnostic {
+): Found | ProviderDiagnostic {
   const type = members.get("backend") ?? Value.null(Type.string);
   const config = members.get("config") ?? Value.null(Type.dynamic);
   const name = type.isNull ? "" : type.asString();
@@ -119,23 +119,23 @@ function isObject(value: Value | undefined): boolean {
   return kind === "dynamic" || kind === "object" || kind === "map";
 }
 
-function notAnObject(name: string): Diagnostic {
+function notAnObject(name: string): ProviderDiagnostic {
   const what = name === "config" ? "backend configuration" : "default values";
   return failure(`Invalid ${what}`, `${name} must be an object.`, Path.root.attribute(name));
 }
 
-function invalid(detail: string, name: "backend" | "config"): Diagnostic {
+function invalid(detail: string, name: "backend" | "config"): ProviderDiagnostic {
   const path = name === "config" ? CONFIG : Path.root.attribute(name);
   return failure("Invalid backend configuration", detail, path);
 }
 
-function noState(workspace: string): Diagnostic {
+function noState(workspace: string): ProviderDiagnostic {
   return failure(
     "Unable to find remote state",
     `There is no stored state for workspace ${JSON.stringify(workspace)}.`,
   );
 }
 
-function failure(summary: string, detail: string, attribute?: Path): Diagnostic {
+function failure(summary: string, detail: string, attribute?: Path): ProviderDiagnostic {
   return { severity: "error", summary, detail, ...(attribute && { attribute }) };
 }

@@ -1,19 +1,19 @@
 import { decodeJson, Path, refine, Type, Value } from "@stackwright/cty";
 import {
   type ApplyReply,
-  type ApplyRequest,
-  type Diagnostic,
+  type ApplyResourceRequest,
   type ImportReply,
-  type ImportRequest,
+  type ImportResourceRequest,
   type MoveReply,
   type MoveRequest,
   type PlanReply,
-  type PlanRequest,
+  type PlanResourceRequest,
+  type ProviderDiagnostic,
   type Reply,
   typeOfBlock,
   type UpgradeReply,
   type UpgradeRequest,
-  type ValidateRequest,
+  type ValidateResourceRequest,
 } from "@stackwright/mux/router";
 import { pruneJson } from "../json/prune-json.ts";
 import { DATA_BLOCK } from "./declarations.ts";
@@ -30,7 +30,7 @@ const NO_BYTES = new Uint8Array();
 const TYPE = typeOfBlock(DATA_BLOCK);
 const READ_ONLY = ["id", "output"] as const;
 
-export function validateData({ config }: ValidateRequest): Reply {
+export function validateData({ config }: ValidateResourceRequest): Reply {
   if (config.isNull || !config.isKnown) return { diagnostics: [] };
   const members = new Map(config.entries());
   return {
@@ -40,7 +40,7 @@ export function validateData({ config }: ValidateRequest): Reply {
   };
 }
 
-export function planData({ prior, proposed, priorPrivate }: PlanRequest): PlanReply {
+export function planData({ prior, proposed, priorPrivate }: PlanResourceRequest): PlanReply {
   const reply = { diagnostics: [], plannedPrivate: priorPrivate, legacyTypeSystem: false };
   if (proposed.isNull) return { ...reply, planned: proposed, requiresReplace: [] };
   const members = new Map(proposed.entries());
@@ -68,7 +68,7 @@ function same(a: Value | undefined, b: Value | undefined): boolean {
 }
 
 export function applyData(
-  { planned, plannedPrivate }: ApplyRequest,
+  { planned, plannedPrivate }: ApplyResourceRequest,
   randomId: () => string,
 ): ApplyReply {
   const reply = { diagnostics: [], privateBytes: plannedPrivate, legacyTypeSystem: false };
@@ -80,7 +80,7 @@ export function applyData(
   return { ...reply, state: Value.object(members) };
 }
 
-export function importData({ id }: ImportRequest): ImportReply {
+export function importData({ id }: ImportResourceRequest): ImportReply {
   const state = objectOf({ id: Value.string(id) });
   return {
     diagnostics: [],
@@ -131,6 +131,6 @@ function objectOf(members: Readonly<Record<string, Value>>): Value {
   );
 }
 
-function failure(summary: string, detail: string, attribute?: Path): Diagnostic {
+function failure(summary: string, detail: string, attribute?: Path): ProviderDiagnostic {
   return { severity: "error", summary, detail, ...(attribute && { attribute }) };
 }

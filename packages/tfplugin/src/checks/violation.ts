@@ -1,5 +1,5 @@
 import type { Path } from "@stackwright/cty";
-import type { Diagnostic } from "@stackwright/mux/router";
+import type { ProviderDiagnostic } from "@stackwright/mux/router";
 
 /**
  * The rules that a provider's answers keep. Those of `STRICT_RULES` hold for every provider; the others are only
@@ -94,7 +94,7 @@ export function violationsToDiagnostics(
   violations: readonly Violation[],
   answer: CheckedAnswer,
   subject: string,
-): Diagnostic[] {
+): ProviderDiagnostic[] {
   return violations.map(({ path, message, tolerated }) => ({
     severity: tolerated ? "warning" : "error",
     summary: SUMMARIES[answer],

@@ -2,12 +2,12 @@ import {
   type CallFunctionReply,
   type CallFunctionRequest,
   type FunctionSchema,
-  hasErrors,
+  hasProviderErrors,
   type LifecycleContext,
   type ReadDataReply,
   type ReadDataRequest,
   type Reply,
-  type ValidateRequest,
+  type ValidateResourceRequest,
 } from "@stackwright/mux/router";
 import { TfpluginError } from "../errors.ts";
 import { deferralFromWire, diagnosticsFromWire } from "../wire/replies.ts";
@@ -25,7 +25,7 @@ export class DataCalls {
     this.#schema = schema;
   }
 
-  async validate(request: ValidateRequest, context: LifecycleContext): Promise<Reply> {
+  async validate(request: ValidateResourceRequest, context: LifecycleContext): Promise<Reply> {
     const calls = this.#calls;
     const { type } = (await this.#schema.get(context)).types.dataSource(request.type);
     const reply = await calls.call(
@@ -52,7 +52,7 @@ export class DataCalls {
     );
     const deferred = deferralFromWire(reply.deferred);
     const diagnostics = withDeferral(reply.diagnostics, deferred, request.deferralAllowed);
-    if (hasErrors(diagnostics) && reply.state === undefined) return { diagnostics };
+    if (hasProviderErrors(diagnostics) && reply.state === undefined) return { diagnostics };
     const state = calls.read(reply.state, type, request.type);
     return { diagnostics, state, ...(deferred && { deferred }) };
   }

@@ -1,12 +1,12 @@
 import {
-  type HeldEphemeralRequest,
-  hasErrors,
+  type EphemeralHandleRequest,
+  hasProviderErrors,
   type LifecycleContext,
   type OpenEphemeralRequest,
   type OpenReply,
   type RenewReply,
   type Reply,
-  type ValidateRequest,
+  type ValidateResourceRequest,
 } from "@stackwright/mux/router";
 import { ownBytes } from "../wire/dynamic-value.ts";
 import { deferralFromWire, diagnosticsFromWire, timestampFromWire } from "../wire/replies.ts";
@@ -24,7 +24,7 @@ export class EphemeralCalls {
     this.#schema = schema;
   }
 
-  async validate(request: ValidateRequest, context: LifecycleContext): Promise<Reply> {
+  async validate(request: ValidateResourceRequest, context: LifecycleContext): Promise<Reply> {
     const calls = this.#calls;
     const { type } = (await this.#schema.get(context)).types.ephemeral(request.type);
     const reply = await calls.call(
@@ -53,19 +53,19 @@ export class EphemeralCalls {
     const deferred = deferralFromWire(reply.deferred);
     const diagnostics = withDeferral(reply.diagnostics, deferred, request.deferralAllowed);
     const held = { diagnostics, ...heldParts(reply) };
-    if (hasErrors(diagnostics) && reply.result === undefined) return held;
+    if (hasProviderErrors(diagnostics) && reply.result === undefined) return held;
     const result = calls.read(reply.result, type, request.type);
     return { ...held, result, ...(deferred && { deferred }) };
   }
 
-  async renew(request: HeldEphemeralRequest, context: LifecycleContext): Promise<RenewReply> {
+  async renew(request: EphemeralHandleRequest, context: LifecycleContext): Promise<RenewReply> {
     const calls = this.#calls;
     const held = { typeName: request.type, private: request.privateBytes };
     const reply = await calls.call(calls.methods.renewEphemeral, held, context);
     return { diagnostics: diagnosticsFromWire(reply.diagnostics), ...heldParts(reply) };
   }
 
-  async close(request: HeldEphemeralRequest, context: LifecycleContext): Promise<Reply> {
+  async close(request: EphemeralHandleRequest, context: LifecycleContext): Promise<Reply> {
     const calls = this.#calls;
     const held = { typeName: request.type, private: request.privateBytes };
     const reply = await calls.call(calls.methods.closeEphemeral, held, context);

@@ -1,12 +1,12 @@
 import type {
   ApplyReply,
-  ApplyRequest,
+  ApplyResourceRequest,
   CallFunctionReply,
   CallFunctionRequest,
   ConfigureRequest,
-  HeldEphemeralRequest,
+  EphemeralHandleRequest,
   ImportReply,
-  ImportRequest,
+  ImportResourceRequest,
   LifecycleContext,
   LifecycleProvider,
   MoveReply,
@@ -14,18 +14,18 @@ import type {
   OpenEphemeralRequest,
   OpenReply,
   PlanReply,
-  PlanRequest,
+  PlanResourceRequest,
   ReadDataReply,
   ReadDataRequest,
   ReadReply,
-  ReadRequest,
+  ReadResourceRequest,
   RenewReply,
   Reply,
   SchemaReply,
   UpgradeReply,
   UpgradeRequest,
   ValidateProviderRequest,
-  ValidateRequest,
+  ValidateResourceRequest,
 } from "@stackwright/mux/router";
 import { TfpluginError } from "../errors.ts";
 import type { PluginTransport } from "../transport/plugin-transport.ts";
@@ -106,19 +106,22 @@ class PluginClient implements LifecycleProvider {
     return { diagnostics: diagnosticsFromWire(reply.diagnostics) };
   }
 
-  async validateResource(request: ValidateRequest, context: LifecycleContext): Promise<Reply> {
+  async validateResource(
+    request: ValidateResourceRequest,
+    context: LifecycleContext,
+  ): Promise<Reply> {
     return this.#resources.validate(request, context);
   }
 
-  async read(request: ReadRequest, context: LifecycleContext): Promise<ReadReply> {
+  async read(request: ReadResourceRequest, context: LifecycleContext): Promise<ReadReply> {
     return this.#resources.read(request, context);
   }
 
-  async plan(request: PlanRequest, context: LifecycleContext): Promise<PlanReply> {
+  async plan(request: PlanResourceRequest, context: LifecycleContext): Promise<PlanReply> {
     return this.#resources.plan(request, context);
   }
 
-  async apply(request: ApplyRequest, context: LifecycleContext): Promise<ApplyReply> {
+  async apply(request: ApplyResourceRequest, context: LifecycleContext): Promise<ApplyReply> {
     return this.#resources.apply(request, context);
   }
 
@@ -130,11 +133,14 @@ class PluginClient implements LifecycleProvider {
     return this.#stored.move(request, context);
   }
 
-  async import(request: ImportRequest, context: LifecycleContext): Promise<ImportReply> {
+  async import(request: ImportResourceRequest, context: LifecycleContext): Promise<ImportReply> {
     return this.#stored.import(request, context);
   }
 
-  async validateDataSource(request: ValidateRequest, context: LifecycleContext): Promise<Reply> {
+  async validateDataSource(
+    request: ValidateResourceRequest,
+    context: LifecycleContext,
+  ): Promise<Reply> {
     return this.#data.validate(request, context);
   }
 
@@ -152,7 +158,10 @@ class PluginClient implements LifecycleProvider {
     return this.#data.callFunction(request, context);
   }
 
-  async validateEphemeral(request: ValidateRequest, context: LifecycleContext): Promise<Reply> {
+  async validateEphemeral(
+    request: ValidateResourceRequest,
+    context: LifecycleContext,
+  ): Promise<Reply> {
     return this.#ephemeral.validate(request, context);
   }
 
@@ -164,13 +173,13 @@ class PluginClient implements LifecycleProvider {
   }
 
   async renewEphemeral(
-    request: HeldEphemeralRequest,
+    request: EphemeralHandleRequest,
     context: LifecycleContext,
   ): Promise<RenewReply> {
     return this.#ephemeral.renew(request, context);
   }
 
-  async closeEphemeral(request: HeldEphemeralRequest, context: LifecycleContext): Promise<Reply> {
+  async closeEphemeral(request: EphemeralHandleRequest, context: LifecycleContext): Promise<Reply> {
     return this.#ephemeral.close(request, context);
   }
 

@@ -1,17 +1,17 @@
 import type { Value } from "@stackwright/cty";
 import {
   type ApplyReply,
-  type ApplyRequest,
+  type ApplyResourceRequest,
   type Deferral,
-  type Diagnostic,
-  hasErrors,
+  hasProviderErrors,
   type LifecycleContext,
   type PlanReply,
-  type PlanRequest,
+  type PlanResourceRequest,
+  type ProviderDiagnostic,
   type ReadReply,
-  type ReadRequest,
+  type ReadResourceRequest,
   type Reply,
-  type ValidateRequest,
+  type ValidateResourceRequest,
 } from "@stackwright/mux/router";
 import { ownBytes } from "../wire/dynamic-value.ts";
 import { pathFromWire } from "../wire/paths.ts";
@@ -29,7 +29,7 @@ export class ResourceCalls {
     this.#schema = schema;
   }
 
-  async validate(request: ValidateRequest, context: LifecycleContext): Promise<Reply> {
+  async validate(request: ValidateResourceRequest, context: LifecycleContext): Promise<Reply> {
     const calls = this.#calls;
     const { type } = (await this.#schema.get(context)).types.resource(request.type);
     const reply = await calls.call(
@@ -47,7 +47,7 @@ export class ResourceCalls {
     return { diagnostics: diagnosticsFromWire(reply.diagnostics) };
   }
 
-  async read(request: ReadRequest, context: LifecycleContext): Promise<ReadReply> {
+  async read(request: ReadResourceRequest, context: LifecycleContext): Promise<ReadReply> {
     const calls = this.#calls;
     const { types } = await this.#schema.get(context);
     const { type, identity } = types.resource(request.type);
@@ -68,7 +68,7 @@ export class ResourceCalls {
     const newIdentity = calls.readIdentity(reply.newIdentity, identity, request.type);
     const privateBytes = ownBytes(reply.private);
     const rest = { diagnostics, privateBytes, ...(newIdentity && { identity: newIdentity }) };
-    if (hasErrors(diagnostics) && reply.newState === undefined) return rest;
+    if (hasProviderErrors(diagnostics) && reply.newState === undefined) return rest;
     return {
       ...rest,
       state: calls.read(reply.newState, type, request.type),
@@ -76,7 +76,7 @@ export class ResourceCalls {
     };
   }
 
-  async plan(request: PlanRequest, context: LifecycleContext): Promise<PlanReply> {
+  async plan(request: PlanResourceRequest, context: LifecycleContext): Promise<PlanReply> {
     const calls = this.#calls;
     const { types } = await this.#schema.get(context);
     const { type, identity } = types.resource(request.type);
@@ -105,11 +105,11 @@ export class ResourceCalls {
       ...(plannedIdentity && { plannedIdentity }),
       ...(deferred && { deferred }),
     };
-    if (hasErrors(diagnostics) && reply.plannedState === undefined) return rest;
+    if (hasProviderErrors(diagnostics) && reply.plannedState === undefined) return rest;
     return { ...rest, planned: calls.read(reply.plannedState, type, request.type) };
   }
 
-  async apply(request: ApplyRequest, context: LifecycleContext): Promise<ApplyReply> {
+  async apply(request: ApplyResourceRequest, context: LifecycleContext): Promise<ApplyReply> {
     const calls = this.#calls;
     const { types } = await this.#schema.get(context);
     const { type, identity } = types.resource(request.type);
@@ -141,12 +141,13 @@ export class ResourceCalls {
  * that still exists, so it is taken to be as it was, with the private bytes that there are.
  */
 function whatIsThere(
-  { prior, plannedPrivate }: ApplyRequest,
-  diagnostics: readonly Diagnostic[],
+  { prior, plannedPrivate }: ApplyResourceRequest,
+  diagnostics: readonly ProviderDiagnostic[],
   state: Value,
   privateBytes: Uint8Array,
 ): Pick<ApplyReply, "state" | "privateBytes"> {
-  if (!state.isNull || prior.isNull || !hasErrors(diagnostics)) return { state, privateBytes };
+  if (!state.isNull || prior.isNull || !hasProviderErrors(diagnostics))
+    return { state, privateBytes };
   return { state: prior, privateBytes: privateBytes.length > 0 ? privateBytes : plannedPrivate };
 }
 
@@ -159,10 +160,10 @@ export function withDeferral(
   diagnostics: Parameters<typeof diagnosticsFromWire>[0],
   deferred: Deferral | undefined,
   allowed: boolean,
-): readonly Diagnostic[] {
+): readonly ProviderDiagnostic[] {
   const found = diagnosticsFromWire(diagnostics);
   if (deferred === undefined || allowed) return found;
-  const problem: Diagnostic = {
+  const problem: ProviderDiagnostic = {
     severity: "error",
     summary: "Provider deferred what it was not allowed to defer",
     detail: `The provider put the call off (${deferred.reason}). This is a bug in the provider.`,

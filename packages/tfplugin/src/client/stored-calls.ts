@@ -1,13 +1,13 @@
 import { decodeJson, type Type, type Value } from "@stackwright/cty";
 import {
-  type Diagnostic,
-  hasErrors,
+  hasProviderErrors,
   type ImportedObject,
   type ImportReply,
-  type ImportRequest,
+  type ImportResourceRequest,
   type LifecycleContext,
   type MoveReply,
   type MoveRequest,
+  type ProviderDiagnostic,
   type UpgradeReply,
   type UpgradeRequest,
 } from "@stackwright/mux/router";
@@ -54,7 +54,7 @@ export class StoredCalls {
     const identity = await this.#upgradeIdentity(request, entry, context);
     const diagnostics = [...diagnosticsFromWire(reply.diagnostics), ...identity.diagnostics];
     const rest = { diagnostics, ...(identity.value && { identity: identity.value }) };
-    if (hasErrors(diagnostics) && reply.upgradedState === undefined) return rest;
+    if (hasProviderErrors(diagnostics) && reply.upgradedState === undefined) return rest;
     return { ...rest, state: calls.read(reply.upgradedState, type, request.type) };
   }
 
@@ -62,7 +62,7 @@ export class StoredCalls {
     { type: subject, identity: stored }: UpgradeRequest,
     { schema, identity: type }: TypeEntry,
     context: LifecycleContext,
-  ): Promise<{ readonly diagnostics: readonly Diagnostic[]; readonly value?: Value }> {
+  ): Promise<{ readonly diagnostics: readonly ProviderDiagnostic[]; readonly value?: Value }> {
     if (stored === undefined || type === undefined) return { diagnostics: [] };
     const newest = schema.identity?.version ?? 0;
     if (stored.schemaVersion > newest) {
@@ -110,11 +110,11 @@ export class StoredCalls {
       privateBytes: ownBytes(reply.targetPrivate),
       ...(targetIdentity && { identity: targetIdentity }),
     };
-    if (hasErrors(diagnostics) && reply.targetState === undefined) return rest;
+    if (hasProviderErrors(diagnostics) && reply.targetState === undefined) return rest;
     return { ...rest, state: calls.read(reply.targetState, type, request.targetType) };
   }
 
-  async import(request: ImportRequest, context: LifecycleContext): Promise<ImportReply> {
+  async import(request: ImportResourceRequest, context: LifecycleContext): Promise<ImportReply> {
     const calls = this.#calls;
     const { types } = await this.#schema.get(context);
     const { identity } = types.resource(request.type);
@@ -173,7 +173,7 @@ function rawState(json: string): RawState {
   return { json: ENCODER.encode(json), flatmap: new Map() };
 }
 
-function newerState({ type, schemaVersion }: UpgradeRequest, newest: number): Diagnostic {
+function newerState({ type, schemaVersion }: UpgradeRequest, newest: number): ProviderDiagnostic {
   return {
     severity: "error",
     summary: "State of a newer provider version",

@@ -1,8 +1,8 @@
 import { type Path, Value } from "@stackwright/cty";
 import {
-  type Diagnostic,
-  hasErrors,
+  hasProviderErrors,
   type LifecycleProvider,
+  type ProviderDiagnostic,
   proposeState,
   type ResourceSchema,
   type SchemaReply,
@@ -50,9 +50,9 @@ export interface DrivenPlan {
 /** A provider said no. */
 export class ProviderRefusal extends Error {
   override readonly name = "ProviderRefusal";
-  readonly diagnostics: readonly Diagnostic[];
+  readonly diagnostics: readonly ProviderDiagnostic[];
 
-  constructor(call: string, diagnostics: readonly Diagnostic[]) {
+  constructor(call: string, diagnostics: readonly ProviderDiagnostic[]) {
     super(
       `${call}: ${diagnostics.map(({ summary, detail }) => `${summary}: ${detail}`).join("\n")}`,
     );
@@ -82,7 +82,8 @@ export class ProviderDriver {
     config: JsonObject = {},
   ): Promise<ProviderDriver> {
     const declared = await provider.schema({});
-    if (hasErrors(declared.diagnostics)) throw new ProviderRefusal("schema", declared.diagnostics);
+    if (hasProviderErrors(declared.diagnostics))
+      throw new ProviderRefusal("schema", declared.diagnostics);
     const object = configObject(declared.schema.provider, config, KNOWN_ONLY);
     accept("validateProvider", await provider.validateProvider({ config: object }, {}));
     const request = { config: object, engineVersion: "1.11.4", deferralAllowed: false };
@@ -279,7 +280,7 @@ export class ProviderDriver {
       { type, prior, config, planned, plannedPrivate, ...(plannedIdentity && { plannedIdentity }) },
       {},
     );
-    const failed = hasErrors(reply.diagnostics);
+    const failed = hasProviderErrors(reply.diagnostics);
     const { legacyTypeSystem, state } = reply;
     const checked = assertApplied({ block, planned, state, failed, legacyTypeSystem });
     this.violations.push(...checked.violations);
@@ -295,6 +296,9 @@ export class ProviderDriver {
   }
 }
 
-function accept(call: string, { diagnostics }: { readonly diagnostics: readonly Diagnostic[] }) {
-  if (hasErrors(diagnostics)) throw new ProviderRefusal(call, diagnostics);
+function accept(
+  call: string,
+  { diagnostics }: { readonly diagnostics: readonly ProviderDiagnostic[] },
+) {
+  if (hasProviderErrors(diagnostics)) throw new ProviderRefusal(call, diagnostics);
 }

@@ -1,4 +1,4 @@
-import type { Deferral, Diagnostic } from "@stackwright/mux/router";
+import type { Deferral, ProviderDiagnostic } from "@stackwright/mux/router";
 import type * as t6 from "@stackwright/proto/tfplugin6";
 import { pathFromWire, pathToWire } from "./paths.ts";
 
@@ -14,7 +14,7 @@ const MAX_DIAGNOSTICS = 500;
  * overheard. A provider is foreign code, so there is an end to what it may say; what is left out is said, as an error where
  * there was one in it.
  */
-export function diagnosticsFromWire(diagnostics: readonly t6.Diagnostic[]): Diagnostic[] {
+export function diagnosticsFromWire(diagnostics: readonly t6.Diagnostic[]): ProviderDiagnostic[] {
   const heard = diagnostics.slice(0, MAX_DIAGNOSTICS).map(diagnosticFromWire);
   const rest = diagnostics.slice(MAX_DIAGNOSTICS);
   if (rest.length === 0) return heard;
@@ -24,7 +24,7 @@ export function diagnosticsFromWire(diagnostics: readonly t6.Diagnostic[]): Diag
   return [...heard, { severity, summary, detail }];
 }
 
-function diagnosticFromWire(diagnostic: t6.Diagnostic): Diagnostic {
+function diagnosticFromWire(diagnostic: t6.Diagnostic): ProviderDiagnostic {
   const { severity, summary, detail, attribute } = diagnostic;
   const path = pathFromWire(attribute);
   return {
@@ -35,7 +35,7 @@ function diagnosticFromWire(diagnostic: t6.Diagnostic): Diagnostic {
   };
 }
 
-export function diagnosticsToWire(diagnostics: readonly Diagnostic[]): t6.Diagnostic[] {
+export function diagnosticsToWire(diagnostics: readonly ProviderDiagnostic[]): t6.Diagnostic[] {
   return diagnostics.map(({ severity, summary, detail, attribute }) => ({
     severity: severity === "error" ? ERROR : WARNING,
     summary,

@@ -1,6 +1,6 @@
+import { toPulumiProvider } from "@stackwright/mux/adapters";
 import { parseProviderArguments, runProvider } from "@stackwright/mux/host";
 import { computed, createProvider, defineResource, required, types } from "@stackwright/mux/kit";
-import { asResourceProvider } from "@stackwright/mux/router";
 
 /*
  * A provider process of the Pulumi protocol for tests, which cannot do without its engine, as the dynamic provider cannot. It has
@@ -34,5 +34,5 @@ await runProvider((host) => {
       }),
     },
   });
-  return asResourceProvider(provider, { package: "chatty", version });
+  return toPulumiProvider(provider, { package: "chatty", version });
 });

@@ -1,6 +1,6 @@
 import { appendFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type LegacyProvider, serveLegacyProvider } from "@stackwright/mux/legacy";
+import { type CocorpcProvider, serveCocorpcProvider } from "@stackwright/mux/cocorpc";
 import { RpcError } from "@stackwright/proto/grpc";
 import { structFromJson, structToJson } from "@stackwright/proto/property";
 
@@ -27,7 +27,7 @@ function load(id: string): Properties {
   }
 }
 
-const provider: LegacyProvider = {
+const provider: CocorpcProvider = {
   check: async ({ properties }) => {
     const { size } = read(properties);
     const failures =
@@ -66,5 +66,5 @@ const provider: LegacyProvider = {
   },
 };
 
-const server = await serveLegacyProvider(provider);
+const server = await serveCocorpcProvider(provider);
 process.stdout.write(`${"port" in server.address ? server.address.port : ""}\n`);

@@ -1,6 +1,6 @@
+import { toPulumiProvider } from "@stackwright/mux/adapters";
 import { runProvider } from "@stackwright/mux/host";
 import { computed, createProvider, defineResource, required, types } from "@stackwright/mux/kit";
-import { asResourceProvider } from "@stackwright/mux/router";
 
 /*
  * A provider process of the Pulumi protocol for tests: books on a shelf, which is gone with the process.
@@ -23,4 +23,4 @@ const provider = createProvider({
   },
 });
 
-await runProvider(() => asResourceProvider(provider, { package: "shelf", version: "1.0.0" }));
+await runProvider(() => toPulumiProvider(provider, { package: "shelf", version: "1.0.0" }));

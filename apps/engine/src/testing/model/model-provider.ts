@@ -1,15 +1,15 @@
 import { decodeJson, getAttribute, Path, Type, Value } from "@stackwright/cty";
 import {
   type ApplyReply,
-  type ApplyRequest,
-  type Diagnostic,
+  type ApplyResourceRequest,
   type ImportReply,
   type LifecycleContext,
   type LifecycleProvider,
   type OpenReply,
   type OperationIdentity,
   type PlanReply,
-  type PlanRequest,
+  type PlanResourceRequest,
+  type ProviderDiagnostic,
   type RenewReply,
   type Reply,
   typeOfBlock,
@@ -111,7 +111,7 @@ class ModelProvider implements LifecycleProvider {
     });
   }
 
-  async plan(request: PlanRequest): Promise<PlanReply> {
+  async plan(request: PlanResourceRequest): Promise<PlanReply> {
     const { type, prior } = request;
     const reply = { ...OK, plannedPrivate: request.priorPrivate, legacyTypeSystem: false };
     if (request.proposed.isNull) {
@@ -155,7 +155,7 @@ class ModelProvider implements LifecycleProvider {
     };
   }
 
-  async apply(request: ApplyRequest, context: LifecycleContext): Promise<ApplyReply> {
+  async apply(request: ApplyResourceRequest, context: LifecycleContext): Promise<ApplyReply> {
     const { type, prior, planned, operation, config } = request;
     const token = config.isNull ? Value.null(Type.string) : getAttribute(config, "token_wo");
     if (token.isKnown && !token.isNull) this.#leases.use(token.asString());
@@ -288,7 +288,7 @@ class ModelProvider implements LifecycleProvider {
     await this.close();
   }
 
-  #create(request: ApplyRequest, context: LifecycleContext): Promise<ApplyReply> {
+  #create(request: ApplyResourceRequest, context: LifecycleContext): Promise<ApplyReply> {
     const { type, planned, operation } = request;
     return this.#call("create", type, "", operation, context, (call, fault) => {
       const none = Value.null(typeOf(type));
@@ -366,7 +366,7 @@ function refusal(summary: string) {
   return { diagnostics: [problem(summary)] };
 }
 
-function problem(summary: string): Diagnostic {
+function problem(summary: string): ProviderDiagnostic {
   return { severity: "error", summary, detail: "" };
 }
 

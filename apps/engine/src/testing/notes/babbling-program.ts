@@ -3,7 +3,7 @@
  * a line that is too long for one piece, and byte by byte.
  */
 import { getAttribute, type Value } from "@stackwright/cty";
-import type { ApplyRequest } from "@stackwright/mux/router";
+import type { ApplyResourceRequest } from "@stackwright/mux/router";
 import { serveLifecycleProvider, serveTerraformProvider } from "@stackwright/tfplugin/serve";
 import { createNotesProvider } from "./notes-provider.ts";
 
@@ -33,7 +33,7 @@ const babbling = new Proxy(provider, {
   get(target, name) {
     const member: unknown = Reflect.get(target, name, target);
     if (typeof member !== "function") return member;
-    return async (request: ApplyRequest, ...rest: unknown[]): Promise<unknown> => {
+    return async (request: ApplyResourceRequest, ...rest: unknown[]): Promise<unknown> => {
       if (name === "apply") {
         await babble(request.config);
         // Its last words are part of why the call failed.

@@ -1,5 +1,5 @@
 import { getAttribute, Value } from "@stackwright/cty";
-import type { ApplyRequest, LifecycleProvider } from "@stackwright/mux/router";
+import type { ApplyResourceRequest, LifecycleProvider } from "@stackwright/mux/router";
 import { describe, expect, it } from "vitest";
 import type { StateChange } from "../../state/state-change.ts";
 import type { Sabotage } from "./sabotage.ts";
@@ -145,7 +145,7 @@ const LEASE_BUGS: typeof BUGS = [
     10,
     1,
     () => {
-      const late: ApplyRequest["config"][] = [];
+      const late: ApplyResourceRequest["config"][] = [];
       return {
         provider: (provider) =>
           replacing(provider, {

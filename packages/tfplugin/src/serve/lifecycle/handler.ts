@@ -1,5 +1,5 @@
 import type { Type, Value } from "@stackwright/cty";
-import type { Diagnostic, LifecycleContext } from "@stackwright/mux/router";
+import type { LifecycleContext, ProviderDiagnostic } from "@stackwright/mux/router";
 import type * as t6 from "@stackwright/proto/tfplugin6";
 import { valueToWire } from "../../wire/dynamic-value.ts";
 import type { PluginMethod, PluginMethods } from "../../wire/methods.ts";
@@ -32,7 +32,7 @@ export function optionalToWire(value: Value | undefined, type: Type): t6.Dynamic
  * What a rejection of the provider is told as: people see it as any other error of the provider. An error of the call
  * would be shown as a defect of the program.
  */
-export function failureToDiagnostic(error: unknown): Diagnostic {
+export function failureToDiagnostic(error: unknown): ProviderDiagnostic {
   const detail = error instanceof Error ? error.message : String(error);
   return { severity: "error", summary: "The provider could not answer", detail };
 }

@@ -1,4 +1,4 @@
-import type { LifecycleProvider, StoredObject } from "@stackwright/mux/router";
+import type { LifecycleProvider, StoredResource } from "@stackwright/mux/router";
 import type * as t6 from "@stackwright/proto/tfplugin6";
 import { TfpluginError } from "../../errors.ts";
 import { ownBytes, valueFromWire } from "../../wire/dynamic-value.ts";
@@ -107,7 +107,7 @@ export function createStateHandlers(
   };
 }
 
-function storedObject(version: bigint, raw: t6.RawState | undefined): StoredObject {
+function storedObject(version: bigint, raw: t6.RawState | undefined): StoredResource {
   if (raw === undefined || raw.json.length === 0) {
     const text = "objects that were stored by Terraform 0.11 and before are not supported";
     throw new TfpluginError("TFPLUGIN_VALUE_INVALID", text);
