@@ -1,5 +1,5 @@
 import type { Event } from "./event.ts";
-import type { Trait, TraitSet } from "./kind.ts";
+import type { CapabilitySet, KindCapability } from "./kind.ts";
 
 /** Free-form facts about a collection, for example to find it among the members of a container. */
 export type Metadata = Readonly<Record<string, unknown>>;
@@ -47,7 +47,7 @@ export type Handler<T> = (event: Event<T>) => void | PromiseLike<void>;
 export type BatchHandler<T> = (events: readonly Event<T>[]) => void | PromiseLike<void>;
 
 /** A subscribed handler. */
-export interface Registration extends Disposable {
+export interface HandlerRegistration extends Disposable {
   /** Whether the collection is synced and the handler has finished every event from before that. */
   readonly synced: boolean;
   /** Events waiting for the handler. */
@@ -55,7 +55,7 @@ export interface Registration extends Disposable {
   /** Whether it was ended, by whatever side. */
   readonly closed: boolean;
   /**
-   * Resolves when {@link Registration.synced} becomes true. Rejects with `KRT_DISPOSED` when the
+   * Resolves when {@link HandlerRegistration.synced} becomes true. Rejects with `KRT_DISPOSED` when the
    * registration or its collection ends before.
    */
   whenSynced(options?: WaitOptions): Promise<void>;
@@ -69,7 +69,7 @@ declare const TRAITS: unique symbol;
  * A keyed set of objects and the stream of its changes. Objects are immutable by convention. Reads
  * outside transformations see the last committed turn; they are never tracked.
  */
-export interface Collection<T, Tr extends Trait = never> extends Iterable<T>, Disposable {
+export interface Collection<T, Tr extends KindCapability = never> extends Iterable<T>, Disposable {
   /** Unique within the runtime. */
   readonly id: number;
   readonly name: string;
@@ -90,17 +90,17 @@ export interface Collection<T, Tr extends Trait = never> extends Iterable<T>, Di
   list(): readonly T[];
   keys(): IterableIterator<string>;
   /** Registers a handler of single events. */
-  subscribe(handler: Handler<T>, options?: SubscribeOptions): Registration;
+  subscribe(handler: Handler<T>, options?: SubscribeOptions): HandlerRegistration;
   /** Registers a handler of whole turns. */
-  subscribeBatch(handler: BatchHandler<T>, options?: SubscribeOptions): Registration;
+  subscribeBatch(handler: BatchHandler<T>, options?: SubscribeOptions): HandlerRegistration;
   /** Ends the collection: its last state stays readable, nothing is computed or delivered any more. */
   dispose(): void;
   /** Exists in types only. */
-  readonly [TRAITS]?: TraitSet<Tr>;
+  readonly [TRAITS]?: CapabilitySet<Tr>;
 }
 
 /** A collection that holds at most one object. */
-export interface Singleton<T, Tr extends Trait = never> extends Collection<T, Tr> {
+export interface Singleton<T, Tr extends KindCapability = never> extends Collection<T, Tr> {
   /** The object, or `undefined` when there is none. */
   readonly value: T | undefined;
 }
@@ -118,7 +118,7 @@ export interface LoadOptions extends WaitOptions {
 }
 
 /** A collection that is written from outside. Writes take effect in a turn of their own or of the open batch. */
-export interface Source<T, Tr extends Trait = never> extends Collection<T, Tr> {
+export interface InputCollection<T, Tr extends KindCapability = never> extends Collection<T, Tr> {
   /** Adds an object or replaces the one of the same key. An equal object is no change. */
   set(object: T, options?: WriteOptions): void;
   delete(key: string): void;
@@ -132,7 +132,7 @@ export interface Source<T, Tr extends Trait = never> extends Collection<T, Tr> {
 }
 
 /** A singleton that is written from outside. */
-export interface Cell<T, Tr extends Trait = never> extends Singleton<T, Tr> {
+export interface Cell<T, Tr extends KindCapability = never> extends Singleton<T, Tr> {
   /** Replaces the value; `undefined` clears it. A value with another key is a delete and an add. */
   set(value: T | undefined, options?: WriteOptions): void;
   /** Replaces the value by a function of it, when the write takes effect. */

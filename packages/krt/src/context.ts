@@ -1,7 +1,7 @@
 import type { Collection } from "./collection.ts";
 import type { Equals } from "./equality.ts";
 import type { Filter } from "./filter.ts";
-import type { Trait } from "./kind.ts";
+import type { KindCapability } from "./kind.ts";
 import type { Scope } from "./scope.ts";
 
 /**
@@ -15,12 +15,12 @@ export interface TransformationContext {
    * and must not be changed. Throws `KRT_FILTER` for a key and an index filter at once, `KRT_CYCLE`
    * where the collection depends on this one.
    */
-  fetch<T, Tr extends Trait>(
+  fetch<T, Tr extends KindCapability>(
     collection: Collection<T, Tr>,
     ...filters: readonly Filter<NoInfer<T>, NoInfer<Tr>>[]
   ): readonly T[];
   /** The only match, or `undefined`. Throws `KRT_NOT_ONE` when there are several. */
-  fetchOne<T, Tr extends Trait>(
+  fetchOne<T, Tr extends KindCapability>(
     collection: Collection<T, Tr>,
     ...filters: readonly Filter<NoInfer<T>, NoInfer<Tr>>[]
   ): T | undefined;
@@ -28,7 +28,7 @@ export interface TransformationContext {
    * Fetches a projection of the objects: a change that leaves it equal, and the object within the
    * filters, does not cause a run. Give the same projection object at each run.
    */
-  fetchPartial<T, Tr extends Trait, P>(
+  fetchPartial<T, Tr extends KindCapability, P>(
     collection: Collection<T, Tr>,
     projection: PartialProjection<T, P>,
     ...filters: readonly Filter<NoInfer<T>, NoInfer<Tr>>[]

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { byIndex, byKey, createRuntime, inputFetch, type KrtError, staticFetch } from "./index.ts";
-import { graphOf } from "./oracle/invariants.ts";
+import { graphOf } from "./testing/oracle/invariants.ts";
 
 function build() {
   const errors: KrtError[] = [];

@@ -2,7 +2,7 @@ import type { Collection } from "./collection.ts";
 import type { AnyNode } from "./core/node.ts";
 import { nodeOf } from "./core/tracker.ts";
 import type { Filter, FilterSpec } from "./filter.ts";
-import type { Trait } from "./kind.ts";
+import type { KindCapability } from "./kind.ts";
 
 declare const FETCHED: unique symbol;
 declare const INPUT: unique symbol;
@@ -42,7 +42,7 @@ export class DeclaredFetchSpec implements DeclaredFetch<never, never> {
  * Declares a fetch that is the same for every input. All inputs share one dependency: it costs nothing
  * per input, neither in memory nor in a run, and a change runs all of them.
  */
-export function staticFetch<T, Tr extends Trait>(
+export function staticFetch<T, Tr extends KindCapability>(
   collection: Collection<T, Tr>,
   ...filters: readonly Filter<NoInfer<T>, NoInfer<Tr>>[]
 ): DeclaredFetch<unknown, T> {
@@ -51,7 +51,7 @@ export function staticFetch<T, Tr extends Trait>(
 }
 
 /** Declares a fetch whose filters depend on the input. */
-export function inputFetch<I, T, Tr extends Trait>(
+export function inputFetch<I, T, Tr extends KindCapability>(
   collection: Collection<T, Tr>,
   filters: (input: I) => readonly Filter<NoInfer<T>, NoInfer<Tr>>[],
 ): DeclaredFetch<I, T> {

@@ -1,5 +1,5 @@
 import type { AnyIndex } from "./core/index-store.ts";
-import { type Kind, namespacedKey, type Trait, type TraitSet } from "./kind.ts";
+import { type CapabilitySet, type Kind, type KindCapability, namespacedKey } from "./kind.ts";
 import { includesLabels, isEmptyLabels, type Labels, sameLabels } from "./labels.ts";
 import type { Index } from "./secondary-index.ts";
 
@@ -10,10 +10,10 @@ declare const NEEDS: unique symbol;
  * A condition on the objects of a fetch; several hold together. `T` is what it can be asked of, `Req`
  * the traits that the collection's kind must have. Both exist in types only.
  */
-export interface Filter<in T, out Req extends Trait> {
+export interface Filter<in T, out Req extends KindCapability> {
   readonly type: FilterType;
   readonly [SUBJECT]?: (object: T) => void;
-  readonly [NEEDS]?: (traits: TraitSet<Req>) => void;
+  readonly [NEEDS]?: (traits: CapabilitySet<Req>) => void;
 }
 
 /** What a condition looks at. Numbers, so that comparing two filters is cheap. */
@@ -206,7 +206,7 @@ export function where<T>(predicate: (object: T) => boolean): Filter<T, never> {
 }
 
 /** The objects that fulfil all filters of at least one of `alternatives`. None matches nothing. */
-export function any<T = unknown, Req extends Trait = never>(
+export function any<T = unknown, Req extends KindCapability = never>(
   ...alternatives: readonly (Filter<T, Req> | readonly Filter<T, Req>[])[]
 ): Filter<T, Req> {
   const lists = alternatives.map((one) => (Array.isArray(one) ? one : [one]));

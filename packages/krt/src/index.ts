@@ -15,12 +15,12 @@ export type {
   Collection,
   CollectionOptions,
   Handler,
+  HandlerRegistration,
+  InputCollection,
   LoadOptions,
   Metadata,
   Overflow,
-  Registration,
   Singleton,
-  Source,
   SubscribeOptions,
   WaitOptions,
   WriteOptions,
@@ -36,7 +36,7 @@ export type {
 } from "./context.ts";
 export { partial } from "./context.ts";
 export type { NodeCounters } from "./core/counters.ts";
-export type { FailurePolicy, RunCause } from "./core/derived-node.ts";
+export type { FailurePolicy, RecomputeCause } from "./core/derived-node.ts";
 export type { EdgeType } from "./core/edge.ts";
 export type { Merge } from "./core/join-rule.ts";
 export type { NodeType } from "./core/node.ts";
@@ -76,11 +76,11 @@ export type {
 } from "./inspect/inspector.ts";
 export type {
   DeliveryInfo,
-  Diagnostic,
   Instrumentation,
   InstrumentedNode,
+  RuntimeWarning,
 } from "./instrumentation.ts";
-export type { Kind, KindSpec, Trait, TraitSet } from "./kind.ts";
+export type { CapabilitySet, Kind, KindCapability, KindSpec } from "./kind.ts";
 export { kind, namespacedKey, SINGLETON_KEY } from "./kind.ts";
 export type { Labels } from "./labels.ts";
 export { onlyWhenChanged } from "./only-when-changed.ts";
@@ -107,11 +107,11 @@ export type { ObservableLike, StreamItems, StreamOptions } from "./source/stream
 export { fromAsyncIterable, fromObservable } from "./source/stream.ts";
 export type {
   Listing,
-  WatchEvent,
+  ListWatcher,
+  SourceWatchEvent,
+  SourceWatchOptions,
   WatchedCollection,
-  WatchOptions,
   WatchRequest,
-  WatchSource,
 } from "./source/watch.ts";
 export { fromWatch } from "./source/watch.ts";
 export type { AuditFinding, AuditOptions } from "./strict/audit.ts";

@@ -1,7 +1,7 @@
 import type { Collection } from "./collection.ts";
 
 /** Something worth knowing that is not an error. */
-export type Diagnostic =
+export type RuntimeWarning =
   /** A queue crossed the high-water mark, or twice, four times, ... of it. */
   | {
       readonly type: "queue-high-water";

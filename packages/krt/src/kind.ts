@@ -3,10 +3,10 @@ import { KrtError } from "./errors.ts";
 import type { Labels } from "./labels.ts";
 
 /** What filters and indexes may ask of objects beyond their key. */
-export type Trait = "name" | "namespace" | "labels" | "selector";
+export type KindCapability = "name" | "namespace" | "labels" | "selector";
 
 /** A set of traits in a form whose assignability is "has at least these". */
-export type TraitSet<Tr extends Trait> = { readonly [K in Tr]: true };
+export type CapabilitySet<Tr extends KindCapability> = { readonly [K in Tr]: true };
 
 declare const TRAITS: unique symbol;
 
@@ -35,10 +35,12 @@ export interface KindSpec<T> {
   readonly selector?: (object: T) => Labels | undefined;
 }
 
-type TraitsOf<S> = { [K in Trait & keyof S]: S[K] extends undefined ? never : K }[Trait & keyof S];
+type TraitsOf<S> = {
+  [K in KindCapability & keyof S]: S[K] extends undefined ? never : K;
+}[KindCapability & keyof S];
 
 /** A resolved description of a type of objects. Made by {@link kind}; `Tr` says which traits it has. */
-export interface Kind<T, Tr extends Trait = never> {
+export interface Kind<T, Tr extends KindCapability = never> {
   readonly label: string | undefined;
   readonly key: (object: T) => string;
   readonly equals: Equals<T>;
@@ -51,7 +53,7 @@ export interface Kind<T, Tr extends Trait = never> {
   readonly labels: ((object: T) => Labels | undefined) | undefined;
   readonly selector: ((object: T) => Labels | undefined) | undefined;
   /** Exists in types only. */
-  readonly [TRAITS]?: TraitSet<Tr>;
+  readonly [TRAITS]?: CapabilitySet<Tr>;
 }
 
 /** The key of an object with a name and, where it has one, a namespace. */
@@ -65,7 +67,7 @@ export function namespacedKey(namespace: string | undefined, name: string): stri
  * Throws `KRT_INVALID_OPTION` where neither `key` nor `name` is given, or `version` is missing.
  */
 export function kind<T>(): <const S extends KindSpec<T>>(spec: S) => Kind<T, TraitsOf<S>> {
-  return (spec) => resolveKind<T>(spec) as Kind<T, Trait>;
+  return (spec) => resolveKind<T>(spec) as Kind<T, KindCapability>;
 }
 
 function resolveKind<T>(spec: KindSpec<T>): Kind<T> {

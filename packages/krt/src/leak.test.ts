@@ -8,11 +8,11 @@ import {
   count,
   createRuntime,
   fromWatch,
+  type InputCollection,
   kind,
   type Labels,
   type Runtime,
   type Scope,
-  type Source,
   where,
 } from "./index.ts";
 import { list$ } from "./rxjs/index.ts";
@@ -33,8 +33,8 @@ const POD = kind<Pod>()({ key: (pod) => pod.key, labels: (pod) => pod.labels });
 
 interface Sources {
   readonly rt: Runtime;
-  readonly pods: Source<Pod, "labels">;
-  readonly others: Source<Pod, "labels">;
+  readonly pods: InputCollection<Pod, "labels">;
+  readonly others: InputCollection<Pod, "labels">;
 }
 
 /** What is made in each cycle. */

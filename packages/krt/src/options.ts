@@ -11,7 +11,7 @@ export function resolveRuntimeOptions(options: RuntimeOptions): GraphOptions {
   return {
     scheduler,
     onError,
-    onDiagnostic: options.onDiagnostic,
+    onWarning: options.onWarning,
     instrumentation: options.instrumentation,
     sliceMs: positive("sliceMs", options.sliceMs ?? 4),
     maxTurnMs: positive("maxTurnMs", options.maxTurnMs ?? Number.POSITIVE_INFINITY),

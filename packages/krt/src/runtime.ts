@@ -1,4 +1,4 @@
-import type { Collection, Source, WaitOptions } from "./collection.ts";
+import type { Collection, InputCollection, WaitOptions } from "./collection.ts";
 import { Graph } from "./core/graph.ts";
 import type { Factories } from "./core/graph-options.ts";
 import { GroupNode } from "./core/group-node.ts";
@@ -7,7 +7,7 @@ import { Owner } from "./core/scope.ts";
 import { nodeOf } from "./core/tracker.ts";
 import type { KrtError } from "./errors.ts";
 import { GraphInspector, type Inspector } from "./inspect/inspector.ts";
-import type { Diagnostic, Instrumentation } from "./instrumentation.ts";
+import type { Instrumentation, RuntimeWarning } from "./instrumentation.ts";
 import { kind } from "./kind.ts";
 import { resolveRuntimeOptions } from "./options.ts";
 import type { Scheduler } from "./scheduler.ts";
@@ -34,7 +34,7 @@ export interface RuntimeOptions {
    */
   readonly onError?: (error: KrtError) => void;
   /** Gets what is worth knowing and not an error. */
-  readonly onDiagnostic?: (diagnostic: Diagnostic) => void;
+  readonly onWarning?: (diagnostic: RuntimeWarning) => void;
   /** Called at fixed points of every turn. */
   readonly instrumentation?: Instrumentation;
   /**
@@ -154,7 +154,7 @@ class RuntimeHandle extends ScopeHandle implements Runtime {
   readonly #graph: Graph;
 
   readonly #stopAudits: (() => void) | undefined;
-  readonly errors: Source<TransformationFailure>;
+  readonly errors: InputCollection<TransformationFailure>;
 
   constructor(graph: Graph, prefix: string | undefined, stopAudits: (() => void) | undefined) {
     super(new Owner(graph, undefined, prefix));

@@ -1,5 +1,11 @@
 import type { Aggregate, Aggregators, GroupBy } from "./aggregate.ts";
-import type { Cell, Collection, CollectionOptions, Singleton, Source } from "./collection.ts";
+import type {
+  Cell,
+  Collection,
+  CollectionOptions,
+  InputCollection,
+  Singleton,
+} from "./collection.ts";
 import type {
   ManyFromTransformation,
   ManyTransformation,
@@ -25,7 +31,7 @@ import { ViewNode } from "./core/view-node.ts";
 import type { DeclaredFetches, DeclaredFetchSpec } from "./declared-fetch.ts";
 import { KrtError } from "./errors.ts";
 import { createExternal, createTrigger, type External, Held, type Trigger } from "./external.ts";
-import { type Kind, SINGLETON_KEY, shapeKind, singletonKey, type Trait } from "./kind.ts";
+import { type Kind, type KindCapability, SINGLETON_KEY, shapeKind, singletonKey } from "./kind.ts";
 import type { Labels } from "./labels.ts";
 import type {
   DeclaredOptions,
@@ -85,15 +91,18 @@ export class ScopeHandle implements Scope {
 
   // ---- sources ----
 
-  source<T, Tr extends Trait = never>(
+  source<T, Tr extends KindCapability = never>(
     initial: Iterable<T> = [],
     options: SourceOptions<T, Tr> = {},
-  ): Source<T, Tr> {
+  ): InputCollection<T, Tr> {
     const node = new SourceNode<T>(this.owner, options.kind ?? shapeKind<T>(), options);
     return this.#enter(node, () => node.begin(initial, options.synced !== false));
   }
 
-  cell<T, Tr extends Trait = never>(initial?: T, options: SourceOptions<T, Tr> = {}): Cell<T, Tr> {
+  cell<T, Tr extends KindCapability = never>(
+    initial?: T,
+    options: SourceOptions<T, Tr> = {},
+  ): Cell<T, Tr> {
     const node = new CellNode<T>(this.owner, options.kind ?? singletonKind<T>(), options);
     return this.#enter(node, () => node.init(initial, options.synced !== false));
   }
@@ -117,7 +126,7 @@ export class ScopeHandle implements Scope {
 
   // ---- derivations ----
 
-  derive<I, O extends Output, Tr extends Trait = never>(
+  derive<I, O extends Output, Tr extends KindCapability = never>(
     input: Collection<I>,
     transformation: Transformation<I, O, never>,
     options: DerivationOptions<O, Tr> = {},
@@ -127,7 +136,7 @@ export class ScopeHandle implements Scope {
     return this.#enter(new SingleNode<I, O>(this.owner, "derive", kind, spec, options));
   }
 
-  deriveMany<I, O, Tr extends Trait = never>(
+  deriveMany<I, O, Tr extends KindCapability = never>(
     input: Collection<I>,
     transformation: ManyTransformation<I, O, never>,
     options: DerivationOptions<O, Tr> = {},
@@ -137,7 +146,7 @@ export class ScopeHandle implements Scope {
     return this.#enter(new ManyNode<I, O>(this.owner, "derive", kind, spec, options));
   }
 
-  deriveSingleton<O extends Output, Tr extends Trait = never>(
+  deriveSingleton<O extends Output, Tr extends KindCapability = never>(
     transformation: SingletonTransformation<O>,
     options: DeriveOptions<O, Tr> = {},
   ): Singleton<O, Tr> {
@@ -146,7 +155,7 @@ export class ScopeHandle implements Scope {
     return this.#enter(new SingleNode<unknown, O>(this.owner, "singleton", kind, spec, options));
   }
 
-  deriveManyFrom<O, Tr extends Trait = never>(
+  deriveManyFrom<O, Tr extends KindCapability = never>(
     transformation: ManyFromTransformation<O>,
     options: DeriveOptions<O, Tr> = {},
   ): Collection<O, Tr> {
@@ -155,7 +164,7 @@ export class ScopeHandle implements Scope {
     return this.#enter(new ManyNode<unknown, O>(this.owner, "derive", kind, spec, options));
   }
 
-  deriveWithStatus<I, S, O extends Output, Tr extends Trait = never>(
+  deriveWithStatus<I, S, O extends Output, Tr extends KindCapability = never>(
     input: Collection<I>,
     transformation: (context: TransformationContext, input: I) => WithStatus<S, O>,
     options: DeriveOptions<O, Tr> = {},
@@ -168,7 +177,7 @@ export class ScopeHandle implements Scope {
     });
   }
 
-  deriveManyWithStatus<I, S, O, Tr extends Trait = never>(
+  deriveManyWithStatus<I, S, O, Tr extends KindCapability = never>(
     input: Collection<I>,
     transformation: (context: TransformationContext, input: I) => WithStatus<S, Iterable<O>>,
     options: DeriveOptions<O, Tr> = {},
@@ -182,7 +191,7 @@ export class ScopeHandle implements Scope {
   }
 
   /** The status collection comes first, since the derivation writes to it, and is told its twin then. */
-  #withStatus<I, S, O, Tr extends Trait>(
+  #withStatus<I, S, O, Tr extends KindCapability>(
     primary: CollectionNode<I>,
     options: CollectionOptions,
     create: (status: StatusNode<I, unknown>) => AnyNode,
@@ -199,7 +208,7 @@ export class ScopeHandle implements Scope {
 
   // ---- combinations ----
 
-  join<T, Tr extends Trait = never>(
+  join<T, Tr extends KindCapability = never>(
     members: readonly Collection<T, Tr>[],
     options: JoinOptions<T, Tr> = {},
   ): Collection<T, Tr> {
@@ -210,7 +219,7 @@ export class ScopeHandle implements Scope {
     );
   }
 
-  joinNested<T, Tr extends Trait = never>(
+  joinNested<T, Tr extends KindCapability = never>(
     container: Collection<Collection<T>>,
     options: Omit<JoinOptions<T, Tr>, "unchecked"> = {},
   ): Collection<T, Tr> {
@@ -219,7 +228,7 @@ export class ScopeHandle implements Scope {
     return this.#enter(new NestedJoinNode(this.owner, outer, options.merge, kind, options));
   }
 
-  view<B, T, Tr extends Trait = never>(
+  view<B, T, Tr extends KindCapability = never>(
     base: Collection<B>,
     project: (object: B) => T,
     options: ViewOptions<T, Tr> = {},
@@ -300,11 +309,11 @@ export function ownerOf(scope: Scope): Owner {
 
 type Transform<I, O> = (context: TransformationContext, input: I) => O | undefined | null;
 
-type DerivationOptions<O, Tr extends Trait> =
+type DerivationOptions<O, Tr extends KindCapability> =
   | DeriveOptions<O, Tr>
   | DeclaredOptions<O, DeclaredFetches<never>, Tr>;
 
-function specOf<I, R, O, Tr extends Trait>(
+function specOf<I, R, O, Tr extends KindCapability>(
   primary: AnyNode | undefined,
   transform: (context: TransformationContext, input: I, fetched: never) => R,
   { fetches, onFailure = "keep" }: DerivationOptions<O, Tr>,
@@ -313,7 +322,7 @@ function specOf<I, R, O, Tr extends Trait>(
   return { primary, transform, onFailure, ...(declared !== undefined && { fetches: declared }) };
 }
 
-function ruleOf<T, Tr extends Trait>(
+function ruleOf<T, Tr extends KindCapability>(
   { unchecked, merge }: JoinOptions<T, Tr>,
   members: number,
 ): JoinRule<T> {
@@ -328,7 +337,7 @@ function singletonKind<T>(): Kind<T> {
   return { ...shapeKind<T>(), key: singletonKey };
 }
 
-function missingTrait(node: AnyNode, trait: Trait): KrtError {
+function missingTrait(node: AnyNode, trait: KindCapability): KrtError {
   return new KrtError("KRT_TRAIT", `the objects of ${node.name} have no ${trait}`, {
     details: { collection: node.name },
   });

@@ -1,5 +1,11 @@
 import type { Aggregate, Aggregators, GroupBy } from "./aggregate.ts";
-import type { Cell, Collection, CollectionOptions, Singleton, Source } from "./collection.ts";
+import type {
+  Cell,
+  Collection,
+  CollectionOptions,
+  InputCollection,
+  Singleton,
+} from "./collection.ts";
 import type {
   ManyFromTransformation,
   ManyTransformation,
@@ -14,17 +20,17 @@ import type { StatusOf } from "./core/status-node.ts";
 import type { DeclaredFetches, FetchedBy } from "./declared-fetch.ts";
 import type { Equals } from "./equality.ts";
 import type { External, Trigger } from "./external.ts";
-import type { Kind, Trait } from "./kind.ts";
+import type { Kind, KindCapability } from "./kind.ts";
 import type { Index, IndexKeys, IndexOptions } from "./secondary-index.ts";
 
 /** Options of collections whose objects have a kind. */
-export interface KindOptions<T, Tr extends Trait> extends CollectionOptions {
+export interface KindOptions<T, Tr extends KindCapability> extends CollectionOptions {
   /** How objects are keyed and compared. @default what their shape tells, see the README */
   readonly kind?: Kind<T, Tr>;
 }
 
 /** Options of sources and cells. */
-export interface SourceOptions<T, Tr extends Trait> extends KindOptions<T, Tr> {
+export interface SourceOptions<T, Tr extends KindCapability> extends KindOptions<T, Tr> {
   /**
    * Whether the collection is synced from the start. Otherwise it becomes so with `markSynced`.
    * @default true
@@ -33,7 +39,7 @@ export interface SourceOptions<T, Tr extends Trait> extends KindOptions<T, Tr> {
 }
 
 /** Options of derivations. */
-export interface DeriveOptions<O, Tr extends Trait> extends KindOptions<O, Tr> {
+export interface DeriveOptions<O, Tr extends KindCapability> extends KindOptions<O, Tr> {
   /**
    * What becomes of an input's output when its transformation throws.
    * @default "keep"
@@ -44,7 +50,7 @@ export interface DeriveOptions<O, Tr extends Trait> extends KindOptions<O, Tr> {
 }
 
 /** Options of derivations with declared fetches. */
-export interface DeclaredOptions<O, F, Tr extends Trait>
+export interface DeclaredOptions<O, F, Tr extends KindCapability>
   extends Omit<DeriveOptions<O, Tr>, "fetches"> {
   /**
    * Fetches that the transformation gets the results of. What is declared is known before the first run:
@@ -55,7 +61,7 @@ export interface DeclaredOptions<O, F, Tr extends Trait>
 }
 
 /** Options of joins. */
-export interface JoinOptions<T, Tr extends Trait> extends KindOptions<T, Tr> {
+export interface JoinOptions<T, Tr extends KindCapability> extends KindOptions<T, Tr> {
   /** Members have no key in common: changes pass straight through. Overlap is undefined; strict mode reports it. */
   readonly unchecked?: boolean;
   /** Makes one object of all that have a key. Without it the first member that has the key wins. */
@@ -63,7 +69,7 @@ export interface JoinOptions<T, Tr extends Trait> extends KindOptions<T, Tr> {
 }
 
 /** Options of views. */
-export interface ViewOptions<T, Tr extends Trait> extends KindOptions<T, Tr> {
+export interface ViewOptions<T, Tr extends KindCapability> extends KindOptions<T, Tr> {
   /** When two projections are equal and a change of the base therefore none. @default that of the kind */
   readonly equals?: Equals<T>;
 }
@@ -75,7 +81,7 @@ export interface WithStatus<S, R> {
 }
 
 /** A derivation with a second collection that says how each input fared. */
-export interface StatusPair<I, S, O, Tr extends Trait = never> {
+export interface StatusPair<I, S, O, Tr extends KindCapability = never> {
   readonly status: Collection<StatusOf<I, S>>;
   readonly output: Collection<O, Tr>;
 }
@@ -100,64 +106,67 @@ export interface Scope extends Disposable {
   dispose(): void;
 
   /** A collection written by hand, with initial objects. */
-  source<T, Tr extends Trait = never>(
+  source<T, Tr extends KindCapability = never>(
     initial?: Iterable<T>,
     options?: SourceOptions<T, Tr>,
-  ): Source<T, Tr>;
+  ): InputCollection<T, Tr>;
   /** A single value written by hand. A value without a key of its own has the key `static`. */
-  cell<T, Tr extends Trait = never>(initial?: T, options?: SourceOptions<T, Tr>): Cell<T, Tr>;
+  cell<T, Tr extends KindCapability = never>(
+    initial?: T,
+    options?: SourceOptions<T, Tr>,
+  ): Cell<T, Tr>;
   /** Something transformations can depend on to be run again when state outside the graph changed. */
   trigger(options?: CollectionOptions & { readonly synced?: boolean }): Trigger;
   /** A mutable value outside the graph that can only be read together with depending on it. */
   external<V>(value: V, options?: CollectionOptions & { readonly synced?: boolean }): External<V>;
 
   /** At most one output per input. */
-  derive<I, O extends Output, Tr extends Trait = never>(
+  derive<I, O extends Output, Tr extends KindCapability = never>(
     input: Collection<I>,
     transformation: Transformation<I, O>,
     options?: DeriveOptions<O, Tr>,
   ): Collection<O, Tr>;
-  derive<I, O extends Output, F extends DeclaredFetches<I>, Tr extends Trait = never>(
+  derive<I, O extends Output, F extends DeclaredFetches<I>, Tr extends KindCapability = never>(
     input: Collection<I>,
     transformation: Transformation<I, O, FetchedBy<F>>,
     options: DeclaredOptions<O, F, Tr>,
   ): Collection<O, Tr>;
   /** Any number of outputs per input. */
-  deriveMany<I, O, Tr extends Trait = never>(
+  deriveMany<I, O, Tr extends KindCapability = never>(
     input: Collection<I>,
     transformation: ManyTransformation<I, O>,
     options?: DeriveOptions<O, Tr>,
   ): Collection<O, Tr>;
-  deriveMany<I, O, F extends DeclaredFetches<I>, Tr extends Trait = never>(
+  deriveMany<I, O, F extends DeclaredFetches<I>, Tr extends KindCapability = never>(
     input: Collection<I>,
     transformation: ManyTransformation<I, O, FetchedBy<F>>,
     options: DeclaredOptions<O, F, Tr>,
   ): Collection<O, Tr>;
   /** At most one output of what it fetches. A value without a key of its own has the key `static`. */
-  deriveSingleton<O extends Output, Tr extends Trait = never>(
+  deriveSingleton<O extends Output, Tr extends KindCapability = never>(
     transformation: SingletonTransformation<O>,
     options?: DeriveOptions<O, Tr>,
   ): Singleton<O, Tr>;
   /** Any number of outputs of what it fetches. */
-  deriveManyFrom<O, Tr extends Trait = never>(
+  deriveManyFrom<O, Tr extends KindCapability = never>(
     transformation: ManyFromTransformation<O>,
     options?: DeriveOptions<O, Tr>,
   ): Collection<O, Tr>;
   /** Like {@link Scope.derive}, with a status per input. */
-  deriveWithStatus<I, S, O extends Output, Tr extends Trait = never>(
+  deriveWithStatus<I, S, O extends Output, Tr extends KindCapability = never>(
     input: Collection<I>,
     transformation: (context: TransformationContext, input: I) => WithStatus<S, O>,
     options?: DeriveOptions<O, Tr>,
   ): StatusPair<I, S, O, Tr>;
   /** Like {@link Scope.deriveMany}, with a status per input. */
-  deriveManyWithStatus<I, S, O, Tr extends Trait = never>(
+  deriveManyWithStatus<I, S, O, Tr extends KindCapability = never>(
     input: Collection<I>,
     transformation: (context: TransformationContext, input: I) => WithStatus<S, Iterable<O>>,
     options?: DeriveOptions<O, Tr>,
   ): StatusPair<I, S, O, Tr>;
 
   /** The union of collections. The kind is that of the first member unless given. */
-  join<T, Tr extends Trait = never>(
+  join<T, Tr extends KindCapability = never>(
     members: readonly Collection<T, Tr>[],
     options?: JoinOptions<T, Tr>,
   ): Collection<T, Tr>;
@@ -166,12 +175,12 @@ export interface Scope extends Disposable {
    * one that has a key wins, or all versions are merged. Replacing a member by another
    * under the same name shows only the differences, and only when the new one is synced.
    */
-  joinNested<T, Tr extends Trait = never>(
+  joinNested<T, Tr extends KindCapability = never>(
     container: Collection<Collection<T>>,
     options?: Omit<JoinOptions<T, Tr>, "unchecked">,
   ): Collection<T, Tr>;
   /** A projection laid over a collection, without a copy of it. Must not change keys. */
-  view<B, T, Tr extends Trait = never>(
+  view<B, T, Tr extends KindCapability = never>(
     base: Collection<B>,
     project: (object: B) => T,
     options?: ViewOptions<T, Tr>,

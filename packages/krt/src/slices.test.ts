@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { createRuntime, type KrtError, type Runtime, type Source } from "./index.ts";
+import { createRuntime, type InputCollection, type KrtError, type Runtime } from "./index.ts";
 import { ManualScheduler } from "./testing/manual-scheduler.ts";
 import { trackEvents } from "./testing/tracker.ts";
 
@@ -15,7 +15,7 @@ const items = (n: number, v = 0): Item[] =>
 describe("turns in slices", () => {
   let scheduler: ManualScheduler;
   let rt: Runtime;
-  let source: Source<Item>;
+  let source: InputCollection<Item>;
   const errors: KrtError[] = [];
   beforeEach(() => {
     scheduler = new ManualScheduler(1);

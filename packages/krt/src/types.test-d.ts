@@ -9,6 +9,7 @@ import {
   count,
   createRuntime,
   type Event,
+  type InputCollection,
   inputFetch,
   kind,
   type Labels,
@@ -17,7 +18,6 @@ import {
   min,
   partial,
   type Singleton,
-  type Source,
   selecting,
   staticFetch,
   sum,
@@ -43,8 +43,8 @@ const rt = createRuntime();
 const pods = rt.source([], { kind: podKind });
 const svcs = rt.source([], { kind: svcKind });
 const plain = rt.source([{ key: "a" }]);
-expectTypeOf(pods).toEqualTypeOf<Source<Pod, "name" | "labels">>();
-expectTypeOf(plain).toEqualTypeOf<Source<{ key: string }>>();
+expectTypeOf(pods).toEqualTypeOf<InputCollection<Pod, "name" | "labels">>();
+expectTypeOf(plain).toEqualTypeOf<InputCollection<{ key: string }>>();
 
 rt.deriveSingleton((ctx) => {
   ctx.fetch(pods, byLabels({ app: "x" }), byName(undefined, "a"), byKey("a"));

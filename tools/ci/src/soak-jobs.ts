@@ -18,7 +18,7 @@ export const SOAK_JOBS: readonly SoakJob[] = [
   {
     name: "krt-programs",
     what: "random programs against an oracle that recomputes everything: 100,000",
-    files: ["packages/krt/src/oracle/"],
+    files: ["packages/krt/src/testing/oracle/"],
     live: false,
     slices: 5,
     runs: 34,
@@ -84,7 +84,7 @@ export const SOAK_JOBS: readonly SoakJob[] = [
   {
     name: "cty-vectors",
     what: "random questions to go-cty: 100,000",
-    files: ["packages/cty/src/vectors/"],
+    files: ["packages/cty/src/testing/vectors/"],
     live: true,
     slices: 5,
     runs: 1,

@@ -2,7 +2,7 @@ import type { Collection } from "../collection.ts";
 import type { PartialProjection, TransformationContext } from "../context.ts";
 import { KrtError } from "../errors.ts";
 import type { Filter, FilterSpec } from "../filter.ts";
-import type { Trait } from "../kind.ts";
+import type { KindCapability } from "../kind.ts";
 import type { Scope } from "../scope.ts";
 import type { Entry } from "./entry.ts";
 import type { Graph } from "./graph.ts";
@@ -15,7 +15,7 @@ import type { Owner } from "./scope.ts";
  * A scope made by a run takes the place of the scope of the input's former run once the result is
  * accepted; the loser of the two is disposed after the turn, so that readers can move over within it.
  */
-export class RunContext implements TransformationContext {
+export class FetchContext implements TransformationContext {
   readonly #graph: Graph;
   readonly #owner: Owner;
   #active = false;
@@ -71,7 +71,7 @@ export class RunContext implements TransformationContext {
     }
   }
 
-  fetch<T, Tr extends Trait>(
+  fetch<T, Tr extends KindCapability>(
     collection: Collection<T, Tr>,
     ...filters: readonly Filter<T, Tr>[]
   ): readonly T[] {
@@ -82,7 +82,7 @@ export class RunContext implements TransformationContext {
     return strict === undefined ? found : strict.given(found);
   }
 
-  fetchOne<T, Tr extends Trait>(
+  fetchOne<T, Tr extends KindCapability>(
     collection: Collection<T, Tr>,
     ...filters: readonly Filter<T, Tr>[]
   ): T | undefined {
@@ -93,7 +93,7 @@ export class RunContext implements TransformationContext {
     return strict === undefined ? found : strict.given(found);
   }
 
-  fetchPartial<T, Tr extends Trait, P>(
+  fetchPartial<T, Tr extends KindCapability, P>(
     collection: Collection<T, Tr>,
     projection: PartialProjection<T, P>,
     ...filters: readonly Filter<T, Tr>[]

@@ -4,13 +4,13 @@ import type { DeclaredFetchSpec } from "../declared-fetch.ts";
 import { KrtError } from "../errors.ts";
 import type { Kind } from "../kind.ts";
 import { Buffer } from "./buffer.ts";
-import { Claims } from "./claims.ts";
-import { RunContext } from "./context.ts";
+import { FetchContext } from "./context.ts";
 import { DeclaredFetchSet } from "./declared.ts";
 import { DIRTY, type Entry, FAILED, GONE, SETTLED, SUSPENDED } from "./entry.ts";
 import { EntryTable, UNIT } from "./entry-table.ts";
 import type { Link } from "./link.ts";
 import { type AnyNode, type NodeType, SyncState } from "./node.ts";
+import { OutputKeyConflicts } from "./output-key-conflicts.ts";
 import type { Row } from "./row.ts";
 import { RowNode } from "./row-node.ts";
 import type { Owner } from "./scope.ts";
@@ -32,7 +32,7 @@ export interface DerivedSpec<I, R> {
 }
 
 /** Why an input ran: the first change that asked for it in that turn. */
-export interface RunCause {
+export interface RecomputeCause {
   readonly turn: number;
   /** Absent: a dependency became synced, or another input let go of an output key. */
   readonly collection: string | undefined;
@@ -54,7 +54,7 @@ const RUNS_PER_CLOCK = 8;
  * Invariants between turns:
  * - Once the primary is synced there is an entry per input (see {@link EntryTable}).
  * - The rows are the union of the entries' outputs, and each row's `owner` is the entry whose output it
- *   is; where several inputs claim a key (an error, see {@link Claims}) it is the last that ran.
+ *   is; where several inputs claim a key (an error, see {@link OutputKeyConflicts}) it is the last that ran.
  * - `#dirty` is empty. The links of each entry are the fetches of its last run.
  *
  * `R` is what a run returns; how it becomes rows is up to the subclass (`apply`).
@@ -65,7 +65,7 @@ export abstract class DerivedNode<I, O, R = unknown> extends RowNode<O> {
   readonly #declared: DeclaredFetchSet | undefined;
   readonly #onFailure: FailurePolicy;
   readonly #status: StatusNode<I, unknown> | undefined;
-  readonly context: RunContext;
+  readonly context: FetchContext;
   readonly #entries: EntryTable;
   readonly #dirty = new Buffer<Entry>();
   #next = 0;
@@ -74,8 +74,8 @@ export abstract class DerivedNode<I, O, R = unknown> extends RowNode<O> {
   /** What each suspended entry waits for. */
   readonly #suspended = new Map<Entry, AnyNode>();
   readonly #failures = new Map<Entry, KrtError>();
-  #causes: WeakMap<Entry, RunCause> | undefined;
-  readonly #claims = new Claims();
+  #causes: WeakMap<Entry, RecomputeCause> | undefined;
+  readonly #claims = new OutputKeyConflicts();
 
   constructor(
     owner: Owner,
@@ -89,7 +89,7 @@ export abstract class DerivedNode<I, O, R = unknown> extends RowNode<O> {
     this.#transform = spec.transform;
     this.#onFailure = spec.onFailure;
     this.#status = spec.status;
-    this.context = new RunContext(this.graph, owner);
+    this.context = new FetchContext(this.graph, owner);
     const self = this as unknown as DerivedNode<never, unknown>;
     this.#entries = new EntryTable(self, spec.primary);
     if (spec.primary !== undefined) this.addEdge(spec.primary, "input");
@@ -321,7 +321,7 @@ export abstract class DerivedNode<I, O, R = unknown> extends RowNode<O> {
   }
 
   /** Why an entry last ran, where explanations are on. */
-  causeOf(entry: Entry): RunCause | undefined {
+  causeOf(entry: Entry): RecomputeCause | undefined {
     return this.#causes?.get(entry);
   }
 

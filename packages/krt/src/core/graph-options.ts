@@ -1,6 +1,6 @@
 import type { Collection, CollectionOptions } from "../collection.ts";
 import type { KrtError } from "../errors.ts";
-import type { Diagnostic, Instrumentation } from "../instrumentation.ts";
+import type { Instrumentation, RuntimeWarning } from "../instrumentation.ts";
 import type { Scheduler } from "../scheduler.ts";
 import type { Scope } from "../scope.ts";
 import type { Group } from "../secondary-index.ts";
@@ -12,7 +12,7 @@ import type { StrictMode } from "./strict.ts";
 export interface GraphOptions {
   readonly scheduler: Scheduler;
   readonly onError: (error: KrtError) => void;
-  readonly onDiagnostic: ((diagnostic: Diagnostic) => void) | undefined;
+  readonly onWarning: ((diagnostic: RuntimeWarning) => void) | undefined;
   readonly instrumentation: Instrumentation | undefined;
   readonly sliceMs: number;
   readonly maxTurnMs: number;

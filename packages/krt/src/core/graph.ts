@@ -2,13 +2,13 @@ import { KrtError } from "../errors.ts";
 import { Delivery } from "./delivery.ts";
 import { Edge, type EdgeType } from "./edge.ts";
 import { FunctionIds } from "./function-ids.ts";
-import { Gate } from "./gate.ts";
 import type { Factories, GraphOptions } from "./graph-options.ts";
-import { liftAbove } from "./levels.ts";
+import { Latch } from "./latch.ts";
+import { raiseLevel } from "./levels.ts";
 import type { AnyNode } from "./node.ts";
+import { PendingWrites } from "./pending-writes.ts";
 import { Tracker } from "./tracker.ts";
 import { Turn } from "./turn.ts";
-import { Writes } from "./writes.ts";
 
 /**
  * All nodes of a runtime, and what moves them: `writes` lets changes in, `turn` propagates them, `tracker`
@@ -19,7 +19,7 @@ export class Graph {
   readonly options: GraphOptions;
   readonly factories: Factories;
   readonly nodes = new Set<AnyNode>();
-  readonly writes: Writes;
+  readonly writes: PendingWrites;
   readonly turn: Turn;
   readonly tracker: Tracker;
   readonly delivery: Delivery;
@@ -31,7 +31,7 @@ export class Graph {
   /** Told when an input fails, and with `undefined` when it no longer does. */
   onFailure: ((node: AnyNode, key: string, error: KrtError | undefined) => void) | undefined;
   #lastId = 0;
-  #idle: Gate | undefined;
+  #idle: Latch | undefined;
   #disposed = false;
 
   constructor(options: GraphOptions, factories: Factories) {
@@ -39,7 +39,7 @@ export class Graph {
     this.factories = factories;
     this.turnOf = options.instrumentation?.deliver === undefined ? undefined : new WeakMap();
     this.observed = options.timing || options.instrumentation !== undefined;
-    this.writes = new Writes(this);
+    this.writes = new PendingWrites(this);
     this.turn = new Turn(this);
     this.tracker = new Tracker(this);
     this.delivery = new Delivery(this);
@@ -97,7 +97,7 @@ export class Graph {
     }
     let edge = reader.inputs.find((one) => one.source === source && one.type === type);
     if (edge === undefined) {
-      if (source.level >= reader.level) liftAbove(reader, source);
+      if (source.level >= reader.level) raiseLevel(reader, source);
       edge = new Edge(source, reader, type);
       reader.inputs.push(edge);
       source.readers.push(edge);
@@ -158,7 +158,7 @@ export class Graph {
   }
 
   whenIdle(signal?: AbortSignal): Promise<void> {
-    this.#idle ??= new Gate();
+    this.#idle ??= new Latch();
     const waiting = this.#idle.wait(signal === undefined ? {} : { signal });
     this.options.scheduler.microtask(() => this.checkIdle());
     return waiting;

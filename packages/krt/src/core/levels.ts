@@ -8,7 +8,7 @@ import type { AnyNode } from "./node.ts";
  * nothing is lifted then, so that the edges that exist keep pointing upwards. Since they do, such a
  * path leads only through nodes below `source`.
  */
-export function liftAbove(reader: AnyNode, source: AnyNode): void {
+export function raiseLevel(reader: AnyNode, source: AnyNode): void {
   const path = pathBetween(reader, source, new Set());
   if (path !== undefined) {
     const cycle = cyclePath([reader, ...path.reverse()]);

@@ -3,8 +3,8 @@ import type {
   Collection,
   CollectionOptions,
   Handler,
+  HandlerRegistration,
   Metadata,
-  Registration,
   SubscribeOptions,
   WaitOptions,
 } from "../collection.ts";
@@ -16,10 +16,10 @@ import { Comparer } from "./comparer.ts";
 import { createCounters } from "./counters.ts";
 import type { Edge, EdgeType } from "./edge.ts";
 import type { Entry } from "./entry.ts";
-import { Gate } from "./gate.ts";
 import type { Graph } from "./graph.ts";
 import { IndexSet } from "./index-set.ts";
 import type { AnyIndex } from "./index-store.ts";
+import { Latch } from "./latch.ts";
 import type { Leveled } from "./level-queue.ts";
 import { QueryRegistry } from "./query-registry.ts";
 import type { MutableEvent, Row } from "./row.ts";
@@ -98,7 +98,7 @@ export abstract class CollectionNode<T> implements Collection<T>, Leveled<AnyNod
   #listStale = false;
 
   syncState: SyncState = SyncState.unsynced;
-  readonly #syncGate = new Gate();
+  readonly #syncGate = new Latch();
   /** Entries whose run found this node unsynced. */
   readonly awaiting = new Set<Entry>();
 
@@ -383,15 +383,15 @@ export abstract class CollectionNode<T> implements Collection<T>, Leveled<AnyNod
 
   // ---- subscriptions ----
 
-  subscribe(handler: Handler<T>, options: SubscribeOptions = {}): Registration {
+  subscribe(handler: Handler<T>, options: SubscribeOptions = {}): HandlerRegistration {
     return this.#register(new Subscription<T>(this, handler, undefined, options), options);
   }
 
-  subscribeBatch(handler: BatchHandler<T>, options: SubscribeOptions = {}): Registration {
+  subscribeBatch(handler: BatchHandler<T>, options: SubscribeOptions = {}): HandlerRegistration {
     return this.#register(new Subscription<T>(this, undefined, handler, options), options);
   }
 
-  #register(subscription: Subscription<T>, options: SubscribeOptions): Registration {
+  #register(subscription: Subscription<T>, options: SubscribeOptions): HandlerRegistration {
     if (this.#disposed || options.signal?.aborted === true) {
       subscription.unsubscribe();
       return subscription;

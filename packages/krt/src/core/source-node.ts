@@ -1,4 +1,9 @@
-import type { CollectionOptions, LoadOptions, Source, WriteOptions } from "../collection.ts";
+import type {
+  CollectionOptions,
+  InputCollection,
+  LoadOptions,
+  WriteOptions,
+} from "../collection.ts";
 import { KrtError } from "../errors.ts";
 import type { Kind } from "../kind.ts";
 import type { NodeType } from "./node.ts";
@@ -15,7 +20,7 @@ import type { Owner } from "./scope.ts";
  *
  * Invariant: `#bySlot[slot]` is a row that was once at that slot. One that has a value still is there.
  */
-export class SourceNode<T> extends RowNode<T> implements Source<T> {
+export class SourceNode<T> extends RowNode<T> implements InputCollection<T> {
   readonly type: NodeType;
   readonly #bySlot: Row<T>[] = [];
   /** Slot of the last write, and whether it was the one behind the write before. */

@@ -1,5 +1,11 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { createRuntime, type Diagnostic, type Event, type Runtime, type Source } from "../index.ts";
+import {
+  createRuntime,
+  type Event,
+  type InputCollection,
+  type Runtime,
+  type RuntimeWarning,
+} from "../index.ts";
 
 interface Item {
   readonly key: string;
@@ -8,11 +14,11 @@ interface Item {
 
 describe("queues of handlers", () => {
   let rt: Runtime;
-  let source: Source<Item>;
-  const diagnostics: Diagnostic[] = [];
+  let source: InputCollection<Item>;
+  const diagnostics: RuntimeWarning[] = [];
   beforeEach(() => {
     diagnostics.length = 0;
-    rt = createRuntime({ highWater: 10, onDiagnostic: (one) => diagnostics.push(one) });
+    rt = createRuntime({ highWater: 10, onWarning: (one) => diagnostics.push(one) });
     source = rt.source<Item>([], { name: "Items" });
     return () => rt.dispose();
   });

@@ -1,15 +1,15 @@
 import type {
   BatchHandler,
   Handler,
+  HandlerRegistration,
   Overflow,
-  Registration,
   SubscribeOptions,
   WaitOptions,
 } from "../collection.ts";
 import { KrtError } from "../errors.ts";
 import type { Event } from "../event.ts";
 import { coalesceEvents } from "./coalesce.ts";
-import { Gate } from "./gate.ts";
+import { Latch } from "./latch.ts";
 import type { CollectionNode } from "./node.ts";
 
 /** Stands in a queue behind the last event from before the collection was synced. */
@@ -31,7 +31,7 @@ const CALLS_PER_CLOCK = 32;
  * - While `#busy` the handler's promise is pending, and nothing else is handed to it.
  * - `waiting` tells whether the subscription is in the list of those with something to do.
  */
-export class Subscription<T> implements Registration {
+export class Subscription<T> implements HandlerRegistration {
   readonly name: string | undefined;
   readonly batched: boolean;
   readonly #node: CollectionNode<T>;
@@ -40,7 +40,7 @@ export class Subscription<T> implements Registration {
   readonly #overflow: Overflow | undefined;
   readonly #signal: AbortSignal | undefined;
   readonly #onEnd: (() => void) | undefined;
-  readonly #gate = new Gate();
+  readonly #gate = new Latch();
   #items: Item<T>[] = [];
   #head = 0;
   /** Next event of the batch at the head, for handlers of single events. */
@@ -294,7 +294,7 @@ export class Subscription<T> implements Registration {
 
   #reportDepth(): void {
     this.#nextMark *= 2;
-    this.#node.graph.options.onDiagnostic?.({
+    this.#node.graph.options.onWarning?.({
       type: "queue-high-water",
       collection: this.#node.name,
       subscription: this.name,

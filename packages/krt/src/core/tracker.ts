@@ -7,7 +7,7 @@ import { type AnyNode, CollectionNode, SyncState } from "./node.ts";
 import { type AnyQuery, type Projection, Query } from "./query.ts";
 
 /** Thrown out of a fetch to give up a run. Never reaches user code that lets errors pass. */
-export const ABANDON = Symbol("abandon");
+export const ABORT_RUN = Symbol("abandon");
 
 /** Why a run was given up: its node has to wait for its turn, or for a node to be synced. */
 export type Abandoned = "order" | AnyNode;
@@ -99,7 +99,7 @@ export class Tracker {
   }
 
   /**
-   * The query for a fetch of the run on the stack, linked to its entry. Throws {@link ABANDON} where the
+   * The query for a fetch of the run on the stack, linked to its entry. Throws {@link ABORT_RUN} where the
    * answer is not final, and a `KrtError` where the fetch is not possible.
    */
   query<T>(
@@ -167,7 +167,7 @@ export class Tracker {
 
   #abandon(reason: Abandoned): never {
     this.abandoned = reason;
-    throw ABANDON;
+    throw ABORT_RUN;
   }
 }
 

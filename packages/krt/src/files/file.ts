@@ -4,13 +4,15 @@ import type { CollectionOptions, Singleton } from "../collection.ts";
 import { CellNode } from "../core/cell-node.ts";
 import type { Owner } from "../core/scope.ts";
 import { KrtError } from "../errors.ts";
-import { type Kind, kind, singletonKey, type Trait } from "../kind.ts";
+import { type Kind, type KindCapability, kind, singletonKey } from "../kind.ts";
 import type { Scope } from "../scope.ts";
 import { ownerOf } from "../scope-handle.ts";
 import { type ReadCycle, Rereader, type WatchFilesOptions } from "./rereader.ts";
 
 /** Options of {@link watchFile}. */
-export interface FileOptions<T, Tr extends Trait> extends CollectionOptions, WatchFilesOptions {
+export interface FileOptions<T, Tr extends KindCapability>
+  extends CollectionOptions,
+    WatchFilesOptions {
   readonly kind?: Kind<T, Tr>;
 }
 
@@ -18,7 +20,7 @@ export interface FileOptions<T, Tr extends Trait> extends CollectionOptions, Wat
 export type ParseFile<T> = (text: string, path: string) => T | undefined | null;
 
 /** The value in a file. */
-export interface FileSingleton<T, Tr extends Trait = never> extends Singleton<T, Tr> {
+export interface FileSingleton<T, Tr extends KindCapability = never> extends Singleton<T, Tr> {
   /** Reads the file now. Rejects with `KRT_SOURCE`, and keeps the value, where that fails. */
   resync(): Promise<void>;
 }
@@ -31,7 +33,7 @@ export interface FileSingleton<T, Tr extends Trait = never> extends Singleton<T,
  * Resolves when the first reading is in, so that the singleton is synced; rejects with `KRT_SOURCE` when
  * that fails. Disposing the singleton ends the watching.
  */
-export async function watchFile<T, Tr extends Trait = never>(
+export async function watchFile<T, Tr extends KindCapability = never>(
   scope: Scope,
   path: string,
   parse: ParseFile<T>,

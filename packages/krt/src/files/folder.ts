@@ -4,13 +4,15 @@ import type { Collection, CollectionOptions } from "../collection.ts";
 import type { Owner } from "../core/scope.ts";
 import { SourceNode } from "../core/source-node.ts";
 import { KrtError } from "../errors.ts";
-import { type Kind, shapeKind, type Trait } from "../kind.ts";
+import { type Kind, type KindCapability, shapeKind } from "../kind.ts";
 import type { Scope } from "../scope.ts";
 import { ownerOf } from "../scope-handle.ts";
 import { type ReadCycle, Rereader, type WatchFilesOptions } from "./rereader.ts";
 
 /** Options of {@link watchFolder}. */
-export interface FolderOptions<T, Tr extends Trait> extends CollectionOptions, WatchFilesOptions {
+export interface FolderOptions<T, Tr extends KindCapability>
+  extends CollectionOptions,
+    WatchFilesOptions {
   readonly kind?: Kind<T, Tr>;
   /**
    * Names of files to read end with one of these.
@@ -31,7 +33,7 @@ export type ParseFolderFile<T> = (
 ) => Iterable<T | undefined | null> | undefined;
 
 /** The objects in the files of a folder. */
-export interface FolderCollection<T, Tr extends Trait = never> extends Collection<T, Tr> {
+export interface FolderCollection<T, Tr extends KindCapability = never> extends Collection<T, Tr> {
   /** Reads the folder now. Rejects with `KRT_SOURCE`, and leaves everything as it was, where that fails. */
   resync(): Promise<void>;
 }
@@ -49,7 +51,7 @@ export interface FolderCollection<T, Tr extends Trait = never> extends Collectio
  * Resolves when the first reading is in, so that the collection is synced; rejects with `KRT_SOURCE`
  * when that fails. Disposing the collection ends the watching.
  */
-export async function watchFolder<T, Tr extends Trait = never>(
+export async function watchFolder<T, Tr extends KindCapability = never>(
   scope: Scope,
   path: string,
   parse: ParseFolderFile<T>,

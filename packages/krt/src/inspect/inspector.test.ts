@@ -11,7 +11,7 @@ import {
   selectingNonEmpty,
   where,
 } from "../index.ts";
-import { podKind, podSource, serviceKind } from "../scenarios/fixtures.ts";
+import { podKind, podSource, serviceKind } from "../testing/scenarios/fixtures.ts";
 
 function build() {
   const rt = createRuntime({ explain: true, timing: true, onError: () => {} });

@@ -1,6 +1,6 @@
 import type { Collection } from "../collection.ts";
 import type { NodeCounters } from "../core/counters.ts";
-import type { RunCause } from "../core/derived-node.ts";
+import type { RecomputeCause } from "../core/derived-node.ts";
 import { DerivedNode } from "../core/derived-node.ts";
 import type { EdgeType } from "../core/edge.ts";
 import type { Entry } from "../core/entry.ts";
@@ -66,7 +66,7 @@ export interface Explanation extends InputRef {
   readonly outputs: readonly string[];
   readonly dependencies: readonly DependencyInfo[];
   /** Why it last ran. Only with the runtime's option `explain`. */
-  readonly cause: RunCause | undefined;
+  readonly cause: RecomputeCause | undefined;
   /** The collection it waits for to be synced. */
   readonly waitsFor: string | undefined;
   readonly failure: KrtError | undefined;

@@ -2,6 +2,7 @@ import { KubeConfig } from "@kubernetes/client-node";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { byLabels, createRuntime, type KrtError, type Runtime } from "../index.ts";
 import { trackEvents } from "../testing/index.ts";
+import { type Pod, WatchServer } from "../testing/watch-server.ts";
 import {
   createWatchClient,
   KubernetesStatusError,
@@ -9,7 +10,6 @@ import {
   newInformerFiltered,
   wrapClient,
 } from "./index.ts";
-import { type Pod, WatchServer } from "./watch-server.ts";
 
 const PODS = { apiVersion: "v1", resource: "pods" };
 const quick = { backoff: { initialMs: 2, maxMs: 20 } };

@@ -1,10 +1,10 @@
-import { type Kind, kind, type Trait } from "../kind.ts";
+import { type Kind, type KindCapability, kind } from "../kind.ts";
 import type { Scope } from "../scope.ts";
 import {
   fromWatch,
-  type WatchEvent,
+  type SourceWatchEvent,
+  type SourceWatchOptions,
   type WatchedCollection,
-  type WatchOptions,
 } from "../source/watch.ts";
 import { createWatchClient, type KubernetesConnection } from "./client.ts";
 import { isGone, KubernetesStatusError } from "./status.ts";
@@ -23,7 +23,7 @@ export interface InformerFilter<T> {
 }
 
 /** Options of collections that follow an API server. */
-export interface InformerOptions<T, Tr extends Trait> extends WatchOptions<T, Tr> {
+export interface InformerOptions<T, Tr extends KindCapability> extends SourceWatchOptions<T, Tr> {
   /**
    * Objects per page of a list.
    * @default 500
@@ -115,7 +115,7 @@ export function wrapClient<T extends KubernetesObject>(
         const revision = page.metadata?.resourceVersion;
         return revision === undefined ? { objects } : { objects, revision };
       },
-      watch: async function* ({ signal, from }): AsyncIterable<WatchEvent<T>> {
+      watch: async function* ({ signal, from }): AsyncIterable<SourceWatchEvent<T>> {
         const events = client.watch(
           { ...query, resourceVersion: from ?? "0", timeoutSeconds: watchSeconds },
           signal,
@@ -128,7 +128,7 @@ export function wrapClient<T extends KubernetesObject>(
             continue;
           }
           const admitted = type === "DELETED" ? undefined : admit(object);
-          const change: WatchEvent<T> =
+          const change: SourceWatchEvent<T> =
             admitted === undefined ? { type: "delete", object } : { type: "set", object: admitted };
           yield revision === undefined ? change : { ...change, revision };
         }

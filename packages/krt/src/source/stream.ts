@@ -1,7 +1,7 @@
 import type { Collection, CollectionOptions } from "../collection.ts";
 import type { Owner } from "../core/scope.ts";
 import { SourceNode } from "../core/source-node.ts";
-import { type Kind, shapeKind, type Trait } from "../kind.ts";
+import { type Kind, type KindCapability, shapeKind } from "../kind.ts";
 import type { Scope } from "../scope.ts";
 import { ownerOf } from "../scope-handle.ts";
 import { Feed, type FeedEvent } from "./feed.ts";
@@ -19,7 +19,7 @@ export interface StreamItems<T> {
 }
 
 /** Options of a collection made from a stream whose items are `M`. */
-export interface StreamOptions<T, Tr extends Trait, M extends keyof StreamItems<T>>
+export interface StreamOptions<T, Tr extends KindCapability, M extends keyof StreamItems<T>>
   extends CollectionOptions {
   readonly kind?: Kind<T, Tr>;
   readonly items: M;
@@ -51,7 +51,11 @@ declare global {
  * A collection of what an async iterable yields. It is read for as long as the collection lives; its end
  * leaves the last state, its failure too, and is reported as `KRT_SOURCE`.
  */
-export function fromAsyncIterable<T, M extends keyof StreamItems<T>, Tr extends Trait = never>(
+export function fromAsyncIterable<
+  T,
+  M extends keyof StreamItems<T>,
+  Tr extends KindCapability = never,
+>(
   scope: Scope,
   items: AsyncIterable<StreamItems<T>[M]>,
   options: StreamOptions<T, Tr, M>,
@@ -75,7 +79,11 @@ export function fromAsyncIterable<T, M extends keyof StreamItems<T>, Tr extends 
 }
 
 /** A collection of what an observable emits, of whatever library. Disposing it unsubscribes. */
-export function fromObservable<T, M extends keyof StreamItems<T>, Tr extends Trait = never>(
+export function fromObservable<
+  T,
+  M extends keyof StreamItems<T>,
+  Tr extends KindCapability = never,
+>(
   scope: Scope,
   observable:
     | ObservableLike<StreamItems<T>[M]>
@@ -113,7 +121,7 @@ interface Sink<V> {
   complete(): void;
 }
 
-function createStream<T, Tr extends Trait, M extends keyof StreamItems<T>>(
+function createStream<T, Tr extends KindCapability, M extends keyof StreamItems<T>>(
   scope: Scope,
   options: StreamOptions<T, Tr, M>,
 ): { node: StreamNode<T>; sink: Sink<StreamItems<T>[M]>; stopped: AbortSignal } {

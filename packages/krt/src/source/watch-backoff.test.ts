@@ -3,9 +3,9 @@ import {
   createRuntime,
   createScheduler,
   fromWatch,
+  type ListWatcher,
   type Scheduler,
-  type WatchEvent,
-  type WatchSource,
+  type SourceWatchEvent,
 } from "../index.ts";
 
 /** A scheduler that notes delays, and lets none last, except that its clock shows them. */
@@ -48,7 +48,7 @@ it("waits shortly again after a watch that yielded a change, however many failed
   let watches = 0;
   fromWatch<string>(rt, {
     list: () => ({ objects: ["a"], revision: "1" }),
-    watch: async function* ({ signal }): AsyncIterable<WatchEvent<string>> {
+    watch: async function* ({ signal }): AsyncIterable<SourceWatchEvent<string>> {
       const number = ++watches;
       if (number === 4) yield { type: "set", object: "b", revision: "2" };
       if (number < 6) throw new Error("broken");
@@ -60,7 +60,7 @@ it("waits shortly again after a watch that yielded a change, however many failed
 });
 
 /** Sources whose watches end by themselves, at once, without anything new. */
-const IDLE: Record<string, (next: () => void) => WatchSource<string, number>> = {
+const IDLE: Record<string, (next: () => void) => ListWatcher<string, number>> = {
   "after a bookmark": (next) => ({
     list: () => ({ objects: ["a"], revision: 1 }),
     watch: async function* ({ from = 0 }) {
@@ -104,7 +104,7 @@ it.each(Object.keys(IDLE))("waits longer and longer for watches that end %s", as
   using rt = createRuntime({ scheduler });
   let watches = 0;
   const source = IDLE[name]?.(() => watches++);
-  const keys = fromWatch(rt, source as WatchSource<string, number>, {
+  const keys = fromWatch(rt, source as ListWatcher<string, number>, {
     backoff: { initialMs: 10, maxMs: 80 },
   });
   await vi.waitFor(() => expect(delays.length).toBeGreaterThan(4));

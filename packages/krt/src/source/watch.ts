@@ -1,7 +1,7 @@
 import type { Collection, CollectionOptions, WaitOptions } from "../collection.ts";
 import type { Owner } from "../core/scope.ts";
 import { SourceNode } from "../core/source-node.ts";
-import { type Kind, shapeKind, type Trait } from "../kind.ts";
+import { type Kind, type KindCapability, shapeKind } from "../kind.ts";
 import type { Scope } from "../scope.ts";
 import { ownerOf } from "../scope-handle.ts";
 import { Backoff, type BackoffOptions } from "./backoff.ts";
@@ -15,7 +15,7 @@ export interface Listing<T, R = string> {
 }
 
 /** What a watch yields. `revision`, where given, is where the next watch goes on after a break. */
-export type WatchEvent<T, R = string> =
+export type SourceWatchEvent<T, R = string> =
   | (FeedEvent<T> & { readonly revision?: R })
   /** Nothing changed up to this revision. */
   | { readonly type: "bookmark"; readonly revision: R }
@@ -38,23 +38,23 @@ export interface WatchRequest<R> {
  * - `order: "watch-first"`: there are no revisions; the watch is begun before the list is taken, and
  *   what it yields meanwhile is applied afterwards.
  */
-export interface WatchSource<T, R = string> {
+export interface ListWatcher<T, R = string> {
   list?(request: WatchRequest<R>): Promise<Listing<T, R>> | Listing<T, R>;
-  watch(request: WatchRequest<R>): AsyncIterable<WatchEvent<T, R>>;
+  watch(request: WatchRequest<R>): AsyncIterable<SourceWatchEvent<T, R>>;
   readonly order?: "list-first" | "watch-first";
   /** Whether an error means that `from` is too old, so that everything has to be listed anew. */
   isExpired?(error: unknown): boolean;
 }
 
 /** Options of a watched collection. */
-export interface WatchOptions<T, Tr extends Trait> extends CollectionOptions {
+export interface SourceWatchOptions<T, Tr extends KindCapability> extends CollectionOptions {
   readonly kind?: Kind<T, Tr>;
   /** How long to wait after a failure. */
   readonly backoff?: BackoffOptions;
 }
 
-/** A collection that follows a {@link WatchSource}. */
-export interface WatchedCollection<T, Tr extends Trait = never> extends Collection<T, Tr> {
+/** A collection that follows a {@link ListWatcher}. */
+export interface WatchedCollection<T, Tr extends KindCapability = never> extends Collection<T, Tr> {
   /** Lists everything anew. Resolves when the result is in. */
   resync(options?: WaitOptions): Promise<void>;
 }
@@ -65,10 +65,10 @@ export interface WatchedCollection<T, Tr extends Trait = never> extends Collecti
  * compared with what is there: vanished objects are deleted, equal ones stay as they are. Failures are
  * reported as `KRT_SOURCE` and waited out.
  */
-export function fromWatch<T, R = string, Tr extends Trait = never>(
+export function fromWatch<T, R = string, Tr extends KindCapability = never>(
   scope: Scope,
-  source: WatchSource<T, R>,
-  options: WatchOptions<T, Tr> = {},
+  source: ListWatcher<T, R>,
+  options: SourceWatchOptions<T, Tr> = {},
 ): WatchedCollection<T, Tr> {
   const owner = ownerOf(scope);
   const node = new WatchNode<T, R>(owner, options.kind ?? shapeKind<T>(), source, options);
@@ -79,7 +79,7 @@ export function fromWatch<T, R = string, Tr extends Trait = never>(
 
 /** The source's side of a watched collection: one loop of list and watch for as long as it lives. */
 class WatchNode<T, R> extends SourceNode<T> implements WatchedCollection<T> {
-  readonly #source: WatchSource<T, R>;
+  readonly #source: ListWatcher<T, R>;
   readonly #feed: Feed<T>;
   readonly #backoff: Backoff;
   readonly #ended = new AbortController();
@@ -92,8 +92,8 @@ class WatchNode<T, R> extends SourceNode<T> implements WatchedCollection<T> {
   constructor(
     owner: Owner,
     kind: Kind<T>,
-    source: WatchSource<T, R>,
-    options: Pick<WatchOptions<T, never>, "backoff"> & CollectionOptions,
+    source: ListWatcher<T, R>,
+    options: Pick<SourceWatchOptions<T, never>, "backoff"> & CollectionOptions,
   ) {
     super(owner, kind, options, "watch");
     this.#source = source;
@@ -203,7 +203,7 @@ class WatchNode<T, R> extends SourceNode<T> implements WatchedCollection<T> {
     const first = events.next();
     first.catch(() => {});
     await this.#list(signal);
-    const rest: AsyncIterable<WatchEvent<T, R>> = {
+    const rest: AsyncIterable<SourceWatchEvent<T, R>> = {
       [Symbol.asyncIterator]: () => {
         let next: typeof first | undefined = first;
         return {
@@ -226,7 +226,10 @@ class WatchNode<T, R> extends SourceNode<T> implements WatchedCollection<T> {
    * Takes in what a watch yields until it ends. Returns whether it made progress: a change with another
    * revision than the one before, which the next watch will not yield again.
    */
-  async #follow(events: AsyncIterable<WatchEvent<T, R>>, signal: AbortSignal): Promise<boolean> {
+  async #follow(
+    events: AsyncIterable<SourceWatchEvent<T, R>>,
+    signal: AbortSignal,
+  ): Promise<boolean> {
     let progress = false;
     /** The initial objects of a watch without `list`, until it says that they are complete. */
     let initial = this.#mustList ? new Map<string, T>() : undefined;

@@ -5,10 +5,10 @@ import {
   byKey,
   byLabels,
   createRuntime,
-  type Diagnostic,
   type KrtError,
   kind,
   partial,
+  type RuntimeWarning,
   where,
 } from "../index.ts";
 import { checkTransformation } from "../testing/check-transformation.ts";
@@ -23,11 +23,11 @@ const items: Item[] = [{ key: "a", labels: { app: "x" }, list: [1] }];
 
 function strictRuntime(level: "cheap" | "full" = "full") {
   const errors: KrtError[] = [];
-  const diagnostics: Diagnostic[] = [];
+  const diagnostics: RuntimeWarning[] = [];
   const rt = createRuntime({
     strict: level,
     onError: (error) => errors.push(error),
-    onDiagnostic: (diagnostic) => diagnostics.push(diagnostic),
+    onWarning: (diagnostic) => diagnostics.push(diagnostic),
   });
   const codes = () => errors.splice(0).map((error) => error.code);
   return { rt, errors, diagnostics, codes };

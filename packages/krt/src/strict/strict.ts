@@ -127,7 +127,7 @@ export class Strict implements StrictMode {
         ),
       );
     } else if (!equal && same) {
-      node.graph.options.onDiagnostic?.({ type: "churn", collection: node.name, key });
+      node.graph.options.onWarning?.({ type: "churn", collection: node.name, key });
     }
   }
 

@@ -1,14 +1,14 @@
-import type { Source } from "../collection.ts";
-import type { Kind, Trait } from "../kind.ts";
+import type { InputCollection } from "../collection.ts";
+import type { Kind, KindCapability } from "../kind.ts";
 import type { Scope } from "../scope.ts";
 
 /** A bag of objects of several types, handed out type by type. */
 export interface MockInputs extends Disposable {
   /** A source with the objects that `is` recognises. Each object goes to the first that asks for it. */
-  collection<T, Tr extends Trait = never>(
+  collection<T, Tr extends KindCapability = never>(
     is: (object: unknown) => object is T,
     kind: Kind<T, Tr>,
-  ): Source<T, Tr>;
+  ): InputCollection<T, Tr>;
   /** Throws, naming them, when there are objects that nobody asked for. Called at the end of a `using` block. */
   verify(): void;
 }

@@ -5,7 +5,7 @@ import { KrtError } from "../errors.ts";
 import { fetchOrList } from "../fetch-or-list.ts";
 import type { Filter, FilterSpec } from "../filter.ts";
 import { describeFilter } from "../inspect/describe-filter.ts";
-import type { Trait } from "../kind.ts";
+import type { KindCapability } from "../kind.ts";
 import type { Scope } from "../scope.ts";
 
 /** One fetch of a transformation under test. */
@@ -31,7 +31,7 @@ export function createTestContext(scope?: Scope): TestContext {
   const fetches: RecordedFetch[] = [];
   const abort = new AbortController();
   let discarded = false;
-  const fetch = <T, Tr extends Trait>(
+  const fetch = <T, Tr extends KindCapability>(
     collection: Collection<T, Tr>,
     ...filters: readonly Filter<NoInfer<T>, NoInfer<Tr>>[]
   ): readonly T[] => {
@@ -51,7 +51,7 @@ export function createTestContext(scope?: Scope): TestContext {
       if (found.length <= 1) return found[0];
       throw new KrtError("KRT_NOT_ONE", `fetchOne matched ${found.length} objects`);
     },
-    fetchPartial: <T, Tr extends Trait, P>(
+    fetchPartial: <T, Tr extends KindCapability, P>(
       collection: Collection<T, Tr>,
       projection: PartialProjection<T, P>,
       ...filters: readonly Filter<NoInfer<T>, NoInfer<Tr>>[]

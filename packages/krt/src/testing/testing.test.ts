@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { byLabels, createRuntime, partial, type TransformationContext } from "../index.ts";
-import { pod, podSource } from "../scenarios/fixtures.ts";
 import { createTestContext, ManualScheduler, trackEvents } from "./index.ts";
+import { pod, podSource } from "./scenarios/fixtures.ts";
 
 describe("test context", () => {
   it("reads what is there and tells what was fetched", () => {

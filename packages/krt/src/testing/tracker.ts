@@ -1,9 +1,9 @@
-import type { Collection, Registration, SubscribeOptions } from "../collection.ts";
+import type { Collection, HandlerRegistration, SubscribeOptions } from "../collection.ts";
 import type { Event } from "../event.ts";
 
 /** A handler that records everything it gets. */
 export interface EventTracker<T> extends Disposable {
-  readonly registration: Registration;
+  readonly registration: HandlerRegistration;
   /** All events since the last {@link EventTracker.take}, oldest first. */
   readonly events: readonly Event<T>[];
   /** The same, by turn. */

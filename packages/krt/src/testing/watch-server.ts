@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { KubernetesConnection } from "./client.ts";
-import type { KubernetesObject } from "./types.ts";
+import type { KubernetesConnection } from "../kubernetes/client.ts";
+import type { KubernetesObject } from "../kubernetes/types.ts";
 
 export interface Pod extends KubernetesObject {
   readonly metadata: {

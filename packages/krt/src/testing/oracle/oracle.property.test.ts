@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createRuntime, type KrtError } from "../index.ts";
-import { ManualScheduler } from "../testing/manual-scheduler.ts";
+import { createRuntime, type KrtError } from "../../index.ts";
+import { ManualScheduler } from "../manual-scheduler.ts";
 import { checkInvariants } from "./invariants.ts";
 import { Lockstep } from "./lockstep.ts";
 import { type Program, program } from "./program.ts";

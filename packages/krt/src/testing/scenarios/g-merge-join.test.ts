@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { type Collection, kind, type Labels, type Source } from "../index.ts";
-import { trackEvents } from "../testing/tracker.ts";
+import { type Collection, type InputCollection, kind, type Labels } from "../../index.ts";
+import { trackEvents } from "../tracker.ts";
 import { createRig, keysOf, type Rig } from "./fixtures.ts";
 
 interface Svc {
@@ -45,7 +45,7 @@ describe("merge-join and nested merge-join", () => {
   const sourceOf = (
     initial: readonly Svc[] = [],
     name?: string,
-  ): Source<Svc, "name" | "namespace" | "selector"> =>
+  ): InputCollection<Svc, "name" | "namespace" | "selector"> =>
     rig.rt.source(initial, { kind: svcKind, ...(name !== undefined && { name }) });
 
   const options = { kind: svcKind, merge: mergeServices };
@@ -228,7 +228,11 @@ describe("merge-join and nested merge-join", () => {
   });
 
   type Plain = { readonly key: string; readonly v: number };
-  const plain = (objects: Record<string, number>, name: string, synced = true): Source<Plain> =>
+  const plain = (
+    objects: Record<string, number>,
+    name: string,
+    synced = true,
+  ): InputCollection<Plain> =>
     rig.rt.source(
       Object.entries(objects).map(([key, v]) => ({ key, v })),
       { name, synced },

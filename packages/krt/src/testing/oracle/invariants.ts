@@ -1,10 +1,10 @@
-import { DerivedNode } from "../core/derived-node.ts";
-import type { Graph } from "../core/graph.ts";
-import { SyncState } from "../core/node.ts";
-import type { Query } from "../core/query.ts";
-import type { FilterSpec } from "../filter.ts";
-import { type Runtime, where } from "../index.ts";
-import type { ScopeHandle } from "../scope-handle.ts";
+import { DerivedNode } from "../../core/derived-node.ts";
+import type { Graph } from "../../core/graph.ts";
+import { SyncState } from "../../core/node.ts";
+import type { Query } from "../../core/query.ts";
+import type { FilterSpec } from "../../filter.ts";
+import { type Runtime, where } from "../../index.ts";
+import type { ScopeHandle } from "../../scope-handle.ts";
 import { check, same, sameMaps, sameSets } from "./check.ts";
 
 /** The graph behind a runtime, for tests that look inside. */

@@ -8,7 +8,7 @@ import {
   type Runtime,
   type RuntimeOptions,
   type Scope,
-} from "../index.ts";
+} from "../../index.ts";
 
 /** Objects of the scenarios. An absent part is left out, as in the text of the scenarios. */
 export interface Pod {

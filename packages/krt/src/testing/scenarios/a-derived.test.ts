@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { byLabels, kind, latest, type Source, where } from "../index.ts";
-import { type EventTracker, trackEvents } from "../testing/tracker.ts";
+import { byLabels, type InputCollection, kind, latest, where } from "../../index.ts";
+import { type EventTracker, trackEvents } from "../tracker.ts";
 import {
   createRig,
   endpoints,
@@ -177,7 +177,7 @@ interface Thing {
  */
 describe("a diamond over one source", () => {
   let rig: Rig;
-  let pods: Source<Pod, "name" | "namespace" | "labels">;
+  let pods: InputCollection<Pod, "name" | "namespace" | "labels">;
   let tracker: EventTracker<Thing>;
   let count: (name: string) => number | undefined;
   let size: () => number;

@@ -2,17 +2,17 @@ import { describe, it } from "vitest";
 import {
   type Collection,
   type CollectionOptions,
+  type InputCollection,
   type Runtime,
-  type Source,
   where,
-} from "../index.ts";
+} from "../../index.ts";
 import {
   type ConformanceRig,
   collectionConformance,
   type ReplaceRig,
   replaceConformance,
-} from "../testing/conformance.ts";
-import { ManualScheduler } from "../testing/manual-scheduler.ts";
+} from "../conformance.ts";
+import { ManualScheduler } from "../manual-scheduler.ts";
 import { createRig } from "./fixtures.ts";
 
 interface Thing {
@@ -31,7 +31,7 @@ type CreateSetup = (rt: Runtime, options: CollectionOptions) => Setup;
 
 /** Changes go to a source and reach the collection through whatever is in between. */
 function through(
-  source: Source<Thing>,
+  source: InputCollection<Thing>,
   collection: Collection<unknown>,
   rt: Runtime,
 ): Required<Setup> {

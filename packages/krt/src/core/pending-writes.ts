@@ -24,7 +24,7 @@ type Deferred = readonly Step[] | SlicedJob;
  *   again when it is carried out: what fails then undoes all of it.
  * - `#undo`, while a transaction is on the stack, has a way back for every write since it began.
  */
-export class Writes {
+export class PendingWrites {
   readonly #graph: Graph;
   #depth = 0;
   #deferred: Deferred[] = [];

@@ -1,6 +1,11 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { type Event, onlyWhenChanged, type Registration, type Source } from "../index.ts";
-import { trackEvents } from "../testing/tracker.ts";
+import {
+  type Event,
+  type HandlerRegistration,
+  type InputCollection,
+  onlyWhenChanged,
+} from "../../index.ts";
+import { trackEvents } from "../tracker.ts";
 import { createRig, type Rig } from "./fixtures.ts";
 
 /** A handler each of whose calls waits for one permit. */
@@ -27,9 +32,9 @@ describe("handlers: sync state, order, isolation", () => {
 
   /** A source with controllable sync and a gated handler on it. */
   function build(initial: readonly string[], synced: boolean) {
-    const source: Source<string> = rig.rt.source(initial, { synced });
+    const source: InputCollection<string> = rig.rt.source(initial, { synced });
     const gate = gated();
-    const registration: Registration = source.subscribe(gate.handler);
+    const registration: HandlerRegistration = source.subscribe(gate.handler);
     const step = async () => {
       gate.permit();
       await rig.rt.settled();
@@ -126,7 +131,7 @@ describe("handlers: sync state, order, isolation", () => {
   it("S075 a registration is not synced during the replay, and is when the wait returns", async () => {
     const source = rig.rt.source(["a"]);
     const seen: boolean[] = [];
-    const registration: Registration = source.subscribe(() => {
+    const registration: HandlerRegistration = source.subscribe(() => {
       seen.push(registration.synced);
     });
     await registration.whenSynced();

@@ -3,13 +3,13 @@ import {
   fromAsyncIterable,
   fromObservable,
   fromWatch,
+  type ListWatcher,
   type ObservableLike,
+  type SourceWatchEvent,
   type StreamItems,
-  type WatchEvent,
-  type WatchSource,
-} from "../index.ts";
-import { type ConformanceRig, collectionConformance } from "../testing/conformance.ts";
-import { trackEvents } from "../testing/tracker.ts";
+} from "../../index.ts";
+import { type ConformanceRig, collectionConformance } from "../conformance.ts";
+import { trackEvents } from "../tracker.ts";
 import { type ConfigMap, configMapKind, createRig, keysOf, type Rig } from "./fixtures.ts";
 
 /** Lets pending promises and a few rounds of the event loop go by. */
@@ -51,10 +51,10 @@ class Channel<V> implements AsyncIterable<V> {
 }
 
 /** A server of objects with a revision, a history, and breakable watches. */
-class Server implements WatchSource<ConfigMap, number> {
+class Server implements ListWatcher<ConfigMap, number> {
   readonly objects = new Map<string, ConfigMap>();
-  readonly #watches = new Set<Channel<WatchEvent<ConfigMap, number>>>();
-  #log: WatchEvent<ConfigMap, number>[] = [];
+  readonly #watches = new Set<Channel<SourceWatchEvent<ConfigMap, number>>>();
+  #log: SourceWatchEvent<ConfigMap, number>[] = [];
   #oldest = 0;
   revision = 0;
   lists = 0;
@@ -68,7 +68,7 @@ class Server implements WatchSource<ConfigMap, number> {
   watch({ from = 0, signal }: { from: number | undefined; signal: AbortSignal }) {
     this.froms.push(from);
     if (from < this.#oldest) throw new Error("expired");
-    const channel = new Channel<WatchEvent<ConfigMap, number>>();
+    const channel = new Channel<SourceWatchEvent<ConfigMap, number>>();
     channel.push(...this.#log.filter((event) => (event.revision ?? 0) > from));
     this.#watches.add(channel);
     signal.addEventListener("abort", () => channel.end());
@@ -101,7 +101,7 @@ class Server implements WatchSource<ConfigMap, number> {
     this.#oldest = this.revision;
   }
 
-  #emit(event: WatchEvent<ConfigMap, number>): void {
+  #emit(event: SourceWatchEvent<ConfigMap, number>): void {
     this.#log.push(event);
     for (const channel of this.#watches) channel.push(event);
   }
@@ -224,7 +224,7 @@ describe("watch-backed sources", () => {
 
   it("a list that fails is tried again", async () => {
     let failures = 2;
-    const flaky: WatchSource<ConfigMap, number> = {
+    const flaky: ListWatcher<ConfigMap, number> = {
       list: async () => {
         if (failures-- > 0) throw new Error("unavailable");
         return server.list();
@@ -239,10 +239,10 @@ describe("watch-backed sources", () => {
   });
 
   it("a source without list begins with all objects", async () => {
-    const channels: Channel<WatchEvent<string>>[] = [];
-    const source: WatchSource<string> = {
+    const channels: Channel<SourceWatchEvent<string>>[] = [];
+    const source: ListWatcher<string> = {
       watch: () => {
-        const channel = new Channel<WatchEvent<string>>();
+        const channel = new Channel<SourceWatchEvent<string>>();
         channels.push(channel);
         return channel;
       },
@@ -264,8 +264,8 @@ describe("watch-backed sources", () => {
   });
 
   it("a source without revisions is watched before it is listed", async () => {
-    const channel = new Channel<WatchEvent<string>>();
-    const source: WatchSource<string> = {
+    const channel = new Channel<SourceWatchEvent<string>>();
+    const source: ListWatcher<string> = {
       order: "watch-first",
       watch: () => channel,
       list: async () => {

@@ -12,8 +12,8 @@ import {
   selectingNonEmpty,
   type TransformationContext,
   where,
-} from "../index.ts";
-import { trackEvents } from "../testing/tracker.ts";
+} from "../../index.ts";
+import { trackEvents } from "../tracker.ts";
 import {
   type ConfigMap,
   configMapSource,

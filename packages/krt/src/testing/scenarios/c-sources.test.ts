@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { createRuntime, KrtError } from "../index.ts";
-import { trackEvents } from "../testing/tracker.ts";
+import { createRuntime, KrtError } from "../../index.ts";
+import { trackEvents } from "../tracker.ts";
 import { configMapSource, createRig, type Rig } from "./fixtures.ts";
 
 describe("sources", () => {

@@ -10,7 +10,7 @@ import { type Entry, GONE } from "./entry.ts";
  *
  * Invariant between turns: there is an entry per key that several inputs yield, with these inputs.
  */
-export class Claims {
+export class OutputKeyConflicts {
   #claims: Map<string, Set<Entry>> | undefined;
 
   /** `entry` takes over a key that `former` had. */

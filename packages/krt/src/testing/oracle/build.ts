@@ -10,11 +10,11 @@ import {
   count,
   type Filter,
   type Index,
+  type InputCollection,
   inputFetch,
   kind,
   partial,
   type Runtime,
-  type Source,
   type StatusOf,
   selecting,
   selectingNonEmpty,
@@ -22,7 +22,7 @@ import {
   sum,
   type TransformationContext,
   where,
-} from "../index.ts";
+} from "../../index.ts";
 import { type FetchDesc, type FilterDesc, GROUPS, type NodeDesc, type Obj } from "./program.ts";
 import {
   derived,
@@ -55,9 +55,9 @@ interface Member {
 /** One collection of a program in the package. */
 export interface BuiltNode {
   readonly objects: Objects;
-  readonly source?: Source<Obj>;
+  readonly source?: InputCollection<Obj>;
   readonly status?: Collection<StatusOf<Obj, number>>;
-  readonly members?: Source<Member>;
+  readonly members?: InputCollection<Member>;
   runs: number;
 }
 

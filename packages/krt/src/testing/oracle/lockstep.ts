@@ -1,4 +1,4 @@
-import type { Event, Runtime, StatusOf } from "../index.ts";
+import type { Event, Runtime, StatusOf } from "../../index.ts";
 import { Builder, type BuiltNode } from "./build.ts";
 import { check, same, sameMaps } from "./check.ts";
 import { type Contents, OracleNode } from "./oracle.ts";

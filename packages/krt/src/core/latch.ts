@@ -6,7 +6,7 @@ interface Waiter {
 }
 
 /** A one-way condition that can be awaited: opens once, or fails once. */
-export class Gate {
+export class Latch {
   #state: "closed" | "open" | "failed" = "closed";
   #reason: unknown;
   #waiters: Set<Waiter> | undefined;

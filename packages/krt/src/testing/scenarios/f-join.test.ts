@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { byIndex, type Event, latest } from "../index.ts";
-import { trackEvents } from "../testing/tracker.ts";
+import { byIndex, type Event, latest } from "../../index.ts";
+import { trackEvents } from "../tracker.ts";
 import {
   createRig,
   endpoints,

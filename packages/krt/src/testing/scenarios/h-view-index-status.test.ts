@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { byIndex, byIndexKeys, byKeys, byLabels, type Labels, where } from "../index.ts";
-import { trackEvents } from "../testing/tracker.ts";
+import { byIndex, byIndexKeys, byKeys, byLabels, type Labels, where } from "../../index.ts";
+import { trackEvents } from "../tracker.ts";
 import {
   createRig,
   type Endpoint,

@@ -5,8 +5,8 @@ import {
   type Collection,
   type Event,
   type TransformationContext,
-} from "../index.ts";
-import { trackEvents } from "../testing/tracker.ts";
+} from "../../index.ts";
+import { trackEvents } from "../tracker.ts";
 import { configMapSource, createRig, type Rig } from "./fixtures.ts";
 
 let rig: Rig;
@@ -342,7 +342,7 @@ describe("failures", () => {
       macrotask: run,
       delay: () => () => {},
     };
-    const { createRuntime } = await import("../index.ts");
+    const { createRuntime } = await import("../../index.ts");
     using rt = createRuntime({ scheduler });
     rt.derive(rt.source(["i"]), () => {
       throw new Error("unseen");

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { byLabels, type Collection, fromWatch, kind, type Scope } from "../index.ts";
-import { mockInputs } from "../testing/mock-inputs.ts";
-import { trackEvents } from "../testing/tracker.ts";
+import { byLabels, type Collection, fromWatch, kind, type Scope } from "../../index.ts";
+import { mockInputs } from "../mock-inputs.ts";
+import { trackEvents } from "../tracker.ts";
 import {
   createRig,
   endpoints,
