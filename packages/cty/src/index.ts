@@ -10,7 +10,7 @@ export { convert, describeMismatch, findConversion, unify } from "./convert/conv
 export type { Convert, Unification } from "./convert/converter.ts";
 export type { CtyErrorCode, CtyErrorOptions } from "./errors.ts";
 export { CTY_ERRORS, CtyError } from "./errors.ts";
-export type { FunctionSpec, Parameter } from "./function/function.ts";
+export type { CtyParameter, FunctionSpec } from "./function/function.ts";
 export {
   argumentError,
   CtyFunction,

@@ -9,8 +9,13 @@ import {
   Type,
   Value,
 } from "../index.ts";
-import { value as anyValue, relatedConstraint, type, valueOf } from "../vectors/arbitraries.ts";
-import { build, doubleOfBits } from "../vectors/notation.ts";
+import {
+  value as anyValue,
+  relatedConstraint,
+  type,
+  valueOf,
+} from "../testing/vectors/arbitraries.ts";
+import { build, doubleOfBits } from "../testing/vectors/notation.ts";
 
 /**
  * Whole doubles beyond 53 bits are written with as few digits as identify them among doubles, which is another integer;

@@ -16,9 +16,9 @@ import { haveCommonType, sortedMap } from "../value/parts.ts";
 import { listPayload, mapPayload, type Payload, structurePayload } from "../value/payload.ts";
 import { setPayload } from "../value/set-elements.ts";
 import { Value } from "../value/value.ts";
+import { AttributeSlots, AttributeTexts, DecodePath } from "./decode-path.ts";
 import { JsonReader, jsonText, memberHeads } from "./json-text.ts";
 import { readType } from "./json-type.ts";
-import { AttributeSlots, AttributeTexts, Place } from "./place.ts";
 
 /**
  * Reads a value of the type from JSON. Numbers keep all their digits. Where the type says `dynamic`, the text must be
@@ -35,7 +35,7 @@ export function decodeJson(source: string | Uint8Array, type: Type): Value {
 
 class JsonDecoder {
   readonly #reader: JsonReader;
-  readonly #place = new Place();
+  readonly #place = new DecodePath();
   readonly #heads = new AttributeTexts(memberHeads);
   #depth = 0;
 

@@ -14,9 +14,9 @@ import {
   Unknown,
 } from "../value/payload.ts";
 import { Value } from "../value/value.ts";
+import { AttributeTexts, DecodePath } from "./decode-path.ts";
 import { jsonString, memberHeads } from "./json-text.ts";
 import { encodeTypeJson } from "./json-type.ts";
-import { AttributeTexts, Place } from "./place.ts";
 
 /**
  * A value as JSON, to be read back as a value of the type. The value is converted first where it does not conform. Where
@@ -37,7 +37,7 @@ export function encodeJson(value: Value, type: Type = value.type): string {
 const PIECES = 4096;
 
 class JsonEncoder {
-  readonly #place = new Place();
+  readonly #place = new DecodePath();
   readonly #heads = new AttributeTexts(memberHeads);
   readonly #chunks: string[] = [];
   #pieces: string[] = [];

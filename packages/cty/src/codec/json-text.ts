@@ -1,7 +1,7 @@
 import { CtyError } from "../errors.ts";
 
 /** A number as it stands in a JSON text. */
-export interface JsonNumber {
+export interface RawJsonNumber {
   readonly literal: string;
 }
 
@@ -85,7 +85,7 @@ export class JsonReader {
   }
 
   /** A string, number, or bool. */
-  scalar(): string | JsonNumber | boolean {
+  scalar(): string | RawJsonNumber | boolean {
     const next = this.peek();
     if (next === '"') return this.string();
     if (next === "t") {
@@ -99,7 +99,7 @@ export class JsonReader {
     return this.number();
   }
 
-  number(): JsonNumber {
+  number(): RawJsonNumber {
     NUMBER.lastIndex = this.#position;
     const match = NUMBER.exec(this.#text);
     if (match === null) throw this.error("expected a value");

@@ -11,12 +11,12 @@ import { haveCommonType, sortedMap } from "../value/parts.ts";
 import { listPayload, mapPayload, type Payload, structurePayload } from "../value/payload.ts";
 import { setPayload } from "../value/set-elements.ts";
 import { Value } from "../value/value.ts";
+import { AttributeSlots, AttributeTexts, DecodePath } from "./decode-path.ts";
 import { decodeTypeJson } from "./json-type.ts";
 import { readNumber } from "./msgpack-number.ts";
 import { type InvalidUtf8, MsgpackReader } from "./msgpack-reader.ts";
 import { readUnknown } from "./msgpack-unknown.ts";
 import { packedStrings } from "./msgpack-writer.ts";
-import { AttributeSlots, AttributeTexts, Place } from "./place.ts";
 
 /** Options of {@link decodeMsgpack}. */
 export interface DecodeMsgpackOptions {
@@ -45,7 +45,7 @@ export function decodeMsgpack(
 
 class MsgpackDecoder {
   readonly #reader: MsgpackReader;
-  readonly #place = new Place();
+  readonly #place = new DecodePath();
   readonly #names = new AttributeTexts(packedStrings);
   #depth = 0;
 

@@ -12,12 +12,12 @@ import {
   Unknown,
 } from "../value/payload.ts";
 import { Value } from "../value/value.ts";
+import { AttributeTexts, DecodePath } from "./decode-path.ts";
 import { partType } from "./json-encode.ts";
 import { encodeTypeJson } from "./json-type.ts";
 import { writeNumber } from "./msgpack-number.ts";
 import { writeUnknown } from "./msgpack-unknown.ts";
 import { MsgpackWriter, packedStrings } from "./msgpack-writer.ts";
-import { AttributeTexts, Place } from "./place.ts";
 
 /**
  * A value as msgpack, to be read back as a value of the type. The value is converted first where it does not conform.
@@ -36,7 +36,7 @@ export function encodeMsgpack(value: Value, type: Type = value.type): Uint8Array
 
 class MsgpackEncoder {
   readonly #writer = new MsgpackWriter();
-  readonly #place = new Place();
+  readonly #place = new DecodePath();
   readonly #types = new Map<Type, Uint8Array>();
   readonly #names = new AttributeTexts(packedStrings);
 

@@ -1,9 +1,14 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { CtyError, convert, deepMarks, refines, Type, unify, Value } from "../index.ts";
-import { value as anyValue, relatedConstraint, type, valueOf } from "../vectors/arbitraries.ts";
-import { build, dump } from "../vectors/notation.ts";
-import { replaceSome } from "../vectors/replace.ts";
+import {
+  value as anyValue,
+  relatedConstraint,
+  type,
+  valueOf,
+} from "../testing/vectors/arbitraries.ts";
+import { build, dump } from "../testing/vectors/notation.ts";
+import { replaceSome } from "../testing/vectors/replace.ts";
 
 /** The conversion, or undefined where there is none. */
 function tryConvert(value: Value, target: Type): Value | undefined {

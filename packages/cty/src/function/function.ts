@@ -9,7 +9,7 @@ import { type Refinements, refine } from "../value/refine.ts";
 import { Value } from "../value/value.ts";
 
 /** What a function takes in one place, and which special values its implementation wants to see. */
-export interface Parameter {
+export interface CtyParameter {
   readonly name: string;
   readonly description?: string;
   /** What arguments must conform to; `dynamic` stands for any type. */
@@ -33,9 +33,9 @@ export interface Parameter {
 /** The declaration of a function. */
 export interface FunctionSpec {
   readonly description?: string;
-  readonly parameters: readonly Parameter[];
+  readonly parameters: readonly CtyParameter[];
   /** What further arguments, any number of them, have to be like. @default none allowed */
-  readonly variadic?: Parameter;
+  readonly variadic?: CtyParameter;
   /**
    * The type of the result, or how it follows from the arguments, which may be unknown here whatever the parameters
    * say. It may throw `CTY_ARGUMENT`.
@@ -68,7 +68,7 @@ export class CtyFunction {
   }
 
   /** The parameter that takes the argument at a position, or undefined where there is none. */
-  parameterAt(position: number): Parameter | undefined {
+  parameterAt(position: number): CtyParameter | undefined {
     return this.spec.parameters[position] ?? this.spec.variadic;
   }
 
@@ -164,7 +164,7 @@ export class CtyFunction {
   }
 }
 
-function checkNullAndType(arg: Value, parameter: Parameter, position: number): void {
+function checkNullAndType(arg: Value, parameter: CtyParameter, position: number): void {
   if (arg.isNull && parameter.allowNull !== true) {
     throw argumentError(position, "the argument must not be null");
   }

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { number as anyNumber } from "../vectors/arbitraries.ts";
-import { build } from "../vectors/notation.ts";
+import { number as anyNumber } from "../testing/vectors/arbitraries.ts";
+import { build } from "../testing/vectors/notation.ts";
 import { BigFloat } from "./big-float.ts";
 import {
   addNumbers,

@@ -33,9 +33,14 @@ import {
   unionSets,
   Value,
 } from "../index.ts";
-import { number as anyNumber, value as anyValue, type, valueOf } from "../vectors/arbitraries.ts";
-import { build, type Notation } from "../vectors/notation.ts";
-import { replaceSome } from "../vectors/replace.ts";
+import {
+  number as anyNumber,
+  value as anyValue,
+  type,
+  valueOf,
+} from "../testing/vectors/arbitraries.ts";
+import { build, type Notation } from "../testing/vectors/notation.ts";
+import { replaceSome } from "../testing/vectors/replace.ts";
 
 type Operation = (...operands: Value[]) => Value;
 

@@ -11,8 +11,8 @@ import {
   Value,
   withoutOptionalAttributes,
 } from "../index.ts";
-import { relatedConstraint, type, valueOf } from "../vectors/arbitraries.ts";
-import { build } from "../vectors/notation.ts";
+import { relatedConstraint, type, valueOf } from "../testing/vectors/arbitraries.ts";
+import { build } from "../testing/vectors/notation.ts";
 import { alignSequences } from "./align.ts";
 
 const s = (text: string) => Value.string(text);

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { findContradiction, Mark, refine, refines, Type, Value } from "../index.ts";
-import { type, valueOf } from "../vectors/arbitraries.ts";
-import { build } from "../vectors/notation.ts";
-import { replaceSome } from "../vectors/replace.ts";
+import { type, valueOf } from "../testing/vectors/arbitraries.ts";
+import { build } from "../testing/vectors/notation.ts";
+import { replaceSome } from "../testing/vectors/replace.ts";
 
 const { string, number } = Type;
 const s = (text: string) => Value.string(text);

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { conformsTo } from "../index.ts";
+import { conformsTo } from "../../index.ts";
 import { type Notation, typeOfJson } from "./notation.ts";
 import type { Answer, Request } from "./perform.ts";
 

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { agreement } from "./agreement.ts";
 import { type Answer, perform, type Request } from "./perform.ts";
 
-const lines = readFileSync(join(import.meta.dirname, "../../fixtures/go-cty.jsonl"), "utf8")
+const lines = readFileSync(join(import.meta.dirname, "../../../fixtures/go-cty.jsonl"), "utf8")
   .trimEnd()
   .split("\n");
 const vectors: readonly (readonly [Request, Answer])[] = lines.map((line) => JSON.parse(line));

@@ -8,7 +8,7 @@ import {
   refine,
   type Type,
   Value,
-} from "../index.ts";
+} from "../../index.ts";
 
 /**
  * How tests write values in JSON, independently of the codecs under test. The same notation is understood by the oracle

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { Type } from "../index.ts";
+import { Type } from "../../index.ts";
 import {
   bitsOfDouble,
   type EntryNotation,

@@ -1,4 +1,4 @@
-import { type Type, Value } from "../index.ts";
+import { type Type, Value } from "../../index.ts";
 
 /** The value with some of its parts replaced, chosen by the bits of the seed; the same ones for one seed. */
 export function replaceSome(value: Value, seed: number, replace: (part: Value) => Value): Value {

@@ -7,7 +7,7 @@ import { decodingRequests, randomRequests } from "./requests.ts";
 
 /**
  * Records answers of the reference as the fixture that the unit tests check, so that compatibility is tested where there
- * is no Go. Run `node src/vectors/record.ts PATH_OF_CTY_VECTORS` after the generators or the reference changed.
+ * is no Go. Run `node src/testing/vectors/record.ts PATH_OF_CTY_VECTORS` after the generators or the reference changed.
  *
  * Only short questions are kept, one in the notation of questions and one of answers per line. Reasons of errors are
  * left out, because they are not compared.
@@ -38,4 +38,4 @@ const lines = [...questions, ...decoding].flatMap((request, i) => {
   }
   return recorded.length > LONGEST_LINE ? [] : [recorded];
 });
-writeFileSync(join(import.meta.dirname, "../../fixtures/go-cty.jsonl"), `${lines.join("\n")}\n`);
+writeFileSync(join(import.meta.dirname, "../../../fixtures/go-cty.jsonl"), `${lines.join("\n")}\n`);

@@ -7,7 +7,7 @@ import { Value } from "../value/value.ts";
  * Where in a value a codec is at work. Steps are pushed before a part and popped behind it, so that after an error they
  * still tell where it happened, and nothing is built for places where none does.
  */
-export class Place {
+export class DecodePath {
   readonly #steps: (number | string | Type)[] = [];
   readonly #kinds: Type["kind"][] = [];
 

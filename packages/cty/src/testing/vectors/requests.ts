@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { Type, withoutOptionalAttributes } from "../index.ts";
+import { Type, withoutOptionalAttributes } from "../../index.ts";
 import {
   constraint,
   decimalText,

@@ -30,7 +30,7 @@ import {
   Type,
   unify,
   Value,
-} from "../index.ts";
+} from "../../index.ts";
 import { bitsOfDouble, build, dump, type Notation, typeOfJson, typeToJson } from "./notation.ts";
 
 /** A question about values. Which members are there depends on `op`. */
