@@ -4,7 +4,7 @@ import {
   type ServerInterceptor,
   ServerListenerBuilder,
 } from "@grpc/grpc-js";
-import { fitForNode, isNodeClient } from "./node-limits.ts";
+import { isNodeClient, limitErrorSize } from "./node-limits.ts";
 import { RpcError, type RpcStatus } from "./rpc-error.ts";
 
 /** What is known of a call before any of its messages was read. */
@@ -33,7 +33,7 @@ export function admissionInterceptor(admissions: ReadonlyMap<string, Admit>): Se
         return undefined;
       } catch (error) {
         const status = RpcError.from(error).toStatus();
-        return isNodeClient(metadata) ? fitForNode(status) : status;
+        return isNodeClient(metadata) ? limitErrorSize(status) : status;
       }
     };
     const listener = new ServerListenerBuilder()

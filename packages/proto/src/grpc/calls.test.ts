@@ -9,7 +9,7 @@ import { implementService } from "./implement.ts";
 import { createMetadata } from "./metadata.ts";
 import { RpcError } from "./rpc-error.ts";
 import { startServer } from "./server.ts";
-import type { CallContext } from "./server-call.ts";
+import type { HandlerContext } from "./server-call.ts";
 
 const texts = async (messages: AsyncIterable<Any>): Promise<string[]> =>
   (await collect(messages)).map(({ typeUrl }) => typeUrl);
@@ -92,7 +92,7 @@ describe("the four shapes", () => {
 
 describe("metadata", () => {
   it("goes there with the call and comes back before and after the response", async () => {
-    let context: CallContext | undefined;
+    let context: HandlerContext | undefined;
     let address = "";
     await using fixture = await connectShapes({
       one: (_, given) => {

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { collect, connectShapes, until } from "../testing/shapes-fixture.ts";
 import { message } from "../testing/shapes-service.ts";
 import { RpcError } from "./rpc-error.ts";
-import type { CallContext } from "./server-call.ts";
+import type { HandlerContext } from "./server-call.ts";
 
 /** Resolves when the signal aborts. */
 function aborted(signal: AbortSignal): Promise<void> {
@@ -15,9 +15,9 @@ function aborted(signal: AbortSignal): Promise<void> {
 
 /** Handlers that never finish by themselves, and what they see. */
 function hanging() {
-  const contexts: CallContext[] = [];
+  const contexts: HandlerContext[] = [];
   const left: string[] = [];
-  const hang = async ({ signal }: CallContext): Promise<never> => {
+  const hang = async ({ signal }: HandlerContext): Promise<never> => {
     await aborted(signal);
     throw signal.reason;
   };
@@ -25,11 +25,11 @@ function hanging() {
     contexts,
     left,
     shapes: {
-      one: (_: unknown, context: CallContext) => {
+      one: (_: unknown, context: HandlerContext) => {
         contexts.push(context);
         return hang(context);
       },
-      receive: async function* (_: unknown, context: CallContext) {
+      receive: async function* (_: unknown, context: HandlerContext) {
         contexts.push(context);
         try {
           yield message("first");
@@ -38,7 +38,7 @@ function hanging() {
           left.push("receive");
         }
       },
-      send: async (requests: AsyncIterable<unknown>, context: CallContext) => {
+      send: async (requests: AsyncIterable<unknown>, context: HandlerContext) => {
         contexts.push(context);
         try {
           await collect(requests);
@@ -48,7 +48,7 @@ function hanging() {
           throw error;
         }
       },
-      both: async function* (requests: AsyncIterable<unknown>, context: CallContext) {
+      both: async function* (requests: AsyncIterable<unknown>, context: HandlerContext) {
         contexts.push(context);
         try {
           for await (const _ of requests) yield message("echo");

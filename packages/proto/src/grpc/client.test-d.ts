@@ -12,7 +12,7 @@ import type { RpcClient } from "./client.ts";
 import type { CallOptions } from "./client-call.ts";
 import type { ServiceImplementation } from "./implement.ts";
 import type { ResponseStream } from "./response-stream.ts";
-import type { CallContext } from "./server-call.ts";
+import type { HandlerContext } from "./server-call.ts";
 import type { Messages, ServiceDefinition } from "./service.ts";
 
 describe("types", () => {
@@ -32,13 +32,13 @@ describe("types", () => {
   it("of handlers follow from the generated definition", () => {
     type Implementation = ServiceImplementation<typeof ResourceProviderService>;
     expectTypeOf<Implementation["check"]>().toEqualTypeOf<
-      (request: CheckRequest, context: CallContext) => CheckResponse | Promise<CheckResponse>
+      (request: CheckRequest, context: HandlerContext) => CheckResponse | Promise<CheckResponse>
     >();
     expectTypeOf<Implementation["list"]>().toEqualTypeOf<
-      (request: ListRequest, context: CallContext) => Messages<ListResponse>
+      (request: ListRequest, context: HandlerContext) => Messages<ListResponse>
     >();
     expectTypeOf<ServiceImplementation<typeof ShapesService>["both"]>().toEqualTypeOf<
-      (requests: AsyncIterable<Any>, context: CallContext) => Messages<Any>
+      (requests: AsyncIterable<Any>, context: HandlerContext) => Messages<Any>
     >();
   });
 

@@ -13,7 +13,7 @@ import type {
 import type { Admit } from "./admission.ts";
 import { Outbound } from "./outbound.ts";
 import { RequestStream } from "./request-stream.ts";
-import { type CallContext, type HandlerOptions, ServerCall } from "./server-call.ts";
+import { type HandlerContext, type HandlerOptions, ServerCall } from "./server-call.ts";
 import {
   DEFAULT_BUFFER_BYTES,
   type Messages,
@@ -25,7 +25,7 @@ import {
 } from "./service.ts";
 
 /** The function that answers calls of a method; it may throw, best an {@link RpcError}. */
-export type Handler<M extends MethodDefinition> = M["requestStream"] extends true
+export type RpcHandler<M extends MethodDefinition> = M["requestStream"] extends true
   ? M["responseStream"] extends true
     ? StreamHandler<AsyncIterable<RequestOf<M>>, ResponseOf<M>>
     : SingleHandler<AsyncIterable<RequestOf<M>>, ResponseOf<M>>
@@ -35,18 +35,18 @@ export type Handler<M extends MethodDefinition> = M["requestStream"] extends tru
 
 export type SingleHandler<Request, Response> = (
   request: Request,
-  context: CallContext,
+  context: HandlerContext,
 ) => Response | Promise<Response>;
 
 /** Its result is iterated no faster than the client reads, and left when the call is cancelled. */
 export type StreamHandler<Request, Response> = (
   request: Request,
-  context: CallContext,
+  context: HandlerContext,
 ) => Messages<Response>;
 
 /** Handlers for all methods of a service, under the names of the definition. */
 export type ServiceImplementation<S extends ServiceDefinition> = {
-  readonly [K in keyof S]: Handler<S[K]>;
+  readonly [K in keyof S]: RpcHandler<S[K]>;
 };
 
 /** A service as grpc-js serves it: `server.addService(definition, implementation)`. */

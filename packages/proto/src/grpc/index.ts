@@ -12,7 +12,7 @@ export type { CallOptions } from "./client-call.ts";
 export type { RpcCode } from "./codes.ts";
 export { RPC_CODES, rpcCodeOf } from "./codes.ts";
 export type {
-  Handler,
+  RpcHandler,
   ServiceBinding,
   ServiceImplementation,
   ServiceOptions,
@@ -27,7 +27,7 @@ export type { RpcErrorOptions, RpcStatus } from "./rpc-error.ts";
 export { RpcError } from "./rpc-error.ts";
 export type { CloseOptions, RpcServer, ServerInit } from "./server.ts";
 export { startServer } from "./server.ts";
-export type { CallContext, HandlerOptions } from "./server-call.ts";
+export type { HandlerContext, HandlerOptions } from "./server-call.ts";
 export type {
   Messages,
   MethodDefinition,

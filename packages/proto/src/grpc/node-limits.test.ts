@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createMetadata } from "./metadata.ts";
-import { fitForNode, isNodeClient } from "./node-limits.ts";
+import { isNodeClient, limitErrorSize } from "./node-limits.ts";
 import { STATUS_DETAILS_KEY } from "./status-details.ts";
 
 const status = (text: string, metadata: Record<string, string | Uint8Array> = {}) => ({
@@ -12,11 +12,11 @@ const status = (text: string, metadata: Record<string, string | Uint8Array> = {}
 describe("fitForNode", () => {
   it("leaves a status alone that fits", () => {
     const fits = status("text", { [STATUS_DETAILS_KEY]: new Uint8Array(40_000) });
-    expect(fitForNode(fits)).toBe(fits);
+    expect(limitErrorSize(fits)).toBe(fits);
   });
 
   it("leaves out details first", () => {
-    const { code, details, metadata } = fitForNode(
+    const { code, details, metadata } = limitErrorSize(
       status("text", { [STATUS_DETAILS_KEY]: new Uint8Array(50_000), "x-trailer": "t" }),
     );
     expect(code).toBe(2);
@@ -25,11 +25,11 @@ describe("fitForNode", () => {
   });
 
   it("then leaves out all trailers, and then the end of the text", () => {
-    const trailers = fitForNode(status("text", { "x-large": "t".repeat(70_000) }));
+    const trailers = limitErrorSize(status("text", { "x-large": "t".repeat(70_000) }));
     expect(trailers).toMatchObject({ details: "text" });
     expect(trailers.metadata.toJSON()).toEqual({});
     // Each character takes nine bytes on the wire, and half of a pair is replaced.
-    const text = fitForNode(status(`${"漢".repeat(4095)}😀${"漢".repeat(8000)}`));
+    const text = limitErrorSize(status(`${"漢".repeat(4095)}😀${"漢".repeat(8000)}`));
     expect(text.details).toBe(`${"漢".repeat(4095)}\uFFFD (cut off)`);
     expect(encodeURI(text.details).length).toBeLessThan(60_000);
   });

@@ -21,7 +21,7 @@ export function isNodeClient(metadata: Metadata): boolean {
  * The status in a form that a client in Node can receive: details, trailers and the end of the
  * text are left out, in this order, as far as it takes.
  */
-export function fitForNode(status: RpcStatus): RpcStatus {
+export function limitErrorSize(status: RpcStatus): RpcStatus {
   if (trailerBytes(status) <= NODE_TRAILER_BYTES) return status;
   const metadata = status.metadata.clone();
   const [details] = metadata.get(STATUS_DETAILS_KEY);

@@ -1,12 +1,12 @@
 import type { EventEmitter } from "node:events";
 import type { PeerCertificate } from "node:tls";
 import { Metadata } from "@grpc/grpc-js";
-import { fitForNode, isNodeClient } from "./node-limits.ts";
+import { isNodeClient, limitErrorSize } from "./node-limits.ts";
 import { RpcError, type RpcStatus } from "./rpc-error.ts";
 import { asBuffer, type MethodDefinition } from "./service.ts";
 
 /** What a handler is told about the call, and by what it adds to the response. */
-export interface CallContext {
+export interface HandlerContext {
   /**
    * Aborts when nobody waits for the response any more; the reason is an RpcError with code
    * CANCELLED or DEADLINE_EXCEEDED.
@@ -42,9 +42,9 @@ export interface HandlerOptions {
    * Decides what the client is told about an error that a handler throws.
    * @default RpcError.from
    */
-  readonly mapError?: (error: unknown, context: CallContext) => RpcError;
+  readonly mapError?: (error: unknown, context: HandlerContext) => RpcError;
   /** Is given every error that a call fails with, as it was thrown, for the log. */
-  readonly onError?: (error: unknown, context: CallContext) => void;
+  readonly onError?: (error: unknown, context: HandlerContext) => void;
   /**
    * How many bytes of messages of a stream wait on this side, in each direction, before the sender
    * has to wait.
@@ -54,7 +54,7 @@ export interface HandlerOptions {
 }
 
 /** One call of a method on the server: its context, and the conversions that can fail. */
-export class ServerCall implements CallContext {
+export class ServerCall implements HandlerContext {
   readonly trailer = new Metadata();
   readonly #call: GrpcServerCall;
   readonly #definition: MethodDefinition;
@@ -88,7 +88,7 @@ export class ServerCall implements CallContext {
     return Number.isFinite(deadline) ? new Date(deadline) : undefined;
   }
 
-  get peer(): CallContext["peer"] {
+  get peer(): HandlerContext["peer"] {
     const address = this.#call.getPeer();
     const { sslPeerCertificate: certificate } = this.#call.getAuthContext();
     return certificate === undefined ? { address } : { address, certificate };
@@ -140,7 +140,7 @@ export class ServerCall implements CallContext {
     const metadata = this.trailer.clone();
     metadata.merge(status.metadata);
     const sent = { ...status, metadata };
-    return isNodeClient(this.metadata) ? fitForNode(sent) : sent;
+    return isNodeClient(this.metadata) ? limitErrorSize(sent) : sent;
   }
 
   #describe(error: unknown): RpcError {

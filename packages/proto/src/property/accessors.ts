@@ -6,7 +6,7 @@ export type AssetSource =
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "elided" };
 
-export type ArchiveSource =
+export type PropertyArchiveSource =
   | { readonly kind: "path"; readonly path: string }
   | { readonly kind: "uri"; readonly uri: string }
   | { readonly kind: "assets"; readonly assets: NonNullable<ArchiveProperty["assets"]> }
@@ -29,7 +29,7 @@ export function assetSource(asset: AssetProperty): AssetSource {
 }
 
 /** Where an archive's contents are; the rules are those of {@link assetSource}. */
-export function archiveSource(archive: ArchiveProperty): ArchiveSource {
+export function archiveSource(archive: ArchiveProperty): PropertyArchiveSource {
   const { path = "", uri = "", assets = new Map(), hash = "" } = archive;
   if (path !== "") return { kind: "path", path };
   if (uri !== "") return { kind: "uri", uri };

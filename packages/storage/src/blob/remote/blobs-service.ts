@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import {
-  type CallContext,
+  type HandlerContext,
   implementService,
   type ServiceBinding,
   type ServiceImplementation,
@@ -58,13 +58,13 @@ class Service implements ServiceImplementation<typeof BlobsService> {
     this.#authority = authority;
   }
 
-  readonly getBlobCapabilities = async (_: object, context: CallContext) => {
+  readonly getBlobCapabilities = async (_: object, context: HandlerContext) => {
     requireBlobAccess(await this.#authority.grantOf(context), "read");
     const { engine, durability } = this.#blobs.capabilities;
     return { engine, durability: durabilityToMessage(durability) };
   };
 
-  readonly findBlobs = async (request: FindBlobsRequest, context: CallContext) => {
+  readonly findBlobs = async (request: FindBlobsRequest, context: HandlerContext) => {
     const grant = await this.#authority.grantOf(context);
     requireBlobAccess(grant, "read");
     const { signal } = context;
@@ -80,7 +80,7 @@ class Service implements ServiceImplementation<typeof BlobsService> {
   readonly readBlob = async function* (
     this: Service,
     request: ReadBlobRequest,
-    context: CallContext,
+    context: HandlerContext,
   ) {
     using held = await this.#authority.hold(context);
     const { grant, signal } = held;
@@ -97,7 +97,10 @@ class Service implements ServiceImplementation<typeof BlobsService> {
     }
   }.bind(this);
 
-  readonly writeBlob = async (requests: AsyncIterable<WriteBlobRequest>, context: CallContext) => {
+  readonly writeBlob = async (
+    requests: AsyncIterable<WriteBlobRequest>,
+    context: HandlerContext,
+  ) => {
     using held = await this.#authority.hold(context);
     const { grant, signal } = held;
     requireBlobAccess(grant, "write");

@@ -1,4 +1,4 @@
-import type { Admit, CallContext, CallHead } from "@stackwright/proto/grpc";
+import type { Admit, CallHead, HandlerContext } from "@stackwright/proto/grpc";
 import { isStorageError, StorageError } from "../../errors.ts";
 import { type Scheduler, systemScheduler } from "../../scheduler.ts";
 import type { Grant } from "./grant.ts";
@@ -79,7 +79,7 @@ export class Authority {
   }
 
   /** The grant of a stream, which ends with the token. */
-  async hold(context: CallContext): Promise<HeldGrant> {
+  async hold(context: HandlerContext): Promise<HeldGrant> {
     const grant = await this.grantOf(context);
     const token = tokenOf(context.metadata);
     const key = `${token ?? ""}\0${JSON.stringify(grant)}`;

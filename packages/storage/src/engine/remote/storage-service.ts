@@ -1,5 +1,5 @@
 import {
-  type CallContext,
+  type HandlerContext,
   implementService,
   Metadata,
   type ServiceBinding,
@@ -89,7 +89,7 @@ class Service implements ServiceImplementation<typeof StorageService> {
     this.#appendOnly = appendOnly;
   }
 
-  readonly getCapabilities = async (_: object, context: CallContext) => {
+  readonly getCapabilities = async (_: object, context: HandlerContext) => {
     const grant = await this.#grant(context);
     const { capabilities } = this.#storage;
     const everything = grant.scopes === "all";
@@ -102,7 +102,7 @@ class Service implements ServiceImplementation<typeof StorageService> {
     };
   };
 
-  readonly read = async (request: ReadRequest, context: CallContext) => {
+  readonly read = async (request: ReadRequest, context: HandlerContext) => {
     const grant = await this.#grant(context);
     const id = messageToId(request.id);
     requireAccess(grant, id, "read");
@@ -111,10 +111,10 @@ class Service implements ServiceImplementation<typeof StorageService> {
     return { resource: resourceToMessage(resource) };
   };
 
-  readonly writeCas = async (request: WriteCasMessage, context: CallContext) =>
+  readonly writeCas = async (request: WriteCasMessage, context: HandlerContext) =>
     this.#writeCas(request, await this.#grant(context), context);
 
-  async #writeCas(request: WriteCasMessage, grant: Grant, context: Pick<CallContext, "signal">) {
+  async #writeCas(request: WriteCasMessage, grant: Grant, context: Pick<HandlerContext, "signal">) {
     const resource = messageToResource(request.resource ?? missing("resource"));
     this.#requireWrite(grant, resource.id, resource.version);
     const options = writeOptions(grant, request.guards, context);
@@ -122,7 +122,7 @@ class Service implements ServiceImplementation<typeof StorageService> {
     return { resource: resourceToMessage(stored) };
   }
 
-  readonly deleteCas = async (request: DeleteCasRequest, context: CallContext) => {
+  readonly deleteCas = async (request: DeleteCasRequest, context: HandlerContext) => {
     const grant = await this.#grant(context);
     const id = messageToId(request.id);
     this.#requireWrite(grant, id);
@@ -131,10 +131,10 @@ class Service implements ServiceImplementation<typeof StorageService> {
     return {};
   };
 
-  readonly batch = async (request: BatchMessage, context: CallContext) =>
+  readonly batch = async (request: BatchMessage, context: HandlerContext) =>
     this.#batch(request, await this.#grant(context), context);
 
-  async #batch(request: BatchMessage, grant: Grant, context: Pick<CallContext, "signal">) {
+  async #batch(request: BatchMessage, grant: Grant, context: Pick<HandlerContext, "signal">) {
     const operations = request.operations.map(messageToOperation);
     for (const operation of operations) {
       if (operation.kind === "delete") this.#requireWrite(grant, operation.id);
@@ -152,7 +152,7 @@ class Service implements ServiceImplementation<typeof StorageService> {
   readonly writeLarge = async function* (
     this: Service,
     requests: AsyncIterable<WriteLargeRequest>,
-    context: CallContext,
+    context: HandlerContext,
   ) {
     using held = await this.#authority.hold(context);
     const { grant, signal } = held;
@@ -166,7 +166,7 @@ class Service implements ServiceImplementation<typeof StorageService> {
     });
   }.bind(this);
 
-  readonly list = (request: ListRequest, context: CallContext) =>
+  readonly list = (request: ListRequest, context: HandlerContext) =>
     this.#pages(context, async ({ grant, signal }) => {
       const { type, tenancy, namePrefix } = messageToFilter(request.filter);
       requireKind(grant, type);
@@ -174,12 +174,12 @@ class Service implements ServiceImplementation<typeof StorageService> {
       return this.#storage.list(consistency, type, tenancy, namePrefix, { signal });
     });
 
-  readonly listByOwner = (request: ListByOwnerRequest, context: CallContext) =>
+  readonly listByOwner = (request: ListByOwnerRequest, context: HandlerContext) =>
     this.#pages(context, async ({ signal }) =>
       this.#storage.listByOwner(messageToId(request.id), { signal }),
     );
 
-  async *#pages(context: CallContext, list: (held: HeldGrant) => Promise<readonly Resource[]>) {
+  async *#pages(context: HandlerContext, list: (held: HeldGrant) => Promise<readonly Resource[]>) {
     using held = await this.#authority.hold(context);
     const resources = await list(held);
     for (const page of paged(resources.filter(({ id }) => allows(held.grant, id, "read")))) {
@@ -191,7 +191,7 @@ class Service implements ServiceImplementation<typeof StorageService> {
   readonly watchList = async function* (
     this: Service,
     request: WatchListRequest,
-    context: CallContext,
+    context: HandlerContext,
   ) {
     using held = await this.#authority.hold(context);
     const { grant, signal } = held;
@@ -211,7 +211,7 @@ class Service implements ServiceImplementation<typeof StorageService> {
     }
   }.bind(this);
 
-  readonly snapshot = async function* (this: Service, _: object, context: CallContext) {
+  readonly snapshot = async function* (this: Service, _: object, context: HandlerContext) {
     using held = await this.#authority.hold(context);
     const { grant, signal } = held;
     requireAll(grant);
@@ -227,7 +227,7 @@ class Service implements ServiceImplementation<typeof StorageService> {
     yield* paged(page);
   }.bind(this);
 
-  readonly restore = async (requests: AsyncIterable<RestoreRequest>, context: CallContext) => {
+  readonly restore = async (requests: AsyncIterable<RestoreRequest>, context: HandlerContext) => {
     using held = await this.#authority.hold(context);
     requireAll(held.grant);
     await restoreFrom(requests, this.#storage, held.signal);
@@ -247,19 +247,19 @@ class Service implements ServiceImplementation<typeof StorageService> {
     );
   }
 
-  #grant(context: CallContext): Promise<Grant> {
+  #grant(context: HandlerContext): Promise<Grant> {
     return this.#authority.grantOf(context);
   }
 }
 
-function callOptions({ signal }: Pick<CallContext, "signal">): CallOptions {
+function callOptions({ signal }: Pick<HandlerContext, "signal">): CallOptions {
   return { signal };
 }
 
 function writeOptions(
   grant: Grant,
   guards: WriteCasMessage["guards"],
-  context: Pick<CallContext, "signal">,
+  context: Pick<HandlerContext, "signal">,
 ): WriteOptions {
   const checked = guards.map(messageToGuard);
   for (const guard of checked) requireAccess(grant, guard.id, "read");
