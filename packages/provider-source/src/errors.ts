@@ -154,6 +154,6 @@ export function ioError(path: string, reason: string, cause?: unknown): Provider
 }
 
 /** Text of a user as it may stand in a message: quoted, control characters escaped, shortened. */
-export function quoted(text: string): string {
+export function quoteForMessage(text: string): string {
   return JSON.stringify(text.length > 200 ? `${text.slice(0, 200)}…` : text);
 }

@@ -1,6 +1,6 @@
 export { DEFAULT_REGISTRY_HOST } from "./address/hostname.ts";
 export { ProviderAddress } from "./address/provider-address.ts";
-export type { ProviderKind } from "./address/provider-kind.ts";
+export type { ProviderAddressKind } from "./address/provider-kind.ts";
 export {
   BUILTIN_HOST,
   BUILTIN_NAMESPACE,

@@ -1,4 +1,4 @@
-import { ProviderSourceError, quoted } from "./errors.ts";
+import { ProviderSourceError, quoteForMessage } from "./errors.ts";
 import { compareUtf8 } from "./order.ts";
 
 const OS_NAMES: Readonly<Record<string, string>> = { win32: "windows", sunos: "solaris" };
@@ -32,7 +32,7 @@ export class Platform {
     if (match?.[1] === undefined || match[2] === undefined) {
       throw new ProviderSourceError(
         "PROVIDER_SOURCE_PLATFORM_INVALID",
-        `Invalid platform ${quoted(text)}: it must be operating system and architecture with an underscore between them, as in "linux_amd64".`,
+        `Invalid platform ${quoteForMessage(text)}: it must be operating system and architecture with an underscore between them, as in "linux_amd64".`,
         { input: text },
       );
     }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { ProviderSourceError } from "../errors.ts";
-import { readAnswers } from "../oracle/fixtures.ts";
-import { STRICTER_THAN_COMMAND } from "../oracle/inputs.ts";
+import { readAnswers } from "../testing/oracle/fixtures.ts";
+import { STRICTER_THAN_COMMAND } from "../testing/oracle/inputs.ts";
 import { ProviderAddress } from "./provider-address.ts";
 
 const recorded = await readAnswers();

@@ -1,4 +1,4 @@
-import { ProviderSourceError, quoted } from "../errors.ts";
+import { ProviderSourceError, quoteForMessage } from "../errors.ts";
 import { compareUtf8 } from "../order.ts";
 import { DEFAULT_REGISTRY_HOST, displayHost, parseHost } from "./hostname.ts";
 import { toAsciiName, toUnicodeName } from "./idna.ts";
@@ -9,7 +9,7 @@ import {
   LEGACY_NAMESPACE,
   LOCAL_HOST,
   LOCAL_NAMESPACES,
-  type ProviderKind,
+  type ProviderAddressKind,
   providerKind,
 } from "./provider-kind.ts";
 
@@ -24,7 +24,7 @@ function invalid(
   const hint = suggestion === undefined ? "" : ` Did you mean "${suggestion}"?`;
   return new ProviderSourceError(
     "PROVIDER_SOURCE_ADDRESS_INVALID",
-    `Invalid provider source ${quoted(input)}: ${problem}.${hint}`,
+    `Invalid provider source ${quoteForMessage(input)}: ${problem}.${hint}`,
     { input, part, ...(suggestion === undefined ? {} : { suggestion }) },
   );
 }
@@ -62,7 +62,7 @@ export class ProviderAddress {
   readonly host: string;
   readonly namespace: string;
   readonly type: string;
-  readonly kind: ProviderKind;
+  readonly kind: ProviderAddressKind;
 
   private constructor(host: string, namespace: string, type: string) {
     this.host = host;
@@ -91,7 +91,8 @@ export class ProviderAddress {
     let host = DEFAULT_REGISTRY_HOST;
     if (hostText !== undefined) {
       const result = parseHost(hostText);
-      if (!result.ok) throw invalid(source, "host", `host ${quoted(hostText)}: ${result.reason}`);
+      if (!result.ok)
+        throw invalid(source, "host", `host ${quoteForMessage(hostText)}: ${result.reason}`);
       host = result.host;
     }
 
@@ -99,7 +100,11 @@ export class ProviderAddress {
     if (namespaceText !== LEGACY_NAMESPACE) {
       const result = parsePart(namespaceText);
       if ("reason" in result) {
-        throw invalid(source, "namespace", `namespace ${quoted(namespaceText)}: ${result.reason}`);
+        throw invalid(
+          source,
+          "namespace",
+          `namespace ${quoteForMessage(namespaceText)}: ${result.reason}`,
+        );
       }
       namespace = result.name;
     } else if (host !== DEFAULT_REGISTRY_HOST) {
@@ -143,7 +148,7 @@ export class ProviderAddress {
 
     const result = parsePart(text);
     if ("reason" in result) {
-      throw invalid(source, "type", `type ${quoted(text)}: ${result.reason}`);
+      throw invalid(source, "type", `type ${quoteForMessage(text)}: ${result.reason}`);
     }
     const type = result.name;
     if (kind === "pulumi" || kind === "cocorpc") {

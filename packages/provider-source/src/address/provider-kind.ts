@@ -26,10 +26,20 @@ export const LOCAL_NAMESPACES = ["pulumi", "cocorpc"] as const;
  * - `pulumi`: `stackwright.local/pulumi/<name>`, a local provider of today's Pulumi protocol.
  * - `cocorpc`: `stackwright.local/cocorpc/<name>`, a local provider of the 2017 protocol.
  */
-export type ProviderKind = "registry" | "builtin" | "legacy" | "private" | "pulumi" | "cocorpc";
+export type ProviderAddressKind =
+  | "registry"
+  | "builtin"
+  | "legacy"
+  | "private"
+  | "pulumi"
+  | "cocorpc";
 
 /** The kind of an address whose parts are already in their canonical form. */
-export function providerKind(host: string, namespace: string, defaultHost: string): ProviderKind {
+export function providerKind(
+  host: string,
+  namespace: string,
+  defaultHost: string,
+): ProviderAddressKind {
   if (namespace === LEGACY_NAMESPACE && host === defaultHost) return "legacy";
   if (host === BUILTIN_HOST && namespace === BUILTIN_NAMESPACE) return "builtin";
   if (host === PRIVATE_HOST && namespace === PRIVATE_NAMESPACE) return "private";

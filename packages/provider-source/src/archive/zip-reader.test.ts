@@ -1,9 +1,9 @@
 import { deflateRawSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import type { ProviderSourceErrorCode } from "../errors.ts";
-import { type RawEnd, type RawEntry, rawZip } from "../oracle/raw-zip.ts";
-import { Scratch } from "../oracle/scratch.ts";
-import { expectRefusal, unpack } from "../oracle/try-unpack.ts";
+import { type RawEnd, type RawEntry, rawZip } from "../testing/oracle/raw-zip.ts";
+import { Scratch } from "../testing/oracle/scratch.ts";
+import { expectRefusal, unpack } from "../testing/oracle/try-unpack.ts";
 import { archiveFromBytes } from "./archive-source.ts";
 import { hashArchive } from "./hash-archive.ts";
 

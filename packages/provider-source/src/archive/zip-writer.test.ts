@@ -2,7 +2,7 @@ import { chmod, mkdir, readdir, symlink, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { describe, expect, it } from "vitest";
 import { hashDirectory } from "../hash/hash-directory.ts";
-import { Scratch } from "../oracle/scratch.ts";
+import { Scratch } from "../testing/oracle/scratch.ts";
 import { hashArchive } from "./hash-archive.ts";
 import { listPackEntries, writeArchive } from "./pack-directory.ts";
 import { unpackArchive } from "./unpack.ts";

@@ -5,8 +5,8 @@ import { describe, expect, it } from "vitest";
 import { archiveFromBytes } from "../archive/archive-source.ts";
 import { hashArchive } from "../archive/hash-archive.ts";
 import { packageHasAnyHash } from "../archive/verify-package.ts";
-import { rawZip } from "../oracle/raw-zip.ts";
-import { Scratch } from "../oracle/scratch.ts";
+import { rawZip } from "../testing/oracle/raw-zip.ts";
+import { Scratch } from "../testing/oracle/scratch.ts";
 import { hashDirectory } from "./hash-directory.ts";
 import {
   hashScheme,

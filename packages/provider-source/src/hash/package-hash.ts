@@ -1,4 +1,4 @@
-import { ProviderSourceError, quoted } from "../errors.ts";
+import { ProviderSourceError, quoteForMessage } from "../errors.ts";
 import { compareUtf8 } from "../order.ts";
 
 declare const packageHashBrand: unique symbol;
@@ -23,7 +23,7 @@ export function parsePackageHash(text: string): PackageHash {
   if (text.indexOf(":") < 1) {
     throw new ProviderSourceError(
       "PROVIDER_SOURCE_HASH_INVALID",
-      `Invalid package hash ${quoted(text)}: it must start with a scheme and a colon, as in "h1:" or "zh:".`,
+      `Invalid package hash ${quoteForMessage(text)}: it must start with a scheme and a colon, as in "h1:" or "zh:".`,
       { input: text },
     );
   }
@@ -40,7 +40,7 @@ export function zipHash(sha256Hex: string): PackageHash {
   if (!/^[0-9a-fA-F]{64}$/.test(sha256Hex)) {
     throw new ProviderSourceError(
       "PROVIDER_SOURCE_HASH_INVALID",
-      `Invalid SHA-256 ${quoted(sha256Hex)}: it must have 64 hexadecimal digits.`,
+      `Invalid SHA-256 ${quoteForMessage(sha256Hex)}: it must have 64 hexadecimal digits.`,
       { input: sha256Hex },
     );
   }

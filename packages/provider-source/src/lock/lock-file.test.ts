@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { ProviderAddress } from "../address/provider-address.ts";
 import { parsePackageHash } from "../hash/package-hash.ts";
-import { readAnswers } from "../oracle/fixtures.ts";
-import { LOCK_SCENARIOS } from "../oracle/lock-scenario.ts";
-import { replayLockFile } from "../oracle/replay-lock-file.ts";
+import { readAnswers } from "../testing/oracle/fixtures.ts";
+import { LOCK_SCENARIOS } from "../testing/oracle/lock-scenario.ts";
+import { replayLockFile } from "../testing/oracle/replay-lock-file.ts";
 import { VersionConstraints } from "../version/constraints.ts";
 import { Version } from "../version/version.ts";
 import { LockFile } from "./lock-file.ts";

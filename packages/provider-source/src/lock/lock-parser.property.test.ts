@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { ProviderAddress } from "../address/provider-address.ts";
 import { ProviderSourceError } from "../errors.ts";
 import { parsePackageHash } from "../hash/package-hash.ts";
-import { readAnswers } from "../oracle/fixtures.ts";
+import { readAnswers } from "../testing/oracle/fixtures.ts";
 import { VersionConstraints } from "../version/constraints.ts";
 import { Version } from "../version/version.ts";
 import { LockFile } from "./lock-file.ts";

@@ -1,4 +1,4 @@
-import { ProviderSourceError, quoted } from "../errors.ts";
+import { ProviderSourceError, quoteForMessage } from "../errors.ts";
 import { type ConstraintOperator, VersionConstraint } from "./constraint.ts";
 import { Version } from "./version.ts";
 
@@ -37,7 +37,7 @@ function problemOf(part: string): string {
     case "~>":
       break;
     default:
-      return `the operator ${quoted(operator)} does not exist`;
+      return `the operator ${quoteForMessage(operator)} does not exist`;
   }
   if (rest.trim() === "") return "the version behind the operator is missing";
   if (/^\s{2,}|^[\t\n\f\r]/.test(rest)) {
@@ -77,7 +77,7 @@ function parseOne(input: string, raw: string, offset: number): VersionConstraint
   const fail = (problem: string): never => {
     throw new ProviderSourceError(
       "PROVIDER_SOURCE_CONSTRAINT_INVALID",
-      `Invalid version constraint ${quoted(input)}: ${part === "" ? "" : `in ${quoted(part)}, `}${problem}.`,
+      `Invalid version constraint ${quoteForMessage(input)}: ${part === "" ? "" : `in ${quoteForMessage(part)}, `}${problem}.`,
       { input, offset: offset + raw.indexOf(part) },
     );
   };

@@ -1,5 +1,5 @@
 import { compareUtf8 } from "../order.ts";
-import { compareAsCommand, comparePrereleasesAsCommand } from "./precedence.ts";
+import { compareLikeTerraform, comparePrereleasesLikeTerraform } from "./precedence.ts";
 import { Version } from "./version.ts";
 
 /** The operators of constraints. */
@@ -40,7 +40,7 @@ export class VersionConstraint {
    * rule for pre-releases is not applied here, as it is about all constraints together.
    */
   holds(version: Version): boolean {
-    const order = compareAsCommand(version, this.boundary);
+    const order = compareLikeTerraform(version, this.boundary);
     switch (this.operator) {
       case "=":
         return version.equals(this.boundary);
@@ -55,7 +55,7 @@ export class VersionConstraint {
       case "<=":
         return order <= 0;
       case "~>":
-        return order >= 0 && compareAsCommand(version, this.#ceiling) < 0;
+        return order >= 0 && compareLikeTerraform(version, this.#ceiling) < 0;
       default: {
         const never: never = this.operator;
         return never;
@@ -78,8 +78,8 @@ export class VersionConstraint {
   /** The order of canonical forms: by boundary, then lower bounds before upper ones, `!=` last. */
   static compare(this: void, a: VersionConstraint, b: VersionConstraint): number {
     return (
-      compareAsCommand(a.boundary, b.boundary) ||
-      comparePrereleasesAsCommand(a.boundary.metadata, b.boundary.metadata) ||
+      compareLikeTerraform(a.boundary, b.boundary) ||
+      comparePrereleasesLikeTerraform(a.boundary.metadata, b.boundary.metadata) ||
       rank(a) - rank(b) ||
       compareUtf8(a.toString(), b.toString())
     );

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { VersionConstraints } from "./constraints.ts";
-import { compareAsCommand } from "./precedence.ts";
+import { compareLikeTerraform } from "./precedence.ts";
 import { Version } from "./version.ts";
 
 const small = fc.integer({ min: 0, max: 2 });
@@ -44,7 +44,7 @@ function naivelyAllows(all: readonly Term[], version: Version): boolean {
   for (const { operator: op, numbers, suffix } of all) {
     const [major = 0, minor = 0, patch = 0] = numbers;
     const boundary = Version.parse(`${major}.${minor}.${patch}${suffix}`);
-    const order = compareAsCommand(version, boundary);
+    const order = compareLikeTerraform(version, boundary);
     const same = version.toString() === boundary.toString();
     if (op === "=") {
       if (!same) return false;
@@ -58,7 +58,7 @@ function naivelyAllows(all: readonly Term[], version: Version): boolean {
     if (op === "~>") {
       if (order < 0) return false;
       const next = numbers.length === 3 ? `${major}.${minor + 1}.0` : `${major + 1}.0.0`;
-      if (compareAsCommand(version, Version.parse(next)) >= 0) return false;
+      if (compareLikeTerraform(version, Version.parse(next)) >= 0) return false;
     }
   }
   return version.prerelease === "" || requested;
@@ -139,7 +139,7 @@ describe("constraints", { timeout }, () => {
         expect(newest === undefined).toBe(allowed.length === 0);
         if (newest === undefined) return;
         expect(allowed).toContain(newest);
-        expect(allowed.filter((version) => compareAsCommand(version, newest) > 0)).toEqual([]);
+        expect(allowed.filter((version) => compareLikeTerraform(version, newest) > 0)).toEqual([]);
       }),
     );
   });
@@ -162,7 +162,7 @@ describe("constraints", { timeout }, () => {
         }
         expect(constraints.allows(oldest)).toBe(true);
         if (oldest.isPrerelease || oldest.metadata !== "") return;
-        const older = candidates.filter((version) => compareAsCommand(version, oldest) < 0);
+        const older = candidates.filter((version) => compareLikeTerraform(version, oldest) < 0);
         expect(older.filter((version) => constraints.allows(version))).toEqual([]);
       }),
       runs,

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { ProviderAddress } from "../address/provider-address.ts";
 import { ProviderSourceError } from "../errors.ts";
-import type { ConstraintAnswer } from "../oracle/ask-constraints.ts";
-import { readAnswers } from "../oracle/fixtures.ts";
-import { STRICTER_QUESTIONS } from "../oracle/inputs.ts";
+import type { ConstraintAnswer } from "../testing/oracle/ask-constraints.ts";
+import { readAnswers } from "../testing/oracle/fixtures.ts";
+import { STRICTER_QUESTIONS } from "../testing/oracle/inputs.ts";
 import { VersionConstraints } from "./constraints.ts";
 import { requireExactVersion } from "./exact-version.ts";
 import { Version } from "./version.ts";

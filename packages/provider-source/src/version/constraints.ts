@@ -1,7 +1,7 @@
 import { compareUtf8 } from "../order.ts";
 import { VersionConstraint } from "./constraint.ts";
 import { parseConstraintList } from "./constraint-parser.ts";
-import { compareAsCommand } from "./precedence.ts";
+import { compareLikeTerraform } from "./precedence.ts";
 import { Version } from "./version.ts";
 
 /**
@@ -70,7 +70,7 @@ export class VersionConstraints {
       const order =
         newest === undefined
           ? 1
-          : compareAsCommand(version, newest) || compareUtf8(version.metadata, newest.metadata);
+          : compareLikeTerraform(version, newest) || compareUtf8(version.metadata, newest.metadata);
       if (order > 0) newest = version;
     }
     return newest;
@@ -98,7 +98,7 @@ export class VersionConstraints {
       const { major, minor, patch } = boundary;
       const above = operator === ">" && !boundary.isPrerelease;
       const lowest = new Version(major, minor, above ? patch + 1n : patch);
-      if (compareAsCommand(lowest, candidate) > 0) candidate = lowest;
+      if (compareLikeTerraform(lowest, candidate) > 0) candidate = lowest;
     }
     const excluded = new Set(
       this.items.filter((item) => item.operator === "!=").map((item) => item.boundary.toString()),

@@ -1,5 +1,5 @@
 import type { ProviderAddress } from "../address/provider-address.ts";
-import { ProviderSourceError, quoted } from "../errors.ts";
+import { ProviderSourceError, quoteForMessage } from "../errors.ts";
 import { VersionConstraints } from "./constraints.ts";
 import type { Version } from "./version.ts";
 
@@ -17,7 +17,7 @@ export function requireExactVersion(
     constraint === undefined ? undefined : VersionConstraints.parse(constraint).exactVersion;
   if (exact !== undefined) return exact;
   const given =
-    constraint === undefined ? "no version was given" : `${quoted(constraint)} is a range`;
+    constraint === undefined ? "no version was given" : `${quoteForMessage(constraint)} is a range`;
   throw new ProviderSourceError(
     "PROVIDER_SOURCE_EXACT_VERSION_REQUIRED",
     `The private provider ${address.toString()} needs one exact version, such as version = "1.0.0"; ${given}.`,

@@ -67,12 +67,12 @@ export function compareSemver(a: Precedence, b: Precedence): number {
  * identifiers are, so that "beta" precedes "alpha.1". Numeric identifiers are compared by length
  * first, so that "2" precedes "01".
  */
-export function compareAsCommand(a: Precedence, b: Precedence): number {
-  return compareBy(a, b, comparePrereleasesAsCommand);
+export function compareLikeTerraform(a: Precedence, b: Precedence): number {
+  return compareBy(a, b, comparePrereleasesLikeTerraform);
 }
 
 /** The command's order of dot-separated identifiers, which it also uses to sort build metadata. */
-export function comparePrereleasesAsCommand(x: string, y: string): number {
+export function comparePrereleasesLikeTerraform(x: string, y: string): number {
   const xs = x.split(".");
   const ys = y.split(".");
   for (let i = 0; ; i++) {

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ProviderSourceError } from "../errors.ts";
-import { compareAsCommand } from "./precedence.ts";
+import { compareLikeTerraform } from "./precedence.ts";
 import { isStrictVersion, Version } from "./version.ts";
 
 function problem(text: string): string {
@@ -96,7 +96,7 @@ describe("versions", () => {
 
   it.each([
     ["by the specification", Version.compareTotal],
-    ["by the command", (a: Version, b: Version) => compareAsCommand(a, b)],
+    ["by the command", (a: Version, b: Version) => compareLikeTerraform(a, b)],
   ])("have a total order %s", (_, compare) => {
     fc.assert(
       fc.property(version, version, version, (a, b, c) => {

@@ -1,4 +1,4 @@
-import { ProviderSourceError, quoted } from "../errors.ts";
+import { ProviderSourceError, quoteForMessage } from "../errors.ts";
 import { compareUtf8 } from "../order.ts";
 import { compareSemver } from "./precedence.ts";
 
@@ -62,7 +62,7 @@ export class Version {
     if (major === undefined) {
       throw new ProviderSourceError(
         "PROVIDER_SOURCE_VERSION_INVALID",
-        `Invalid version ${quoted(text)}: ${problemOf(text)}.`,
+        `Invalid version ${quoteForMessage(text)}: ${problemOf(text)}.`,
         { input: text },
       );
     }
@@ -71,7 +71,7 @@ export class Version {
       if (number.length > 40 || BigInt(number) > MAX_NUMBER) {
         throw new ProviderSourceError(
           "PROVIDER_SOURCE_VERSION_INVALID",
-          `Invalid version ${quoted(text)}: a number is larger than 64 bits.`,
+          `Invalid version ${quoteForMessage(text)}: a number is larger than 64 bits.`,
           { input: text },
         );
       }

@@ -1,6 +1,6 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { hashDirectory } from "../hash/hash-directory.ts";
+import { hashDirectory } from "../../hash/hash-directory.ts";
 import { type Command, type CommandResult, Workspace } from "./command.ts";
 import { type LockScenario, packageKey } from "./lock-scenario.ts";
 import { SignedRegistry } from "./signed-registry.ts";

@@ -12,7 +12,7 @@ import {
   parseLockFile,
   Version,
   VersionConstraints,
-} from "../index.ts";
+} from "../../index.ts";
 import { askAddresses } from "./ask-addresses.ts";
 import { askArchiveHashes } from "./ask-archive-hash.ts";
 import { askConstraints, type ConstraintQuestion } from "./ask-constraints.ts";

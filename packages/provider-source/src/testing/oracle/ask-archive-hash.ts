@@ -1,6 +1,6 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { PackageId } from "../package-layout.ts";
+import type { PackageId } from "../../package-layout.ts";
 import { type Command, Workspace } from "./command.ts";
 import { SignedRegistry } from "./signed-registry.ts";
 

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createMessage, generateKey, readPrivateKey, sign } from "openpgp";
-import { ProviderAddress } from "../address/provider-address.ts";
+import { ProviderAddress } from "../../address/provider-address.ts";
 
 /** An archive on offer. */
 export interface OfferedArchive {

@@ -4,7 +4,7 @@ import type { AddressAnswer } from "./ask-addresses.ts";
 import type { ConstraintAnswer } from "./ask-constraints.ts";
 import type { LockAnswer } from "./ask-lock-file.ts";
 
-const ROOT = join(import.meta.dirname, "..", "..", "fixtures", "command");
+const ROOT = join(import.meta.dirname, "../../../fixtures/command");
 
 /** Answers of the command that were recorded. */
 export interface RecordedAnswers {

@@ -2,10 +2,10 @@ import { execFileSync } from "node:child_process";
 import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { ProviderAddress } from "../address/provider-address.ts";
-import { packedPath, unpackedPath } from "../package-layout.ts";
-import { Platform } from "../platform.ts";
-import { Version } from "../version/version.ts";
+import { ProviderAddress } from "../../address/provider-address.ts";
+import { packedPath, unpackedPath } from "../../package-layout.ts";
+import { Platform } from "../../platform.ts";
+import { Version } from "../../version/version.ts";
 import type { ScenarioPackage } from "./lock-scenario.ts";
 
 /** Writes the files of a package below a directory. */

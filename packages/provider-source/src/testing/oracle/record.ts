@@ -12,7 +12,7 @@ import {
 import { LOCK_SCENARIOS } from "./lock-scenario.ts";
 
 /*
- * Records what the real command answers: `node packages/provider-source/src/oracle/record.ts`. Needs
+ * Records what the real command answers: `node packages/provider-source/src/testing/oracle/record.ts`. Needs
  * `terraform` 1.11 on linux_amd64 and Python; no network beyond loopback.
  */
 const command = await findCommand();

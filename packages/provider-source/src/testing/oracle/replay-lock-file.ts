@@ -12,7 +12,7 @@ import {
   unpackArchive,
   Version,
   VersionConstraints,
-} from "../index.ts";
+} from "../../index.ts";
 import type { LockAnswer } from "./ask-lock-file.ts";
 import { type LockScenario, packageKey, type ScenarioPackage } from "./lock-scenario.ts";
 import { writePackageFiles } from "./write-packages.ts";

@@ -1,8 +1,8 @@
 import { readdir } from "node:fs/promises";
 import { expect } from "vitest";
-import { archiveFromBytes } from "../archive/archive-source.ts";
-import { type UnpackOptions, type UnpackSummary, unpackArchive } from "../archive/unpack.ts";
-import type { ProviderSourceErrorCode } from "../errors.ts";
+import { archiveFromBytes } from "../../archive/archive-source.ts";
+import { type UnpackOptions, type UnpackSummary, unpackArchive } from "../../archive/unpack.ts";
+import type { ProviderSourceErrorCode } from "../../errors.ts";
 import { Scratch } from "./scratch.ts";
 
 /** Unpacks an archive in memory to `out` in the scratch directory. */
