@@ -60,7 +60,7 @@ export { loadModuleTree } from "./config/load-tree.ts";
 export type {
   BackendConfig,
   CheckConfig,
-  Condition,
+  ConditionRule,
   ImportConfig,
   LifecycleConfig,
   LocalConfig,
@@ -87,8 +87,8 @@ export type { EvaluatedOutput } from "./config/output-value.ts";
 export { evaluateOutput } from "./config/output-value.ts";
 export type { InstanceKey, Reference, ReferenceSubject } from "./config/reference.ts";
 export { parseReference } from "./config/reference.ts";
-export type { WrittenToken } from "./config/type-label.ts";
-export type { VariableSource, VariableValues } from "./config/variable-values.ts";
+export type { TokenTypeLabel } from "./config/type-label.ts";
+export type { VariableValueOrigin, VariableValues } from "./config/variable-values.ts";
 export { resolveVariables } from "./config/variable-values.ts";
 export type { ConsoleAnswer, ConsoleOptions } from "./console/console.ts";
 // The console.
@@ -101,7 +101,7 @@ export { EVAL_PROBLEMS } from "./eval/eval-problem.ts";
 export type { Evaluated } from "./eval/evaluate.ts";
 // Evaluation.
 export { evaluate } from "./eval/evaluate.ts";
-export type { ReasonStep, Trait } from "./eval/explain.ts";
+export type { ReasonStep, ValueTrait } from "./eval/explain.ts";
 export { explainTrait, traitText } from "./eval/explain.ts";
 export type {
   ExpressionFunction,
@@ -115,7 +115,7 @@ export type { FunctionTable } from "./eval/function-table.ts";
 // Functions.
 export { createFunctionTable } from "./eval/function-table.ts";
 export type { BundleFiles, FunctionHost, Machine } from "./eval/host.ts";
-export type { Resolved, Scope } from "./eval/scope.ts";
+export type { EvaluationScope, Resolved } from "./eval/scope.ts";
 export { createScope } from "./eval/scope.ts";
 export type { DirectoryLimits } from "./function/directory-files.ts";
 export { createDirectoryFiles } from "./function/directory-files.ts";
@@ -125,8 +125,8 @@ export { STANDARD_FUNCTIONS } from "./function/library.ts";
 export type {
   ProviderCall,
   ProviderCallResult,
+  ProviderFunctionResolver,
   ProviderFunctionSchema,
-  ProviderFunctionSource,
   ProviderFunctionTable,
   ProviderParameter,
 } from "./function/provider-functions.ts";
@@ -140,7 +140,7 @@ export type { EdgeReason, GraphNode } from "./graph/graph-node.ts";
 export { graphClosure, nodesOf } from "./graph/graph-query.ts";
 export { impliedProviderName, providerReference } from "./graph/module-resources.ts";
 export type {
-  ProviderRequirement,
+  ModuleProviderRequirement,
   ProviderResolution,
   RequiringModule,
   ResolvedProvider,
@@ -150,7 +150,7 @@ export type { ProviderOptions } from "./graph/resolve-providers.ts";
 export { resolveProviders } from "./graph/resolve-providers.ts";
 export type { MoveResult } from "./refactor/apply-moves.ts";
 export { applyMoves, withImpliedMoves } from "./refactor/apply-moves.ts";
-export type { ImportRequest } from "./refactor/import-blocks.ts";
+export type { ResolvedImport } from "./refactor/import-blocks.ts";
 export { evaluateImports } from "./refactor/import-blocks.ts";
 export type { MoveStatement } from "./refactor/move-pattern.ts";
 export { moveAddress } from "./refactor/move-pattern.ts";
@@ -160,9 +160,9 @@ export type { Refactoring } from "./refactor/refactoring.ts";
 export { collectRefactoring } from "./refactor/refactoring.ts";
 export type { RemovedStatement } from "./refactor/removed-blocks.ts";
 export { removedBy } from "./refactor/removed-blocks.ts";
-export type { AttributePlace, BodyProblem } from "./schema/attribute-place.ts";
+export type { AttributeLocation, BodyProblem } from "./schema/attribute-location.ts";
 // Bodies by the schemas of providers.
-export { providerDiagnostic } from "./schema/attribute-place.ts";
+export { providerDiagnostic } from "./schema/attribute-location.ts";
 export type {
   BindOptions,
   BindResult,
@@ -220,8 +220,8 @@ export type {
   Unary,
 } from "./syntax/ast.ts";
 export type {
-  CallContext,
   Diagnostic,
+  FunctionCallFrame,
   ObservedValue,
   Severity,
 } from "./syntax/diagnostic.ts";
@@ -238,16 +238,16 @@ export { isIdentifier } from "./syntax/identifier.ts";
 export { jsonExpression } from "./syntax/json-expression.ts";
 export { parseJson } from "./syntax/json-parser.ts";
 export type {
-  JsonArray,
-  JsonBoolean,
+  JsonArrayNode,
+  JsonBooleanNode,
   JsonFile,
-  JsonInvalid,
+  JsonInvalidNode,
   JsonMember,
-  JsonNull,
-  JsonNumber,
-  JsonObject,
-  JsonText,
-  JsonValue,
+  JsonNullNode,
+  JsonNumberNode,
+  JsonObjectNode,
+  JsonStringNode,
+  JsonSyntaxNode,
 } from "./syntax/json-tree.ts";
 export { jsonTextSource } from "./syntax/json-tree.ts";
 export type { SyntaxLimits } from "./syntax/limits.ts";
@@ -264,8 +264,8 @@ export type { TerminalOptions } from "./syntax/render-terminal.ts";
 export { renderDiagnostic } from "./syntax/render-terminal.ts";
 export type { Snippet } from "./syntax/snippet.ts";
 export { blockHeaderAt, diagnosticSnippet } from "./syntax/snippet.ts";
-export type { Embedding, LocatedRange, Position, SourceRange } from "./syntax/source.ts";
-export { Source } from "./syntax/source.ts";
+export type { Embedding, LocatedRange, Position, SourceRange } from "./syntax/source-file.ts";
+export { SourceFile } from "./syntax/source-file.ts";
 export type { Static } from "./syntax/static.ts";
 export {
   nativeForm,

@@ -11,7 +11,7 @@ import {
   type SourceRange,
   selectVariableFiles,
   type VariableConfig,
-  type VariableSource,
+  type VariableValueOrigin,
 } from "@stackwright/lang";
 import { type Configuration, loadConfiguration } from "../plan/configuration.ts";
 import type { CommandContext } from "./command-context.ts";
@@ -96,7 +96,7 @@ export async function readVariables(
   options: { readonly input: boolean },
 ): Promise<ProjectVariables> {
   const { variables } = project.configuration.root.config;
-  const sources: VariableSource[] = [
+  const sources: VariableValueOrigin[] = [
     { kind: "environment", values: environmentValues(context.env) },
   ];
   for (const name of selectVariableFiles(readdirSync(project.directory))) {
@@ -122,7 +122,7 @@ function environmentValues(env: NodeJS.ProcessEnv): Record<string, string> {
   );
 }
 
-async function sourceOf(input: GivenInput, directory: string): Promise<VariableSource> {
+async function sourceOf(input: GivenInput, directory: string): Promise<VariableValueOrigin> {
   if (input.kind === "var") {
     const split = input.text.indexOf("=");
     if (split < 1) {
@@ -148,7 +148,7 @@ async function sourceOf(input: GivenInput, directory: string): Promise<VariableS
 async function askFor(
   variable: VariableConfig,
   { terminal, signal }: CommandContext,
-): Promise<VariableSource> {
+): Promise<VariableValueOrigin> {
   const { style } = terminal;
   terminal.write(`${style.paint("strong", `var.${variable.name}`)}\n`);
   if (variable.description !== undefined) {

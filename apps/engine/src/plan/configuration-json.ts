@@ -4,6 +4,7 @@ import {
   type BoundBody,
   bindBody,
   type ConfigBody,
+  type EvaluationScope,
   type Expression,
   evaluate,
   expressionReferences,
@@ -15,7 +16,6 @@ import {
   type ResolvedProvider,
   type ResourceConfig,
   readAttributes,
-  type Scope,
   type ScopeTraversal,
   type SourceRange,
 } from "@stackwright/lang";
@@ -259,7 +259,7 @@ function dependsNode(dependsOn: readonly ScopeTraversal[]): Members {
 }
 
 /** Names that are nowhere defined, and no functions: what still has a value is constant. */
-const NOTHING: Scope = {
+const NOTHING: EvaluationScope = {
   variable: () => Value.dynamic,
   names: () => [],
   functions: {

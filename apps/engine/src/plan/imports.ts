@@ -3,8 +3,8 @@ import {
   evaluateImports,
   formatAddress,
   type ImportConfig,
-  type ImportRequest,
   type ModuleNode,
+  type ResolvedImport,
   resourceNodeId,
   unkeyedAddress,
 } from "@stackwright/lang";
@@ -37,7 +37,7 @@ export function importRequests(
   run: PlanRun,
   root: ModuleNode,
   declarations: readonly ImportConfig[],
-): ReadonlyMap<string, ImportRequest> {
+): ReadonlyMap<string, ResolvedImport> {
   if (declarations.length === 0) return new Map();
   const diagnostics: Diagnostic[] = [];
   const only = { ...root, config: { ...root.config, imports: declarations } };
@@ -50,7 +50,7 @@ export function importRequests(
 export async function importObject(
   run: PlanRun,
   slot: InstanceSlot,
-  { id, identity, range }: ImportRequest,
+  { id, identity, range }: ResolvedImport,
   { use }: ReadyProvider,
 ): Promise<SeenObject | undefined> {
   const type = slot.resource.config?.type ?? "";

@@ -1,5 +1,5 @@
 import { encodeJson, Value } from "@stackwright/cty";
-import type { GraphNode, ImportRequest } from "@stackwright/lang";
+import type { GraphNode, ResolvedImport } from "@stackwright/lang";
 import { hasProviderErrors } from "@stackwright/mux/router";
 import { findType } from "../providers/find-type.ts";
 import type { StateObject } from "../state/state-object.ts";
@@ -74,7 +74,7 @@ export async function planResource(
 async function planOne(
   instance: ManagedInstance,
   recorded: StateObject | undefined,
-  request: ImportRequest | undefined,
+  request: ResolvedImport | undefined,
 ): Promise<ResourceChange | undefined> {
   const { run, slot, ready } = instance;
   if (recorded?.value !== undefined) {

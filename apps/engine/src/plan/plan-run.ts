@@ -6,11 +6,11 @@ import {
   type Diagnostic,
   formatModulePath,
   hasErrors,
-  type ImportRequest,
   type ModuleNode,
   type ModulePath,
   type ProviderResolution,
   RESOURCE_META,
+  type ResolvedImport,
   type ResolvedProvider,
   type ResourceConfig,
 } from "@stackwright/lang";
@@ -158,7 +158,7 @@ export class PlanRun {
   }
 
   /** Import blocks for the instances of a node, by address; evaluated once. */
-  importsFor(node: string): ReadonlyMap<string, ImportRequest> {
+  importsFor(node: string): ReadonlyMap<string, ResolvedImport> {
     const known = this.#imports.get(node);
     if (known !== undefined) return known;
     const { root, importBlocks } = this.given;
@@ -166,10 +166,10 @@ export class PlanRun {
     this.#imports.set(node, requests);
     return requests;
   }
-  readonly #imports = new Map<string, ReadonlyMap<string, ImportRequest>>();
+  readonly #imports = new Map<string, ReadonlyMap<string, ResolvedImport>>();
 
   /** Import requests of all nodes that were walked. */
-  get importRequests(): readonly (readonly [string, ImportRequest])[] {
+  get importRequests(): readonly (readonly [string, ResolvedImport])[] {
     return [...this.#imports.values()].flatMap((requests) => [...requests]);
   }
 

@@ -1,4 +1,4 @@
-import type { ModuleNode, ProviderFunctionSource } from "@stackwright/lang";
+import type { ModuleNode, ProviderFunctionResolver } from "@stackwright/lang";
 import type { Configuration } from "../plan/configuration.ts";
 import type { RunProvider, RunProviders } from "./run-providers.ts";
 
@@ -14,7 +14,7 @@ export async function providerFunctions(
   }: Pick<Configuration, "root" | "resolution" | "functionProviders">,
   providers: RunProviders,
   versions: ReadonlyMap<string, string>,
-): Promise<((module: ModuleNode) => ProviderFunctionSource) | undefined> {
+): Promise<((module: ModuleNode) => ProviderFunctionResolver) | undefined> {
   if (functionProviders.size === 0) return undefined;
   const started = new Map<string, RunProvider>();
   for (const name of functionProviders) {

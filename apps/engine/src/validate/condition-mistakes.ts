@@ -1,12 +1,17 @@
-import { type Condition, checkCondition, type Diagnostic, type Scope } from "@stackwright/lang";
+import {
+  type ConditionRule,
+  checkCondition,
+  type Diagnostic,
+  type EvaluationScope,
+} from "@stackwright/lang";
 
 /**
  * What is wrong with conditions. Whether they hold counts only where they are to be decided, and only as far as that can be
  * said already.
  */
 export function mistakesOf(
-  conditions: readonly Condition[],
-  scope: Scope,
+  conditions: readonly ConditionRule[],
+  scope: EvaluationScope,
   { decided }: { readonly decided: boolean },
 ): readonly Diagnostic[] {
   return conditions.flatMap((condition) => {

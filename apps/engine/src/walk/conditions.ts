@@ -1,8 +1,8 @@
 import {
-  type Condition,
+  type ConditionRule,
   checkCondition,
   type Diagnostic,
-  type Scope,
+  type EvaluationScope,
   sourceRange,
 } from "@stackwright/lang";
 import type { CheckKind, CheckResult } from "./checks.ts";
@@ -11,8 +11,8 @@ import type { CheckKind, CheckResult } from "./checks.ts";
 export interface ConditionsOf {
   readonly address: string;
   readonly kind: CheckKind;
-  readonly conditions: readonly Condition[];
-  readonly scope: Scope;
+  readonly conditions: readonly ConditionRule[];
+  readonly scope: EvaluationScope;
   readonly report: (diagnostics: readonly Diagnostic[]) => void;
   readonly keep: (result: CheckResult) => void;
   /** Whether a check that cannot be decided yet is worth a warning. */
@@ -30,7 +30,7 @@ const SUMMARIES: Readonly<Record<CheckKind, string>> = {
   check: "Check block assertion failed",
 };
 
-function openCheck(address: string, { condition }: Condition): Diagnostic {
+function openCheck(address: string, { condition }: ConditionRule): Diagnostic {
   return {
     severity: "warning",
     code: "ENGINE_CHECK",
@@ -73,6 +73,9 @@ export function evaluateConditions({
 }
 
 /** Evaluates conditions for what they ask for alone: nothing comes of them. */
-export function rehearseConditions(conditions: readonly Condition[], scope: Scope): void {
+export function rehearseConditions(
+  conditions: readonly ConditionRule[],
+  scope: EvaluationScope,
+): void {
   for (const condition of conditions) checkCondition(condition, scope, "");
 }

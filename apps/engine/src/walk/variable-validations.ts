@@ -1,4 +1,4 @@
-import type { Diagnostic, Scope, SourceRange, VariableConfig } from "@stackwright/lang";
+import type { Diagnostic, EvaluationScope, SourceRange, VariableConfig } from "@stackwright/lang";
 import type { CheckResult } from "./checks.ts";
 import { evaluateConditions, INVALID_VARIABLE } from "./conditions.ts";
 import type { Recorded } from "./recorder.ts";
@@ -8,7 +8,7 @@ import type { World } from "./world.ts";
 interface CheckedModule {
   readonly world: World;
   readonly node: { readonly config: { readonly variables: ReadonlyMap<string, VariableConfig> } };
-  readonly scope: Scope;
+  readonly scope: EvaluationScope;
   addressOf(name: string): string;
   placeOf(name: string): SourceRange | undefined;
 }

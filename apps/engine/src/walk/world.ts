@@ -8,7 +8,7 @@ import {
   type FunctionTable,
   type InstanceKey,
   type ModuleNode,
-  type ProviderFunctionSource,
+  type ProviderFunctionResolver,
   type ProviderFunctionTable,
   STANDARD_FUNCTIONS,
   withProviderFunctions,
@@ -33,7 +33,7 @@ export interface WorldOptions {
   /** What `terraform.applying` says. */
   readonly applying: boolean;
   /** Functions of the providers of a module; undefined where the configuration calls none. */
-  readonly providerFunctions?: ((module: ModuleNode) => ProviderFunctionSource) | undefined;
+  readonly providerFunctions?: ((module: ModuleNode) => ProviderFunctionResolver) | undefined;
   /**
    * What a resource is that has no value yet: an error of the engine (`strict`, while applying), or unknown
    * (`lenient`, where only a part of the configuration is walked).

@@ -1,13 +1,13 @@
 import type { ResourceMode } from "../config/module-config.ts";
 import type { InstanceKey } from "../config/reference.ts";
 import { evaluate } from "../eval/evaluate.ts";
-import type { Scope } from "../eval/scope.ts";
+import type { EvaluationScope } from "../eval/scope.ts";
 import type { Expression, ScopeTraversal, TraversalStep } from "../syntax/ast.ts";
 import { type Diagnostic, hasErrors, sourceRange } from "../syntax/diagnostic.ts";
 import { isIdentifier } from "../syntax/identifier.ts";
 import type { SourceInput } from "../syntax/open-source.ts";
 import { type Parsed, parseTraversal } from "../syntax/parse.ts";
-import type { SourceRange } from "../syntax/source.ts";
+import type { SourceRange } from "../syntax/source-file.ts";
 import { nativeForm } from "../syntax/static.ts";
 import { type Address, configAddress, type ModuleStep, type ResourceAddress } from "./address.ts";
 
@@ -46,7 +46,7 @@ export function traversalAddress(
  */
 export function evaluateAddress(
   expression: Expression,
-  scope: Scope,
+  scope: EvaluationScope,
   diagnostics: Diagnostic[],
 ): Address | undefined {
   const keyOf = (key: Expression) => evaluateKey(key, scope, diagnostics);
@@ -155,7 +155,7 @@ function expressionParts(
 
 function evaluateKey(
   expression: Expression,
-  scope: Scope,
+  scope: EvaluationScope,
   diagnostics: Diagnostic[],
 ): InstanceKey | undefined {
   const { value, diagnostics: found } = evaluate(expression, scope);

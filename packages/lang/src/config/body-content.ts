@@ -3,8 +3,13 @@ import { unreachable } from "../internal/unreachable.ts";
 import type { Attribute, Block, Body, Expression } from "../syntax/ast.ts";
 import { type Diagnostic, sourceRange } from "../syntax/diagnostic.ts";
 import { jsonExpression } from "../syntax/json-expression.ts";
-import type { JsonMember, JsonObject, JsonText, JsonValue } from "../syntax/json-tree.ts";
-import type { SourceRange } from "../syntax/source.ts";
+import type {
+  JsonMember,
+  JsonObjectNode,
+  JsonStringNode,
+  JsonSyntaxNode,
+} from "../syntax/json-tree.ts";
+import type { SourceRange } from "../syntax/source-file.ts";
 import { didYouMean } from "../syntax/suggestion.ts";
 
 /**
@@ -23,7 +28,7 @@ export interface MergedBody {
 /** The objects of a JSON file that together make one body. */
 export interface JsonBody {
   readonly kind: "json-body";
-  readonly objects: readonly JsonObject[];
+  readonly objects: readonly JsonObjectNode[];
   /** Where to point for what is missing. */
   readonly range: SourceRange;
 }
@@ -311,10 +316,10 @@ class BodyReader {
 
   /** Blocks below a member: one level of objects, or of arrays of objects, for each label left. */
   #jsonBlocks(
-    type: JsonText,
+    type: JsonStringNode,
     labelNames: readonly string[],
     labels: ContentBlock["labels"],
-    value: JsonValue,
+    value: JsonSyntaxNode,
   ): void {
     const [labelName, ...rest] = labelNames;
     if (labelName !== undefined) {
@@ -340,7 +345,7 @@ class BodyReader {
   }
 
   /** An object, or those of an array; null is none. Undefined and reported for anything else. */
-  #objects(value: JsonValue, what: string): JsonObject[] | undefined {
+  #objects(value: JsonSyntaxNode, what: string): JsonObjectNode[] | undefined {
     if (value.kind === "object") return [value];
     if (value.kind === "null") return [];
     const elements = value.kind === "array" ? value.elements : [value];
@@ -356,7 +361,7 @@ class BodyReader {
 }
 
 /** The body of a JSON file, whose root is an object or an array of objects. */
-export function jsonRootBody(root: JsonValue, diagnostics: Diagnostic[]): JsonBody {
+export function jsonRootBody(root: JsonSyntaxNode, diagnostics: Diagnostic[]): JsonBody {
   const elements = root.kind === "array" ? root.elements : [root];
   const objects = elements.filter((element) => element.kind === "object");
   const wrong = elements.find((element) => element.kind !== "object" && element.kind !== "invalid");

@@ -1,6 +1,6 @@
 import type { Expression, ScopeTraversal } from "../syntax/ast.ts";
 import { jsonExpression } from "../syntax/json-expression.ts";
-import type { JsonObject, JsonValue } from "../syntax/json-tree.ts";
+import type { JsonObjectNode, JsonSyntaxNode } from "../syntax/json-tree.ts";
 import { expressionReferences } from "../syntax/references.ts";
 import { staticKeyword } from "../syntax/static.ts";
 import type { ConfigBody } from "./body-content.ts";
@@ -104,7 +104,7 @@ function collectDynamic(
 }
 
 /** In JSON blocks and arguments look alike; dynamic blocks are told by their form. */
-function collectJson(value: JsonValue, local: ReadonlySet<string>, found: Found): void {
+function collectJson(value: JsonSyntaxNode, local: ReadonlySet<string>, found: Found): void {
   if (value.kind === "array") {
     for (const element of value.elements) collectJson(element, local, found);
     return;
@@ -117,7 +117,7 @@ function collectJson(value: JsonValue, local: ReadonlySet<string>, found: Found)
 }
 
 function collectMembers(
-  { members }: JsonObject,
+  { members }: JsonObjectNode,
   local: ReadonlySet<string>,
   skip: ReadonlySet<string>,
   found: Found,
@@ -136,7 +136,7 @@ function collectMembers(
 }
 
 function collectJsonDynamic(
-  value: JsonValue,
+  value: JsonSyntaxNode,
   type: string,
   local: ReadonlySet<string>,
   found: Found,

@@ -4,7 +4,7 @@ import { expressionReferences } from "../syntax/references.ts";
 import { didYouMean } from "../syntax/suggestion.ts";
 import type { ConfigBody } from "./body-content.ts";
 import { collectReferences } from "./body-references.ts";
-import type { Condition, ModuleConfig, ResourceConfig } from "./module-config.ts";
+import type { ConditionRule, ModuleConfig, ResourceConfig } from "./module-config.ts";
 import { parseReference, type ReferenceSubject } from "./reference.ts";
 
 /** Something of a module that refers to other things, and its references. */
@@ -38,7 +38,7 @@ function all(...expressions: readonly (Expression | undefined)[]): ScopeTraversa
   );
 }
 
-function ofConditions(conditions: readonly Condition[]): ScopeTraversal[] {
+function ofConditions(conditions: readonly ConditionRule[]): ScopeTraversal[] {
   return conditions.flatMap(({ condition, errorMessage }) => all(condition, errorMessage));
 }
 

@@ -1,7 +1,7 @@
 import { Mark, Value } from "@stackwright/cty";
 import { describe, expect, it } from "vitest";
 import { consoleScope } from "../console/console.ts";
-import type { Scope } from "../eval/scope.ts";
+import type { EvaluationScope } from "../eval/scope.ts";
 import { parseExpression } from "../syntax/parse.ts";
 import { checkCondition } from "./condition.ts";
 
@@ -10,7 +10,7 @@ const VALUES: Readonly<Record<string, Value>> = {
   key: Value.string("hunter2").mark(Mark.sensitive),
 };
 
-const scope: Scope = {
+const scope: EvaluationScope = {
   ...consoleScope(),
   resolve: ({ root, steps: [first] }) => {
     const value =

@@ -1,9 +1,9 @@
 import { CtyError, convert, Mark, Type, unmarkDeep, type Value } from "@stackwright/cty";
 import { evaluate } from "../eval/evaluate.ts";
 import { observed } from "../eval/observe.ts";
-import type { Scope } from "../eval/scope.ts";
+import type { EvaluationScope } from "../eval/scope.ts";
 import { type Diagnostic, hasErrors } from "../syntax/diagnostic.ts";
-import type { Condition } from "./module-config.ts";
+import type { ConditionRule } from "./module-config.ts";
 import { rangeOf } from "./static-reader.ts";
 
 /** What came of a condition. */
@@ -17,8 +17,8 @@ export interface ConditionResult {
 
 /** Evaluates a condition in a scope; a failed one is reported with its message under a summary. */
 export function checkCondition(
-  { condition, errorMessage, range }: Condition,
-  scope: Scope,
+  { condition, errorMessage, range }: ConditionRule,
+  scope: EvaluationScope,
   summary: string,
 ): ConditionResult {
   const { value, diagnostics } = evaluate(condition, scope);

@@ -4,7 +4,7 @@ import { expressionReferences } from "../syntax/references.ts";
 import { parseTypeConstraint, type TypeConstraint } from "../type/type-constraint.ts";
 import { applyTypeDefaults } from "../type/type-defaults.ts";
 import { type ContentAttribute, type ContentBlock, readBody } from "./body-content.ts";
-import type { Condition, OutputConfig, VariableConfig } from "./module-config.ts";
+import type { ConditionRule, OutputConfig, VariableConfig } from "./module-config.ts";
 import { rangeOf, type StaticReader } from "./static-reader.ts";
 
 /** Names that mean something else in the arguments of a module call. */
@@ -141,7 +141,7 @@ export function decodeOutput(reader: StaticReader, block: ContentBlock): OutputC
 export function decodeConditions(
   reader: StaticReader,
   blocks: readonly ContentBlock[],
-): Condition[] {
+): ConditionRule[] {
   return blocks.flatMap((block) => {
     const { attributes } = readBody(
       block.body,

@@ -8,10 +8,10 @@ import {
   rangeOf as valueRange,
 } from "@stackwright/cty";
 import { evaluate } from "../eval/evaluate.ts";
-import { type Trait, traitText } from "../eval/explain.ts";
+import { traitText, type ValueTrait } from "../eval/explain.ts";
 import { iterate } from "../eval/iterate.ts";
 import { observed } from "../eval/observe.ts";
-import type { Scope } from "../eval/scope.ts";
+import type { EvaluationScope } from "../eval/scope.ts";
 import type { Expression } from "../syntax/ast.ts";
 import { type Diagnostic, hasErrors } from "../syntax/diagnostic.ts";
 import type { Repetition } from "./module-config.ts";
@@ -36,7 +36,7 @@ const MAX_INSTANCES = 100_000;
 /** Works out the instances of a resource or module call from its count or for_each. */
 export function expandRepetition(
   { count, forEach }: Pick<Repetition, "count" | "forEach">,
-  scope: Scope,
+  scope: EvaluationScope,
   diagnostics: Diagnostic[],
 ): Expansion {
   if (forEach !== undefined) return new Expander(forEach, scope, diagnostics).forEach();
@@ -46,10 +46,10 @@ export function expandRepetition(
 
 class Expander {
   readonly #expression: Expression;
-  readonly #scope: Scope;
+  readonly #scope: EvaluationScope;
   readonly #diagnostics: Diagnostic[];
 
-  constructor(expression: Expression, scope: Scope, diagnostics: Diagnostic[]) {
+  constructor(expression: Expression, scope: EvaluationScope, diagnostics: Diagnostic[]) {
     this.#expression = expression;
     this.#scope = scope;
     this.#diagnostics = diagnostics;
@@ -61,7 +61,7 @@ class Expander {
     return { severity: "error", code: "LANG_CONFIG", summary, detail, subject, ...values };
   }
 
-  #because(trait: Trait): string {
+  #because(trait: ValueTrait): string {
     return traitText(this.#expression, this.#scope, trait);
   }
 

@@ -2,7 +2,7 @@ import { CtyError, convert, deepMarks, Mark, refineNotNull, Value } from "@stack
 import { evaluate } from "../eval/evaluate.ts";
 import { traitText } from "../eval/explain.ts";
 import { observed } from "../eval/observe.ts";
-import type { Scope } from "../eval/scope.ts";
+import type { EvaluationScope } from "../eval/scope.ts";
 import type { Expression } from "../syntax/ast.ts";
 import { type Diagnostic, hasErrors } from "../syntax/diagnostic.ts";
 import { applyTypeDefaults } from "../type/type-defaults.ts";
@@ -43,7 +43,7 @@ interface Valued {
 export function evaluateInput(
   variable: VariableConfig,
   argument: Expression | undefined,
-  caller: Scope,
+  caller: EvaluationScope,
 ): Valued {
   const { constraint, name, default: fallback = Value.unknown(constraint.type) } = variable;
   if (argument === undefined) return { value: markInput(variable, fallback), diagnostics: [] };
@@ -89,7 +89,10 @@ export function evaluateInput(
  * What the conditions of a variable say about its value. `scope` is that of the module it belongs
  * to; conditions that cannot be decided yet say nothing.
  */
-export function checkValidations({ validations }: VariableConfig, scope: Scope): Diagnostic[] {
+export function checkValidations(
+  { validations }: VariableConfig,
+  scope: EvaluationScope,
+): Diagnostic[] {
   return validations.flatMap((condition) => [
     ...checkCondition(condition, scope, "Invalid value for variable").diagnostics,
   ]);

@@ -1,10 +1,10 @@
 import type { Value } from "@stackwright/cty";
 import type { ProviderAddress, VersionConstraints } from "@stackwright/provider-source";
 import type { Expression, ScopeTraversal } from "../syntax/ast.ts";
-import type { SourceRange } from "../syntax/source.ts";
+import type { SourceRange } from "../syntax/source-file.ts";
 import type { TypeConstraint } from "../type/type-constraint.ts";
 import type { ConfigBody } from "./body-content.ts";
-import type { WrittenToken } from "./type-label.ts";
+import type { TokenTypeLabel } from "./type-label.ts";
 
 /** What one folder of configuration declares. Names and places are checked, nothing is evaluated. */
 export interface ModuleConfig {
@@ -73,11 +73,11 @@ export interface VariableConfig extends Declared {
   /** Whether text from a command line or environment is the value, and not an expression of it. */
   readonly textIsLiteral: boolean;
   readonly deprecated: string | undefined;
-  readonly validations: readonly Condition[];
+  readonly validations: readonly ConditionRule[];
 }
 
 /** A condition with the message for when it does not hold. */
-export interface Condition extends Declared {
+export interface ConditionRule extends Declared {
   readonly condition: Expression;
   readonly errorMessage: Expression;
 }
@@ -95,7 +95,7 @@ export interface OutputConfig extends Declared {
   readonly ephemeral: boolean;
   readonly deprecated: string | undefined;
   readonly dependsOn: readonly ScopeTraversal[];
-  readonly preconditions: readonly Condition[];
+  readonly preconditions: readonly ConditionRule[];
 }
 
 /** A reference to a provider configuration of the module. */
@@ -128,7 +128,7 @@ export interface ResourceConfig extends Declared, Repetition {
   /** Name of the type, also where its token was written. */
   readonly type: string;
   /** The token that was written for the type. Whether the type has that name is for its provider's schema. */
-  readonly token: WrittenToken | undefined;
+  readonly token: TokenTypeLabel | undefined;
   readonly name: string;
   readonly provider: ProviderReference | undefined;
   readonly lifecycle: LifecycleConfig;
@@ -144,8 +144,8 @@ export interface LifecycleConfig {
   /** Paths into the resource, or all of it. */
   readonly ignoreChanges: "all" | readonly ScopeTraversal[];
   readonly replaceTriggeredBy: readonly Expression[];
-  readonly preconditions: readonly Condition[];
-  readonly postconditions: readonly Condition[];
+  readonly preconditions: readonly ConditionRule[];
+  readonly postconditions: readonly ConditionRule[];
 }
 
 export interface MovedConfig extends Declared {
@@ -171,5 +171,5 @@ export interface CheckConfig extends Declared {
   readonly name: string;
   /** The data source that exists for this check only. */
   readonly data: ResourceConfig | undefined;
-  readonly assertions: readonly Condition[];
+  readonly assertions: readonly ConditionRule[];
 }

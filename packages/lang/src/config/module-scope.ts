@@ -1,7 +1,7 @@
 import { getAttribute, Mark, Type, Value } from "@stackwright/cty";
 import { evaluate } from "../eval/evaluate.ts";
 import type { FunctionTable } from "../eval/function-table.ts";
-import type { Resolved, Scope } from "../eval/scope.ts";
+import type { EvaluationScope, Resolved } from "../eval/scope.ts";
 import type { Expression, ScopeTraversal } from "../syntax/ast.ts";
 import { type Diagnostic, sourceRange } from "../syntax/diagnostic.ts";
 import type { ModuleConfig } from "./module-config.ts";
@@ -50,7 +50,7 @@ export interface ModuleValues {
    */
   definition?(
     subject: Extract<ReferenceSubject, { kind: "variable" | "local" }> | ModuleSubject,
-  ): { readonly expression: Expression; readonly scope: Scope } | undefined;
+  ): { readonly expression: Expression; readonly scope: EvaluationScope } | undefined;
 }
 
 /** The instance that expressions are evaluated for. */
@@ -63,7 +63,7 @@ export interface InstanceContext {
 }
 
 /** The names of a module. Locals are evaluated once, when they are first asked for. */
-export interface ModuleScope extends Scope {
+export interface ModuleScope extends EvaluationScope {
   /** The same names with those of an instance. Shares what has been evaluated. */
   forInstance(context: InstanceContext): ModuleScope;
   /** The value of a local and what is wrong with it. */
@@ -171,7 +171,7 @@ class Names implements ModuleScope {
     return this.#valueOf({ ...subject, key: instance })?.withMarksOf(key);
   }
 
-  definition(traversal: ScopeTraversal): ReturnType<NonNullable<Scope["definition"]>> {
+  definition(traversal: ScopeTraversal): ReturnType<NonNullable<EvaluationScope["definition"]>> {
     const subject = parseReference(traversal)?.subject;
     if (subject?.kind === "local") {
       const local = this.#config.locals.get(subject.name);

@@ -1,9 +1,9 @@
 import { deepMarks, Mark, Value } from "@stackwright/cty";
 import { evaluate } from "../eval/evaluate.ts";
 import { traitText } from "../eval/explain.ts";
-import type { Scope } from "../eval/scope.ts";
+import type { EvaluationScope } from "../eval/scope.ts";
 import { type Diagnostic, hasErrors } from "../syntax/diagnostic.ts";
-import type { SourceRange } from "../syntax/source.ts";
+import type { SourceRange } from "../syntax/source-file.ts";
 import { type ConditionResult, checkCondition } from "./condition.ts";
 import type { OutputConfig } from "./module-config.ts";
 import { rangeOf } from "./static-reader.ts";
@@ -23,7 +23,7 @@ export interface EvaluatedOutput {
  */
 export function evaluateOutput(
   output: OutputConfig,
-  scope: Scope,
+  scope: EvaluationScope,
   { root }: { readonly root: boolean },
 ): EvaluatedOutput {
   const { name, expression, sensitive, ephemeral } = output;

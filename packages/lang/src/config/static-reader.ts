@@ -6,7 +6,7 @@ import { createScope } from "../eval/scope.ts";
 import type { Expression, ScopeTraversal } from "../syntax/ast.ts";
 import { type Diagnostic, hasErrors, sourceRange } from "../syntax/diagnostic.ts";
 import { parseTraversal } from "../syntax/parse.ts";
-import type { SourceRange } from "../syntax/source.ts";
+import type { SourceRange } from "../syntax/source-file.ts";
 import { staticKeyword, staticList, staticTraversal } from "../syntax/static.ts";
 import type { ContentAttribute } from "./body-content.ts";
 import type { ProviderReference } from "./module-config.ts";

@@ -1,5 +1,5 @@
 import { parseTypeToken, type TypeToken } from "@stackwright/provider-source";
-import type { SourceRange } from "../syntax/source.ts";
+import type { SourceRange } from "../syntax/source-file.ts";
 import type { ContentBlock } from "./body-content.ts";
 
 /*
@@ -9,7 +9,7 @@ import type { ContentBlock } from "./body-content.ts";
  */
 
 /** A token as the type of a block. */
-export interface WrittenToken extends TypeToken {
+export interface TokenTypeLabel extends TypeToken {
   readonly range: SourceRange;
 }
 
@@ -28,14 +28,14 @@ export function nameTypes(blocks: readonly ContentBlock[]): readonly ContentBloc
 }
 
 /** The token that the type of a block was written as. */
-export function writtenToken({ labels }: ContentBlock): WrittenToken | undefined {
+export function writtenToken({ labels }: ContentBlock): TokenTypeLabel | undefined {
   const [label] = labels;
   return label?.token && { ...label.token, range: label.range };
 }
 
 interface Typed {
   readonly type: string;
-  readonly token: WrittenToken | undefined;
+  readonly token: TokenTypeLabel | undefined;
 }
 
 /** Why two blocks of one address do not look alike; empty where they do. */

@@ -5,7 +5,7 @@ import { createScope } from "../eval/scope.ts";
 import { checkCondition } from "./condition.ts";
 import { loadModule } from "./load-module.ts";
 import { selectVariableFiles } from "./module-files.ts";
-import { resolveVariables, type VariableSource } from "./variable-values.ts";
+import { resolveVariables, type VariableValueOrigin } from "./variable-values.ts";
 
 const CONFIG = `
 variable "name" { type = string }
@@ -39,9 +39,9 @@ variable "secret" {
 `;
 
 const { variables } = loadModule(new Map([["main.tf", CONFIG]])).config;
-const name: VariableSource = { kind: "argument", name: "name", text: "n" };
+const name: VariableValueOrigin = { kind: "argument", name: "name", text: "n" };
 
-function resolved(...sources: VariableSource[]): Record<string, unknown> {
+function resolved(...sources: VariableValueOrigin[]): Record<string, unknown> {
   const { values, diagnostics } = resolveVariables(variables, [name, ...sources]);
   expect(diagnostics).toEqual([]);
   return Object.fromEntries(
@@ -49,7 +49,7 @@ function resolved(...sources: VariableSource[]): Record<string, unknown> {
   );
 }
 
-function summaries(...sources: VariableSource[]): string[] {
+function summaries(...sources: VariableValueOrigin[]): string[] {
   return resolveVariables(variables, sources).diagnostics.map(({ summary }) => summary);
 }
 

@@ -4,7 +4,7 @@ import { type Diagnostic, hasErrors } from "../syntax/diagnostic.ts";
 import { parseJson } from "../syntax/json-parser.ts";
 import type { SyntaxLimits } from "../syntax/limits.ts";
 import { parseExpression, parseFile } from "../syntax/parse.ts";
-import type { SourceRange } from "../syntax/source.ts";
+import type { SourceRange } from "../syntax/source-file.ts";
 import { didYouMean } from "../syntax/suggestion.ts";
 import { jsonRootBody, readAttributes } from "./body-content.ts";
 import { completeInput, markInput } from "./input-value.ts";
@@ -12,7 +12,7 @@ import type { VariableConfig } from "./module-config.ts";
 import { rangeOf, StaticReader } from "./static-reader.ts";
 
 /** Where values of root variables come from. Later sources win over earlier ones. */
-export type VariableSource =
+export type VariableValueOrigin =
   /** Texts by name, such as those of an environment; names that are not declared are passed over. */
   | { readonly kind: "environment"; readonly values: Readonly<Record<string, string>> }
   /** A file of values, in native syntax or JSON by its name. */
@@ -45,7 +45,7 @@ type Given =
  */
 export function resolveVariables(
   variables: ReadonlyMap<string, VariableConfig>,
-  sources: readonly VariableSource[],
+  sources: readonly VariableValueOrigin[],
   limits?: SyntaxLimits,
 ): VariableValues {
   const diagnostics: Diagnostic[] = [];
@@ -68,7 +68,7 @@ export function resolveVariables(
 }
 
 function collect(
-  source: VariableSource,
+  source: VariableValueOrigin,
   variables: ReadonlyMap<string, VariableConfig>,
   given: Map<string, Given>,
   diagnostics: Diagnostic[],

@@ -2,7 +2,7 @@ import { CtyError, encodeJson, Mark, Type, unmarkDeep, Value } from "@stackwrigh
 import { evaluate } from "../eval/evaluate.ts";
 import { createFunctionTable } from "../eval/function-table.ts";
 import type { FunctionHost } from "../eval/host.ts";
-import type { Scope } from "../eval/scope.ts";
+import type { EvaluationScope } from "../eval/scope.ts";
 import { EMPTY_BUNDLE } from "../function/empty-bundle.ts";
 import { STANDARD_FUNCTIONS } from "../function/library.ts";
 import type { Expression } from "../syntax/ast.ts";
@@ -15,7 +15,7 @@ import { valueText } from "./value-text.ts";
 /** How a console is set up. */
 export interface ConsoleOptions {
   /** The names that expressions may use. @default the functions, `path` and `terraform.workspace` */
-  readonly scope?: Scope;
+  readonly scope?: EvaluationScope;
   /** What functions get from outside, where no scope is given. */
   readonly host?: Partial<FunctionHost>;
 }
@@ -30,7 +30,7 @@ export interface ConsoleAnswer {
 }
 
 /** A scope without any configuration, for trying out expressions. */
-export function consoleScope(host: Partial<FunctionHost> = {}): Scope {
+export function consoleScope(host: Partial<FunctionHost> = {}): EvaluationScope {
   const functions = createFunctionTable(STANDARD_FUNCTIONS, {
     maxStringLength: 32 * 1024 * 1024,
     files: EMPTY_BUNDLE,

@@ -1,6 +1,6 @@
 import { convert, Value } from "@stackwright/cty";
 import type { Expression, FunctionCall } from "../syntax/ast.ts";
-import type { CallContext } from "../syntax/diagnostic.ts";
+import type { FunctionCallFrame } from "../syntax/diagnostic.ts";
 import { didYouMean } from "../syntax/suggestion.ts";
 import { callFunction, functionFailure } from "./call-function.ts";
 import type { EvaluationContext } from "./context.ts";
@@ -167,6 +167,6 @@ function reportFailure(
   );
 }
 
-function callContext(definition: LangFunction): CallContext {
+function callContext(definition: LangFunction): FunctionCallFrame {
   return { name: definition.name, signature: functionSignature(definition) };
 }

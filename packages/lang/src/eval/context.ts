@@ -1,15 +1,15 @@
 import type { Value } from "@stackwright/cty";
 import type { Expression, ScopeTraversal, SplatItem } from "../syntax/ast.ts";
 import {
-  type CallContext,
   type Diagnostic,
+  type FunctionCallFrame,
   type ObservedValue,
   sourceRange,
 } from "../syntax/diagnostic.ts";
 import { expressionReferences } from "../syntax/references.ts";
 import { describeValue } from "./describe.ts";
 import { EVAL_PROBLEMS, type EvalProblemCode } from "./eval-problem.ts";
-import type { Scope } from "./scope.ts";
+import type { EvaluationScope } from "./scope.ts";
 
 /** Names of loops, innermost first. */
 export interface Locals {
@@ -35,7 +35,7 @@ export class LimitReached extends Error {}
 export interface EvalProblemExtra {
   readonly summary?: string;
   readonly context?: Expression;
-  readonly call?: CallContext;
+  readonly call?: FunctionCallFrame;
 }
 
 /**
@@ -43,7 +43,7 @@ export interface EvalProblemExtra {
  * question is unknown, and the rest is evaluated for its own mistakes.
  */
 export class EvaluationContext {
-  readonly scope: Scope;
+  readonly scope: EvaluationScope;
   readonly limits: Required<EvaluationLimits>;
   diagnostics: Diagnostic[] = [];
   locals: Locals | undefined;
@@ -54,7 +54,7 @@ export class EvaluationContext {
   #observing = false;
 
   constructor(
-    scope: Scope,
+    scope: EvaluationScope,
     limits: EvaluationLimits,
     evaluate: (context: EvaluationContext, expression: Expression) => Value,
   ) {

@@ -4,7 +4,7 @@ import { consoleScope } from "../console/console.ts";
 import { valueText } from "../console/value-text.ts";
 import { parseExpression } from "../syntax/parse.ts";
 import { type Evaluated, evaluate } from "./evaluate.ts";
-import { createScope, type Scope } from "./scope.ts";
+import { createScope, type EvaluationScope } from "./scope.ts";
 
 const { functions } = consoleScope();
 
@@ -22,7 +22,7 @@ const VALUES = {
 
 function run(
   text: string,
-  scope: Scope = createScope({ functions, variables: VALUES }),
+  scope: EvaluationScope = createScope({ functions, variables: VALUES }),
 ): Evaluated {
   return evaluate(parseExpression({ name: "t", text }).value, scope);
 }
@@ -131,7 +131,7 @@ describe("marks", () => {
 describe("lazy scopes", () => {
   it("are asked for one element only", () => {
     const asked: string[] = [];
-    const scope: Scope = {
+    const scope: EvaluationScope = {
       functions,
       names: () => [],
       variable: (name) => (name === "key" ? Value.string("k") : undefined),

@@ -12,7 +12,7 @@ import { EVAL_PROBLEMS } from "./eval-problem.ts";
 import { evaluateFor } from "./for.ts";
 import { evaluateNumber } from "./literal.ts";
 import { evaluateBinary, evaluateUnary } from "./operator.ts";
-import type { Scope } from "./scope.ts";
+import type { EvaluationScope } from "./scope.ts";
 import { evaluateSplat } from "./splat.ts";
 import { evaluateTemplate, evaluateTemplateJoin } from "./template.ts";
 
@@ -29,7 +29,7 @@ export interface Evaluated {
  */
 export function evaluate(
   expression: Expression,
-  scope: Scope,
+  scope: EvaluationScope,
   limits: EvaluationLimits = {},
 ): Evaluated {
   const context = new EvaluationContext(scope, limits, evaluateNode);

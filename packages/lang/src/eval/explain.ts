@@ -2,12 +2,12 @@ import { deepMarks, Mark, type Value } from "@stackwright/cty";
 import type { Expression, ScopeTraversal } from "../syntax/ast.ts";
 import { hasErrors, sourceRange } from "../syntax/diagnostic.ts";
 import { expressionReferences } from "../syntax/references.ts";
-import type { SourceRange } from "../syntax/source.ts";
+import type { SourceRange } from "../syntax/source-file.ts";
 import { evaluate } from "./evaluate.ts";
-import type { Scope } from "./scope.ts";
+import type { EvaluationScope } from "./scope.ts";
 
 /** What is to be explained about a value. */
-export type Trait = "unknown" | "sensitive" | "ephemeral";
+export type ValueTrait = "unknown" | "sensitive" | "ephemeral";
 
 /** One reference on the way to the reason. */
 export interface ReasonStep {
@@ -24,13 +24,17 @@ const MAX_STEPS = 12;
  * comes from, through what names are defined as. Of several ways the first one is told. Empty where
  * the expression is so by itself, as after a call of `timestamp` or `sensitive`.
  */
-export function explainTrait(expression: Expression, scope: Scope, trait: Trait): ReasonStep[] {
+export function explainTrait(
+  expression: Expression,
+  scope: EvaluationScope,
+  trait: ValueTrait,
+): ReasonStep[] {
   const steps: ReasonStep[] = [];
   const seen = new Set<Expression>();
   let place: Place | undefined = { expression, scope };
   while (place !== undefined && steps.length < MAX_STEPS && !seen.has(place.expression)) {
     seen.add(place.expression);
-    const here: Scope = place.scope;
+    const here: EvaluationScope = place.scope;
     const cause = causeIn(place, trait);
     if (cause === undefined) break;
     const { source, start, end } = cause;
@@ -45,25 +49,25 @@ export function explainTrait(expression: Expression, scope: Scope, trait: Trait)
 
 interface Place {
   readonly expression: Expression;
-  readonly scope: Scope;
+  readonly scope: EvaluationScope;
 }
 
-function causeIn({ expression, scope }: Place, trait: Trait): ScopeTraversal | undefined {
+function causeIn({ expression, scope }: Place, trait: ValueTrait): ScopeTraversal | undefined {
   return expressionReferences(expression).find((reference) => hasTrait(reference, scope, trait));
 }
 
-function hasTrait(reference: ScopeTraversal, scope: Scope, trait: Trait): boolean {
+function hasTrait(reference: ScopeTraversal, scope: EvaluationScope, trait: ValueTrait): boolean {
   const { value, diagnostics } = evaluate(reference, scope);
   if (hasErrors(diagnostics)) return false;
   return valueHas(value, trait);
 }
 
-function valueHas(value: Value, trait: Trait): boolean {
+function valueHas(value: Value, trait: ValueTrait): boolean {
   if (trait === "unknown") return !value.isWhollyKnown;
   return value.containsMarks && deepMarks(value).has(Mark[trait]);
 }
 
-const ENDS: Readonly<Record<Trait, string>> = {
+const ENDS: Readonly<Record<ValueTrait, string>> = {
   unknown: "which is known only after apply",
   sensitive: "which is sensitive",
   ephemeral: "which is ephemeral",
@@ -73,7 +77,11 @@ const ENDS: Readonly<Record<Trait, string>> = {
  * The explanation as sentences to be put behind a message: ` It comes from local.a (main.tf line 3),
  * from aws_vpc.b.id (net.tf line 9), which is known only after apply.` Empty where there is none.
  */
-export function traitText(expression: Expression, scope: Scope, trait: Trait): string {
+export function traitText(
+  expression: Expression,
+  scope: EvaluationScope,
+  trait: ValueTrait,
+): string {
   const steps = explainTrait(expression, scope, trait);
   if (steps.length === 0) return "";
   const shown = steps.map(({ reference, range: { source, start, end } }) => {

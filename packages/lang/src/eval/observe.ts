@@ -3,10 +3,10 @@ import { type Diagnostic, hasErrors, type ObservedValue } from "../syntax/diagno
 import { expressionReferences } from "../syntax/references.ts";
 import { describeValue } from "./describe.ts";
 import { evaluate } from "./evaluate.ts";
-import type { Scope } from "./scope.ts";
+import type { EvaluationScope } from "./scope.ts";
 
 /** What the references of an expression stand for, to be shown with a problem that it has. */
-export function observeReferences(expression: Expression, scope: Scope): ObservedValue[] {
+export function observeReferences(expression: Expression, scope: EvaluationScope): ObservedValue[] {
   const values = new Map<string, ObservedValue>();
   for (const reference of expressionReferences(expression)) {
     const traversal = reference.source.text.slice(reference.start, reference.end);
@@ -19,7 +19,10 @@ export function observeReferences(expression: Expression, scope: Scope): Observe
 }
 
 /** The part of a diagnostic that shows what the references in an expression stand for. */
-export function observed(expression: Expression, scope: Scope): Pick<Diagnostic, "values"> {
+export function observed(
+  expression: Expression,
+  scope: EvaluationScope,
+): Pick<Diagnostic, "values"> {
   const values = observeReferences(expression, scope);
   return values.length === 0 ? {} : { values };
 }

@@ -10,7 +10,7 @@ export interface Resolved {
 }
 
 /** The names that expressions are evaluated with. */
-export interface Scope {
+export interface EvaluationScope {
   /** The value of a root name, or undefined where there is no such name. */
   variable(name: string): Value | undefined;
   /** All root names, for suggestions. */
@@ -29,7 +29,7 @@ export interface Scope {
   /** The expression that a name stands for, and its scope, to explain where a value comes from. */
   definition?(
     reference: ScopeTraversal,
-  ): { readonly expression: Expression; readonly scope: Scope } | undefined;
+  ): { readonly expression: Expression; readonly scope: EvaluationScope } | undefined;
   /** What to say about a root name that does not exist; by default that it does not. */
   explainMissing?(reference: ScopeTraversal): string | undefined;
 }
@@ -38,7 +38,7 @@ export interface Scope {
 export function createScope(options: {
   readonly variables?: Readonly<Record<string, Value>> | ReadonlyMap<string, Value>;
   readonly functions: FunctionTable;
-}): Scope {
+}): EvaluationScope {
   const { variables = {}, functions } = options;
   const values: ReadonlyMap<string, Value> =
     variables instanceof Map

@@ -10,7 +10,7 @@ import { abstractLiterals } from "../testing/abstract-literals.ts";
 import { readCorpus } from "../testing/corpus.ts";
 import { whyNotConvertible, whyNotRefined } from "../testing/refines.ts";
 import { evaluate } from "./evaluate.ts";
-import type { Scope } from "./scope.ts";
+import type { EvaluationScope } from "./scope.ts";
 
 /*
  * The expressions are those of the corpus: every function and operator of the language with values
@@ -20,7 +20,7 @@ import type { Scope } from "./scope.ts";
 const base = consoleScope();
 const file = join(import.meta.dirname, "../../fixtures/reference-corpus.jsonl");
 
-function withNames(values: ReadonlyMap<string, Value>): Scope {
+function withNames(values: ReadonlyMap<string, Value>): EvaluationScope {
   return {
     functions: base.functions,
     names: () => values.keys(),

@@ -1,22 +1,22 @@
 import { add, and, convert, hasElement, or, Type, typeName, unify, Value } from "@stackwright/cty";
 import type { LangFunction, ValueFunction } from "../eval/function.ts";
-import { anyParam, argument, param, refuse } from "./parameter.ts";
+import { anyParam, argument, invalidArgument, param } from "./parameter.ts";
 import { isSequenceType } from "./sequence.ts";
 
 const truths = param("list", Type.list(Type.bool), "the truth values");
 
 function sum(list: Value): Value {
   if (!isSequenceType(list.type))
-    refuse(`argument must be list, set, or tuple. Received ${typeName(list.type)}`, 0);
-  if (list.size === 0) refuse("cannot sum an empty list", 0);
+    invalidArgument(`argument must be list, set, or tuple. Received ${typeName(list.type)}`, 0);
+  if (list.size === 0) invalidArgument("cannot sum an empty list", 0);
   if (!list.isWhollyKnown) return Value.unknown(Type.number);
   return list.elements().reduce((total, element) => {
-    if (element.isNull) refuse("argument must be list, set, or tuple of number values", 0);
+    if (element.isNull) invalidArgument("argument must be list, set, or tuple of number values", 0);
     let number = element;
     try {
       number = convert(element, Type.number);
     } catch {
-      refuse("argument must be list, set, or tuple of number values", 0);
+      invalidArgument("argument must be list, set, or tuple of number values", 0);
     }
     return add(total, number);
   }, Value.zero);
@@ -44,7 +44,8 @@ function setOperation(
       const definite = types.filter((type) => type.kind !== "dynamic");
       if (definite.length === 0) return Type.set(Type.dynamic);
       const unified = unify(definite);
-      if (unified === undefined) refuse("given sets must all have compatible element types");
+      if (unified === undefined)
+        invalidArgument("given sets must all have compatible element types");
       return Type.set(unified?.type ?? Type.dynamic);
     },
     call: (args, type) => {
@@ -107,12 +108,12 @@ export const AGGREGATE_FUNCTIONS: readonly LangFunction[] = [
       allowNull: true,
     }),
     returns: (args) => {
-      if (args.length === 0) refuse("at least one argument is required");
+      if (args.length === 0) invalidArgument("at least one argument is required");
       const unified = unify(
         args.map((value) => value.type),
         { unsafe: true },
       );
-      if (unified === undefined) refuse("all arguments must have the same type");
+      if (unified === undefined) invalidArgument("all arguments must have the same type");
       return unified?.type ?? Type.dynamic;
     },
     call: (args, type) => {
@@ -123,7 +124,7 @@ export const AGGREGATE_FUNCTIONS: readonly LangFunction[] = [
         if (type.kind === "string" && value.asString() === "") continue;
         return value;
       }
-      return refuse("no non-null, non-empty-string arguments");
+      return invalidArgument("no non-null, non-empty-string arguments");
     },
   },
   {
@@ -137,9 +138,12 @@ export const AGGREGATE_FUNCTIONS: readonly LangFunction[] = [
       const { type } = argument(args, 0);
       if (type.kind === "list" || type.kind === "set") return type.element;
       if (type.kind !== "tuple")
-        return refuse("must be a list, set, or tuple value with either zero or one elements", 0);
+        return invalidArgument(
+          "must be a list, set, or tuple value with either zero or one elements",
+          0,
+        );
       if (type.elements.length > 1)
-        refuse("must be a list, set, or tuple value with either zero or one elements", 0);
+        invalidArgument("must be a list, set, or tuple value with either zero or one elements", 0);
       return type.elements[0] ?? Type.dynamic;
     },
     nullable: true,
@@ -149,7 +153,7 @@ export const AGGREGATE_FUNCTIONS: readonly LangFunction[] = [
         return Value.unknown(type);
       }
       if (list.size > 1)
-        refuse("must be a list, set, or tuple value with either zero or one elements", 0);
+        invalidArgument("must be a list, set, or tuple value with either zero or one elements", 0);
       return list.elements()[0] ?? Value.null(type);
     },
   },
@@ -188,7 +192,8 @@ export const AGGREGATE_FUNCTIONS: readonly LangFunction[] = [
       const definite = types.filter((type) => type.kind !== "dynamic");
       if (definite.length === 0) return Type.set(Type.dynamic);
       const unified = unify(definite);
-      if (unified === undefined) refuse("given sets must all have compatible element types");
+      if (unified === undefined)
+        invalidArgument("given sets must all have compatible element types");
       return Type.set(unified?.type ?? Type.dynamic);
     },
     call: ([a = Value.dynamic, b = Value.dynamic], type) => {

@@ -12,12 +12,12 @@ import type { LangFunction, Parameter, ValueFunction } from "../eval/function.ts
 import {
   anyParam,
   argument,
+  invalidArgument,
   numberParam,
   param,
-  refuse,
   text,
   textParam,
-  whole,
+  wholeNumberParam,
 } from "./parameter.ts";
 
 const open = { allowNull: true, allowUnknown: true, allowDynamic: true } as const;
@@ -41,13 +41,16 @@ function assumption(
     call: (args) => {
       const value = argument(args, 0);
       if (value.type.kind === "dynamic" && !value.isKnown) {
-        refuse('the type of the value is not known yet; the function "convert" can state it', 0);
+        invalidArgument(
+          'the type of the value is not known yet; the function "convert" can state it',
+          0,
+        );
       }
       try {
         return refine(value, statements(args));
       } catch (error) {
         if (!(error instanceof CtyError)) throw error;
-        return refuse("assumption was not upheld", 0);
+        return invalidArgument("assumption was not upheld", 0);
       }
     },
   };
@@ -58,8 +61,8 @@ function lengths(kind: "list" | "set" | "map"): ValueFunction[] {
   const least = numberParam("min_length", "the smallest possible length");
   const most = numberParam("max_length", "the largest possible length");
   const bound = (args: readonly Value[], position: number): number => {
-    const size = whole(args, position);
-    if (size < 0) refuse("must not be negative", position);
+    const size = wholeNumberParam(args, position);
+    if (size < 0) invalidArgument("must not be negative", position);
     return size;
   };
   return [
@@ -114,11 +117,11 @@ export const ASSUMPTION_FUNCTIONS: readonly LangFunction[] = [
       } catch (error) {
         if (!(error instanceof CtyError)) throw error;
         const types = `${typeName(actual.type)} does not match assumed value type ${typeName(expected.type)}`;
-        refuse(`actual value type ${types}`, 0);
+        invalidArgument(`actual value type ${types}`, 0);
       }
       const same = equal(actual, expected);
       if (same.isKnown && !same.asBoolean())
-        refuse("the actual value does not match the assumed value", 0);
+        invalidArgument("the actual value does not match the assumed value", 0);
       return expected;
     },
   },
@@ -135,7 +138,7 @@ export const ASSUMPTION_FUNCTIONS: readonly LangFunction[] = [
       const prefix = text(args, 1);
       // Refinements leave out the last character, which what follows may combine with.
       if (value.isKnown && !value.isNull && !value.asString().startsWith(prefix)) {
-        refuse("assumption was not upheld", 0);
+        invalidArgument("assumption was not upheld", 0);
       }
       return { prefix };
     },

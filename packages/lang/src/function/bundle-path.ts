@@ -1,15 +1,18 @@
-import { refuse } from "./parameter.ts";
+import { invalidArgument } from "./parameter.ts";
 
 /**
  * A path in a bundle in its shortest form, relative to the root of the bundle. What would leave the
  * bundle is refused: absolute paths, `~`, and `..` beyond the root.
  */
 export function bundlePath(path: string, position = 0): string {
-  if (path.includes("\0")) refuse("a path must not hold null characters", position);
+  if (path.includes("\0")) invalidArgument("a path must not hold null characters", position);
   if (path.startsWith("~"))
-    refuse("there is no home directory here: paths are inside of the template bundle", position);
+    invalidArgument(
+      "there is no home directory here: paths are inside of the template bundle",
+      position,
+    );
   if (path.startsWith("/")) {
-    refuse(
+    invalidArgument(
       "absolute paths are not possible: paths are relative to the root of the template bundle",
       position,
     );
@@ -19,7 +22,7 @@ export function bundlePath(path: string, position = 0): string {
     if (part === "" || part === ".") continue;
     if (part !== "..") parts.push(part);
     else if (parts.pop() === undefined)
-      refuse("the path leads out of the template bundle", position);
+      invalidArgument("the path leads out of the template bundle", position);
   }
   return parts.length === 0 ? "." : parts.join("/");
 }

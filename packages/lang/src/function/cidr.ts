@@ -1,14 +1,22 @@
 import { Type, Value } from "@stackwright/cty";
 import type { LangFunction } from "../eval/function.ts";
 import { formatAddress, type IpPrefix, parseAddress, parsePrefix } from "./ip-address.ts";
-import { argument, listOf, numberParam, refuse, text, textParam, whole } from "./parameter.ts";
+import {
+  argument,
+  invalidArgument,
+  listOf,
+  numberParam,
+  text,
+  textParam,
+  wholeNumberParam,
+} from "./parameter.ts";
 
 const prefixParam = textParam("prefix", "the address range, such as 10.0.0.0/16");
 
 function prefixOf(args: readonly Value[], position = 0): IpPrefix {
   return (
     parsePrefix(text(args, position)) ??
-    refuse(
+    invalidArgument(
       "invalid CIDR expression: an address and a prefix length are required, such as 10.0.0.0/16",
     )
   );
@@ -16,7 +24,7 @@ function prefixOf(args: readonly Value[], position = 0): IpPrefix {
 
 function bigWhole(args: readonly Value[], position: number): bigint {
   const value = argument(args, position).asBigFloat();
-  if (!value.isInteger) refuse("a whole number is required", position);
+  if (!value.isInteger) invalidArgument("a whole number is required", position);
   return value.truncate();
 }
 
@@ -29,19 +37,23 @@ function host(prefix: IpPrefix, number: bigint): bigint {
   const size = 1n << BigInt(prefix.bits - prefix.length);
   const offset = number < 0n ? size + number : number;
   if (offset < 0n || offset >= size) {
-    refuse(`prefix of ${prefix.length} does not accommodate a host numbered ${number}`);
+    invalidArgument(`prefix of ${prefix.length} does not accommodate a host numbered ${number}`);
   }
   return prefix.address + offset;
 }
 
 function subnet(prefix: IpPrefix, newBits: number, number: bigint): IpPrefix {
   const length = prefix.length + newBits;
-  if (newBits < 0) refuse("the prefix cannot be shortened", 1);
+  if (newBits < 0) invalidArgument("the prefix cannot be shortened", 1);
   if (length > prefix.bits) {
-    refuse(`insufficient address space to extend prefix of ${prefix.length} by ${newBits}`);
+    invalidArgument(
+      `insufficient address space to extend prefix of ${prefix.length} by ${newBits}`,
+    );
   }
   if (number < 0n || number >= 1n << BigInt(newBits)) {
-    refuse(`prefix extension of ${newBits} does not accommodate a subnet numbered ${number}`);
+    invalidArgument(
+      `prefix extension of ${newBits} does not accommodate a subnet numbered ${number}`,
+    );
   }
   return { ...prefix, length, address: prefix.address + (number << BigInt(prefix.bits - length)) };
 }
@@ -52,12 +64,12 @@ function subnets(prefix: IpPrefix, extensions: readonly number[]): IpPrefix[] {
   let next = prefix.address;
   return extensions.map((extension, index) => {
     const position = index + 1;
-    if (extension < 1) refuse("must extend prefix by at least one bit", position);
-    if (extension > 32) refuse("may not extend prefix by more than 32 bits", position);
+    if (extension < 1) invalidArgument("must extend prefix by at least one bit", position);
+    if (extension > 32) invalidArgument("may not extend prefix by more than 32 bits", position);
     const length = prefix.length + extension;
     if (length > prefix.bits) {
       const protocol = prefix.bits === 32 ? "IPv4" : "IPv6";
-      refuse(
+      invalidArgument(
         `would extend prefix to ${length} bits, which is too long for an ${protocol} address`,
         position,
       );
@@ -65,7 +77,7 @@ function subnets(prefix: IpPrefix, extensions: readonly number[]): IpPrefix[] {
     const size = 1n << BigInt(prefix.bits - length);
     const address = ((next + size - 1n) / size) * size;
     if (address + size > end) {
-      refuse(
+      invalidArgument(
         `not enough remaining address space for a subnet with a prefix of ${length} bits`,
         position,
       );
@@ -103,7 +115,7 @@ export const NETWORK_FUNCTIONS: readonly LangFunction[] = [
     returns: Type.string,
     call: (args) => {
       const { bits, length } = prefixOf(args);
-      if (bits !== 32) refuse("IPv6 addresses cannot have a netmask");
+      if (bits !== 32) invalidArgument("IPv6 addresses cannot have a netmask");
       const mask = ((1n << BigInt(length)) - 1n) << BigInt(32 - length);
       return Value.string(formatAddress(mask, 32));
     },
@@ -118,7 +130,8 @@ export const NETWORK_FUNCTIONS: readonly LangFunction[] = [
       numberParam("netnum", "the number of the subnet"),
     ],
     returns: Type.string,
-    call: (args) => Value.string(show(subnet(prefixOf(args), whole(args, 1), bigWhole(args, 2)))),
+    call: (args) =>
+      Value.string(show(subnet(prefixOf(args), wholeNumberParam(args, 1), bigWhole(args, 2)))),
   },
   {
     name: "cidrsubnets",
@@ -128,7 +141,7 @@ export const NETWORK_FUNCTIONS: readonly LangFunction[] = [
     rest: numberParam("newbits", "by how many bits the prefix of each subnet is lengthened"),
     returns: Type.list(Type.string),
     call: (args) => {
-      const extensions = args.slice(1).map((_, index) => whole(args, index + 1));
+      const extensions = args.slice(1).map((_, index) => wholeNumberParam(args, index + 1));
       const ranges = subnets(prefixOf(args), extensions);
       return listOf(
         ranges.map((range) => Value.string(show(range))),
@@ -152,8 +165,8 @@ export const NETWORK_FUNCTIONS: readonly LangFunction[] = [
       const address = parseAddress(inner);
       const prefix =
         address === undefined ? parsePrefix(inner) : { ...address, length: address.bits };
-      if (prefix === undefined) return refuse("invalid IP address or prefix", 1);
-      if (prefix.bits !== range.bits) refuse("the two are of different address families");
+      if (prefix === undefined) return invalidArgument("invalid IP address or prefix", 1);
+      if (prefix.bits !== range.bits) invalidArgument("the two are of different address families");
       return Value.bool(contains(range, prefix));
     },
   },

@@ -13,7 +13,7 @@ import {
   Value,
 } from "@stackwright/cty";
 import type { LangFunction, ValueFunction } from "../eval/function.ts";
-import { anyParam, argument, refuse } from "./parameter.ts";
+import { anyParam, argument, invalidArgument } from "./parameter.ts";
 
 const anything = anyParam("v", "the value to convert", {
   allowNull: true,
@@ -36,7 +36,7 @@ function conversion(name: string, description: string, type: Type): ValueFunctio
       if (possible) return type;
       // Parts whose type is open may turn out to fit.
       if (!value.hasWhollyKnownType) return Type.dynamic;
-      return refuse(cannotConvert(given, type), 0);
+      return invalidArgument(cannotConvert(given, type), 0);
     },
     nullable: true,
     call: (args, returns) => {
@@ -47,7 +47,7 @@ function conversion(name: string, description: string, type: Type): ValueFunctio
       } catch (error) {
         if (!(error instanceof CtyError)) throw error;
         if (!value.hasWhollyKnownType) return Value.dynamic.withMarks(deepMarks(value));
-        return refuse(conversionFailure(value, type, error), 0);
+        return invalidArgument(conversionFailure(value, type, error), 0);
       }
     },
   };
@@ -154,7 +154,7 @@ export const CONVERSION_FUNCTIONS: readonly LangFunction[] = [
       allowDynamic: true,
     }),
     returns: () =>
-      refuse(
+      invalidArgument(
         'the "list" function was removed; write the elements in brackets, with tolist([...]) around them where a list is required',
       ),
     call: () => Value.dynamic,
@@ -170,7 +170,7 @@ export const CONVERSION_FUNCTIONS: readonly LangFunction[] = [
       allowDynamic: true,
     }),
     returns: () =>
-      refuse(
+      invalidArgument(
         'the "map" function was removed; write the items in braces, with tomap({...}) around them where a map is required',
       ),
     call: () => Value.dynamic,

@@ -1,5 +1,5 @@
 import { Type, Value } from "@stackwright/cty";
-import { refuse } from "./parameter.ts";
+import { invalidArgument } from "./parameter.ts";
 
 /**
  * Rows of RFC 4180: fields separated by commas, in quotes where they hold commas, quotes (doubled)
@@ -39,16 +39,18 @@ function readField(text: string, start: number, row: number): { value: string; e
     const found = plain.exec(text)?.[0] ?? "";
     const last = text[start + found.length] !== "," && found.endsWith("\r");
     const value = last ? found.slice(0, -1) : found;
-    if (value.includes('"')) refuse(`parse error on record ${row}: bare " in non-quoted field`);
+    if (value.includes('"'))
+      invalidArgument(`parse error on record ${row}: bare " in non-quoted field`);
     return { value, end: start + value.length };
   }
   const quoted = /"((?:[^"]|"")*)"/y;
   quoted.lastIndex = start;
   const match = quoted.exec(text);
-  if (match === null) return refuse(`parse error on record ${row}: a quote is never closed`);
+  if (match === null)
+    return invalidArgument(`parse error on record ${row}: a quote is never closed`);
   const end = quoted.lastIndex;
   if (end < text.length && !/^(?:,|\r?\n)/.test(text.slice(end, end + 2))) {
-    refuse(`parse error on record ${row}: extraneous or missing " in quoted field`);
+    invalidArgument(`parse error on record ${row}: extraneous or missing " in quoted field`);
   }
   return { value: (match[1] ?? "").replaceAll('""', '"').replaceAll("\r\n", "\n"), end };
 }
@@ -56,13 +58,13 @@ function readField(text: string, start: number, row: number): { value: string; e
 /** A list of objects; the first row names the attributes. */
 export function decodeCsv(text: string): Value {
   const [header, ...rows] = readRows(text);
-  if (header === undefined) return refuse("missing header line");
+  if (header === undefined) return invalidArgument("missing header line");
   const repeated = header.find((name, position) => header.indexOf(name) !== position);
-  if (repeated !== undefined) refuse(`duplicate column name ${JSON.stringify(repeated)}`);
+  if (repeated !== undefined) invalidArgument(`duplicate column name ${JSON.stringify(repeated)}`);
   const type = Type.object(header.map((name) => [name, Type.string] as const));
   const objects = rows.map((row, index) => {
     if (row.length !== header.length) {
-      refuse(`record on line ${index + 2}: wrong number of fields`);
+      invalidArgument(`record on line ${index + 2}: wrong number of fields`);
     }
     return Value.object(
       header.map((name, position) => [name, Value.string(row[position] ?? "")] as const),

@@ -1,5 +1,5 @@
-import { refuse } from "./parameter.ts";
-import { formatOffset, localParts, type Timestamp, two } from "./timestamp.ts";
+import { invalidArgument } from "./parameter.ts";
+import { formatOffset, localParts, type Timestamp, twoDigits } from "./timestamp.ts";
 
 const MONTHS =
   "January February March April May June July August September October November December".split(
@@ -17,26 +17,26 @@ const LETTERS: Readonly<
   Record<string, Readonly<Record<number, (parts: Parts) => string>> | undefined>
 > = {
   Y: {
-    2: ({ year }) => two(year % 100),
+    2: ({ year }) => twoDigits(year % 100),
     4: ({ year }) => String(year).padStart(4, "0"),
   },
   M: {
     1: ({ month }) => String(month),
-    2: ({ month }) => two(month),
+    2: ({ month }) => twoDigits(month),
     3: ({ month }) => (MONTHS[month - 1] ?? "").slice(0, 3),
     4: ({ month }) => MONTHS[month - 1] ?? "",
   },
-  D: { 1: ({ day }) => String(day), 2: ({ day }) => two(day) },
+  D: { 1: ({ day }) => String(day), 2: ({ day }) => twoDigits(day) },
   E: {
     3: ({ weekday }) => (WEEKDAYS[weekday] ?? "").slice(0, 3),
     4: ({ weekday }) => WEEKDAYS[weekday] ?? "",
   },
-  h: { 1: ({ hour }) => String(hour), 2: ({ hour }) => two(hour) },
-  H: { 1: ({ hour }) => String(hour % 12 || 12), 2: ({ hour }) => two(hour % 12 || 12) },
+  h: { 1: ({ hour }) => String(hour), 2: ({ hour }) => twoDigits(hour) },
+  H: { 1: ({ hour }) => String(hour % 12 || 12), 2: ({ hour }) => twoDigits(hour % 12 || 12) },
   A: { 2: ({ hour }) => (hour < 12 ? "AM" : "PM") },
   a: { 2: ({ hour }) => (hour < 12 ? "am" : "pm") },
-  m: { 1: ({ minute }) => String(minute), 2: ({ minute }) => two(minute) },
-  s: { 1: ({ second }) => String(second), 2: ({ second }) => two(second) },
+  m: { 1: ({ minute }) => String(minute), 2: ({ minute }) => twoDigits(minute) },
+  s: { 1: ({ second }) => String(second), 2: ({ second }) => twoDigits(second) },
   Z: {
     1: ({ offset }) => (offset === 0 ? "Z" : formatOffset(offset, ":")),
     3: ({ offset }) => (offset === 0 ? "UTC" : formatOffset(offset, "")),
@@ -60,7 +60,7 @@ export function formatDate(format: string, timestamp: Timestamp): string {
         : `possible are ${Object.keys(lengths)
             .map((length) => letter.repeat(Number(length)))
             .join(", ")}`;
-    return refuse(`invalid date format verb "${token}": ${hint}`, 0);
+    return invalidArgument(`invalid date format verb "${token}": ${hint}`, 0);
   });
 }
 
@@ -68,7 +68,7 @@ function quoted(token: string): string {
   if (token === "''") return "'";
   const body = token.slice(1, -1);
   if (token.length < 2 || !token.endsWith("'") || /(?:^|[^'])(?:'')*'$/.test(body)) {
-    refuse("unterminated literal '", 0);
+    invalidArgument("unterminated literal '", 0);
   }
   return body.replaceAll("''", "'");
 }

@@ -1,13 +1,13 @@
 import { Type, Value } from "@stackwright/cty";
 import type { LangFunction } from "../eval/function.ts";
 import { formatDate } from "./date-format.ts";
-import { refuse, text, textParam } from "./parameter.ts";
+import { invalidArgument, text, textParam } from "./parameter.ts";
 import { formatTimestamp, parseDuration, parseTimestamp, type Timestamp } from "./timestamp.ts";
 
 function timestampOf(args: readonly Value[], position: number): Timestamp {
   return (
     parseTimestamp(text(args, position)) ??
-    refuse("not a valid RFC 3339 timestamp, such as 2024-02-29T12:00:00Z", position)
+    invalidArgument("not a valid RFC 3339 timestamp, such as 2024-02-29T12:00:00Z", position)
   );
 }
 
@@ -34,7 +34,7 @@ export const DATE_FUNCTIONS: readonly LangFunction[] = [
     call: (args) => {
       const start = timestampOf(args, 0);
       const duration = parseDuration(text(args, 1));
-      if (duration === undefined) return refuse("not a valid duration, such as 1h30m", 1);
+      if (duration === undefined) return invalidArgument("not a valid duration, such as 1h30m", 1);
       const nanoseconds = start.nanoseconds + duration;
       return Value.string(formatTimestamp({ ...start, nanoseconds }));
     },

@@ -2,7 +2,7 @@ import { lstatSync, readdirSync, readFileSync, realpathSync, type Stats, statSyn
 import { join, relative, resolve, sep } from "node:path";
 import type { BundleFiles, Machine } from "../eval/host.ts";
 import { bundlePath } from "./bundle-path.ts";
-import { refuse } from "./parameter.ts";
+import { invalidArgument } from "./parameter.ts";
 
 /** Bounds on a folder that serves as a bundle. */
 export interface DirectoryLimits {
@@ -38,7 +38,9 @@ export function createDirectoryFiles(folder: string, limits: DirectoryLimits = {
       return undefined;
     }
     const inside = machine !== undefined || real === root || real.startsWith(root + sep);
-    return inside ? real : refuse("the path leads out of the template bundle through a link", 0);
+    return inside
+      ? real
+      : invalidArgument("the path leads out of the template bundle through a link", 0);
   };
   const stat = (place: string): Stats | undefined => statSync(place, { throwIfNoEntry: false });
 
@@ -50,7 +52,8 @@ export function createDirectoryFiles(folder: string, limits: DirectoryLimits = {
       } else if (isFileInside(machine === undefined ? root : undefined, join(place, entry.name))) {
         found.push(path);
       }
-      if (found.length > maxFiles) refuse(`a listing may have at most ${maxFiles} files`, 0);
+      if (found.length > maxFiles)
+        invalidArgument(`a listing may have at most ${maxFiles} files`, 0);
     }
   };
 
@@ -60,18 +63,19 @@ export function createDirectoryFiles(folder: string, limits: DirectoryLimits = {
       const place = locate(path);
       const stats = place === undefined ? undefined : stat(place);
       if (place === undefined || stats === undefined) {
-        return refuse(`no file exists at ${JSON.stringify(path)}`, 0);
+        return invalidArgument(`no file exists at ${JSON.stringify(path)}`, 0);
       }
-      if (!stats.isFile()) return refuse(`${JSON.stringify(path)} is not a regular file`, 0);
+      if (!stats.isFile())
+        return invalidArgument(`${JSON.stringify(path)} is not a regular file`, 0);
       if (stats.size > maxFileBytes)
-        return refuse(`a file may have at most ${maxFileBytes} bytes`, 0);
+        return invalidArgument(`a file may have at most ${maxFileBytes} bytes`, 0);
       return readFileSync(place);
     },
     exists: (path) => {
       const place = locate(path);
       const stats = place === undefined ? undefined : stat(place);
       if (stats === undefined) return false;
-      return stats.isFile() || refuse(`${JSON.stringify(path)} is not a regular file`, 0);
+      return stats.isFile() || invalidArgument(`${JSON.stringify(path)} is not a regular file`, 0);
     },
     list: (path) => {
       const place = locate(path);

@@ -1,9 +1,9 @@
 import type { BundleFiles } from "../eval/host.ts";
-import { refuse } from "./parameter.ts";
+import { invalidArgument } from "./parameter.ts";
 
 /** A bundle without any files, for expressions that belong to no template. */
 export const EMPTY_BUNDLE: BundleFiles = {
-  read: (path) => refuse(`no file exists at ${JSON.stringify(path)}`, 0),
+  read: (path) => invalidArgument(`no file exists at ${JSON.stringify(path)}`, 0),
   exists: () => false,
   list: () => [],
   absolute: (path) => (path === "." ? "/" : `/${path}`),

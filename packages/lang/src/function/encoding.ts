@@ -11,7 +11,7 @@ import iconv from "iconv-lite";
 import type { LangFunction, ValueFunction } from "../eval/function.ts";
 import { decodeBase64, decodeUtf8 } from "./base64.ts";
 import { decodeCsv } from "./csv.ts";
-import { anyParam, argument, refuse, text, textParam } from "./parameter.ts";
+import { anyParam, argument, invalidArgument, text, textParam } from "./parameter.ts";
 import { decodeYaml } from "./yaml-decode.ts";
 import { encodeYaml } from "./yaml-encode.ts";
 
@@ -45,7 +45,7 @@ function urlDecode(input: string): string {
   try {
     return decodeURIComponent(input.replaceAll("+", " "));
   } catch {
-    return refuse("failed to decode URL: it has a wrong escape or is not UTF-8", 0);
+    return invalidArgument("failed to decode URL: it has a wrong escape or is not UTF-8", 0);
   }
 }
 
@@ -65,20 +65,20 @@ function gzip(input: string): string {
 }
 
 function gunzip(input: string, maxLength: number): string {
-  const bytes = decodeBase64(input) ?? refuse("failed to decode base64 data", 0);
+  const bytes = decodeBase64(input) ?? invalidArgument("failed to decode base64 data", 0);
   try {
     return (
       decodeUtf8(gunzipSync(bytes, { maxOutputLength: maxLength })) ??
-      refuse("the data are not UTF-8", 0)
+      invalidArgument("the data are not UTF-8", 0)
     );
   } catch {
-    return refuse("failed to decompress the data", 0);
+    return invalidArgument("failed to decompress the data", 0);
   }
 }
 
 function checkEncoding(name: string): void {
   if (name === "" || !iconv.encodingExists(name)) {
-    refuse(`${JSON.stringify(name)} is not a supported IANA encoding name or alias`, 1);
+    invalidArgument(`${JSON.stringify(name)} is not a supported IANA encoding name or alias`, 1);
   }
 }
 
@@ -109,7 +109,10 @@ function encodeText(input: string, encoding: string): string {
   const bytes = iconv.encode(input, encoding);
   // The library puts a substitute for what the encoding does not have.
   if (iconv.decode(bytes, encoding, { stripBOM: false }) !== input) {
-    refuse(`the given string contains characters that cannot be represented in ${encoding}`, 0);
+    invalidArgument(
+      `the given string contains characters that cannot be represented in ${encoding}`,
+      0,
+    );
   }
   return bytes.toString("base64");
 }
@@ -173,9 +176,10 @@ export const ENCODING_FUNCTIONS: readonly LangFunction[] = [
     Buffer.from(input, "utf8").toString("base64"),
   ),
   textToText("base64decode", "The string whose UTF-8 bytes are given in base64.", (input) => {
-    const bytes = decodeBase64(input) ?? refuse("failed to decode base64 data");
+    const bytes = decodeBase64(input) ?? invalidArgument("failed to decode base64 data");
     return (
-      decodeUtf8(bytes) ?? refuse("the result of decoding the provided string is not valid UTF-8")
+      decodeUtf8(bytes) ??
+      invalidArgument("the result of decoding the provided string is not valid UTF-8")
     );
   }),
   textToText("base64gzip", "The UTF-8 bytes of a string, compressed with gzip, in base64.", gzip),
@@ -220,10 +224,14 @@ export const ENCODING_FUNCTIONS: readonly LangFunction[] = [
       const encoding = text(args, 1);
       checkEncoding(encoding);
       const bytes =
-        decodeBase64(text(args, 0)) ?? refuse("the given value has an invalid base64 symbol", 0);
+        decodeBase64(text(args, 0)) ??
+        invalidArgument("the given value has an invalid base64 symbol", 0);
       const decoded = decodeText(bytes, encoding);
       return decoded === undefined
-        ? refuse(`the given string contains symbols that are not defined for ${encoding}`, 0)
+        ? invalidArgument(
+            `the given string contains symbols that are not defined for ${encoding}`,
+            0,
+          )
         : Value.string(decoded);
     },
   },

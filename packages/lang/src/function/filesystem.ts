@@ -6,12 +6,12 @@ import { decodeUtf8 } from "./base64.ts";
 import { baseName, directoryName } from "./bundle-path.ts";
 import { globMatcher } from "./glob.ts";
 import { expandHome, filePath } from "./machine-path.ts";
-import { refuse, text, textParam } from "./parameter.ts";
+import { invalidArgument, text, textParam } from "./parameter.ts";
 
 const path = textParam("path", "the path, relative to the root of the bundle");
 
 export function bundleFiles({ files }: FunctionHost): BundleFiles {
-  return files ?? refuse("there are no files here: no template bundle is loaded");
+  return files ?? invalidArgument("there are no files here: no template bundle is loaded");
 }
 
 /** Text of a file of the bundle. */
@@ -21,7 +21,7 @@ export function readText(host: FunctionHost, given: string): string {
   const decoded = decodeUtf8(files.read(where));
   return (
     decoded ??
-    refuse(
+    invalidArgument(
       `contents of ${JSON.stringify(where)} are not valid UTF-8; use the filebase64 function to obtain the Base64 encoded contents`,
       0,
     )

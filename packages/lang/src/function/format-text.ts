@@ -11,7 +11,7 @@ import {
 import type { LangFunction } from "../eval/function.ts";
 import type { FunctionHost } from "../eval/host.ts";
 import { graphemeCount, graphemePrefixLength } from "../syntax/grapheme.ts";
-import { anyParam, argument, listOf, refuse, text, textParam } from "./parameter.ts";
+import { anyParam, argument, invalidArgument, listOf, text, textParam } from "./parameter.ts";
 import { isSequenceType, knownSize } from "./sequence.ts";
 
 /** `%`, flags, width, precision, `[argument]`, verb. */
@@ -43,7 +43,8 @@ function formatText(format: string, args: readonly Value[], host: FunctionHost):
     out += format.slice(at, percent);
     VERB.lastIndex = percent;
     const match = VERB.exec(format);
-    if (match === null) return refuse(`invalid format string starting at offset ${percent}`, 0);
+    if (match === null)
+      return invalidArgument(`invalid format string starting at offset ${percent}`, 0);
     at = VERB.lastIndex;
     const [raw, flags = "", width, precision, position, mode] = match;
     if (mode === undefined) {
@@ -61,28 +62,28 @@ function formatText(format: string, args: readonly Value[], host: FunctionHost):
     const value = args[index];
     if (value === undefined) {
       const have = `need index ${index + 1} but have ${args.length} total`;
-      return refuse(`not enough arguments for "${raw}": ${have}`);
+      return invalidArgument(`not enough arguments for "${raw}": ${have}`);
     }
     used = Math.max(used, index + 1);
     next = index + 1;
     out += formatVerb(verb, value);
-    if (out.length > host.maxStringLength) refuse("the result is too long");
+    if (out.length > host.maxStringLength) invalidArgument("the result is too long");
   }
   if (used < args.length) {
     const what = used === 0 ? "no verbs in format string" : `only ${used} used by format string`;
-    refuse(`too many arguments; ${what}`, used + 1);
+    invalidArgument(`too many arguments; ${what}`, used + 1);
   }
   return out;
 }
 
 function bounded(size: number): number {
-  if (size > MAX_WIDTH) refuse(`widths and precisions may be at most ${MAX_WIDTH}`, 0);
+  if (size > MAX_WIDTH) invalidArgument(`widths and precisions may be at most ${MAX_WIDTH}`, 0);
   return size;
 }
 
 function formatVerb(verb: Verb, value: Value): string {
   if (verb.mode !== "v" && value.isNull) {
-    return refuse(`unsupported value for "${verb.raw}": null value cannot be formatted`);
+    return invalidArgument(`unsupported value for "${verb.raw}": null value cannot be formatted`);
   }
   switch (verb.mode) {
     case "v":
@@ -108,7 +109,7 @@ function formatVerb(verb: Verb, value: Value): string {
       return pad(verb, encodeJson(Value.string(quoted)));
     }
     default:
-      return refuse(`unsupported format verb "${verb.mode}" in "${verb.raw}"`, 0);
+      return invalidArgument(`unsupported format verb "${verb.mode}" in "${verb.raw}"`, 0);
   }
 }
 
@@ -117,7 +118,7 @@ function converted(verb: Verb, value: Value, type: Type): Value {
     return convert(value, type);
   } catch (error) {
     if (!(error instanceof CtyError)) throw error;
-    return refuse(`unsupported value for "${verb.raw}": ${error.message}`);
+    return invalidArgument(`unsupported value for "${verb.raw}": ${error.message}`);
   }
 }
 
@@ -151,7 +152,8 @@ const PREFIXES: Readonly<Record<string, string | undefined>> = {
 };
 
 function formatInteger(verb: Verb, value: BigFloat): string {
-  if (!value.isInteger) refuse(`unsupported value for "${verb.raw}": an integer is required`);
+  if (!value.isInteger)
+    invalidArgument(`unsupported value for "${verb.raw}": an integer is required`);
   const number = value.truncate();
   const magnitude = number < 0n ? -number : number;
   let digits = magnitude.toString(BASES[verb.mode] ?? 10);
@@ -215,7 +217,7 @@ function formatList(args: readonly Value[], type: Type, host: FunctionHost): Val
     const own = value.type.kind === "tuple" ? value.type.elements.length : knownSize(value);
     if (own !== undefined && size !== undefined && own !== size) {
       const other = `argument ${sizeFrom + 1} of length ${size}`;
-      refuse(
+      invalidArgument(
         `argument ${position + 1} has length ${own}, which is inconsistent with ${other}`,
         position + 1,
       );

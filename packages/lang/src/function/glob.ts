@@ -1,12 +1,12 @@
 import { RE2JS, RE2JSException } from "re2js";
-import { refuse } from "./parameter.ts";
+import { invalidArgument } from "./parameter.ts";
 
 /**
  * A test for paths by a pattern: `*` and `?` within a part, `**` as a whole part for any number of
  * parts, `[class]` and `{a,b}`. Matching takes linear time.
  */
 export function globMatcher(pattern: string): (path: string) => boolean {
-  if (pattern.length > 1024) refuse("a pattern may have 1024 characters", 1);
+  if (pattern.length > 1024) invalidArgument("a pattern may have 1024 characters", 1);
   const parts = pattern.split("/").filter((part) => part !== "" && part !== ".");
   const source = parts
     .map((part, index) => {
@@ -20,7 +20,7 @@ export function globMatcher(pattern: string): (path: string) => boolean {
     return (path) => compiled.matcher(path).matches();
   } catch (error) {
     if (!(error instanceof RE2JSException)) throw error;
-    return refuse("syntax error in pattern", 1);
+    return invalidArgument("syntax error in pattern", 1);
   }
 }
 
@@ -36,7 +36,7 @@ function translatePart(part: string): string {
       out += "[^/]";
     } else if (char === "[") {
       const close = part.indexOf("]", at + 2);
-      if (close === -1) refuse("syntax error in pattern: a bracket is not closed", 1);
+      if (close === -1) invalidArgument("syntax error in pattern: a bracket is not closed", 1);
       const body = part
         .slice(at + 1, close)
         .replace(/^!/, "^")
@@ -58,6 +58,6 @@ function translatePart(part: string): string {
       out += RE2JS.quote(char);
     }
   }
-  if (braces > 0) refuse("syntax error in pattern: a brace is not closed", 1);
+  if (braces > 0) invalidArgument("syntax error in pattern: a brace is not closed", 1);
   return out;
 }

@@ -3,7 +3,7 @@ import { Type, Value } from "@stackwright/cty";
 import bcrypt from "bcryptjs";
 import type { LangFunction, ValueFunction } from "../eval/function.ts";
 import type { FunctionHost } from "../eval/host.ts";
-import { numberParam, refuse, text, textParam, whole } from "./parameter.ts";
+import { invalidArgument, numberParam, text, textParam, wholeNumberParam } from "./parameter.ts";
 
 const str = textParam("str", "the string, whose UTF-8 bytes are taken");
 
@@ -32,7 +32,7 @@ const UUID =
 
 function uuidBytes(uuid: string): Buffer {
   const match = UUID.exec(uuid);
-  if (match === null) return refuse("uuidv5() doesn't support this namespace", 0);
+  if (match === null) return invalidArgument("uuidv5() doesn't support this namespace", 0);
   return Buffer.from(match.slice(1).join(""), "hex");
 }
 
@@ -59,19 +59,19 @@ function unpad(block: Uint8Array): Uint8Array | undefined {
 
 function rsaDecrypt(ciphertext: string, pem: string): string {
   if (!/^[A-Za-z0-9+/\r\n]*={0,2}[\r\n]*$/.test(ciphertext)) {
-    refuse("failed to decode input: cipher text must be base64-encoded", 0);
+    invalidArgument("failed to decode input: cipher text must be base64-encoded", 0);
   }
   let key: ReturnType<typeof createPrivateKey>;
   try {
     key = createPrivateKey(pem);
   } catch {
-    return refuse(
+    return invalidArgument(
       "failed to parse key: it must be an RSA private key in PEM format without a passphrase",
       1,
     );
   }
   if (key.asymmetricKeyType !== "rsa")
-    refuse("invalid key type: an RSA private key is required", 1);
+    invalidArgument("invalid key type: an RSA private key is required", 1);
   let block: Uint8Array;
   try {
     // Unpadded by hand: with OpenSSL's own unpadding a wrong key gives random bytes and no error.
@@ -80,11 +80,11 @@ function rsaDecrypt(ciphertext: string, pem: string): string {
       Buffer.from(ciphertext, "base64"),
     );
   } catch {
-    return refuse("failed to decrypt: error occurred while decrypting", 0);
+    return invalidArgument("failed to decrypt: error occurred while decrypting", 0);
   }
   const message = unpad(block);
   if (message === undefined)
-    return refuse("failed to decrypt: wrong key or damaged cipher text", 0);
+    return invalidArgument("failed to decrypt: wrong key or damaged cipher text", 0);
   return Buffer.from(message).toString("utf8");
 }
 
@@ -93,11 +93,11 @@ const DEFAULT_COST = 10;
 const MAX_COST = 16;
 
 function bcryptHash(args: readonly Value[], host: FunctionHost): Value {
-  const given = args.length > 1 ? whole(args, 1) : DEFAULT_COST;
+  const given = args.length > 1 ? wholeNumberParam(args, 1) : DEFAULT_COST;
   const cost = given < 4 ? DEFAULT_COST : given;
-  if (cost > MAX_COST) refuse(`the cost may be at most ${MAX_COST}`, 1);
+  if (cost > MAX_COST) invalidArgument(`the cost may be at most ${MAX_COST}`, 1);
   const password = text(args, 0);
-  if (Buffer.byteLength(password) > 72) refuse("bcrypt takes at most 72 bytes", 0);
+  if (Buffer.byteLength(password) > 72) invalidArgument("bcrypt takes at most 72 bytes", 0);
   if (host.randomBytes === undefined) return Value.unknown(Type.string);
   const salt = `$2a$${String(cost).padStart(2, "0")}$${bcrypt.encodeBase64(host.randomBytes(16), 16)}`;
   return Value.string(bcrypt.hashSync(password, salt));
@@ -118,7 +118,7 @@ export const HASH_FUNCTIONS: readonly LangFunction[] = [
     rest: numberParam("cost", "the cost, 10 if not given"),
     returns: Type.string,
     call: (args, _type, host) => {
-      if (args.length > 2) refuse("bcrypt() takes no more than two arguments", 2);
+      if (args.length > 2) invalidArgument("bcrypt() takes no more than two arguments", 2);
       return bcryptHash(args, host);
     },
   },

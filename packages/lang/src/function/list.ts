@@ -12,10 +12,10 @@ import type { LangFunction } from "../eval/function.ts";
 import {
   anyParam,
   argument,
+  invalidArgument,
   listOf,
   numberParam,
   param,
-  refuse,
   wholeNumber,
 } from "./parameter.ts";
 import { elementTypeOf, isIndexedType, isSequenceType, knownSize, sequenceOf } from "./sequence.ts";
@@ -27,8 +27,8 @@ const MAX_RANGE = 1024;
 
 function elementIndex(index: Value, size: number): number {
   const position = wholeNumber(index, 1);
-  if (size === 0) refuse("cannot use element function with an empty list", 0);
-  if (position < 0) refuse("the index must not be negative", 1);
+  if (size === 0) invalidArgument("cannot use element function with an empty list", 0);
+  if (position < 0) invalidArgument("the index must not be negative", 1);
   return position % size;
 }
 
@@ -66,22 +66,22 @@ function sliceBounds(args: readonly Value[]): { start?: number; end?: number } {
     const [value] = argument(args, position).unmark();
     if (!value.isKnown) return undefined;
     const index = wholeNumber(value, position);
-    if (index < 0) refuse(`${name} index must not be less than zero`, position);
+    if (index < 0) invalidArgument(`${name} index must not be less than zero`, position);
     if (size !== undefined && index > size) {
-      refuse(`${name} index must not be greater than the length of the list`, position);
+      invalidArgument(`${name} index must not be greater than the length of the list`, position);
     }
     return index;
   };
   const start = bound(1, "start");
   const end = bound(2, "end");
   if (start !== undefined && end !== undefined && start > end) {
-    refuse("start index must not be greater than end index", 1);
+    invalidArgument("start index must not be greater than end index", 1);
   }
   return { ...(start !== undefined && { start }), ...(end !== undefined && { end }) };
 }
 
 function concatType(args: readonly Value[]): Type {
-  if (args.length === 0) refuse("at least one argument is required");
+  if (args.length === 0) invalidArgument("at least one argument is required");
   const lists = args.filter(({ type }) => type.kind === "list");
   if (lists.length === args.length) {
     const unified = unify(
@@ -100,7 +100,7 @@ function concatType(args: readonly Value[]): Type {
       const [plain] = value.unmark();
       for (let index = 0; index < plain.size; index++) types.push(type.element);
     } else {
-      refuse(`all arguments must be lists or tuples; got ${typeName(type)}`, position);
+      invalidArgument(`all arguments must be lists or tuples; got ${typeName(type)}`, position);
     }
   }
   return Type.tuple(types);
@@ -115,13 +115,15 @@ function rangeNumbers(args: readonly Value[]): Value {
   const limit = second ?? first;
   const down = limit.compare(start) < 0;
   const step = numbers[2] ?? (down ? one.negate() : one);
-  if (step.isZero) refuse("step must not be zero", 2);
-  if (down && step.sign > 0) refuse("end is less than start, so the step must be negative", 2);
-  if (!down && step.sign < 0) refuse("end is not less than start, so the step must be positive", 2);
+  if (step.isZero) invalidArgument("step must not be zero", 2);
+  if (down && step.sign > 0)
+    invalidArgument("end is less than start, so the step must be negative", 2);
+  if (!down && step.sign < 0)
+    invalidArgument("end is not less than start, so the step must be positive", 2);
   const values: Value[] = [];
   for (let at = start; down ? at.compare(limit) > 0 : at.compare(limit) < 0; at = at.add(step)) {
     if (values.length >= MAX_RANGE) {
-      refuse(
+      invalidArgument(
         `more than ${MAX_RANGE} values were generated; decrease the difference or use a larger step`,
       );
     }
@@ -144,7 +146,7 @@ export const LIST_FUNCTIONS: readonly LangFunction[] = [
       const [list, listMarks] = argument(args, 0).unmark();
       const [sizeValue, sizeMarks] = argument(args, 1).unmark();
       const size = wholeNumber(sizeValue, 1);
-      if (size < 0) refuse("the size must not be negative", 1);
+      if (size < 0) invalidArgument("the size must not be negative", 1);
       const elements = list.elements();
       const chunks: Value[] = [];
       const step = size === 0 ? Math.max(elements.length, 1) : size;
@@ -196,7 +198,7 @@ export const LIST_FUNCTIONS: readonly LangFunction[] = [
     ],
     returns: ([list]) => {
       if (list !== undefined && list.type.kind !== "dynamic" && !isSequenceType(list.type)) {
-        refuse("argument must be list, tuple, or set", 0);
+        invalidArgument("argument must be list, tuple, or set", 0);
       }
       return Type.bool;
     },
@@ -230,7 +232,7 @@ export const LIST_FUNCTIONS: readonly LangFunction[] = [
       const { type } = argument(args, 0);
       const index = argument(args, 1);
       if (type.kind === "list") return type.element;
-      if (type.kind !== "tuple") refuse(`cannot read elements from ${typeName(type)}`, 0);
+      if (type.kind !== "tuple") invalidArgument(`cannot read elements from ${typeName(type)}`, 0);
       if (!index.isKnown || type.kind !== "tuple") return Type.dynamic;
       return type.elements[elementIndex(index, type.elements.length)] ?? Type.dynamic;
     },
@@ -252,7 +254,7 @@ export const LIST_FUNCTIONS: readonly LangFunction[] = [
       const list = argument(args, 0);
       if (!isSequenceType(list.type)) {
         if (!list.isKnown) return Type.dynamic;
-        refuse("can only flatten lists, sets and tuples", 0);
+        invalidArgument("can only flatten lists, sets and tuples", 0);
       }
       if (!list.isWhollyKnown) return Type.dynamic;
       const { values, known } = flattened(list);
@@ -271,14 +273,14 @@ export const LIST_FUNCTIONS: readonly LangFunction[] = [
     parameters: [anyParam("list", "the list or tuple"), anyParam("value", "the value to look for")],
     returns: Type.number,
     call: ([list = Value.dynamic, wanted = Value.dynamic]) => {
-      if (!isIndexedType(list.type)) refuse("argument must be a list or tuple", 0);
-      if (list.size === 0) refuse("cannot search an empty list", 0);
+      if (!isIndexedType(list.type)) invalidArgument("argument must be a list or tuple", 0);
+      if (list.size === 0) invalidArgument("cannot search an empty list", 0);
       for (const [position, element] of list.elements().entries()) {
         const same = equal(element, wanted);
         if (!same.isKnown) return Value.unknown(Type.number);
         if (same.asBoolean()) return Value.number(position);
       }
-      return refuse("item not found");
+      return invalidArgument("item not found");
     },
   },
   {
@@ -293,12 +295,12 @@ export const LIST_FUNCTIONS: readonly LangFunction[] = [
     returns: (args) => {
       const [, keys, search] = args;
       const unified = unify([keys, search].map((list) => list?.type ?? Type.dynamic));
-      if (unified === undefined) refuse("keys and searchset must be of the same type");
+      if (unified === undefined) invalidArgument("keys and searchset must be of the same type");
       return argument(args, 0).type;
     },
     call: ([values = Value.dynamic, keys = Value.dynamic, search = Value.dynamic], type) => {
       if (type.kind !== "list") return Value.dynamic;
-      if (values.size !== keys.size) refuse("length of keys and values should be equal");
+      if (values.size !== keys.size) invalidArgument("length of keys and values should be equal");
       const unified = unify([keys.type, search.type]);
       if (unified === undefined) return Value.unknown(type);
       const wanted = convert(search, unified.type).elements();
@@ -324,7 +326,8 @@ export const LIST_FUNCTIONS: readonly LangFunction[] = [
     rest: numberParam("params", "limit; or start and limit; or start, limit and step"),
     returns: Type.list(Type.number),
     call: (args) => {
-      if (args.length === 0 || args.length > 3) refuse("one, two or three numbers are required");
+      if (args.length === 0 || args.length > 3)
+        invalidArgument("one, two or three numbers are required");
       return rangeNumbers(args);
     },
   },
@@ -337,7 +340,7 @@ export const LIST_FUNCTIONS: readonly LangFunction[] = [
       const { type } = argument(args, 0);
       if (type.kind === "tuple") return Type.tuple(type.elements.toReversed());
       if (type.kind === "list" || type.kind === "set") return Type.list(type.element);
-      return refuse(`can only reverse list or tuple values, not ${typeName(type)}`, 0);
+      return invalidArgument(`can only reverse list or tuple values, not ${typeName(type)}`, 0);
     },
     call: (args, type) => {
       const [list, marks] = argument(args, 0).unmark();
@@ -355,8 +358,9 @@ export const LIST_FUNCTIONS: readonly LangFunction[] = [
     ],
     returns: (args) => {
       const { type } = argument(args, 0);
-      if (type.kind === "set") refuse("cannot slice a set, because its elements have no index", 0);
-      if (!isIndexedType(type)) refuse("must be a list or tuple value", 0);
+      if (type.kind === "set")
+        invalidArgument("cannot slice a set, because its elements have no index", 0);
+      if (!isIndexedType(type)) invalidArgument("must be a list or tuple value", 0);
       const { start, end } = sliceBounds(args);
       if (type.kind !== "tuple") return type;
       if (start === undefined || end === undefined) return Type.dynamic;
@@ -382,7 +386,10 @@ export const LIST_FUNCTIONS: readonly LangFunction[] = [
       }
       const strings = list.elements().map((value, position) => {
         if (value.isNull)
-          refuse(`given list element ${position} is null; a null string cannot be sorted`, 0);
+          invalidArgument(
+            `given list element ${position} is null; a null string cannot be sorted`,
+            0,
+          );
         return value.asString();
       });
       return listOf(
@@ -402,10 +409,10 @@ export const LIST_FUNCTIONS: readonly LangFunction[] = [
       allowNull: true,
     }),
     returns: (args) => {
-      if (args.length === 0) refuse("at least one argument is required");
+      if (args.length === 0) invalidArgument("at least one argument is required");
       for (const [position, value] of args.entries()) {
         if (!value.isKnown) return Type.dynamic;
-        if (!isIndexedType(value.type)) refuse("must be a list or tuple", position);
+        if (!isIndexedType(value.type)) invalidArgument("must be a list or tuple", position);
       }
       const { type } = argument(args, 0);
       return args.every((value) => value.type.equals(type)) ? type : Type.dynamic;
@@ -415,7 +422,7 @@ export const LIST_FUNCTIONS: readonly LangFunction[] = [
         if (!value.isKnown) return Value.unknown(type);
         if (!value.isNull && value.size > 0) return value;
       }
-      return refuse("no non-null arguments");
+      return invalidArgument("no non-null arguments");
     },
   },
   {
@@ -428,7 +435,7 @@ export const LIST_FUNCTIONS: readonly LangFunction[] = [
       allowUnknown: true,
     }),
     returns: (args) => {
-      if (args.length < 2) refuse("at least two arguments are required");
+      if (args.length < 2) invalidArgument("at least two arguments are required");
       const element = Type.tuple(args.map(({ type }, position) => elementTypeOf(type, position)));
       const ordered = args.every(({ type }) => isIndexedType(type));
       return ordered ? Type.list(element) : Type.set(element);
@@ -456,7 +463,7 @@ function product(args: readonly Value[], type: Type): Value {
     return plain.elements().map((value) => convert(value, element));
   });
   if (!known) return Value.unknown(type).withMarks(marks);
-  if (total > MAX_PRODUCT) refuse(`there would be more than ${MAX_PRODUCT} combinations`);
+  if (total > MAX_PRODUCT) invalidArgument(`there would be more than ${MAX_PRODUCT} combinations`);
   let rows: Value[][] = [[]];
   for (const column of columns)
     rows = rows.flatMap((row) => column.map((value) => [...row, value]));

@@ -12,7 +12,7 @@ import {
 } from "@stackwright/cty";
 import type { LangFunction } from "../eval/function.ts";
 import { graphemeCount } from "../syntax/grapheme.ts";
-import { anyParam, argument, listOf, param, refuse } from "./parameter.ts";
+import { anyParam, argument, invalidArgument, listOf, param } from "./parameter.ts";
 import { sequenceOf } from "./sequence.ts";
 
 const marked = { allowMarked: true } as const;
@@ -38,7 +38,7 @@ function mergeType(args: readonly Value[]): Type {
       else if (!plain.isNull)
         for (const [key] of plain.entries()) attributes.set(key, type.element);
     } else {
-      refuse(`arguments must be maps or objects, got ${typeName(type)}`, position);
+      invalidArgument(`arguments must be maps or objects, got ${typeName(type)}`, position);
     }
   }
   const [first] = types;
@@ -55,25 +55,26 @@ function lookupType(args: readonly Value[]): Type {
       try {
         convert(fallback, type.element);
       } catch {
-        refuse("the default value must have the same type as the map elements", 2);
+        invalidArgument("the default value must have the same type as the map elements", 2);
       }
     }
     return type.element;
   }
-  if (type.kind !== "object") return refuse("a map or object is required", 0);
+  if (type.kind !== "object") return invalidArgument("a map or object is required", 0);
   if (!key.isKnown) return Type.dynamic;
   const attribute = type.attribute(key.asString());
   if (attribute !== undefined) return attribute;
   return (
     fallback?.type ??
-    refuse(`the given object has no attribute ${JSON.stringify(key.asString())}`, 0)
+    invalidArgument(`the given object has no attribute ${JSON.stringify(key.asString())}`, 0)
   );
 }
 
 function zipType(args: readonly Value[]): Type {
   const { type } = argument(args, 1);
   if (type.kind === "list") return Type.map(type.element);
-  if (type.kind !== "tuple") return refuse("values argument must be a list or tuple value", 1);
+  if (type.kind !== "tuple")
+    return invalidArgument("values argument must be a list or tuple value", 1);
   const [keys] = argument(args, 0).unmark();
   if (!keys.isWhollyKnown) return Type.dynamic;
   const names = keys.elements().map((key) => keyText(key));
@@ -85,13 +86,13 @@ function zipType(args: readonly Value[]): Type {
 
 function keyText(marked: Value): string {
   const [key] = marked.unmark();
-  if (key.isNull) refuse("a key must not be null", 0);
+  if (key.isNull) invalidArgument("a key must not be null", 0);
   return key.asString();
 }
 
 function checkSameLength(keys: number, values: number): void {
   if (keys === values) return;
-  refuse(`number of keys (${keys}) does not match number of values (${values})`);
+  invalidArgument(`number of keys (${keys}) does not match number of values (${values})`);
 }
 
 export const MAP_FUNCTIONS: readonly LangFunction[] = [
@@ -104,7 +105,7 @@ export const MAP_FUNCTIONS: readonly LangFunction[] = [
       const { type } = argument(args, 0);
       if (type.kind === "map") return Type.list(Type.string);
       if (type.kind === "object") return Type.tuple(type.names.map(() => Type.string));
-      return refuse("must have map or object type", 0);
+      return invalidArgument("must have map or object type", 0);
     },
     call: (args, type) => {
       const [map, marks] = argument(args, 0).unmark();
@@ -127,7 +128,7 @@ export const MAP_FUNCTIONS: readonly LangFunction[] = [
       const { type } = argument(args, 0);
       if (type.kind === "map") return Type.list(type.element);
       if (type.kind === "object") return Type.tuple(type.types);
-      return refuse("a map or object is required", 0);
+      return invalidArgument("a map or object is required", 0);
     },
     call: (args, type) => {
       const [map, marks] = argument(args, 0).unmark();
@@ -149,7 +150,7 @@ export const MAP_FUNCTIONS: readonly LangFunction[] = [
       allowDynamic: true,
     }),
     returns: (args) => {
-      if (args.length > 3) refuse("at most three arguments are possible");
+      if (args.length > 3) invalidArgument("at most three arguments are possible");
       return lookupType(args);
     },
     nullable: true,
@@ -166,7 +167,7 @@ export const MAP_FUNCTIONS: readonly LangFunction[] = [
       }
       const fallback = args[2];
       if (fallback === undefined)
-        return refuse(`lookup failed to find key ${JSON.stringify(name)}`);
+        return invalidArgument(`lookup failed to find key ${JSON.stringify(name)}`);
       return convert(fallback, type).withMarks(marks);
     },
   },
@@ -237,9 +238,9 @@ export const MAP_FUNCTIONS: readonly LangFunction[] = [
       if (!map.isWhollyKnown) return Value.unknown(type);
       const turned = new Map<string, Value[]>();
       for (const [key, list] of map.entries()) {
-        if (list.isNull) refuse("a list in the map is null", 0);
+        if (list.isNull) invalidArgument("a list in the map is null", 0);
         for (const value of list.elements()) {
-          if (value.isNull) refuse("an element of a list in the map is null", 0);
+          if (value.isNull) invalidArgument("an element of a list in the map is null", 0);
           const keys = turned.get(value.asString());
           if (keys === undefined) turned.set(value.asString(), [Value.string(key)]);
           else keys.push(Value.string(key));
@@ -265,7 +266,7 @@ export const MAP_FUNCTIONS: readonly LangFunction[] = [
       const { type } = argument(args, 0);
       const countable = ["string", "dynamic", "list", "set", "map", "tuple", "object"];
       if (!countable.includes(type.kind)) {
-        refuse("argument must be a string, a collection type, or a structural type", 0);
+        invalidArgument("argument must be a string, a collection type, or a structural type", 0);
       }
       return Type.number;
     },

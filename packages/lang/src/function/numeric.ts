@@ -1,6 +1,13 @@
 import { absolute, BigFloat, greaterThan, lessThan, Type, Value } from "@stackwright/cty";
 import type { LangFunction, ValueFunction } from "../eval/function.ts";
-import { anyParam, argument, numberParam, refuse, text, whole } from "./parameter.ts";
+import {
+  anyParam,
+  argument,
+  invalidArgument,
+  numberParam,
+  text,
+  wholeNumberParam,
+} from "./parameter.ts";
 
 const number = numberParam("number", "the number");
 
@@ -17,7 +24,7 @@ function unary(name: string, description: string, call: (value: Value) => Value)
 }
 
 function fromDouble(result: number): Value {
-  if (Number.isNaN(result)) refuse("the result is not a number");
+  if (Number.isNaN(result)) invalidArgument("the result is not a number");
   return Value.number(result);
 }
 
@@ -50,7 +57,7 @@ function extreme(
     rest: numberParam("numbers", "the numbers to compare, at least one"),
     returns: Type.number,
     call: (args) => {
-      if (args.length === 0) refuse("at least one number is required");
+      if (args.length === 0) invalidArgument("at least one number is required");
       return args.reduce((best, value) => (prefer(value, best).asBoolean() ? value : best));
     },
   };
@@ -101,16 +108,17 @@ export const NUMERIC_FUNCTIONS: readonly LangFunction[] = [
       numberParam("base", "the base, from 2 to 62"),
     ],
     returns: ([digits]) => {
-      if (digits !== undefined && digits.type.kind !== "string") refuse("must be a string", 0);
+      if (digits !== undefined && digits.type.kind !== "string")
+        invalidArgument("must be a string", 0);
       return Type.number;
     },
     call: (args) => {
-      const base = whole(args, 1);
-      if (base < 2 || base > 62) refuse("the base must be between 2 and 62", 1);
+      const base = wholeNumberParam(args, 1);
+      if (base < 2 || base > 62) invalidArgument("the base must be between 2 and 62", 1);
       const digits = text(args, 0);
-      if (digits.length > 10_000) refuse("there are too many digits", 0);
+      if (digits.length > 10_000) invalidArgument("there are too many digits", 0);
       const value = parseDigits(digits, base);
-      if (value === undefined) refuse(`this is not a whole number in base ${base}`, 0);
+      if (value === undefined) invalidArgument(`this is not a whole number in base ${base}`, 0);
       return Value.number(value ?? 0n);
     },
   },
@@ -130,7 +138,7 @@ export const NUMERIC_FUNCTIONS: readonly LangFunction[] = [
     returns: Type.number,
     call: (args) => {
       const value = argument(args, 0).asBigFloat();
-      if (!value.isInteger) refuse("a whole number is required", 0);
+      if (!value.isInteger) invalidArgument("a whole number is required", 0);
       return Value.number(value.sign);
     },
   },

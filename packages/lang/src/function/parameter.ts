@@ -38,7 +38,7 @@ export function text(args: readonly Value[], position: number): string {
 }
 
 /** A known number argument as a safe whole number; anything else is the argument's fault. */
-export function whole(args: readonly Value[], position: number): number {
+export function wholeNumberParam(args: readonly Value[], position: number): number {
   return wholeNumber(argument(args, position), position);
 }
 
@@ -58,6 +58,6 @@ export function listOf(values: readonly Value[], element: Type): Value {
 }
 
 /** Fails with a message that blames an argument. */
-export function refuse(message: string, position?: number): never {
+export function invalidArgument(message: string, position?: number): never {
   throw new FunctionError(message, position);
 }

@@ -10,8 +10,8 @@ import { parseExpression } from "../syntax/parse.ts";
 import {
   evaluateSettled,
   type ProviderCall,
+  type ProviderFunctionResolver,
   type ProviderFunctionSchema,
-  type ProviderFunctionSource,
   withProviderFunctions,
 } from "./provider-functions.ts";
 
@@ -46,7 +46,7 @@ const FUNCTIONS = new Map<string, ProviderFunctionSchema>([
   ],
 ]);
 
-function source(calls: string[] = []): ProviderFunctionSource {
+function source(calls: string[] = []): ProviderFunctionResolver {
   return {
     functions: (provider) => (provider === "p" ? FUNCTIONS : undefined),
     providers: () => ["p"],
@@ -138,7 +138,7 @@ describe("functions of providers", () => {
   it("shares calls between evaluations at the same time", async () => {
     const calls: string[] = [];
     const fast = source(calls);
-    const slow: ProviderFunctionSource = {
+    const slow: ProviderFunctionResolver = {
       ...fast,
       call: async (request) => {
         await new Promise((resolve) => setImmediate(resolve));

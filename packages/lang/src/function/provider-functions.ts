@@ -36,7 +36,7 @@ export interface ProviderCall {
 }
 
 /** The functions of the providers of one module. */
-export interface ProviderFunctionSource {
+export interface ProviderFunctionResolver {
   /** Names of functions by local name of the provider; undefined for a provider that is not declared. */
   functions(provider: string): ReadonlyMap<string, ProviderFunctionSchema> | undefined;
   /** Local names of providers, for suggestions. */
@@ -60,7 +60,7 @@ export interface ProviderFunctionTable extends FunctionTable {
  */
 export function withProviderFunctions(
   base: FunctionTable,
-  source: ProviderFunctionSource,
+  source: ProviderFunctionResolver,
 ): ProviderFunctionTable {
   return new Table(base, source);
 }
@@ -94,7 +94,7 @@ interface Known {
 
 class Table implements ProviderFunctionTable {
   readonly #base: FunctionTable;
-  readonly #source: ProviderFunctionSource;
+  readonly #source: ProviderFunctionResolver;
   readonly #definitions = new Map<string, LangFunction>();
   /** By name and a hash of the arguments. */
   readonly #known = new Map<string, Known[]>();
@@ -104,7 +104,7 @@ class Table implements ProviderFunctionTable {
   readonly #flights = new Set<Promise<void>>();
   #pending = 0;
 
-  constructor(base: FunctionTable, source: ProviderFunctionSource) {
+  constructor(base: FunctionTable, source: ProviderFunctionResolver) {
     this.#base = base;
     this.#source = source;
   }

@@ -1,7 +1,7 @@
 import { Type, Value } from "@stackwright/cty";
 import { type Matcher, RE2JS, RE2JSException } from "re2js";
 import type { LangFunction } from "../eval/function.ts";
-import { listOf, refuse, text, textParam } from "./parameter.ts";
+import { invalidArgument, listOf, text, textParam } from "./parameter.ts";
 
 /*
  * Regular expressions with the syntax and the guarantees of RE2: matching takes time linear in the
@@ -20,7 +20,7 @@ interface Compiled {
 
 function compile(pattern: string, position: number): Compiled {
   if (pattern.length > MAX_PATTERN)
-    refuse(`a pattern may have ${MAX_PATTERN} characters`, position);
+    invalidArgument(`a pattern may have ${MAX_PATTERN} characters`, position);
   try {
     const { text: plain, names } = withUniqueNames(pattern);
     const program = RE2JS.compile(plain);
@@ -30,7 +30,7 @@ function compile(pattern: string, position: number): Compiled {
     return { program, names: own };
   } catch (error) {
     if (!(error instanceof RE2JSException)) throw error;
-    return refuse(`invalid regular expression pattern: ${error.message}`, position);
+    return invalidArgument(`invalid regular expression pattern: ${error.message}`, position);
   }
 }
 
@@ -66,7 +66,7 @@ function resultType(names: readonly (string | undefined)[], position: number): T
   const named = names.filter((name) => name !== undefined);
   if (named.length === 0) return Type.tuple(names.map(() => Type.string));
   if (named.length < names.length) {
-    return refuse("a pattern cannot have both groups with and without a name", position);
+    return invalidArgument("a pattern cannot have both groups with and without a name", position);
   }
   return Type.object(new Map(named.map((name) => [name, Type.string] as const)));
 }
@@ -139,7 +139,7 @@ function replaceMatches(
   for (const match of matches(program.matcher(input))) {
     out += input.slice(at, match.start()) + expand(replacement, match, names);
     at = match.end();
-    if (out.length > maxLength) refuse("the result is too long");
+    if (out.length > maxLength) invalidArgument("the result is too long");
   }
   return out + input.slice(at);
 }
@@ -153,7 +153,8 @@ function replaceText(
 ): string {
   const parts = search === "" ? ["", ...Array.from(input), ""] : input.split(search);
   const kept = parts.reduce((sum, part) => sum + part.length, 0);
-  if (kept + (parts.length - 1) * replacement.length > maxLength) refuse("the result is too long");
+  if (kept + (parts.length - 1) * replacement.length > maxLength)
+    invalidArgument("the result is too long");
   return parts.join(replacement);
 }
 
@@ -167,7 +168,8 @@ export const REGULAR_EXPRESSION_FUNCTIONS: readonly LangFunction[] = [
     call: (args) => {
       const { program, names } = compile(text(args, 0), 0);
       const matcher = program.matcher(text(args, 1));
-      if (!matcher.find()) refuse("the pattern does not match any part of the given string");
+      if (!matcher.find())
+        invalidArgument("the pattern does not match any part of the given string");
       return matchValue(matcher, names);
     },
   },

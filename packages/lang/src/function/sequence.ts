@@ -1,5 +1,5 @@
 import { Type, unify, Value } from "@stackwright/cty";
-import { refuse } from "./parameter.ts";
+import { invalidArgument } from "./parameter.ts";
 
 /** A list, set or tuple. */
 export function isSequenceType(type: Type): boolean {
@@ -21,10 +21,10 @@ export function sequenceOf(values: readonly Value[], type: Type): Value {
 /** The type that the elements of a sequence have or can be converted to. */
 export function elementTypeOf(type: Type, position: number): Type {
   if (type.kind === "list" || type.kind === "set") return type.element;
-  if (type.kind !== "tuple") return refuse("a list, set or tuple is required", position);
+  if (type.kind !== "tuple") return invalidArgument("a list, set or tuple is required", position);
   if (type.elements.length === 0) return Type.dynamic;
   const unified = unify(type.elements, { unsafe: true });
-  return unified?.type ?? refuse("all elements must be of the same type", position);
+  return unified?.type ?? invalidArgument("all elements must be of the same type", position);
 }
 
 /** Number of elements of a known sequence, or undefined where unknown elements leave it open. */

@@ -4,7 +4,15 @@ import type { FunctionHost } from "../eval/host.ts";
 import { graphemes } from "../syntax/grapheme.ts";
 import { trimSpaceLeft, trimSpaceRight } from "../syntax/template-space.ts";
 import { toLower, toTitle, toUpper } from "./letter-case.ts";
-import { listOf, numberParam, param, refuse, text, textParam, whole } from "./parameter.ts";
+import {
+  invalidArgument,
+  listOf,
+  numberParam,
+  param,
+  text,
+  textParam,
+  wholeNumberParam,
+} from "./parameter.ts";
 
 const str = textParam("str", "the string");
 
@@ -61,7 +69,7 @@ function substr(input: string, offset: number, length: number): string {
 function join(args: readonly Value[], host: FunctionHost): Value {
   const separator = text(args, 0);
   const lists = args.slice(1);
-  if (lists.length === 0) refuse("at least one list is required");
+  if (lists.length === 0) invalidArgument("at least one list is required");
   if (lists.some((list) => !list.isWhollyKnown)) return Value.unknown(Type.string);
   const parts: string[] = [];
   let length = 0;
@@ -69,11 +77,14 @@ function join(args: readonly Value[], host: FunctionHost): Value {
     for (const [position, element] of list.elements().entries()) {
       if (element.isNull) {
         const which = lists.length === 1 ? "" : ` of list ${number + 1}`;
-        refuse(`element ${position}${which} is null; null values cannot be joined`, number + 1);
+        invalidArgument(
+          `element ${position}${which} is null; null values cannot be joined`,
+          number + 1,
+        );
       }
       parts.push(element.asString());
       length += separator.length + element.asString().length;
-      if (length > host.maxStringLength) refuse("the result is too long");
+      if (length > host.maxStringLength) invalidArgument("the result is too long");
     }
   }
   return Value.string(parts.join(separator));
@@ -157,7 +168,8 @@ export const STRING_FUNCTIONS: readonly LangFunction[] = [
       numberParam("length", "how many characters; -1 takes the rest"),
     ],
     returns: Type.string,
-    call: (args) => Value.string(substr(text(args, 0), whole(args, 1), whole(args, 2))),
+    call: (args) =>
+      Value.string(substr(text(args, 0), wholeNumberParam(args, 1), wholeNumberParam(args, 2))),
   },
   {
     name: "indent",
@@ -166,10 +178,10 @@ export const STRING_FUNCTIONS: readonly LangFunction[] = [
     parameters: [numberParam("spaces", "how many spaces"), str],
     returns: Type.string,
     call: (args, _type, { maxStringLength }) => {
-      const spaces = whole(args, 0);
-      if (spaces < 0) refuse("must not be negative", 0);
+      const spaces = wholeNumberParam(args, 0);
+      if (spaces < 0) invalidArgument("must not be negative", 0);
       const lines = text(args, 1).split("\n");
-      if (spaces * lines.length > maxStringLength) refuse("the result is too long", 0);
+      if (spaces * lines.length > maxStringLength) invalidArgument("the result is too long", 0);
       return Value.string(lines.join(`\n${" ".repeat(spaces)}`));
     },
   },

@@ -5,7 +5,7 @@ import { conversionMessage } from "../eval/conversion-message.ts";
 import { evaluate } from "../eval/evaluate.ts";
 import { functionSignature, type LangFunction } from "../eval/function.ts";
 import type { FunctionTable } from "../eval/function-table.ts";
-import type { Scope } from "../eval/scope.ts";
+import type { EvaluationScope } from "../eval/scope.ts";
 import type { Expression, FunctionCall } from "../syntax/ast.ts";
 import { isIdentifier } from "../syntax/identifier.ts";
 import { parseTemplate } from "../syntax/parse.ts";
@@ -69,7 +69,7 @@ function render(
   if (depth > MAX_DEPTH) return fail("Templates render each other too deeply.", call);
   const inner: FunctionTable = { ...functions, get: (wanted) => functions.get(wanted) };
   depths.set(inner, depth);
-  const scope: Scope = {
+  const scope: EvaluationScope = {
     functions: inner,
     variable: (wanted) => variables.get(wanted),
     names: () => variables.keys(),

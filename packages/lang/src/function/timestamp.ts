@@ -61,10 +61,10 @@ function floorDivide(value: bigint, divisor: bigint): bigint {
 export function formatOffset(offset: number, separator: string): string {
   const minutes = Math.abs(offset);
   const sign = offset < 0 ? "-" : "+";
-  return `${sign}${two(Math.floor(minutes / 60))}${separator}${two(minutes % 60)}`;
+  return `${sign}${twoDigits(Math.floor(minutes / 60))}${separator}${twoDigits(minutes % 60)}`;
 }
 
-export function two(value: number): string {
+export function twoDigits(value: number): string {
   return String(value).padStart(2, "0");
 }
 
@@ -72,8 +72,8 @@ export function two(value: number): string {
 export function formatTimestamp(timestamp: Timestamp): string {
   const { year, month, day, hour, minute, second } = localParts(timestamp);
   const zone = timestamp.offset === 0 ? "Z" : formatOffset(timestamp.offset, ":");
-  const date = `${String(year).padStart(4, "0")}-${two(month)}-${two(day)}`;
-  return `${date}T${two(hour)}:${two(minute)}:${two(second)}${zone}`;
+  const date = `${String(year).padStart(4, "0")}-${twoDigits(month)}-${twoDigits(day)}`;
+  return `${date}T${twoDigits(hour)}:${twoDigits(minute)}:${twoDigits(second)}${zone}`;
 }
 
 const UNITS: Readonly<Record<string, bigint | undefined>> = {

@@ -11,7 +11,7 @@ import {
   type Scalar,
 } from "yaml";
 import { decodeBase64 } from "./base64.ts";
-import { refuse } from "./parameter.ts";
+import { invalidArgument } from "./parameter.ts";
 import { formatTimestamp, parseTimestamp } from "./timestamp.ts";
 
 /** Most nodes of one document, aliases counted as what they stand for. */
@@ -43,11 +43,11 @@ export function decodeYaml(source: string): Value {
   });
   const [document, second] = Array.isArray(documents) ? documents : [];
   if (document === undefined || document.contents === null) {
-    return refuse("missing start of document");
+    return invalidArgument("missing start of document");
   }
-  if (second !== undefined) refuse("unexpected extra content after value");
+  if (second !== undefined) invalidArgument("unexpected extra content after value");
   const [problem] = document.errors;
-  if (problem !== undefined) refuse(problem.message.split("\n")[0] ?? "invalid YAML");
+  if (problem !== undefined) invalidArgument(problem.message.split("\n")[0] ?? "invalid YAML");
   return new Decoder(document).value(document.contents, 0);
 }
 
@@ -61,8 +61,10 @@ class Decoder {
   }
 
   value(node: unknown, depth: number): Value {
-    if (++this.#nodes > MAX_NODES) refuse(`a document may have at most ${MAX_NODES} nodes`);
-    if (depth > MAX_DEPTH) refuse(`a document may be nested at most ${MAX_DEPTH} levels deep`);
+    if (++this.#nodes > MAX_NODES)
+      invalidArgument(`a document may have at most ${MAX_NODES} nodes`);
+    if (depth > MAX_DEPTH)
+      invalidArgument(`a document may be nested at most ${MAX_DEPTH} levels deep`);
     if (node === null || node === undefined) return Value.null(Type.dynamic);
     if (isAlias(node)) return this.#alias(node, depth);
     if (isScalar(node)) return scalar(node);
@@ -76,7 +78,7 @@ class Decoder {
       checkTag(node.tag, "tag:yaml.org,2002:map", "mapping");
       return this.#within(node, () => Value.object(this.#members(node.items, depth)));
     }
-    return refuse("unsupported YAML content");
+    return invalidArgument("unsupported YAML content");
   }
 
   /** Evaluates a node; while it is open an alias must not refer to it. */
@@ -89,9 +91,10 @@ class Decoder {
 
   #alias(node: Alias, depth: number): Value {
     const target = node.resolve(this.#document);
-    if (target === undefined) return refuse(`reference to undefined anchor "${node.source}"`);
+    if (target === undefined)
+      return invalidArgument(`reference to undefined anchor "${node.source}"`);
     if (this.#open.has(target)) {
-      refuse(`cannot refer to anchor "${node.source}" from inside its own definition`);
+      invalidArgument(`cannot refer to anchor "${node.source}" from inside its own definition`);
     }
     return this.value(target, depth);
   }
@@ -116,16 +119,16 @@ class Decoder {
   #merged(node: unknown, depth: number): Iterable<readonly [string, Value]> {
     const value = this.value(node, depth + 1);
     if (value.type.kind === "object" && !value.isNull) return value.entries();
-    if (value.type.kind !== "tuple") return refuse("only mappings can be merged");
+    if (value.type.kind !== "tuple") return invalidArgument("only mappings can be merged");
     return value.elements().flatMap((element) => {
-      if (element.type.kind !== "object") refuse("only mappings can be merged");
+      if (element.type.kind !== "object") invalidArgument("only mappings can be merged");
       return [...element.entries()];
     });
   }
 
   #key(node: unknown, depth: number): string {
     const key = this.value(node, depth + 1);
-    if (key.isNull) return refuse("a key must not be null");
+    if (key.isNull) return invalidArgument("a key must not be null");
     switch (key.type.kind) {
       case "string":
         return key.asString();
@@ -141,14 +144,14 @@ class Decoder {
       case "set":
       case "tuple":
       default:
-        return refuse("only scalars can be keys");
+        return invalidArgument("only scalars can be keys");
     }
   }
 }
 
 function checkTag(tag: string | undefined, standard: string, what: string): void {
   if (tag === undefined || tag === "!" || tag === standard) return;
-  refuse(`can't interpret ${what} as ${tag}`);
+  invalidArgument(`can't interpret ${what} as ${tag}`);
 }
 
 function scalar(node: Scalar): Value {
@@ -176,12 +179,12 @@ function scalar(node: Scalar): Value {
       return Value.string(Buffer.from(bytes).toString("base64"));
     }
     default:
-      return refuse(`unsupported tag "${node.tag}"`);
+      return invalidArgument(`unsupported tag "${node.tag}"`);
   }
 }
 
 function wrongTag(written: string, what: string): never {
-  return refuse(`cannot interpret ${JSON.stringify(written.slice(0, 40))} as ${what}`);
+  return invalidArgument(`cannot interpret ${JSON.stringify(written.slice(0, 40))} as ${what}`);
 }
 
 /** What a scalar without quotes looks like. */
@@ -201,7 +204,7 @@ function plainScalar(text: string): Value {
   if (/^[-+]?\.(?:inf|Inf|INF)$/.test(text)) {
     return text.startsWith("-") ? Value.negativeInfinity : Value.positiveInfinity;
   }
-  if (/^\.(?:nan|NaN|NAN)$/.test(text)) refuse("floating point NaN is not supported");
+  if (/^\.(?:nan|NaN|NAN)$/.test(text)) invalidArgument("floating point NaN is not supported");
   return timestamp(text) ?? Value.string(text);
 }
 
@@ -214,7 +217,7 @@ function number(text: string): Value {
     return Value.parseNumber(dotted);
   } catch (error) {
     if (!(error instanceof CtyError)) throw error;
-    return refuse("a number is out of range");
+    return invalidArgument("a number is out of range");
   }
 }
 

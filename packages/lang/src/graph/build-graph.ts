@@ -2,7 +2,7 @@ import { unkeyedAddress } from "../address/parse-address.ts";
 import { bodyReferences } from "../config/body-references.ts";
 import { resourceAddress } from "../config/check-references.ts";
 import type { ModuleNode } from "../config/load-tree.ts";
-import type { Condition, ImportConfig, OutputConfig } from "../config/module-config.ts";
+import type { ConditionRule, ImportConfig, OutputConfig } from "../config/module-config.ts";
 import { parseReference, type ReferenceSubject } from "../config/reference.ts";
 import { PROVIDER_META, RESOURCE_META } from "../schema/bind-body.ts";
 import type { Expression, ScopeTraversal } from "../syntax/ast.ts";
@@ -202,7 +202,7 @@ class Connector {
     }
   }
 
-  #conditions(node: OpenNode, module: ModuleNode, conditions: readonly Condition[]): void {
+  #conditions(node: OpenNode, module: ModuleNode, conditions: readonly ConditionRule[]): void {
     for (const { condition, errorMessage } of conditions) {
       this.#expressions(node, module, [condition, errorMessage]);
     }

@@ -3,14 +3,14 @@ import type { ModuleNode } from "../config/load-tree.ts";
 import type { ModuleConfig } from "../config/module-config.ts";
 import { isEmptyProvider } from "../config/provider-block.ts";
 import type { Diagnostic } from "../syntax/diagnostic.ts";
-import type { SourceRange } from "../syntax/source.ts";
+import type { SourceRange } from "../syntax/source-file.ts";
 import { didYouMean } from "../syntax/suggestion.ts";
 import { moduleResources, providerReference } from "./module-resources.ts";
-import type { ModulePlace, ProviderResolution } from "./provider-resolution.ts";
+import type { ModuleLocation, ProviderResolution } from "./provider-resolution.ts";
 
 /** Checks what a call passes to a module against what the module declares and has itself. */
 export function checkPassedProviders(
-  { module, parent, call }: ModulePlace,
+  { module, parent, call }: ModuleLocation,
   providers: Pick<ProviderResolution, "sourceOf" | "forReference"> & {
     /** What a name stands for where nothing declares it. */
     impliedSource(name: string): ProviderAddress;

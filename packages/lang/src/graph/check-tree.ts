@@ -7,7 +7,7 @@ import { type InstanceKey, parseReference, type Reference } from "../config/refe
 import type { SchemaBlock } from "../schema/block-schema.ts";
 import type { ScopeTraversal, TraversalStep } from "../syntax/ast.ts";
 import { type Diagnostic, sortDiagnostics, sourceRange } from "../syntax/diagnostic.ts";
-import type { SourceRange } from "../syntax/source.ts";
+import type { SourceRange } from "../syntax/source-file.ts";
 import { didYouMean } from "../syntax/suggestion.ts";
 
 /** What is known besides the tree. */

@@ -8,7 +8,7 @@ import type {
   ResourceConfig,
   VariableConfig,
 } from "../config/module-config.ts";
-import type { SourceRange } from "../syntax/source.ts";
+import type { SourceRange } from "../syntax/source-file.ts";
 import type { ResolvedProvider } from "./provider-resolution.ts";
 
 /** Why one thing waits for another. */

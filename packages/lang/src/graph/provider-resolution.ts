@@ -7,7 +7,7 @@ import type {
   ResourceConfig,
 } from "../config/module-config.ts";
 import type { Diagnostic } from "../syntax/diagnostic.ts";
-import type { SourceRange } from "../syntax/source.ts";
+import type { SourceRange } from "../syntax/source-file.ts";
 
 /** A provider configuration that something uses. */
 export interface ResolvedProvider {
@@ -26,7 +26,7 @@ export interface ResolvedProvider {
 }
 
 /** What a configuration requires of one provider. */
-export interface ProviderRequirement {
+export interface ModuleProviderRequirement {
   readonly source: ProviderAddress;
   /** All constraints of all modules. They may contradict each other where configurations are apart. */
   readonly constraints: VersionConstraints;
@@ -49,7 +49,7 @@ export interface ProviderResolution {
   /** By their addresses: those that are used, and those that are written. */
   readonly configurations: ReadonlyMap<string, ResolvedProvider>;
   /** By the text of the source. */
-  readonly requirements: ReadonlyMap<string, ProviderRequirement>;
+  readonly requirements: ReadonlyMap<string, ModuleProviderRequirement>;
   readonly diagnostics: readonly Diagnostic[];
   /** The configuration for a resource of a module; undefined where it names none that exists. */
   forResource(module: ModuleNode, resource: ResourceConfig): ResolvedProvider | undefined;
@@ -63,8 +63,8 @@ export interface ProviderResolution {
 }
 
 /** Where a module stands in the tree. */
-export interface ModulePlace {
+export interface ModuleLocation {
   readonly module: ModuleNode;
-  readonly parent: ModulePlace | undefined;
+  readonly parent: ModuleLocation | undefined;
   readonly call: ModuleCall | undefined;
 }

@@ -7,13 +7,13 @@ import { formatProviderConfig } from "../address/provider-config-address.ts";
 import type { ModuleNode } from "../config/load-tree.ts";
 import type { ProviderConfig, ProviderReference, ResourceConfig } from "../config/module-config.ts";
 import type { Diagnostic } from "../syntax/diagnostic.ts";
-import type { SourceRange } from "../syntax/source.ts";
+import type { SourceRange } from "../syntax/source-file.ts";
 import { didYouMean } from "../syntax/suggestion.ts";
 import { checkPassedProviders } from "./check-passed-providers.ts";
 import { moduleResources, providerReference } from "./module-resources.ts";
 import type {
-  ModulePlace,
-  ProviderRequirement,
+  ModuleLocation,
+  ModuleProviderRequirement,
   ProviderResolution,
   ResolvedProvider,
 } from "./provider-resolution.ts";
@@ -50,10 +50,10 @@ interface MutableProvider extends ResolvedProvider {
 
 class Resolver implements ProviderResolution {
   readonly configurations = new Map<string, MutableProvider>();
-  readonly requirements = new Map<string, ProviderRequirement>();
+  readonly requirements = new Map<string, ModuleProviderRequirement>();
   readonly diagnostics: Diagnostic[] = [];
   readonly #options: ProviderOptions;
-  readonly #places = new Map<ModuleNode, ModulePlace>();
+  readonly #places = new Map<ModuleNode, ModuleLocation>();
   /** Results by module, source and alias; undefined where there is none. */
   readonly #resolved = new Map<ModuleNode, Map<string, MutableProvider | undefined>>();
   readonly #impliedSources = new Map<string, ProviderAddress>();
@@ -66,8 +66,8 @@ class Resolver implements ProviderResolution {
   }
 
   /** Looks at a module and those below it, outer ones first. */
-  enter(module: ModuleNode, above: Pick<ModulePlace, "parent" | "call"> | undefined): void {
-    const place: ModulePlace = { module, parent: above?.parent, call: above?.call };
+  enter(module: ModuleNode, above: Pick<ModuleLocation, "parent" | "call"> | undefined): void {
+    const place: ModuleLocation = { module, parent: above?.parent, call: above?.call };
     this.#places.set(module, place);
     checkPassedProviders(place, this, this.diagnostics);
     this.#declared(module);
@@ -117,7 +117,7 @@ class Resolver implements ProviderResolution {
   }
 
   #resolve(
-    place: ModulePlace,
+    place: ModuleLocation,
     source: ProviderAddress,
     alias: string | undefined,
   ): MutableProvider | undefined {
@@ -130,7 +130,7 @@ class Resolver implements ProviderResolution {
   }
 
   #find(
-    { module, parent, call }: ModulePlace,
+    { module, parent, call }: ModuleLocation,
     source: ProviderAddress,
     alias: string | undefined,
   ): MutableProvider | undefined {
@@ -268,7 +268,7 @@ class Resolver implements ProviderResolution {
   }
 
   #missing(
-    { module: { config }, call }: ModulePlace,
+    { module: { config }, call }: ModuleLocation,
     { name, alias, range }: ProviderReference,
   ): void {
     const known = [
@@ -303,7 +303,7 @@ class Resolver implements ProviderResolution {
   #checkVersions({
     source,
     constraints,
-  }: Pick<ProviderRequirement, "source" | "constraints">): void {
+  }: Pick<ModuleProviderRequirement, "source" | "constraints">): void {
     const from = this.requirements.get(source.toString())?.from ?? [];
     const written = from.filter((module) => module.constraints.items.length > 0);
     const subject = (written.at(-1) ?? from.at(-1))?.range;

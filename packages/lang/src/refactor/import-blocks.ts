@@ -9,11 +9,11 @@ import { rangeOf } from "../config/static-reader.ts";
 import { evaluate } from "../eval/evaluate.ts";
 import type { Expression } from "../syntax/ast.ts";
 import { type Diagnostic, hasErrors } from "../syntax/diagnostic.ts";
-import type { SourceRange } from "../syntax/source.ts";
+import type { SourceRange } from "../syntax/source-file.ts";
 import { findDeclaration } from "./moved-blocks.ts";
 
 /** One object to import. */
-export interface ImportRequest {
+export interface ResolvedImport {
   readonly to: ResourceAddress;
   /** By id or by identity: exactly one of the two is set. */
   readonly id: string | undefined;
@@ -75,8 +75,8 @@ export function evaluateImports(
   root: ModuleNode,
   scope: ModuleScope,
   diagnostics: Diagnostic[],
-): ImportRequest[] {
-  const requests = new Map<string, ImportRequest>();
+): ResolvedImport[] {
+  const requests = new Map<string, ResolvedImport>();
   for (const declaration of root.config.imports) {
     for (const instance of instances(declaration, scope, diagnostics)) {
       const request = evaluateImport(root, declaration, instance, diagnostics);
@@ -118,7 +118,7 @@ function evaluateImport(
   { to, id, identity, range }: ImportConfig,
   scope: ModuleScope,
   diagnostics: Diagnostic[],
-): ImportRequest | undefined {
+): ResolvedImport | undefined {
   const address = evaluateAddress(to, scope, diagnostics);
   if (address === undefined) return undefined;
   if (!checkTarget(root, address, to, diagnostics)) return undefined;

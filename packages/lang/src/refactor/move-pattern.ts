@@ -6,7 +6,7 @@ import {
   type ResourceAddress,
 } from "../address/address.ts";
 import type { ModuleNode } from "../config/load-tree.ts";
-import type { SourceRange } from "../syntax/source.ts";
+import type { SourceRange } from "../syntax/source-file.ts";
 
 /** A move of what is recorded under one address to another, which the configuration has now. */
 export interface MoveStatement {

@@ -8,7 +8,7 @@ import {
 import { traversalAddress } from "../address/parse-address.ts";
 import type { ModuleNode } from "../config/load-tree.ts";
 import type { Diagnostic } from "../syntax/diagnostic.ts";
-import type { SourceRange } from "../syntax/source.ts";
+import type { SourceRange } from "../syntax/source-file.ts";
 import type { MoveStatement } from "./move-pattern.ts";
 import { findDeclaration } from "./moved-blocks.ts";
 

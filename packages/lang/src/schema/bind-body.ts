@@ -10,7 +10,7 @@ import { rangeOf } from "../config/static-reader.ts";
 import type { Expression, ScopeTraversal } from "../syntax/ast.ts";
 import type { Diagnostic } from "../syntax/diagnostic.ts";
 import { expressionReferences } from "../syntax/references.ts";
-import type { SourceRange } from "../syntax/source.ts";
+import type { SourceRange } from "../syntax/source-file.ts";
 import { staticKeyword, staticList } from "../syntax/static.ts";
 import { didYouMean } from "../syntax/suggestion.ts";
 import {

@@ -9,7 +9,7 @@ import type { Diagnostic } from "../syntax/diagnostic.ts";
 import { parseJson } from "../syntax/json-parser.ts";
 import { parseFile } from "../syntax/parse.ts";
 import { attribute, block, nestedAttribute, nestedBlock } from "../testing/schema.ts";
-import { providerDiagnostic } from "./attribute-place.ts";
+import { providerDiagnostic } from "./attribute-location.ts";
 import { bindBody, RESOURCE_META } from "./bind-body.ts";
 import { type SchemaBlock, schemaType } from "./block-schema.ts";
 import { type EvaluateBodyOptions, type EvaluatedBody, evaluateBody } from "./evaluate-body.ts";

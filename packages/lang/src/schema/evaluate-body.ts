@@ -15,15 +15,15 @@ import { conversionMessage } from "../eval/conversion-message.ts";
 import { evaluate } from "../eval/evaluate.ts";
 import { iterate } from "../eval/iterate.ts";
 import { observed } from "../eval/observe.ts";
-import type { Scope } from "../eval/scope.ts";
+import type { EvaluationScope } from "../eval/scope.ts";
 import type { Expression } from "../syntax/ast.ts";
 import { type Diagnostic, hasErrors } from "../syntax/diagnostic.ts";
-import { type AttributePlace, locatePath } from "./attribute-place.ts";
+import { type AttributeLocation, locatePath } from "./attribute-location.ts";
 import type { BoundAttribute, BoundBlock, BoundBlocks, BoundBody } from "./bind-body.ts";
 import type { SchemaBlock, SchemaBlockType } from "./block-schema.ts";
 import { schemaType } from "./block-schema.ts";
 import { IteratorScope } from "./iterator-scope.ts";
-import type { PlacedBlock, PlacedBody } from "./placed-body.ts";
+import type { LocatedBlock, LocatedBody } from "./located-body.ts";
 
 /** How a body is evaluated. */
 export interface EvaluateBodyOptions {
@@ -41,7 +41,7 @@ export interface EvaluatedBody {
   readonly value: Value;
   readonly diagnostics: readonly Diagnostic[];
   /** Where the configuration says what stands at a path of the value, as exactly as can be said. */
-  locate(path: Path): AttributePlace;
+  locate(path: Path): AttributeLocation;
 }
 
 /**
@@ -51,7 +51,7 @@ export interface EvaluatedBody {
  */
 export function evaluateBody(
   body: BoundBody,
-  scope: Scope,
+  scope: EvaluationScope,
   options: EvaluateBodyOptions = {},
 ): EvaluatedBody {
   const evaluator = new BodyEvaluator(options.ephemeral ?? "write-only");
@@ -60,7 +60,7 @@ export function evaluateBody(
 }
 
 /** One block after expansion. */
-interface Expanded extends PlacedBlock {
+interface Expanded extends LocatedBlock {
   readonly value: Value;
 }
 
@@ -80,8 +80,8 @@ class BodyEvaluator {
     this.#ephemeral = ephemeral;
   }
 
-  body(bound: BoundBody, scope: Scope): { value: Value; placed: PlacedBody } {
-    const blocks = new Map<string, readonly PlacedBlock[]>();
+  body(bound: BoundBody, scope: EvaluationScope): { value: Value; placed: LocatedBody } {
+    const blocks = new Map<string, readonly LocatedBlock[]>();
     const values = bound.type.names.map((name) => {
       const nested = bound.blocks.get(name);
       if (nested !== undefined) return this.#blocks(name, nested, scope, bound, blocks);
@@ -105,7 +105,7 @@ class BodyEvaluator {
     this.diagnostics.push({ severity, code: "LANG_BODY", summary, detail, ...place });
   }
 
-  #attribute(attribute: BoundAttribute, scope: Scope): Value {
+  #attribute(attribute: BoundAttribute, scope: EvaluationScope): Value {
     const { name, expression, schema, conversion } = attribute;
     const { value, diagnostics } = evaluate(expression, scope);
     this.diagnostics.push(...diagnostics);
@@ -138,7 +138,11 @@ class BodyEvaluator {
     return converted;
   }
 
-  #checkEphemeral(value: Value, { name, expression, schema }: BoundAttribute, scope: Scope): void {
+  #checkEphemeral(
+    value: Value,
+    { name, expression, schema }: BoundAttribute,
+    scope: EvaluationScope,
+  ): void {
     if (this.#ephemeral === "everywhere" || !value.containsMarks) return;
     // Parts of nested attributes may be write-only though the whole is not.
     if (schema.nested !== undefined && hasWriteOnly(schema.nested.attributes)) return;
@@ -151,9 +155,9 @@ class BodyEvaluator {
   #blocks(
     name: string,
     bound: BoundBlocks,
-    scope: Scope,
+    scope: EvaluationScope,
     parent: BoundBody,
-    places: Map<string, readonly PlacedBlock[]>,
+    places: Map<string, readonly LocatedBlock[]>,
   ): Value {
     const found: Expansion = { blocks: [], marks: Marks.none, unknown: false };
     for (const block of bound.blocks) this.#expand(name, block, bound, scope, found);
@@ -205,7 +209,7 @@ class BodyEvaluator {
     name: string,
     block: BoundBlock,
     { schema }: BoundBlocks,
-    scope: Scope,
+    scope: EvaluationScope,
     found: Expansion,
   ): void {
     if (block.kind === "static") {
@@ -243,7 +247,7 @@ class BodyEvaluator {
   /** Keys and elements that a dynamic block is repeated for; undefined after a mistake. */
   #elements(
     { forEach }: Extract<BoundBlock, { kind: "dynamic" }>,
-    scope: Scope,
+    scope: EvaluationScope,
     found: Expansion,
   ): Iterable<readonly [key: Value, value: Value]> | undefined {
     const { value, diagnostics } = evaluate(forEach, scope);
@@ -278,7 +282,7 @@ class BodyEvaluator {
     return iterate(plain);
   }
 
-  #label(expression: Expression, scope: Scope, found: Expansion): string | undefined {
+  #label(expression: Expression, scope: EvaluationScope, found: Expansion): string | undefined {
     const { value, diagnostics } = evaluate(expression, scope);
     this.diagnostics.push(...diagnostics);
     const wrong = (detail: string): undefined => {

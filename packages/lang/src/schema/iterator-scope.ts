@@ -1,16 +1,16 @@
 import { Value } from "@stackwright/cty";
 import type { FunctionTable } from "../eval/function-table.ts";
-import type { Resolved, Scope } from "../eval/scope.ts";
+import type { EvaluationScope, Resolved } from "../eval/scope.ts";
 import type { ScopeTraversal } from "../syntax/ast.ts";
 
 /** A scope with the iterator of a `dynamic` block, which hides an outer name of the same spelling. */
-export class IteratorScope implements Scope {
+export class IteratorScope implements EvaluationScope {
   readonly functions: FunctionTable;
-  readonly #outer: Scope;
+  readonly #outer: EvaluationScope;
   readonly #name: string;
   readonly #value: Value;
 
-  constructor(outer: Scope, name: string, key: Value, value: Value) {
+  constructor(outer: EvaluationScope, name: string, key: Value, value: Value) {
     this.#outer = outer;
     this.#name = name;
     this.#value = Value.object({ key, value });
@@ -36,7 +36,7 @@ export class IteratorScope implements Scope {
     return this.#outer.element?.(collection, key);
   }
 
-  definition(reference: ScopeTraversal): ReturnType<NonNullable<Scope["definition"]>> {
+  definition(reference: ScopeTraversal): ReturnType<NonNullable<EvaluationScope["definition"]>> {
     if (reference.root === this.#name) return undefined;
     return this.#outer.definition?.(reference);
   }

@@ -1,5 +1,5 @@
 import type { Diagnostic } from "./diagnostic.ts";
-import type { Source } from "./source.ts";
+import type { SourceFile } from "./source-file.ts";
 import type { TokenBuffer } from "./token.ts";
 
 /*
@@ -11,14 +11,14 @@ import type { TokenBuffer } from "./token.ts";
 
 /** What all nodes have. */
 export interface SyntaxNode {
-  readonly source: Source;
+  readonly source: SourceFile;
   readonly start: number;
   readonly end: number;
 }
 
 /** A file as it was read. The tree is complete as far as it was understood. */
 export interface SyntaxFile {
-  readonly source: Source;
+  readonly source: SourceFile;
   readonly body: Body;
   readonly tokens: TokenBuffer;
   readonly diagnostics: readonly Diagnostic[];
@@ -111,7 +111,7 @@ export interface StringLiteral extends SyntaxNode {
 export interface JsonString extends SyntaxNode {
   readonly kind: "json-string";
   /** The decoded text, as a source whose positions are those in the JSON file. */
-  readonly text: Source;
+  readonly text: SourceFile;
   readonly template: Expression;
 }
 

@@ -1,7 +1,7 @@
 import type { Expression, Invalid } from "./ast.ts";
 import type { ResolvedSyntaxLimits } from "./limits.ts";
 import type { ProblemCollector, ProblemExtra, SyntaxProblemCode } from "./problem.ts";
-import type { Source } from "./source.ts";
+import type { SourceFile } from "./source-file.ts";
 import { type TokenBuffer, TokenKind } from "./token.ts";
 import { tokenHint } from "./token-hint.ts";
 
@@ -22,7 +22,7 @@ export interface Grammar {
  * independent mistake gives the next.
  */
 export class Cursor {
-  readonly source: Source;
+  readonly source: SourceFile;
   readonly tokens: TokenBuffer;
   readonly problems: ProblemCollector;
   readonly limits: ResolvedSyntaxLimits;

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { consolidateWarnings, type Diagnostic } from "./diagnostic.ts";
-import { Source } from "./source.ts";
+import { SourceFile } from "./source-file.ts";
 
-const SOURCE = new Source("main.tf", "a\nb\nc\nd\ne\nf\n");
+const SOURCE = new SourceFile("main.tf", "a\nb\nc\nd\ne\nf\n");
 
 function at(
   line: number,

@@ -1,4 +1,4 @@
-import type { Source, SourceRange } from "./source.ts";
+import type { SourceFile, SourceRange } from "./source-file.ts";
 
 /** How bad a problem is: an error stops what was asked for, a warning does not. */
 export type Severity = "error" | "warning";
@@ -12,7 +12,7 @@ export interface ObservedValue {
 }
 
 /** The function call in which a problem arose. */
-export interface CallContext {
+export interface FunctionCallFrame {
   readonly name: string;
   /** The signature as documentation prints it. */
   readonly signature: string;
@@ -35,11 +35,11 @@ export interface Diagnostic {
   readonly address?: string;
   /** Values of the references in the expression to blame, already redacted. */
   readonly values?: readonly ObservedValue[];
-  readonly call?: CallContext;
+  readonly call?: FunctionCallFrame;
 }
 
 /** A range of a source. */
-export function sourceRange(source: Source, start: number, end: number): SourceRange {
+export function sourceRange(source: SourceFile, start: number, end: number): SourceRange {
   return { source, start, end: Math.max(start, end) };
 }
 

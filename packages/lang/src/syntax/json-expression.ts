@@ -1,7 +1,7 @@
 import { unreachable } from "../internal/unreachable.ts";
 import type { Expression, ObjectItem, ObjectKey } from "./ast.ts";
 import type { Diagnostic } from "./diagnostic.ts";
-import { type JsonText, type JsonValue, jsonTextSource } from "./json-tree.ts";
+import { type JsonStringNode, type JsonSyntaxNode, jsonTextSource } from "./json-tree.ts";
 import type { SyntaxLimits } from "./limits.ts";
 import { parseTemplate } from "./parse.ts";
 
@@ -10,7 +10,7 @@ import { parseTemplate } from "./parse.ts";
  * else is itself. Mistakes in the templates are added to `diagnostics`, at their place in the file.
  */
 export function jsonExpression(
-  value: JsonValue,
+  value: JsonSyntaxNode,
   diagnostics: Diagnostic[],
   limits?: SyntaxLimits,
 ): Expression {
@@ -52,7 +52,7 @@ export function jsonExpression(
 }
 
 function jsonString(
-  value: JsonText,
+  value: JsonStringNode,
   diagnostics: Diagnostic[],
   limits: SyntaxLimits | undefined,
 ): Expression {

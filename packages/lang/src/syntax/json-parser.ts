@@ -1,11 +1,11 @@
 import type { SyntaxNode } from "./ast.ts";
 import type {
   JsonFile,
-  JsonInvalid,
+  JsonInvalidNode,
   JsonMember,
-  JsonObject,
-  JsonText,
-  JsonValue,
+  JsonObjectNode,
+  JsonStringNode,
+  JsonSyntaxNode,
 } from "./json-tree.ts";
 import type { ResolvedSyntaxLimits, SyntaxLimits } from "./limits.ts";
 import { checkNumber } from "./number-literal.ts";
@@ -57,7 +57,7 @@ class JsonReader {
     this.#at = problems.source.contentStart;
   }
 
-  file(): JsonValue {
+  file(): JsonSyntaxNode {
     this.#space();
     if (this.#at >= this.#text.length) {
       return this.#wrong("LANG_JSON", "A JSON value is missing: the file is empty.", this.#at);
@@ -93,12 +93,12 @@ class JsonReader {
     detail: string,
     start: number,
     end: number = this.#at,
-  ): JsonInvalid {
+  ): JsonInvalidNode {
     this.#problems.error(code, detail, start, Math.max(start, end));
     return { kind: "invalid", source: this.#problems.source, start, end: Math.max(start, end) };
   }
 
-  #value(): JsonValue {
+  #value(): JsonSyntaxNode {
     const start = this.#at;
     if (++this.#values > this.#limits.maxTokens) {
       const detail = `A file may have at most ${this.#limits.maxTokens} values.`;
@@ -126,7 +126,7 @@ class JsonReader {
   }
 
   /** Reports that a limit was passed and gives up the rest of the file. */
-  #abandon(code: SyntaxProblemCode, detail: string): JsonInvalid {
+  #abandon(code: SyntaxProblemCode, detail: string): JsonInvalidNode {
     const start = this.#at;
     this.#at = this.#text.length;
     const invalid = this.#wrong(code, detail, start, start + 1);
@@ -134,7 +134,7 @@ class JsonReader {
     return invalid;
   }
 
-  #object(): JsonObject {
+  #object(): JsonObjectNode {
     const start = this.#at;
     const members: JsonMember[] = [];
     this.#items("}", start, () => {
@@ -162,9 +162,9 @@ class JsonReader {
     return { kind: "object", source: this.#problems.source, start, end: this.#at, members };
   }
 
-  #array(): JsonValue {
+  #array(): JsonSyntaxNode {
     const start = this.#at;
-    const elements: JsonValue[] = [];
+    const elements: JsonSyntaxNode[] = [];
     this.#items("]", start, () => {
       const value = this.#value();
       elements.push(value);
@@ -233,7 +233,7 @@ class JsonReader {
     }
   }
 
-  #number(): JsonValue {
+  #number(): JsonSyntaxNode {
     const start = this.#at;
     NUMBER_LIKE.lastIndex = start;
     const shown = NUMBER_LIKE.exec(this.#text)?.[0] ?? "";
@@ -251,7 +251,7 @@ class JsonReader {
     return { kind: "number", source: this.#problems.source, start, end: this.#at, text };
   }
 
-  #keyword(): JsonValue {
+  #keyword(): JsonSyntaxNode {
     const start = this.#at;
     const word = this.#match(WORD);
     const place = { source: this.#problems.source, start, end: this.#at };
@@ -264,11 +264,11 @@ class JsonReader {
     return this.#wrong("LANG_JSON_KEYWORD", detail, start);
   }
 
-  #string(): JsonText | JsonInvalid {
+  #string(): JsonStringNode | JsonInvalidNode {
     const start = this.#at;
     this.#at++;
     let value = "";
-    let broken: JsonInvalid | undefined;
+    let broken: JsonInvalidNode | undefined;
     for (;;) {
       value += this.#match(PLAIN_TEXT);
       const at = this.#at;

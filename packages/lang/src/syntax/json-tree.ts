@@ -1,63 +1,63 @@
 import type { SyntaxNode } from "./ast.ts";
 import type { Diagnostic } from "./diagnostic.ts";
-import { Source } from "./source.ts";
+import { SourceFile } from "./source-file.ts";
 
 /** A JSON file as it was read: everything is kept that `JSON.parse` loses. */
 export interface JsonFile {
-  readonly source: Source;
+  readonly source: SourceFile;
   /** The value of the file, as far as it was understood. */
-  readonly root: JsonValue;
+  readonly root: JsonSyntaxNode;
   readonly diagnostics: readonly Diagnostic[];
 }
 
-export type JsonValue =
-  | JsonObject
-  | JsonArray
-  | JsonText
-  | JsonNumber
-  | JsonBoolean
-  | JsonNull
-  | JsonInvalid;
+export type JsonSyntaxNode =
+  | JsonObjectNode
+  | JsonArrayNode
+  | JsonStringNode
+  | JsonNumberNode
+  | JsonBooleanNode
+  | JsonNullNode
+  | JsonInvalidNode;
 
 /** Members in order; a name may occur several times. */
-export interface JsonObject extends SyntaxNode {
+export interface JsonObjectNode extends SyntaxNode {
   readonly kind: "object";
   readonly members: readonly JsonMember[];
 }
 
 export interface JsonMember {
-  readonly name: JsonText;
-  readonly value: JsonValue;
+  readonly name: JsonStringNode;
+  readonly value: JsonSyntaxNode;
 }
 
-export interface JsonArray extends SyntaxNode {
+export interface JsonArrayNode extends SyntaxNode {
   readonly kind: "array";
-  readonly elements: readonly JsonValue[];
+  readonly elements: readonly JsonSyntaxNode[];
 }
 
 /** A string, its escapes resolved. */
-export interface JsonText extends SyntaxNode {
+export interface JsonStringNode extends SyntaxNode {
   readonly kind: "string";
   readonly value: string;
 }
 
 /** A number as it is written; its value is exact. */
-export interface JsonNumber extends SyntaxNode {
+export interface JsonNumberNode extends SyntaxNode {
   readonly kind: "number";
   readonly text: string;
 }
 
-export interface JsonBoolean extends SyntaxNode {
+export interface JsonBooleanNode extends SyntaxNode {
   readonly kind: "boolean";
   readonly value: boolean;
 }
 
-export interface JsonNull extends SyntaxNode {
+export interface JsonNullNode extends SyntaxNode {
   readonly kind: "null";
 }
 
 /** What could not be understood; the problem has been reported. */
-export interface JsonInvalid extends SyntaxNode {
+export interface JsonInvalidNode extends SyntaxNode {
   readonly kind: "invalid";
 }
 
@@ -65,7 +65,7 @@ export interface JsonInvalid extends SyntaxNode {
  * The text of a JSON string as a source of its own, for what is written in it: a template, a
  * reference, a type. Positions in it are reported in the JSON file, through all escapes.
  */
-export function jsonTextSource(node: JsonText): Source {
+export function jsonTextSource(node: JsonStringNode): SourceFile {
   const { source, start, value } = node;
   const offsets = new Int32Array(value.length + 1);
   let at = start + 1;
@@ -75,5 +75,5 @@ export function jsonTextSource(node: JsonText): Source {
     else at += source.text[at + 1] === "u" ? 6 : 2;
   }
   offsets[value.length] = at;
-  return new Source(source.name, value, { host: source, offsets });
+  return new SourceFile(source.name, value, { host: source, offsets });
 }

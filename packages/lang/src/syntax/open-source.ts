@@ -1,9 +1,11 @@
 import { type ResolvedSyntaxLimits, resolveSyntaxLimits, type SyntaxLimits } from "./limits.ts";
 import { ProblemCollector } from "./problem.ts";
-import { Source } from "./source.ts";
+import { SourceFile } from "./source-file.ts";
 
 /** What is to be parsed: a source that exists already, or text or UTF-8 bytes under a name. */
-export type SourceInput = Source | { readonly name: string; readonly text: string | Uint8Array };
+export type SourceInput =
+  | SourceFile
+  | { readonly name: string; readonly text: string | Uint8Array };
 
 export const ENCODING_DETAIL = "The file is not valid UTF-8 here. Save it with the encoding UTF-8.";
 
@@ -15,11 +17,11 @@ export const ENCODING_DETAIL = "The file is not valid UTF-8 here. Save it with t
 export function openSource(
   input: SourceInput,
   limits: SyntaxLimits | undefined,
-): { source: Source; problems: ProblemCollector; limits: ResolvedSyntaxLimits } {
+): { source: SourceFile; problems: ProblemCollector; limits: ResolvedSyntaxLimits } {
   const resolved = resolveSyntaxLimits(limits);
   const size = input.text.length;
   if (size > resolved.maxBytes) {
-    const source = new Source(input.name, "");
+    const source = new SourceFile(input.name, "");
     const problems = new ProblemCollector(source, resolved.maxErrors);
     const detail = `The file has ${size} bytes; at most ${resolved.maxBytes} are read.`;
     problems.error("LANG_LIMIT_BYTES", detail, 0, 0);
@@ -34,8 +36,8 @@ export function openSource(
   return { source, problems, limits: resolved };
 }
 
-function decode(input: SourceInput): { source: Source; valid: boolean } {
-  if (input instanceof Source) return { source: input, valid: input.text.isWellFormed() };
-  if (typeof input.text !== "string") return Source.fromBytes(input.name, input.text);
-  return { source: new Source(input.name, input.text), valid: input.text.isWellFormed() };
+function decode(input: SourceInput): { source: SourceFile; valid: boolean } {
+  if (input instanceof SourceFile) return { source: input, valid: input.text.isWellFormed() };
+  if (typeof input.text !== "string") return SourceFile.fromBytes(input.name, input.text);
+  return { source: new SourceFile(input.name, input.text), valid: input.text.isWellFormed() };
 }

@@ -1,6 +1,6 @@
 import type { Diagnostic } from "./diagnostic.ts";
 import { sourceRange } from "./diagnostic.ts";
-import type { Source } from "./source.ts";
+import type { SourceFile } from "./source-file.ts";
 
 /** The kinds of problems that the syntax layer reports, with their summaries. */
 export const SYNTAX_PROBLEMS = {
@@ -76,12 +76,12 @@ export interface ProblemExtra {
  * there are more and everything else is dropped.
  */
 export class ProblemCollector {
-  readonly source: Source;
+  readonly source: SourceFile;
   readonly diagnostics: Diagnostic[] = [];
   readonly #maxErrors: number;
   #closed = false;
 
-  constructor(source: Source, maxErrors: number) {
+  constructor(source: SourceFile, maxErrors: number) {
     this.source = source;
     this.#maxErrors = maxErrors;
   }

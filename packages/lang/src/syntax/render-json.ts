@@ -1,6 +1,6 @@
 import type { Diagnostic } from "./diagnostic.ts";
 import { diagnosticSnippet } from "./snippet.ts";
-import type { LocatedRange, Position, SourceRange } from "./source.ts";
+import type { LocatedRange, Position, SourceRange } from "./source-file.ts";
 
 /** A position as tools that read the reference command's JSON output expect it. */
 export interface JsonPosition {

@@ -1,7 +1,7 @@
 import type { Diagnostic } from "./diagnostic.ts";
 import { graphemeCount } from "./grapheme.ts";
 import { diagnosticSnippet, type Snippet } from "./snippet.ts";
-import type { SourceRange } from "./source.ts";
+import type { SourceRange } from "./source-file.ts";
 
 /** How problems are written to a terminal. */
 export interface TerminalOptions {

@@ -5,7 +5,7 @@ import { parseFile } from "./parse.ts";
 import { diagnosticToJson } from "./render-json.ts";
 import { renderDiagnostic } from "./render-terminal.ts";
 import { blockHeaderAt } from "./snippet.ts";
-import { Source } from "./source.ts";
+import { SourceFile } from "./source-file.ts";
 import { didYouMean, suggestName } from "./suggestion.ts";
 
 const file = parseFile({
@@ -54,7 +54,7 @@ describe("the terminal renderer", () => {
   });
 
   it("shows control characters as symbols", () => {
-    const source = new Source("m\u001b[2J.tf", "a = \u001b[31m\u202e\n");
+    const source = new SourceFile("m\u001b[2J.tf", "a = \u001b[31m\u202e\n");
     const text = renderDiagnostic({ ...problem, subject: sourceRange(source, 4, 5) });
     expect(text).not.toContain("\u001b");
     expect(text).not.toContain("\u202e");
@@ -62,7 +62,7 @@ describe("the terminal renderer", () => {
   });
 
   it("cuts very long lines around the subject", () => {
-    const source = new Source("m.json", `${"x".repeat(100_000)}!${"y".repeat(100_000)}`);
+    const source = new SourceFile("m.json", `${"x".repeat(100_000)}!${"y".repeat(100_000)}`);
     const text = renderDiagnostic({ ...problem, subject: sourceRange(source, 100_000, 100_001) });
     expect(text.length).toBeLessThan(3000);
     expect(text).toContain("x!y");
@@ -106,7 +106,7 @@ describe("the JSON renderer", () => {
 
 describe("order", () => {
   it("is by file and position, errors before warnings", () => {
-    const other = new Source("a.tf", "abc");
+    const other = new SourceFile("a.tf", "abc");
     const at = (severity: Diagnostic["severity"], range?: Diagnostic["subject"]): Diagnostic => ({
       severity,
       code: "X",

@@ -2,7 +2,7 @@ import { isIdentifierContinue, isIdentifierStart } from "./identifier.ts";
 import type { ResolvedSyntaxLimits } from "./limits.ts";
 import { ENCODING_DETAIL } from "./open-source.ts";
 import type { ProblemCollector } from "./problem.ts";
-import type { Source } from "./source.ts";
+import type { SourceFile } from "./source-file.ts";
 import { literalDollarLength } from "./string-literal.ts";
 import { TokenBuffer, TokenKind } from "./token.ts";
 
@@ -60,7 +60,7 @@ const REPEATS_REPORTED = 4;
 
 /** Tokens of a source. Problems go to the collector; the buffer is complete in any case. */
 export function scan(
-  source: Source,
+  source: SourceFile,
   mode: ScanMode,
   problems: ProblemCollector,
   limits: ResolvedSyntaxLimits,
@@ -77,7 +77,7 @@ class Scanner {
   readonly #reported = new Map<string, number>();
   #at: number;
 
-  constructor(source: Source, problems: ProblemCollector, limits: ResolvedSyntaxLimits) {
+  constructor(source: SourceFile, problems: ProblemCollector, limits: ResolvedSyntaxLimits) {
     this.#text = source.text;
     this.#tokens = new TokenBuffer(source);
     this.#problems = problems;

@@ -1,6 +1,6 @@
 import type { Body, SyntaxFile } from "./ast.ts";
 import type { Diagnostic } from "./diagnostic.ts";
-import type { SourceRange } from "./source.ts";
+import type { SourceRange } from "./source-file.ts";
 
 /** The lines of source that a problem is shown with. */
 export interface Snippet {

@@ -1,4 +1,4 @@
-import type { Source } from "./source.ts";
+import type { SourceFile } from "./source-file.ts";
 
 /** What a token is. The numbers are not stable: compare by name. */
 export const TokenKind = {
@@ -67,13 +67,13 @@ export type TokenKind = (typeof TokenKind)[keyof typeof TokenKind];
  * tabs. The last token is always {@link TokenKind.EndOfFile}.
  */
 export class TokenBuffer {
-  readonly source: Source;
+  readonly source: SourceFile;
   #kinds: Uint8Array;
   #starts: Int32Array;
   #ends: Int32Array;
   #length = 0;
 
-  constructor(source: Source) {
+  constructor(source: SourceFile) {
     this.source = source;
     const capacity = 64 + (source.text.length >> 2);
     this.#kinds = new Uint8Array(capacity);

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { Value } from "@stackwright/cty";
-import { consoleScope, runConsole, type Scope } from "@stackwright/lang";
+import { consoleScope, type EvaluationScope, runConsole } from "@stackwright/lang";
 import { populateWorld } from "../../walk/populate.ts";
 import { World } from "../../walk/world.ts";
 import type { CommandContext } from "../command-context.ts";
@@ -27,7 +27,7 @@ export async function consoleCommand(
   return answerExpressions(await scopeOf(options, context), options, context);
 }
 
-async function scopeOf(options: ConsoleOptions, context: CommandContext): Promise<Scope> {
+async function scopeOf(options: ConsoleOptions, context: CommandContext): Promise<EvaluationScope> {
   const project = await loadProject(context);
   const { configuration } = project;
   showDiagnostics(context.terminal, configuration.diagnostics);
@@ -67,7 +67,7 @@ async function scopeOf(options: ConsoleOptions, context: CommandContext): Promis
 
 /** Answers expressions, one per line of standard input. A user at a terminal gets a prompt; `exit` ends it, also in a script. */
 export async function answerExpressions(
-  scope: Scope,
+  scope: EvaluationScope,
   { json }: Pick<ConsoleOptions, "json">,
   { terminal }: Pick<CommandContext, "terminal">,
 ): Promise<ExitCode> {

@@ -14,7 +14,7 @@ export interface Position {
 
 /** A stretch of a source, in UTF-16 offsets of `source.text`; `end` is exclusive. */
 export interface SourceRange {
-  readonly source: Source;
+  readonly source: SourceFile;
   readonly start: number;
   readonly end: number;
 }
@@ -29,7 +29,7 @@ export interface LocatedRange {
 /** Text that stands inside another source, and where each of its characters came from. */
 export interface Embedding {
   /** The source that the text was taken from. */
-  readonly host: Source;
+  readonly host: SourceFile;
   /** Host offset of each UTF-16 unit of the embedded text, and one more for its end. */
   readonly offsets: Int32Array;
 }
@@ -43,7 +43,7 @@ const BYTE_ORDER_MARK = 0xfeff;
  * A source may be *embedded*: the text of a JSON string that holds a template is a source of its
  * own whose positions are reported in the JSON file.
  */
-export class Source {
+export class SourceFile {
   readonly name: string;
   readonly text: string;
   readonly embedding: Embedding | undefined;
@@ -60,13 +60,13 @@ export class Source {
    * Decodes UTF-8. Bytes that are not UTF-8 become U+FFFD and `valid` is false; a byte order mark
    * stays the first character of the text, so that byte offsets are those of the file.
    */
-  static fromBytes(name: string, bytes: Uint8Array): { source: Source; valid: boolean } {
+  static fromBytes(name: string, bytes: Uint8Array): { source: SourceFile; valid: boolean } {
     try {
       const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
-      return { source: new Source(name, text), valid: true };
+      return { source: new SourceFile(name, text), valid: true };
     } catch {
       const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
-      return { source: new Source(name, text), valid: false };
+      return { source: new SourceFile(name, text), valid: false };
     }
   }
 
@@ -76,7 +76,7 @@ export class Source {
   }
 
   /** The source that positions are reported in: the outermost host, or this one. */
-  get file(): Source {
+  get file(): SourceFile {
     return this.embedding === undefined ? this : this.embedding.host.file;
   }
 

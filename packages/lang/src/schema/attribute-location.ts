@@ -2,11 +2,11 @@ import { Path, type PathStep, unmarkDeep } from "@stackwright/cty";
 import { rangeOf } from "../config/static-reader.ts";
 import type { Expression } from "../syntax/ast.ts";
 import type { Diagnostic } from "../syntax/diagnostic.ts";
-import type { SourceRange } from "../syntax/source.ts";
-import type { PlacedBlock, PlacedBody } from "./placed-body.ts";
+import type { SourceRange } from "../syntax/source-file.ts";
+import type { LocatedBlock, LocatedBody } from "./located-body.ts";
 
 /** Where a configuration says what stands at a path of its value. */
-export interface AttributePlace {
+export interface AttributeLocation {
   readonly subject: SourceRange;
   /** The block around it, where the place is inside a nested one. */
   readonly context: SourceRange | undefined;
@@ -17,7 +17,7 @@ export interface AttributePlace {
 }
 
 /** Follows a path through blocks, arguments and literals as far as they are written. */
-export function locatePath(root: PlacedBody, path: Path): AttributePlace {
+export function locatePath(root: LocatedBody, path: Path): AttributeLocation {
   const steps = path.steps;
   const elements: string[] = [];
   let body = root;
@@ -50,9 +50,9 @@ export function locatePath(root: PlacedBody, path: Path): AttributePlace {
 }
 
 function elementAt(
-  blocks: readonly PlacedBlock[],
+  blocks: readonly LocatedBlock[],
   step: PathStep | undefined,
-): PlacedBlock | undefined {
+): LocatedBlock | undefined {
   if (step?.kind !== "index") return undefined;
   const [key] = unmarkDeep(step.key);
   if (!key.isKnown || key.isNull) return undefined;
@@ -116,7 +116,7 @@ export interface BodyProblem {
  * part is meant.
  */
 export function providerDiagnostic(
-  body: { locate(path: Path): AttributePlace },
+  body: { locate(path: Path): AttributeLocation },
   { severity, summary, detail, attribute }: BodyProblem,
   address?: string,
 ): Diagnostic {

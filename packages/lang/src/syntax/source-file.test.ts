@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { parseJson } from "./json-parser.ts";
 import { jsonTextSource } from "./json-tree.ts";
-import { Source } from "./source.ts";
+import { SourceFile } from "./source-file.ts";
 
 describe("positions", () => {
   it("count lines, grapheme clusters, bytes and UTF-16 units", () => {
-    const source = new Source("a.tf", "ab\nx👨‍👩‍👧é = 1\r\nc");
+    const source = new SourceFile("a.tf", "ab\nx👨‍👩‍👧é = 1\r\nc");
     expect(source.position(0)).toEqual({ line: 1, column: 1, byte: 0, offset: 0 });
     expect(source.position(3)).toEqual({ line: 2, column: 1, byte: 3, offset: 3 });
     expect(source.position(12)).toEqual({ line: 2, column: 3, byte: 22, offset: 12 });
@@ -14,7 +14,7 @@ describe("positions", () => {
   });
 
   it("do not count a byte order mark as a column", () => {
-    const { source } = Source.fromBytes("a", new Uint8Array([0xef, 0xbb, 0xbf, 0x61]));
+    const { source } = SourceFile.fromBytes("a", new Uint8Array([0xef, 0xbb, 0xbf, 0x61]));
     expect(source.position(source.contentStart)).toEqual({
       line: 1,
       column: 1,
@@ -24,13 +24,13 @@ describe("positions", () => {
   });
 
   it("are clamped to the text", () => {
-    const source = new Source("a", "ab");
+    const source = new SourceFile("a", "ab");
     expect(source.position(99)).toEqual({ line: 1, column: 3, byte: 2, offset: 2 });
     expect(source.position(-1).offset).toBe(0);
   });
 
   it("know the text of a line without its ending", () => {
-    const source = new Source("a", "one\r\ntwo\n");
+    const source = new SourceFile("a", "one\r\ntwo\n");
     expect([source.lineText(1), source.lineText(2), source.lineText(3)]).toEqual([
       "one",
       "two",
@@ -40,7 +40,7 @@ describe("positions", () => {
   });
 
   it("say when bytes are not UTF-8", () => {
-    expect(Source.fromBytes("a", new Uint8Array([0x61, 0xff])).valid).toBe(false);
+    expect(SourceFile.fromBytes("a", new Uint8Array([0x61, 0xff])).valid).toBe(false);
   });
 });
 
