@@ -46,7 +46,7 @@ export async function installBuilt(root: string, folder: string): Promise<string
   };
   await install(`${OURS}engine`);
   const engine = join(folder, "node_modules", OURS, "engine");
-  await cp(join(root, "apps/engine/bin"), join(engine, "bin"), { recursive: true });
+  await cp(join(root, "apps/cli/bin"), join(engine, "bin"), { recursive: true });
   return join(engine, "bin/stackwright.mjs");
 }
 

@@ -12,7 +12,7 @@ import {
   keyEncryptionKey,
   loadConfiguration,
   type PlanOptions,
-} from "@stackwright/engine";
+} from "@stackwright/core";
 import { EMPTY_BUNDLE } from "@stackwright/lang";
 import type { StorageBackend } from "@stackwright/storage";
 import { createDirectoryBlobs } from "@stackwright/storage/blob";

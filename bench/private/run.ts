@@ -12,7 +12,7 @@ import {
   keyEncryptionKey,
   loadConfiguration,
   type ProviderOrigin,
-} from "@stackwright/engine";
+} from "@stackwright/core";
 import { FunctionCaller, TargetTable } from "@stackwright/fg-bridge";
 import { EMPTY_BUNDLE } from "@stackwright/lang";
 import { createDirectoryBlobs } from "@stackwright/storage/blob";

@@ -2,7 +2,7 @@ import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { serve } from "@stackwright/engine/server";
+import { serve } from "@stackwright/engine";
 import type { RequestContext } from "@stackwright/registry";
 import { readStored } from "@stackwright/storage";
 

@@ -40,8 +40,8 @@ RUN groupadd --gid 10001 stackwright \
   && useradd --uid 10001 --gid 10001 --home-dir /var/lib/stackwright --no-create-home stackwright \
   && install -d -o stackwright -g stackwright -m 0750 /var/lib/stackwright \
   && install -d /opt/stackwright/functions \
-  && ln -s ../apps/engine/node_modules /opt/stackwright/functions/node_modules \
-  && ln -s /opt/stackwright/apps/engine/bin/stackwright /usr/local/bin/stackwright \
+  && ln -s ../apps/cli/node_modules /opt/stackwright/functions/node_modules \
+  && ln -s /opt/stackwright/apps/cli/bin/stackwright /usr/local/bin/stackwright \
   && for name in function functions; do \
     main=/opt/stackwright/packages/fg-bridge/dist/$(echo "$name" | sed s/functions/runtime/)/main.js; \
     chmod +x "$main" && ln -s "$main" "/usr/local/bin/stackwright-$name"; \

@@ -12,7 +12,7 @@ import { promisify } from "node:util";
  * The READMEs of the examples do the same by hand.
  */
 
-const COMMAND = join(import.meta.dirname, "../../apps/engine/bin/stackwright.mjs");
+const COMMAND = join(import.meta.dirname, "../../apps/cli/bin/stackwright.mjs");
 const REGISTER = join(import.meta.dirname, "register.ts");
 const PROJECT = "a61dfe3154de42829367056598d5040f";
 export const urnOf = (name: string): string =>

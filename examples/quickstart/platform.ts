@@ -4,7 +4,7 @@ import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import process from "node:process";
-import { bootstrap } from "@stackwright/engine/server";
+import { bootstrap } from "@stackwright/engine";
 import { describeExit, SupervisedProcess } from "@stackwright/mux/host";
 
 /*
@@ -13,7 +13,7 @@ import { describeExit, SupervisedProcess } from "@stackwright/mux/host";
  */
 
 const folder = import.meta.dirname;
-const COMMAND = join(folder, "../../apps/engine/bin/stackwright.mjs");
+const COMMAND = join(folder, "../../apps/cli/bin/stackwright.mjs");
 const PROJECT = "a61dfe3154de42829367056598d5040f";
 /** The function that the private provider lives in. */
 export const FUNCTION_URN = `urn:fss:local:${PROJECT}:function:default:notes:latest`;

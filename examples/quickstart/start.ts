@@ -17,7 +17,7 @@ import {
 // Everything that it makes lies in this folder.
 
 const folder = import.meta.dirname;
-const COMMAND = join(folder, "../../apps/engine/bin/stackwright.mjs");
+const COMMAND = join(folder, "../../apps/cli/bin/stackwright.mjs");
 const began = performance.now();
 
 const USAGE = `npm start [-- options]

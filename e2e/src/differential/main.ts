@@ -45,7 +45,7 @@ if (values.help) {
 const root = resolve(import.meta.dirname, "../../..");
 const folder = resolve(process.env.DIFF_CASES ?? join(root, "e2e/cases"));
 const terraform = process.env.TEST_TERRAFORM ?? "terraform";
-const launcher = [process.execPath, join(root, "apps/engine/bin/stackwright.mjs")];
+const launcher = [process.execPath, join(root, "apps/cli/bin/stackwright.mjs")];
 
 /** Differences that are meant, each with its reason. */
 interface Intended {

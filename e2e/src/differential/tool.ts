@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Readable, Writable } from "node:stream";
-import { runCommand } from "@stackwright/engine/command";
+import { runCommand } from "stackwright";
 import { type JsonObject, objectOf, parseExact } from "./exact-json.ts";
 
 /** How one of the two commands is called. What they print as JSON has the same form. */

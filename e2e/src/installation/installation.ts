@@ -14,7 +14,7 @@ const ROOT = join(import.meta.dirname, "../../..");
 export function installation(): Installation {
   const folder = process.env["E2E_INSTALLATION"];
   return {
-    command: [process.execPath, join(folder ?? ROOT, "apps/engine/bin/stackwright.mjs")],
+    command: [process.execPath, join(folder ?? ROOT, "apps/cli/bin/stackwright.mjs")],
     functions: join(folder ?? join(ROOT, "e2e/src/scenarios"), "functions"),
   };
 }

@@ -58,7 +58,7 @@ export async function layOut(root: string, folder: string): Promise<void> {
   }
   const functions = join(folder, "functions");
   await cp(join(root, "e2e/src/scenarios/functions"), functions, { recursive: true });
-  await symlink(join(folder, "apps/engine/node_modules"), join(functions, "node_modules"));
+  await symlink(join(folder, "apps/cli/node_modules"), join(functions, "node_modules"));
 }
 
 async function findPackages(root: string) {

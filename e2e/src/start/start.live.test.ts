@@ -182,7 +182,7 @@ describe("npm start", { timeout: 300_000 }, () => {
     expect((await fetch(`${url}/readyz`)).status).toBe(200);
 
     // What it says under "to go on", by hand.
-    const command = join(root, "apps/engine/bin/stackwright.mjs");
+    const command = join(root, "apps/cli/bin/stackwright.mjs");
     const script = `. .stackwright/env && '${process.execPath}' '${command}' up --yes -var title=Mine`;
     const byHand = spawnSync("sh", ["-c", script], { cwd: folder, encoding: "utf8" });
     expect(byHand.status, byHand.stderr).toBe(0);

@@ -93,7 +93,7 @@ export const SOAK_JOBS: readonly SoakJob[] = [
   {
     name: "engine-simulation",
     what: "simulated runs with crashes, faults and frozen workers: 50,000",
-    files: ["apps/engine/src/testing/simulation/simulation.test.ts"],
+    files: ["packages/core/src/testing/simulation/simulation.test.ts"],
     live: false,
     slices: 10,
     runs: 84,
@@ -102,7 +102,7 @@ export const SOAK_JOBS: readonly SoakJob[] = [
   {
     name: "engine-kill",
     what: "applies that are killed at random moments: 200 with a model provider, 200 with a Go-built one",
-    files: ["apps/engine/src/testing/kill/"],
+    files: ["packages/core/src/testing/kill/"],
     live: true,
     slices: 4,
     runs: 25,

@@ -27,7 +27,7 @@ export interface NodeRoots {
 /** Where the store is in an image. */
 export const STORE = "/opt/pnpm-store";
 /** What of the workspace goes into the images, and the tools that build it. */
-const FILTERS = ["--filter", "stackwright-workspace", "--filter", "@stackwright/engine..."];
+const FILTERS = ["--filter", "stackwright-workspace", "--filter", "stackwright..."];
 const LIMIT_MS = 5 * 60_000;
 
 /**

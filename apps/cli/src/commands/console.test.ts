@@ -1,0 +1,68 @@
+import { mkdtempDisposable } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { PassThrough } from "node:stream";
+import { consoleScope } from "@stackwright/lang";
+import { expect, it } from "vitest";
+import { createTerminal } from "../terminal/terminal.ts";
+import { tryCommand } from "../testing/try-command.ts";
+import { answerExpressions } from "./console.ts";
+
+const UP = "\u001b[A";
+const LEFT = "\u001b[D";
+const CTRL_C = "\u0003";
+const CTRL_D = "\u0004";
+
+/** The console in a terminal. Each step is what is typed, and what then appears. */
+async function type(...steps: readonly (readonly [keys: string, appears: string])[]) {
+  const input = Object.assign(new PassThrough(), { isTTY: true });
+  const output = Object.assign(new PassThrough(), { isTTY: true, columns: 80, rows: 24 });
+  let text = "";
+  output.on("data", (chunk: Buffer) => (text += chunk.toString()));
+  const env = { TERM: "xterm", NO_COLOR: "1" };
+  const terminal = createTerminal({ input, output, error: new PassThrough(), env });
+  const done = answerExpressions(consoleScope(), { json: false }, { terminal });
+  await expect.poll(() => text).toContain("> ");
+  for (const [keys, appears] of steps) {
+    const from = text.length;
+    input.write(keys);
+    await expect.poll(() => text.slice(from)).toContain(appears);
+  }
+  return { code: await done, text };
+}
+
+it("lets a user edit a line, and calls former ones back", async () => {
+  const { code, text } = await type(
+    [`20+3${LEFT}1\r`, "\n33\n"],
+    [`${UP}0\r`, "\n150\n"],
+    [CTRL_D, "\n"],
+  );
+  expect(code).toBe(0);
+  expect(text.endsWith("\n")).toBe(true);
+});
+
+it("begins a new line with Ctrl-C, and ends with it in an empty one", async () => {
+  const { code, text } = await type(
+    ["1 +", "1 +"],
+    [CTRL_C, "^C\n"],
+    ["2+2\r", "\n4\n"],
+    [CTRL_C, "\n"],
+  );
+  expect(code).toBe(0);
+  expect(text).not.toContain("Error");
+});
+
+it("ends with exit at a prompt", async () => {
+  expect((await type(["exit\r", "\n"])).code).toBe(0);
+});
+
+it.each([[], ["--json"]])("ends with exit, from a script as well %j", async (...options) => {
+  await using folder = await mkdtempDisposable(join(tmpdir(), "console-"));
+  const { code, output, error } = await tryCommand(["console", ...options], {
+    cwd: folder.path,
+    input: "1 + 1\n exit \n2 + 2\n",
+  });
+  expect([code, error]).toEqual([0, ""]);
+  expect(output).toContain("2");
+  expect(output.trim().split("\n")).toHaveLength(1);
+});

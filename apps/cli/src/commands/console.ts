@@ -1,0 +1,89 @@
+import { randomBytes } from "node:crypto";
+import { populateWorld, World } from "@stackwright/core";
+import type { Value } from "@stackwright/cty";
+import { consoleScope, type EvaluationScope, runConsole } from "@stackwright/lang";
+import type { CommandContext } from "../command-context.ts";
+import { EXIT, type ExitCode } from "../exit-code.ts";
+import { showDiagnostics } from "../render/show-diagnostics.ts";
+import { ShownState } from "../render/shown-state.ts";
+import { type GivenInput, loadProject, readVariables } from "../session/project.ts";
+import { recordedSchemas } from "../session/recorded-values.ts";
+import { openReader, type StoreOptions } from "../session/session.ts";
+import { stackName } from "../session/stack-name.ts";
+import { snapshotOf } from "./show.ts";
+
+export interface ConsoleOptions extends StoreOptions {
+  /** Each answer is one line of JSON. */
+  readonly json: boolean;
+  readonly inputs: readonly GivenInput[];
+}
+
+/** Answers expressions over the configuration and what is recorded; without a configuration over functions alone. */
+export async function consoleCommand(
+  options: ConsoleOptions,
+  context: CommandContext,
+): Promise<ExitCode> {
+  return answerExpressions(await scopeOf(options, context), options, context);
+}
+
+async function scopeOf(options: ConsoleOptions, context: CommandContext): Promise<EvaluationScope> {
+  const project = await loadProject(context);
+  const { configuration } = project;
+  showDiagnostics(context.terminal, configuration.diagnostics);
+  if (configuration.graph.order.length === 0) {
+    return consoleScope({ files: project.files, now: () => new Date(), randomBytes });
+  }
+  const { values, diagnostics } = await readVariables(project, options.inputs, context, {
+    input: true,
+  });
+  showDiagnostics(context.terminal, diagnostics);
+  const world = new World({
+    root: configuration.root,
+    variables: values,
+    workspace: stackName(context, options),
+    host: { maxStringLength: 32 * 1024 * 1024, now: () => new Date(), randomBytes },
+    applying: false,
+    missing: "lenient",
+  });
+  const session = await openReader(context, options);
+  try {
+    const snapshot = await snapshotOf(session, context);
+    const { objects } = snapshot;
+    const current = [...objects.values()].filter(({ deposed }) => deposed === "");
+    const schemaOf = await recordedSchemas(current, project, context);
+    // What repeats a secret is sensitive here as well: nonsensitive() shows it.
+    const shown = new ShownState(snapshot, { schemaOf, secrets: "hidden" });
+    const recorded = current.flatMap((object): [string, Value][] => {
+      const value = shown.value(object);
+      return value === undefined ? [] : [[object.address, value]];
+    });
+    populateWorld(world, recorded);
+  } finally {
+    await session?.[Symbol.asyncDispose]();
+  }
+  return world.root.scope.forInstance({});
+}
+
+/** Answers expressions, one per line of standard input. A user at a terminal gets a prompt; `exit` ends it, also in a script. */
+export async function answerExpressions(
+  scope: EvaluationScope,
+  { json }: Pick<ConsoleOptions, "json">,
+  { terminal }: Pick<CommandContext, "terminal">,
+): Promise<ExitCode> {
+  const isPrompted = terminal.interactive && !json;
+  const given = isPrompted ? terminal.promptedLines("> ") : terminal.lines();
+  let failed = false;
+  for await (const answer of runConsole(untilExit(given), { scope })) {
+    terminal.write(`${json ? answer.json : answer.text}\n`);
+    failed ||= answer.diagnostics.some(({ severity }) => severity === "error");
+  }
+  return failed && !isPrompted && !json ? EXIT.failed : EXIT.ok;
+}
+
+/** The lines before one that ends the console. */
+async function* untilExit(lines: AsyncIterable<string>): AsyncGenerator<string> {
+  for await (const line of lines) {
+    if (line.trim() === "exit") return;
+    yield line;
+  }
+}

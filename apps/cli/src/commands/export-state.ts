@@ -1,0 +1,24 @@
+import { exportState } from "@stackwright/core";
+import { formatStateFile } from "@stackwright/tfstate";
+import type { CommandContext } from "../command-context.ts";
+import { EXIT, type ExitCode } from "../exit-code.ts";
+import { readOnlyState } from "../session/read-only-state.ts";
+import { openReader, type StoreOptions } from "../session/session.ts";
+
+/** Writes the state of the stack as a Terraform state of version 4; secrets are in the clear. */
+export async function exportStateCommand(
+  options: StoreOptions,
+  context: CommandContext,
+): Promise<ExitCode> {
+  const session = await openReader(context, options);
+  try {
+    const state = readOnlyState(
+      session?.stack === undefined ? undefined : session.stateOf(session.stack),
+    );
+    const snapshot = await state.read({ signal: context.signal });
+    context.terminal.write(formatStateFile(exportState(state.reference, snapshot)));
+    return EXIT.ok;
+  } finally {
+    await session?.[Symbol.asyncDispose]();
+  }
+}

@@ -1,0 +1,75 @@
+import { type GraphNode, hasErrors } from "@stackwright/lang";
+import type { CommandContext } from "../command-context.ts";
+import { CommandError } from "../command-error.ts";
+import { EXIT, type ExitCode } from "../exit-code.ts";
+import { showDiagnostics } from "../render/show-diagnostics.ts";
+import { loadProject } from "../session/project.ts";
+
+export interface GraphOptions {
+  readonly format: string;
+  /** Variables, locals and outputs as well. */
+  readonly all: boolean;
+}
+
+/** Draws what depends on what: resources and modules, or everything that is written. */
+export async function graph(options: GraphOptions, context: CommandContext): Promise<ExitCode> {
+  const { terminal } = context;
+  if (options.format !== "dot" && options.format !== "mermaid") {
+    throw new CommandError(`There is no format "${options.format}"; there is dot and mermaid.`);
+  }
+  const { configuration } = await loadProject(context);
+  if (hasErrors(configuration.diagnostics)) {
+    showDiagnostics(terminal, configuration.diagnostics);
+    return EXIT.failed;
+  }
+  const { nodes, edges } = readGraph(configuration.graph.order, options.all);
+  terminal.write(options.format === "dot" ? dot(nodes, edges) : mermaid(nodes, edges));
+  return EXIT.ok;
+}
+
+type Edge = readonly [from: string, to: string];
+
+/** Nodes by address; what is not shown is passed through. */
+function readGraph(
+  order: readonly GraphNode[],
+  all: boolean,
+): { readonly nodes: readonly string[]; readonly edges: readonly Edge[] } {
+  const shown = order.filter(({ kind }) => all || kind === "resource");
+  const names = new Set(shown.map(({ id }) => id));
+  const edges: Edge[] = [];
+  for (const node of shown) {
+    const seen = new Set<GraphNode>();
+    const reach = (at: GraphNode): void => {
+      for (const dependency of at.dependencies.keys()) {
+        if (seen.has(dependency)) continue;
+        seen.add(dependency);
+        if (names.has(dependency.id)) edges.push([node.id, dependency.id]);
+        else reach(dependency);
+      }
+    };
+    reach(node);
+  }
+  return { nodes: [...names], edges };
+}
+
+function dot(nodes: readonly string[], edges: readonly Edge[]): string {
+  const lines = [
+    "digraph {",
+    "  rankdir = RL",
+    "  node [shape = box]",
+    ...nodes.map((name) => `  ${JSON.stringify(name)}`),
+    ...edges.map(([from, to]) => `  ${JSON.stringify(from)} -> ${JSON.stringify(to)}`),
+    "}",
+  ];
+  return `${lines.join("\n")}\n`;
+}
+
+function mermaid(nodes: readonly string[], edges: readonly Edge[]): string {
+  const ids = new Map(nodes.map((name, index) => [name, `n${index}`]));
+  const lines = [
+    "flowchart RL",
+    ...nodes.map((name) => `  ${ids.get(name) ?? ""}["${name.replaceAll('"', "#quot;")}"]`),
+    ...edges.map(([from, to]) => `  ${ids.get(from) ?? ""} --> ${ids.get(to) ?? ""}`),
+  ];
+  return `${lines.join("\n")}\n`;
+}

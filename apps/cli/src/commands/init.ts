@@ -1,0 +1,37 @@
+import { hasErrors } from "@stackwright/lang";
+import type { CommandContext } from "../command-context.ts";
+import { EXIT, type ExitCode } from "../exit-code.ts";
+import { JsonEvents } from "../render/json-events.ts";
+import { showDiagnostics } from "../render/show-diagnostics.ts";
+import { install, installedLines } from "../session/install.ts";
+import { overrideWarning } from "../session/override-warning.ts";
+import { loadProject } from "../session/project.ts";
+import { engineVersion } from "./version.ts";
+
+export interface InitOptions {
+  readonly json: boolean;
+  readonly upgrade: boolean;
+}
+
+/** Brings what a configuration needs: modules and providers. Other commands do it as well, where something is missing. */
+export async function init(options: InitOptions, context: CommandContext): Promise<ExitCode> {
+  const { terminal } = context;
+  const project = await loadProject(context);
+  const { diagnostics } = project.configuration;
+  const failed = hasErrors(diagnostics);
+  const installed = failed ? new Map() : await install(project, context, options);
+  const lines = installedLines(installed);
+  const overridden = overrideWarning(installed);
+  const found = overridden === undefined ? diagnostics : [...diagnostics, overridden];
+  if (options.json) {
+    const events = new JsonEvents({ terminal, operation: "plan" });
+    events.version(engineVersion());
+    for (const line of lines) events.log(line);
+    for (const diagnostic of found) events.diagnostic(diagnostic);
+  } else {
+    for (const line of lines) terminal.write(`${line}\n`);
+    showDiagnostics(terminal, found);
+    if (!failed) terminal.write("Everything that the configuration needs is here.\n");
+  }
+  return failed ? EXIT.failed : EXIT.ok;
+}

@@ -1,0 +1,83 @@
+import type { StackOutput } from "@stackwright/core";
+import { decodeJson, decodeTypeJson } from "@stackwright/cty";
+import type { CommandContext } from "../command-context.ts";
+import { CommandError } from "../command-error.ts";
+import { EXIT, type ExitCode } from "../exit-code.ts";
+import { exactJson, type JsonMember, writeExactJson } from "../render/exact-json.ts";
+import { outputsText } from "../render/people-view.ts";
+import { ShownState } from "../render/shown-state.ts";
+import { openReader, type StoreOptions } from "../session/session.ts";
+
+export interface OutputOptions extends StoreOptions {
+  readonly json: boolean;
+  /** The bare text of one output. */
+  readonly raw: boolean;
+}
+
+/** Shows the outputs of the last run, or one of them. */
+export async function output(
+  name: string | undefined,
+  options: OutputOptions,
+  context: CommandContext,
+): Promise<ExitCode> {
+  const { terminal } = context;
+  const session = await openReader(context, options);
+  try {
+    const { signal } = context;
+    const state = session?.stack === undefined ? undefined : session.stateOf(session.stack);
+    const outputs: ReadonlyMap<string, StackOutput> =
+      state === undefined ? new Map() : (await state.outputs({ signal })).outputs;
+    if (name === undefined) {
+      if (options.raw) throw new CommandError("--raw shows one output; name it.");
+      if (options.json) terminal.write(`${allJson(outputs)}\n`);
+      else if (outputs.size === 0) {
+        terminal.writeError(
+          "There are no outputs: the configuration has none, or nothing was applied yet.\n",
+        );
+      } else {
+        // What repeats a secret of an object is hidden in a list like a sensitive output.
+        const objects = (await state?.read({ signal }))?.objects ?? new Map();
+        const shown = new ShownState(
+          { objects, outputs },
+          { schemaOf: () => undefined, secrets: "hidden" },
+        );
+        terminal.write(outputsText(outputs, shown.hiddenOutputs(outputs)));
+      }
+      return EXIT.ok;
+    }
+    const one = outputs.get(name);
+    if (one === undefined) {
+      const names = [...outputs.keys()].toSorted().join(", ");
+      throw new CommandError(`There is no output "${name}".`, {
+        advice: names === "" ? "There are no outputs yet: stackwright up" : `There is: ${names}`,
+      });
+    }
+    if (options.raw) terminal.write(rawText(name, one));
+    else if (options.json) terminal.write(`${writeExactJson(exactJson(one.json), 2)}\n`);
+    else {
+      const text = outputsText(new Map([[name, one]]), new Set());
+      terminal.write(text.slice(`${name} = `.length));
+    }
+    return EXIT.ok;
+  } finally {
+    await session?.[Symbol.asyncDispose]();
+  }
+}
+
+function allJson(outputs: ReadonlyMap<string, StackOutput>): string {
+  const members = [...outputs]
+    .toSorted(([left], [right]) => (left < right ? -1 : 1))
+    .map(([name, { type, json, sensitive }]): [string, JsonMember] => [
+      name,
+      { sensitive, type: exactJson(type), value: exactJson(json) },
+    ]);
+  return writeExactJson(Object.fromEntries(members), 2);
+}
+
+function rawText(name: string, { type, json }: StackOutput): string {
+  const value = decodeJson(json, decodeTypeJson(type));
+  if (!value.isNull && value.type.kind === "string") return value.asString();
+  if (!value.isNull && value.type.kind === "number") return value.asBigFloat().toString();
+  if (!value.isNull && value.type.kind === "bool") return String(value.asBoolean());
+  throw new CommandError(`The output "${name}" is no string, number or bool; --json shows it.`);
+}

@@ -1,0 +1,78 @@
+import { resolve } from "node:path";
+import { hasChanges } from "@stackwright/core";
+import type { CommandContext } from "../command-context.ts";
+import { EXIT, type ExitCode } from "../exit-code.ts";
+import { PeopleView } from "../render/people-view.ts";
+import { ProgramsView } from "../render/programs-view.ts";
+import { makePlan } from "../session/make-plan.ts";
+import { openEngine } from "../session/open-engine.ts";
+import { writePlanFile } from "../session/plan-file.ts";
+import { loadProject, requireConfiguration } from "../session/project.ts";
+import { readOnlyState } from "../session/read-only-state.ts";
+import { requireAdopted } from "../session/require-adopted.ts";
+import type { RunOptions } from "../session/run-options.ts";
+import { schemasOf } from "../session/schemas-of.ts";
+import { openReader, openWriter } from "../session/session.ts";
+import { stackName } from "../session/stack-name.ts";
+
+export interface PlanCommandOptions extends RunOptions {
+  /** Where a file is written with which `up` applies exactly this plan. */
+  readonly out?: string;
+  /** Tell by the exit code whether there are changes. */
+  readonly detailedExitcode: boolean;
+}
+
+/** Shows what `up` would do. Works while another process writes, unless the plan is to be kept. */
+export async function plan(
+  options: PlanCommandOptions,
+  context: CommandContext,
+): Promise<ExitCode> {
+  const project = await loadProject(context);
+  if (!options.destroy) requireConfiguration(project);
+  await requireAdopted(project, options, context);
+  using view = options.json
+    ? new ProgramsView(context.terminal, "plan")
+    : new PeopleView(context.terminal);
+  const session =
+    options.out === undefined
+      ? await openReader(context, options)
+      : await openWriter(context, options);
+  try {
+    const state =
+      session?.stack === undefined
+        ? readOnlyState(undefined)
+        : options.out === undefined
+          ? readOnlyState(session.stateOf(session.stack))
+          : session.stateOf(session.stack);
+    await using engine = await openEngine(project, context, {
+      state,
+      session,
+      registry: options.registry,
+    });
+    const workspace = stackName(context, options);
+    const made = await makePlan({ engine, project, state, workspace }, options, view, context);
+    if (made === undefined) return EXIT.failed;
+    view.planned(made.plan, await schemasOf(engine, made.plan));
+    if (options.out !== undefined && session !== undefined) {
+      const stored = await engine.savePlan(state, made.plan);
+      await writePlanFile(resolve(context.directory, options.out), {
+        stackwright_plan: 1,
+        ...session.project,
+        stack: workspace,
+        digest: stored.digest,
+        created: new Date(stored.createdAtMs).toISOString(),
+        store: session.storeName,
+      });
+      if (!options.json) {
+        context.terminal.write(
+          `\nThe plan is kept. To do exactly this: stackwright up ${options.out}\n`,
+        );
+      }
+    }
+    return options.detailedExitcode && (hasChanges(made.plan) || made.unresolved)
+      ? EXIT.changes
+      : EXIT.ok;
+  } finally {
+    await session?.[Symbol.asyncDispose]();
+  }
+}

@@ -1,0 +1,168 @@
+import { encodeTypeJson } from "@stackwright/cty";
+import type {
+  AttributeSchema,
+  BlockSchema,
+  NestedAttributeSchema,
+  ProviderSchema,
+  ResourceSchema,
+} from "@stackwright/mux/router";
+import type { CommandContext } from "../command-context.ts";
+import { EXIT, type ExitCode } from "../exit-code.ts";
+import {
+  exactJson,
+  type JsonMember,
+  type JsonMembers,
+  writeExactJson,
+} from "../render/exact-json.ts";
+import { openEngine } from "../session/open-engine.ts";
+import { loadProject } from "../session/project.ts";
+import { openReader, type StoreOptions } from "../session/session.ts";
+
+/** Lists which modules require which providers, and in which versions. */
+export async function providers(context: CommandContext): Promise<ExitCode> {
+  const { terminal } = context;
+  const { configuration } = await loadProject(context);
+  for (const [source, { constraints, from }] of configuration.resolution.requirements) {
+    const versions = constraints.toString();
+    terminal.write(
+      `${terminal.style.paint("strong", source)}${versions === "" ? "" : ` ${versions}`}\n`,
+    );
+    for (const { module, implied } of from) {
+      const path = module.path.map((name) => `module.${name}`).join(".");
+      const why = implied ? " (by the name of a resource type)" : "";
+      terminal.write(`  ${path === "" ? "the root module" : path}${why}\n`);
+    }
+  }
+  return EXIT.ok;
+}
+
+/** Writes the schemas of all required providers as JSON, in the form of `terraform providers schema -json`. */
+export async function providersSchema(
+  options: StoreOptions,
+  context: CommandContext,
+): Promise<ExitCode> {
+  const project = await loadProject(context);
+  const session = await openReader(context, options);
+  try {
+    await using engine = await openEngine(project, context, {
+      session,
+      registry: options.registry,
+    });
+    const schemas: Record<string, JsonMember> = {};
+    for (const [source, { source: address, constraints }] of project.configuration.resolution
+      .requirements) {
+      const version = await engine.catalog.select({ source: address, constraints: [constraints] });
+      for (const { provider } of await engine.catalog.open({ source, version, alias: "" })) {
+        await using opened = provider;
+        schemas[source] = schemaJson((await opened.schema({})).schema);
+      }
+    }
+    context.terminal.write(
+      `${writeExactJson({ format_version: "1.0", provider_schemas: schemas })}\n`,
+    );
+    return EXIT.ok;
+  } finally {
+    await session?.[Symbol.asyncDispose]();
+  }
+}
+
+function schemaJson(schema: ProviderSchema): JsonMember {
+  return {
+    provider: { version: 0, block: blockJson(schema.provider) },
+    ...someResources("resource_schemas", schema.resources),
+    ...someResources("data_source_schemas", schema.dataSources),
+    ...someResources("ephemeral_resource_schemas", schema.ephemeralResources),
+    ...(schema.functions.size > 0 && {
+      functions: Object.fromEntries(
+        [...schema.functions].map(
+          ([name, { description, summary, returnType, parameters, variadic }]) => [
+            name,
+            {
+              description,
+              summary,
+              return_type: exactJson(encodeTypeJson(returnType)),
+              ...(parameters.length > 0 && { parameters: parameters.map(parameterJson) }),
+              ...(variadic !== undefined && { variadic_parameter: parameterJson(variadic) }),
+            },
+          ],
+        ),
+      ),
+    }),
+  };
+}
+
+function parameterJson(parameter: {
+  readonly name: string;
+  readonly description: string;
+  readonly allowNull: boolean;
+  readonly type: Parameters<typeof encodeTypeJson>[0];
+}): JsonMember {
+  return {
+    name: parameter.name,
+    ...(parameter.description !== "" && { description: parameter.description }),
+    ...(parameter.allowNull && { is_nullable: true }),
+    type: exactJson(encodeTypeJson(parameter.type)),
+  };
+}
+
+function someResources(name: string, resources: ReadonlyMap<string, ResourceSchema>): JsonMembers {
+  if (resources.size === 0) return {};
+  const members = [...resources].map(([type, { version, block }]) => [
+    type,
+    { version, block: blockJson(block) },
+  ]);
+  return { [name]: Object.fromEntries(members) as JsonMembers };
+}
+
+function blockJson({
+  attributes,
+  blocks,
+  description,
+  descriptionKind,
+  deprecated,
+}: BlockSchema): JsonMember {
+  return {
+    ...(attributes.size > 0 && { attributes: attributesJson(attributes) }),
+    ...(blocks.size > 0 && {
+      block_types: Object.fromEntries(
+        [...blocks].map(([name, { nesting, block, minItems, maxItems }]) => [
+          name,
+          {
+            nesting_mode: nesting,
+            block: blockJson(block),
+            ...(minItems > 0 && { min_items: minItems }),
+            ...(maxItems > 0 && { max_items: maxItems }),
+          },
+        ]),
+      ),
+    }),
+    ...(description !== "" && { description }),
+    description_kind: descriptionKind ?? "plain",
+    ...(deprecated && { deprecated: true }),
+  };
+}
+
+function attributesJson(attributes: ReadonlyMap<string, AttributeSchema>): JsonMembers {
+  return Object.fromEntries(
+    [...attributes].map(([name, attribute]) => [
+      name,
+      {
+        ...(attribute.nested === undefined
+          ? { type: exactJson(encodeTypeJson(attribute.type)) }
+          : { nested_type: nestedJson(attribute.nested) }),
+        ...(attribute.description !== "" && { description: attribute.description }),
+        description_kind: attribute.descriptionKind ?? "plain",
+        ...(attribute.deprecated && { deprecated: true }),
+        ...(attribute.required && { required: true }),
+        ...(attribute.optional && { optional: true }),
+        ...(attribute.computed && { computed: true }),
+        ...(attribute.sensitive && { sensitive: true }),
+        ...(attribute.writeOnly && { write_only: true }),
+      },
+    ]),
+  );
+}
+
+function nestedJson({ nesting, attributes }: NestedAttributeSchema): JsonMember {
+  return { attributes: attributesJson(attributes), nesting_mode: nesting };
+}

@@ -1,0 +1,176 @@
+import { resolve } from "node:path";
+import type { SecretDisplay, StackSnapshot, StateObject } from "@stackwright/core";
+import { configurationSchemas, planToTerraformJson } from "@stackwright/core";
+import { Path } from "@stackwright/cty";
+import type { CommandContext } from "../command-context.ts";
+import { EXIT, type ExitCode } from "../exit-code.ts";
+import { blockLines } from "../render/block-diff.ts";
+import { outputsText } from "../render/people-view.ts";
+import { inputLines, planText, type SchemaOf } from "../render/plan-text.ts";
+import { ShownState } from "../render/shown-state.ts";
+import { stateJson } from "../render/state-json.ts";
+import { openEngine } from "../session/open-engine.ts";
+import { missingPlan, readPlanFile } from "../session/plan-file.ts";
+import { loadProject } from "../session/project.ts";
+import { readOnlyState } from "../session/read-only-state.ts";
+import { recordedSchemas } from "../session/recorded-values.ts";
+import { schemasOf } from "../session/schemas-of.ts";
+import { openReader, type Session, type StoreOptions } from "../session/session.ts";
+import type { Terminal } from "../terminal/terminal.ts";
+
+export interface ShowOptions extends StoreOptions, SecretOptions {
+  readonly json: boolean;
+}
+
+/** The explicit flag for secrets. */
+export interface SecretOptions {
+  readonly showSecrets: boolean;
+}
+
+export function secretDisplay({ showSecrets }: SecretOptions): SecretDisplay {
+  return showSecrets ? "shown" : "hidden";
+}
+
+/** Shows the recorded state, or the plan of a file. */
+export async function show(
+  planFile: string | undefined,
+  options: ShowOptions,
+  context: CommandContext,
+): Promise<ExitCode> {
+  const { terminal } = context;
+  if (planFile !== undefined) return showPlan(planFile, options, context);
+  const session = await openReader(context, options);
+  try {
+    const snapshot = await snapshotOf(session, context);
+    const project = await loadProject(context);
+    const schemaOf = await recordedSchemas(snapshot.objects.values(), project, context);
+    const shown = new ShownState(snapshot, { schemaOf, secrets: secretDisplay(options) });
+    if (options.json) terminal.write(`${stateJson(snapshot, shown)}\n`);
+    else terminal.write(stateText(snapshot, terminal, { shown, schemaOf }));
+    return EXIT.ok;
+  } finally {
+    await session?.[Symbol.asyncDispose]();
+  }
+}
+
+/** The state of the stack that is meant; empty where there is none. */
+export async function snapshotOf(
+  session: Session | undefined,
+  { signal }: Pick<CommandContext, "signal">,
+): Promise<StackSnapshot> {
+  const state = session?.stack === undefined ? undefined : session.stateOf(session.stack);
+  return readOnlyState(state).read({ signal });
+}
+
+async function showPlan(
+  planFile: string,
+  options: ShowOptions,
+  context: CommandContext,
+): Promise<ExitCode> {
+  const { terminal } = context;
+  const file = await readPlanFile(resolve(context.directory, planFile));
+  const session = await openReader(context, {
+    ...options,
+    stack: file.stack,
+    project: file.project,
+  });
+  try {
+    const project = await loadProject(context);
+    await using engine = await openEngine(project, context, {
+      session,
+      registry: options.registry,
+    });
+    const plan =
+      session?.stack === undefined
+        ? undefined
+        : await engine.loadPlan(session.stateOf(session.stack), file.digest);
+    if (plan === undefined) {
+      throw missingPlan(planFile, file, session?.storeName);
+    }
+    if (options.json) {
+      const { configuration } = project;
+      // What the folder holds by now may be another configuration than that of the plan.
+      const described =
+        configuration.digest === plan.configDigest
+          ? {
+              configuration,
+              schemas: await configurationSchemas(configuration, plan, engine.catalog),
+            }
+          : undefined;
+      const secrets = secretDisplay(options);
+      terminal.write(`${planToTerraformJson(plan, { described, secrets })}\n`);
+    } else {
+      const schemaOf = await schemasOf(engine, plan);
+      terminal.write(
+        planText(plan, {
+          style: terminal.style,
+          schemaOf,
+          secrets: secretDisplay(options),
+        }),
+      );
+    }
+    return EXIT.ok;
+  } finally {
+    await session?.[Symbol.asyncDispose]();
+  }
+}
+
+/** What rendering recorded objects needs. */
+interface StateDisplay {
+  readonly shown: ShownState;
+  readonly schemaOf: SchemaOf;
+}
+
+function stateText(snapshot: StackSnapshot, terminal: Terminal, display: StateDisplay): string {
+  const objects = [...snapshot.objects.values()].toSorted((left, right) =>
+    left.address < right.address ? -1 : Number(left.address > right.address),
+  );
+  if (objects.length === 0 && snapshot.outputs.size === 0) return "Nothing is recorded.\n";
+  const texts = objects.map((object) => objectText(object, terminal, display));
+  const outputs = outputsText(snapshot.outputs, display.shown.hiddenOutputs(snapshot.outputs));
+  const inputs = inputLines(snapshot.inputs ?? []);
+  return [
+    ...texts,
+    ...(outputs === "" ? [] : [`Outputs:\n\n${outputs}`]),
+    ...(inputs.length === 0
+      ? []
+      : [`Made with outputs of other stacks:\n\n${inputs.join("\n")}\n`]),
+  ].join("\n");
+}
+
+/** One recorded object as the block that it comes from. */
+export function objectText(
+  object: StateObject,
+  { style }: Terminal,
+  { shown, schemaOf }: StateDisplay,
+): string {
+  const { address, deposed, phase, mode, type } = object;
+  const notes = [
+    ...(deposed === "" ? [] : [`deposed object ${deposed}`]),
+    ...(phase === "ready" ? [] : [phase]),
+  ];
+  const name = /\.([^.[\]]+)(?:\[(?:\d+|"(?:[^"\\]|\\.)*")\])?$/.exec(address)?.[1] ?? "";
+  const note = notes.length > 0 ? ` (${notes.join(", ")})` : "";
+  const value = shown.value(object);
+  const lines =
+    value === undefined
+      ? []
+      : blockLines(
+          { before: value, after: value },
+          schemaOf(object),
+          { path: Path.root, indent: 2 },
+          {
+            style,
+            verbose: true,
+            secrets: shown.secrets,
+            forcesReplacement: () => false,
+          },
+        );
+  return [
+    style.paint("strong", `# ${address}${note}:`),
+    `${mode === "data" ? "data" : "resource"} "${type}" "${name}" {`,
+    ...lines,
+    "}",
+    "",
+  ].join("\n");
+}

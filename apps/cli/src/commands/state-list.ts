@@ -1,0 +1,72 @@
+import { containsAddress, formatAddress, parseAddress } from "@stackwright/lang";
+import type { CommandContext } from "../command-context.ts";
+import { CommandError } from "../command-error.ts";
+import { EXIT, type ExitCode } from "../exit-code.ts";
+import { ShownState } from "../render/shown-state.ts";
+import { loadProject } from "../session/project.ts";
+import { recordedSchemas } from "../session/recorded-values.ts";
+import { openReader, type StoreOptions } from "../session/session.ts";
+import { objectText, type SecretOptions, secretDisplay, snapshotOf } from "./show.ts";
+
+/** Lists the addresses of recorded objects; all, or those below the given addresses. */
+export async function stateList(
+  addresses: readonly string[],
+  options: StoreOptions,
+  context: CommandContext,
+): Promise<ExitCode> {
+  const session = await openReader(context, options);
+  try {
+    const { objects } = await snapshotOf(session, context);
+    const wanted = addresses.map(addressOf);
+    const found = [...objects.values()]
+      .filter(({ address }) => {
+        const { value } = parseAddress(address);
+        return (
+          wanted.length === 0 ||
+          (value !== undefined && wanted.some((target) => containsAddress(target, value)))
+        );
+      })
+      .map(({ address, deposed }) => `${address}${deposed === "" ? "" : ` (deposed ${deposed})`}`);
+    for (const line of found.toSorted()) context.terminal.write(`${line}\n`);
+    return EXIT.ok;
+  } finally {
+    await session?.[Symbol.asyncDispose]();
+  }
+}
+
+/** Shows one recorded object. */
+export async function stateShow(
+  address: string,
+  options: StoreOptions & SecretOptions,
+  context: CommandContext,
+): Promise<ExitCode> {
+  const session = await openReader(context, options);
+  try {
+    const snapshot = await snapshotOf(session, context);
+    const { objects } = snapshot;
+    const wanted = formatAddress(addressOf(address));
+    const found = [...objects.values()].filter((object) => object.address === wanted);
+    if (found.length === 0) {
+      throw new CommandError(`Nothing is recorded for ${address}.`, {
+        advice: "stackwright state list shows the addresses that there are.",
+      });
+    }
+    const schemaOf = await recordedSchemas(found, await loadProject(context), context);
+    const shown = new ShownState(snapshot, { schemaOf, secrets: secretDisplay(options) });
+    for (const object of found) {
+      context.terminal.write(objectText(object, context.terminal, { shown, schemaOf }));
+    }
+    return EXIT.ok;
+  } finally {
+    await session?.[Symbol.asyncDispose]();
+  }
+}
+
+/** Reads an address from the command line. */
+export function addressOf(text: string) {
+  const { value, diagnostics } = parseAddress({ name: "<command line>", text });
+  if (value === undefined) {
+    throw new CommandError(`"${text}" is no address: ${diagnostics[0]?.detail ?? ""}`);
+  }
+  return value;
+}

@@ -1,0 +1,251 @@
+import { resolve } from "node:path";
+import { hasChanges, type Plan, planVariables } from "@stackwright/core";
+import { hasErrors } from "@stackwright/lang";
+import type { CommandContext } from "../command-context.ts";
+import { CommandError } from "../command-error.ts";
+import { EXIT, type ExitCode } from "../exit-code.ts";
+import { PeopleView } from "../render/people-view.ts";
+import { ProgramsView } from "../render/programs-view.ts";
+import type { RunView } from "../render/run-view.ts";
+import { type CommandImport, checkImport, imports, ofImport } from "../session/import-block.ts";
+import { type MadePlan, makePlan } from "../session/make-plan.ts";
+import { type CommandEngine, openEngine } from "../session/open-engine.ts";
+import { missingPlan, type PlanFile, readPlanFile } from "../session/plan-file.ts";
+import {
+  loadProject,
+  type Project,
+  readVariables,
+  requireConfiguration,
+} from "../session/project.ts";
+import { requireAdopted } from "../session/require-adopted.ts";
+import { mayAsk, parallelismOf, type RunOptions } from "../session/run-options.ts";
+import { schemasOf } from "../session/schemas-of.ts";
+import { openReader, openWriter, type StackSession } from "../session/session.ts";
+import { stackName } from "../session/stack-name.ts";
+import { explainStale } from "../session/stale-plan.ts";
+import { freeInterrupted, takeStack } from "../session/take-stack.ts";
+
+export interface UpOptions extends RunOptions {
+  /** What `import` adds to the configuration for this run. */
+  readonly importing?: CommandImport;
+  /** Apply without asking. */
+  readonly yes: boolean;
+}
+
+interface Run {
+  readonly options: UpOptions;
+  readonly context: CommandContext;
+  readonly project: Project;
+  readonly engine: CommandEngine;
+  readonly session: StackSession;
+  readonly view: RunView;
+  /** The run that the plan was made for; that of a kept plan begins when it is applied. */
+  readonly id?: string;
+  /** The file of a kept plan, as it was named. */
+  readonly planFile?: string;
+  /** Nothing but failures is shown of an apply. */
+  readonly silent?: boolean;
+}
+
+/** Plans, asks, and applies; or applies the plan of a file. */
+export async function up(
+  planFile: string | undefined,
+  options: UpOptions,
+  context: CommandContext,
+): Promise<ExitCode> {
+  const project = await loadProject(context, options.importing?.files);
+  if (!options.destroy && planFile === undefined) requireConfiguration(project);
+  const file =
+    planFile === undefined ? undefined : await readPlanFile(resolve(context.directory, planFile));
+  using view = options.json
+    ? new ProgramsView(context.terminal, options.destroy ? "destroy" : "apply")
+    : new PeopleView(context.terminal);
+  const place =
+    file === undefined ? options : { ...options, stack: file.stack, project: file.project };
+  await requireAdopted(project, place, context);
+  if (file !== undefined) await requirePlan(planFile ?? "", file, place, context);
+  await using session = await openWriter(context, place);
+  if (file === undefined) await freeInterrupted(session, options, context);
+  if (options.importing !== undefined) await checkImport(session.state, options.importing);
+  await using engine = await openEngine(project, context, {
+    state: session.state,
+    session,
+    registry: options.registry,
+  });
+  const kept = planFile === undefined ? {} : { planFile };
+  const run: Run = {
+    options: { ...options, ...place },
+    context,
+    project,
+    engine,
+    session,
+    view,
+    ...kept,
+  };
+  if (file === undefined) return await planAndApply(run);
+  const plan = await engine.loadPlan(session.state, file.digest);
+  if (plan === undefined) {
+    throw missingPlan(planFile ?? "", file, session.storeName);
+  }
+  const given = await givenVariables(run, plan);
+  return given === undefined ? EXIT.failed : await apply(given, run);
+}
+
+/** Looks for a kept plan before anything is made in a store that may be the wrong one. */
+async function requirePlan(
+  name: string,
+  file: PlanFile,
+  place: UpOptions,
+  context: CommandContext,
+): Promise<void> {
+  const session = await openReader(context, place);
+  try {
+    const stack = session?.stack;
+    const plan = stack && (await session.stateOf(stack).plan(file.digest));
+    if (plan === undefined) throw missingPlan(name, file, session?.storeName);
+  } finally {
+    await session?.[Symbol.asyncDispose]();
+  }
+}
+
+/** The values of a stored plan, and ephemeral ones as they are given now. */
+async function givenVariables(run: Run, plan: Plan): Promise<MadePlan | undefined> {
+  const { project, options, context, view } = run;
+  if (hasErrors(project.configuration.diagnostics)) {
+    view.diagnostics(project.configuration.diagnostics);
+    return undefined;
+  }
+  const declared = project.configuration.root.config.variables;
+  const ephemeral = [...declared.values()].filter((variable) => variable.ephemeral);
+  if (ephemeral.length === 0)
+    return { plan, variables: planVariables(plan, new Map()), unresolved: false };
+  const { values } = await readVariables(project, options.inputs, context, mayAsk(options));
+  const again = new Map([...values].filter(([name]) => !plan.variables.has(name)));
+  return { plan, variables: planVariables(plan, again), unresolved: false };
+}
+
+async function planAndApply(run: Run): Promise<ExitCode> {
+  const { options, context, project, engine, session, view } = run;
+  const workspace = stackName(context, options);
+  const { state } = session;
+  const record = session.newRun();
+  const { importing } = options;
+  const ground = {
+    engine,
+    project,
+    state,
+    workspace,
+    run: record,
+    ...(importing && { importing }),
+  };
+  const made = await makePlan(ground, options, view, context);
+  if (made === undefined) return EXIT.failed;
+  const runs = session.runsOf(session.stack.reference);
+  if (importing !== undefined && !imports(made.plan, importing)) {
+    if (hasChanges(made.plan)) await runs.transition(record.id, "planned", "discarded");
+    throw new CommandError(
+      `"${importing.id}" was not imported: another object becomes ${importing.address}.`,
+    );
+  }
+  // Nobody asked for the part that an import is about.
+  const partial = made.plan.partial && importing === undefined;
+  view.planned({ ...made.plan, partial }, await schemasOf(engine, made.plan));
+  if (!hasChanges(made.plan)) {
+    // Nothing is to be done, but what is recorded is of another version of a provider, or not what is there.
+    const { mode: wanted, changes } = made.plan;
+    const looks = wanted === "refresh-only";
+    const stale = changes.some(({ mode, record }) => record && (looks || mode === "managed"));
+    if (stale) return wholly(made, await apply(made, { ...run, silent: true }));
+    await engine.noteUses(state);
+    return wholly(made, EXIT.ok);
+  }
+  if (!options.yes) {
+    await runs.transition(record.id, "planned", "awaiting_approval");
+    const discard = async () => runs.transition(record.id, "awaiting_approval", "discarded");
+    const approved = await isApproved(made.plan, run).catch(async (error: unknown) => {
+      await discard();
+      throw error;
+    });
+    if (!approved) {
+      await discard();
+      view.note("Nothing was done.");
+      return EXIT.failed;
+    }
+  }
+  await runs.transition(record.id, options.yes ? "planned" : "awaiting_approval", "approved");
+  return wholly(made, await apply(made, { ...run, id: record.id }));
+}
+
+/** Where something was left out because nobody knows what became of it, not all is done. */
+function wholly({ unresolved }: MadePlan, code: ExitCode): ExitCode {
+  return unresolved && code === EXIT.ok ? EXIT.failed : code;
+}
+
+async function isApproved({ mode }: Plan, { context, options }: Run): Promise<boolean> {
+  const { terminal, signal } = context;
+  if (!terminal.interactive || options.json) {
+    throw new CommandError("There is nobody to ask whether this plan is to be applied.", {
+      advice: "Run it in a terminal, or with --yes; or keep a plan: stackwright plan --out FILE",
+    });
+  }
+  const question = {
+    normal: "Do this?",
+    destroy: "Really destroy all of this?",
+    "refresh-only": "Record what was found?",
+  }[mode];
+  const answer = await terminal.ask(
+    `\n${terminal.style.paint("strong", question)} Only "yes" is taken as a yes: `,
+    { signal },
+  );
+  return answer?.trim() === "yes";
+}
+
+async function apply(
+  { plan, variables }: Omit<MadePlan, "unresolved">,
+  run: Run,
+): Promise<ExitCode> {
+  const { engine, project, session, options, context, view } = run;
+  const made = session.newRun();
+  await using hold = await takeStack(session, options, context).catch(async (error: unknown) => {
+    if (run.id !== undefined) {
+      const reason = "somebody else works on the stack";
+      const runs = session.runsOf(session.stack.reference);
+      await runs.transition(run.id, "approved", "discarded", { reason });
+    }
+    throw error;
+  });
+  const onStop = (): void => {
+    view.stopping();
+  };
+  context.signal.addEventListener("abort", onStop, { once: true });
+  try {
+    if (run.silent !== true) view.begin(plan);
+    const result = await engine.apply({
+      state: session.state,
+      hold,
+      run: run.id ?? made.id,
+      cause: made.cause,
+      plan,
+      configuration: project.configuration,
+      variables,
+      parallelism: parallelismOf(options),
+      signal: context.signal,
+      forceSignal: context.forceSignal,
+      ...(run.silent !== true && { onEvent: view.onApplying }),
+    });
+    const { importing } = options;
+    const diagnostics =
+      importing === undefined
+        ? result.diagnostics
+        : result.diagnostics.flatMap((one) => ofImport(one, importing));
+    if (run.silent !== true || result.status !== "applied")
+      view.applied({ ...result, diagnostics });
+    await engine.noteUses(session.state);
+    if (result.status === "canceled") return EXIT.interrupted;
+    return result.status === "applied" ? EXIT.ok : EXIT.failed;
+  } catch (error) {
+    throw await explainStale(error, plan, session, run.planFile);
+  } finally {
+    context.signal.removeEventListener("abort", onStop);
+  }
+}

@@ -1,0 +1,95 @@
+import { Command, Option } from "commander";
+import {
+  type CommandContext,
+  type CommandProcess,
+  type CommonOptions,
+  createContext,
+} from "../command-context.ts";
+import { completionScript, type Shell } from "./completion-script.ts";
+import { defineProjectCommands } from "./project-commands.ts";
+import { defineProviderCommands } from "./provider-commands.ts";
+import { defineRunCommands } from "./run-commands.ts";
+import { defineServerCommands } from "./server-commands.ts";
+import { defineStateCommands } from "./state-commands.ts";
+
+/** Makes a command with the options that all have. */
+export type Define = (name: string, description: string, parent?: Command) => Command;
+
+/** Runs what a command does, with the context of its options. */
+export type RunAction = (
+  command: Command,
+  action: (context: CommandContext) => number | Promise<number>,
+) => Promise<void>;
+
+/** What a command answers: how the process ends. */
+export type Report = (code: number) => void;
+
+/**
+ * The commands with their options. Nothing is loaded that the chosen command does not need: what does
+ * the work is imported inside of the actions.
+ */
+export function createProgram(process: CommandProcess, report: Report): Command {
+  const program = new Command("stackwright")
+    .description(
+      "Plans, applies and keeps infrastructure that is described in the Terraform language.",
+    )
+    .option("--chdir <folder>", "work in this folder")
+    .option("--no-color", "plain text without colours")
+    .helpOption("-h, --help", "what there is and how it is used")
+    .helpCommand("help [command]", "what a command does and takes")
+    .showHelpAfterError("(stackwright --help tells what there is)")
+    .enablePositionalOptions()
+    .configureOutput({
+      writeOut: (text) => process.streams.output.write(text),
+      writeErr: (text) => process.streams.error.write(text),
+    })
+    .exitOverride();
+
+  const define: Define = (name, description, parent = program) =>
+    parent
+      .command(name)
+      .description(description)
+      .addOption(new Option("--chdir <folder>", "work in this folder").hideHelp())
+      .addOption(new Option("--no-color", "plain text without colours").hideHelp())
+      .exitOverride();
+
+  /** The options of the command, with those that were given before its name. */
+  const run: RunAction = async (command, action) => {
+    report(await action(createContext(process, commonOptions(command))));
+  };
+
+  defineProjectCommands(define, run);
+  defineRunCommands(define, run);
+  defineStateCommands(define, run);
+  defineProviderCommands(define, run);
+  defineServerCommands(define, run, process);
+  defineCompletion(program, define, run);
+  return program;
+}
+
+function defineCompletion(program: Command, define: Define, run: RunAction): void {
+  define(
+    "completion <shell>",
+    "a script that completes commands and options: bash, zsh or fish",
+  ).action(async (shell: string, _options: unknown, command: Command) => {
+    await run(command, ({ terminal }) => {
+      if (shell !== "bash" && shell !== "zsh" && shell !== "fish") {
+        command.error(`error: there is no completion for "${shell}"; there is bash, zsh and fish`);
+      }
+      terminal.write(completionScript(program, shell satisfies Shell));
+      return 0;
+    });
+  });
+}
+
+/** Options that may stand before and after the name of the command; the later one wins. */
+function commonOptions(command: Command): CommonOptions {
+  const chain: Command[] = [];
+  for (let at: Command | null = command; at !== null; at = at.parent) chain.unshift(at);
+  const merged: { chdir?: string; color?: boolean } = {};
+  for (const { chdir, color } of chain.map((one) => one.opts<CommonOptions>())) {
+    if (chdir !== undefined) merged.chdir = chdir;
+    if (color === false) merged.color = false;
+  }
+  return merged;
+}

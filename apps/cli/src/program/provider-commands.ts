@@ -1,0 +1,60 @@
+import { type Command, Option } from "commander";
+import type { ProvidersLockOptions } from "../commands/providers-lock.ts";
+import type { ProvidersMirrorOptions } from "../commands/providers-mirror.ts";
+import type { StoreOptions } from "../session/session.ts";
+import type { Define, RunAction } from "./program.ts";
+import { collect, wanted, withStoreOptions } from "./run-commands.ts";
+
+/** Commands that are about the providers of a configuration. */
+export function defineProviderCommands(define: Define, run: RunAction): void {
+  const providers = define("providers", "which modules require which providers").action(
+    async (_options: unknown, command: Command) => {
+      const { providers: list } = await import("../commands/providers.ts");
+      await run(command, async (context) => list(context));
+    },
+  );
+
+  withStoreOptions(define("schema", "the schemas of all of them, as JSON", providers))
+    .option("--json", "as JSON, which it is in any case", true)
+    .action(async (options: StoreOptions, command: Command) => {
+      const { providersSchema } = await import("../commands/providers.ts");
+      await run(command, async (context) => providersSchema(options, context));
+    });
+
+  withPlatforms(
+    define(
+      "lock [sources...]",
+      "add the hashes of packages for further platforms to the lock file",
+      providers,
+    ),
+  )
+    .option("--fs-mirror <folder>", "from this folder instead of the registries")
+    .option("--net-mirror <url>", "from this mirror instead of the registries")
+    .action(async (sources: string[], options: ProvidersLockOptions, command: Command) => {
+      const { providersLock } = await import("../commands/providers-lock.ts");
+      await run(command, async (context) => providersLock(sources, options, context));
+    });
+
+  withPlatforms(
+    define(
+      "mirror <folder>",
+      "copy the packages of all into a folder that can be a mirror",
+      providers,
+    ),
+  )
+    .option("--no-lock-file", "the newest versions that are allowed, whatever is locked")
+    .addOption(new Option("--lock-file [wanted]").default(true).hideHelp().argParser(wanted))
+    .action(async (folder: string, options: ProvidersMirrorOptions, command: Command) => {
+      const { providersMirror } = await import("../commands/providers-mirror.ts");
+      await run(command, async (context) => providersMirror(folder, options, context));
+    });
+}
+
+function withPlatforms(command: Command): Command {
+  return command.option(
+    "--platform <os_arch>",
+    "such as linux_amd64; may be given again (this machine's)",
+    collect,
+    [],
+  );
+}

@@ -1,0 +1,79 @@
+import { type Command, CommanderError } from "commander";
+import type { CommandProcess } from "../command-context.ts";
+import { adviceOf, CommandError } from "../command-error.ts";
+import { EXIT } from "../exit-code.ts";
+import { namedCommand, withEnvironmentArguments, withoutShortcuts } from "./command-words.ts";
+import { createProgram } from "./program.ts";
+import { acceptSingleDash } from "./single-dash.ts";
+import { trustAuthorities } from "./trusted-authorities.ts";
+
+/**
+ * Runs one command and says how the process ends. Mistakes in the use of the command, and everything
+ * that a command throws, are told on the error stream; nothing is thrown.
+ *
+ * @param words what stands behind the name of the program
+ */
+export async function runCommand(
+  words: readonly string[],
+  process: CommandProcess,
+): Promise<number> {
+  let code: number = EXIT.ok;
+  const program = createProgram(process, (reported) => {
+    code = reported;
+  });
+  try {
+    trustAuthorities(process.streams.env);
+    const all = withEnvironmentArguments(
+      withoutShortcuts(words, program),
+      program,
+      process.streams.env,
+    );
+    if (namedCommand(all, program) === undefined && !all.some((word) => HELP.test(word))) {
+      process.streams.output.write(program.helpInformation());
+      return EXIT.noCommand;
+    }
+    await program.parseAsync([...acceptSingleDash(all, longNames(program))], { from: "user" });
+    return code;
+  } catch (error) {
+    const ended = reportFailure(error, process);
+    if (ended === EXIT.failed && !(error instanceof CommanderError)) {
+      const { writeJsonFailure } = await import("../render/json-failure.ts");
+      await writeJsonFailure(error, words, (text) => process.streams.output.write(text));
+    }
+    return ended;
+  }
+}
+
+const HELP = /^(?:-h|--?help)$/;
+
+function reportFailure(error: unknown, { streams, signal }: CommandProcess): number {
+  if (error instanceof CommanderError) {
+    // Help and the version are ends, too.
+    return error.exitCode;
+  }
+  if (signal.aborted && error === signal.reason) {
+    streams.error.write("Stopped before anything was done.\n");
+    return EXIT.interrupted;
+  }
+  const message = error instanceof Error ? error.message : String(error);
+  streams.error.write(`Error: ${message}\n`);
+  const advice = adviceOf(error);
+  if (advice !== undefined) streams.error.write(`\n${advice}\n`);
+  if (error instanceof CommandError) return EXIT.failed;
+  if (streams.env.STACKWRIGHT_DEBUG !== undefined && error instanceof Error) {
+    streams.error.write(`${error.stack ?? ""}\n`);
+  }
+  return EXIT.failed;
+}
+
+function longNames(command: Command): Set<string> {
+  const names = new Set(["help"]);
+  const visit = (at: Command): void => {
+    for (const { long } of at.options) {
+      if (long !== undefined && long !== null) names.add(long.slice(2));
+    }
+    at.commands.forEach(visit);
+  };
+  visit(command);
+  return names;
+}

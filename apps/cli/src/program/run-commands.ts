@@ -1,0 +1,162 @@
+import { type Command, Option } from "commander";
+import type { UpOptions } from "../commands/up.ts";
+import type { GivenInput } from "../session/project.ts";
+import type { RunOptions } from "../session/run-options.ts";
+import type { Define, RunAction } from "./program.ts";
+
+/** Options as commander gives them: values of variables are collected in the order in which they were given. */
+interface Parsed extends Omit<RunOptions, "inputs"> {
+  readonly inputs?: unknown;
+  readonly out?: string;
+  readonly detailedExitcode: boolean;
+  readonly yes: boolean;
+  readonly autoApprove: boolean;
+}
+
+/** Commands that plan and apply. */
+export function defineRunCommands(define: Define, run: RunAction): void {
+  const plan = withRunOptions(define("plan", "show what would be done"));
+  const planInputs = withInputs(plan);
+  plan
+    .option("--destroy", "plan the end of everything", false)
+    .option("--out <file>", "save the plan, to apply exactly this one")
+    .option("--detailed-exitcode", "exit code 2 where there are changes", false)
+    .action(async (parsed: Parsed, command: Command) => {
+      const { plan: planCommand } = await import("../commands/plan.ts");
+      const options = { ...parsed, inputs: planInputs() };
+      await run(command, async (context) => planCommand(options, context));
+    });
+
+  const up = withApproval(
+    withRunOptions(define("up [plan]", "plan, ask, and apply; or apply a plan that was kept")),
+  );
+  up.alias("apply");
+  const upInputs = withInputs(up);
+  up.option("--destroy", "destroy everything", false).action(
+    async (file: string | undefined, parsed: Parsed, command: Command) => {
+      await runUp(command, file, { ...parsed, inputs: upInputs() });
+    },
+  );
+
+  const destroy = withApproval(
+    withRunOptions(define("destroy", "destroy everything that the stack has")),
+  );
+  const destroyInputs = withInputs(destroy);
+  destroy.action(async (parsed: Parsed, command: Command) => {
+    await runUp(command, undefined, { ...parsed, inputs: destroyInputs(), destroy: true });
+  });
+
+  const refresh = withApproval(
+    withRunOptions(define("refresh", "look at everything and record what is there")),
+  );
+  const refreshInputs = withInputs(refresh);
+  refresh.action(async (parsed: Parsed, command: Command) => {
+    const options = { ...parsed, inputs: refreshInputs(), destroy: false, refreshOnly: true };
+    await runUp(command, undefined, options);
+  });
+
+  const importing = withApproval(
+    withRunOptions(
+      define("import <address> <id>", "plan and record an object that exists already"),
+    ),
+  );
+  const importInputs = withInputs(importing);
+  importing.action(async (address: string, id: string, parsed: Parsed, command: Command) => {
+    const { importBlock } = await import("../session/import-block.ts");
+    const object = importBlock(address, id);
+    const options = { ...parsed, inputs: importInputs(), destroy: false, importing: object };
+    await runUp(command, undefined, { ...options, target: [object.address] });
+  });
+
+  async function runUp(
+    command: Command,
+    file: string | undefined,
+    parsed: Omit<Parsed, "inputs"> & Pick<UpOptions, "inputs" | "importing">,
+  ): Promise<void> {
+    const { up: upCommand } = await import("../commands/up.ts");
+    const options = { ...parsed, yes: parsed.yes || parsed.autoApprove };
+    await run(command, async (context) => upCommand(file, options, context));
+  }
+}
+
+/**
+ * Options of all commands that use a store.
+ *
+ * @param lockTimeout what `--lock-timeout` is for the command where it is not given
+ */
+export function withStoreOptions(command: Command, lockTimeout = "0s"): Command {
+  return command
+    .option(
+      "--store <address>",
+      "where the state is: sqlite:, postgres:, etcd:, stackwright: (STACKWRIGHT_STORE)",
+    )
+    .option(
+      "--stack <name>",
+      "which stack (STACKWRIGHT_STACK, TF_WORKSPACE, the selected workspace)",
+    )
+    .option("--project <name>", "which project the stack is in (STACKWRIGHT_PROJECT)")
+    .option(
+      "--lock-timeout <duration>",
+      `how long to wait for another writer, such as 30s or 5m (default: ${lockTimeout})`,
+    )
+    .option(
+      "--registry <url>",
+      "where private providers are registered; without it, in the store (STACKWRIGHT_REGISTRY)",
+    );
+}
+
+export function withRunOptions(command: Command): Command {
+  return withStoreOptions(command)
+    .option(
+      "--target <address>",
+      "only this and what it depends on; may be given again",
+      collect,
+      [],
+    )
+    .option(
+      "--exclude <address>",
+      "all but this and what depends on it; may be given again",
+      collect,
+      [],
+    )
+    .option("--replace <address>", "replace this instance; may be given again", collect, [])
+    .option("--no-refresh", "take the recorded state as it is")
+    .addOption(new Option("--refresh [wanted]").default(true).hideHelp().argParser(wanted))
+    .option("--refresh-age <duration>", "do not look at what was looked at less long ago")
+    .option("--refresh-only", "only look, and record what is there", false)
+    .option("--parallelism <n>", "how many things are done at the same time", "10")
+    .option("--json", "lines of JSON instead of text", false)
+    .option("--no-input", "ask for no values of variables")
+    .addOption(new Option("--input [wanted]").default(true).hideHelp().argParser(wanted))
+    .addOption(new Option("--lock [wanted]").hideHelp())
+    .addOption(new Option("--compact-warnings").hideHelp());
+}
+
+function withApproval(command: Command): Command {
+  return command
+    .option("-y, --yes", "do not ask", false)
+    .addOption(new Option("--auto-approve", "do not ask").default(false).hideHelp());
+}
+
+/** `--var` and `--var-file` in one list: which comes later wins. */
+export function withInputs(command: Command): () => readonly GivenInput[] {
+  const inputs: GivenInput[] = [];
+  command
+    .option("--var <name=value>", "the value of a variable; may be given again", (text: string) => {
+      inputs.push({ kind: "var", text });
+    })
+    .option("--var-file <file>", "a file of values; may be given again", (path: string) => {
+      inputs.push({ kind: "file", path });
+    });
+  return () => inputs;
+}
+
+/** An option that may be given again. */
+export function collect(value: string, former: readonly string[]): readonly string[] {
+  return [...former, value];
+}
+
+/** `-refresh=false`, as people of this field write it. */
+export function wanted(text: string): boolean {
+  return text !== "false";
+}

@@ -1,0 +1,90 @@
+import { mkdtempDisposable, readFile, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { FirstCredentials } from "@stackwright/engine";
+import { serve } from "@stackwright/engine";
+import { SERVE_FLAGS } from "@stackwright/engine/options";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { tryCommand } from "../testing/try-command.ts";
+
+async function start(store: string) {
+  const scratch = await mkdtempDisposable(join(tmpdir(), "serving-"));
+  const cwd = scratch.path;
+  onTestFinished(() => scratch.remove());
+  const server = await serve(
+    { store, port: 0, storagePort: 0, logLevel: "silent", bootstrapFile: join(cwd, "first.json") },
+    { directory: cwd, env: {} },
+  );
+  onTestFinished(() => server.close());
+  const first = JSON.parse(await readFile(join(cwd, "first.json"), "utf8")) as FirstCredentials;
+  await writeFile(join(cwd, "main.tf"), 'resource "terraform_data" "a" {}\n');
+  return { server, cwd, first };
+}
+
+describe("serve", () => {
+  it("shows its options, and points to them where one is not known", async () => {
+    const help = await tryCommand(["serve", "--help"]);
+    expect(help.code).toBe(0);
+    const list = await tryCommand(["serve", "--options"]);
+    for (const name of ["config", ...Object.keys(SERVE_FLAGS)]) {
+      expect(help.output).toContain(`  --${name} `);
+      expect(list.output).toContain(`  --${name} `);
+    }
+    const { code, error } = await tryCommand(["serve", "--prot", "1"]);
+    expect(code).toBe(1);
+    expect(error).toBe(
+      "Error: Unknown option '--prot'; stackwright serve --options lists what there is\n",
+    );
+    expect((await tryCommand(["bootstrap", "--help"])).output).toContain("--account NAME");
+  });
+
+  it("has its embedded store for itself, and every command says what to do about that", async () => {
+    const { cwd } = await start("sqlite:data");
+    const advice = "or use the store through it: start it with --storage-port PORT";
+    for (const words of [
+      ["serve", "--store", "sqlite:data", "--port", "0"],
+      ["bootstrap", "--store", "sqlite:data"],
+      ["up", "--yes", "--store", "sqlite:data"],
+    ]) {
+      const { code, error } = await tryCommand(words, { cwd });
+      expect(code).toBe(1);
+      expect(error).toContain(`The store is in use: process ${process.pid} on `);
+      expect(error).toContain(advice);
+      expect(error).toContain("stackwright://HOST:PORT");
+    }
+  });
+});
+
+describe("a store behind a server", () => {
+  it("says which token is missing, unknown, or not enough, and where it belongs", async () => {
+    const { server, cwd, first } = await start("memory:");
+    const store = server.storageAddress ?? "";
+    const make = async (roles: readonly string[]) => {
+      const answer = await fetch(`${server.url}/api/v1/registry/tokens`, {
+        method: "POST",
+        headers: { "x-auth-token": first.token, "content-type": "application/json" },
+        body: JSON.stringify({ roles }),
+      });
+      return ((await answer.json()) as { token: string }).token;
+    };
+    const up = async (token: string | undefined) =>
+      tryCommand(["up", "--yes", "--store", store], {
+        cwd,
+        env: { ...(token !== undefined && { STACKWRIGHT_TOKEN: token }) },
+      });
+    for (const [token, why] of [
+      [undefined, "no token was given."],
+      ["", "no token was given."],
+      ["sw_wrong", "the token is not known."],
+      [await make(["admin"]), "the token has not the role worker"],
+      [await make(["worker"]), "the token has no part of the store"],
+    ] as const) {
+      const { code, error } = await up(token);
+      expect(code).toBe(1);
+      expect(error).toContain(`The store ${store} cannot be used: ${why}`);
+      expect(error).toContain("STACKWRIGHT_TOKEN is the token for this server");
+      expect(error).not.toMatch(/sw_|PERMISSION_DENIED/);
+    }
+    expect(await up(await make(["operator", "worker"]))).toMatchObject({ code: 0, error: "" });
+  });
+});

@@ -1,0 +1,97 @@
+import { parseServeArguments, serveOptionLines } from "@stackwright/engine/options";
+import type { Command } from "commander";
+import type { CommandProcess } from "../command-context.ts";
+import type { FunctionsServeOptions } from "../commands/functions-serve.ts";
+import { listening } from "../session/listening.ts";
+import type { Define, RunAction } from "./program.ts";
+
+const BOOTSTRAP_HELP = `
+  --account NAME   whose they are (default: "default")
+  --output FILE    written there, for its owner alone, instead of printed
+  --again          also where there are some
+
+They may do everything (roles site-admin and worker). Of the options of the server, the store and its key matter.
+Further ones are asked of the running server: POST /api/v1/registry/tokens with {"roles": ["worker"],
+"storage_scopes": [{"project": "default"}]} for the stacks of one project.
+`;
+
+/** Commands that run until they are stopped. */
+export function defineServerCommands(
+  define: Define,
+  run: RunAction,
+  { forceSignal }: Pick<CommandProcess, "forceSignal">,
+): void {
+  define("serve", "run the server: registry, storage service")
+    .allowUnknownOption()
+    .allowExcessArguments()
+    .addHelpText("after", () => `\nOptions of the server:\n${serveOptionLines()}`)
+    .option("--options", "list the options of the server", false)
+    .action(async ({ options: list }: { options: boolean }, command: Command) => {
+      const { serve } = await import("@stackwright/engine");
+      await run(command, async ({ terminal, env, directory, signal }) => {
+        if (list) {
+          terminal.write(serveOptionLines());
+          return 0;
+        }
+        const options = await parseServeArguments(command.args, env, directory);
+        await using server = await opening(async () =>
+          listening(async () => serve(options, { signal, env, directory })),
+        );
+        terminal.writeError(`The server is at ${server.url}\n`);
+        if (server.storageAddress !== undefined) {
+          terminal.writeError(`The store is at ${server.storageAddress}\n`);
+        }
+        await Promise.race([server.stopped, aborted(forceSignal)]);
+        return 0;
+      });
+    });
+
+  define("bootstrap", "make a token and an access key for the server, without a running one")
+    .allowUnknownOption()
+    .allowExcessArguments()
+    .usage("[--account NAME] [--output FILE] [--again] [--store ADDRESS] [options of the server]")
+    .addHelpText("after", BOOTSTRAP_HELP)
+    .action(async (_options: unknown, command: Command) => {
+      const { runBootstrap } = await import("@stackwright/engine");
+      await run(command, async ({ terminal, env, directory }) => {
+        terminal.write(await opening(async () => runBootstrap(command.args, env, directory)));
+        return 0;
+      });
+    });
+
+  const functions = define(
+    "functions",
+    "a stand-in for a function platform, for development and tests",
+  );
+  define("serve <file>", "run the functions of a file", functions)
+    .option(
+      "--host <address>",
+      "address to listen on; others than this machine need accounts",
+      "127.0.0.1",
+    )
+    .option("--port <port>", "port of HTTP", "9000")
+    .option("--no-watch", "do not deploy anew what changes")
+    .action(async (file: string, options: FunctionsServeOptions, command: Command) => {
+      const { functionsServe } = await import("../commands/functions-serve.ts");
+      await run(command, async (context) => functionsServe(file, options, context));
+    });
+}
+
+/** Opens what a server needs, and says in words that the store is in use. */
+async function opening<Opened>(open: () => Promise<Opened>): Promise<Opened> {
+  try {
+    return await open();
+  } catch (error) {
+    const { isStorageError } = await import("@stackwright/storage");
+    if (!isStorageError(error, "STORAGE_LOCKED")) throw error;
+    const { storeInUse } = await import("../session/store-refusals.ts");
+    throw storeInUse(error, "There is one server for an embedded store, and nobody beside it.");
+  }
+}
+
+async function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((done) => {
+    if (signal.aborted) done();
+    else signal.addEventListener("abort", () => done(), { once: true });
+  });
+}

@@ -1,0 +1,147 @@
+import type { Surgery } from "@stackwright/core";
+import type { Command } from "commander";
+import type { AdoptOptions } from "../commands/adopt.ts";
+import type { ImportStateOptions } from "../commands/import-state.ts";
+import type { OutputOptions } from "../commands/output.ts";
+import type { RecoverOptions } from "../commands/recover.ts";
+import type { SecretOptions, ShowOptions } from "../commands/show.ts";
+import type { SurgeryOptions } from "../commands/state-surgery.ts";
+import type { StoreOptions } from "../session/session.ts";
+import type { Define, RunAction } from "./program.ts";
+import { collect, withInputs, withRunOptions, withStoreOptions } from "./run-commands.ts";
+
+/** Commands that look at what is recorded, or bring it in and out. */
+export function defineStateCommands(define: Define, run: RunAction): void {
+  withStoreOptions(define("show [plan]", "show the recorded state, or a plan that was kept"))
+    .option("--json", "as JSON, in the form of Terraform's", false)
+    .option("--show-secrets", "show sensitive values in the clear", false)
+    .action(async (plan: string | undefined, options: ShowOptions, command: Command) => {
+      const { show } = await import("../commands/show.ts");
+      await run(command, async (context) => show(plan, options, context));
+    });
+
+  withStoreOptions(define("output [name]", "show outputs"))
+    .option("--json", "as JSON, secret ones as well", false)
+    .option("--raw", "one string, number or bool as it is", false)
+    .action(async (name: string | undefined, options: OutputOptions, command: Command) => {
+      const { output } = await import("../commands/output.ts");
+      await run(command, async (context) => output(name, options, context));
+    });
+
+  withStoreOptions(define("stacks", "list the stacks of the project"))
+    .option("--json", "as JSON", false)
+    .action(async (options: StoreOptions & { json: boolean }, command: Command) => {
+      const { stacks } = await import("../commands/stacks.ts");
+      await run(command, async (context) => stacks(options, context));
+    });
+
+  withStoreOptions(define("unlock", "free a stack whose run is gone"), "2m").action(
+    async (options: StoreOptions, command: Command) => {
+      const { unlock } = await import("../commands/unlock.ts");
+      await run(command, async (context) => unlock(options, context));
+    },
+  );
+
+  const recovering = withStoreOptions(
+    define("recover", "resolve objects of which the outcome of a call is not known"),
+  );
+  const recoverInputs = withInputs(recovering);
+  recovering
+    .option("--read", "read objects that are known", false)
+    .option("--identity", "look for created objects under their identity", false)
+    .option("--id <address=id>", "the id of an object that exists; may be given again", collect, [])
+    .option("--ids <file>", "a file with one ADDRESS=ID a line")
+    .option("--absent <address>", "no such object exists; all: none of the rest", collect, [])
+    .option("-y, --yes", "--read and --identity, without questions", false)
+    .option("--json", "the result as JSON", false)
+    .action(async (options: Omit<RecoverOptions, "inputs">, command: Command) => {
+      const { recover } = await import("../commands/recover.ts");
+      const given = { ...options, inputs: recoverInputs() };
+      await run(command, async (context) => recover(given, context));
+    });
+
+  const state = define("state", "look at recorded objects, one by one");
+  withStoreOptions(define("list [addresses...]", "list their addresses", state)).action(
+    async (addresses: string[], options: StoreOptions, command: Command) => {
+      const { stateList } = await import("../commands/state-list.ts");
+      await run(command, async (context) => stateList(addresses, options, context));
+    },
+  );
+  withStoreOptions(define("show <address>", "show one of them", state))
+    .option("--show-secrets", "show sensitive values in the clear", false)
+    .action(async (address: string, options: StoreOptions & SecretOptions, command: Command) => {
+      const { stateShow } = await import("../commands/state-list.ts");
+      await run(command, async (context) => stateShow(address, options, context));
+    });
+
+  defineSurgery(define, run, state);
+
+  withStoreOptions(
+    define(
+      "export-state",
+      "write the state as a Terraform state of version 4, secrets in the clear",
+    ),
+  ).action(async (options: StoreOptions, command: Command) => {
+    const { exportStateCommand } = await import("../commands/export-state.ts");
+    await run(command, async (context) => exportStateCommand(options, context));
+  });
+
+  withStoreOptions(define("adopt", "show the Terraform state of the configuration, if any"))
+    .option("--fresh", "record that there is nothing to adopt", false)
+    .option("--force", "with --fresh: although a state with objects was found", false)
+    .option("--confirm <stack>", "with --force: the name of the stack, instead of a question")
+    .option("--json", "as JSON", false)
+    .action(async (options: AdoptOptions, command: Command) => {
+      const { adopt } = await import("../commands/adopt.ts");
+      await run(command, async (context) => adopt(options, context));
+    });
+
+  const importing = withRunOptions(
+    define("import-state <file>", "take a Terraform state of version 4 over, and show a plan"),
+  );
+  const inputs = withInputs(importing);
+  importing
+    .option("--no-plan", "show no plan afterwards")
+    .action(async (file: string, parsed: ImportStateOptions, command: Command) => {
+      const { importStateCommand } = await import("../commands/import-state.ts");
+      const options = { ...parsed, inputs: inputs(), destroy: false };
+      await run(command, async (context) => importStateCommand(file, options, context));
+    });
+}
+
+/** Changes of what is recorded, without calls to providers. */
+function defineSurgery(define: Define, run: RunAction, state: Command): void {
+  const surgery = (
+    name: string,
+    description: string,
+    of: (addresses: readonly string[]) => readonly Surgery[],
+  ): void => {
+    withStoreOptions(define(name, description, state))
+      .option("-y, --yes", "do not ask", false)
+      .option("--dry-run", "show what would change, and change nothing", false)
+      .action(async (...given: readonly unknown[]) => {
+        const command = given.at(-1) as Command;
+        const options = given.at(-2) as SurgeryOptions;
+        const addresses = given.slice(0, -2).flat() as string[];
+        const { stateSurgery } = await import("../commands/state-surgery.ts");
+        await run(command, async (context) => stateSurgery(of(addresses), options, context));
+      });
+  };
+  surgery("mv <from> <to>", "record an object under another address", ([from = "", to = ""]) => [
+    { kind: "move", from, to },
+  ]);
+  surgery("rm <addresses...>", "forget objects; what they really are stays as it is", (addresses) =>
+    addresses.map((address) => ({ kind: "forget", address })),
+  );
+  surgery("taint <addresses...>", "let the next plan replace objects", (addresses) =>
+    addresses.map((address) => ({ kind: "taint", address })),
+  );
+  surgery("untaint <addresses...>", "take that back", (addresses) =>
+    addresses.map((address) => ({ kind: "untaint", address })),
+  );
+  surgery(
+    "resolve-absent <address>",
+    "say that an unresolved create made nothing",
+    ([address = ""]) => [{ kind: "resolve", address, exists: false }],
+  );
+}

@@ -1,0 +1,234 @@
+import type { StackInput } from "@stackwright/core";
+import {
+  concealPlan,
+  type Drift,
+  hasChanges,
+  isChange,
+  type Plan,
+  type PlanSummary,
+  type ResourceChange,
+  revealPlan,
+  type SecretDisplay,
+  summarizePlan,
+} from "@stackwright/core";
+import { Value } from "@stackwright/cty";
+import type { BlockSchema } from "@stackwright/mux/router";
+import type { Style } from "../terminal/style.ts";
+import {
+  changeText,
+  legend,
+  outputLines,
+  type ShownAction,
+  type ShownChange,
+} from "./change-text.ts";
+import { pathText } from "./path-text.ts";
+
+/** Gives the schema of what a change is about, where it is known. */
+export type SchemaOf = (
+  change: Pick<ResourceChange, "mode" | "type" | "provider">,
+) => BlockSchema | undefined;
+
+/** How a plan is written. */
+export interface PlanDisplay {
+  readonly style: Style;
+  readonly schemaOf: SchemaOf;
+  /** Unchanged attributes as well. */
+  readonly verbose?: boolean;
+  /** @default "hidden" */
+  readonly secrets?: SecretDisplay;
+}
+
+/** A plan as people read it: what was found, what will be done and why, outputs, and how many of what. */
+export function planText(given: Plan, display: PlanDisplay): string {
+  const { style, secrets = "hidden" } = display;
+  const plan = secrets === "shown" ? revealPlan(given) : concealPlan(given);
+  const parts: string[] = [];
+  const drift =
+    plan.mode === "refresh-only"
+      ? plan.drift
+      : plan.drift.filter(({ relevant }) => relevant).map(relevantPart);
+  if (drift.length > 0) parts.push(driftText(drift, display));
+  const outputs = outputLines(
+    plan.outputs.map(({ name, before, after }) => ({ name, before, after })),
+    style,
+  );
+  if (!hasChanges(plan)) {
+    parts.push(nothingText(plan, style));
+    return `${parts.join("\n\n")}\n`;
+  }
+  const changes = plan.changes.filter(isChange).filter(isShown);
+  if (changes.length > 0 && plan.mode !== "refresh-only") {
+    const shown = changes.map((change) => shownChange(change, display.schemaOf));
+    const signs = legend(new Set(shown.map(({ action }) => action)), style);
+    if (signs.length > 0) {
+      parts.push(`The signs below mean:\n${signs.join("\n")}`);
+    }
+    // Of an import everything is shown: nobody has seen what is taken over.
+    const whole = ({ importing }: ShownChange): boolean =>
+      display.verbose === true || importing !== undefined;
+    parts.push(
+      ...shown.map((change) => changeText(change, { style, secrets, verbose: whole(change) })),
+    );
+    parts.push(summaryText(summarizePlan(plan), style));
+  }
+  if (outputs.length > 0) parts.push(`Changes to outputs:\n${outputs.join("\n")}`);
+  const closing = closingText(plan, changes.length > 0);
+  if (closing !== undefined) parts.push(`${style.paint("strong", "Plan:")} ${closing}`);
+  if (plan.inputs.length > 0) {
+    parts.push(`Made with outputs of other stacks:\n${inputLines(plan.inputs).join("\n")}`);
+  }
+  if (plan.partial) {
+    parts.push(
+      style.paint(
+        "warning",
+        "This plan is partial: it looks at the targeted part of the configuration alone.",
+      ),
+    );
+  }
+  return `${parts.join("\n\n")}\n`;
+}
+
+/** What is to be done, where that is nothing that is counted. */
+function closingText({ mode }: Plan, counted: boolean): string | undefined {
+  if (mode === "refresh-only") return "what was found is recorded, and no object changes.";
+  return counted ? undefined : "outputs change, and no object does.";
+}
+
+/** `  network (revision 4): subnet, vpc`, for each stack. */
+export function inputLines(inputs: readonly StackInput[]): readonly string[] {
+  return inputs.map(({ name, revision, outputs }) => {
+    const names = outputs.length === 0 ? "no outputs" : outputs.join(", ");
+    return `  ${name} (revision ${revision}): ${names}`;
+  });
+}
+
+/** Objects that only were looked at again are recorded, but are nothing to decide on. */
+function isShown({ action, previousAddress, importing }: ResourceChange): boolean {
+  return action !== "no-op" || previousAddress !== undefined || importing !== undefined;
+}
+
+function nothingText({ mode, partial }: Plan, style: Style): string {
+  if (partial) {
+    return `${style.paint("strong", "No changes")} in the part of the configuration that was looked at.`;
+  }
+  if (mode === "destroy") {
+    return `${style.paint("strong", "No changes.")} There is nothing to destroy.`;
+  }
+  if (mode === "refresh-only") {
+    return `${style.paint("strong", "No changes.")} The infrastructure is as it is recorded.`;
+  }
+  return `${style.paint("strong", "No changes.")} The infrastructure is as the configuration says.`;
+}
+
+/** A drift of the attributes alone that have to do with a planned change. */
+function relevantPart(drift: Drift): Drift {
+  const { before, after, attributes } = drift;
+  if (after === undefined || attributes === undefined || before.isNull) return drift;
+  const was = new Map(before.unmark()[0].entries());
+  const shown = new Set(attributes);
+  const members = [...after.unmark()[0].entries()].map(
+    ([name, value]) => [name, shown.has(name) ? value : (was.get(name) ?? value)] as const,
+  );
+  return { ...drift, after: Value.object(Object.fromEntries(members)) };
+}
+
+function driftText(drift: readonly Drift[], display: PlanDisplay): string {
+  const texts = drift.map((entry) => {
+    const name = /\.([^.[]+)(?:\[.*)?$/.exec(entry.address)?.[1] ?? entry.address;
+    const change: ShownChange = {
+      address: entry.address,
+      ...(entry.deposed !== "" && { deposed: entry.deposed }),
+      mode: "managed",
+      type: entry.type,
+      name,
+      action: entry.after === undefined ? "delete" : "update",
+      reasons: [],
+      before: entry.before,
+      after: entry.after,
+      schema: display.schemaOf({ mode: "managed", type: entry.type, provider: entry.provider }),
+      replacePaths: [],
+    };
+    const text = changeText(change, display);
+    return text.replace(
+      /will be (?:destroyed|updated in place)/,
+      entry.after === undefined ? "is gone" : "has changed",
+    );
+  });
+  return [
+    display.style.paint("strong", "Objects were changed outside of Stackwright:"),
+    ...texts,
+  ].join("\n\n");
+}
+
+const REASONS: Readonly<Record<NonNullable<ResourceChange["reason"]>, string>> = {
+  "replace-because-tainted": "the object is tainted: an earlier step on it did not succeed",
+  "replace-by-request": "the replacement was asked for",
+  "replace-by-triggers": "something in replace_triggered_by changes",
+  "replace-because-cannot-update": "",
+  "delete-because-no-resource-config": "it is no longer in the configuration",
+  "delete-because-wrong-repetition":
+    "its address does not go with count or for_each of the configuration",
+  "delete-because-count-index": "its index is beyond count",
+  "delete-because-each-key": "its key is no longer in for_each",
+  "delete-because-no-module": "its module is no longer in the configuration",
+  "delete-because-no-move-target": "it was moved to where nothing is configured",
+  "read-because-config-unknown": "its arguments contain values that are known after apply",
+  "read-because-dependency-pending": "it depends on something that changes",
+  "read-because-check-nested": "it belongs to a check that is made after apply",
+};
+
+/** A planned change with the sentences that explain it. */
+export function shownChange(change: ResourceChange, schemaOf: SchemaOf): ShownChange {
+  const reasons = [change.reason === undefined ? "" : REASONS[change.reason]];
+  for (const { path, because, replaces } of change.causes) {
+    if (because.length === 0 || !(replaces || change.action === "update")) continue;
+    const verb = replaces ? "forces replacement" : "changes";
+    reasons.push(`${pathText(path)} ${verb} because of ${listText(because)}`);
+  }
+  if (change.createBeforeDestroyFor !== undefined && change.action === "replace") {
+    reasons.push(`created before it is destroyed because ${change.createBeforeDestroyFor} is`);
+  }
+  return {
+    address: change.address,
+    ...(change.previousAddress !== undefined && { previousAddress: change.previousAddress }),
+    ...(change.deposed !== "" && { deposed: change.deposed }),
+    mode: change.mode,
+    type: change.type,
+    name: change.name,
+    action: shownAction(change),
+    reasons: reasons.filter((reason) => reason !== ""),
+    ...(change.importing !== undefined && { importing: change.importing.id }),
+    before: change.before,
+    after: change.after,
+    schema: schemaOf(change),
+    replacePaths: change.replacePaths,
+  };
+}
+
+function shownAction({ action, order }: ResourceChange): ShownAction {
+  if (action !== "replace") return action;
+  return order === "create-first" ? "create-delete" : "delete-create";
+}
+
+function listText(items: readonly string[]): string {
+  const shown = items.slice(0, 3).join(", ");
+  return items.length > 3 ? `${shown} and ${items.length - 3} more` : shown;
+}
+
+/** `Plan: 1 to add, 0 to change, 2 to destroy.` */
+export function summaryText(summary: PlanSummary, style: Style): string {
+  return `${style.paint("strong", "Plan:")} ${countsText(summary)}.`;
+}
+
+function countsText(summary: PlanSummary): string {
+  const rare = (count: number, what: string): string[] =>
+    count > 0 ? [`${count} to ${what}`] : [];
+  return [
+    ...rare(summary.import, "import"),
+    `${summary.create + summary.replace} to add`,
+    `${summary.update} to change`,
+    `${summary.delete + summary.replace} to destroy`,
+    ...rare(summary.move, "move"),
+    ...rare(summary.forget, "forget"),
+  ].join(", ");
+}

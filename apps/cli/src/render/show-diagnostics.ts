@@ -1,0 +1,37 @@
+import {
+  type Diagnostic,
+  diagnosticToJson,
+  hasErrors,
+  type JsonDiagnostic,
+  renderDiagnostic,
+} from "@stackwright/lang";
+import type { Terminal } from "../terminal/terminal.ts";
+
+/** Writes problems for people, to standard error. */
+export function showDiagnostics(terminal: Terminal, diagnostics: readonly Diagnostic[]): void {
+  for (const diagnostic of diagnostics) {
+    terminal.writeError(
+      renderDiagnostic(diagnostic, { color: terminal.style.color, width: terminal.width }),
+    );
+  }
+}
+
+/** The outcome of a check, in the form of the reference command's `validate -json`. */
+export interface JsonReport {
+  readonly format_version: "1.0";
+  readonly valid: boolean;
+  readonly error_count: number;
+  readonly warning_count: number;
+  readonly diagnostics: readonly JsonDiagnostic[];
+}
+
+export function diagnosticsReport(diagnostics: readonly Diagnostic[]): JsonReport {
+  const errors = diagnostics.filter(({ severity }) => severity === "error").length;
+  return {
+    format_version: "1.0",
+    valid: !hasErrors(diagnostics),
+    error_count: errors,
+    warning_count: diagnostics.length - errors,
+    diagnostics: diagnostics.map((diagnostic) => diagnosticToJson(diagnostic)),
+  };
+}

@@ -1,0 +1,92 @@
+import { randomBytes } from "node:crypto";
+import { stat, writeFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import type { CipherSource } from "@stackwright/core";
+import { type KeyEncryptionKey, type KeySource, loadKey } from "@stackwright/core";
+import { EngineError, isEngineError } from "@stackwright/core/errors";
+import type { CommandContext } from "../command-context.ts";
+
+/** The key that a command encrypts secrets with, and where it comes from. */
+export interface CommandKey {
+  readonly key: KeyEncryptionKey;
+  /** For people; undefined: there is none, as nothing was written in this folder yet. */
+  readonly from: string | undefined;
+}
+
+const KEY_FILE = "key";
+
+/**
+ * The key that encrypts secrets: from `STACKWRIGHT_KEY`, `STACKWRIGHT_KEY_COMMAND` or `STACKWRIGHT_KEY_FILE`, else from
+ * a file in the data folder, which is made for a first writer.
+ */
+export async function commandKey(
+  { env, directory }: Pick<CommandContext, "env" | "directory">,
+  folder: string,
+  access: "read" | "write",
+): Promise<CommandKey> {
+  const { STACKWRIGHT_KEY: text, STACKWRIGHT_KEY_COMMAND: command } = env;
+  if (isNamed(text)) {
+    return load("STACKWRIGHT_KEY", { kind: "environment", variable: "STACKWRIGHT_KEY", env });
+  }
+  if (isNamed(command)) {
+    const [file = "", ...args] = command.split(/\s+/);
+    return load("STACKWRIGHT_KEY_COMMAND", { kind: "command", file, args });
+  }
+  const named = env.STACKWRIGHT_KEY_FILE;
+  if (isNamed(named)) {
+    const path = resolve(directory, named);
+    return load(`STACKWRIGHT_KEY_FILE (${path})`, { kind: "file", path });
+  }
+  const path = join(folder, KEY_FILE);
+  if (access === "write" && !(await exists(path))) {
+    const made = `${randomBytes(32).toString("base64")}\n`;
+    // Two first writers at once: the one that comes second reads what the other wrote.
+    await writeFile(path, made, { mode: 0o600, flag: "wx" }).catch((error: unknown) => {
+      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    });
+  }
+  if (access === "read" && !(await exists(path))) {
+    return { key: { id: "none", bytes: new Uint8Array(32) }, from: undefined };
+  }
+  return load(`the file ${path}`, { kind: "file", path });
+}
+
+async function load(from: string, source: KeySource): Promise<CommandKey> {
+  try {
+    return { key: await loadKey(source), from };
+  } catch (error) {
+    throw withAdvice(error, `The key was to come from ${from}.\n${SOURCES}`);
+  }
+}
+
+const SOURCES =
+  "A key comes from STACKWRIGHT_KEY, STACKWRIGHT_KEY_FILE or STACKWRIGHT_KEY_COMMAND, else from the file .stackwright/key, which the first command that writes makes. All who share a stack need the same key: it is not in the store.";
+
+/** The same source of keys; what it rejects with for want of a key says which one was used, and where keys come from. */
+export function withKeyAdvice(source: CipherSource, { key, from }: CommandKey): CipherSource {
+  const used = from === undefined ? "No key was given." : `The key ${key.id} was used, of ${from}.`;
+  const advise = (error: unknown): never => {
+    throw withAdvice(error, `${used}\n${SOURCES}`);
+  };
+  return {
+    load: async (...args) => source.load(...args).catch(advise),
+    ensure: async (...args) => source.ensure(...args).catch(advise),
+  };
+}
+
+function withAdvice(error: unknown, advice: string): unknown {
+  if (!isEngineError(error, "ENGINE_KEY_UNAVAILABLE")) return error;
+  const { code, message, details } = error;
+  return new EngineError(code, message, { details: { ...details, advice }, cause: error });
+}
+
+async function exists(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    () => false,
+  );
+}
+
+function isNamed(text: string | undefined): text is string {
+  return text !== undefined && text !== "";
+}

@@ -1,0 +1,88 @@
+import type { Plan, StackState, StateObject } from "@stackwright/core";
+import { type Diagnostic, formatAddress, parseAddress, quoteLiteral } from "@stackwright/lang";
+import { CommandError } from "../command-error.ts";
+import { recordedValue } from "./recorded-values.ts";
+
+/** What the command `import` is asked for. */
+export interface CommandImport {
+  readonly address: string;
+  readonly id: string;
+  /** The same as an import block, in a file that is there for one run. */
+  readonly files: ReadonlyMap<string, string>;
+}
+
+/** No file of the folder has this name, and what is wrong in it is told without it. */
+const FILE = "<command line>.tf";
+
+/** A file with an import block, for one run: what `import` does is planned and shown like everything else. */
+export function importBlock(text: string, id: string): CommandImport {
+  const { value, diagnostics } = parseAddress({ name: "<command line>", text });
+  if (value?.kind !== "resource") {
+    const why = diagnostics[0]?.detail ?? "It names no resource.";
+    throw new CommandError(`"${text}" is no address of a resource: ${why}`);
+  }
+  const address = formatAddress(value);
+  const block = `import {\n  to = ${address}\n  id = "${quoteLiteral(id)}"\n}\n`;
+  return { address, id, files: new Map([[FILE, block]]) };
+}
+
+/**
+ * `CommandError` where there is nothing to import to: something is recorded there already, or may have been made, as an object
+ * of which nobody knows whether it exists is left out of every plan, and so would be its import.
+ */
+export async function checkImport(
+  state: Pick<StackState, "read">,
+  { address, id }: CommandImport,
+): Promise<void> {
+  const { objects } = await state.read();
+  for (const object of objects.values()) {
+    if (object.address !== address || object.deposed !== "") continue;
+    if (object.phase === "unresolved") {
+      throw new CommandError(`${address} cannot be imported: an earlier create may have made it.`, {
+        advice: `Say that this attempt is over, then import what is there:\n  stackwright state resolve-absent '${address}'`,
+      });
+    }
+    if (object.value === undefined) continue;
+    const recorded = idOf(object);
+    if (recorded === id) {
+      throw new CommandError(`${address} is recorded already, with this id "${id}".`, {
+        advice: "There is nothing to import.",
+      });
+    }
+    const known = recorded === undefined ? "" : `, with the id "${recorded}"`;
+    throw new CommandError(`${address} is recorded already${known}; "${id}" was not imported.`, {
+      advice: `To have another object there, first give up the recorded one, which goes on existing:\n  stackwright state rm '${address}'`,
+    });
+  }
+}
+
+/** Whether a plan imports what was asked for: an object that moves to the address comes before. */
+export function imports({ changes }: Plan, { address }: CommandImport): boolean {
+  return changes.some((change) => change.address === address && change.importing !== undefined);
+}
+
+/**
+ * A problem as it is told to somebody who wrote no block: about the import on the command line. None for what says that
+ * the plan is about a part, which nobody asked for.
+ */
+export function ofImport(
+  diagnostic: Diagnostic,
+  { address, id }: CommandImport,
+): readonly Diagnostic[] {
+  if (diagnostic.code === "ENGINE_PARTIAL") return [];
+  const { subject, context: _context, ...rest } = diagnostic;
+  if (subject?.source.locate(subject.start, subject.end).filename !== FILE) return [diagnostic];
+  const where = `This is about the import on the command line, of "${id}" to ${address}.`;
+  return [{ ...rest, detail: `${rest.detail}\n\n${where}` }];
+}
+
+function idOf(object: StateObject): string | undefined {
+  const value = recordedValue(object, () => undefined);
+  if (value === undefined || value.isMarked || value.isNull || value.type.kind !== "object")
+    return undefined;
+  for (const [name, id] of value.entries()) {
+    if (name !== "id" || id.isMarked || id.isNull || id.type.kind !== "string") continue;
+    return id.asString();
+  }
+  return undefined;
+}

@@ -1,0 +1,151 @@
+import { join } from "node:path";
+import { LOCAL_HOST } from "@stackwright/core";
+import {
+  LOCK_FILE_NAME,
+  LockFile,
+  ProviderAddress,
+  readLockFile,
+  VersionConstraints,
+  writeLockFile,
+} from "@stackwright/provider-source";
+import type { InstalledProvider, ProviderRequirement } from "@stackwright/tfplugin/install";
+import type { CommandContext } from "../command-context.ts";
+import type { Project } from "./project.ts";
+import { dataFolder } from "./session.ts";
+import { explainUndeclared } from "./undeclared-providers.ts";
+
+/** Providers of these hosts are not installed: they are programs of this machine, or live in functions. */
+const NOT_INSTALLED: ReadonlySet<string> = new Set([LOCAL_HOST, "huawei.com"]);
+
+export interface InstallRequest {
+  /** The newest versions that are allowed, whatever is locked. @default false */
+  readonly upgrade?: boolean;
+  /** Sources of which something is recorded, also where the configuration no longer names them. */
+  readonly recorded?: Iterable<string>;
+}
+
+/**
+ * Brings the providers that a configuration requires, from the places that the CLI configuration file names, and keeps the
+ * lock file. What is there already is only checked. Without anything to install nothing is touched.
+ *
+ * @returns by full source
+ */
+export async function install(
+  project: Project,
+  context: CommandContext,
+  request: InstallRequest = {},
+): Promise<ReadonlyMap<string, InstalledProvider>> {
+  const recorded = new Set(request.recorded);
+  const requirements = requirementsOf(project, recorded);
+  if (requirements.length === 0) return new Map();
+  const { installProviders, loadCliConfiguration } = await import("@stackwright/tfplugin/install");
+  const { directory, env, signal } = context;
+  const path = join(directory, LOCK_FILE_NAME);
+  const { locks: lock } = (await readLockFile(path)) ?? { locks: LockFile.empty };
+  const { lock: after, providers } = await installProviders({
+    requirements,
+    lock,
+    directory: join(dataFolder(context), "providers"),
+    configuration: await loadCliConfiguration({ env, cwd: directory }),
+    upgrade: request.upgrade ?? false,
+    cwd: directory,
+    env,
+    signal,
+  }).catch((error: unknown) => {
+    signal.throwIfAborted();
+    // What is recorded of a provider was made with it.
+    throw explainUndeclared(error, project.configuration, recorded);
+  });
+  if (after.toString() !== lock.toString()) await writeLockFile(path, after);
+  return providers;
+}
+
+/**
+ * The providers of a configuration that are here already, as the lock file says: nothing is brought, and nothing is written. What is
+ * not here is not among them.
+ */
+export async function installedAlready(
+  project: Project,
+  context: CommandContext,
+): Promise<ReadonlyMap<string, InstalledProvider>> {
+  const requirements = requirementsOf(project);
+  if (requirements.length === 0) return new Map();
+  const { installProviders, loadCliConfiguration } = await import("@stackwright/tfplugin/install");
+  const { directory, env, signal } = context;
+  const { locks: lock } = (await readLockFile(join(directory, LOCK_FILE_NAME))) ?? {
+    locks: LockFile.empty,
+  };
+  const configuration = await loadCliConfiguration({ env, cwd: directory });
+  const found = new Map<string, InstalledProvider>();
+  for (const requirement of requirements) {
+    try {
+      const { providers } = await installProviders({
+        requirements: [requirement],
+        lock,
+        directory: join(dataFolder(context), "providers"),
+        // Overrides, and what is there; no place where anything could be brought from.
+        configuration: { ...configuration, methods: [], pluginCacheDir: undefined },
+        cwd: directory,
+        env,
+        signal,
+      });
+      for (const [source, provider] of providers) found.set(source, provider);
+    } catch {
+      signal.throwIfAborted();
+    }
+  }
+  return found;
+}
+
+/** What is installed for a configuration, and for what is recorded. */
+export function requirementsOf(
+  { configuration }: Pick<Project, "configuration">,
+  recorded: Iterable<string> = [],
+): ProviderRequirement[] {
+  const found = new Map(
+    [...configuration.resolution.requirements].map(([source, { source: address, constraints }]) => [
+      source,
+      { address, constraints },
+    ]),
+  );
+  for (const source of recorded) {
+    if (!found.has(source)) {
+      found.set(source, {
+        address: ProviderAddress.parse(source),
+        constraints: VersionConstraints.any,
+      });
+    }
+  }
+  return [...found.values()].filter(
+    ({ address }) => address.kind !== "builtin" && !NOT_INSTALLED.has(hostOf(address)),
+  );
+}
+
+function hostOf(address: ProviderAddress): string {
+  return address.toString().split("/")[0] ?? "";
+}
+
+/** One line for each provider that was brought just now. */
+export function installedLines(providers: ReadonlyMap<string, InstalledProvider>): string[] {
+  return [...providers.values()]
+    .filter(({ origin }) => origin === "installed" || origin === "cache")
+    .map(
+      ({ address, version, authentication }) =>
+        `Installed ${address.toString()} ${version?.toString() ?? ""}${authenticationText(authentication)}`,
+    );
+}
+
+/** What vouches for a package, to be put behind its name. */
+export function authenticationText(authentication: InstalledProvider["authentication"]): string {
+  switch (authentication?.kind) {
+    case "signed":
+      return ` (signed, key ${authentication.keyId})`;
+    case "checksum":
+      return " (hash of a mirror)";
+    case "none":
+      return " (unsigned)";
+    case undefined:
+    default:
+      return "";
+  }
+}

@@ -1,0 +1,176 @@
+import { homedir } from "node:os";
+import { delimiter, dirname, join } from "node:path";
+import type { StackState } from "@stackwright/core";
+import {
+  builtinOrigin,
+  createEngine,
+  type Engine,
+  installedOrigin,
+  KeptProviders,
+  legacyOrigin,
+  missingPrivateOrigin,
+  privateOrigin,
+  pulumiOrigin,
+} from "@stackwright/core";
+import { hasErrors } from "@stackwright/lang";
+import { httpStateBackend, localStateBackend } from "@stackwright/tfplugin/builtin";
+import type { Environment } from "@stackwright/tfplugin/launch";
+import type { CommandContext } from "../command-context.ts";
+import { showDiagnostics } from "../render/show-diagnostics.ts";
+import { wrapWords } from "../terminal/wrap-words.ts";
+import type { OpenFunctions } from "./functions-table.ts";
+import { install, installedAlready, installedLines } from "./install.ts";
+import { overrideWarning } from "./override-warning.ts";
+import type { PrivateRegistry } from "./private-registry.ts";
+import { privateUses, recordPrivateUses } from "./private-uses.ts";
+import type { Project } from "./project.ts";
+import { providerLogs } from "./provider-logs.ts";
+import type { Session } from "./session.ts";
+
+/** What an engine is opened on, as far as there is such a thing. */
+export interface EngineGround {
+  /** Providers of what is recorded are there, too. */
+  readonly state?: StackState;
+  /** The store, whose registry knows private providers. */
+  readonly session?:
+    | Pick<Session, "store" | "storeName" | "project" | "stacks" | "stateOf" | "runsOf">
+    | undefined;
+  /** Address of another registry that knows private providers. @default `STACKWRIGHT_REGISTRY`, else that of the store */
+  readonly registry?: string | undefined;
+  /** Only with providers that are installed already. @default false */
+  readonly asInstalled?: boolean;
+}
+
+/** An engine of a command. Its runs share providers; disposing ends these, and the connections that it has. */
+export interface CommandEngine extends Engine, AsyncDisposable {
+  /** Tells the registry which private providers the stack uses after a run; warns where it cannot be told. */
+  noteUses(state: StackState): Promise<void>;
+}
+
+/**
+ * An engine with the providers that the folder of a command has: built in, installed (now, where something is missing),
+ * programs of this machine, and private ones that are registered in the store or in another registry.
+ */
+export async function openEngine(
+  project: Project,
+  context: CommandContext,
+  { state, session, registry: named, asInstalled = false }: EngineGround = {},
+): Promise<CommandEngine> {
+  const { env, directory, terminal } = context;
+  const recorded = new Set<string>();
+  if (state !== undefined) {
+    const { objects } = await state.read({ signal: context.signal });
+    for (const { provider } of objects.values()) recorded.add(provider.source);
+  }
+  const { diagnostics, isSound } = project.configuration;
+  const isWrong = hasErrors(diagnostics);
+  const installed = !isSound
+    ? new Map()
+    : // Nothing is brought for a configuration that cannot be used; it is only checked.
+      asInstalled || isWrong
+      ? await installedAlready(project, context)
+      : await install(project, context, { recorded });
+  for (const line of installedLines(installed)) {
+    terminal.writeError(wrapWords(`${line}\n`, terminal.columns));
+  }
+  const overridden = overrideWarning(installed);
+  if (overridden !== undefined) showDiagnostics(terminal, [overridden]);
+  // What private providers need is much, and loaded where there are any.
+  const functions = isNamed(env.STACKWRIGHT_FUNCTIONS)
+    ? await (await import("./functions-table.ts")).openFunctions(context)
+    : undefined;
+  const registry =
+    functions === undefined
+      ? undefined
+      : await openRegistry(context, named ?? env.STACKWRIGHT_REGISTRY, functions, session);
+  const kept = new KeptProviders();
+  const onLog = providerLogs(context);
+  const engine = createEngine({
+    ...(session && { runs: session.runsOf }),
+    stacks: async ({ stack, project: named }, options) => {
+      if (session === undefined) return undefined;
+      const { account, project: own } = session.project;
+      const found = await session.stacks.find({ account, project: named ?? own }, stack, options);
+      return found && session.stateOf(found);
+    },
+    origins: [
+      builtinOrigin({
+        backends: [localStateBackend({ workingDirectory: directory }), httpStateBackend()],
+      }),
+      kept.keep(
+        installedOrigin({
+          providers: installed,
+          launch:
+            installed.size === 0 ? {} : { env: await providerEnvironment(env), cwd: directory },
+        }),
+      ),
+      kept.keep(pulumiOrigin({ directories: pulumiFolders(env), onLog })),
+      kept.keep(legacyOrigin({ directories: foldersOf(env.STACKWRIGHT_COCORPC_PLUGINS), onLog })),
+      functions === undefined || registry === undefined
+        ? missingPrivateOrigin(
+            functions === undefined
+              ? "no table of functions says where it is called: set STACKWRIGHT_FUNCTIONS"
+              : "there is no registry yet: neither a store nor --registry",
+          )
+        : privateOrigin({ ...functions, resolve: registry.resolve }),
+    ],
+  });
+  return {
+    ...engine,
+    noteUses: async (after) => {
+      if (registry === undefined) return;
+      const { account, project: name, stack } = after.reference;
+      const now = privateUses(await after.read());
+      try {
+        const sources = [...recorded, ...project.configuration.resolution.requirements.keys()];
+        await recordPrivateUses(registry, `${account}/${name}/${stack}`, { sources, now });
+      } catch (error) {
+        // What was done is done; the next run says it again.
+        const why = error instanceof Error ? error.message : String(error);
+        terminal.writeError(
+          `Warning: the registry was not told which private providers the stack uses: ${why}\n`,
+        );
+      }
+    },
+    [Symbol.asyncDispose]: async () => {
+      await kept[Symbol.asyncDispose]();
+      await functions?.[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** The registry at the address, else the one that lies in the store. */
+async function openRegistry(
+  context: CommandContext,
+  url: string | undefined,
+  functions: OpenFunctions,
+  session: EngineGround["session"],
+): Promise<PrivateRegistry | undefined> {
+  const { remoteRegistry, storeRegistry } = await import("./private-registry.ts");
+  if (isNamed(url)) return remoteRegistry(url, context);
+  if (session === undefined) return undefined;
+  const account = functions.account ?? session.project.account;
+  return storeRegistry(session.store, session.storeName, { account, region: functions.region });
+}
+
+/** Providers may be programs of Node: they get the one that runs the command before any other. */
+async function providerEnvironment(env: NodeJS.ProcessEnv): Promise<Environment> {
+  const { inheritedEnvironment } = await import("@stackwright/tfplugin/launch");
+  const path = [dirname(process.execPath), env.PATH ?? ""].filter((part) => part !== "");
+  return inheritedEnvironment({ ...env, PATH: path.join(delimiter) });
+}
+
+function isNamed(text: string | undefined): text is string {
+  return text !== undefined && text !== "";
+}
+
+/** Where users say that there are programs, where Pulumi installs plug-ins, and what comes with its command. */
+function pulumiFolders(env: NodeJS.ProcessEnv): string[] {
+  const own = foldersOf(env.STACKWRIGHT_PULUMI_PLUGINS);
+  const home = isNamed(env.PULUMI_HOME) ? env.PULUMI_HOME : join(env.HOME ?? homedir(), ".pulumi");
+  return [...own, join(home, "plugins"), join(home, "bin")];
+}
+
+function foldersOf(list: string | undefined): string[] {
+  return (list ?? "").split(delimiter).filter((part) => part !== "");
+}

@@ -1,0 +1,80 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { CommandError } from "../command-error.ts";
+
+/**
+ * What `plan --out` writes: which stored plan is meant. The plan itself lies in the store, encrypted like the state; the
+ * file holds nothing that is secret, and says nothing without the store.
+ */
+export interface PlanFile {
+  readonly stackwright_plan: 1;
+  readonly account: string;
+  readonly project: string;
+  readonly stack: string;
+  /** SHA-256 of the stored plan: what is approved. */
+  readonly digest: string;
+  readonly created: string;
+  /** Address of the store that it lies in, without credentials. Older files have none. */
+  readonly store?: string;
+}
+
+export async function writePlanFile(path: string, plan: PlanFile): Promise<void> {
+  await writeFile(path, `${JSON.stringify(plan, undefined, 2)}\n`);
+}
+
+/** Reads a plan file. `CommandError` for anything else. */
+export async function readPlanFile(path: string): Promise<PlanFile> {
+  let text: string;
+  try {
+    text = await readFile(path, "utf8");
+  } catch (error) {
+    throw new CommandError(`The plan file "${path}" cannot be read.`, { cause: error });
+  }
+  const plan = parse(text);
+  if (plan === undefined) {
+    throw new CommandError(`"${path}" is no plan file of this command.`, {
+      advice: "Make one with: stackwright plan --out FILE",
+    });
+  }
+  return plan;
+}
+
+/** That the store has no such plan, and where it is to be looked for. */
+export function missingPlan(
+  name: string,
+  file: PlanFile,
+  looked: string | undefined,
+): CommandError {
+  const { store, stack, project, created } = file;
+  const made =
+    store === undefined || store === looked
+      ? "It was made with another store, by another account (STACKWRIGHT_ACCOUNT), or with a store that was made anew."
+      : `It was made with the store ${store}: name that with --store, or go to the folder it is in.`;
+  const where =
+    looked === undefined ? "There is no store here" : `The store ${looked} does not have it`;
+  return new CommandError(`The plan of "${name}" is not in the store.`, {
+    advice: `${where} (stack "${stack}" of project "${project}", made ${created}). ${made}\nOr make a new one: stackwright plan --out ${name}`,
+  });
+}
+
+/** Whether a path leads to a plan file. */
+export async function isPlanFile(path: string): Promise<boolean> {
+  return readFile(path, "utf8").then(
+    (text) => parse(text) !== undefined,
+    () => false,
+  );
+}
+
+function parse(text: string): PlanFile | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  const plan = value as Partial<PlanFile> | null;
+  return plan?.stackwright_plan === 1 &&
+    typeof plan.digest === "string" &&
+    typeof plan.stack === "string"
+    ? (plan as PlanFile)
+    : undefined;
+}

@@ -1,0 +1,164 @@
+import { readdirSync, statSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { homedir } from "node:os";
+import { isAbsolute, join, relative } from "node:path";
+import { type Configuration, loadConfiguration } from "@stackwright/core";
+import type { Value } from "@stackwright/cty";
+import {
+  type BundleFiles,
+  createDirectoryFiles,
+  type Diagnostic,
+  resolveVariables,
+  type SourceRange,
+  selectVariableFiles,
+  type VariableConfig,
+  type VariableValueOrigin,
+} from "@stackwright/lang";
+import type { CommandContext } from "../command-context.ts";
+import { CommandError } from "../command-error.ts";
+import { wrapWords } from "../terminal/wrap-words.ts";
+
+/** A value or a file of values, as given on the command line; the later one wins. */
+export type GivenInput =
+  | { readonly kind: "var"; readonly text: string }
+  | { readonly kind: "file"; readonly path: string };
+
+/** The configuration of the folder that a command works in. */
+export interface Project {
+  readonly directory: string;
+  readonly files: BundleFiles;
+  readonly configuration: Configuration;
+}
+
+/**
+ * Loads the configuration of the folder. Mistakes in it are its diagnostics.
+ *
+ * @param further files by name that count as if they lay in the folder
+ */
+export async function loadProject(
+  context: CommandContext,
+  further: ReadonlyMap<string, string> = new Map(),
+): Promise<Project> {
+  const { directory } = context;
+  const stats = statSync(directory, { throwIfNoEntry: false });
+  if (stats?.isDirectory() !== true) {
+    throw new CommandError(`There is no folder "${directory}".`);
+  }
+  const { HOME } = context.env;
+  const machine = {
+    workingDirectory: context.workingDirectory,
+    home: HOME === undefined || HOME === "" ? homedir() : HOME,
+  };
+  const files = withFurther(createDirectoryFiles(directory, { machine }), further);
+  return { directory, files, configuration: await loadConfiguration(files) };
+}
+
+function withFurther(files: BundleFiles, further: ReadonlyMap<string, string>): BundleFiles {
+  if (further.size === 0) return files;
+  return {
+    ...files,
+    list: (folder) =>
+      folder === "." ? [...files.list(folder), ...further.keys()].toSorted() : files.list(folder),
+    read: (path) => {
+      const text = further.get(path);
+      return text === undefined ? files.read(path) : Buffer.from(text);
+    },
+  };
+}
+
+/** `CommandError` where the folder holds no configuration at all. */
+export function requireConfiguration({ directory }: Project): void {
+  if (readdirSync(directory).some((name) => /\.tf(?:\.json)?$/.test(name))) return;
+  throw new CommandError(`There is no configuration (*.tf, *.tf.json) in "${directory}".`, {
+    advice: "Go to the folder of a configuration, or name it with --chdir FOLDER.",
+  });
+}
+
+export interface ProjectVariables {
+  readonly values: ReadonlyMap<string, Value>;
+  /** Where the values that come from files are written. */
+  readonly places: ReadonlyMap<string, SourceRange>;
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+const PREFIX = "TF_VAR_";
+
+/**
+ * The values of the root variables: from the environment (`TF_VAR_name`), `terraform.tfvars`,
+ * `*.auto.tfvars`, and the command line. What is still missing is asked for where a person sits there.
+ *
+ * @param options `input` false asks nobody
+ */
+export async function readVariables(
+  project: Project,
+  given: readonly GivenInput[],
+  context: CommandContext,
+  options: { readonly input: boolean },
+): Promise<ProjectVariables> {
+  const { variables } = project.configuration.root.config;
+  const sources: VariableValueOrigin[] = [
+    { kind: "environment", values: environmentValues(context.env) },
+  ];
+  for (const name of selectVariableFiles(readdirSync(project.directory))) {
+    sources.push({ kind: "file", name, text: await readFile(join(project.directory, name)) });
+  }
+  for (const input of given) sources.push(await sourceOf(input, project.directory));
+  const result = resolveVariables(variables, sources);
+  if (result.missing.length === 0 || !options.input || !context.terminal.interactive) {
+    return result;
+  }
+  for (const name of result.missing) {
+    const variable = variables.get(name);
+    if (variable !== undefined) sources.push(await askFor(variable, context));
+  }
+  return resolveVariables(variables, sources);
+}
+
+function environmentValues(env: NodeJS.ProcessEnv): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(env).flatMap(([key, value]) =>
+      key.startsWith(PREFIX) && value !== undefined ? [[key.slice(PREFIX.length), value]] : [],
+    ),
+  );
+}
+
+async function sourceOf(input: GivenInput, directory: string): Promise<VariableValueOrigin> {
+  if (input.kind === "var") {
+    const split = input.text.indexOf("=");
+    if (split < 1) {
+      throw new CommandError(`"-var ${input.text}" has no value; write -var name=value.`);
+    }
+    return {
+      kind: "argument",
+      name: input.text.slice(0, split).trim(),
+      text: input.text.slice(split + 1),
+    };
+  }
+  const path = isAbsolute(input.path) ? input.path : join(directory, input.path);
+  try {
+    return { kind: "file", name: relative(directory, path), text: await readFile(path) };
+  } catch (error) {
+    throw new CommandError(`The file of variables "${input.path}" cannot be read.`, {
+      cause: error,
+      advice: error instanceof Error ? error.message : "",
+    });
+  }
+}
+
+async function askFor(
+  variable: VariableConfig,
+  { terminal, signal }: CommandContext,
+): Promise<VariableValueOrigin> {
+  const { style } = terminal;
+  terminal.write(`${style.paint("strong", `var.${variable.name}`)}\n`);
+  if (variable.description !== undefined) {
+    terminal.write(`${wrapWords(`  ${variable.description}`, terminal.columns, "  ")}\n`);
+  }
+  const text = await terminal.ask("  Enter a value: ", {
+    signal,
+    hidden: variable.sensitive,
+  });
+  if (text === undefined) throw new CommandError(`var.${variable.name} was given no value.`);
+  terminal.write("\n");
+  return { kind: "argument", name: variable.name, text };
+}

@@ -1,0 +1,82 @@
+import { type Detection, detectAdoption } from "@stackwright/core";
+import { EngineError } from "@stackwright/core/errors";
+import { hasErrors } from "@stackwright/lang";
+import type { CommandContext } from "../command-context.ts";
+import type { Project } from "./project.ts";
+import { openReader, type Session, type StoreOptions } from "./session.ts";
+import { stackName } from "./stack-name.ts";
+
+/**
+ * Refuses to plan on an empty stack whose configuration has a state that another command keeps: everything would be created
+ * a second time. `ENGINE_STATE_NOT_ADOPTED`. Nothing is written, and no provider is called before.
+ */
+export async function requireAdopted(
+  project: Project,
+  options: StoreOptions,
+  context: CommandContext,
+): Promise<void> {
+  // Such a configuration is refused in any case, and what it says about its backend may be half of it.
+  if (hasErrors(project.configuration.diagnostics)) return;
+  const detection = detectFor(project, options, context);
+  if (detection.verdict === "none") return;
+  const session = await openReader(context, options);
+  try {
+    if (session?.stack?.adoption !== undefined || !(await isEmpty(session, context))) return;
+  } finally {
+    await session?.[Symbol.asyncDispose]();
+  }
+  throw notAdopted(detection);
+}
+
+/** Detects a state of the configuration for the stack of a command. */
+export function detectFor(
+  { configuration }: Project,
+  options: StoreOptions,
+  context: CommandContext,
+): Detection {
+  const { directory, env } = context;
+  const { backend } = configuration.root.config;
+  return detectAdoption({ directory, env, backend, stack: stackName(context, options) });
+}
+
+/** Whether nothing is recorded in the stack of a session. */
+export async function isEmpty(
+  session: Session | undefined,
+  { signal }: Pick<CommandContext, "signal">,
+): Promise<boolean> {
+  if (session?.stack === undefined) return true;
+  const state = session.stateOf(session.stack);
+  if ((await state.head({ signal })).revision === 0n) return true;
+  return (await state.read({ signal })).objects.size === 0;
+}
+
+/** The refusal, with what was detected. */
+export function notAdopted({ evidence }: Detection): EngineError {
+  const found = evidence.map(({ text }) => `  ${text}`).join("\n");
+  return new EngineError(
+    "ENGINE_STATE_NOT_ADOPTED",
+    `This configuration has a Terraform state that was not adopted (ENGINE_STATE_NOT_ADOPTED).\n\n${found}\n\nThe stack is empty, so a plan would create every object a second time.`,
+    { details: { advice: adoptionAdvice(evidence) } },
+  );
+}
+
+/** The commands that lead on from a detected state. */
+export function adoptionAdvice(evidence: Detection["evidence"]): string {
+  const file = evidence.find(({ kind, objects }) => kind === "state" && objects !== undefined);
+  const remote = evidence.some(({ kind }) => kind === "backend" || kind === "terragrunt");
+  const steps = [
+    ["stackwright adopt", "shows what was found"],
+    ...(file?.path === undefined
+      ? []
+      : [[`stackwright import-state ${file.path}`, "records its objects, then shows a plan"]]),
+    ...(remote
+      ? [
+          ["terraform state pull > pulled.tfstate", "fetches the state from its backend"],
+          ["stackwright import-state pulled.tfstate", "records its objects, then shows a plan"],
+        ]
+      : []),
+    ["stackwright adopt --fresh", "records that there is nothing to adopt"],
+  ] as const;
+  const width = Math.max(...steps.map(([command]) => command?.length ?? 0));
+  return steps.map(([command, what]) => `  ${command?.padEnd(width)}  ${what}`).join("\n");
+}

@@ -1,0 +1,57 @@
+import type { PlanOptions } from "@stackwright/core";
+import { CommandError } from "../command-error.ts";
+import type { GivenInput } from "./project.ts";
+import type { StoreOptions } from "./session.ts";
+
+/** Options of the commands that plan. */
+export interface RunOptions extends StoreOptions {
+  readonly inputs: readonly GivenInput[];
+  readonly target: readonly string[];
+  readonly exclude: readonly string[];
+  readonly replace: readonly string[];
+  /** False: nothing is looked at, the recorded state counts. */
+  readonly refresh: boolean;
+  /** Objects that were looked at less long ago than this are not looked at again. */
+  readonly refreshAge?: string;
+  readonly refreshOnly: boolean;
+  readonly destroy: boolean;
+  readonly parallelism: string;
+  readonly json: boolean;
+  /** False: nobody is asked for values of variables. */
+  readonly input: boolean;
+}
+
+/** What is asked of the planner. */
+export function planOptions(options: RunOptions, ageMs: number | undefined): PlanOptions {
+  if (options.destroy && options.refreshOnly) {
+    throw new CommandError("-destroy and -refresh-only cannot go together.");
+  }
+  if (options.refreshOnly && !options.refresh) {
+    throw new CommandError("-refresh-only without a refresh would do nothing.");
+  }
+  const read = !options.refresh
+    ? ({ kind: "never" } as const)
+    : ageMs === undefined
+      ? ({ kind: "always" } as const)
+      : ({ kind: "older-than", ageMs } as const);
+  return {
+    mode: options.destroy ? "destroy" : options.refreshOnly ? "refresh-only" : "normal",
+    read,
+    targets: options.target,
+    excludes: options.exclude,
+    replace: options.replace,
+  };
+}
+
+/** Whether a person may be asked for the value of a variable. */
+export function mayAsk({ input, json }: Pick<RunOptions, "input" | "json">): { input: boolean } {
+  return { input: input && !json };
+}
+
+export function parallelismOf({ parallelism }: RunOptions): number {
+  const count = Number(parallelism);
+  if (!Number.isInteger(count) || count < 1 || count > 1024) {
+    throw new CommandError(`-parallelism takes a number from 1 to 1024, not "${parallelism}".`);
+  }
+  return count;
+}

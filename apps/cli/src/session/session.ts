@@ -1,0 +1,256 @@
+import { randomUUID } from "node:crypto";
+import { readFile, stat, writeFile } from "node:fs/promises";
+import { hostname, userInfo } from "node:os";
+import { join, resolve } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import type { StackReference, StackState } from "@stackwright/core";
+import {
+  createRuns,
+  createStackStates,
+  createStoredKeys,
+  type NamedStack,
+  type OpenStore,
+  openStore,
+  type ProjectReference,
+  parseStoreAddress,
+  type Run,
+  type Runs,
+  StackDirectory,
+  type StoreAddress,
+  StoreAddressError,
+  storeName,
+} from "@stackwright/core";
+import {
+  createUlidGenerator,
+  isStorageError,
+  makeDirectory,
+  systemScheduler,
+} from "@stackwright/storage";
+import { createThreadRenewer } from "@stackwright/storage/lease";
+import type { CommandContext } from "../command-context.ts";
+import { CommandError } from "../command-error.ts";
+import { commandKey, withKeyAdvice } from "./command-key.ts";
+import { checkedProject } from "./project-names.ts";
+import { stackName } from "./stack-name.ts";
+import { holderOf, storeInUse, storeRefusal } from "./store-refusals.ts";
+
+/** Options of all commands that use a store. */
+export interface StoreOptions {
+  /** Address of the store. @default `STACKWRIGHT_STORE`, else the embedded one */
+  readonly store?: string;
+  /** Name of the stack. @default `STACKWRIGHT_STACK`, `TF_WORKSPACE`, the selected workspace, else `default` */
+  readonly stack?: string;
+  /** Name of the project. @default `STACKWRIGHT_PROJECT`, else `default` */
+  readonly project?: string;
+  /** Address of a registry elsewhere that knows private providers. @default `STACKWRIGHT_REGISTRY`, else that of the store */
+  readonly registry?: string;
+  /** How long to wait for another writer, such as `30s`. @default no time */
+  readonly lockTimeout?: string;
+}
+
+/** A store and a stack in it, open for one command. Disposing closes the store. */
+export interface Session extends AsyncDisposable {
+  readonly store: OpenStore;
+  /** Address of the store, without credentials. */
+  readonly storeName: string;
+  readonly stacks: StackDirectory;
+  readonly project: ProjectReference;
+  /** The stack that is meant; undefined where nothing was ever written for it and the session only reads. */
+  readonly stack: NamedStack | undefined;
+  /** The state of any stack of the project. */
+  stateOf(stack: NamedStack): StackState;
+  /** Where the runs of a stack are written down. */
+  runsOf(stack: StackReference): Runs;
+  /** A run of whoever uses the command. */
+  newRun(): Pick<Run, "id" | "cause">;
+}
+
+/** A session with a stack that exists. */
+export interface StackSession extends Session {
+  readonly stack: NamedStack;
+  readonly state: StackState;
+}
+
+/** The folder that belongs to the command: embedded store, keys, installed providers and modules. */
+export function dataFolder({ env, directory }: CommandContext): string {
+  const named = env.STACKWRIGHT_DIR;
+  return named === undefined || named === ""
+    ? join(directory, ".stackwright")
+    : resolve(directory, named);
+}
+
+/** Opens the store to look at it; works while another process writes. Undefined where there is none yet. */
+export async function openReader(
+  context: CommandContext,
+  options: StoreOptions,
+): Promise<Session | undefined> {
+  const address = storeAddress(context, options);
+  // A mistake is one, also where there is nothing to wait for.
+  parseDuration(options.lockTimeout);
+  if (address.kind === "sqlite" && !(await exists(address.directory))) return undefined;
+  return openSession(context, options, address, "read");
+}
+
+/** Opens the store to write; makes the embedded one and the stack where they are missing. */
+export async function openWriter(
+  context: CommandContext,
+  options: StoreOptions,
+): Promise<StackSession> {
+  const session = await openSession(context, options, storeAddress(context, options), "write");
+  try {
+    const stack =
+      session.stack ?? (await session.stacks.ensure(session.project, stackName(context, options)));
+    return { ...session, stack, state: session.stateOf(stack) };
+  } catch (error) {
+    await session[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
+function storeAddress(context: CommandContext, options: StoreOptions): StoreAddress {
+  const text = options.store ?? nonEmpty(context.env.STACKWRIGHT_STORE);
+  if (text === undefined) return { kind: "sqlite", directory: join(dataFolder(context), "store") };
+  try {
+    return parseStoreAddress(text, context.directory);
+  } catch (error) {
+    if (error instanceof StoreAddressError) throw new CommandError(error.message, { cause: error });
+    throw error;
+  }
+}
+
+async function openSession(
+  context: CommandContext,
+  options: StoreOptions,
+  address: StoreAddress,
+  access: "read" | "write",
+): Promise<Session> {
+  const { env, signal } = context;
+  const project = checkedProject({
+    account: nonEmpty(env.STACKWRIGHT_ACCOUNT) ?? "default",
+    project: options.project ?? nonEmpty(env.STACKWRIGHT_PROJECT) ?? "default",
+  });
+  const folder = dataFolder(context);
+  if (access === "write") await makeFolder(folder);
+  const store = await openWhenFree(context, address, {
+    readOnly: access === "read",
+    blobDirectory: join(folder, "blobs"),
+    waitMs: parseDuration(options.lockTimeout),
+    ...(nonEmpty(env.STACKWRIGHT_TOKEN) !== undefined && { token: env.STACKWRIGHT_TOKEN ?? "" }),
+    ...(nonEmpty(env.STACKWRIGHT_CA_FILE) !== undefined && {
+      ca: await readFile(env.STACKWRIGHT_CA_FILE ?? "", "utf8"),
+    }),
+  });
+  await using resources = new AsyncDisposableStack();
+  resources.use(store);
+  const { storage, blobs, renewal } = store;
+  const renewer =
+    access === "write" && renewal !== undefined
+      ? resources.use(createThreadRenewer({ source: renewal }))
+      : undefined;
+  const key = await commandKey(context, folder, access);
+  const states = createStackStates({
+    storage,
+    blobs,
+    ciphers: withKeyAdvice(createStoredKeys({ storage, current: key.key }), key),
+    ...(renewer !== undefined && { renewer }),
+    owner: `${userName()}@${hostname()} (process ${process.pid}, ${randomUUID().slice(0, 8)})`,
+  });
+  const scheduler = systemScheduler();
+  const token = createUlidGenerator({ wallMs: () => scheduler.wallMs() });
+  const stacks = new StackDirectory({ storage });
+  const stack = await stacks.find(project, stackName(context, options), { signal });
+  const kept = resources.move();
+  return {
+    store,
+    storeName: storeName(address),
+    stacks,
+    project,
+    stack,
+    stateOf: ({ reference }) => states.stack(reference),
+    runsOf: (reference) => createRuns(reference, { storage, scheduler, token }),
+    newRun: () => ({ id: token(), cause: `user:${userName()}` }),
+    [Symbol.asyncDispose]: async () => kept.disposeAsync(),
+  };
+}
+
+interface OpenWhenFree {
+  readonly readOnly: boolean;
+  readonly blobDirectory: string;
+  readonly waitMs: number;
+  readonly token?: string;
+  readonly ca?: string;
+}
+
+const POLL_MS = 200;
+
+/** Opens a store; waits for another process that writes to an embedded one, and says for whom. */
+async function openWhenFree(
+  { terminal, signal }: CommandContext,
+  address: StoreAddress,
+  { waitMs, ...options }: OpenWhenFree,
+): Promise<OpenStore> {
+  const deadline = performance.now() + waitMs;
+  let told = false;
+  for (;;) {
+    try {
+      return await openStore(address, options);
+    } catch (error) {
+      if (!isStorageError(error, "STORAGE_LOCKED")) throw storeRefusal(address, error);
+      if (performance.now() >= deadline) {
+        throw storeInUse(
+          error,
+          "Wait until it has ended, or let this command wait with --lock-timeout 5m. Commands that only read work at any time.",
+        );
+      }
+      if (!told) terminal.writeError(`Waiting for the store: ${holderOf(error)} writes to it.\n`);
+      told = true;
+      await delay(POLL_MS, undefined, { signal });
+    }
+  }
+}
+
+const IGNORE = "# Made by stackwright: state and keys of this folder.\n*\n";
+
+/** Makes the data folder for its owner alone, out of sight of version control. */
+async function makeFolder(folder: string): Promise<void> {
+  makeDirectory(folder);
+  await writeFile(join(folder, ".gitignore"), IGNORE, { flag: "wx" }).catch((error: unknown) => {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+  });
+}
+
+function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    // A user without an entry, as in containers.
+    return String(process.getuid?.() ?? "unknown");
+  }
+}
+
+async function exists(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    () => false,
+  );
+}
+
+function nonEmpty(text: string | undefined): string | undefined {
+  return text === "" ? undefined : text;
+}
+
+const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
+
+/** `90s`, `5m`, `1h30m`, or a number of seconds, in milliseconds. */
+export function parseDuration(text: string | undefined): number {
+  if (text === undefined || text === "") return 0;
+  if (/^\d+$/.test(text)) return Number(text) * 1_000;
+  if (!/^(?:\d+(?:\.\d+)?(?:ms|s|m|h))+$/.test(text)) {
+    throw new CommandError(`"${text}" is no duration; write it like 30s, 5m or 1h30m.`);
+  }
+  let total = 0;
+  for (const [, amount = "0", unit = "s"] of text.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h)/g)) {
+    total += Number(amount) * (UNITS[unit] ?? 0);
+  }
+  return total;
+}

@@ -1,0 +1,180 @@
+import { createInterface } from "node:readline/promises";
+import { type Readable, Writable } from "node:stream";
+import { createStyle, type Style } from "./style.ts";
+import { wrapWords } from "./wrap-words.ts";
+
+/**
+ * Where the command writes and what it may expect of the reader. The only place that knows streams.
+ */
+export interface Terminal {
+  /** Writes results. */
+  write(text: string): void;
+  /** Writes what is wrong, and progress where results are for machines. */
+  writeError(text: string): void;
+  readonly style: Style;
+  /** Columns in which text is laid out. */
+  readonly width: number;
+  /** Columns that the terminal has at this moment; `Infinity` where the output is none. */
+  readonly columns: number;
+  /** Lines that the terminal has at this moment; `Infinity` where the output is none. */
+  readonly rows: number;
+  /** Whether a person sits there: questions may be asked, lines may be redrawn. */
+  readonly interactive: boolean;
+  /**
+   * Asks for one line; undefined where the input has ended. Rejects with the reason of `signal` when that is
+   * aborted, as by Ctrl-C. What is typed as an answer to a `hidden` question is not shown.
+   */
+  ask(
+    question: string,
+    options?: { readonly signal?: AbortSignal; readonly hidden?: boolean },
+  ): Promise<string | undefined>;
+  /** The lines of standard input. */
+  lines(): AsyncIterable<string>;
+  /**
+   * The lines that a user types after a prompt, with editing and the history of this call. Ends with Ctrl-D, and with Ctrl-C in an
+   * empty line; in another line Ctrl-C begins a new one.
+   */
+  promptedLines(prompt: string): AsyncIterable<string>;
+  /** The whole of standard input. */
+  readAll(): Promise<string>;
+}
+
+/** The streams of a process, and what decides about colours. */
+export interface TerminalStreams {
+  readonly input: Readable & { readonly isTTY?: boolean };
+  readonly output: Writable & {
+    readonly isTTY?: boolean;
+    readonly columns?: number;
+    readonly rows?: number;
+  };
+  readonly error: Writable;
+  readonly env: NodeJS.ProcessEnv;
+  /** Called for Ctrl-C while a question is asked: the terminal sends no signal then. */
+  readonly interrupt?: () => void;
+  /** Asked for by `-no-color`. */
+  readonly noColor?: boolean;
+}
+
+/** Narrowest layout; below, lines wrap as the terminal likes. */
+const MIN_WIDTH = 20;
+/** Wider lines are hard to read. */
+const MAX_WIDTH = 120;
+const DEFAULT_WIDTH = 78;
+const DEFAULT_HEIGHT = 24;
+
+/** A terminal over streams. Colour: `NO_COLOR`, `FORCE_COLOR`, `TERM=dumb`, else whether it is one. */
+export function createTerminal(streams: TerminalStreams): Terminal {
+  const { input, output, error, env } = streams;
+  const isTerminal = output.isTTY === true;
+  return {
+    write: (text) => {
+      output.write(text);
+    },
+    writeError: (text) => {
+      error.write(text);
+    },
+    style: createStyle(wantsColor(streams, isTerminal)),
+    get width() {
+      const columns = isTerminal ? known(output.columns, DEFAULT_WIDTH) : DEFAULT_WIDTH;
+      return Math.max(MIN_WIDTH, Math.min(MAX_WIDTH, columns));
+    },
+    get columns() {
+      return isTerminal ? known(output.columns, DEFAULT_WIDTH) : Number.POSITIVE_INFINITY;
+    },
+    get rows() {
+      return isTerminal ? known(output.rows, DEFAULT_HEIGHT) : Number.POSITIVE_INFINITY;
+    },
+    interactive: isTerminal && input.isTTY === true && env.TERM !== "dumb",
+    ask: async (question, options) => askLine(streams, question, options ?? {}),
+    lines: () => createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY }),
+    promptedLines: (prompt) => promptedLines(streams, prompt),
+    readAll: async () => {
+      const chunks: Buffer[] = [];
+      for await (const chunk of input) chunks.push(Buffer.from(chunk as Uint8Array));
+      return Buffer.concat(chunks).toString("utf8");
+    },
+  };
+}
+
+async function* promptedLines(
+  { input, output }: TerminalStreams,
+  prompt: string,
+): AsyncGenerator<string, void, undefined> {
+  const reader = createInterface({ input, output, prompt, terminal: true });
+  reader.on("SIGINT", () => {
+    if (reader.line === "") reader.close();
+    else {
+      // As typed: the line to its beginning and to its end.
+      reader.write(null, { ctrl: true, name: "e" });
+      output.write("^C\n");
+      reader.write(null, { ctrl: true, name: "u" });
+      reader.prompt();
+    }
+  });
+  let isEnded = false;
+  reader.once("close", () => {
+    isEnded = true;
+  });
+  try {
+    reader.prompt();
+    for await (const line of reader) {
+      yield line;
+      if (!isEnded) reader.prompt();
+    }
+  } finally {
+    reader.close();
+  }
+  // The next text begins a line, also after Ctrl-D.
+  output.write("\n");
+}
+
+async function askLine(
+  { input, output, interrupt }: TerminalStreams,
+  question: string,
+  { signal, hidden = false }: { readonly signal?: AbortSignal; readonly hidden?: boolean },
+): Promise<string | undefined> {
+  // What is wrapped stands above: the line that is edited is the last one alone.
+  const wrapped = wrapWords(question, known(output.columns, DEFAULT_WIDTH), "");
+  const last = wrapped.lastIndexOf("\n") + 1;
+  output.write(hidden ? wrapped : wrapped.slice(0, last));
+  const reader = hidden
+    ? createInterface({
+        input,
+        output: new Writable({ write: (_chunk, _encoding, done) => done() }),
+        terminal: true,
+      })
+    : createInterface({ input, output });
+  reader.once("SIGINT", () => interrupt?.());
+  const ended = new Promise<undefined>((resolve) => {
+    reader.once("close", () => {
+      resolve(undefined);
+    });
+  });
+  let answer: string | undefined;
+  try {
+    const asked = reader.question(
+      hidden ? "" : wrapped.slice(last),
+      signal === undefined ? {} : { signal },
+    );
+    answer = await Promise.race([asked, ended]);
+  } catch (error) {
+    throw signal?.aborted === true ? signal.reason : error;
+  } finally {
+    reader.close();
+    // Enter ends the line of the question by itself, where it is shown.
+    if (hidden || answer === undefined) output.write("\n");
+  }
+  return answer;
+}
+
+function wantsColor({ env, noColor }: TerminalStreams, isTerminal: boolean): boolean {
+  if (noColor === true) return false;
+  if (env.NO_COLOR !== undefined && env.NO_COLOR !== "") return false;
+  if (env.FORCE_COLOR !== undefined && env.FORCE_COLOR !== "0") return true;
+  return isTerminal && env.TERM !== "dumb";
+}
+
+/** A terminal that nobody told its size, as in containers, has 0 columns and lines. */
+function known(size: number | undefined, fallback: number): number {
+  return size === undefined || size === 0 ? fallback : size;
+}

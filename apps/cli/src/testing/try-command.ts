@@ -1,0 +1,41 @@
+import { PassThrough, Readable } from "node:stream";
+import { runCommand } from "../program/run-command.ts";
+
+/** What a command wrote and how it ended. */
+export interface CommandResult {
+  readonly code: number;
+  readonly output: string;
+  readonly error: string;
+}
+
+/** Runs a command in this process, as tests do. */
+export async function tryCommand(
+  words: readonly string[],
+  options: {
+    readonly cwd?: string;
+    readonly input?: string;
+    readonly env?: NodeJS.ProcessEnv;
+    readonly signal?: AbortSignal;
+  } = {},
+): Promise<CommandResult> {
+  const output = new PassThrough();
+  const error = new PassThrough();
+  const never = new AbortController().signal;
+  const code = await runCommand(words, {
+    streams: {
+      input: Readable.from([Buffer.from(options.input ?? "")]),
+      output,
+      error,
+      env: options.env ?? {},
+    },
+    cwd: options.cwd ?? process.cwd(),
+    signal: options.signal ?? never,
+    forceSignal: never,
+  });
+  return { code, output: text(output), error: text(error) };
+}
+
+function text(stream: PassThrough): string {
+  const chunk = stream.read() as Buffer | null;
+  return chunk === null ? "" : chunk.toString("utf8");
+}

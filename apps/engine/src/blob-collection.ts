@@ -1,0 +1,23 @@
+import type { OpenStore } from "@stackwright/core";
+import { STATE_BLOB_KINDS } from "@stackwright/core";
+import { RECORD_BLOB_KINDS } from "@stackwright/registry";
+import { isStorageError } from "@stackwright/storage";
+import { type Collected, collectUnreferenced } from "@stackwright/storage/blob";
+
+/**
+ * Removes the blobs of a store that nothing refers to any more: refused uploads, archives that were withdrawn, what
+ * deleted stacks and plans have left. Those that were written or asked for within the last hour stay, whatever
+ * refers to them. `undefined` where the store is on another server, which does it.
+ */
+export async function collectBlobs(
+  { storage, blobs }: Pick<OpenStore, "storage" | "blobs">,
+  signal: AbortSignal,
+): Promise<Collected | undefined> {
+  const kinds = [...STATE_BLOB_KINDS, ...RECORD_BLOB_KINDS];
+  try {
+    return await collectUnreferenced({ storage, blobs, kinds, signal });
+  } catch (error) {
+    if (isStorageError(error, "STORAGE_UNSUPPORTED")) return undefined;
+    throw error;
+  }
+}

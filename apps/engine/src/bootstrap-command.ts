@@ -1,0 +1,62 @@
+import { resolve } from "node:path";
+import { openStore, parseStoreAddress } from "@stackwright/core";
+import { CredentialStore, createKeyRing, createRegistry } from "@stackwright/registry";
+import { systemScheduler } from "@stackwright/storage";
+import { createFirstCredentials, type FirstCredentials, writeCredentials } from "./bootstrap.ts";
+import { parseServeArguments } from "./serve-arguments.ts";
+import { serverKey } from "./server-key.ts";
+import { resolveServerOptions, type ServerOptions } from "./server-options.ts";
+
+/**
+ * Makes the first token and access key of a store, or further ones, without a server. An embedded store
+ * must not be in use by one (`STORAGE_LOCKED`).
+ */
+export async function bootstrap(
+  options: ServerOptions,
+  account: string,
+  parts: {
+    readonly env?: NodeJS.ProcessEnv;
+    readonly directory?: string;
+    readonly evenIfThereAreSome?: boolean;
+  } = {},
+): Promise<FirstCredentials> {
+  const resolved = resolveServerOptions(options);
+  const { env = process.env, directory = process.cwd(), evenIfThereAreSome = false } = parts;
+  const address = parseStoreAddress(resolved.store, directory);
+  const key = await serverKey(resolved, address, env);
+  const blobDirectory = resolve(directory, resolved.blobDirectory ?? "blobs");
+  await using store = await openStore(address, { blobDirectory });
+  const keys = createKeyRing([key.bytes]);
+  const registry = createRegistry({ storage: store.storage, blobs: store.blobs, keys });
+  const { records } = registry.parts;
+  const credentials = new CredentialStore({ records, keys, scheduler: systemScheduler() });
+  return await createFirstCredentials(credentials, account, { evenIfThereAreSome });
+}
+
+/**
+ * The command: `[--account NAME] [--again] [--output FILE]` and the options of a server, of which the store and its key matter.
+ * Gives what is to be printed: the credentials as JSON, or nothing where they went to a file.
+ */
+export async function runBootstrap(
+  given: readonly string[],
+  env: NodeJS.ProcessEnv,
+  directory: string,
+): Promise<string> {
+  const rest = [...given];
+  const take = (name: string): string | undefined => {
+    const at = rest.indexOf(name);
+    return at < 0 ? undefined : rest.splice(at, 2)[1];
+  };
+  const account = take("--account") ?? "default";
+  const output = take("--output");
+  const evenIfThereAreSome = rest.includes("--again");
+  const options = await parseServeArguments(
+    rest.filter((word) => word !== "--again"),
+    env,
+    directory,
+  );
+  const first = await bootstrap(options, account, { env, directory, evenIfThereAreSome });
+  if (output === undefined) return `${JSON.stringify(first, undefined, 2)}\n`;
+  await writeCredentials(resolve(directory, output), first);
+  return "";
+}

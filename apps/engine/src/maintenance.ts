@@ -1,0 +1,69 @@
+import type { OpenStore } from "@stackwright/core";
+import { type Registry, sweepSignatures } from "@stackwright/registry";
+import { type Logger, type Scheduler, sleep } from "@stackwright/storage";
+import { collectBlobs } from "./blob-collection.ts";
+import type { ServerMetrics } from "./server-metrics.ts";
+
+/** What runs beside the requests. */
+export interface MaintenanceOptions {
+  readonly registry: Registry;
+  readonly scheduler: Scheduler;
+  readonly metrics: ServerMetrics;
+  readonly logger: Logger;
+  /** How often functions are checked; never if undefined. */
+  readonly healthCheckMs: number | undefined;
+  /** Where blobs are collected. */
+  readonly store: Pick<OpenStore, "storage" | "blobs">;
+  /** @default ten minutes */
+  readonly sweepMs?: number;
+  /** How often blobs are collected: all resources are read for it. @default one hour */
+  readonly collectMs?: number;
+}
+
+/**
+ * Sweeps and checks until the signal aborts. Any number of servers may do so on one store: what one did,
+ * the others find done. Pauses are random within a half, so that they do not do it all at once. Failures
+ * are logged and tried again at the next turn.
+ */
+export async function runMaintenance(
+  options: MaintenanceOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  const { registry, metrics, healthCheckMs, sweepMs = 600_000, collectMs = 3_600_000 } = options;
+  const { records } = registry.parts;
+  await Promise.all([
+    repeat(options, sweepMs, signal, async () => {
+      const { leftovers, auditEntries } = await registry.sweep();
+      metrics.maintained("leftovers", leftovers);
+      metrics.maintained("audit entries", auditEntries);
+      metrics.maintained("signatures", await sweepSignatures(records, options.scheduler));
+    }),
+    repeat(options, collectMs, signal, async () => {
+      const collected = await collectBlobs(options.store, signal);
+      metrics.maintained("blobs", collected?.removed ?? 0);
+      metrics.maintained("abandoned uploads", collected?.abandoned ?? 0);
+    }),
+    healthCheckMs === undefined
+      ? undefined
+      : repeat(options, healthCheckMs / 4, signal, async () => {
+          const checked = await registry.checkAllHealth(healthCheckMs, { signal });
+          metrics.maintained("function checks", checked);
+        }),
+  ]);
+}
+
+async function repeat(
+  { scheduler, logger }: MaintenanceOptions,
+  pauseMs: number,
+  signal: AbortSignal,
+  task: () => Promise<void>,
+): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      await sleep(scheduler, pauseMs * (0.75 + Math.random() / 2), signal);
+      await task();
+    } catch (error) {
+      if (!signal.aborted) logger.warn({ err: error }, "maintenance failed and is tried again");
+    }
+  }
+}

@@ -1,0 +1,282 @@
+import type { AddressInfo } from "node:net";
+import { join, resolve } from "node:path";
+import type { Server as TlsServer } from "node:tls";
+import {
+  type OpenStore,
+  openServerFunctions,
+  openStore,
+  parseStoreAddress,
+} from "@stackwright/core";
+import type { BridgeArchiveSource } from "@stackwright/provider-source";
+import {
+  CredentialStore,
+  createAuthenticator,
+  createKeyRing,
+  createRegistry,
+  type FunctionProbe,
+  type Registry,
+} from "@stackwright/registry";
+import { systemScheduler } from "@stackwright/storage";
+import type { FastifyInstance } from "fastify";
+import type { DestinationStream } from "pino";
+import { createFirstCredentials, writeCredentials } from "./bootstrap.ts";
+import { checkListening } from "./listening-rules.ts";
+import { runMaintenance } from "./maintenance.ts";
+import { createServerApp, type ServerFace } from "./server-app.ts";
+import { serverKey } from "./server-key.ts";
+import { createServerLogger } from "./server-logger.ts";
+import { ServerMetrics } from "./server-metrics.ts";
+import { resolveServerOptions, type ServerOptions } from "./server-options.ts";
+import { startStorageEndpoint } from "./storage-endpoint.ts";
+import { readTlsFiles, watchTlsFiles } from "./tls-files.ts";
+
+/** What is put into a server by the program that starts it, rather than configured. */
+export interface ServeParts {
+  /** Aborting stops the server in good order. */
+  readonly signal?: AbortSignal | undefined;
+  readonly env?: NodeJS.ProcessEnv | undefined;
+  /** Folder that relative paths start from. @default the working directory */
+  readonly directory?: string | undefined;
+  /** Where logs go. @default standard output */
+  readonly logs?: DestinationStream | undefined;
+  /** Makes archives of function-hosted providers. @default by the table of functions, if there is one */
+  readonly bridge?: BridgeArchiveSource | undefined;
+  /** Checks functions. @default by the table of functions, if there is one */
+  readonly probe?: FunctionProbe | undefined;
+  /** Makes further faces over the opened store, such as the engine's API. */
+  readonly faces?: ((parts: OpenServerParts) => readonly ServerFace[]) | undefined;
+  readonly version?: string | undefined;
+  /** How often blobs are collected. @default one hour */
+  readonly collectMs?: number | undefined;
+  /** How long blobs stay that nothing refers to. @default one hour */
+  readonly blobHoldMs?: number | undefined;
+  /** How often the files of the certificate are read again. @default 10,000 */
+  readonly tlsCheckMs?: number | undefined;
+}
+
+/** What further faces may use. */
+export interface OpenServerParts {
+  readonly store: OpenStore;
+  readonly registry: Registry;
+  readonly credentials: CredentialStore;
+  readonly region: string;
+}
+
+/** A server that listens. Disposing stops it. */
+export interface RunningServer extends AsyncDisposable {
+  /** Such as `https://127.0.0.1:7400`. */
+  readonly url: string;
+  /** Port of the storage service; undefined without one. */
+  readonly storagePort: number | undefined;
+  /** Such as `stackwright://127.0.0.1:7401`, for the store of others; undefined without the storage service. */
+  readonly storageAddress: string | undefined;
+  readonly registry: Registry;
+  readonly credentials: CredentialStore;
+  /** Stops in good order, as an abort of the signal does; resolves when nothing runs any more. */
+  close(): Promise<void>;
+  /** Resolves when the server has stopped, for whatever reason. */
+  readonly stopped: Promise<void>;
+}
+
+/**
+ * Starts a server: opens the store, mounts the faces of the registry and the storage service, listens.
+ *
+ * Stopping: `/readyz` says no for `drainDelayMs`, then connections are refused; requests that run have
+ * `drainTimeoutMs` to end and are cut after that; then the store is closed.
+ *
+ * Rejects with `ENGINE_CONFIG_INVALID`, `ENGINE_KEY_UNAVAILABLE`, errors of the store, and those of
+ * listening, with nothing left open.
+ */
+export async function serve(
+  options: ServerOptions,
+  parts: ServeParts = {},
+): Promise<RunningServer> {
+  const resolved = resolveServerOptions(options);
+  checkListening(resolved);
+  const { env = process.env, directory = process.cwd(), signal } = parts;
+  signal?.throwIfAborted();
+  const logger = createServerLogger(resolved.logLevel, parts.logs);
+  const scheduler = systemScheduler();
+  const address = parseStoreAddress(resolved.store, directory);
+  const key = await serverKey(resolved, address, env);
+  const tls = resolved.tls && (await readTlsFiles(resolved.tls));
+
+  await using stack = new AsyncDisposableStack();
+  const store = stack.use(
+    await openStore(address, {
+      ...(parts.blobHoldMs !== undefined && { blobHoldMs: parts.blobHoldMs }),
+      blobDirectory: resolved.blobDirectory ?? join(directory, "blobs"),
+      logger,
+      ...(env["STACKWRIGHT_TOKEN"] === undefined ? {} : { token: env["STACKWRIGHT_TOKEN"] }),
+    }),
+  );
+  const functions =
+    resolved.functionsFile === undefined
+      ? undefined
+      : stack.use(
+          await openServerFunctions(resolve(directory, resolved.functionsFile), {
+            env,
+            region: resolved.region,
+          }),
+        );
+  const keys = createKeyRing([key.bytes]);
+  const registry = createRegistry({
+    storage: store.storage,
+    blobs: store.blobs,
+    keys,
+    scheduler,
+    logger,
+    probe: parts.probe ?? functions?.probe,
+    policy: policyOf(resolved),
+  });
+  const { records } = registry.parts;
+  const credentials = new CredentialStore({ records, keys, scheduler });
+  const metrics = stack.use(new ServerMetrics());
+  if (resolved.bootstrapFile !== undefined && (await credentials.isEmpty())) {
+    const first = await createFirstCredentials(credentials, "default");
+    await writeCredentials(resolved.bootstrapFile, first);
+    logger.info({ file: resolved.bootstrapFile }, "first credentials were written");
+  }
+
+  const draining = new AbortController();
+  const app = await createServerApp({
+    storage: store.storage,
+    registry,
+    credentials,
+    authenticator: createAuthenticator({
+      credentials,
+      scheduler,
+      region: resolved.region,
+    }),
+    region: resolved.region,
+    metrics,
+    logger,
+    isDraining: () => draining.signal.aborted,
+    mirrorHosts: resolved.mirrorHosts,
+    bridge: parts.bridge ?? functions?.bridge,
+    rateLimit: resolved.rateLimit,
+    publishLimits:
+      resolved.quotas?.archiveBytes === undefined
+        ? {}
+        : { maxArchiveBytes: resolved.quotas.archiveBytes },
+    faces: parts.faces?.({ store, registry, credentials, region: resolved.region }),
+    openMetrics: resolved.openMetrics,
+    trustProxy: resolved.trustProxy ?? false,
+    tls,
+    version: parts.version ?? "0",
+  });
+  stack.defer(() => closeApp(app, resolved.drainTimeoutMs));
+  const storageServer =
+    resolved.storagePort === undefined
+      ? undefined
+      : stack.adopt(
+          await startStorageEndpoint({
+            storage: store.storage,
+            blobs: store.blobs,
+            credentials,
+            logger,
+            host: resolved.host,
+            port: resolved.storagePort,
+            tls,
+          }),
+          (server) => server.close({ graceMs: resolved.drainTimeoutMs }),
+        );
+  await app.listen({ host: resolved.host, port: resolved.port });
+
+  if (resolved.tls !== undefined && tls !== undefined) {
+    const watching = watchTlsFiles(resolved.tls, tls, {
+      logger,
+      scheduler,
+      intervalMs: parts.tlsCheckMs,
+      take: ({ cert, key }) => {
+        storageServer?.replaceTls({ identity: { certificate: cert, privateKey: key } });
+        (app.server as unknown as TlsServer).setSecureContext({ cert, key, minVersion: "TLSv1.2" });
+      },
+    });
+    stack.use(watching);
+  }
+
+  const healthCheckMs =
+    resolved.healthCheckMinutes === undefined ? undefined : resolved.healthCheckMinutes * 60_000;
+  const maintenance = runMaintenance(
+    {
+      registry,
+      store,
+      scheduler,
+      metrics,
+      logger,
+      healthCheckMs,
+      ...(parts.collectMs !== undefined && { collectMs: parts.collectMs }),
+    },
+    draining.signal,
+  );
+  stack.defer(() => maintenance);
+
+  const { port } = app.server.address() as AddressInfo;
+  const host = resolved.host.includes(":") ? `[${resolved.host}]` : resolved.host;
+  const url = `${tls === undefined ? "http" : "https"}://${host}:${port}`;
+  logger.info({ url, store: address.kind, region: resolved.region }, "the server listens");
+
+  const owned = stack.move();
+  const stopped = Promise.withResolvers<void>();
+  let closing: Promise<void> | undefined;
+  const close = (): Promise<void> => {
+    closing ??= (async () => {
+      logger.info("the server stops");
+      draining.abort();
+      try {
+        await new Promise((resolve) => setTimeout(resolve, resolved.drainDelayMs));
+        await owned.disposeAsync();
+        logger.info("the server has stopped");
+      } finally {
+        stopped.resolve();
+      }
+    })();
+    return closing;
+  };
+  const onAbort = (): void => {
+    close().catch((error: unknown) => logger.error({ err: error }, "the server stopped badly"));
+  };
+  signal?.addEventListener("abort", onAbort, { once: true });
+  if (signal?.aborted === true) onAbort();
+  const bound = storageServer?.address;
+  const storagePort = bound !== undefined && "port" in bound ? bound.port : undefined;
+  return {
+    url,
+    storagePort,
+    storageAddress:
+      storagePort === undefined
+        ? undefined
+        : `${tls === undefined ? "stackwright" : "stackwrights"}://${host}:${storagePort}`,
+    registry,
+    credentials,
+    close,
+    stopped: stopped.promise,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+/** Lets running requests end, and cuts those that do not. */
+async function closeApp(app: FastifyInstance, timeoutMs: number): Promise<void> {
+  const timer = setTimeout(() => app.server.closeAllConnections(), timeoutMs);
+  try {
+    await app.close();
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function policyOf(options: ServerOptions) {
+  const { quotas, deleteProvider, deleteUsed, tombstones, reservedNamespaces, auditDays } = options;
+  return {
+    ...(quotas?.providers === undefined ? {} : { maxProviders: quotas.providers }),
+    ...(quotas?.versionsPerProvider === undefined
+      ? {}
+      : { maxVersionsPerProvider: quotas.versionsPerProvider }),
+    ...(deleteProvider === undefined ? {} : { deleteProvider }),
+    ...(deleteUsed === undefined ? {} : { deleteUsed }),
+    ...(tombstones === undefined ? {} : { tombstones }),
+    ...(reservedNamespaces === undefined ? {} : { reservedNamespaces }),
+    ...(auditDays === undefined ? {} : { auditDays }),
+  };
+}

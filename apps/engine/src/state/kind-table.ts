@@ -1,8 +1,0 @@
-import { FENCE_TYPE, HEARTBEAT_TYPE } from "@stackwright/storage/lease";
-import { STACK_KIND } from "../store/stack-directory.ts";
-import { STATE_KINDS } from "./kinds.ts";
-
-/** Every kind that the engine stores, all of them in the tenancies of projects. */
-export const ENGINE_KINDS: readonly string[] = Object.freeze(
-  [STACK_KIND, ...Object.values(STATE_KINDS), FENCE_TYPE, HEARTBEAT_TYPE].map(({ kind }) => kind),
-);

@@ -1,0 +1,269 @@
+import type { Value } from "@stackwright/cty";
+import {
+  type BoundBody,
+  bindBody,
+  type Diagnostic,
+  hasErrors,
+  type ModuleNode,
+  RESOURCE_META,
+  type ResolvedProvider,
+  type ResourceConfig,
+} from "@stackwright/lang";
+import type { LifecycleContext, ProviderDiagnostic } from "@stackwright/mux/router";
+import type { Configuration } from "../configuration/configuration.ts";
+import { EphemeralResources } from "../ephemeral/ephemeral-resources.ts";
+import { recordedDependencies } from "../ephemeral/recorded-dependencies.ts";
+import type { EventSink, NodeStatus, StepAction } from "../events.ts";
+import type { ResourceChange } from "../plan/change.ts";
+import type { Plan } from "../plan/plan.ts";
+import { aliasOf, type ReadyProvider } from "../planner/plan-run.ts";
+import { configOf } from "../planner/protected.ts";
+import { configureBare, configureProvider } from "../providers/configure-provider.ts";
+import type { RunProviders } from "../providers/run-providers.ts";
+import type { CheckResult } from "../state/check-result.ts";
+import { recordValue } from "../state/record-value.ts";
+import type { StateWriter } from "../state/stack-state.ts";
+import type { ObjectContent, ObjectPlan } from "../state/state-change.ts";
+import type { Dependency } from "../state/state-object.ts";
+import { blockType } from "../walk/block-type.ts";
+import type { EngineClock } from "../walk/clock.ts";
+import { recordIdentity } from "../walk/identity.ts";
+import type { InstanceSlot } from "../walk/resource-values.ts";
+import type { World } from "../walk/world.ts";
+import { type ApplyTimeouts, timeoutOf } from "./timeouts.ts";
+
+export interface ApplyRunOptions {
+  readonly plan: Plan;
+  readonly configuration: Configuration;
+  readonly world: World;
+  readonly slots: ReadonlyMap<string, InstanceSlot>;
+  readonly writer: StateWriter;
+  readonly providers: RunProviders;
+  readonly clock: EngineClock;
+  readonly ulid: () => string;
+  readonly onEvent: EventSink;
+  /** The first stage of cancelling: a step that has not written its intent yet does nothing more. */
+  readonly stop: AbortSignal;
+  /** Ends the wait for calls: the second stage of cancelling, or a lost fence. */
+  readonly force: AbortSignal;
+  readonly sessionId: string;
+  readonly timeouts: ApplyTimeouts;
+  readonly progressMs: number;
+}
+
+/** How one step ended. Absent cause: by itself. */
+export interface StepResult {
+  readonly status: NodeStatus;
+  readonly cause?: string;
+}
+
+/** What all steps of an apply share. */
+export class ApplyRun {
+  readonly given: ApplyRunOptions;
+  readonly diagnostics: Diagnostic[] = [];
+  readonly checks: CheckResult[] = [];
+  readonly #providers = new Map<string, Promise<ReadyProvider | undefined>>();
+  readonly #bodies = new Map<ResourceConfig, BoundBody>();
+  /** Objects that were left alone because something that they are made from is wrong, with what it is. */
+  readonly blocked = new Map<string, string>();
+  readonly #resolved = new Map<string, ResolvedProvider>();
+  readonly #planned: ReadonlySet<string>;
+  readonly ephemerals: EphemeralResources;
+
+  constructor(given: ApplyRunOptions) {
+    this.given = given;
+    for (const resolved of given.configuration.resolution.configurations.values()) {
+      this.#resolved.set(`${resolved.source.toString()} ${aliasOf(resolved)}`, resolved);
+    }
+    this.#planned = new Set(given.plan.changes.map(({ address }) => address));
+    const { world, clock, onEvent } = given;
+    this.ephemerals = new EphemeralResources({
+      world,
+      clock,
+      onEvent,
+      context: this.context,
+      call: async (work) => work(),
+      providerOf: async (module, config) => this.#providerOf(module, config),
+      report: (diagnostics) => this.report(diagnostics),
+      keep: (result) => this.checks.push(result),
+    });
+  }
+
+  /** The provider of a resource that the plan has no change for. */
+  async #providerOf(
+    module: ModuleNode,
+    config: ResourceConfig,
+  ): Promise<ReadyProvider | undefined> {
+    const { configuration, plan } = this.given;
+    const resolved = configuration.resolution.forResource(module, config);
+    if (resolved === undefined) return undefined;
+    const source = resolved.source.toString();
+    const { version = "" } = plan.providers.find((one) => one.source === source) ?? {};
+    return this.provider({ provider: { source, version, alias: aliasOf(resolved) } });
+  }
+
+  report(diagnostics: readonly Diagnostic[]): void {
+    for (const diagnostic of diagnostics) {
+      this.diagnostics.push(diagnostic);
+      this.given.onEvent({ type: "diagnostic", diagnostic });
+    }
+  }
+
+  /** Reports what a provider says about an object that has no place in the configuration. */
+  reportBare(diagnostics: readonly ProviderDiagnostic[], address: string): boolean {
+    const found = diagnostics.map(({ severity, summary, detail }) => ({
+      severity,
+      code: "LANG_PROVIDER",
+      summary,
+      detail,
+      address,
+    }));
+    this.report(found);
+    return !hasErrors(found);
+  }
+
+  fail(summary: string, detail: string, address: string): void {
+    this.report([{ severity: "error", code: "ENGINE_APPLY", summary, detail, address }]);
+  }
+
+  /** The provider of a change, configured with what is known now. */
+  async provider(change: Pick<ResourceChange, "provider">): Promise<ReadyProvider | undefined> {
+    const { source, alias } = change.provider;
+    const key = `${source} ${alias}`;
+    let ready = this.#providers.get(key);
+    if (ready === undefined) {
+      const { providers, world, onEvent } = this.given;
+      const resolved = this.#resolved.get(key);
+      const report = (diagnostics: readonly Diagnostic[]) => this.report(diagnostics);
+      ready =
+        resolved === undefined
+          ? configureBare({ reference: change.provider, providers, report })
+          : configureProvider({
+              resolved,
+              reference: change.provider,
+              providers,
+              world,
+              report,
+              onEvent,
+              known: this.given.plan.mode !== "refresh-only",
+            });
+      this.#providers.set(key, ready);
+    }
+    return ready;
+  }
+
+  /** The resource that an instance belongs to, in the configuration. */
+  configOf(change: ResourceChange): ResourceConfig | undefined {
+    return (
+      this.slot(change)?.resource.config ?? configOf(this.given.configuration.root, change.address)
+    );
+  }
+
+  slot(change: ResourceChange): InstanceSlot | undefined {
+    return this.given.slots.get(change.address);
+  }
+
+  bodyOf(config: ResourceConfig, { use }: ReadyProvider): BoundBody | undefined {
+    const known = this.#bodies.get(config);
+    if (known !== undefined) return known;
+    const schema = use.typeSchema(config.mode, config.type);
+    if (schema === undefined) return undefined;
+    const { body } = bindBody(config.body, schema.block, {
+      meta: RESOURCE_META,
+      header: config.range,
+    });
+    this.#bodies.set(config, body);
+    return body;
+  }
+
+  /** What is written of an object before it exists. */
+  objectPlan(change: ResourceChange): ObjectPlan {
+    const { mode, type, provider, createBeforeDestroy } = change;
+    return { mode, type, provider, createBeforeDestroy, dependencies: this.dependencies(change) };
+  }
+
+  /** Dependencies of a change that can be recorded: instances that a partial plan left out may not exist yet. */
+  dependencies(change: ResourceChange): readonly Dependency[] {
+    const { writer, plan } = this.given;
+    const dependencies = recordedDependencies(change.dependencies);
+    if (!plan.partial) return dependencies;
+    return dependencies.filter(
+      ({ address, scope }) =>
+        scope === "resource" || this.#planned.has(address) || writer.object(address) !== undefined,
+    );
+  }
+
+  /** What is recorded of an object that exists. Values carry their marks. */
+  content(
+    change: Pick<ResourceChange, "mode" | "type">,
+    { use }: ReadyProvider,
+    object: {
+      readonly value: Value;
+      readonly privateBytes: Uint8Array;
+      readonly identity?: Value | undefined;
+    },
+  ): ObjectContent {
+    const schema = use.typeSchema(change.mode, change.type);
+    if (schema === undefined) throw new TypeError(`there is no type ${change.type}`);
+    const identity = recordIdentity(object.identity, schema);
+    return {
+      value: recordValue(object.value, blockType(schema.block), { schemaVersion: schema.version }),
+      privateBytes: object.privateBytes,
+      ...(identity !== undefined && { identity }),
+    };
+  }
+
+  get context(): LifecycleContext {
+    return { signal: this.given.force, sessionId: this.given.sessionId };
+  }
+
+  /**
+   * Evaluates something for a step, with all that it asks for. Undefined where it uses a value that must not be relied on,
+   * because a check failed or an expression has an error; that is reported where it happened.
+   */
+  async evaluate<T>(change: ResourceChange, evaluate: () => T): Promise<T | undefined> {
+    const { world } = this.given;
+    await world.settled(evaluate);
+    const { result, blocked } = world.recorder.record(evaluate);
+    const [cause] = blocked;
+    if (cause === undefined) return result;
+    this.blocked.set(change.address, cause);
+    return undefined;
+  }
+
+  /** Runs one call with a deadline, telling how long it has been going on. */
+  async timed<T>(
+    change: ResourceChange,
+    action: StepAction,
+    call: (context: LifecycleContext) => Promise<T>,
+  ): Promise<T> {
+    const { clock, onEvent, force, progressMs, sessionId, timeouts } = this.given;
+    const begun = clock.now();
+    const { address, deposed } = change;
+    const limitMs = timeoutOf(timeouts, change, action);
+    const controller = limitMs === undefined ? undefined : new AbortController();
+    const timers = new Set<Disposable>();
+    if (controller !== undefined && limitMs !== undefined) {
+      timers.add(
+        clock.schedule(() => {
+          controller.abort(new Error(`${action} of ${address} took longer than ${limitMs} ms`));
+        }, limitMs),
+      );
+    }
+    let ticking: Disposable | undefined;
+    const tick = (): void => {
+      ticking = clock.schedule(() => {
+        onEvent({ type: "progress", address, deposed, action, elapsedMs: clock.now() - begun });
+        tick();
+      }, progressMs);
+    };
+    tick();
+    try {
+      const signal = controller === undefined ? force : AbortSignal.any([force, controller.signal]);
+      return await call({ signal, sessionId });
+    } finally {
+      ticking?.[Symbol.dispose]();
+      for (const timer of timers) timer[Symbol.dispose]();
+    }
+  }
+}

@@ -1,0 +1,285 @@
+import type { Value } from "@stackwright/cty";
+import { type Diagnostic, hasErrors } from "@stackwright/lang";
+import type { ProviderCallLimits } from "@stackwright/mux/router";
+import type { Configuration } from "../configuration/configuration.ts";
+import { hasEphemerals } from "../ephemeral/ephemeral-users.ts";
+import { EngineError } from "../errors.ts";
+import type { EventSink, NodeStatus } from "../events.ts";
+import type { Plan } from "../plan/plan.ts";
+import type { ProviderCatalog } from "../providers/catalog.ts";
+import { providerFunctions } from "../providers/provider-functions.ts";
+import type { RetryPolicy } from "../providers/retry-provider.ts";
+import { providerChanged, RunProviders, versionText } from "../providers/run-providers.ts";
+import type { Redactor } from "../secrets/redactor.ts";
+import type { CheckResult } from "../state/check-result.ts";
+import { checkInputs, mergeInputs, type StackFinder, StackInputs } from "../state/stack-inputs.ts";
+import type { StackHead, StackHold, StackInput, StackOutput } from "../state/stack-state.ts";
+import type { EngineClock } from "../walk/clock.ts";
+import { type Limit, LimitTable } from "../walk/limits.ts";
+import { walkGraph } from "../walk/ready-queue.ts";
+import { ApplyRun } from "./apply-run.ts";
+import { createApplyWorld } from "./apply-world.ts";
+import { objectsWithOpenChecks } from "./deferred-checks.ts";
+import { finalChecks } from "./final-checks.ts";
+import { finalOutputs } from "./final-outputs.ts";
+import { applyMoveRecords } from "./move-records.ts";
+import { orderSteps } from "./order.ts";
+import { settlePending } from "./recover.ts";
+import { secretOutputs } from "./secret-outputs.ts";
+import { limitNames, StepRunner } from "./step-runner.ts";
+import type { ApplyTimeouts } from "./timeouts.ts";
+
+/** Everything that an apply needs. */
+export interface ApplyRequest {
+  readonly plan: Plan;
+  readonly configuration: Configuration;
+  /** Values of the root variables; ephemeral ones again, the others as in the plan. */
+  readonly variables: ReadonlyMap<string, Value>;
+  readonly hold: StackHold;
+  /** ULID of the run; that of an interrupted one goes on with it. */
+  readonly run: string;
+  readonly catalog: ProviderCatalog;
+  /** Called when the plan is known to fit the state, before anything is done. */
+  readonly onBegin?: () => Promise<void>;
+  /** Learns the secrets of the run. @default nobody does */
+  readonly secrets?: Redactor;
+  /** Finds other stacks. @default nothing of other stacks can be read */
+  readonly stacks?: StackFinder;
+  readonly clock: EngineClock;
+  /** ULIDs for operations. */
+  readonly ulid: () => string;
+  /** Steps that call a provider at the same time. @default 10 */
+  readonly parallelism?: number;
+  /**
+   * Further limits of steps: by the source of a provider, by the text of the reference of a configuration, or by
+   * `type:NAME` for a resource type.
+   */
+  readonly limits?: Readonly<Record<string, Limit>>;
+  readonly callLimits?: Readonly<Record<string, ProviderCallLimits>>;
+  readonly timeouts?: ApplyTimeouts;
+  /** @default no call is repeated */
+  readonly retry?: RetryPolicy;
+  /** How often a step that goes on is told of. @default 10_000 */
+  readonly progressMs?: number;
+  /** First stage of cancelling: nothing new begins, providers are asked to end, what runs is waited for. */
+  readonly signal?: AbortSignal;
+  /** Second stage: nothing is waited for. What ran is resolved by the next run. */
+  readonly forceSignal?: AbortSignal;
+  readonly onEvent?: EventSink;
+}
+
+export type RunStatus = "applied" | "partially_applied" | "failed" | "canceled";
+
+/** How the work on one object ended. */
+export interface NodeResult {
+  readonly address: string;
+  readonly deposed: string;
+  readonly step: "make" | "remove";
+  readonly status: NodeStatus;
+  /** What a skipped one waited for. */
+  readonly cause?: string;
+}
+
+export interface ApplyResult {
+  readonly status: RunStatus;
+  readonly nodes: readonly NodeResult[];
+  readonly diagnostics: readonly Diagnostic[];
+  readonly checks: readonly CheckResult[];
+  readonly outputs: ReadonlyMap<string, StackOutput>;
+  /** Outputs that are not to be shown unasked: sensitive ones, and those that repeat a secret of the run. */
+  readonly secretOutputs: ReadonlySet<string>;
+  /** Where the state stands. Open (with a run in it) after a forced end: the next run recovers. */
+  readonly head: StackHead;
+}
+
+/**
+ * Applies a plan: does what stands in it, in an order in which everything is there when it is needed, and records every step
+ * before and after it is done. What cannot be done stops what waits for it and nothing else. Rejects where the state
+ * cannot be written any more, above all with `ENGINE_FENCE_LOST`, and with `ENGINE_PLAN_STALE` or
+ * `ENGINE_PROVIDER_CHANGED` before anything is done.
+ */
+export async function executePlan(request: ApplyRequest): Promise<ApplyResult> {
+  const { plan, hold, run: id, clock } = request;
+  const onEvent = request.onEvent ?? (() => undefined);
+  const writer = await hold.begin({ run: id, base: plan.revision });
+  const inputs = await inputsOf(request);
+  await checkProviders(request);
+  await request.onBegin?.();
+  const force = AbortSignal.any([
+    writer.signal,
+    ...(request.forceSignal ? [request.forceSignal] : []),
+  ]);
+  onEvent({ type: "phase", phase: "apply" });
+  await using providers = new RunProviders({
+    catalog: request.catalog,
+    sessionId: id,
+    signal: force,
+    ...(request.callLimits && { limits: request.callLimits }),
+    retry: request.retry,
+    secrets: request.secrets,
+    identities: identitiesOf(plan),
+    inputs,
+    clock,
+  });
+  const { world, slots } = createApplyWorld({
+    ...request,
+    functions: await providerFunctions(request.configuration, providers, versionsOf(plan)),
+  });
+  const stop = new AbortController();
+  const run = new ApplyRun({
+    plan,
+    configuration: request.configuration,
+    world,
+    slots,
+    writer,
+    providers,
+    clock,
+    ulid: request.ulid,
+    onEvent,
+    stop: stop.signal,
+    force,
+    sessionId: id,
+    timeouts: request.timeouts ?? {},
+    progressMs: request.progressMs ?? 10_000,
+  });
+  await using ephemerals = run.ephemerals;
+  if (hasEphemerals(request.configuration)) world.opener = ephemerals;
+  await applyMoveRecords(writer, plan);
+  // What was under way when the run was interrupted is found out before anything else is done.
+  if (writer.resumed)
+    await settlePending(writer, async (object) => run.provider(object), run.context);
+  const graph = orderSteps(
+    plan.changes,
+    new Map(writer.objects),
+    plan.mode === "normal" ? objectsWithOpenChecks(plan) : undefined,
+  );
+  const runner = new StepRunner(run, graph);
+  const onStop = (): void => {
+    if (stop.signal.aborted) return;
+    stop.abort();
+    void providers.stop().catch(() => undefined);
+  };
+  for (const signal of [request.signal, force]) {
+    if (signal?.aborted === true) onStop();
+    signal?.addEventListener("abort", onStop, { once: true });
+  }
+  using limits = new LimitTable(
+    { "": { maxConcurrent: request.parallelism ?? 10 }, ...request.limits },
+    clock,
+  );
+  try {
+    await walkGraph(graph, {
+      run: (vertex) => runner.run(vertex),
+      limitsOf: (vertex) => limitNames(graph.steps[vertex]),
+      limits,
+      stop: stop.signal,
+    });
+  } finally {
+    for (const signal of [request.signal, force]) signal?.removeEventListener("abort", onStop);
+  }
+  return await finish(run, { runner, inputs, stopped: stop.signal.aborted });
+}
+
+const INCOMPLETE: Diagnostic = {
+  severity: "warning",
+  code: "ENGINE_PARTIAL",
+  summary: "Applied changes may be incomplete",
+  detail:
+    "The plan was about a part of the configuration only. Make a plan without targets and excludes to see what is left.",
+};
+
+function versionsOf({ providers }: Plan): ReadonlyMap<string, string> {
+  return new Map(providers.map(({ source, version }) => [source, version]));
+}
+
+function identitiesOf({ providers }: Plan): ReadonlyMap<string, string> {
+  return new Map(
+    providers.flatMap(({ identity, ...reference }) =>
+      identity === undefined ? [] : [[versionText(reference), identity] as const],
+    ),
+  );
+}
+
+/** `ENGINE_PROVIDER_CHANGED` where a version is not what the plan was made with, before anything is done with it. */
+async function checkProviders({ plan, catalog, hold }: ApplyRequest): Promise<void> {
+  for (const { identity, ...reference } of plan.providers) {
+    if (identity === undefined) continue;
+    const found = await catalog.identify(reference, { signal: hold.signal });
+    if (found !== identity) throw providerChanged(reference);
+  }
+}
+
+/** Conditions as they stand now: those that the apply decided, and those that the plan had decided before. */
+function allChecks(run: ApplyRun): readonly CheckResult[] {
+  const keyOf = ({ kind, address, index }: CheckResult): string => `${kind} ${index} ${address}`;
+  const decided = new Map(run.checks.map((check) => [keyOf(check), check]));
+  const planned = run.given.plan.checks.filter((check) => !decided.has(keyOf(check)));
+  return [...planned, ...decided.values()].toSorted((left, right) =>
+    keyOf(left) < keyOf(right) ? -1 : 1,
+  );
+}
+
+/** Outputs of other stacks, which have to be those that the plan was made with. */
+async function inputsOf({ plan, stacks, hold }: ApplyRequest): Promise<StackInputs | undefined> {
+  if (stacks === undefined) {
+    if (plan.inputs.length === 0) return undefined;
+    throw new EngineError(
+      "ENGINE_INPUT_UNAVAILABLE",
+      "the plan was made with outputs of other stacks, which cannot be looked at here",
+    );
+  }
+  await checkInputs(stacks, plan.inputs, { signal: hold.signal });
+  return new StackInputs({ find: stacks, expected: plan.inputs });
+}
+
+/** What the state is made with after this run: what was read for it, and what parts that it is not about had read. */
+async function recordedInputs(
+  { given: { plan, writer } }: ApplyRun,
+  inputs: StackInputs | undefined,
+): Promise<readonly StackInput[]> {
+  const read = mergeInputs(plan.inputs, (await inputs?.recorded()) ?? []);
+  return plan.partial || plan.mode === "refresh-only" ? mergeInputs(writer.inputs, read) : read;
+}
+
+interface Ending {
+  readonly runner: StepRunner;
+  readonly inputs: StackInputs | undefined;
+  readonly stopped: boolean;
+}
+
+async function finish(run: ApplyRun, { runner, inputs, stopped }: Ending): Promise<ApplyResult> {
+  const { writer } = run.given;
+
+  run.given.onEvent({ type: "phase", phase: "finish" });
+  const nodes = runner.results();
+  await finalChecks(run);
+  const outputs = await finalOutputs(run, runner);
+  run.report(run.given.world.diagnostics);
+  const isDone = nodes.every(({ status }) => status === "done");
+  const pending = [...writer.objects.values()].some(
+    ({ phase, operation }) => phase !== "unresolved" && operation?.started === true,
+  );
+  await run.ephemerals.closeAll();
+  if (run.given.plan.partial) run.report([INCOMPLETE]);
+  const secret = secretOutputs(outputs, run.given.providers.secrets);
+  const base = { nodes, checks: run.checks, outputs, secretOutputs: secret };
+  if (pending || writer.signal.aborted) {
+    const status: RunStatus = "canceled";
+    return { ...base, status, diagnostics: run.diagnostics, head: writer.head };
+  }
+  for (const object of writer.objects.values()) {
+    if (object.phase === "creating")
+      await writer.write({ kind: "forget", key: object }).catch(() => undefined);
+  }
+  const head = await writer.finish({
+    outputs,
+    checks: allChecks(run),
+    inputs: await recordedInputs(run, inputs),
+  });
+  const failed = !isDone || hasErrors(run.diagnostics);
+  const some = nodes.some(({ status }) => status === "done" || status === "tainted");
+  let status: RunStatus = "applied";
+  if (stopped && !isDone) status = "canceled";
+  else if (failed) status = some ? "partially_applied" : "failed";
+  return { ...base, status, diagnostics: run.diagnostics, head };
+}

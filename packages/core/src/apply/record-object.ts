@@ -1,0 +1,55 @@
+import type { NodeStatus } from "../events.ts";
+import type { ResourceChange } from "../plan/change.ts";
+import type { ReadyProvider } from "../planner/plan-run.ts";
+import type { ApplyRun } from "./apply-run.ts";
+
+/** Writes down what is other than recorded, without a call: looked at, moved, upgraded, other dependencies. */
+export async function recordObject(
+  run: ApplyRun,
+  change: ResourceChange,
+  ready: ReadyProvider,
+): Promise<NodeStatus> {
+  const { writer } = run.given;
+  const { address, deposed, after, words, provider, createBeforeDestroy } = change;
+  const object = writer.object(address, deposed);
+  if (!change.record || object === undefined || after === undefined) return "done";
+  const content = run.content(change, ready, {
+    value: after,
+    privateBytes: words.priorPrivate,
+    identity: words.priorIdentity,
+  });
+  await writer.write({
+    kind: "record",
+    key: { address, deposed },
+    patch: {
+      content,
+      provider,
+      type: change.type,
+      createBeforeDestroy,
+      dependencies: run.dependencies(change),
+      observed: true,
+    },
+  });
+  return "done";
+}
+
+/** Takes an imported object into the state, as it was found when the plan was made. */
+export async function adoptImported(
+  run: ApplyRun,
+  change: ResourceChange,
+  ready: ReadyProvider,
+): Promise<void> {
+  const { writer } = run.given;
+  const { address, before, words } = change;
+  if (before === undefined || writer.object(address)?.value !== undefined) return;
+  await writer.write({
+    kind: "adopt",
+    key: { address, deposed: "" },
+    object: run.objectPlan(change),
+    content: run.content(change, ready, {
+      value: before,
+      privateBytes: words.priorPrivate,
+      identity: words.priorIdentity,
+    }),
+  });
+}

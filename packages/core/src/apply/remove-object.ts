@@ -1,0 +1,135 @@
+import { Value } from "@stackwright/cty";
+import type { ApplyReply } from "@stackwright/mux/router";
+import type { NodeStatus } from "../events.ts";
+import type { ResourceChange } from "../plan/change.ts";
+import type { ReadyProvider } from "../planner/plan-run.ts";
+import type { Outcome } from "../state/state-change.ts";
+import { isPlaceholder, type ObjectKey, type StateObject } from "../state/state-object.ts";
+import { markObject, withoutMarks } from "../walk/object-marks.ts";
+import type { ApplyRun } from "./apply-run.ts";
+import { deposedByRun } from "./deposed-object.ts";
+import { wasNotApplied } from "./make-managed.ts";
+import { resolveOperation } from "./resolve-operation.ts";
+
+/** Ends the object that a change takes away: the current one, the deposed one, or the one that a replacement deposed. */
+export async function removeObject(
+  run: ApplyRun,
+  change: ResourceChange,
+  ready: ReadyProvider,
+  early: boolean,
+): Promise<NodeStatus> {
+  const object = objectToRemove(run, change);
+  if (object === undefined) return "done";
+  if (run.given.stop.aborted) return "not-started";
+  const key: ObjectKey = { address: object.address, deposed: object.deposed };
+  const { writer, ulid } = run.given;
+  const operation = ulid();
+  const replace = change.action === "replace" || early;
+  await writer.write({ kind: "delete", key, operation: { id: operation, replace } });
+  const settle = async (outcome: Outcome): Promise<void> => {
+    await writer.write({ kind: "settle", key, operation, outcome });
+  };
+  let reply: ApplyReply;
+  try {
+    reply = await callDelete(run, change, ready, operation);
+  } catch (error) {
+    if (run.given.force.aborted) return "unresolved";
+    run.fail(
+      "Provider call failed",
+      `${key.address}: ${error instanceof Error ? error.message : String(error)}`,
+      key.address,
+    );
+    if (wasNotApplied(error)) {
+      await settle({ kind: "untouched" });
+      return "failed";
+    }
+    const pending = writer.object(key.address, key.deposed);
+    if (pending?.operation === undefined) return "unresolved";
+    const outcome = await resolveOperation(pending, pending.operation, ready.use, run.context);
+    await settle(outcome);
+    if (outcome.kind === "unresolved") run.fail("Outcome not known", outcome.problem, key.address);
+    return outcome.kind === "unresolved" ? "unresolved" : "failed";
+  }
+  const failed = !run.reportBare(reply.diagnostics, key.address);
+  if (reply.state.isNull && !failed) {
+    await settle({ kind: "absent" });
+    return "done";
+  }
+  if (reply.state.isNull) {
+    // An error and no object: what was there is kept, so that a later run can look and try again.
+    await settle({ kind: "untouched" });
+    return "failed";
+  }
+  if (!failed)
+    run.fail(
+      "Provider produced inconsistent result after apply",
+      `${key.address} was to be deleted and is there.`,
+      key.address,
+    );
+  const block = ready.use.typeSchema(change.mode, change.type)?.block;
+  const sensitive = object.value?.sensitive ?? [];
+  const value = block === undefined ? reply.state : markObject(reply.state, block, sensitive);
+  const content = run.content(change, ready, {
+    value,
+    privateBytes: reply.privateBytes,
+    identity: reply.identity,
+  });
+  await settle({ kind: "exists", tainted: object.phase === "tainted", content });
+  return "failed";
+}
+
+/** Of a replacement that created first, the object that made place. */
+function objectToRemove(run: ApplyRun, change: ResourceChange): StateObject | undefined {
+  const { writer } = run.given;
+  if (change.action === "replace" && change.order === "create-first") {
+    return deposedByRun(run.given.plan, writer, change);
+  }
+  const object = writer.object(change.address, change.deposed);
+  return object !== undefined && isPlaceholder(object) ? undefined : object;
+}
+
+async function callDelete(
+  run: ApplyRun,
+  change: ResourceChange,
+  { use }: ReadyProvider,
+  operationId: string,
+): Promise<ApplyReply> {
+  const { before, words, type } = change;
+  const prior = before === undefined ? Value.dynamic : withoutMarks(before);
+  const nothing = Value.null(prior.type);
+  return run.timed(change, "delete", async (context) =>
+    use.provider.apply(
+      {
+        type,
+        prior,
+        config: nothing,
+        planned: nothing,
+        plannedPrivate:
+          words.plannedPrivate.length > 0 && change.action === "delete"
+            ? words.plannedPrivate
+            : words.priorPrivate,
+        ...(words.priorIdentity !== undefined && { plannedIdentity: words.priorIdentity }),
+        operation: { operationId, epoch: run.given.writer.epoch },
+      },
+      context,
+    ),
+  );
+}
+
+/** Takes an object out of the record without a call: it is gone already, or given up. */
+export async function forgetObject(run: ApplyRun, change: ResourceChange): Promise<NodeStatus> {
+  const { writer, ulid } = run.given;
+  const { address, deposed } = change;
+  const object = writer.object(address, deposed);
+  if (object === undefined) return "done";
+  const key = { address, deposed };
+  if (change.action === "create" && !isPlaceholder(object)) {
+    // Gone, and made anew: dependents keep their place.
+    const id = ulid();
+    await writer.write({ kind: "delete", key, operation: { id, replace: true } });
+    await writer.write({ kind: "settle", key, operation: id, outcome: { kind: "absent" } });
+    return "done";
+  }
+  if (!isPlaceholder(object)) await writer.write({ kind: "forget", key });
+  return "done";
+}

@@ -1,0 +1,232 @@
+import type { Value } from "@stackwright/cty";
+import {
+  hasProviderErrors,
+  type LifecycleContext,
+  type ResourceSchema,
+} from "@stackwright/mux/router";
+import { upgradeObject } from "../planner/read-object.ts";
+import type { RunProvider } from "../providers/run-providers.ts";
+import { recordValue } from "../state/record-value.ts";
+import type { ObjectContent, Outcome } from "../state/state-change.ts";
+import type { Operation, StateObject } from "../state/state-object.ts";
+import { blockType } from "../walk/block-type.ts";
+import { recordIdentity, restoreIdentity } from "../walk/identity.ts";
+import { markObject, withoutMarks } from "../walk/object-marks.ts";
+
+/**
+ * Finds out what became of a call whose answer was lost.
+ *
+ * - An update or delete: the object is known, so it is read. What is there is what there is; nothing means it is gone.
+ * - A create of what exists in the state alone has left nothing.
+ * - A create whose identity follows from the configuration: the object is looked for under that identity.
+ * - A create whose `id` was planned: that id is tried for an import. What is found under it is the object. That nothing is
+ *   found says nothing, as not every provider imports by its `id`: that stays unresolved.
+ * - Any other create: nobody can tell. The outcome is `unresolved` and says what to look for.
+ *
+ * Never creates or deletes anything. What cannot be looked at is unresolved as well.
+ */
+export async function resolveOperation(
+  object: StateObject,
+  operation: Operation,
+  use: RunProvider,
+  context: LifecycleContext,
+): Promise<Outcome> {
+  const outcome = await findOut(object, operation, use, context);
+  if (outcome.kind !== "unresolved") return outcome;
+  // It is stored and shown, and holds what a provider said.
+  return { ...outcome, problem: use.secrets.redact(outcome.problem) };
+}
+
+/**
+ * Reads the object that a create made, under an import id that the user gave. Never creates or deletes anything; where nothing is
+ * found the outcome stays unresolved.
+ */
+export async function resolveById(
+  object: StateObject,
+  operation: Operation,
+  id: string,
+  use: RunProvider,
+  context: LifecycleContext,
+): Promise<Outcome> {
+  const schema = use.typeSchema(object.mode, object.type);
+  if (schema === undefined)
+    return unresolved(operation, `there is no type ${object.type} any more`);
+  const wanted = { id, identity: undefined, given: true };
+  let outcome: Outcome;
+  try {
+    outcome = await findCreated(object, operation, { use, schema, context }, wanted);
+  } catch (error) {
+    outcome = unresolved(operation, error instanceof Error ? error.message : String(error));
+  }
+  if (outcome.kind !== "unresolved") return outcome;
+  return { ...outcome, problem: use.secrets.redact(outcome.problem) };
+}
+
+async function findOut(
+  object: StateObject,
+  operation: Operation,
+  use: RunProvider,
+  context: LifecycleContext,
+): Promise<Outcome> {
+  const schema = use.typeSchema(object.mode, object.type);
+  if (schema === undefined)
+    return unresolved(operation, `there is no type ${object.type} any more`);
+  try {
+    return operation.kind === "create"
+      ? await probeCreate(object, operation, { use, schema, context })
+      : await lookAt(object, operation, { use, schema, context });
+  } catch (error) {
+    return unresolved(operation, error instanceof Error ? error.message : String(error));
+  }
+}
+
+interface Resolver {
+  readonly use: RunProvider;
+  readonly schema: ResourceSchema;
+  readonly context: LifecycleContext;
+}
+
+function unresolved({ kind, probe }: Operation, why: string): Outcome {
+  const hint = probe === undefined ? "" : ` ${probe.hint}`;
+  return {
+    kind: "unresolved",
+    problem: `It is not known whether the ${kind} took place: ${why}.${hint}`,
+  };
+}
+
+async function lookAt(
+  object: StateObject,
+  operation: Operation,
+  resolver: Resolver,
+): Promise<Outcome> {
+  const { use, schema, context } = resolver;
+  const problems: string[] = [];
+  const state = await upgradeObject(object, {
+    use,
+    report: (diagnostics) => problems.push(...diagnostics.map(({ summary }) => summary)),
+  });
+  if (state === undefined) return unresolved(operation, problems.join("; "));
+  const identity = restoreIdentity(object.identity, schema);
+  const reply = await use.provider.read(
+    {
+      type: object.type,
+      state: withoutMarks(state),
+      privateBytes: object.privateBytes,
+      ...(identity !== undefined && { identity }),
+      deferralAllowed: false,
+    },
+    context,
+  );
+  if (reply.state === undefined || hasProviderErrors(reply.diagnostics)) {
+    return unresolved(operation, reply.diagnostics.map(({ summary }) => summary).join("; "));
+  }
+  if (reply.state.isNull) return { kind: "absent" };
+  const sensitive = [...(object.value?.sensitive ?? []), ...(reply.sensitive ?? [])];
+  return {
+    kind: "exists",
+    tainted: operation.tainted === true,
+    content: contentOf(markObject(reply.state, schema.block, sensitive), schema, {
+      privateBytes: reply.privateBytes ?? object.privateBytes,
+      identity: reply.identity ?? identity,
+    }),
+  };
+}
+
+async function probeCreate(
+  object: StateObject,
+  operation: Operation,
+  resolver: Resolver,
+): Promise<Outcome> {
+  const { schema } = resolver;
+  const { probe } = operation;
+  if (schema.stateOnly === true) return { kind: "absent" };
+  const identity = restoreIdentity(probe?.identity, schema);
+  if (probe?.importId === undefined && identity === undefined) {
+    return unresolved(
+      operation,
+      "its identity is made by the provider, or is that of the object that it replaces",
+    );
+  }
+  const wanted = { id: probe?.importId ?? "", identity, given: false };
+  return findCreated(object, operation, resolver, wanted);
+}
+
+/** What an object of a create is looked for under. */
+interface Wanted {
+  readonly id: string;
+  readonly identity: Value | undefined;
+  /** The user says that it is this object. */
+  readonly given: boolean;
+}
+
+async function findCreated(
+  object: StateObject,
+  operation: Operation,
+  { use, schema, context }: Resolver,
+  { id, identity, given }: Wanted,
+): Promise<Outcome> {
+  const found = await use.provider.import(
+    {
+      type: object.type,
+      id,
+      ...(identity !== undefined && { identity }),
+      deferralAllowed: false,
+    },
+    context,
+  );
+  if (hasProviderErrors(found.diagnostics)) {
+    return unresolved(operation, found.diagnostics.map(({ summary }) => summary).join("; "));
+  }
+  const imported = found.objects.find(({ type }) => type === object.type);
+  const nothing: Outcome =
+    identity === undefined
+      ? unresolved(operation, `nothing was found under the id "${id}"`)
+      : { kind: "absent" };
+  if (imported === undefined || imported.state.isNull) return nothing;
+  const reply = await use.provider.read(
+    {
+      type: object.type,
+      state: imported.state,
+      privateBytes: imported.privateBytes,
+      ...(imported.identity !== undefined && { identity: imported.identity }),
+      deferralAllowed: false,
+    },
+    context,
+  );
+  if (reply.state === undefined || hasProviderErrors(reply.diagnostics)) {
+    return unresolved(operation, reply.diagnostics.map(({ summary }) => summary).join("; "));
+  }
+  if (reply.state.isNull) return nothing;
+  if (!given && identity === undefined && textAt(reply.state, "id") !== id) {
+    return unresolved(operation, `what is found under "${id}" has another id`);
+  }
+  return {
+    kind: "exists",
+    tainted: false,
+    content: contentOf(markObject(reply.state, schema.block, reply.sensitive ?? []), schema, {
+      privateBytes: reply.privateBytes ?? imported.privateBytes,
+      identity: reply.identity ?? imported.identity,
+    }),
+  };
+}
+
+function textAt(object: Value, name: string): string | undefined {
+  const value = new Map(object.entries()).get(name);
+  return value?.isKnown === true && !value.isNull ? value.asString() : undefined;
+}
+
+function contentOf(
+  value: Value,
+  schema: ResourceSchema,
+  {
+    privateBytes,
+    identity,
+  }: { readonly privateBytes: Uint8Array; readonly identity: Value | undefined },
+): ObjectContent {
+  const recorded = recordIdentity(identity, schema);
+  return {
+    value: recordValue(value, blockType(schema.block), { schemaVersion: schema.version }),
+    privateBytes,
+    ...(recorded !== undefined && { identity: recorded }),
+  };
+}

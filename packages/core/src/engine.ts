@@ -1,0 +1,334 @@
+import type { Value } from "@stackwright/cty";
+import type { Diagnostic } from "@stackwright/lang";
+import { ProviderAddress } from "@stackwright/provider-source";
+import { createUlidGenerator } from "@stackwright/storage";
+import { type ApplyRequest, type ApplyResult, executePlan } from "./apply/execute.ts";
+import type { RecoveredOperation } from "./apply/recover.ts";
+import type { Configuration } from "./configuration/configuration.ts";
+import { EngineError } from "./errors.ts";
+import type { EventSink } from "./events.ts";
+import type { Plan, PlanResult } from "./plan/plan.ts";
+import { decodePlan, encodePlan } from "./plan/plan-codec.ts";
+import { createPlan, type PlanRequest } from "./planner/planner.ts";
+import { createCatalog, type ProviderCatalog, type ProviderOrigin } from "./providers/catalog.ts";
+import { type RecoverRequest, type RecoverResult, recoverStack } from "./recover-stack.ts";
+import { redactDiagnostics, redactError, redactEvents } from "./redact-run.ts";
+import { planFacts, RunRecord } from "./run-record.ts";
+import { createRedactor, type Redactor } from "./secrets/redactor.ts";
+import type { NewRun, Run, Runs } from "./state/runs.ts";
+import { type StackFinder, StackInputs } from "./state/stack-inputs.ts";
+import type { StackHold, StackReference, StackState, StoredPlan } from "./state/stack-state.ts";
+import { tidyRuns } from "./state/tidy-runs.ts";
+import {
+  type ValidateRequest,
+  type ValidationResult,
+  validateConfiguration,
+} from "./validate/validate-configuration.ts";
+import { type EngineClock, processClock } from "./walk/clock.ts";
+
+export interface EngineOptions {
+  /** Where providers come from; the first origin that handles a source is asked. */
+  readonly origins: readonly ProviderOrigin[];
+  /** Where the runs of a stack are written down. @default nowhere */
+  readonly runs?: (stack: StackReference) => Runs;
+  /** Finds stacks whose outputs templates read. @default there are none */
+  readonly stacks?: StackFinder;
+  /** @default that of the process */
+  readonly clock?: EngineClock;
+}
+
+type Shared =
+  | "configuration"
+  | "variables"
+  | "options"
+  | "workspace"
+  | "parallelism"
+  | "limits"
+  | "retry"
+  | "signal"
+  | "onEvent";
+
+export interface EnginePlanRequest extends Pick<PlanRequest, Shared> {
+  readonly state: StackState;
+  /** The run that the plan is made for, which is written down. @default nobody is told: the plan is only a look */
+  readonly run?: Pick<Run, "id" | "cause">;
+}
+
+export interface EnginePlanResult extends PlanResult {
+  /** What became of the calls of a run that was interrupted, if there was one. */
+  readonly recovered: readonly RecoveredOperation[];
+}
+
+export interface EngineApplyRequest
+  extends Omit<
+    ApplyRequest,
+    "hold" | "run" | "catalog" | "stacks" | "clock" | "ulid" | "secrets" | "onBegin"
+  > {
+  readonly state: StackState;
+  /** ULID of the run; that of an interrupted one goes on with it. @default a new one */
+  readonly run?: string;
+  /** Who or what wants it, where the run is not written down yet. @default "" */
+  readonly cause?: string;
+  /** A hold that the caller has; otherwise the stack is taken for the time of the apply. */
+  readonly hold?: StackHold;
+}
+
+export interface EngineResolveRequest
+  extends Pick<
+    RecoverRequest,
+    "configuration" | "variables" | "hold" | "workspace" | "signal" | "onEvent"
+  > {
+  readonly state: StackState;
+  readonly resolve: NonNullable<RecoverRequest["resolve"]>;
+}
+
+export type EngineValidateRequest = Omit<ValidateRequest, "catalog" | "sessionId">;
+
+/** Plans and applies configurations on stacks. Holds nothing between calls, so that one serves any number of stacks. */
+export interface Engine {
+  readonly catalog: ProviderCatalog;
+  /**
+   * Makes a plan. If a run was interrupted and nobody else holds the stack, it is recovered first, which is the only time
+   * that planning writes. See {@link createPlan}.
+   */
+  plan(request: EnginePlanRequest): Promise<EnginePlanResult>;
+  /** Checks a configuration with nothing but the schemas of its providers. See {@link validateConfiguration}. */
+  validate(request: EngineValidateRequest): Promise<ValidationResult>;
+  /** Applies a plan, see {@link executePlan}. `ENGINE_CONFIG_CHANGED` if the configuration is another one. */
+  apply(request: EngineApplyRequest): Promise<ApplyResult>;
+  /**
+   * Resolves objects of which it is not known what became of a call: by a read, by an identity, by an id that the caller knows, or as
+   * absent. An interrupted run is ended first. Providers are called to read alone.
+   */
+  resolve(request: EngineResolveRequest): Promise<RecoverResult>;
+  /** Stores a plan under its digest, which is what is approved. */
+  savePlan(state: StackState, plan: Plan): Promise<StoredPlan>;
+  /** A stored plan. Undefined where there is none; `ENGINE_PLAN_INVALID` where it is of an unknown format. */
+  loadPlan(state: StackState, digest: string): Promise<Plan | undefined>;
+}
+
+export function createEngine({
+  origins,
+  stacks,
+  runs,
+  clock = processClock,
+}: EngineOptions): Engine {
+  const catalog = createCatalog(origins, (source) => ProviderAddress.parse(source));
+  const ulid = createUlidGenerator({
+    wallMs: () => clock.wallTime(),
+    randomBytes: (size) => clock.randomBytes(size),
+  });
+
+  /** Ends an interrupted run, unless somebody holds the stack: then it is not interrupted. */
+  async function recover(
+    { state, configuration, variables, workspace, signal, onEvent }: EnginePlanRequest,
+    secrets: Redactor,
+  ): Promise<{
+    readonly operations: readonly RecoveredOperation[];
+    readonly diagnostics: readonly Diagnostic[];
+  }> {
+    const nothing = { operations: [], diagnostics: [] };
+    if ((await state.head()).run === "") return nothing;
+    const hold = await state.tryAcquire();
+    if (hold === undefined) return nothing;
+    try {
+      const { run } = await state.head();
+      if (run === "") return nothing;
+      const result = await recoverStack({
+        configuration,
+        variables,
+        hold,
+        run,
+        catalog,
+        clock,
+        secrets,
+        ...(workspace !== undefined && { workspace }),
+        ...(signal && { signal }),
+        ...(onEvent && { onEvent }),
+      });
+      const record = runs && (await RunRecord.find(runs(state.reference), run));
+      const unresolved = result.operations.filter(({ outcome }) => outcome === "unresolved");
+      await record?.recovered(result.head, unresolved.length);
+      await tidy(state, hold.epoch);
+      return result;
+    } finally {
+      await hold.release();
+    }
+  }
+
+  /** The record of a run, as far as runs are written down. */
+  async function recordOf({ reference }: StackState, run: NewRun): Promise<RunRecord | undefined> {
+    return runs && RunRecord.open(runs(reference), run);
+  }
+
+  async function tidy(state: StackState, epoch: bigint): Promise<void> {
+    if (runs === undefined) return;
+    const head = await state.head();
+    await tidyRuns(runs(state.reference), { epoch, head, nowMs: clock.wallTime() });
+  }
+
+  /** Writes down how an apply ended. It has ended, whether that can be written or not: a later run tidies up. */
+  async function noteEnd(
+    record: RunRecord | undefined,
+    result: ApplyResult,
+    { state, epoch }: { readonly state: StackState; readonly epoch: bigint },
+  ): Promise<void> {
+    try {
+      await record?.applied(result);
+      await tidy(state, epoch);
+    } catch {
+      // Left to the next run.
+    }
+  }
+
+  /** Writes down that the engine gave up; what made it give up is more important than whether that can be written. */
+  async function noteRejection(
+    record: RunRecord | undefined,
+    { state, signal }: Pick<EnginePlanRequest, "state" | "signal">,
+    error: unknown,
+  ): Promise<void> {
+    if (record === undefined) return;
+    try {
+      const head = await state.head().catch(() => undefined);
+      await record.rejected(error, { canceled: signal?.aborted === true, head });
+    } catch {
+      // The sweep of a later run ends it.
+    }
+  }
+
+  return {
+    catalog,
+    validate: async (request) => validateConfiguration({ ...request, catalog, sessionId: ulid() }),
+    async plan(given) {
+      return guarded(given, async (request, secrets) => {
+        const { state, run, ...rest } = request;
+        const { operations, diagnostics } = await recover(request, secrets);
+        const record = run && (await recordOf(state, run));
+        await record?.planning();
+        const result = await createPlan({
+          ...rest,
+          secrets,
+          stack: state.reference.stack,
+          snapshot: await state.read(),
+          catalog,
+          ...(stacks && {
+            inputs: new StackInputs({ find: stacks, reader: state.reference }),
+          }),
+          clock,
+          sessionId: ulid(),
+        }).catch(async (error: unknown) => {
+          await noteRejection(record, request, redactError(secrets, error));
+          throw error;
+        });
+        const found = redactDiagnostics(secrets, [...diagnostics, ...result.diagnostics]);
+        await record?.planned(result.plan, found);
+        return { ...result, recovered: operations, diagnostics: found };
+      });
+    },
+    async apply(request) {
+      return guarded(
+        request,
+        async ({ state, hold: given, run = ulid(), cause = "", ...rest }, secrets) => {
+          const { plan } = rest;
+          learnPlan(secrets, plan);
+          const approved = {
+            id: run,
+            cause,
+            phase: "approved",
+            ...(runs && planFacts(plan)),
+          } as const;
+          const record = await recordOf(state, approved);
+          let hold = given;
+          try {
+            requireSame(plan, rest.configuration);
+            hold ??= await state.acquire();
+            const { epoch } = hold;
+            const result = await executePlan({
+              ...rest,
+              secrets,
+              hold,
+              run,
+              catalog,
+              ...(stacks && { stacks }),
+              ...(record && { onBegin: async () => record.applying(epoch) }),
+              clock,
+              ulid,
+            });
+            const diagnostics = redactDiagnostics(secrets, result.diagnostics);
+            await noteEnd(record, { ...result, diagnostics }, { state, epoch });
+            return { ...result, diagnostics };
+          } catch (error) {
+            await noteRejection(record, { state, ...rest }, redactError(secrets, error));
+            throw error;
+          } finally {
+            if (given === undefined) await hold?.release();
+          }
+        },
+      );
+    },
+    resolve: async (given) =>
+      guarded(given, async ({ state, ...request }, secrets) => {
+        const { run } = await state.head();
+        const result = await recoverStack({
+          ...request,
+          run: run === "" ? ulid() : run,
+          catalog,
+          clock,
+          secrets,
+        });
+        const record = runs && run !== "" && (await RunRecord.find(runs(state.reference), run));
+        const open = result.operations.filter(({ outcome }) => outcome === "unresolved");
+        if (record) await record.recovered(result.head, open.length);
+        await tidy(state, given.hold.epoch);
+        return { ...result, diagnostics: redactDiagnostics(secrets, result.diagnostics) };
+      }),
+    savePlan: async (state, plan) =>
+      state.storePlan({ baseRevision: plan.revision, bytes: encodePlan(plan) }),
+    async loadPlan(state, digest) {
+      const stored = await state.plan(digest);
+      return stored === undefined ? undefined : decodePlan(stored.bytes);
+    },
+  };
+}
+
+/** Does something with a redactor that knows the given values, and lets no secret out in events and errors. */
+async function guarded<
+  R extends { readonly variables: ReadonlyMap<string, Value>; readonly onEvent?: EventSink },
+  T,
+>(request: R, run: (request: R, secrets: Redactor) => Promise<T>): Promise<T> {
+  const secrets = createRedactor();
+  for (const value of request.variables.values()) secrets.addValue(value);
+  const { onEvent } = request;
+  try {
+    return await run(
+      onEvent === undefined ? request : { ...request, onEvent: redactEvents(secrets, onEvent) },
+      secrets,
+    );
+  } catch (error) {
+    throw redactError(secrets, error);
+  }
+}
+
+function learnPlan(secrets: Redactor, { changes, known, outputs }: Plan): void {
+  for (const { before, after } of [...changes, ...outputs]) {
+    if (before !== undefined) secrets.addValue(before);
+    if (after !== undefined) secrets.addValue(after);
+  }
+  for (const value of known.values()) secrets.addValue(value);
+}
+
+function requireSame({ configDigest }: Plan, { digest }: Configuration): void {
+  if (configDigest === undefined || configDigest === digest) return;
+  throw new EngineError(
+    "ENGINE_CONFIG_CHANGED",
+    "the configuration changed since the plan was made; make a new plan",
+  );
+}
+
+/** Values of the root variables for applying a stored plan: those of the plan, and ephemeral ones given again. */
+export function planVariables(
+  { variables }: Plan,
+  ephemeral: ReadonlyMap<string, Value>,
+): ReadonlyMap<string, Value> {
+  return new Map([...ephemeral, ...variables]);
+}

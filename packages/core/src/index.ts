@@ -1,0 +1,141 @@
+// The library.
+
+export type { TerraformState } from "@stackwright/tfstate";
+export { formatStateFile, parseStateFile } from "@stackwright/tfstate";
+export type { Detection } from "./adoption/detect-adoption.ts";
+export { detectAdoption } from "./adoption/detect-adoption.ts";
+export { selectedWorkspace } from "./adoption/terraform-workspace.ts";
+export type {
+  ApplyRequest,
+  ApplyResult,
+  NodeResult,
+  RunStatus,
+} from "./apply/execute.ts";
+export type { RecoveredOperation, Resolution } from "./apply/recover.ts";
+export type { ApplyTimeouts, CallTimeouts } from "./apply/timeouts.ts";
+export type { Configuration, LoadConfigurationOptions } from "./configuration/configuration.ts";
+export { isUsable, loadConfiguration } from "./configuration/configuration.ts";
+export type {
+  Engine,
+  EngineApplyRequest,
+  EngineOptions,
+  EnginePlanRequest,
+  EnginePlanResult,
+  EngineValidateRequest,
+} from "./engine.ts";
+export { createEngine, planVariables } from "./engine.ts";
+export type { EngineErrorCode } from "./errors.ts";
+export { ENGINE_ERRORS, EngineError, isEngineError } from "./errors.ts";
+export type { EventSink, NodeStatus, RunEvent, RunPhase, StepAction } from "./events.ts";
+export { readCallerKey, signatureKey } from "./functions/caller-credentials.ts";
+export { openFunctionsTable } from "./functions/functions-table.ts";
+export { openServerFunctions } from "./functions/server-functions.ts";
+// Plans.
+export type {
+  Action,
+  ActionReason,
+  AttributeCause,
+  Drift,
+  OutputChange,
+  ReplaceOrder,
+  ResourceChange,
+} from "./plan/change.ts";
+export { hasEffect, isChange } from "./plan/change.ts";
+export type {
+  FrozenExpansion,
+  Plan,
+  PlanMode,
+  PlannedProvider,
+  PlanOptions,
+  PlanResult,
+  PlanSummary,
+  ReadPolicy,
+} from "./plan/plan.ts";
+export { hasChanges, summarizePlan } from "./plan/plan.ts";
+export { decodePlan, encodePlan } from "./plan/plan-codec.ts";
+export { PLAN_JSON_FORMAT, planToJson } from "./plan/plan-json.ts";
+export type { SecretDisplay } from "./plan/shown-plan.ts";
+export { concealPlan, revealPlan } from "./plan/shown-plan.ts";
+export type { TerraformJsonOptions } from "./plan/terraform-json.ts";
+export { planToTerraformJson } from "./plan/terraform-json.ts";
+export { outputValue } from "./planner/output-value.ts";
+export { builtinOrigin, programOrigin } from "./providers/builtin-origin.ts";
+export type {
+  OpenedProviders,
+  OpenOptions,
+  ProviderCatalog,
+  ProviderOrigin,
+  ProviderRequirement,
+} from "./providers/catalog.ts";
+export { createCatalog } from "./providers/catalog.ts";
+export { configurationSchemas } from "./providers/configuration-schemas.ts";
+export type { InstalledOriginOptions } from "./providers/installed-origin.ts";
+export { installedOrigin } from "./providers/installed-origin.ts";
+export { KeptProviders } from "./providers/kept-providers.ts";
+export type { LegacyOriginOptions } from "./providers/legacy-origin.ts";
+export { legacyOrigin } from "./providers/legacy-origin.ts";
+export type { LocalProvider } from "./providers/local-provider.ts";
+export { LOCAL_HOST } from "./providers/local-provider.ts";
+export type { PrivateOriginOptions, PrivateProviderVersion } from "./providers/private-origin.ts";
+export { missingPrivateOrigin, privateOrigin } from "./providers/private-origin.ts";
+export type { ProviderLog } from "./providers/provider-log.ts";
+export type { PulumiOriginOptions } from "./providers/pulumi-origin.ts";
+export { pulumiOrigin } from "./providers/pulumi-origin.ts";
+// Providers.
+export type { RetryPolicy } from "./providers/retry-provider.ts";
+export { blankSecrets, Concealer, revealSecrets } from "./secrets/concealer.ts";
+export type { JsonPath } from "./secrets/json-parts.ts";
+export { cutJsonParts } from "./secrets/json-parts.ts";
+// State.
+export type { KeyEncryptionKey, KeySource } from "./secrets/key-encryption.ts";
+export { keyEncryptionKey, loadKey } from "./secrets/key-encryption.ts";
+export type { Redactor } from "./secrets/redactor.ts";
+export { createRedactor } from "./secrets/redactor.ts";
+export { STATE_BLOB_KINDS } from "./state/blob-references.ts";
+export { ENGINE_KINDS } from "./state/kind-table.ts";
+export { stackTenancy } from "./state/kinds.ts";
+export { jsonPathOf } from "./state/record-value.ts";
+export type { NewRun, Run, RunPatch, RunPhase as StoredRunPhase, Runs } from "./state/runs.ts";
+export { createRuns, isEnded, RUN_TRANSITIONS } from "./state/runs.ts";
+export type { NamedStack, ProjectReference, StackOrigin } from "./state/stack-directory.ts";
+export { StackDirectory } from "./state/stack-directory.ts";
+export type {
+  PublishedStack,
+  PublishingStack,
+  StackFinder,
+  StackInputsOptions,
+  StackName,
+} from "./state/stack-inputs.ts";
+export { checkInputs, StackInputs } from "./state/stack-inputs.ts";
+export type { CipherSource, StoredKeys } from "./state/stack-keys.ts";
+export { createStoredKeys } from "./state/stack-keys.ts";
+export type {
+  RevisionEntry,
+  StackHold,
+  StackInput,
+  StackOutput,
+  StackReference,
+  StackSnapshot,
+  StackState,
+} from "./state/stack-state.ts";
+export type { StackStates, StackStatesOptions } from "./state/stack-states.ts";
+export { createStackStates } from "./state/stack-states.ts";
+export type { Probe, RecordedValue, StateObject } from "./state/state-object.ts";
+export { isPlaceholder } from "./state/state-object.ts";
+export type { Surgery, SurgeryChange, SurgeryPlan } from "./state/surgery.ts";
+export { applySurgery, planSurgery } from "./state/surgery.ts";
+export type { ExportOptions } from "./state-transfer/export-state.ts";
+export { exportState } from "./state-transfer/export-state.ts";
+export type { ImportedState } from "./state-transfer/import-state.ts";
+export { importState } from "./state-transfer/import-state.ts";
+export type { OpenStore } from "./store/open-store.ts";
+export { openStore } from "./store/open-store.ts";
+export type { StoreAddress } from "./store/store-address.ts";
+export { parseStoreAddress, StoreAddressError, storeName } from "./store/store-address.ts";
+export type { ValidationResult } from "./validate/validate-configuration.ts";
+export type { UncheckedProvider } from "./validate/validation-providers.ts";
+export type { EngineClock } from "./walk/clock.ts";
+export { processClock } from "./walk/clock.ts";
+export type { Limit } from "./walk/limits.ts";
+export { populateWorld } from "./walk/populate.ts";
+export { World } from "./walk/world.ts";

@@ -1,0 +1,125 @@
+import type { Value } from "@stackwright/cty";
+import type { Diagnostic } from "@stackwright/lang";
+import type { ProviderReference } from "@stackwright/mux/router";
+import type { CheckResult } from "../state/check-result.ts";
+import type { StackInput } from "../state/stack-state.ts";
+import type { FrozenKeys } from "../walk/keys.ts";
+import type { Drift, OutputChange, ResourceChange } from "./change.ts";
+
+/** What is planned for: the configuration, nothing but a look, or the end of everything. */
+export type PlanMode = "normal" | "refresh-only" | "destroy";
+
+/**
+ * Which objects are looked at before planning: all, those whose last look is longer ago than a duration, none. An object
+ * that has never been looked at counts as infinitely old.
+ */
+export type ReadPolicy =
+  | { readonly kind: "always" }
+  | { readonly kind: "older-than"; readonly ageMs: number }
+  | { readonly kind: "never" };
+
+/** What somebody asks a plan for. */
+export interface PlanOptions {
+  /** @default "normal" */
+  readonly mode?: PlanMode;
+  /** @default always */
+  readonly read?: ReadPolicy;
+  /** Addresses of modules, resources or instances: only these and what they depend on. */
+  readonly targets?: readonly string[];
+  /** Addresses of modules, resources or instances: all but these and what depends on them. */
+  readonly excludes?: readonly string[];
+  /** Addresses of instances that are to be replaced. */
+  readonly replace?: readonly string[];
+}
+
+/** The instances of a resource or module call in one instance of a module, frozen. */
+export interface FrozenExpansion {
+  /** Of the resource or call, without a key: `module.a[0].aws_vpc.b`, `module.a[0].module.c`. */
+  readonly address: string;
+  readonly keys: FrozenKeys;
+}
+
+/** A provider that a plan was made with. */
+export interface PlannedProvider extends ProviderReference {
+  /** What the version was, where its number can come to mean something else; applying checks that it is the same. */
+  readonly identity?: string;
+}
+
+/**
+ * A plan: immutable, complete, and bound to one revision of one stack's state and to one configuration. Applying does
+ * what stands here, or less, and never anything else.
+ */
+export interface Plan {
+  readonly stack: string;
+  /** The state at rest that it was made from. */
+  readonly revision: bigint;
+  readonly createdAtMs: number;
+  readonly mode: PlanMode;
+  /** Only a part of the configuration was looked at: targets or excludes were given. */
+  readonly partial: boolean;
+  readonly options: Required<Pick<PlanOptions, "targets" | "excludes" | "replace">>;
+  /** Digest of the bundle; absent for a plan without one. */
+  readonly configDigest?: string;
+  readonly workspace: string;
+  /** Values of the root variables, without ephemeral ones, which are given again. */
+  readonly variables: ReadonlyMap<string, Value>;
+  /** Exact versions, by source. */
+  readonly providers: readonly PlannedProvider[];
+  readonly expansions: readonly FrozenExpansion[];
+  /** In the order of the walk: dependencies first. One for each (address, deposed key). */
+  readonly changes: readonly ResourceChange[];
+  /** Values of instances that a partial plan is not about, by address, for those that it is about. */
+  readonly known: ReadonlyMap<string, Value>;
+  readonly outputs: readonly OutputChange[];
+  readonly drift: readonly Drift[];
+  readonly checks: readonly CheckResult[];
+  /** Outputs of other stacks that it was made with; applying checks that they are the same. */
+  readonly inputs: readonly StackInput[];
+}
+
+/** How many of what. */
+export interface PlanSummary {
+  readonly create: number;
+  readonly update: number;
+  readonly replace: number;
+  readonly delete: number;
+  readonly read: number;
+  readonly import: number;
+  readonly move: number;
+  readonly forget: number;
+}
+
+export function summarizePlan({ changes }: Pick<Plan, "changes">): PlanSummary {
+  const count = (test: (change: ResourceChange) => boolean) => changes.filter(test).length;
+  const byAction = (action: ResourceChange["action"]) =>
+    count((change) => change.action === action);
+  return {
+    create: byAction("create"),
+    update: byAction("update"),
+    replace: byAction("replace"),
+    delete: byAction("delete"),
+    read: byAction("read"),
+    import: count(({ importing }) => importing !== undefined),
+    move: count(({ previousAddress }) => previousAddress !== undefined),
+    forget: byAction("forget"),
+  };
+}
+
+/** Whether applying the plan would do anything that is worth an approval. */
+export function hasChanges(plan: Plan): boolean {
+  if (plan.mode === "refresh-only") {
+    return plan.drift.length > 0 || plan.outputs.some(({ action }) => action !== "no-op");
+  }
+  return (
+    plan.changes.some(
+      ({ action, previousAddress, importing }) =>
+        action !== "no-op" || previousAddress !== undefined || importing !== undefined,
+    ) || plan.outputs.some(({ action }) => action !== "no-op")
+  );
+}
+
+/** A plan, or the reasons why there is none. Warnings come with either. */
+export interface PlanResult {
+  readonly plan: Plan | undefined;
+  readonly diagnostics: readonly Diagnostic[];
+}

@@ -1,0 +1,164 @@
+import { type Value } from "@stackwright/cty";
+import {
+  type BoundBody,
+  type Diagnostic,
+  evaluateBody,
+  hasErrors,
+  providerDiagnostic,
+  type ResourceConfig,
+} from "@stackwright/lang";
+import type { ProviderDiagnostic, ResourceSchema } from "@stackwright/mux/router";
+import type { ActionReason, ResourceChange } from "../plan/change.ts";
+import type { StateObject } from "../state/state-object.ts";
+import { evaluateConditions, rehearseConditions } from "../walk/conditions.ts";
+import { markObject, takeMarks, withoutMarks } from "../walk/object-marks.ts";
+import type { Target } from "../walk/recorder.ts";
+import type { InstanceSlot } from "../walk/resource-values.ts";
+import { unknownComputed } from "../walk/unknown-computed.ts";
+import { dependenciesOf, type PlanRun, type ReadyProvider } from "./plan-run.ts";
+import { upgradeObject } from "./read-object.ts";
+
+/** One instance of a data source. */
+export interface DataInstance {
+  readonly run: PlanRun;
+  readonly slot: InstanceSlot;
+  readonly config: ResourceConfig;
+  readonly body: BoundBody;
+  readonly schema: ResourceSchema;
+  readonly ready: ReadyProvider;
+  readonly recorded: StateObject | undefined;
+  readonly around: ReadonlySet<Target>;
+  readonly explicit: ReadonlySet<Target>;
+  /** Belongs to a check: what goes wrong is a warning. */
+  readonly soft: boolean;
+}
+
+/**
+ * Reads a data source, or says that it is read during apply: because its configuration is not known yet, or because
+ * something that it explicitly depends on really changes. Undefined after an error, which is reported.
+ */
+export async function planData(instance: DataInstance): Promise<ResourceChange | undefined> {
+  const { run, slot, config, body, schema, ready, explicit, recorded, around } = instance;
+  const scope = slot.resource.module.scope.forInstance(slot.context);
+  const report = (found: readonly Diagnostic[]): boolean => {
+    const severity = instance.soft ? { severity: "warning" as const } : {};
+    run.report(found.map((one) => ({ ...one, ...severity, address: one.address ?? slot.address })));
+    return !hasErrors(found);
+  };
+  // A look is no promise: what it finds is taken as it is, and told.
+  const looks = run.given.options.mode === "refresh-only";
+  const tell = (found: readonly Diagnostic[]): boolean => {
+    const severity = "warning" as const;
+    run.report(found.map((one) => ({ ...one, severity, address: one.address ?? slot.address })));
+    return true;
+  };
+  const conditions = (kind: "precondition" | "postcondition", self?: Value): boolean => {
+    const good = evaluateConditions({
+      address: slot.address,
+      kind,
+      conditions:
+        kind === "precondition" ? config.lifecycle.preconditions : config.lifecycle.postconditions,
+      scope:
+        self === undefined
+          ? scope
+          : slot.resource.module.scope.forInstance({ ...slot.context, self }),
+      report: looks ? tell : report,
+      keep: (result) => run.checks.push(result),
+    });
+    return good || looks;
+  };
+  await run.world.settled(() => {
+    rehearseConditions(config.lifecycle.preconditions, scope);
+    return evaluateBody(body, scope);
+  });
+  const { result, targets } = run.world.recorder.record(() =>
+    conditions("precondition") ? evaluateBody(body, scope) : undefined,
+  );
+  if (result === undefined || !report(result.diagnostics)) return undefined;
+  ready.use.secrets.addValue(result.value);
+  const { plain, sensitive } = takeMarks(result.value);
+  const place = (problems: readonly ProviderDiagnostic[]) =>
+    problems.map((problem) => providerDiagnostic(result, problem, slot.address));
+  const { signal } = run.given;
+  const context = { ...(signal && { signal }) };
+  const { use } = ready;
+  const valid = await run.call(slot.address, use, async () =>
+    use.provider.validateDataSource(
+      { type: config.type, config: plain, writeOnlyAllowed: true },
+      context,
+    ),
+  );
+  if (!report(place(valid.diagnostics))) return undefined;
+
+  const reason = deferral(instance, plain);
+  const unknown = () => markObject(unknownComputed(schema.block, plain), schema.block, sensitive);
+  let after = unknown();
+  let deferred = reason !== undefined;
+  if (!deferred) {
+    run.given.onEvent({ type: "read-start", address: slot.address, deposed: "" });
+    const reply = await run.call(slot.address, use, async () =>
+      use.provider.readDataSource(
+        { type: config.type, config: plain, deferralAllowed: false },
+        context,
+      ),
+    );
+    run.given.onEvent({ type: "read-end", address: slot.address, deposed: "" });
+    if (!report(place(reply.diagnostics))) {
+      if (!instance.soft) return undefined;
+      deferred = false;
+    } else if (reply.state !== undefined) {
+      after = markObject(reply.state, schema.block, [...sensitive, ...(reply.sensitive ?? [])]);
+    } else deferred = true;
+  }
+  const before =
+    recorded === undefined ? undefined : await upgradeObject(recorded, { use, report: () => {} });
+  if (deferred && looks) {
+    // Nothing is read later: what is recorded stays.
+    slot.value = before ?? after;
+    return undefined;
+  }
+  use.secrets.addValue(after);
+  slot.value = after;
+  const own = slot.resource.module.scope.forInstance({ ...slot.context, self: after });
+  await run.world.settled(() => rehearseConditions(config.lifecycle.postconditions, own));
+  const self = run.world.recorder.record(() => conditions("postcondition", after));
+  if (!self.result) return undefined;
+  const references = new Set([...around, ...targets, ...self.targets]);
+  const dependencies = [
+    ...dependenciesOf(slot.address, references, "reference"),
+    ...dependenciesOf(slot.address, explicit, "explicit"),
+    ...dependenciesOf(slot.address, ready.targets, "provider"),
+  ];
+  const previousAddress = run.given.previous.get(slot.address);
+  const same = before !== undefined && withoutMarks(before).rawEquals(withoutMarks(after));
+  return {
+    address: slot.address,
+    deposed: "",
+    mode: "data",
+    type: config.type,
+    name: config.name,
+    module: slot.resource.module.address,
+    key: slot.key,
+    provider: use.reference,
+    action: deferred ? "read" : "no-op",
+    ...(deferred && { reason: reason ?? "read-because-config-unknown" }),
+    ...(before !== undefined && !deferred && { before }),
+    after,
+    replacePaths: [],
+    causes: [],
+    words: { priorPrivate: new Uint8Array(), plannedPrivate: new Uint8Array() },
+    schemaVersion: schema.version,
+    dependencies,
+    createBeforeDestroy: false,
+    record: !deferred && after.isWhollyKnown && (!same || previousAddress !== undefined),
+    legacyTypeSystem: false,
+  };
+}
+
+/** Why a data source cannot be read now. */
+function deferral({ ready, explicit, run }: DataInstance, config: Value): ActionReason | undefined {
+  if (!config.isWhollyKnown || !ready.reachable) return "read-because-config-unknown";
+  for (const target of explicit)
+    if (run.isChanged(target)) return "read-because-dependency-pending";
+  return undefined;
+}

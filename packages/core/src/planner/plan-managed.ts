@@ -1,0 +1,313 @@
+import { type Path, Value } from "@stackwright/cty";
+import {
+  type Diagnostic,
+  type EvaluatedBody,
+  evaluateBody,
+  hasErrors,
+  providerDiagnostic,
+} from "@stackwright/lang";
+import {
+  type PlanReply,
+  type ProviderDiagnostic,
+  proposeState,
+  type ResourceSchema,
+} from "@stackwright/mux/router";
+import { assertPlanValid, isRefused, violationsToDiagnostics } from "@stackwright/tfplugin/checks";
+import { recordedDependencies } from "../ephemeral/recorded-dependencies.ts";
+import type { ActionReason, ResourceChange } from "../plan/change.ts";
+import { blockType } from "../walk/block-type.ts";
+import { evaluateConditions, rehearseConditions } from "../walk/conditions.ts";
+import { markObject, takeMarks, withoutMarks } from "../walk/object-marks.ts";
+import type { Target } from "../walk/recorder.ts";
+import type { InstanceSlot } from "../walk/resource-values.ts";
+import { attributeCauses } from "./causes.ts";
+import { keepIgnored } from "./ignore-changes.ts";
+import type { ManagedInstance } from "./managed-instance.ts";
+import { dependenciesOf, type ReadyProvider } from "./plan-run.ts";
+import type { SeenObject } from "./read-object.ts";
+import { firedTrigger } from "./replace.ts";
+
+/**
+ * Plans one instance: evaluates its configuration, lets the provider check it and say what an apply would do, and decides
+ * between changing the object and replacing it. Undefined after an error, which is reported.
+ */
+export async function planManaged(instance: ManagedInstance): Promise<ResourceChange | undefined> {
+  return new ManagedPlanner(instance).plan();
+}
+
+/** What a provider plans, checked. */
+interface Answer extends PlanReply {
+  readonly planned: Value;
+  /** The paths that force replacement because something changes there. */
+  readonly replacePaths: readonly Path[];
+}
+
+class ManagedPlanner {
+  readonly #it: ManagedInstance;
+
+  constructor(instance: ManagedInstance) {
+    this.#it = instance;
+  }
+
+  async plan(): Promise<ResourceChange | undefined> {
+    const { run, slot, config, body, seen } = this.#it;
+    const scope = slot.resource.module.scope.forInstance(slot.context);
+    await run.world.settled(() => {
+      rehearseConditions(config.lifecycle.preconditions, scope);
+      return evaluateBody(body, scope);
+    });
+    const { result, targets } = run.world.recorder.record(() => {
+      const good = this.#conditions("precondition", scope);
+      return good ? evaluateBody(body, scope) : undefined;
+    });
+    if (result === undefined) return undefined;
+    this.#report(result.diagnostics);
+    if (hasErrors(result.diagnostics)) return undefined;
+    const { secrets } = this.#it.ready.use;
+    secrets.addValue(result.value);
+    const { plain, sensitive } = takeMarks(result.value);
+    if (!(await this.#isValid(plain, result))) return undefined;
+
+    const type = blockType(this.#it.schema.block);
+    const nothing = Value.null(type);
+    const tainted = seen?.recorded.phase === "tainted";
+    const current = seen?.value;
+    const prior = current === undefined || tainted ? nothing : withoutMarks(current);
+    const configured = keepIgnored(plain, prior, config.lifecycle.ignoreChanges);
+    const first = await this.#ask(prior, configured, seen, result);
+    if (first === undefined) return undefined;
+
+    let reply: Answer = first;
+    let reason: ActionReason | undefined =
+      tainted && current !== undefined ? "replace-because-tainted" : undefined;
+    let replacePaths: readonly Path[] = [];
+    if (!prior.isNull) {
+      ({ replacePaths } = first);
+      reason = this.#replaceReason(replacePaths);
+      if (reason !== undefined) {
+        const created = await this.#ask(nothing, plain, undefined, result);
+        if (created === undefined) return undefined;
+        reply = created;
+      }
+    }
+    const replacing = reason !== undefined;
+    const marks = [...sensitive, ...(reply.sensitive ?? [])];
+    const after = markObject(reply.planned, this.#it.schema.block, marks);
+    secrets.addValue(after);
+    slot.value = after;
+    const own = slot.resource.module.scope.forInstance({ ...slot.context, self: after });
+    await run.world.settled(() => rehearseConditions(config.lifecycle.postconditions, own));
+    const self = run.world.recorder.record(() => this.#conditions("postcondition", own));
+    if (!self.result) return undefined;
+    const action = this.#action(current, after, replacing);
+    return this.#change({
+      action,
+      after: action === "no-op" ? (current ?? after) : after,
+      reply,
+      reason,
+      replacePaths,
+      targets: new Set([...targets, ...self.targets]),
+    });
+  }
+
+  #conditions(
+    kind: "precondition" | "postcondition",
+    scope: Parameters<typeof evaluateBody>[1],
+  ): boolean {
+    const { run, slot, config } = this.#it;
+    const conditions =
+      kind === "precondition" ? config.lifecycle.preconditions : config.lifecycle.postconditions;
+    if (conditions.length === 0) return true;
+    return evaluateConditions({
+      address: slot.address,
+      kind,
+      conditions,
+      scope,
+      report: (diagnostics) => run.report(diagnostics),
+      keep: (result) => run.checks.push(result),
+    });
+  }
+
+  #report(diagnostics: readonly Diagnostic[]): void {
+    const { run, slot } = this.#it;
+    if (diagnostics.length === 0) return;
+    run.report(diagnostics.map((one) => ({ ...one, address: one.address ?? slot.address })));
+  }
+
+  #providerReport(problems: readonly ProviderDiagnostic[], body: EvaluatedBody): boolean {
+    const { slot } = this.#it;
+    const found = problems.map((one) => providerDiagnostic(body, one, slot.address));
+    this.#report(found);
+    return !hasErrors(found);
+  }
+
+  async #isValid(config: Value, body: EvaluatedBody): Promise<boolean> {
+    const { run, ready, slot } = this.#it;
+    const { type } = slot.resource.config ?? { type: "" };
+    const reply = await run.call(this.#it.slot.address, ready.use, async () =>
+      ready.use.provider.validateResource({ type, config, writeOnlyAllowed: true }, this.#context),
+    );
+    return this.#providerReport(reply.diagnostics, body);
+  }
+
+  get #context() {
+    const { signal } = this.#it.run.given;
+    return signal === undefined ? {} : { signal };
+  }
+
+  async #ask(
+    prior: Value,
+    config: Value,
+    seen: SeenObject | undefined,
+    body: EvaluatedBody,
+  ): Promise<Answer | undefined> {
+    const { run, ready, schema } = this.#it;
+    const exists = !prior.isNull;
+    const reply = await run.call(this.#it.slot.address, ready.use, async () =>
+      ready.use.provider.plan(
+        {
+          type: this.#it.config.type,
+          prior,
+          config,
+          proposed: proposeState(schema.block, prior, config),
+          priorPrivate: exists && seen !== undefined ? seen.privateBytes : new Uint8Array(),
+          ...(exists && seen?.identity !== undefined && { priorIdentity: seen.identity }),
+          deferralAllowed: false,
+        },
+        this.#context,
+      ),
+    );
+    const { planned } = reply;
+    if (!this.#providerReport(reply.diagnostics, body) || planned === undefined) return undefined;
+    const { violations, requiresReplace: replacePaths } = assertPlanValid({
+      block: schema.block,
+      prior,
+      config,
+      planned,
+      requiresReplace: reply.requiresReplace,
+      legacyTypeSystem: reply.legacyTypeSystem,
+    });
+    if (!isRefused(violations)) return { ...reply, planned, replacePaths };
+    const subject = `${this.#it.slot.address} (${ready.use.reference.source})`;
+    const refused = violations.filter(({ tolerated }) => !tolerated);
+    this.#providerReport(violationsToDiagnostics(refused, "plan", subject), body);
+    return undefined;
+  }
+
+  #replaceReason(paths: readonly Path[]): ActionReason | undefined {
+    const { run, slot, config } = this.#it;
+    if (paths.length > 0) return "replace-because-cannot-update";
+    if (run.isReplaced(slot.address)) return "replace-by-request";
+    const fired = firedTrigger(config.lifecycle.replaceTriggeredBy, {
+      slot,
+      changeOf: (other) => run.bySlot.get(other),
+    });
+    return fired === undefined ? undefined : "replace-by-triggers";
+  }
+
+  #action(current: Value | undefined, after: Value, replacing: boolean): ResourceChange["action"] {
+    if (current === undefined) return "create";
+    if (replacing) return "replace";
+    return current.rawEquals(after) ? "no-op" : "update";
+  }
+
+  #change({
+    action,
+    after,
+    reply,
+    reason,
+    replacePaths,
+    targets,
+  }: {
+    readonly action: ResourceChange["action"];
+    readonly after: Value;
+    readonly reply: PlanReply;
+    readonly reason: ActionReason | undefined;
+    readonly replacePaths: readonly Path[];
+    readonly targets: ReadonlySet<Target>;
+  }): ResourceChange {
+    const { run, slot, config, ready, seen, schema, importing, around, explicit } = this.#it;
+    const before = seen?.value;
+    const dependencies = [
+      ...dependenciesOf(slot.address, new Set([...around, ...targets]), "reference"),
+      ...dependenciesOf(slot.address, explicit, "explicit"),
+      ...dependenciesOf(slot.address, ready.targets, "provider"),
+    ];
+    const forcedFor = run.given.createBeforeDestroy.get(configAddressOf(slot));
+    const createFirst =
+      config.lifecycle.createBeforeDestroy === true ||
+      run.given.createBeforeDestroy.has(configAddressOf(slot));
+    const previousAddress = run.given.previous.get(slot.address);
+    const recorded = seen?.recorded;
+    const record =
+      seen !== undefined &&
+      importing === undefined &&
+      (needsRecord(seen, before, ready, schema) ||
+        recorded?.createBeforeDestroy !== createFirst ||
+        !sameDependencies(recorded.dependencies, recordedDependencies(dependencies)));
+    return {
+      address: slot.address,
+      deposed: "",
+      mode: "managed",
+      type: config.type,
+      name: config.name,
+      module: slot.resource.module.address,
+      key: slot.key,
+      provider: ready.use.reference,
+      action,
+      ...(action === "replace" && {
+        order: createFirst ? ("create-first" as const) : ("delete-first" as const),
+      }),
+      ...(action === "replace" && reason !== undefined && { reason }),
+      ...(previousAddress !== undefined && { previousAddress }),
+      ...(importing !== undefined && { importing }),
+      ...(before !== undefined && { before }),
+      after,
+      replacePaths,
+      causes: attributeCauses(this.#it, { action, before, after, replacePaths, targets }),
+      words: {
+        priorPrivate: seen?.privateBytes ?? new Uint8Array(),
+        plannedPrivate: reply.plannedPrivate,
+        ...(seen?.identity !== undefined && { priorIdentity: seen.identity }),
+        ...(reply.plannedIdentity !== undefined && { plannedIdentity: reply.plannedIdentity }),
+      },
+      schemaVersion: schema.version,
+      dependencies,
+      createBeforeDestroy: createFirst,
+      ...(forcedFor !== undefined && { createBeforeDestroyFor: forcedFor }),
+      record,
+      legacyTypeSystem: reply.legacyTypeSystem,
+    };
+  }
+}
+
+/** Address of the resource in the configuration, without any keys. */
+export function configAddressOf({ resource }: InstanceSlot): string {
+  const { path } = resource.module.node;
+  return [...path.map((name) => `module.${name}`), resource.name].join(".");
+}
+
+/** Whether what is recorded is not what is there now. */
+function needsRecord(
+  seen: SeenObject,
+  before: Value | undefined,
+  { use }: ReadyProvider,
+  schema: ResourceSchema,
+): boolean {
+  const { recorded, stored, converted } = seen;
+  if (converted === true) return true;
+  if (recorded.value?.schemaVersion !== schema.version) return true;
+  const { source, version, alias } = recorded.provider;
+  const now = use.reference;
+  if (source !== now.source || version !== now.version || alias !== now.alias) return true;
+  return before !== undefined && !before.rawEquals(stored);
+}
+
+function sameDependencies(
+  a: ResourceChange["dependencies"],
+  b: ResourceChange["dependencies"],
+): boolean {
+  if (a.length !== b.length) return false;
+  const keys = new Set(a.map(({ address, scope, kind }) => `${kind} ${scope} ${address}`));
+  return b.every(({ address, scope, kind }) => keys.has(`${kind} ${scope} ${address}`));
+}

@@ -1,0 +1,174 @@
+import { encodeJson, Value } from "@stackwright/cty";
+import type { GraphNode, ResolvedImport } from "@stackwright/lang";
+import { hasProviderErrors } from "@stackwright/mux/router";
+import type { ActionReason, ResourceChange } from "../plan/change.ts";
+import { findType } from "../providers/find-type.ts";
+import type { StateObject } from "../state/state-object.ts";
+import { blockType } from "../walk/block-type.ts";
+import type { Target } from "../walk/recorder.ts";
+import type { InstanceSlot, ResourceValues } from "../walk/resource-values.ts";
+import { forEachLimited } from "../walk/semaphore.ts";
+import { importObject } from "./imports.ts";
+import type { ManagedInstance } from "./managed-instance.ts";
+import { planData } from "./plan-data.ts";
+import { planManaged } from "./plan-managed.ts";
+import { planRemoval, see } from "./plan-removal.ts";
+import type { PlanRun, ReadyProvider } from "./plan-run.ts";
+import { type SeenObject, upgradeObject } from "./read-object.ts";
+
+type ResourceNode = Extract<GraphNode, { kind: "resource" }>;
+
+/** Plans all instances of a resource in one instance of its module, and the end of those that are no more. */
+export async function planResource(
+  run: PlanRun,
+  node: ResourceNode,
+  resource: ResourceValues,
+  around: ReadonlySet<Target>,
+): Promise<void> {
+  const { resource: config } = node;
+  const ready = await run.providerOf(node.module, config);
+  if (ready === undefined) {
+    unknownAll(resource);
+    return;
+  }
+  const { schema, mistake } = findType(ready.use, config);
+  if (mistake !== undefined) {
+    run.report([mistake]);
+    unknownAll(resource);
+    return;
+  }
+  const errors = run.diagnostics.length;
+  const body = run.bodyOf(config, ready.use);
+  if (body === undefined || hasProviderErrors(run.diagnostics.slice(errors))) {
+    unknownAll(resource);
+    return;
+  }
+  const { module } = resource;
+  const explicit = new Set<Target>(module.explicit);
+  for (const traversal of config.dependsOn) {
+    for (const target of module.named(traversal)) explicit.add(target);
+  }
+  const shared = { run, config, body, schema, ready, around, explicit };
+  const imports = run.importsFor(node.id);
+  await forEachLimited(resource.slots.values(), run.given.parallelism, async (slot) => {
+    if (!run.given.isIncluded(slot.address)) {
+      slot.value = await recordedValue(run, slot, ready);
+      run.known.set(slot.address, slot.value);
+      return;
+    }
+    const recorded = run.given.objects.get(slot.address);
+    const change =
+      config.mode === "data"
+        ? await planData({ ...shared, slot, recorded, soft: node.check !== undefined })
+        : await planOne(
+            { ...shared, slot, seen: undefined, importing: undefined },
+            recorded,
+            imports.get(slot.address),
+          );
+    if (change === undefined) slot.value ??= Value.dynamic;
+    else run.plan(change, slot);
+  });
+  await planOrphans(run, resource);
+}
+
+async function planOne(
+  instance: ManagedInstance,
+  recorded: StateObject | undefined,
+  request: ResolvedImport | undefined,
+): Promise<ResourceChange | undefined> {
+  const { run, slot, ready } = instance;
+  if (recorded?.value !== undefined) {
+    const seen = await seeRecorded(instance, recorded);
+    return seen === undefined ? undefined : planManaged({ ...instance, seen });
+  }
+  if (request === undefined) return planManaged(instance);
+  const seen = await importObject(run, slot, request, ready);
+  if (seen === undefined) return undefined;
+  const { id = "", identity } = request;
+  return planManaged({ ...instance, seen, importing: { id, ...(identity && { identity }) } });
+}
+
+/** An object of another type becomes one of this type first, if the provider can do that. */
+async function seeRecorded(
+  { run, config, ready }: ManagedInstance,
+  recorded: StateObject,
+): Promise<SeenObject | undefined> {
+  if (recorded.type === config.type) return see(run, recorded, ready);
+  const { signal } = run.given;
+  const { use } = ready;
+  const { value, provider, type, privateBytes, address } = recorded;
+  if (value === undefined) return undefined;
+  const reply = await run.call(address, use, async () =>
+    use.provider.move(
+      {
+        sourceProvider: provider.source,
+        sourceType: type,
+        source: { schemaVersion: value.schemaVersion, json: value.json },
+        sourcePrivate: privateBytes,
+        targetType: config.type,
+      },
+      { ...(signal && { signal }) },
+    ),
+  );
+  run.report(reply.diagnostics.map((one) => ({ ...one, code: "LANG_PROVIDER", address })));
+  const schema = use.typeSchema("managed", config.type);
+  if (hasProviderErrors(reply.diagnostics) || reply.state === undefined || schema === undefined)
+    return undefined;
+  const moved: StateObject = {
+    ...recorded,
+    type: config.type,
+    provider: use.reference,
+    privateBytes: reply.privateBytes ?? new Uint8Array(),
+    value: {
+      schemaVersion: schema.version,
+      json: encodeJson(reply.state, blockType(schema.block)),
+      sensitive: value.sensitive,
+    },
+  };
+  const seen = await see(run, moved, ready);
+  // Nothing is recorded in this form yet.
+  return seen && { ...seen, converted: true };
+}
+
+function unknownAll(resource: ResourceValues): void {
+  for (const slot of resource.slots.values()) slot.value = Value.dynamic;
+}
+
+/** What is seen of an instance that the plan is not about: what was recorded of it. */
+async function recordedValue(
+  run: PlanRun,
+  slot: InstanceSlot,
+  { use }: ReadyProvider,
+): Promise<Value> {
+  const object = run.given.objects.get(slot.address);
+  const value = object && (await upgradeObject(object, { use, report: () => {} }));
+  return value ?? Value.dynamic;
+}
+
+/** Objects under the resource's address that are no instances of it any more. */
+async function planOrphans(run: PlanRun, resource: ResourceValues): Promise<void> {
+  const instances = new Set([...resource.slots.values()].map(({ address }) => address));
+  const objects = run
+    .objectsOf(resource.address)
+    .filter(({ address, deposed }) => deposed === "" && !instances.has(address));
+  await forEachLimited(objects, run.given.parallelism, async (object) => {
+    run.handled.add(object.address);
+    if (!run.given.isIncluded(object.address) || run.given.kept.has(object)) return;
+    const change = await planRemoval(run, object, {
+      action: "delete",
+      reason: orphanReason(resource, object.address),
+    });
+    if (change === undefined) return;
+    run.plan(change);
+    if (change.action !== "no-op") run.changed.add(resource);
+  });
+}
+
+function orphanReason(resource: ResourceValues, address: string): ActionReason {
+  const kind = resource.keys?.kind;
+  const suffix = address.slice(resource.address.length);
+  if (suffix === "") return "delete-because-wrong-repetition";
+  if (kind === "count" && !suffix.startsWith('["')) return "delete-because-count-index";
+  if (kind === "for_each" && suffix.startsWith('["')) return "delete-because-each-key";
+  return "delete-because-wrong-repetition";
+}

@@ -1,0 +1,300 @@
+import type { Value } from "@stackwright/cty";
+import {
+  type Address,
+  type BoundBody,
+  bindBody,
+  type Diagnostic,
+  formatModulePath,
+  hasErrors,
+  type ModuleNode,
+  type ModulePath,
+  type ProviderResolution,
+  RESOURCE_META,
+  type ResolvedImport,
+  type ResolvedProvider,
+  type ResourceConfig,
+} from "@stackwright/lang";
+import type { ProviderReference } from "@stackwright/mux/router";
+import { EphemeralResources } from "../ephemeral/ephemeral-resources.ts";
+import { throughEphemerals } from "../ephemeral/recorded-dependencies.ts";
+import type { EventSink } from "../events.ts";
+import type { Drift, ResourceChange } from "../plan/change.ts";
+import type { FrozenExpansion, PlanOptions } from "../plan/plan.ts";
+import { providerCallError } from "../plan/provider-call-error.ts";
+import { configureBare, configureProvider } from "../providers/configure-provider.ts";
+import type { RunProvider, RunProviders } from "../providers/run-providers.ts";
+import type { CheckResult } from "../state/check-result.ts";
+import { resourceOf } from "../state/check-state.ts";
+import { type Dependency, objectKey, type StateObject } from "../state/state-object.ts";
+import type { EngineClock } from "../walk/clock.ts";
+import type { Target } from "../walk/recorder.ts";
+import type { InstanceSlot, ResourceValues } from "../walk/resource-values.ts";
+import { Semaphore } from "../walk/semaphore.ts";
+import type { World } from "../walk/world.ts";
+import { type ImportsByNode, importRequests } from "./imports.ts";
+import { isReplaceRequest } from "./replace-requests.ts";
+
+export interface PlanRunOptions {
+  readonly world: World;
+  readonly resolution: ProviderResolution;
+  readonly providers: RunProviders;
+  /** Versions by source. */
+  readonly versions: ReadonlyMap<string, string>;
+  readonly options: Required<PlanOptions>;
+  /** What somebody asked to be replaced. */
+  readonly replace: readonly Address[];
+  readonly parallelism: number;
+  readonly clock: EngineClock;
+  readonly signal?: AbortSignal;
+  readonly onEvent: EventSink;
+  /** Recorded objects under the addresses that they will have, with those they had. */
+  readonly objects: ReadonlyMap<string, StateObject>;
+  readonly previous: ReadonlyMap<string, string>;
+  readonly createBeforeDestroy: ReadonlyMap<string, string | undefined>;
+  readonly root: ModuleNode;
+  readonly importBlocks: ImportsByNode;
+  readonly isIncluded: (address: string) => boolean;
+  /** Objects that something needs by record which the plan leaves out: they cannot be ended. */
+  readonly kept: ReadonlySet<StateObject>;
+}
+
+/** A provider configuration in this run, ready to be asked. */
+export interface ReadyProvider {
+  readonly use: RunProvider;
+  /** False: its configuration is not known yet, so that it can be asked nothing about real objects. */
+  readonly reachable: boolean;
+  /** What its configuration looked at. */
+  readonly targets: ReadonlySet<Target>;
+}
+
+/** What all parts of planning share: the world, the recorded objects, what was planned so far. */
+export class PlanRun {
+  readonly given: PlanRunOptions;
+  readonly diagnostics: Diagnostic[] = [];
+  readonly changes = new Map<string, ResourceChange>();
+  readonly drift: Drift[] = [];
+  readonly checks: CheckResult[] = [];
+  readonly expansions: FrozenExpansion[] = [];
+  /** Change of an instance, for what depends on whether there is one. */
+  /** Values of instances that the plan is not about, for those that are. */
+  readonly known = new Map<string, Value>();
+  readonly bySlot = new Map<InstanceSlot, ResourceChange>();
+  /** Resources of which some instance changes. */
+  readonly changed = new Set<ResourceValues>();
+  /** Addresses of objects whose end was decided with their resource. */
+  readonly handled = new Set<string>();
+  readonly calls: Semaphore;
+  readonly ephemerals: EphemeralResources;
+  readonly nowMs: number;
+  readonly #providers = new Map<string, Promise<ReadyProvider | undefined>>();
+  readonly #bodies = new Map<ResourceConfig, BoundBody>();
+  readonly #objects = new Map<string, StateObject[]>();
+
+  constructor(given: PlanRunOptions) {
+    this.given = given;
+    this.calls = new Semaphore(given.parallelism);
+    this.nowMs = given.clock.wallTime();
+    const { world, clock, onEvent, signal } = given;
+    this.ephemerals = new EphemeralResources({
+      world,
+      clock,
+      onEvent,
+      context: { ...(signal && { signal }) },
+      call: async (work) => this.calls.run(work),
+      providerOf: async (module, config) => this.providerOf(module, config),
+      report: (diagnostics) => this.report(diagnostics),
+      keep: (result) => this.checks.push(result),
+      isPending: (targets) => [...targets].some((target) => this.isChanged(target)),
+    });
+    for (const object of given.objects.values()) {
+      const resource = resourceOf(object.address);
+      const list = this.#objects.get(resource);
+      if (list === undefined) this.#objects.set(resource, [object]);
+      else list.push(object);
+    }
+  }
+
+  /** Asks a provider about an object, within the limit of calls. What it rejects with names both. */
+  async call<T>(address: string, { reference }: RunProvider, work: () => Promise<T>): Promise<T> {
+    try {
+      return await this.calls.run(work);
+    } catch (error) {
+      if (this.given.signal?.aborted === true) throw error;
+      throw providerCallError(address, reference.source, error);
+    }
+  }
+
+  /** Recorded objects of a resource, in whatever instances. */
+  objectsOf(resourceAddress: string): readonly StateObject[] {
+    return this.#objects.get(resourceAddress) ?? [];
+  }
+
+  /** Whether there is an instance of a module; its own instances are known by now. */
+  hasModule(path: ModulePath): boolean {
+    return path.length === 0 || this.world.module(formatModulePath(path)) !== undefined;
+  }
+
+  get world(): World {
+    return this.given.world;
+  }
+
+  report(diagnostics: readonly Diagnostic[]): void {
+    for (const diagnostic of diagnostics) {
+      this.diagnostics.push(diagnostic);
+      this.given.onEvent({ type: "diagnostic", diagnostic });
+    }
+  }
+
+  fail(
+    summary: string,
+    detail: string,
+    place: Partial<Pick<Diagnostic, "subject" | "address">> = {},
+  ): void {
+    this.report([{ severity: "error", code: "ENGINE_PLAN", summary, detail, ...place }]);
+  }
+
+  get failed(): boolean {
+    return hasErrors(this.diagnostics) || hasErrors(this.world.diagnostics);
+  }
+
+  /** Import blocks for the instances of a node, by address; evaluated once. */
+  importsFor(node: string): ReadonlyMap<string, ResolvedImport> {
+    const known = this.#imports.get(node);
+    if (known !== undefined) return known;
+    const { root, importBlocks } = this.given;
+    const requests = importRequests(this, root, importBlocks.get(node) ?? []);
+    this.#imports.set(node, requests);
+    return requests;
+  }
+  readonly #imports = new Map<string, ReadonlyMap<string, ResolvedImport>>();
+
+  /** Import requests of all nodes that were walked. */
+  get importRequests(): readonly (readonly [string, ResolvedImport])[] {
+    return [...this.#imports.values()].flatMap((requests) => [...requests]);
+  }
+
+  /** Keeps a planned change. Every (address, deposed key) has one. */
+  plan(change: ResourceChange, slot?: InstanceSlot): void {
+    this.changes.set(objectKey(change), change);
+    if (slot !== undefined) {
+      this.bySlot.set(slot, change);
+      if (change.action !== "no-op") this.changed.add(slot.resource);
+    }
+    const { address, deposed, action } = change;
+    this.given.onEvent({ type: "planned", address, deposed, action });
+  }
+
+  /** Whether something that was looked at changes. */
+  isChanged(target: Target): boolean {
+    if (target.kind === "resource") return this.changed.has(target);
+    const change = this.bySlot.get(target);
+    return change !== undefined && change.action !== "no-op";
+  }
+
+  /** Whether somebody asked for this instance to be replaced. */
+  isReplaced(address: string): boolean {
+    return isReplaceRequest(this.given.replace, address);
+  }
+
+  /** The body of a resource as its schema understands it; read once. */
+  bodyOf(config: ResourceConfig, use: RunProvider): BoundBody | undefined {
+    const known = this.#bodies.get(config);
+    if (known !== undefined) return known;
+    const schema = use.typeSchema(config.mode, config.type);
+    if (schema === undefined) return undefined;
+    const { body, diagnostics } = bindBody(config.body, schema.block, {
+      meta: RESOURCE_META,
+      header: config.range,
+    });
+    this.report(diagnostics);
+    this.#bodies.set(config, body);
+    return body;
+  }
+
+  referenceOf(provider: ResolvedProvider): ProviderReference {
+    const source = provider.source.toString();
+    return { source, version: this.given.versions.get(source) ?? "", alias: aliasOf(provider) };
+  }
+
+  /** The provider of a resource in the configuration; undefined where there is none, which is reported once. */
+  async providerOf(module: ModuleNode, config: ResourceConfig): Promise<ReadyProvider | undefined> {
+    const resolved = this.given.resolution.forResource(module, config);
+    return resolved === undefined ? undefined : this.configured(resolved);
+  }
+
+  /** The provider that a recorded object belongs to, as it is configured now. */
+  async providerOfObject({ provider, address }: StateObject): Promise<ReadyProvider | undefined> {
+    for (const resolved of this.given.resolution.configurations.values()) {
+      if (resolved.source.toString() !== provider.source) continue;
+      if (aliasOf(resolved) === provider.alias) return this.configured(resolved);
+    }
+    if (provider.alias !== "") {
+      this.fail(
+        "Provider configuration not present",
+        `${address} needs the provider configuration ${provider.source} (${provider.alias}), which is not there any more. Put it back until the object is destroyed.`,
+        { address },
+      );
+      return undefined;
+    }
+    return this.#bare(provider);
+  }
+
+  async configured(resolved: ResolvedProvider): Promise<ReadyProvider | undefined> {
+    const { address } = resolved;
+    let ready = this.#providers.get(address);
+    if (ready === undefined) {
+      ready = this.#configure(resolved);
+      this.#providers.set(address, ready);
+    }
+    return ready;
+  }
+
+  async #configure(resolved: ResolvedProvider): Promise<ReadyProvider | undefined> {
+    return configureProvider({
+      resolved,
+      reference: this.referenceOf(resolved),
+      providers: this.given.providers,
+      world: this.world,
+      report: (diagnostics) => this.report(diagnostics),
+      onEvent: this.given.onEvent,
+      known: false,
+    });
+  }
+
+  /** A provider that nothing in the configuration speaks of: without configuration. */
+  async #bare(reference: ProviderReference): Promise<ReadyProvider | undefined> {
+    const key = `bare ${reference.source}`;
+    let ready = this.#providers.get(key);
+    if (ready === undefined) {
+      const version = this.given.versions.get(reference.source) ?? reference.version;
+      ready = configureBare({
+        reference: { ...reference, version },
+        providers: this.given.providers,
+        report: (diagnostics) => this.report(diagnostics),
+      });
+      this.#providers.set(key, ready);
+    }
+    return ready;
+  }
+}
+
+/** Which of the configurations of one source it is: `west`, `module.net`, `module.net.west`; empty for the usual one. */
+export function aliasOf({ module, alias }: Pick<ResolvedProvider, "module" | "alias">): string {
+  const parts = module.path.map((name) => `module.${name}`);
+  return [...parts, ...(alias === undefined ? [] : [alias])].join(".");
+}
+
+/** What an evaluation looked at, as dependencies. With ephemeral resources also what those were opened from. */
+export function dependenciesOf(
+  self: string,
+  targets: Iterable<Target>,
+  kind: Dependency["kind"],
+): Dependency[] {
+  const found: Dependency[] = [];
+  for (const target of throughEphemerals(targets)) {
+    if (target.address === self) continue;
+    const scope = target.kind === "instance" ? "instance" : "resource";
+    found.push({ address: target.address, scope, kind });
+  }
+  return found;
+}

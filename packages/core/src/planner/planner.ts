@@ -1,0 +1,318 @@
+import { Mark, type Value } from "@stackwright/cty";
+import { checkMovedInstances, type Diagnostic, hasErrors, parseAddress } from "@stackwright/lang";
+import type { ProviderCallLimits } from "@stackwright/mux/router";
+import { type Configuration, isUsable } from "../configuration/configuration.ts";
+import { EphemeralUsers, hasEphemerals } from "../ephemeral/ephemeral-users.ts";
+import type { EventSink } from "../events.ts";
+import type { ResourceChange } from "../plan/change.ts";
+import type { Plan, PlanOptions, PlanResult } from "../plan/plan.ts";
+import type { ProviderCatalog } from "../providers/catalog.ts";
+import { providerFunctions } from "../providers/provider-functions.ts";
+import type { RetryPolicy } from "../providers/retry-provider.ts";
+import { RunProviders, versionText } from "../providers/run-providers.ts";
+import { selectVersions } from "../providers/select-versions.ts";
+import type { Redactor } from "../secrets/redactor.ts";
+import type { StackInputs } from "../state/stack-inputs.ts";
+import type { StackSnapshot } from "../state/stack-state.ts";
+import { objectKey } from "../state/state-object.ts";
+import type { EngineClock } from "../walk/clock.ts";
+import { walkGraph } from "../walk/ready-queue.ts";
+import { World } from "../walk/world.ts";
+import { createFirstResources } from "./create-first.ts";
+import { importsByNode } from "./imports.ts";
+import { keptObjects } from "./kept-objects.ts";
+import { resolveMoves } from "./moves.ts";
+import { planLeftovers } from "./plan-leftovers.ts";
+import { planOutputs } from "./plan-outputs.ts";
+import { PlanRun } from "./plan-run.ts";
+import { planStateWalk } from "./plan-state-walk.ts";
+import { closeEphemerals, visitNode } from "./plan-walk.ts";
+import { checkProtected, configOf } from "./protected.ts";
+import { relevantDrift } from "./relevant-drift.ts";
+import { readReplaceRequests, reportUnmatchedRequests } from "./replace-requests.ts";
+import { selectPart } from "./selection.ts";
+
+/** Everything that a plan is made of. */
+export interface PlanRequest {
+  readonly stack: string;
+  readonly configuration: Configuration;
+  /** Values of the root variables, complete and marked. */
+  readonly variables: ReadonlyMap<string, Value>;
+  /** The state at rest. */
+  readonly snapshot: StackSnapshot;
+  readonly catalog: ProviderCatalog;
+  readonly options?: PlanOptions;
+  /** @default "default" */
+  readonly workspace?: string;
+  /** Calls to providers at the same time. @default 10 */
+  readonly parallelism?: number;
+  /** Limits of calls to one provider, by source or by the text of its reference. */
+  readonly limits?: Readonly<Record<string, ProviderCallLimits>>;
+  /** @default no call is repeated */
+  readonly retry?: RetryPolicy;
+  /** Learns the secrets of the run. @default nobody does */
+  readonly secrets?: Redactor;
+  /** @default nothing of other stacks can be read */
+  readonly inputs?: StackInputs;
+  readonly clock: EngineClock;
+  readonly sessionId: string;
+  readonly signal?: AbortSignal;
+  readonly onEvent?: EventSink;
+}
+
+/**
+ * Makes a plan: looks at what there is, evaluates the configuration in one walk, and says for every object what will
+ * happen to it and why. Writes nothing and changes nothing. Mistakes are diagnostics; it rejects where no answer can be
+ * had, such as when a provider dies, and with the reason of the signal.
+ */
+export async function createPlan(request: PlanRequest): Promise<PlanResult> {
+  const { configuration, signal } = request;
+  const diagnostics: Diagnostic[] = [...configuration.diagnostics];
+  const options = resolveOptions(request.options);
+  const unresolved = unresolvedObjects(request.snapshot, diagnostics);
+  const selection = selectPart(
+    configuration.graph,
+    { targets: options.targets, excludes: [...options.excludes, ...unresolved] },
+    diagnostics,
+  );
+  const replace = readReplaceRequests(options.replace, diagnostics);
+  if (!isUsable(configuration) || hasErrors(diagnostics)) return { plan: undefined, diagnostics };
+  const onEvent = request.onEvent ?? (() => undefined);
+  onEvent({ type: "phase", phase: "plan" });
+  const { catalog, sessionId, limits } = request;
+  await using providers = new RunProviders({
+    catalog,
+    sessionId,
+    ...(signal && { signal }),
+    ...(limits && { limits }),
+    retry: request.retry,
+    secrets: request.secrets,
+    inputs: request.inputs,
+    clock: request.clock,
+  });
+  const versions = await selectVersions(
+    configuration.resolution,
+    request.snapshot,
+    catalog,
+    diagnostics,
+  );
+  const moves = resolveMoves(configuration, request.snapshot.objects, diagnostics);
+  if (hasErrors(diagnostics)) return { plan: undefined, diagnostics };
+  const createdAtMs = request.clock.wallTime();
+  const workspace = request.workspace ?? "default";
+  const world = new World({
+    root: configuration.root,
+    variables: request.variables,
+    workspace,
+    host: { planTime: new Date(createdAtMs), maxStringLength: 32 * 1024 * 1024 },
+    applying: false,
+    providerFunctions: await providerFunctions(configuration, providers, versions),
+    missing: selection.partial || options.mode !== "normal" ? "lenient" : "strict",
+    expandsCalls: options.mode !== "normal",
+    guards: () => options.mode === "normal",
+  });
+  const run = new PlanRun({
+    world,
+    resolution: configuration.resolution,
+    providers,
+    versions,
+    options,
+    replace,
+    parallelism: request.parallelism ?? 10,
+    clock: request.clock,
+    ...(signal && { signal }),
+    onEvent,
+    objects: moves.objects,
+    previous: moves.previous,
+    createBeforeDestroy: createFirstResources(configuration.graph),
+    root: configuration.root,
+    importBlocks: importsByNode(configuration.root),
+    isIncluded: (address) => selection.includesAddress(address, true),
+    // What has a block is planned, if it is still an instance of it, and may let go of what it needed.
+    kept: keptObjects(
+      moves.objects,
+      selection,
+      ({ address, deposed }) =>
+        deposed !== "" || configOf(configuration.root, address) === undefined,
+    ),
+  });
+  await using ephemerals = run.ephemerals;
+  if (hasEphemerals(configuration)) world.opener = ephemerals;
+  if (options.mode === "normal") {
+    await walkConfiguration(run, configuration, selection);
+    await planLeftovers(run, configuration, selection);
+    checkInstances(run, configuration, selection);
+    reportUnmatchedRequests(run);
+  } else await planStateWalk(run, configuration, selection);
+  signal?.throwIfAborted();
+  if (options.targets.length > 0 || options.excludes.length > 0) run.report([PARTIAL]);
+  reportForgotten(run);
+  run.report(world.diagnostics);
+  checkProtected(run, configuration.root);
+  await ephemerals.closeAll();
+  const outputs = planOutputs(run, configuration, selection, request.snapshot.outputs);
+  diagnostics.push(...run.diagnostics);
+  if (hasErrors(diagnostics)) return { plan: undefined, diagnostics };
+  const plan: Plan = {
+    stack: request.stack,
+    revision: request.snapshot.head.revision,
+    createdAtMs,
+    mode: options.mode,
+    partial: selection.partial,
+    options: { targets: options.targets, excludes: options.excludes, replace: options.replace },
+    configDigest: configuration.digest,
+    workspace,
+    variables: storedVariables(request.variables),
+    providers: [...versions].map(([source, version]) => {
+      const identity = providers.identities.get(versionText({ source, version }));
+      return { source, version, alias: "", ...(identity !== undefined && { identity }) };
+    }),
+    expansions: run.expansions,
+    changes: inOrder(run, configuration),
+    known: run.known,
+    outputs,
+    drift: relevantDrift(run.drift, { root: configuration.root, changes: run.changes, outputs }),
+    checks: run.checks,
+    inputs: (await request.inputs?.recorded()) ?? [],
+  };
+  return { plan, diagnostics };
+}
+
+function resolveOptions(options: PlanOptions = {}): Required<PlanOptions> {
+  return {
+    mode: options.mode ?? "normal",
+    read: options.read ?? { kind: "always" },
+    targets: options.targets ?? [],
+    excludes: options.excludes ?? [],
+    replace: options.replace ?? [],
+  };
+}
+
+async function walkConfiguration(
+  run: PlanRun,
+  { graph }: Configuration,
+  selection: ReturnType<typeof selectPart>,
+): Promise<void> {
+  const nodes = graph.order.filter((node) => selection.includesNode(node));
+  const positions = new Map(nodes.map((node, at) => [node, at]));
+  const next = nodes.map((node) =>
+    [...node.dependents].flatMap((dependent) => positions.get(dependent) ?? []),
+  );
+  const users = new EphemeralUsers(nodes);
+  await walkGraph(
+    { size: nodes.length, next },
+    {
+      run: async (at) => {
+        const node = nodes[at];
+        if (node === undefined) return;
+        await visitNode(run, node);
+        for (const done of users.done(node)) await closeEphemerals(run, done);
+      },
+      ...(run.given.signal && { stop: run.given.signal }),
+    },
+  );
+}
+
+/**
+ * Objects of which nobody knows whether they exist. Nothing is planned for them and for what depends on them until somebody
+ * has looked: a second create could make a second object.
+ */
+function unresolvedObjects(
+  { objects }: Pick<StackSnapshot, "objects">,
+  diagnostics: Diagnostic[],
+): readonly string[] {
+  const addresses: string[] = [];
+  for (const { address, phase, operation } of objects.values()) {
+    if (phase !== "unresolved") continue;
+    addresses.push(address);
+    diagnostics.push({
+      severity: "warning",
+      code: "ENGINE_UNRESOLVED",
+      summary: "Outcome of an earlier operation is not known",
+      detail: `${operation?.problem ?? "It is not known whether the object exists."}\n\nIt and what depends on it are left out of the plan. Look for the object. Several are resolved with "stackwright recover". If the object exists: stackwright recover --id ADDRESS=ID. If it does not:\n  stackwright state resolve-absent '${address}'`,
+      address,
+    });
+  }
+  return addresses;
+}
+
+const PARTIAL: Diagnostic = {
+  severity: "warning",
+  code: "ENGINE_PARTIAL",
+  summary: "Resource targeting is in effect",
+  detail:
+    "Targets or excludes are given, so that the plan is about a part of the configuration only. Make a plan without them afterwards.",
+};
+
+function reportForgotten(run: PlanRun): void {
+  const forgotten = [...run.changes.values()].filter(({ action }) => action === "forget");
+  if (forgotten.length === 0) return;
+  const list = forgotten.map(({ address }) => `  - ${address}`).toSorted();
+  run.report([
+    {
+      severity: "warning",
+      code: "ENGINE_PLAN",
+      summary: "Some objects will no longer be managed by Terraform",
+      detail: `These are given up without being destroyed; they go on existing, and nothing here knows of them any more:\n\n${list.join("\n")}`,
+    },
+  ]);
+}
+
+/** Checks what could not be checked before it was known which instances there are. */
+function checkInstances(
+  run: PlanRun,
+  { refactoring, graph }: Configuration,
+  selection: ReturnType<typeof selectPart>,
+): void {
+  const instances = new Set<string>();
+  for (const module of run.world.allModules()) {
+    if (module.address !== "") instances.add(module.address);
+    for (const { slots } of module.resources.values()) {
+      for (const { address } of slots.values()) instances.add(address);
+    }
+  }
+  for (const id of run.given.importBlocks.keys()) {
+    const node = graph.nodes.get(id);
+    if (node === undefined || selection.includesNode(node)) run.importsFor(id);
+  }
+  for (const [address, { range }] of run.importRequests) {
+    if (instances.has(address)) continue;
+    run.fail(
+      "Configuration for import target does not exist",
+      `There is no instance ${address} that this could be imported to.`,
+      { subject: range },
+    );
+  }
+  if (refactoring.moves.length === 0) return;
+  const diagnostics: Diagnostic[] = [];
+  const addresses = [...instances].flatMap((text) => parseAddress(text).value ?? []);
+  checkMovedInstances(refactoring.moves, addresses, diagnostics);
+  run.report(diagnostics);
+}
+
+/** Changes in the order of the graph and of the instances; the end of objects without a declaration last. */
+function inOrder(run: PlanRun, { graph }: Configuration): readonly ResourceChange[] {
+  const sorted: ResourceChange[] = [];
+  const taken = new Set<string>();
+  for (const node of graph.order) {
+    if (node.kind !== "resource") continue;
+    const { mode, type, name } = node.resource;
+    const local = `${mode === "managed" ? "" : `${mode}.`}${type}.${name}`;
+    for (const module of run.world.modules(node.module.path)) {
+      for (const slot of module.resources.get(local)?.slots.values() ?? []) {
+        const change = run.bySlot.get(slot);
+        if (change === undefined || taken.has(objectKey(change))) continue;
+        taken.add(objectKey(change));
+        sorted.push(change);
+      }
+    }
+  }
+  const rest = [...run.changes].filter(([key]) => !taken.has(key));
+  rest.sort(([a], [b]) => (a < b ? -1 : 1));
+  return [...sorted, ...rest.map(([, change]) => change)];
+}
+
+/** Ephemeral values are not kept; they are given again when the plan is applied. */
+function storedVariables(variables: ReadonlyMap<string, Value>): ReadonlyMap<string, Value> {
+  return new Map([...variables].filter(([, value]) => !value.hasMark(Mark.ephemeral)));
+}

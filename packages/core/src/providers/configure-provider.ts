@@ -1,0 +1,127 @@
+import type { Value } from "@stackwright/cty";
+import {
+  bindBody,
+  type Diagnostic,
+  emptyBlock,
+  evaluateBody,
+  hasErrors,
+  PROVIDER_META,
+  providerDiagnostic,
+  type ResolvedProvider,
+} from "@stackwright/lang";
+import type { ProviderDiagnostic, ProviderReference } from "@stackwright/mux/router";
+import { formatProviderReference } from "@stackwright/mux/router";
+import type { EventSink } from "../events.ts";
+import type { ReadyProvider } from "../planner/plan-run.ts";
+import { withoutMarks } from "../walk/object-marks.ts";
+import type { World } from "../walk/world.ts";
+import type { RunProvider, RunProviders } from "./run-providers.ts";
+
+export interface ConfigureProviderOptions {
+  readonly resolved: ResolvedProvider;
+  readonly reference: ProviderReference;
+  readonly providers: RunProviders;
+  readonly world: World;
+  readonly report: (diagnostics: readonly Diagnostic[]) => void;
+  readonly onEvent: EventSink;
+  /** Whether everything is known by now; then an unknown configuration is an error. */
+  readonly known: boolean;
+}
+
+/** Starts a provider and gives it its configuration. Undefined after an error, which is reported. */
+export async function configureProvider(
+  options: ConfigureProviderOptions,
+): Promise<ReadyProvider | undefined> {
+  const { resolved, world, report } = options;
+  const use = await start(options);
+  if (use === undefined) return undefined;
+  const block = use.schema.provider;
+  if (resolved.config === undefined) {
+    return ready(use, emptyBlock(block), options, new Set());
+  }
+  const bound = bindBody(resolved.config.body, block, {
+    meta: PROVIDER_META,
+    header: resolved.config.range,
+  });
+  report(bound.diagnostics);
+  const [module] = world.modules(resolved.module.path);
+  if (hasErrors(bound.diagnostics) || module === undefined) return undefined;
+  const evaluate = () => evaluateBody(bound.body, module.scope, { ephemeral: "everywhere" });
+  await world.settled(evaluate);
+  const { result, targets, blocked } = world.recorder.record(evaluate);
+  report(result.diagnostics);
+  // What it is made from is wrong, which is reported there.
+  if (blocked.size > 0 || hasErrors(result.diagnostics)) return undefined;
+  const place = (problems: readonly ProviderDiagnostic[]) =>
+    problems.map((problem) => providerDiagnostic(result, problem, resolved.address));
+  use.secrets.addValue(result.value);
+  const config = withoutMarks(result.value);
+  const { diagnostics } = await use.provider.validateProvider({ config }, {});
+  report(place(diagnostics));
+  if (hasErrors(place(diagnostics))) return undefined;
+  return ready(use, config, options, targets, place);
+}
+
+async function start({
+  reference,
+  providers,
+  report,
+  onEvent,
+}: Pick<ConfigureProviderOptions, "reference" | "providers" | "report"> &
+  Partial<Pick<ConfigureProviderOptions, "onEvent">>): Promise<RunProvider | undefined> {
+  const provider = formatProviderReference(reference);
+  try {
+    onEvent?.({ type: "provider", provider, status: "starting" });
+    const use = await providers.get(reference);
+    onEvent?.({ type: "provider", provider, status: "ready" });
+    return use;
+  } catch (error) {
+    report([
+      {
+        severity: "error",
+        code: "ENGINE_PROVIDER_UNAVAILABLE",
+        summary: "Provider not available",
+        detail: `${provider} cannot be started: ${error instanceof Error ? error.message : String(error)}`,
+      },
+    ]);
+    return undefined;
+  }
+}
+
+async function ready(
+  use: RunProvider,
+  config: Value,
+  { known, report }: Pick<ConfigureProviderOptions, "known" | "report">,
+  targets: ReadyProvider["targets"],
+  place: (problems: readonly ProviderDiagnostic[]) => Diagnostic[] = bareDiagnostics,
+): Promise<ReadyProvider | undefined> {
+  const reachable = config.isWhollyKnown;
+  if (known && !reachable)
+    throw new Error("the configuration of a provider is unknown during apply");
+  const diagnostics = place(await use.configure(config, { deferralAllowed: !reachable }));
+  report(diagnostics);
+  return hasErrors(diagnostics) ? undefined : { use, reachable, targets };
+}
+
+function bareDiagnostics(problems: readonly ProviderDiagnostic[]): Diagnostic[] {
+  return problems.map(({ severity, summary, detail }) => ({
+    severity,
+    code: "LANG_PROVIDER",
+    summary,
+    detail,
+  }));
+}
+
+/** A provider that nothing in the configuration speaks of, such as that of an object whose block is gone. */
+export async function configureBare(
+  options: Pick<ConfigureProviderOptions, "reference" | "providers" | "report">,
+): Promise<ReadyProvider | undefined> {
+  const use = await start(options);
+  if (use === undefined) return undefined;
+  return ready(
+    use,
+    emptyBlock(use.schema.provider),
+    { known: false, report: options.report },
+    new Set(),
+  );
+}

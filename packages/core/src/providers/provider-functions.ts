@@ -1,0 +1,47 @@
+import type { ModuleNode, ProviderFunctionResolver } from "@stackwright/lang";
+import type { Configuration } from "../configuration/configuration.ts";
+import type { RunProvider, RunProviders } from "./run-providers.ts";
+
+/**
+ * The functions that the providers of a configuration have, for those providers whose functions are called anywhere.
+ * Undefined where none is: then no provider is started for it.
+ */
+export async function providerFunctions(
+  {
+    root,
+    resolution,
+    functionProviders,
+  }: Pick<Configuration, "root" | "resolution" | "functionProviders">,
+  providers: RunProviders,
+  versions: ReadonlyMap<string, string>,
+): Promise<((module: ModuleNode) => ProviderFunctionResolver) | undefined> {
+  if (functionProviders.size === 0) return undefined;
+  const started = new Map<string, RunProvider>();
+  for (const name of functionProviders) {
+    for (const module of modulesOf(root)) {
+      const source = resolution.sourceOf(module, name).toString();
+      const version = versions.get(source);
+      if (version === undefined || started.has(source)) continue;
+      // Functions need no configuration, so any instance of the provider will do.
+      started.set(source, await providers.get({ source, version, alias: "" }));
+    }
+  }
+  const of = (module: ModuleNode, name: string) =>
+    functionProviders.has(name)
+      ? started.get(resolution.sourceOf(module, name).toString())
+      : undefined;
+  return (module) => ({
+    functions: (name) => of(module, name)?.schema.functions,
+    providers: () => functionProviders,
+    async call({ provider, name, arguments: values }) {
+      const use = of(module, provider);
+      if (use === undefined) return { error: { text: `there is no provider ${provider}` } };
+      return use.provider.callFunction({ name, arguments: values }, {});
+    },
+  });
+}
+
+function* modulesOf(root: ModuleNode): Generator<ModuleNode> {
+  yield root;
+  for (const child of root.children.values()) yield* modulesOf(child);
+}

@@ -1,0 +1,45 @@
+import { Type } from "@stackwright/cty";
+import { type StateBackend, textSetting } from "@stackwright/tfplugin/builtin";
+import { isStackName } from "../state/stack-directory.ts";
+import type { StackInputs } from "../state/stack-inputs.ts";
+import type { StackOutput } from "../state/stack-state.ts";
+
+/**
+ * Outputs of other stacks of the same store, for `terraform_remote_state` with the backend `stackwright`. What is read is
+ * recorded, and compared when the plan is applied. Sensitive outputs stay sensitive.
+ */
+export function stackBackend(inputs: StackInputs): StateBackend {
+  return {
+    type: "stackwright",
+    keepsSensitive: true,
+    settings: new Map([
+      ["stack", { type: Type.string, required: true }],
+      ["project", { type: Type.string, required: false }],
+    ]),
+    check: (settings) =>
+      ["stack", "project"]
+        .filter((name) => !isStackName(textSetting(settings, name) ?? "default"))
+        .map((name) => `${name} must be a name: letters, digits, ".", "_" and "-", at most 128`)
+        .at(0),
+    read: async (settings, workspace, options) => {
+      if (workspace !== "default") {
+        throw new Error("stacks have no workspaces; name another stack in config");
+      }
+      const project = textSetting(settings, "project");
+      const { values } = await inputs.read(
+        { stack: textSetting(settings, "stack") ?? "", ...(project !== undefined && { project }) },
+        options,
+      );
+      return Buffer.from(stateText(values));
+    },
+  };
+}
+
+/** The outputs in the form in which backends have states. Types and values are JSON texts already, with exact numbers. */
+function stateText(outputs: ReadonlyMap<string, StackOutput>): string {
+  const members = [...outputs].map(
+    ([name, { type, json, sensitive }]) =>
+      `${JSON.stringify(name)}:{"type":${type},"value":${json},"sensitive":${sensitive}}`,
+  );
+  return `{"version":4,"outputs":{${members.join(",")}}}`;
+}

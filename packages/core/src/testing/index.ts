@@ -1,0 +1,12 @@
+export { createMockProvider, MockCloud } from "./conformance/mock-provider.ts";
+export type { StoreCalls } from "./counting-store.ts";
+export { countingStore } from "./counting-store.ts";
+export type { Gate } from "./gate.ts";
+export { startGate } from "./gate.ts";
+export { MemoryBlobs } from "./memory-blobs.ts";
+export type { HostileFunction, Mischief } from "./notes/hostile-function.ts";
+export { startHostileFunction } from "./notes/hostile-function.ts";
+export { createNotesProvider } from "./notes/notes-provider.ts";
+export { createTestState, TEST_STACK } from "./state-fixture.ts";
+export { describeTenancies } from "./tenancy-suite.ts";
+export { createVirtualScheduler } from "./virtual-scheduler.ts";

@@ -1,0 +1,154 @@
+import { EMPTY_BUNDLE } from "@stackwright/lang";
+import { describe, expect, it } from "vitest";
+import { loadConfiguration } from "../configuration/configuration.ts";
+import { createEngine } from "../engine.ts";
+import { builtinOrigin, programOrigin } from "../providers/builtin-origin.ts";
+import { createMockProvider, MockCloud } from "../testing/conformance/mock-provider.ts";
+
+const HEAD = `terraform {
+  required_providers {
+    mock   = { source = "test.local/conf/mock" }
+    absent = { source = "test.local/conf/absent" }
+  }
+}
+`;
+
+/** What is wrong with a configuration, and what was asked of the provider about it. */
+async function check(text: string) {
+  const cloud = new MockCloud();
+  const asked: string[] = [];
+  const provider = () => {
+    const mock = createMockProvider(cloud);
+    const refuse = async (): Promise<never> => Promise.reject(new Error("not for a check"));
+    return {
+      ...mock,
+      configure: refuse,
+      plan: refuse,
+      read: refuse,
+      readDataSource: refuse,
+      openEphemeral: refuse,
+      validateResource: async ({ type, config }: Parameters<typeof mock.validateResource>[0]) => {
+        asked.push(`${type} ${config.isWhollyKnown ? "known" : "open"}`);
+        return Promise.resolve({ diagnostics: [] });
+      },
+      validateEphemeral: async ({ type }: Parameters<typeof mock.validateEphemeral>[0]) => {
+        asked.push(type);
+        return Promise.resolve({
+          diagnostics: [{ severity: "error" as const, summary: "Never lent", detail: "" }],
+        });
+      },
+      validateProvider: async () => {
+        asked.push("provider");
+        return Promise.resolve({ diagnostics: [] });
+      },
+    };
+  };
+  const engine = createEngine({
+    origins: [builtinOrigin(), programOrigin("mock", { "test.local/conf/mock": provider })],
+  });
+  const configuration = await loadConfiguration({
+    ...EMPTY_BUNDLE,
+    list: () => ["main.tf"],
+    read: () => new TextEncoder().encode(HEAD + text),
+  });
+  const { diagnostics, unchecked } = await engine.validate({ configuration });
+  const found = diagnostics.map(({ severity, summary }) => `${severity} ${summary}`);
+  return { found, unchecked, asked: asked.toSorted() };
+}
+
+describe("a check without values", () => {
+  it("asks providers that are not configured about what is wrong with nothing else", async () => {
+    const { found, asked } = await check(`
+      variable "v" { type = string }
+      provider "mock" { token = var.v }
+      resource "mock_thing" "a" { name = "a" }
+      resource "mock_thing" "b" {
+        count = 3
+        name  = "b\${count.index}"
+        value = mock_thing.a.id
+      }
+      resource "mock_thing" "c" {
+        for_each = toset(["x"])
+        name     = each.key
+        size     = "much"
+      }
+    `);
+    expect(found).toEqual(["error Incorrect attribute value type"]);
+    expect(asked).toEqual(["mock_thing known", "mock_thing open", "provider"]);
+  });
+
+  it("says what a provider says", async () => {
+    const { found } = await check('ephemeral "mock_lease" "l" { name = "l" }');
+    expect(found).toEqual(["error Never lent"]);
+  });
+
+  it("knows the types of what is not there yet", async () => {
+    const { found } = await check(`
+      resource "mock_thing" "a" {
+        count = 2
+        name  = "a"
+      }
+      output "one" { value = mock_thing.a[0].id }
+      output "none" { value = mock_thing.a[1].nix }
+      output "text" { value = mock_thing.a[1].id.nix }
+    `);
+    expect(found).toEqual(["error Unsupported attribute", "error Unsupported attribute"]);
+  });
+
+  it("finds everything at once, in the order of the text", async () => {
+    const { found } = await check(`
+      resource "mock_none" "a" {}
+      resource "mock_thing" "b" {
+        name = "b"
+        nix  = 1
+      }
+      data "mock_look" "c" {}
+      locals { d = upper(1, 2) }
+    `);
+    expect(found).toEqual([
+      "error Invalid resource type",
+      "error Unsupported argument",
+      "error Missing required argument",
+      "error Too many function arguments",
+    ]);
+  });
+
+  it("does not decide conditions, and finds mistakes in them", async () => {
+    const { found } = await check(`
+      resource "mock_thing" "a" {
+        name = "a"
+        lifecycle {
+          precondition {
+            condition     = length(terraform.workspace) == 0
+            error_message = "never"
+          }
+          postcondition {
+            condition     = self.nix == 1
+            error_message = "never"
+          }
+        }
+      }
+    `);
+    expect(found).toEqual(["error Unsupported attribute"]);
+  });
+
+  it("names what it could not check, and checks the rest", async () => {
+    const { found, unchecked } = await check(`
+      resource "absent_thing" "a" { anything = 1 }
+      data "absent_thing" "b" {}
+      resource "mock_thing" "c" {
+        name  = absent_thing.a.anything
+        value = data.absent_thing.b.deep.down
+        nix   = 1
+      }
+    `);
+    expect(found).toEqual(["error Unsupported argument"]);
+    expect(unchecked).toEqual([
+      {
+        source: "test.local/conf/absent",
+        reason: expect.stringContaining("there is no provider test.local/conf/absent here"),
+        blocks: ["absent_thing.a", "data.absent_thing.b"],
+      },
+    ]);
+  });
+});

@@ -1,0 +1,11 @@
+export type { JsonNode } from "./json-node.ts";
+export {
+  arrayNode,
+  compactJson,
+  literalNode,
+  objectNode,
+  parseJson,
+  stringNode,
+} from "./json-node.ts";
+export type { TerraformInstance, TerraformResource, TerraformState } from "./state-file.ts";
+export { formatStateFile, parseStateFile } from "./state-file.ts";

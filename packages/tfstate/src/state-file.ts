@@ -1,0 +1,287 @@
+import { EngineError } from "@stackwright/core/errors";
+import {
+  arrayNode,
+  type JsonNode,
+  literalNode,
+  objectNode,
+  parseJson,
+  prettyJson,
+  stringNode,
+} from "./json-node.ts";
+
+/** A state file of Terraform, version 4, as it is written: nothing is interpreted, nothing is lost that it may hold. */
+export interface TerraformState {
+  /** Version of the command that wrote it. */
+  readonly terraformVersion: string;
+  readonly serial: bigint;
+  readonly lineage: string;
+  readonly outputs: readonly TerraformOutput[];
+  readonly resources: readonly TerraformResource[];
+  /** Results of checks, as they were written. */
+  readonly checkResults: JsonNode;
+}
+
+export interface TerraformOutput {
+  readonly name: string;
+  readonly value: JsonNode;
+  readonly type: JsonNode;
+  readonly sensitive: boolean;
+}
+
+export interface TerraformResource {
+  /** `module.a["k"]`; empty for the root module. */
+  readonly module: string;
+  readonly mode: "managed" | "data";
+  readonly type: string;
+  readonly name: string;
+  /** `module.a.provider["registry.terraform.io/hashicorp/aws"].west` */
+  readonly provider: string;
+  readonly instances: readonly TerraformInstance[];
+}
+
+export interface TerraformInstance {
+  readonly indexKey?: number | string;
+  readonly tainted: boolean;
+  /** Empty for the current object. */
+  readonly deposed: string;
+  readonly schemaVersion: number;
+  readonly attributes: JsonNode;
+  /** The list of paths as it is written; absent in files of old releases. */
+  readonly sensitiveAttributes?: JsonNode;
+  readonly identity?: { readonly schemaVersion: number; readonly value: JsonNode };
+  readonly private: Uint8Array;
+  readonly dependencies: readonly string[];
+  readonly createBeforeDestroy: boolean;
+}
+
+/**
+ * Reads a state file. Members that this format does not have are refused, as they could not be written again.
+ * `ENGINE_STATE_FILE_INVALID`. Source: state files of Terraform 1.11.4 and what it accepts.
+ */
+export function parseStateFile(text: string): TerraformState {
+  const file = new Members(parseJson(text), "the state");
+  const version = file.number("version");
+  if (version !== 4) {
+    throw invalid(
+      `the state has version ${version}; let the command upgrade it to version 4 first`,
+    );
+  }
+  const state: TerraformState = {
+    terraformVersion: file.string("terraform_version"),
+    serial: BigInt(file.number("serial")),
+    lineage: file.string("lineage"),
+    outputs: file.members("outputs").map(([name, node]) => parseOutput(name, node)),
+    resources: file.items("resources").map(parseResource),
+    checkResults: file.take("check_results") ?? literalNode(null),
+  };
+  file.end();
+  return state;
+}
+
+/** The text of a state file, byte for byte as the command writes it. */
+export function formatStateFile(state: TerraformState): string {
+  const outputs = state.outputs.map(
+    ({ name, value, type, sensitive }) =>
+      [
+        name,
+        objectNode({ value, type, sensitive: sensitive ? literalNode(true) : undefined }),
+      ] as const,
+  );
+  const file = objectNode({
+    version: literalNode(4),
+    terraform_version: stringNode(state.terraformVersion),
+    serial: literalNode(state.serial),
+    lineage: stringNode(state.lineage),
+    outputs: { kind: "object", members: outputs },
+    resources: arrayNode(state.resources.map(resourceNode)),
+    check_results: state.checkResults,
+  });
+  return `${prettyJson(file)}\n`;
+}
+
+function parseOutput(name: string, node: JsonNode): TerraformOutput {
+  const output = new Members(node, `the output ${name}`);
+  const parsed = {
+    name,
+    value: output.need("value"),
+    type: output.need("type"),
+    sensitive: output.flag("sensitive"),
+  };
+  output.end();
+  return parsed;
+}
+
+function parseResource(node: JsonNode): TerraformResource {
+  const resource = new Members(node, "a resource");
+  const mode = resource.string("mode");
+  if (mode !== "managed" && mode !== "data") throw invalid(`a resource has the mode "${mode}"`);
+  const module = resource.take("module");
+  const parsed: TerraformResource = {
+    module: module === undefined ? "" : stringOf(module, "module"),
+    mode,
+    type: resource.string("type"),
+    name: resource.string("name"),
+    provider: resource.string("provider"),
+    instances: resource.items("instances").map(parseInstance),
+  };
+  // Written by old releases, and implied by the keys of the instances.
+  resource.take("each");
+  resource.end();
+  return parsed;
+}
+
+function parseInstance(node: JsonNode): TerraformInstance {
+  const instance = new Members(node, "an instance");
+  if (instance.take("attributes_flat") !== undefined) {
+    throw invalid(
+      "a resource has attributes of a release before 0.12; refresh it with the command first",
+    );
+  }
+  const key = instance.take("index_key");
+  const status = instance.take("status");
+  const sensitive = instance.take("sensitive_attributes");
+  const identity = instance.take("identity");
+  const identityVersion = instance.take("identity_schema_version");
+  const secret = instance.take("private");
+  const deposed = instance.take("deposed");
+  const parsed: TerraformInstance = {
+    ...(key === undefined
+      ? {}
+      : { indexKey: key.kind === "string" ? key.value : integerOf(key, "index_key") }),
+    tainted: status !== undefined && stringOf(status, "status") === "tainted",
+    deposed: deposed === undefined ? "" : stringOf(deposed, "deposed"),
+    schemaVersion: instance.number("schema_version"),
+    attributes: instance.need("attributes"),
+    ...(sensitive === undefined ? {} : { sensitiveAttributes: sensitive }),
+    ...(identity === undefined || isNull(identity)
+      ? {}
+      : {
+          identity: {
+            schemaVersion:
+              identityVersion === undefined
+                ? 0
+                : integerOf(identityVersion, "identity_schema_version"),
+            value: identity,
+          },
+        }),
+    private:
+      secret === undefined ? new Uint8Array() : Buffer.from(stringOf(secret, "private"), "base64"),
+    dependencies: instance.items("dependencies").map((item) => stringOf(item, "dependencies")),
+    createBeforeDestroy: instance.flag("create_before_destroy"),
+  };
+  // What old releases recorded instead of `dependencies`, in a form that no release reads any more.
+  instance.take("depends_on");
+  instance.end();
+  return parsed;
+}
+
+function resourceNode(resource: TerraformResource): JsonNode {
+  return objectNode({
+    module: resource.module === "" ? undefined : stringNode(resource.module),
+    mode: stringNode(resource.mode),
+    type: stringNode(resource.type),
+    name: stringNode(resource.name),
+    provider: stringNode(resource.provider),
+    instances: arrayNode(resource.instances.map(instanceNode)),
+  });
+}
+
+function instanceNode(instance: TerraformInstance): JsonNode {
+  const { indexKey, identity, dependencies } = instance;
+  return objectNode({
+    index_key: indexKey === undefined ? undefined : keyNode(indexKey),
+    status: instance.tainted ? stringNode("tainted") : undefined,
+    deposed: instance.deposed === "" ? undefined : stringNode(instance.deposed),
+    schema_version: literalNode(instance.schemaVersion),
+    attributes: instance.attributes,
+    sensitive_attributes: instance.sensitiveAttributes,
+    identity_schema_version: identity && literalNode(identity.schemaVersion),
+    identity: identity?.value,
+    private:
+      instance.private.length === 0
+        ? undefined
+        : stringNode(Buffer.from(instance.private).toString("base64")),
+    dependencies: dependencies.length === 0 ? undefined : arrayNode(dependencies.map(stringNode)),
+    create_before_destroy: instance.createBeforeDestroy ? literalNode(true) : undefined,
+  });
+}
+
+function keyNode(key: number | string): JsonNode {
+  return typeof key === "number" ? literalNode(key) : stringNode(key);
+}
+
+/** Members of an object that are taken one by one, so that what is left over is noticed. */
+class Members {
+  readonly #members: Map<string, JsonNode>;
+  readonly #what: string;
+
+  constructor(node: JsonNode, what: string) {
+    if (node.kind !== "object") throw invalid(`${what} is no object`);
+    this.#members = new Map(node.members);
+    this.#what = what;
+    if (this.#members.size < node.members.length) throw invalid(`${what} has a member twice`);
+  }
+
+  take(name: string): JsonNode | undefined {
+    const node = this.#members.get(name);
+    this.#members.delete(name);
+    return node;
+  }
+
+  need(name: string): JsonNode {
+    const node = this.take(name);
+    if (node === undefined) throw invalid(`${this.#what} has no "${name}"`);
+    return node;
+  }
+
+  string(name: string): string {
+    return stringOf(this.need(name), name);
+  }
+
+  number(name: string): number {
+    return integerOf(this.need(name), name);
+  }
+
+  flag(name: string): boolean {
+    const node = this.take(name);
+    return node?.kind === "literal" && node.text === "true";
+  }
+
+  items(name: string): readonly JsonNode[] {
+    const node = this.take(name);
+    if (node === undefined || isNull(node)) return [];
+    if (node.kind !== "array") throw invalid(`"${name}" is no list`);
+    return node.items;
+  }
+
+  members(name: string): readonly (readonly [string, JsonNode])[] {
+    const node = this.take(name);
+    if (node === undefined || isNull(node)) return [];
+    if (node.kind !== "object") throw invalid(`"${name}" is no object`);
+    return node.members;
+  }
+
+  end(): void {
+    const [name] = this.#members.keys();
+    if (name !== undefined) throw invalid(`${this.#what} has "${name}", which is not known`);
+  }
+}
+
+function isNull(node: JsonNode): boolean {
+  return node.kind === "literal" && node.text === "null";
+}
+
+function stringOf(node: JsonNode, name: string): string {
+  if (node.kind === "string") return node.value;
+  throw invalid(`"${name}" is no text`);
+}
+
+function integerOf(node: JsonNode, name: string): number {
+  const number = node.kind === "literal" ? Number(node.text) : Number.NaN;
+  if (Number.isSafeInteger(number) && number >= 0) return number;
+  throw invalid(`"${name}" is no whole number`);
+}
+
+function invalid(message: string): EngineError {
+  return new EngineError("ENGINE_STATE_FILE_INVALID", message);
+}
