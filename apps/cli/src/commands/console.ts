@@ -7,7 +7,7 @@ import { EXIT, type ExitCode } from "../exit-code.ts";
 import { showDiagnostics } from "../render/show-diagnostics.ts";
 import { ShownState } from "../render/shown-state.ts";
 import { type GivenInput, loadProject, readVariables } from "../session/project.ts";
-import { recordedSchemas } from "../session/recorded-values.ts";
+import { recordedSchemas } from "../session/recorded-schemas.ts";
 import { openReader, type StoreOptions } from "../session/session.ts";
 import { stackName } from "../session/stack-name.ts";
 import { snapshotOf } from "./show.ts";

@@ -1,12 +1,12 @@
 import { hasErrors } from "@stackwright/lang";
 import type { CommandContext } from "../command-context.ts";
+import { commandVersion } from "../command-version.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { JsonEvents } from "../render/json-events.ts";
 import { showDiagnostics } from "../render/show-diagnostics.ts";
 import { install, installedLines } from "../session/install.ts";
 import { overrideWarning } from "../session/override-warning.ts";
 import { loadProject } from "../session/project.ts";
-import { engineVersion } from "./version.ts";
 
 export interface InitOptions {
   readonly json: boolean;
@@ -25,7 +25,7 @@ export async function init(options: InitOptions, context: CommandContext): Promi
   const found = overridden === undefined ? diagnostics : [...diagnostics, overridden];
   if (options.json) {
     const events = new JsonEvents({ terminal, operation: "plan" });
-    events.version(engineVersion());
+    events.version(commandVersion());
     for (const line of lines) events.log(line);
     for (const diagnostic of found) events.diagnostic(diagnostic);
   } else {

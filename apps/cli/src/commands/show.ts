@@ -13,7 +13,7 @@ import { openEngine } from "../session/open-engine.ts";
 import { missingPlan, readPlanFile } from "../session/plan-file.ts";
 import { loadProject } from "../session/project.ts";
 import { readOnlyState } from "../session/read-only-state.ts";
-import { recordedSchemas } from "../session/recorded-values.ts";
+import { recordedSchemas } from "../session/recorded-schemas.ts";
 import { schemasOf } from "../session/schemas-of.ts";
 import { openReader, type Session, type StoreOptions } from "../session/session.ts";
 import type { Terminal } from "../terminal/terminal.ts";

@@ -4,7 +4,7 @@ import { CommandError } from "../command-error.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { ShownState } from "../render/shown-state.ts";
 import { loadProject } from "../session/project.ts";
-import { recordedSchemas } from "../session/recorded-values.ts";
+import { recordedSchemas } from "../session/recorded-schemas.ts";
 import { openReader, type StoreOptions } from "../session/session.ts";
 import { objectText, type SecretOptions, secretDisplay, snapshotOf } from "./show.ts";
 

@@ -1,7 +1,7 @@
 import type { ApplyResult, Plan, RunEvent } from "@stackwright/core";
 import { decodeJson, decodeTypeJson, Mark } from "@stackwright/cty";
 import type { Diagnostic } from "@stackwright/lang";
-import { engineVersion } from "../commands/version.ts";
+import { commandVersion } from "../command-version.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import { JsonEvents } from "./json-events.ts";
 import type { RunView } from "./run-view.ts";
@@ -12,7 +12,7 @@ export class ProgramsView implements RunView, Disposable {
 
   constructor(terminal: Terminal, operation: "plan" | "apply" | "destroy") {
     this.#events = new JsonEvents({ terminal, operation });
-    this.#events.version(engineVersion());
+    this.#events.version(commandVersion());
   }
 
   readonly onPlanning = (event: RunEvent): void => {

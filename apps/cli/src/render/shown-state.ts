@@ -1,8 +1,8 @@
 import type { SecretDisplay, StackOutput, StackSnapshot, StateObject } from "@stackwright/core";
 import { Concealer, outputValue, revealSecrets } from "@stackwright/core";
 import { Mark, unmarkDeep, type Value } from "@stackwright/cty";
-import { recordedValue } from "../session/recorded-values.ts";
 import type { SchemaOf } from "./plan-text.ts";
+import { recordedValue } from "./recorded-value.ts";
 
 /**
  * A recorded state for renderers: the only way from what is recorded to what is shown. With hidden secrets, what repeats a

@@ -1,7 +1,7 @@
 import type { Plan, StackState, StateObject } from "@stackwright/core";
 import { type Diagnostic, formatAddress, parseAddress, quoteLiteral } from "@stackwright/lang";
 import { CommandError } from "../command-error.ts";
-import { recordedValue } from "./recorded-values.ts";
+import { recordedValue } from "../render/recorded-value.ts";
 
 /** What the command `import` is asked for. */
 export interface CommandImport {

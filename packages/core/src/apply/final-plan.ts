@@ -15,7 +15,7 @@ import {
 } from "@stackwright/tfplugin/checks";
 import type { ResourceChange } from "../plan/change.ts";
 import { keepIgnored } from "../planner/ignore-changes.ts";
-import type { ReadyProvider } from "../planner/plan-run.ts";
+import type { ReadyProvider } from "../providers/ready-provider.ts";
 import { blockType } from "../walk/block-type.ts";
 import { takeMarks, withoutMarks } from "../walk/object-marks.ts";
 import type { InstanceSlot } from "../walk/resource-values.ts";

@@ -2,7 +2,7 @@ import type { Value } from "@stackwright/cty";
 import { evaluateBody, hasErrors, providerDiagnostic } from "@stackwright/lang";
 import type { NodeStatus } from "../events.ts";
 import type { ResourceChange } from "../plan/change.ts";
-import type { ReadyProvider } from "../planner/plan-run.ts";
+import type { ReadyProvider } from "../providers/ready-provider.ts";
 import { markObject, takeMarks } from "../walk/object-marks.ts";
 import type { InstanceSlot } from "../walk/resource-values.ts";
 import type { ApplyRun } from "./apply-run.ts";

@@ -3,7 +3,7 @@ import type { ApplyReply } from "@stackwright/mux/router";
 import { assertApplied, isRefused, violationsToDiagnostics } from "@stackwright/tfplugin/checks";
 import type { NodeStatus } from "../events.ts";
 import type { ResourceChange } from "../plan/change.ts";
-import type { ReadyProvider } from "../planner/plan-run.ts";
+import type { ReadyProvider } from "../providers/ready-provider.ts";
 import type { OperationPlan, Outcome, StateChange } from "../state/state-change.ts";
 import type { ObjectKey } from "../state/state-object.ts";
 import { recordIdentity } from "../walk/identity.ts";

@@ -1,6 +1,6 @@
 import type { NodeStatus } from "../events.ts";
 import type { ResourceChange } from "../plan/change.ts";
-import type { ReadyProvider } from "../planner/plan-run.ts";
+import type { ReadyProvider } from "../providers/ready-provider.ts";
 import type { ApplyRun } from "./apply-run.ts";
 
 /** Writes down what is other than recorded, without a call: looked at, moved, upgraded, other dependencies. */

@@ -1,5 +1,5 @@
 import type { LifecycleContext } from "@stackwright/mux/router";
-import type { ReadyProvider } from "../planner/plan-run.ts";
+import type { ReadyProvider } from "../providers/ready-provider.ts";
 import type { StateWriter } from "../state/stack-state.ts";
 import type { Outcome } from "../state/state-change.ts";
 import { isPending, type Operation, type StateObject } from "../state/state-object.ts";

@@ -2,7 +2,7 @@ import { Value } from "@stackwright/cty";
 import type { ApplyReply } from "@stackwright/mux/router";
 import type { NodeStatus } from "../events.ts";
 import type { ResourceChange } from "../plan/change.ts";
-import type { ReadyProvider } from "../planner/plan-run.ts";
+import type { ReadyProvider } from "../providers/ready-provider.ts";
 import type { Outcome } from "../state/state-change.ts";
 import { isPlaceholder, type ObjectKey, type StateObject } from "../state/state-object.ts";
 import { markObject, withoutMarks } from "../walk/object-marks.ts";

@@ -17,7 +17,7 @@ import {
   type TreeOptions,
 } from "@stackwright/lang";
 import { Version, VersionConstraints } from "@stackwright/provider-source";
-import { ENGINE_VERSION } from "../providers/run-providers.ts";
+import { LANGUAGE_VERSION } from "./language-version.ts";
 
 /** A configuration that was loaded and understood as far as that is possible without providers and values. */
 export interface Configuration {
@@ -75,12 +75,12 @@ function checkRequiredVersions({ config }: ModuleNode): readonly Diagnostic[] {
   return config.requiredVersions.flatMap(({ constraint, range }): Diagnostic[] => {
     const place = { severity: "error", code: "ENGINE_CONFIG", subject: range } as const;
     try {
-      if (VersionConstraints.parse(constraint).allows(Version.parse(ENGINE_VERSION))) return [];
+      if (VersionConstraints.parse(constraint).allows(Version.parse(LANGUAGE_VERSION))) return [];
     } catch (error) {
       const detail = error instanceof Error ? error.message : String(error);
       return [{ ...place, summary: "Invalid version constraint", detail }];
     }
-    const detail = `The module requires version ${constraint}, and this release speaks the language of ${ENGINE_VERSION}.`;
+    const detail = `The module requires version ${constraint}, and this release speaks the language of ${LANGUAGE_VERSION}.`;
     return [{ ...place, summary: "Unsupported Terraform Core version", detail }];
   });
 }

@@ -11,7 +11,7 @@ import {
 import type { LifecycleContext, ProviderDiagnostic } from "@stackwright/mux/router";
 import { assertObject, violationsToDiagnostics } from "@stackwright/tfplugin/checks";
 import type { EventSink } from "../events.ts";
-import type { ReadyProvider } from "../planner/plan-run.ts";
+import type { ReadyProvider } from "../providers/ready-provider.ts";
 import type { CheckResult } from "../state/check-result.ts";
 import type { EngineClock } from "../walk/clock.ts";
 import { evaluateConditions, rehearseConditions } from "../walk/conditions.ts";

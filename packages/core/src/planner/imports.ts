@@ -9,10 +9,11 @@ import {
   unkeyedAddress,
 } from "@stackwright/lang";
 import { hasProviderErrors } from "@stackwright/mux/router";
+import type { ReadyProvider } from "../providers/ready-provider.ts";
 import type { StateObject } from "../state/state-object.ts";
 import { markObject } from "../walk/object-marks.ts";
 import type { InstanceSlot } from "../walk/resource-values.ts";
-import type { PlanRun, ReadyProvider } from "./plan-run.ts";
+import type { PlanRun } from "./plan-run.ts";
 import type { SeenObject } from "./read-object.ts";
 
 /** Import blocks by the id of the node that they are about. */

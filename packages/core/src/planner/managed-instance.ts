@@ -1,9 +1,10 @@
 import type { BoundBody, ResourceConfig } from "@stackwright/lang";
 import type { ResourceSchema } from "@stackwright/mux/router";
 import type { ResourceChange } from "../plan/change.ts";
+import type { ReadyProvider } from "../providers/ready-provider.ts";
 import type { Target } from "../walk/recorder.ts";
 import type { InstanceSlot } from "../walk/resource-values.ts";
-import type { PlanRun, ReadyProvider } from "./plan-run.ts";
+import type { PlanRun } from "./plan-run.ts";
 import type { SeenObject } from "./read-object.ts";
 
 /** One instance of a managed resource, with everything that planning it needs. */

@@ -9,13 +9,14 @@ import {
 } from "@stackwright/lang";
 import type { ProviderDiagnostic, ResourceSchema } from "@stackwright/mux/router";
 import type { ActionReason, ResourceChange } from "../plan/change.ts";
+import type { ReadyProvider } from "../providers/ready-provider.ts";
 import type { StateObject } from "../state/state-object.ts";
 import { evaluateConditions, rehearseConditions } from "../walk/conditions.ts";
 import { markObject, takeMarks, withoutMarks } from "../walk/object-marks.ts";
 import type { Target } from "../walk/recorder.ts";
 import type { InstanceSlot } from "../walk/resource-values.ts";
 import { unknownComputed } from "../walk/unknown-computed.ts";
-import { dependenciesOf, type PlanRun, type ReadyProvider } from "./plan-run.ts";
+import { dependenciesOf, type PlanRun } from "./plan-run.ts";
 import { upgradeObject } from "./read-object.ts";
 
 /** One instance of a data source. */

@@ -15,6 +15,7 @@ import {
 import { assertPlanValid, isRefused, violationsToDiagnostics } from "@stackwright/tfplugin/checks";
 import { recordedDependencies } from "../ephemeral/recorded-dependencies.ts";
 import type { ActionReason, ResourceChange } from "../plan/change.ts";
+import type { ReadyProvider } from "../providers/ready-provider.ts";
 import { blockType } from "../walk/block-type.ts";
 import { evaluateConditions, rehearseConditions } from "../walk/conditions.ts";
 import { markObject, takeMarks, withoutMarks } from "../walk/object-marks.ts";
@@ -23,7 +24,7 @@ import type { InstanceSlot } from "../walk/resource-values.ts";
 import { attributeCauses } from "./causes.ts";
 import { keepIgnored } from "./ignore-changes.ts";
 import type { ManagedInstance } from "./managed-instance.ts";
-import { dependenciesOf, type ReadyProvider } from "./plan-run.ts";
+import { dependenciesOf } from "./plan-run.ts";
 import type { SeenObject } from "./read-object.ts";
 import { firedTrigger } from "./replace.ts";
 

@@ -2,9 +2,10 @@ import { Value } from "@stackwright/cty";
 import { formatModulePath, parseAddress } from "@stackwright/lang";
 import { hasProviderErrors } from "@stackwright/mux/router";
 import type { ActionReason, ResourceChange } from "../plan/change.ts";
+import type { ReadyProvider } from "../providers/ready-provider.ts";
 import { isPlaceholder, type StateObject } from "../state/state-object.ts";
 import { withoutMarks } from "../walk/object-marks.ts";
-import { dependenciesOf, type PlanRun, type ReadyProvider } from "./plan-run.ts";
+import { dependenciesOf, type PlanRun } from "./plan-run.ts";
 import { hasDrifted, readObject, type SeenObject } from "./read-object.ts";
 
 /** How an object is ended. */

@@ -3,6 +3,7 @@ import type { GraphNode, ResolvedImport } from "@stackwright/lang";
 import { hasProviderErrors } from "@stackwright/mux/router";
 import type { ActionReason, ResourceChange } from "../plan/change.ts";
 import { findType } from "../providers/find-type.ts";
+import type { ReadyProvider } from "../providers/ready-provider.ts";
 import type { StateObject } from "../state/state-object.ts";
 import { blockType } from "../walk/block-type.ts";
 import type { Target } from "../walk/recorder.ts";
@@ -13,7 +14,7 @@ import type { ManagedInstance } from "./managed-instance.ts";
 import { planData } from "./plan-data.ts";
 import { planManaged } from "./plan-managed.ts";
 import { planRemoval, see } from "./plan-removal.ts";
-import type { PlanRun, ReadyProvider } from "./plan-run.ts";
+import type { PlanRun } from "./plan-run.ts";
 import { type SeenObject, upgradeObject } from "./read-object.ts";
 
 type ResourceNode = Extract<GraphNode, { kind: "resource" }>;

@@ -22,6 +22,7 @@ import type { Drift, ResourceChange } from "../plan/change.ts";
 import type { FrozenExpansion, PlanOptions } from "../plan/plan.ts";
 import { providerCallError } from "../plan/provider-call-error.ts";
 import { configureBare, configureProvider } from "../providers/configure-provider.ts";
+import type { ReadyProvider } from "../providers/ready-provider.ts";
 import type { RunProvider, RunProviders } from "../providers/run-providers.ts";
 import type { CheckResult } from "../state/check-result.ts";
 import { resourceOf } from "../state/check-state.ts";
@@ -56,15 +57,6 @@ export interface PlanRunOptions {
   readonly isIncluded: (address: string) => boolean;
   /** Objects that something needs by record which the plan leaves out: they cannot be ended. */
   readonly kept: ReadonlySet<StateObject>;
-}
-
-/** A provider configuration in this run, ready to be asked. */
-export interface ReadyProvider {
-  readonly use: RunProvider;
-  /** False: its configuration is not known yet, so that it can be asked nothing about real objects. */
-  readonly reachable: boolean;
-  /** What its configuration looked at. */
-  readonly targets: ReadonlySet<Target>;
 }
 
 /** What all parts of planning share: the world, the recorded objects, what was planned so far. */

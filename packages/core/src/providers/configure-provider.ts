@@ -12,9 +12,9 @@ import {
 import type { ProviderDiagnostic, ProviderReference } from "@stackwright/mux/router";
 import { formatProviderReference } from "@stackwright/mux/router";
 import type { EventSink } from "../events.ts";
-import type { ReadyProvider } from "../planner/plan-run.ts";
 import { withoutMarks } from "../walk/object-marks.ts";
 import type { World } from "../walk/world.ts";
+import type { ReadyProvider } from "./ready-provider.ts";
 import type { RunProvider, RunProviders } from "./run-providers.ts";
 
 export interface ConfigureProviderOptions {

@@ -11,6 +11,7 @@ import {
   type ResourceSchema,
   type Router,
 } from "@stackwright/mux/router";
+import { LANGUAGE_VERSION } from "../configuration/language-version.ts";
 import { EngineError } from "../errors.ts";
 import { createRedactor, type Redactor } from "../secrets/redactor.ts";
 import type { StackInputs } from "../state/stack-inputs.ts";
@@ -20,9 +21,6 @@ import { abandonCalls } from "./abandoned-calls.ts";
 import type { OpenedProviders, ProviderCatalog } from "./catalog.ts";
 import { checkedProvider } from "./checked-provider.ts";
 import { type RetryPolicy, retryProvider } from "./retry-provider.ts";
-
-/** Told to providers as the version of the engine that calls them. */
-export const ENGINE_VERSION = "1.11.4";
 
 /** Names a version of a provider, whatever its configuration is. */
 export function versionText({ source, version }: Omit<ProviderReference, "alias">): string {
@@ -163,7 +161,7 @@ export class RunProviders implements AsyncDisposable {
       typeSchema: (mode, type) => tableOf(schema, mode).get(type),
       configure: async (config, { deferralAllowed }) => {
         configured ??= provider
-          .configure({ config, engineVersion: ENGINE_VERSION, deferralAllowed }, context)
+          .configure({ config, engineVersion: LANGUAGE_VERSION, deferralAllowed }, context)
           .then((reply) => reply.diagnostics);
         return configured;
       },

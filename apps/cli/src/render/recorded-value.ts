@@ -1,5 +1,10 @@
-import type { RecordedValue, StateObject } from "@stackwright/core";
-import { cutJsonParts, type JsonPath, jsonPathOf } from "@stackwright/core";
+import {
+  cutJsonParts,
+  type JsonPath,
+  jsonPathOf,
+  type RecordedValue,
+  type StateObject,
+} from "@stackwright/core";
 import {
   CtyError,
   decodeJson,
@@ -11,28 +16,7 @@ import {
   type Value,
 } from "@stackwright/cty";
 import { type BlockSchema, typeOfBlock } from "@stackwright/mux/router";
-import type { CommandContext } from "../command-context.ts";
-import type { SchemaOf } from "../render/plan-text.ts";
-import { openEngine } from "./open-engine.ts";
-import type { Project } from "./project.ts";
-import { schemasOfProviders } from "./schemas-of.ts";
-
-/** The schemas of recorded objects, from their providers; objects of a provider that is not here have none. */
-export async function recordedSchemas(
-  objects: Iterable<StateObject>,
-  project: Project,
-  context: CommandContext,
-): Promise<SchemaOf> {
-  const providers = [...objects].map(({ provider }) => provider);
-  if (providers.length === 0) return () => undefined;
-  try {
-    await using engine = await openEngine(project, context);
-    return await schemasOfProviders(engine, providers);
-  } catch {
-    // Without an installation, what is recorded can be looked at all the same.
-    return () => undefined;
-  }
-}
+import type { SchemaOf } from "./plan-text.ts";
 
 /** What is recorded, marked; by the schema, or where that is not known, by the types that JSON has. */
 export function recordedValue(object: StateObject, schemaOf: SchemaOf): Value | undefined {

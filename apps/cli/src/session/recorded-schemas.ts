@@ -1,0 +1,23 @@
+import type { StateObject } from "@stackwright/core";
+import type { CommandContext } from "../command-context.ts";
+import type { SchemaOf } from "../render/plan-text.ts";
+import { openEngine } from "./open-engine.ts";
+import type { Project } from "./project.ts";
+import { schemasOfProviders } from "./schemas-of.ts";
+
+/** The schemas of recorded objects, from their providers; objects of a provider that is not here have none. */
+export async function recordedSchemas(
+  objects: Iterable<StateObject>,
+  project: Project,
+  context: CommandContext,
+): Promise<SchemaOf> {
+  const providers = [...objects].map(({ provider }) => provider);
+  if (providers.length === 0) return () => undefined;
+  try {
+    await using engine = await openEngine(project, context);
+    return await schemasOfProviders(engine, providers);
+  } catch {
+    // Without an installation, what is recorded can be looked at all the same.
+    return () => undefined;
+  }
+}
