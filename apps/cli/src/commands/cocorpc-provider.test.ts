@@ -1,11 +1,11 @@
 import { chmod, mkdtempDisposable, readFile, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { TEST_PROGRAMS } from "@stackwright/core/testing";
 import { describe, expect, it } from "vitest";
 import { tryCommand } from "../testing/try-command.ts";
 
-const PROGRAM = fileURLToPath(new URL("../../providers/testing/disk-2017.ts", import.meta.url));
+const PROGRAM = TEST_PROGRAMS.diskProvider;
 
 const MAIN = `terraform {
   required_providers {

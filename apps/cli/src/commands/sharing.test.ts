@@ -1,7 +1,12 @@
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { countingStore, MemoryBlobs, type StoreCalls } from "@stackwright/core/testing";
+import {
+  countingStore,
+  MemoryBlobs,
+  type StoreCalls,
+  TEST_PROGRAMS,
+} from "@stackwright/core/testing";
 import { startServer } from "@stackwright/proto/grpc";
 import { createBlobsService } from "@stackwright/storage/blob/remote";
 import { createMemoryStorage } from "@stackwright/storage/memory";
@@ -35,7 +40,7 @@ describe("a command", () => {
     cwd = await mkdtemp(join(tmpdir(), "stackwright-sharing-"));
     stack.defer(async () => rm(cwd, { recursive: true, force: true }));
     for (const folder of ["program", "notes"]) await mkdir(join(cwd, folder));
-    const program = join(import.meta.dirname, "../testing/notes/logged-program.ts");
+    const program = TEST_PROGRAMS.loggedProgram;
     await writeFile(
       join(cwd, "program/terraform-provider-notes"),
       `#!/bin/sh\nexec "${process.execPath}" "${program}"\n`,

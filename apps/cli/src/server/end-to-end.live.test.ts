@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { fileURLToPath } from "node:url";
+import { TEST_PROGRAMS } from "@stackwright/core/testing";
 import type { FirstCredentials } from "@stackwright/engine";
 import { createSelfSignedIdentity } from "@stackwright/proto/grpc";
 import { expect, it, onTestFinished } from "vitest";
@@ -25,7 +25,7 @@ const version = /"terraform_version":\s*"([^"]+)"/.exec(found.stdout ?? "")?.[1]
 const REGION = "cn-north-7";
 const PROJECT = "a61dfe3154de42829367056598d5040f";
 const KEY = { accessKey: "AKPLATFORM", secretKey: "secret-of-the-platform" };
-const FUNCTION = fileURLToPath(new URL("../testing/notes/notes-function.ts", import.meta.url));
+const FUNCTION = TEST_PROGRAMS.notesFunction;
 const urnOf = (name: string) => `urn:fss:${REGION}:${PROJECT}:function:default:${name}:latest`;
 
 /** A PostgreSQL server that ends with the test. */

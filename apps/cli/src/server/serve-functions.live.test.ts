@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { mkdir, mkdtempDisposable, readFile, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { TEST_PROGRAMS } from "@stackwright/core/testing";
 import type { FirstCredentials } from "@stackwright/engine";
 import { signRequest } from "@stackwright/request-signing";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -26,7 +26,7 @@ const absent =
 const REGION = "cn-north-7";
 const PROJECT = "a61dfe3154de42829367056598d5040f";
 const KEY = { accessKey: "AKPLATFORM", secretKey: "secret-of-the-platform" };
-const FUNCTION = fileURLToPath(new URL("../testing/notes/notes-function.ts", import.meta.url));
+const FUNCTION = TEST_PROGRAMS.notesFunction;
 const urnOf = (name: string) => `urn:fss:${REGION}:${PROJECT}:function:default:${name}:latest`;
 
 let cleanup = new AsyncDisposableStack();

@@ -12,7 +12,7 @@ import { builtinOrigin } from "./builtin-origin.ts";
 import { KeptProviders } from "./kept-providers.ts";
 import { legacyOrigin } from "./legacy-origin.ts";
 
-const PROGRAM = fileURLToPath(new URL("testing/disk-2017.ts", import.meta.url));
+const PROGRAM = fileURLToPath(new URL("../testing/programs/disk-2017.ts", import.meta.url));
 
 /** What such a provider has, as somebody wrote it down for it. */
 const SCHEMA = JSON.stringify({

@@ -9,7 +9,7 @@ import { createTestState } from "../testing/state-fixture.ts";
 import { builtinOrigin, programOrigin } from "./builtin-origin.ts";
 import { pulumiOrigin } from "./pulumi-origin.ts";
 
-const PROGRAM = fileURLToPath(new URL("testing/shelf-provider.ts", import.meta.url));
+const PROGRAM = fileURLToPath(new URL("../testing/programs/shelf-provider.ts", import.meta.url));
 
 describe("a local Pulumi provider", () => {
   it("is named by its source, and its types by their tokens", { timeout: 60_000 }, async () => {
