@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
-import { describeTenancies } from "@stackwright/core/testing";
 import { createEtcdStorage } from "@stackwright/storage/etcd";
 import { createPostgresStorage } from "@stackwright/storage/postgres";
 import { describe, test } from "vitest";
+import { describeTenancies } from "./testing/tenancy-suite.ts";
 
 const postgres = process.env.TEST_POSTGRES_URL;
 const etcd = process.env.TEST_ETCD_ENDPOINTS;

@@ -2,11 +2,11 @@ import { mkdtempDisposable } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ENGINE_KINDS } from "@stackwright/core";
-import { describeTenancies } from "@stackwright/core/testing";
 import { REGISTRY_KINDS } from "@stackwright/registry";
 import { createMemoryStorage } from "@stackwright/storage/memory";
 import { createSqliteStorage } from "@stackwright/storage/sqlite";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { describeTenancies } from "./testing/tenancy-suite.ts";
 
 describeTenancies("memory", async () => createMemoryStorage());
 describeTenancies("sqlite", async () => {

@@ -1,7 +1,7 @@
 // The library.
 
 export type { TerraformState } from "@stackwright/tfstate";
-export { formatStateFile, parseStateFile } from "@stackwright/tfstate";
+export { formatStateFile } from "@stackwright/tfstate";
 export type { Detection } from "./adoption/detect-adoption.ts";
 export { detectAdoption } from "./adoption/detect-adoption.ts";
 export { selectedWorkspace } from "./adoption/terraform-workspace.ts";
@@ -128,6 +128,7 @@ export type { ExportOptions } from "./state-transfer/export-state.ts";
 export { exportState } from "./state-transfer/export-state.ts";
 export type { ImportedState } from "./state-transfer/import-state.ts";
 export { importState } from "./state-transfer/import-state.ts";
+export { parseStateFile } from "./state-transfer/parse-state-file.ts";
 export type { OpenStore } from "./store/open-store.ts";
 export { openStore } from "./store/open-store.ts";
 export type { StoreAddress } from "./store/store-address.ts";

@@ -1,3 +1,5 @@
+export type { TfstateErrorCode } from "./errors.ts";
+export { TFSTATE_ERRORS, TfstateError } from "./errors.ts";
 export type { JsonNode } from "./json-node.ts";
 export {
   arrayNode,

@@ -1,4 +1,4 @@
-import { EngineError } from "@stackwright/core/errors";
+import { TfstateError } from "./errors.ts";
 
 /**
  * JSON as a tree that loses nothing a state file has to keep: numbers are their own text, members keep their order and
@@ -15,7 +15,7 @@ const MAX_DEPTH = 1_000;
 const TOKEN =
   /[ \t\n\r]*(?:([{}[\],:])|("(?:[^"\\]|\\.)*")|(-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?|true|false|null))/y;
 
-/** Parses one JSON text. `ENGINE_STATE_FILE_INVALID`. */
+/** Parses one JSON text. `TFSTATE_FILE_INVALID`. */
 export function parseJson(text: string): JsonNode {
   const parser = new Parser(text);
   const node = parser.value(0);
@@ -160,8 +160,8 @@ class Parser {
     return match[1] ?? match[2] ?? match[3] ?? "";
   }
 
-  #invalid(what: string): EngineError {
+  #invalid(what: string): TfstateError {
     const line = this.#text.slice(0, this.#position).split("\n").length;
-    return new EngineError("ENGINE_STATE_FILE_INVALID", `the text ${what} (line ${line})`);
+    return new TfstateError("TFSTATE_FILE_INVALID", `the text ${what} (line ${line})`);
   }
 }

@@ -1,4 +1,4 @@
-import { EngineError } from "@stackwright/core/errors";
+import { TfstateError } from "./errors.ts";
 import {
   arrayNode,
   type JsonNode,
@@ -56,7 +56,7 @@ export interface TerraformInstance {
 
 /**
  * Reads a state file. Members that this format does not have are refused, as they could not be written again.
- * `ENGINE_STATE_FILE_INVALID`. Source: state files of Terraform 1.11.4 and what it accepts.
+ * `TFSTATE_FILE_INVALID`. Source: state files of Terraform 1.11.4 and what it accepts.
  */
 export function parseStateFile(text: string): TerraformState {
   const file = new Members(parseJson(text), "the state");
@@ -282,6 +282,6 @@ function integerOf(node: JsonNode, name: string): number {
   throw invalid(`"${name}" is no whole number`);
 }
 
-function invalid(message: string): EngineError {
-  return new EngineError("ENGINE_STATE_FILE_INVALID", message);
+function invalid(message: string): TfstateError {
+  return new TfstateError("TFSTATE_FILE_INVALID", message);
 }

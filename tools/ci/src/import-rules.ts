@@ -21,6 +21,21 @@ export const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   tfplugin: ["proto", "cty", "mux", "provider-source", "base"],
   registry: ["proto", "storage", "provider-source", "request-signing", "base"],
   "fg-bridge": ["proto", "cty", "mux", "tfplugin", "provider-source", "request-signing", "base"],
+  tfstate: ["cty", "base"],
+  core: [
+    "proto",
+    "cty",
+    "provider-source",
+    "request-signing",
+    "storage",
+    "lang",
+    "mux",
+    "tfplugin",
+    "tfstate",
+    "registry",
+    "fg-bridge",
+    "base",
+  ],
 };
 
 /** Folders that may import every package, and that no package may import. */

@@ -1,8 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import { importState } from "@stackwright/core";
+import { importState, parseStateFile } from "@stackwright/core";
 import { createUlidGenerator } from "@stackwright/storage";
-import { parseStateFile } from "@stackwright/tfstate";
 import type { CommandContext } from "../command-context.ts";
 import { CommandError } from "../command-error.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";

@@ -1,11 +1,12 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { formatStateFile, parseStateFile } from "@stackwright/tfstate";
+import { formatStateFile } from "@stackwright/tfstate";
 import { assert, describe, expect, it } from "vitest";
 import { objectKey } from "../state/state-object.ts";
 import { createTestState, TEST_STACK } from "../testing/state-fixture.ts";
 import { exportState } from "./export-state.ts";
 import { importState } from "./import-state.ts";
+import { parseStateFile } from "./parse-state-file.ts";
 
 // Written by Terraform 1.11.4: modules with keys, counts, a tainted and a deposed object, private bytes, numbers beyond
 // double precision, sensitive paths, outputs, results of checks.

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { parseStateFile } from "@stackwright/tfstate";
 import { describe, expect, it } from "vitest";
 import { importState } from "../state-transfer/import-state.ts";
+import { parseStateFile } from "../state-transfer/parse-state-file.ts";
 import { createTestState, type TestState } from "../testing/state-fixture.ts";
 import type { ObjectContent } from "./state-change.ts";
 import { objectKey } from "./state-object.ts";

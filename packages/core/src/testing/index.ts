@@ -8,6 +8,5 @@ export type { HostileFunction, Mischief } from "./notes/hostile-function.ts";
 export { startHostileFunction } from "./notes/hostile-function.ts";
 export { createNotesProvider } from "./notes/notes-provider.ts";
 export { createTestState, TEST_STACK } from "./state-fixture.ts";
-export { describeTenancies } from "./tenancy-suite.ts";
 export { TEST_PROGRAMS } from "./test-programs.ts";
 export { createVirtualScheduler } from "./virtual-scheduler.ts";

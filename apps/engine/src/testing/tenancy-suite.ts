@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from "node:crypto";
 import { mkdtempDisposable } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { startStorageEndpoint } from "@stackwright/engine";
+import { ENGINE_KINDS } from "@stackwright/core";
 import {
   CredentialStore,
   createKeyRing,
@@ -19,7 +19,7 @@ import {
 import { createDirectoryBlobs } from "@stackwright/storage/blob";
 import { createRemoteStorage } from "@stackwright/storage/remote";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { ENGINE_KINDS } from "../state/kind-table.ts";
+import { startStorageEndpoint } from "../storage-endpoint.ts";
 
 const ANYWHERE: Tenancy = { partition: "*", peerName: "*", namespace: "*" };
 const SHARED = tenancyOf({ kind: "project", account: "acme", project: "local" });
