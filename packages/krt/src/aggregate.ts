@@ -15,7 +15,7 @@ export interface Aggregator<T, S, V> {
   value(state: S): V;
 }
 
-/** An aggregator whatever its state is. */
+/** An aggregator with a state of any type. */
 // oxlint-disable-next-line typescript/no-explicit-any -- states are private to their aggregator
 export type AnyAggregator<T, V = unknown> = Aggregator<T, any, V>;
 

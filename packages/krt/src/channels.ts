@@ -12,8 +12,8 @@ export interface ChannelMessages {
 }
 
 /**
- * Instrumentation that publishes on `node:diagnostics_channel`, for tools that look on without the
- * application's help. Nothing is made where nobody subscribed.
+ * Instrumentation that publishes on `node:diagnostics_channel`, for tools that observe a process without
+ * support from the application. Builds no messages for channels without subscribers.
  */
 export function createChannels(): Instrumentation {
   return {

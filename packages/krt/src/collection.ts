@@ -33,16 +33,16 @@ export interface SubscribeOptions {
   readonly name?: string;
   /** An opt-in bound of the queue. */
   readonly overflow?: Overflow;
-  /** Called once when the registration ends, by whatever side: nothing is delivered after it. Must not throw. */
+  /** Called once when the registration ends, by the caller or the runtime. No event is delivered after it. Must not throw. */
   readonly onEnd?: () => void;
 }
 
-/** Called with one event. A returned promise delays this handler's next events, and nobody else. */
+/** Called with one event. A returned promise delays the next events of this handler only. */
 export type Handler<T> = (event: Event<T>) => void | PromiseLike<void>;
 
 /**
- * Called with all changes of one turn. The array is the handler's own. A returned promise delays this
- * handler's next batches, and nobody else.
+ * Called with all changes of one turn. The handler may keep the array. A returned promise delays the
+ * next batches of this handler only.
  */
 export type BatchHandler<T> = (events: readonly Event<T>[]) => void | PromiseLike<void>;
 
@@ -52,7 +52,7 @@ export interface HandlerRegistration extends Disposable {
   readonly synced: boolean;
   /** Events waiting for the handler. */
   readonly queued: number;
-  /** Whether it was ended, by whatever side. */
+  /** Whether it has ended, by the caller or the runtime. */
   readonly closed: boolean;
   /**
    * Resolves when {@link HandlerRegistration.synced} becomes true. Rejects with `KRT_DISPOSED` when the

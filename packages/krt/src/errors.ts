@@ -1,13 +1,16 @@
 /** What each code means. Codes are contract; message texts are not. */
 const TABLE = {
   KRT_INVALID_OPTION: { retryable: false, text: "an option has a value that is not allowed" },
-  KRT_NO_KEY: { retryable: false, text: "no key can be told for an object" },
+  KRT_NO_KEY: { retryable: false, text: "no key function applies to the object" },
   KRT_EMPTY_KEY: { retryable: false, text: "an object has an empty key" },
   KRT_DUPLICATE_KEY: { retryable: false, text: "two objects given at once have the same key" },
   KRT_DUPLICATE_OUTPUT: { retryable: false, text: "two inputs yield the same output key" },
   KRT_OVERLAP: { retryable: false, text: "members of an unchecked join share a key" },
   KRT_VIEW_KEY: { retryable: false, text: "a view changed the key of an object" },
-  KRT_TRAIT: { retryable: false, text: "a filter or index needs a trait the kind does not have" },
+  KRT_TRAIT: {
+    retryable: false,
+    text: "a filter or index needs a capability that the kind does not have",
+  },
   KRT_FILTER: { retryable: false, text: "filters of one fetch contradict each other" },
   KRT_NOT_ONE: { retryable: false, text: "a fetch of one object matched several" },
   KRT_INDEX_NAME: { retryable: false, text: "an index of that name exists with another extractor" },
@@ -21,7 +24,7 @@ const TABLE = {
   KRT_TRANSFORMATION: { retryable: true, text: "a transformation threw" },
   KRT_HANDLER: { retryable: true, text: "an event handler threw" },
   KRT_CALLBACK: { retryable: true, text: "a function given to a collection threw" },
-  KRT_SOURCE: { retryable: true, text: "an outside source failed" },
+  KRT_SOURCE: { retryable: true, text: "an external source failed" },
   KRT_STRICT_RESULT: { retryable: false, text: "two runs on equal inputs differ" },
   KRT_STRICT_READ: { retryable: false, text: "a collection was read without fetch" },
   KRT_STRICT_MUTATION: {

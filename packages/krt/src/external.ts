@@ -2,8 +2,8 @@ import type { Cell, WaitOptions } from "./collection.ts";
 import type { TransformationContext } from "./context.ts";
 
 /**
- * The way out for state that cannot be in the graph: transformations say that they depend on the
- * trigger, and whoever changes the state fires it. Whoever can, keeps the state in a `cell` instead.
+ * The way out for state that cannot be in the graph: transformations declare that they depend on the
+ * trigger, and the code that changes the state fires it. Prefer a `cell` for state that fits in one.
  */
 export interface Trigger extends Disposable {
   /** Has the run's input run again when the trigger fires. Waits until the trigger is synced. */

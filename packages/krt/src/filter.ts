@@ -16,7 +16,7 @@ export interface Filter<in T, out Req extends KindCapability> {
   readonly [NEEDS]?: (traits: CapabilitySet<Req>) => void;
 }
 
-/** What a condition looks at. Numbers, so that comparing two filters is cheap. */
+/** The part of an object that a condition tests. Numbers, so that comparing two filters is cheap. */
 export const FilterType = {
   key: 0,
   keys: 1,

@@ -11,7 +11,7 @@ export type CapabilitySet<Tr extends KindCapability> = { readonly [K in Tr]: tru
 declare const TRAITS: unique symbol;
 
 /**
- * How objects of a type are told apart and compared, and which parts filters may use. All functions
+ * How objects of a type are identified and compared, and which parts filters may use. All functions
  * must be pure. `key` may be left out where `name` is given: it is then `namespace/name`, or `name`.
  */
 export interface KindSpec<T> {
@@ -46,7 +46,7 @@ export interface Kind<T, Tr extends KindCapability = never> {
   readonly equals: Equals<T>;
   /** Whether `key` is the one composed of namespace and name. */
   readonly keyIsName: boolean;
-  /** Told quickly that two objects have the same key. False says nothing. */
+  /** A quick test whether two objects have the same key. False means unknown. */
   readonly sameKey?: (a: T, b: T) => boolean;
   readonly name: ((object: T) => string) | undefined;
   readonly namespace: ((object: T) => string | undefined) | undefined;
@@ -186,14 +186,14 @@ function keyOfShape(sample: unknown): (object: unknown) => string {
 function noKey(object: unknown): KrtError {
   return new KrtError(
     "KRT_NO_KEY",
-    `cannot tell the key of a value of type ${typeof object}: give the collection a kind`,
+    `no key function applies to a value of type ${typeof object}: pass a kind to the collection`,
   );
 }
 
 /** Key of the only object of a singleton that has no key of its own. */
 export const SINGLETON_KEY = "static";
 
-/** The key a singleton gives its value: its own where it can be told, else {@link SINGLETON_KEY}. */
+/** The key a singleton gives its value: its own where a key function applies, else {@link SINGLETON_KEY}. */
 export function singletonKey(value: unknown): string {
   if (typeof value === "string") return value;
   if (typeof value !== "object" || value === null) return SINGLETON_KEY;

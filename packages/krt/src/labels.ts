@@ -25,7 +25,7 @@ export function sameLabels(a: Labels | undefined, b: Labels | undefined): boolea
   return a === b || (includesLabels(a, b) && includesLabels(b, a));
 }
 
-/** A text that is equal for equal sets of pairs, whatever their order. */
+/** A text that is equal for equal sets of pairs, regardless of their order. */
 export function canonicalLabels(labels: Labels): string {
   const names = Object.keys(labels);
   if (names.length > 1) names.sort();

@@ -43,7 +43,7 @@ export interface RuntimeOptions {
    */
   readonly sliceMs?: number;
   /**
-   * Milliseconds after which any turn goes on in slices. Its effects are then visible only some time
+   * Milliseconds after which any turn continues in slices. Its effects are then visible only some time
    * after the write that began it, all at once. Off by default: every turn ends within the write.
    * @default Infinity
    */
@@ -68,7 +68,7 @@ export interface RuntimeOptions {
    */
   readonly timing?: boolean;
   /**
-   * Whether {@link Inspector.explain} can tell why an input last ran.
+   * Whether {@link Inspector.explain} can report why an input last ran.
    * @default false
    */
   readonly explain?: boolean;
@@ -97,7 +97,7 @@ export interface TransformationFailure {
 export interface Runtime extends Scope {
   /** Number of the last turn. */
   readonly version: number;
-  /** The inputs whose transformation throws at present. Follows a turn behind what it tells of. */
+  /** The inputs whose transformation throws at present. Is updated one turn after the failure. */
   readonly errors: Collection<TransformationFailure>;
   /**
    * Carries out all writes of `write` in one turn, which ends before `batch` returns. Sources show what
@@ -126,7 +126,7 @@ export interface Runtime extends Scope {
    * turns; costs the runs and leaves no traces.
    */
   audit(options?: AuditOptions): AuditFinding[];
-  /** A look at what is in the graph and why. */
+  /** A read-only view of the graph and its causes. */
   inspect(): Inspector;
 }
 

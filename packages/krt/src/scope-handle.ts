@@ -190,7 +190,7 @@ export class ScopeHandle implements Scope {
     });
   }
 
-  /** The status collection comes first, since the derivation writes to it, and is told its twin then. */
+  /** The status collection comes first, since the derivation writes to it; then it receives the derivation. */
   #withStatus<I, S, O, Tr extends KindCapability>(
     primary: CollectionNode<I>,
     options: CollectionOptions,

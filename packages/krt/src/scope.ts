@@ -25,7 +25,7 @@ import type { Index, IndexKeys, IndexOptions } from "./secondary-index.ts";
 
 /** Options of collections whose objects have a kind. */
 export interface KindOptions<T, Tr extends KindCapability> extends CollectionOptions {
-  /** How objects are keyed and compared. @default what their shape tells, see the README */
+  /** How objects are keyed and compared. @default derived from their shape, see the README */
   readonly kind?: Kind<T, Tr>;
 }
 
@@ -200,7 +200,7 @@ export interface Scope extends Disposable {
     options?: CollectionOptions,
   ): Collection<Aggregate<K, A>>;
 
-  /** An index of `collection` by what `extract` tells. May be added at any time. Throws `KRT_INDEX_NAME`. */
+  /** An index of `collection` by the keys that `extract` returns. May be added at any time. Throws `KRT_INDEX_NAME`. */
   index<T, K>(
     collection: Collection<T>,
     extract: (object: T) => IndexKeys<K>,

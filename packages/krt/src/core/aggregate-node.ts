@@ -28,7 +28,7 @@ interface GroupState<K> {
  *
  * Invariants between turns: `#groups` has exactly the groups that objects are in, with the states over
  * these objects; `#placed[slot]` are the group keys under which the object of that row was added,
- * which is where it will be removed from, whatever the functions say then. The rows are the values. A group in which
+ * and from these it will be removed, regardless of what the functions return then. The rows are the values. A group in which
  * an aggregator threw is computed again from its objects, without those that it throws for.
  */
 export class AggregateNode<T, K, A extends Aggregators<T>>
@@ -168,7 +168,7 @@ export class AggregateNode<T, K, A extends Aggregators<T>>
     if (group === undefined) return;
     group.size--;
     this.#affected.add(key);
-    // A group that is empty starts again, which also ends whatever rounding left behind.
+    // An empty group starts again, which also removes accumulated rounding errors.
     if (group.size === 0) this.#groups.delete(key);
     else if (!group.broken) {
       this.#step(group, (aggregator, state) => aggregator.remove(state, object));

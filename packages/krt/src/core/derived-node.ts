@@ -45,7 +45,7 @@ interface StatusResult<R> {
   readonly output: R;
 }
 
-/** How many runs are made between two looks at the clock, in sliced turns. */
+/** Number of runs between two checks of the clock, in sliced turns. */
 const RUNS_PER_CLOCK = 8;
 
 /**
@@ -108,7 +108,7 @@ export abstract class DerivedNode<I, O, R = unknown> extends RowNode<O> {
   /** Whether the result means that there is no output. */
   protected abstract isNothing(result: R): boolean;
 
-  // ---- what others tell this node ----
+  // ---- notifications from other nodes ----
 
   markDirty(entry: Entry, source: AnyNode | undefined, key: string | undefined): void {
     this.#dirty.push(entry);

@@ -6,7 +6,7 @@ import { Row } from "./row.ts";
 /** The input of a derivation without a primary. */
 export const UNIT = Object.freeze({});
 
-/** How many inputs are taken in between two looks at the clock, in sliced turns. */
+/** Number of inputs processed between two checks of the clock, in sliced turns. */
 const INPUTS_PER_CLOCK = 64;
 
 /**
@@ -57,7 +57,7 @@ export class EntryTable {
     return true;
   }
 
-  /** The first time all rows of the primary are taken in, whatever changed in this turn. */
+  /** The first time all rows of the primary are processed, regardless of what changed in this turn. */
   #load(): boolean {
     const { primary } = this;
     if (primary === undefined) {

@@ -5,7 +5,7 @@ import type { Row } from "./row.ts";
 
 /** The entry waits in the dirty list of its node. */
 export const DIRTY = 1 << 0;
-/** The input is gone: whoever still holds the entry must skip it. */
+/** The input was removed: code that still holds the entry must skip it. */
 export const GONE = 1 << 1;
 /** The last run could not finish, because something it read is not synced. */
 export const SUSPENDED = 1 << 2;

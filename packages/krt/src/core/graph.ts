@@ -26,9 +26,9 @@ export class Graph {
   readonly functionIds = new FunctionIds();
   /** The turn of each queued batch, where instrumentation asks for it. */
   readonly turnOf: WeakMap<object, number> | undefined;
-  /** Whether somebody wants to know when nodes are processed. */
+  /** Whether instrumentation of node processing is attached. */
   readonly observed: boolean;
-  /** Told when an input fails, and with `undefined` when it no longer does. */
+  /** Called when an input fails, and with `undefined` when it no longer does. */
   onFailure: ((node: AnyNode, key: string, error: KrtError | undefined) => void) | undefined;
   #lastId = 0;
   #idle: Latch | undefined;
@@ -88,7 +88,7 @@ export class Graph {
 
   // ---- shape ----
 
-  /** Counts one more reason for an edge; the first one makes it, and lifts levels. Throws `KRT_CYCLE`. */
+  /** Counts one more reason for an edge; the first one creates it and raises levels. Throws `KRT_CYCLE`. */
   connect(source: AnyNode, reader: AnyNode, type: EdgeType): Edge {
     if (source.graph !== this) {
       throw new KrtError("KRT_FOREIGN", `collection ${source.name} belongs to another runtime`, {
@@ -166,7 +166,7 @@ export class Graph {
 
   // ---- errors ----
 
-  /** Hands an error to whoever takes them. What that throws goes where nothing can swallow it. */
+  /** Reports an error to `onError`. What `onError` throws becomes an uncaught exception, so that it cannot be lost. */
   report(error: KrtError): void {
     try {
       this.options.onError(error);

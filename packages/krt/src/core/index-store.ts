@@ -11,7 +11,7 @@ import { RowGroups } from "./row-groups.ts";
 import type { Owned, Owner } from "./scope.ts";
 import { hasKey, sameKeys } from "./store-key.ts";
 
-/** An index whatever its keys are. */
+/** An index with keys of any type. */
 // oxlint-disable-next-line typescript/no-explicit-any -- indexes are invariant in their key, and nodes mix them
 export type AnyIndex<T> = IndexStore<any, T>;
 

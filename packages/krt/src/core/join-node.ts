@@ -17,7 +17,7 @@ import { KEYS_PER_YIELD, SteppedNode } from "./stepped-node.ts";
 export type JoinRule<T> =
   /** The first member in the list wins. */
   | { readonly type: "first" }
-  /** Members promise to have no key in common; nothing is looked up. */
+  /** Members promise to have no key in common; no check is made. */
   | { readonly type: "unchecked" }
   /** All versions are merged, in list order. */
   | { readonly type: "merge"; readonly merge: Merge<T> };
@@ -27,7 +27,7 @@ export type JoinRule<T> =
  *
  * Invariant between turns: the rows are what the rule makes of the members' objects. Since a join is
  * processed after all its members, it decides a key from their present state: the order in which
- * their changes are looked at does not matter, and a key that changes in several is decided once.
+ * their changes are processed does not matter, and a key that changes in several is decided once.
  * `row.owner` is the member whose object is shown (first, unchecked).
  */
 export class JoinNode<T> extends SteppedNode<T> {

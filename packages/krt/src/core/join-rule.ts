@@ -24,7 +24,7 @@ function valueAt<T>(member: CollectionNode<T>, key: string): T | undefined {
 
 /**
  * Shows the object of the first member that has the key. A change of owner, or of what it has, shows only
- * when the objects differ. `forced` is the member whose change is looked at, where that is an update it
+ * when the objects differ. `forced` is the member whose change is processed, where that is an update it
  * was forced to emit although nothing changed: it is passed on.
  */
 export function takeFirst<T>(
@@ -59,7 +59,7 @@ export function forcedBy<T>(
   return member.comparer.equal(event.old, event.new) ? member : undefined;
 }
 
-/** Shows what the changed member has, whatever the others have. */
+/** Shows the object of the changed member, regardless of the other members. */
 export function takeUnchecked<T>(
   target: JoinTarget<T>,
   member: CollectionNode<T>,

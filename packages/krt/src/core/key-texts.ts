@@ -1,7 +1,7 @@
 import { KrtError } from "../errors.ts";
 import { sameKey } from "./store-key.ts";
 
-/** Refuses an index key that has no text, and so cannot be told from others. */
+/** Rejects an index key without a text form, which cannot be distinguished from others. */
 export function requireText(key: unknown): void {
   const type = typeof key;
   if ((type !== "object" || key === null) && type !== "function" && type !== "symbol") return;

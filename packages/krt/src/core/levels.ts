@@ -2,10 +2,10 @@ import { KrtError } from "../errors.ts";
 import type { AnyNode } from "./node.ts";
 
 /**
- * Lifts `reader` above `source`, and with it, transitively, everything that reads `reader`.
+ * Raises the level of `reader` above `source`, and with it, transitively, the levels of all its readers.
  *
- * First it looks whether `source` (indirectly) reads `reader`, which would make the new edge a cycle;
- * nothing is lifted then, so that the edges that exist keep pointing upwards. Since they do, such a
+ * First it checks whether `source` (indirectly) reads `reader`, which would make the new edge a cycle;
+ * no level is raised then, so that the edges that exist keep pointing upwards. Since they do, such a
  * path leads only through nodes below `source`.
  */
 export function raiseLevel(reader: AnyNode, source: AnyNode): void {

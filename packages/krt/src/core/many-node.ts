@@ -32,7 +32,7 @@ export class ManyNode<I, O> extends DerivedNode<I, O, Iterable<O> | undefined | 
   }
 
   /**
-   * All keys are told before anything is changed, so that a kind that throws leaves the output alone.
+   * Computes all keys before the first change, so that a kind that throws leaves the output unchanged.
    * Rows of keys that stay are kept, those of keys that went are dropped, in this order, so that the
    * list of the entry always names the rows it owns.
    */

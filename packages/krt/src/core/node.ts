@@ -27,7 +27,7 @@ import type { Owner } from "./scope.ts";
 import type { StrictMode } from "./strict.ts";
 import { Subscription } from "./subscription.ts";
 
-/** A node whatever its objects are: nodes are invariant in their type, and the graph mixes them. */
+/** A node with objects of any type: nodes are invariant in their type, and the graph mixes them. */
 // oxlint-disable-next-line typescript/no-explicit-any -- see above
 export type AnyNode = CollectionNode<any>;
 

@@ -21,7 +21,7 @@ export class OutputKeyConflicts {
     else claims.add(former).add(entry);
   }
 
-  /** `entry` let go of a key: whoever else claims it has to yield it again. */
+  /** `entry` released a key: another entry that yields it has to do so again. */
   release(key: string, entry: Entry): void {
     const claims = this.#claims?.get(key);
     if (claims === undefined) return;

@@ -169,7 +169,7 @@ export class QueryRegistry<T> {
   }
 
   /**
-   * Tells the queries about the node's changes from number `start` on. Returns where it stopped: the
+   * Notifies the queries of the node's changes from number `start` on. Returns where it stopped: the
    * number of changes, or less when time ran out.
    */
   publish(start: number): number {
@@ -245,7 +245,7 @@ function toggle<M>(set: Set<M>, member: M, enter: boolean): void {
   else set.delete(member);
 }
 
-/** Whether a query can match nothing, whatever the objects are. */
+/** Whether a query can match no object at all. */
 function isVain<T>({ filters }: Query<T>): boolean {
   return filters.some(
     ({ type, operand }) =>

@@ -7,13 +7,13 @@ import type { Link } from "./link.ts";
 import type { AnyNode, CollectionNode } from "./node.ts";
 import type { MutableEvent, Row } from "./row.ts";
 
-/** A projection by which a partial fetch tells relevant changes from irrelevant ones. */
+/** A projection by which a partial fetch distinguishes relevant changes from irrelevant ones. */
 export interface Projection {
   readonly project: (value: unknown) => unknown;
   readonly equals?: Equals<unknown>;
 }
 
-/** A query whatever its objects are. */
+/** A query over objects of any type. */
 // oxlint-disable-next-line typescript/no-explicit-any -- queries are invariant in their type, and links mix them
 export type AnyQuery = Query<any>;
 
@@ -27,7 +27,7 @@ const KEPT_RESULT = 64;
  * - A query is registered with its collection exactly while it has users.
  * - `#result`, where present, is what the filters select now: publication of a matching change drops it.
  * - `marked` is the turn in which a matching change was last published. Within that turn all users are
- *   dirty and the result was dropped, so further changes need not be looked at.
+ *   dirty and the result was dropped, so further changes need no processing.
  *
  * The **anchor** is the filter by which changes find the query; the others are tested. It is the key,
  * else the index, else (see the registry) a pair of labels, else nothing. `rest` are the other filters.
@@ -114,8 +114,8 @@ export class Query<T> {
   }
 
   /**
-   * Takes notice of a change. `before` and `after` say whether the old and new versions fulfil the
-   * anchor. A filter that throws counts as a match: the run it leads to will throw where it can be told.
+   * Processes a change. `before` and `after` say whether the old and new versions fulfil the
+   * anchor. A filter that throws counts as a match: the run it leads to will throw where it can be reported.
    */
   notice(event: MutableEvent<T>, before: boolean, after: boolean, turn: number): void {
     if (this.marked === turn) return;

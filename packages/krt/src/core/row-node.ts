@@ -62,8 +62,8 @@ export abstract class RowNode<T> extends CollectionNode<T> {
   }
 
   /**
-   * Adds an object under a key that has none now. `known` is what `rowAt` gives for the key: every
-   * caller has just looked.
+   * Adds an object under a key that has none now. `known` is the result of `rowAt` for the key, which
+   * every caller has at hand.
    */
   protected addRow(key: string, known: Row<T> | undefined, value: T, owner: unknown): Row<T> {
     let row = known;

@@ -186,7 +186,7 @@ export class SourceNode<T> extends RowNode<T> implements InputCollection<T> {
     this.graph.writes.recordUndo(() => this.restoreRow(key, value, forced));
   }
 
-  /** The key of an object. Throws `KRT_EMPTY_KEY` and whatever the kind throws. */
+  /** The key of an object. Throws `KRT_EMPTY_KEY` and any error of the kind. */
   protected keyOf(object: T): string {
     const key = this.kind.key(object);
     if (key !== "") return key;

@@ -2,7 +2,7 @@ import { RowNode } from "./row-node.ts";
 
 /**
  * A node whose work of a turn is a generator. It yields between keys, where it may be stopped: when time
- * is up, or when an edge it made lifted it above nodes that have yet to be processed.
+ * is up, or when an edge it created raised it above nodes that have yet to be processed.
  */
 export abstract class SteppedNode<T> extends RowNode<T> {
   #work: Generator<void, void> | undefined;

@@ -18,7 +18,7 @@ const SYNC = Symbol("sync");
 /** A lone event stands for a batch of one, where only handlers of single events are there to get it. */
 type Item<T> = readonly Event<T>[] | Event<T> | typeof SYNC;
 
-/** How many handler calls are made between two looks at the clock. */
+/** Number of handler calls between two checks of the clock. */
 const CALLS_PER_CLOCK = 32;
 
 /**
@@ -29,7 +29,7 @@ const CALLS_PER_CLOCK = 32;
  *   registration and the handler has not yet been given; unless `#resyncing`, when the handler will be
  *   given the state as of then instead, and the queue is empty.
  * - While `#busy` the handler's promise is pending, and nothing else is handed to it.
- * - `waiting` tells whether the subscription is in the list of those with something to do.
+ * - `waiting` is whether the subscription is in the list of those with something to do.
  */
 export class Subscription<T> implements HandlerRegistration {
   readonly name: string | undefined;

@@ -17,7 +17,7 @@ export interface SlicedJob {
  * Its stages: *feeding* (sliced jobs only: their writes), *propagating* (nodes are processed, user
  * functions run, nothing may be written), *committed and sweeping* (rows are cleared of the turn). A turn
  * that never runs out of time goes through all of them within one call. Otherwise it *pauses* between
- * any two keys and goes on after the event loop had its chance.
+ * any two keys and continues after a round of the event loop.
  *
  * Invariants:
  * - Between turns the queue and `touched` are empty.
@@ -141,7 +141,7 @@ export class Turn {
     return done;
   }
 
-  /** Nothing that user functions throw gets out of here: a turn always goes on to its end. */
+  /** Catches everything that user functions throw: a turn always runs to its end. */
   #process(node: AnyNode): boolean {
     try {
       return node.process();

@@ -10,9 +10,9 @@ import type { Owner } from "./scope.ts";
  *
  * Invariants:
  * - `#shown[slot]` is the projection of `#of[slot]`, or of an earlier value with an equal projection.
- *   It is what readers get as long as `#of[slot]` is the base's value; else it is made anew.
- * - Changes whose projections are equal are no changes. They are only looked at while somebody could
- *   notice: without subscriptions, queries, readers and indexes a change costs nothing but the lookup.
+ *   It is what readers get as long as `#of[slot]` is the base's value; else it is computed again.
+ * - Changes whose projections are equal are ignored. Projections are only compared while there are
+ *   consumers: without subscriptions, queries, readers and indexes a change costs nothing but the lookup.
  */
 export class ViewNode<B, T> extends CollectionNode<T> {
   readonly type: NodeType = "view";
@@ -21,7 +21,7 @@ export class ViewNode<B, T> extends CollectionNode<T> {
   readonly #of: (B | undefined)[] = [];
   readonly #shown: (T | undefined)[] = [];
   #next = 0;
-  /** After the end: the base goes on, the last state of the view does not. Indexes still name rows of the base. */
+  /** After disposal: the base continues, the view keeps its last state. Indexes still name rows of the base. */
   #kept: Map<string, Row<T>> | undefined;
 
   constructor(

@@ -41,7 +41,7 @@ export interface FolderCollection<T, Tr extends KindCapability = never> extends 
 /**
  * A collection of the objects in the files of a folder, which follows the folder.
  *
- * A change leads to one reading of the whole folder, whose result is compared with what is there: only
+ * A change leads to one reading of the whole folder, whose result is compared with the current objects: only
  * objects that differ change, all in one turn. When a file cannot be read or parsed, or two objects have
  * the same key, nothing changes and the failure is reported as `KRT_SOURCE`; empty files count as
  * absent, since writers that are not atomic leave them for a moment. Replacing files by renaming, and

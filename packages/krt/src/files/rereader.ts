@@ -132,7 +132,7 @@ export class Rereader {
     }
     if (wait === Number.POSITIVE_INFINITY) return;
     this.#cancelTimer = scheduler.delay(wait, () => {
-      // Whoever reads reports its failures; here they only must not end the cycle.
+      // The reader reports its failures; here they only must not end the cycle.
       this.readNow().catch(() => {});
     });
   }

@@ -1,7 +1,7 @@
 import { type FilterSpec, FilterType } from "../filter.ts";
 import type { Labels } from "../labels.ts";
 
-/** A filter in words, for people. */
+/** Describes a filter as readable text. */
 export function describeFilter(filter: FilterSpec): string {
   const { type, operand } = filter;
   switch (type) {

@@ -72,7 +72,7 @@ export interface Explanation extends InputRef {
   readonly failure: KrtError | undefined;
 }
 
-/** A look at the graph as it is now. Reading it changes nothing. */
+/** A read-only view of the current graph. */
 export interface Inspector {
   collections(): CollectionInfo[];
   edges(): EdgeInfo[];

@@ -40,7 +40,7 @@ type ObjectTrait = "name" | "namespace" | "labels";
 
 /**
  * The kind of Kubernetes objects: keyed by namespace and name, with labels. Versions of an object are
- * told apart by their resource version where both have one, which the API server changes with every
+ * distinguished by their resource version where both have one, which the API server changes with every
  * write.
  */
 export function kubernetesKind<T extends KubernetesObject>(): Kind<T, ObjectTrait> {

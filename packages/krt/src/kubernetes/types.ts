@@ -50,8 +50,8 @@ export interface ResourceWatchEvent<T> {
 }
 
 /**
- * Lists and watches one resource. An expired version (HTTP status 410, as answer or in an event) is to
- * be told as an error with `code` or `statusCode` 410, or left in the event.
+ * Lists and watches one resource. An expired version (HTTP status 410, as answer or in an event) must
+ * be reported as an error with `code` or `statusCode` 410, or left in the event.
  */
 export interface WatchClient<T extends KubernetesObject> {
   list(query: ListQuery, signal: AbortSignal): Promise<KubernetesList<T>>;

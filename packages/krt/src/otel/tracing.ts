@@ -13,7 +13,7 @@ export interface TracingOptions {
   readonly tracer: Tracer;
 }
 
-/** Counters of a node at the start of its span: the span tells the difference. */
+/** Counters of a node at the start of its span; the span records the differences. */
 interface OpenNode {
   readonly span: Span;
   readonly runs: number;

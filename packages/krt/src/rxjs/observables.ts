@@ -13,7 +13,7 @@ export type EventsOptions = Pick<SubscribeOptions, "replay" | "overflow" | "name
  * transformations are a matter of the runtime.
  */
 
-/** The changes of a collection, one by one, in order and without gaps; first, unless told otherwise, its objects as `add` events. */
+/** The changes of a collection, one by one, in order and without gaps; first its objects as `add` events, unless `replay` is false. */
 export function events$<T>(
   collection: Collection<T>,
   options: EventsOptions = {},

@@ -2,7 +2,7 @@ import type { Graph } from "../core/graph.ts";
 import type { SourceNode } from "../core/source-node.ts";
 import { KrtError } from "../errors.ts";
 
-/** A change that comes from outside. A delete may be told by key or by object. */
+/** A change that comes from outside. A delete may name the key or the object. */
 export type FeedEvent<T> =
   | { readonly type: "set"; readonly object: T }
   | { readonly type: "delete"; readonly key: string }
@@ -10,7 +10,7 @@ export type FeedEvent<T> =
 
 type Change<T> = { readonly set: T } | { readonly deleted: true };
 
-/** How many changes of a burst are made between two looks at the clock. */
+/** Number of changes of a burst between two checks of the clock. */
 const CHANGES_PER_CLOCK = 64;
 
 /**

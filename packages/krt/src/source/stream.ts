@@ -78,7 +78,7 @@ export function fromAsyncIterable<
   return node;
 }
 
-/** A collection of what an observable emits, of whatever library. Disposing it unsubscribes. */
+/** A collection of what an observable of any library emits. Disposing it unsubscribes. */
 export function fromObservable<
   T,
   M extends keyof StreamItems<T>,

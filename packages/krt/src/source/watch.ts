@@ -10,11 +10,11 @@ import { Feed, type FeedEvent } from "./feed.ts";
 /** All objects of a source at one instant. */
 export interface Listing<T, R = string> {
   readonly objects: Iterable<T> | AsyncIterable<T>;
-  /** The instant, as the source names it: where a watch can go on. */
+  /** The instant, as the source names it: from which a watch can resume. */
   readonly revision?: R;
 }
 
-/** What a watch yields. `revision`, where given, is where the next watch goes on after a break. */
+/** What a watch yields. `revision`, where given, is where the next watch resumes after a break. */
 export type SourceWatchEvent<T, R = string> =
   | (FeedEvent<T> & { readonly revision?: R })
   /** Nothing changed up to this revision. */
@@ -26,14 +26,14 @@ export type SourceWatchEvent<T, R = string> =
 export interface WatchRequest<R> {
   /** Aborted when the watch is given up. */
   readonly signal: AbortSignal;
-  /** The revision to go on from. Absent for a list, and for a watch that begins with all objects. */
+  /** The revision to resume from. Absent for a list, and for a watch that begins with all objects. */
   readonly from: R | undefined;
 }
 
 /**
  * Something that can be listed and watched: an API server, a store, a directory. It takes one of three
  * forms:
- * - `list` tells a revision, and `watch` goes on from it;
+ * - `list` returns a revision, and `watch` resumes from it;
  * - without `list`, `watch` called without `from` first yields all objects, then `synced`;
  * - `order: "watch-first"`: there are no revisions; the watch is begun before the list is taken, and
  *   what it yields meanwhile is applied afterwards.
@@ -62,7 +62,7 @@ export interface WatchedCollection<T, Tr extends KindCapability = never> extends
 /**
  * A collection that follows `source`: it is synced when the first list is in. A watch that ends or fails
  * is begun again, from where it was or, where that is not possible, with a new list, whose result is
- * compared with what is there: vanished objects are deleted, equal ones stay as they are. Failures are
+ * compared with the current objects: vanished objects are deleted, equal ones stay as they are. Failures are
  * reported as `KRT_SOURCE` and waited out.
  */
 export function fromWatch<T, R = string, Tr extends KindCapability = never>(

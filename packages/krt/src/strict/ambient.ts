@@ -1,6 +1,6 @@
 import { KrtError } from "../errors.ts";
 
-/** Members of global objects that tell something that may differ from run to run, or do something later. */
+/** Members of global objects whose result may differ from run to run, or that act later. */
 const GUARDED: readonly (readonly [owner: string | undefined, name: string])[] = [
   ["Math", "random"],
   ["performance", "now"],

@@ -3,7 +3,7 @@ import type { Entry } from "../core/entry.ts";
 import type { Graph } from "../core/graph.ts";
 import { KrtError } from "../errors.ts";
 
-/** How much an audit looks at. */
+/** How much an audit checks. */
 export interface AuditOptions {
   /**
    * Number of inputs, over all derivations.

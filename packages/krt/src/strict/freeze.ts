@@ -70,7 +70,7 @@ function search(
   const names = Object.keys(value);
   const inner = (name: string) => (path === "" ? name : `${path}.${name}`);
   if (names.includes(property)) return inner(property);
-  // An added element of an array is told by its index.
+  // An added element of an array is identified by its index.
   if (Array.isArray(value) && property === String(value.length)) return inner(property);
   for (const name of names) {
     const found = search((value as Record<string, unknown>)[name], property, inner(name), seen);

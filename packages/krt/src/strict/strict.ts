@@ -7,8 +7,8 @@ import { withoutAmbient } from "./ambient.ts";
 import { Freezer, frozenProperty, pathTo } from "./freeze.ts";
 
 /**
- * Watches over the constraints of transformations. What can be told where it happens is thrown there, and
- * so fails the run; what shows only afterwards is reported. With `full` each transformation runs
+ * Checks the constraints of transformations. A violation that is detected where it happens is thrown there and
+ * fails the run; what shows only afterwards is reported. With `full` each transformation runs
  * twice, on frozen inputs, without a clock, randomness, timers and network.
  */
 export class Strict implements StrictMode {
