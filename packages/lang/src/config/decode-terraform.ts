@@ -137,7 +137,7 @@ function decodeRequirement(
         break;
       }
       default: {
-        const detail = `A provider is declared by source, version and configuration_aliases; "${name}" is none of them.`;
+        const detail = `A provider is declared by source, version and configuration_aliases; "${name}" is not one of them.`;
         reader.fail("Invalid required_providers object", detail, rangeOf(key));
       }
     }

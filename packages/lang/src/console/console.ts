@@ -51,7 +51,7 @@ export function consoleScope(host: Partial<FunctionHost> = {}): EvaluationScope 
       const attributes = ATTRIBUTES[root];
       if (attributes === undefined) return undefined;
       const forms = Object.keys(attributes).map((name) => `${root}.${name}`);
-      return `"${root}" is no value by itself; there is ${forms.join(", ")}.`;
+      return `"${root}" is not a value by itself; use ${forms.join(", ")}.`;
     },
   };
 }

@@ -65,7 +65,7 @@ function subnets(prefix: IpPrefix, extensions: readonly number[]): IpPrefix[] {
   return extensions.map((extension, index) => {
     const position = index + 1;
     if (extension < 1) invalidArgument("must extend prefix by at least one bit", position);
-    if (extension > 32) invalidArgument("may not extend prefix by more than 32 bits", position);
+    if (extension > 32) invalidArgument("cannot extend prefix by more than 32 bits", position);
     const length = prefix.length + extension;
     if (length > prefix.bits) {
       const protocol = prefix.bits === 32 ? "IPv4" : "IPv6";

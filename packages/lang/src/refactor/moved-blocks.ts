@@ -83,7 +83,7 @@ function isMeaningful(statement: MoveStatement, diagnostics: Diagnostic[]): bool
   const text = formatAddress(from);
   const place = { range: statement.range };
   if (text === formatAddress(to)) {
-    const detail = `This moves ${text} to where it is, which is as good as no move.`;
+    const detail = `The source and the destination are both ${text}, so this block has no effect.`;
     fail(diagnostics, "Redundant move statement", detail, place);
     return false;
   }

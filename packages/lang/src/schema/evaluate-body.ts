@@ -174,7 +174,7 @@ class BodyEvaluator {
     if (attribute === undefined || found.unknown || found.blocks.length > 0)
       return collect(bound, found).withMarks(found.marks);
     if (attribute.required) {
-      const detail = `The argument "${name}" is required, and its dynamic blocks are none.`;
+      const detail = `The argument "${name}" is required, but its dynamic blocks generated no blocks.`;
       this.#report("error", "Missing required argument", detail, { subject: parent.range });
     }
     return Value.null(attribute.type).withMarks(found.marks);

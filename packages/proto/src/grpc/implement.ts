@@ -96,7 +96,7 @@ export function implementService<S extends ServiceDefinition>(
     };
     const handler: unknown = Reflect.get(implementation, name);
     if (handler === undefined) continue;
-    if (typeof handler !== "function") throw new TypeError(`handler ${name} is no function`);
+    if (typeof handler !== "function") throw new TypeError(`handler ${name} is not a function`);
     const bound: unknown = handler.bind(implementation);
     handlers[name] = responseStream
       ? streamHandler(method, bound as AnyStream, options)

@@ -106,7 +106,7 @@ export class ServerCall implements HandlerContext {
     this.#controller.abort(
       isLate
         ? new RpcError("DEADLINE_EXCEEDED", "the deadline of the call has passed")
-        : new RpcError("CANCELLED", "the client cancelled the call or went away"),
+        : new RpcError("CANCELLED", "the client canceled the call or disconnected"),
     );
   };
 

@@ -178,7 +178,7 @@ class Encoder {
       case "number":
       case "string":
       case "unknown":
-        throw new TypeError(`${value.kind} is no container`);
+        throw new TypeError(`${value.kind} is not a container`);
       default:
         value satisfies never;
     }
