@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { type Type, Value } from "@stackwright/cty";
-import { FunctionCaller, TargetTable } from "@stackwright/fg-bridge";
+import { FunctionCaller, FunctionTargetTable } from "@stackwright/fg-bridge";
 import { type LifecycleProvider, typeOfBlock } from "@stackwright/mux/router";
 import { createPluginClient, type PluginTransport } from "@stackwright/tfplugin";
 import { launchTerraformProvider } from "@stackwright/tfplugin/launch";
@@ -32,7 +32,7 @@ export async function startRemote(program: string, pool: boolean): Promise<Remot
     ...(pool ? ["pool"] : []),
   ]);
   const [{ url }] = (await once(child, "message")) as [{ readonly url: string }];
-  const table = new TargetTable({
+  const table = new FunctionTargetTable({
     functions: { [URN]: { url } },
     guard: { allow: ["127.0.0.0/8"] },
   });

@@ -13,7 +13,7 @@ import {
   loadConfiguration,
   type ProviderOrigin,
 } from "@stackwright/core";
-import { FunctionCaller, TargetTable } from "@stackwright/fg-bridge";
+import { FunctionCaller, FunctionTargetTable } from "@stackwright/fg-bridge";
 import { EMPTY_BUNDLE } from "@stackwright/lang";
 import { createDirectoryBlobs } from "@stackwright/storage/blob";
 import { createSqliteStorage } from "@stackwright/storage/sqlite";
@@ -82,7 +82,7 @@ async function functionOrigin(traffic: Traffic, pool: boolean): Promise<Origin> 
   const place = new URL("../fg-bridge/function-process.ts", import.meta.url);
   const child = fork(place, [program, ...(pool ? ["pool"] : [])]);
   const [{ url }] = (await once(child, "message")) as [{ readonly url: string }];
-  const table = new TargetTable({
+  const table = new FunctionTargetTable({
     functions: { [URN]: { url } },
     guard: { allow: ["127.0.0.0/8"] },
   });

@@ -4,7 +4,7 @@ import { mkdir, mkdtempDisposable, readFile, rm, writeFile } from "node:fs/promi
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { TargetTable } from "@stackwright/fg-bridge";
+import { FunctionTargetTable } from "@stackwright/fg-bridge";
 import { createBridgeArchiveSource } from "@stackwright/fg-bridge/bridge";
 import {
   createLifecycleRunner,
@@ -131,7 +131,7 @@ async function setUp() {
   if (one === undefined || two === undefined) throw new Error("no functions");
   const rows = { [urnOf("notes-one")]: { url: one.url }, [urnOf("notes-two")]: { url: two.url } };
   const targets = cleanup.use(
-    new TargetTable({ functions: rows, guard: { allow: ["127.0.0.0/8"] } }),
+    new FunctionTargetTable({ functions: rows, guard: { allow: ["127.0.0.0/8"] } }),
   );
   const bridge = await createBridgeArchiveSource({
     targets,

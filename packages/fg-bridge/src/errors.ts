@@ -1,3 +1,5 @@
+import type { CallOutcome } from "@stackwright/base/error-kind";
+
 /** gRPC status names, as far as they occur in error texts of providers. */
 export const GRPC_STATUSES = [
   "OK",
@@ -22,12 +24,6 @@ export const GRPC_STATUSES = [
 /** Name of a gRPC status; its number is the place in {@link GRPC_STATUSES}. */
 export type GrpcStatus = (typeof GRPC_STATUSES)[number];
 
-/**
- * Whether what was asked may have been done. `not-applied`: the provider provably did not begin.
- * `unknown`: it may have begun, run to its end, or still be running.
- */
-export type Outcome = "not-applied" | "unknown";
-
 /** What is fixed per error code. */
 export interface FgBridgeErrorKind {
   readonly status: GrpcStatus;
@@ -36,7 +32,7 @@ export interface FgBridgeErrorKind {
   /** Whether the same call may succeed later without being changed. */
   readonly retryable: boolean;
   /** What the code says about the outcome when the error itself does not say it. */
-  readonly outcome: Outcome;
+  readonly outcome: CallOutcome;
 }
 
 /** Every way in which this package fails. Codes are contract, texts are not. */
@@ -78,7 +74,7 @@ function kind(
   status: GrpcStatus,
   http: number,
   retryable: boolean,
-  outcome: Outcome,
+  outcome: CallOutcome,
 ): FgBridgeErrorKind {
   return { status, http, retryable, outcome };
 }
@@ -89,7 +85,7 @@ export interface FgBridgeErrorOptions extends ErrorOptions {
   /** Where a provider or a function said it itself. @default that of the code */
   readonly status?: GrpcStatus;
   /** @default that of the code */
-  readonly outcome?: Outcome;
+  readonly outcome?: CallOutcome;
   /** @default that of the code */
   readonly retryable?: boolean;
   /** Method of the provider that was called. */
@@ -111,7 +107,7 @@ export class FgBridgeError extends Error {
   readonly code: FgBridgeErrorCode;
   readonly status: GrpcStatus;
   readonly retryable: boolean;
-  readonly outcome: Outcome;
+  readonly outcome: CallOutcome;
   readonly method: string | undefined;
   readonly target: string | undefined;
   readonly httpStatus: number | undefined;
@@ -138,7 +134,7 @@ export class FgBridgeError extends Error {
   }
 
   /** What was thrown, as an error of this package; what is none becomes `FG_FUNCTION_ERROR`. */
-  static from(thrown: unknown, outcome: Outcome = "unknown"): FgBridgeError {
+  static from(thrown: unknown, outcome: CallOutcome = "unknown"): FgBridgeError {
     if (thrown instanceof FgBridgeError) return thrown;
     const reason = thrown instanceof Error ? thrown.message : String(thrown);
     return new FgBridgeError("FG_FUNCTION_ERROR", reason, { cause: thrown, outcome });

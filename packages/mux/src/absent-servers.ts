@@ -1,4 +1,4 @@
-import type { Clock } from "./clock.ts";
+import type { Clock } from "@stackwright/base/clock";
 import type { MuxServer } from "./mux-options.ts";
 import type { ServerHandle } from "./server-handle.ts";
 
@@ -54,7 +54,7 @@ export class AbsentServers implements Disposable {
 
   #schedule(absent: AbsentServer, pauseMs: number): void {
     const { name } = absent.server;
-    const timer = this.#clock.schedule(() => void this.#try(absent, pauseMs), pauseMs);
+    const timer = this.#clock.after(pauseMs, () => void this.#try(absent, pauseMs));
     this.#timers.set(name, timer);
   }
 

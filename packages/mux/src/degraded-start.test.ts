@@ -1,8 +1,8 @@
+import type { Clock } from "@stackwright/base/clock";
 import { RpcError } from "@stackwright/proto/grpc";
 import { structFromJson, structToJson } from "@stackwright/proto/property";
 import { ConfigureRequest, CreateRequest } from "@stackwright/proto/pulumirpc";
 import { describe, expect, it } from "vitest";
-import type { Clock } from "./clock.ts";
 import { createMux } from "./mux.ts";
 import type { MuxServer } from "./mux-options.ts";
 import type { ResourceProvider } from "./resource-provider.ts";
@@ -12,10 +12,11 @@ import { unimplementedProvider } from "./unimplemented-provider.ts";
 function manualClock() {
   const timers = new Map<() => void, number>();
   const clock: Clock = {
-    now: () => 0,
-    schedule: (callback, delayMs) => {
-      timers.set(callback, delayMs);
-      return { [Symbol.dispose]: () => void timers.delete(callback) };
+    monotonicMs: () => 0,
+    wallMs: () => 0,
+    after: (delayMs, task) => {
+      timers.set(task, delayMs);
+      return { [Symbol.dispose]: () => void timers.delete(task) };
     },
   };
   const fire = async (): Promise<number[]> => {

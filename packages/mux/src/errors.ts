@@ -1,3 +1,5 @@
+import type { CallOutcome } from "@stackwright/base/error-kind";
+
 /** gRPC status names, as far as errors of this package use them. */
 export type MuxStatus =
   | "UNKNOWN"
@@ -59,7 +61,7 @@ export interface MuxErrorOptions extends ErrorOptions {
   /** Type, function or conversion key that the error is about. */
   readonly token?: string;
   /** Of a call that changes something: `not-applied` when it surely did not happen. @default "unknown" */
-  readonly outcome?: "not-applied" | "unknown";
+  readonly outcome?: CallOutcome;
 }
 
 /** An error of the mux itself. Codes are contract, texts are not. */
@@ -70,7 +72,7 @@ export class MuxError extends Error {
   readonly retryable: boolean;
   readonly server: string | undefined;
   readonly token: string | undefined;
-  readonly outcome: "not-applied" | "unknown";
+  readonly outcome: CallOutcome;
 
   constructor(code: MuxErrorCode, message: string, options: MuxErrorOptions = {}) {
     super(message, options);

@@ -1,6 +1,4 @@
 export type { CallContext } from "./call-context.ts";
-export type { Clock } from "./clock.ts";
-export { systemClock } from "./clock.ts";
 export type { CheckCombination, NamedCheck } from "./core/combine-check-config.ts";
 export { combineChecks } from "./core/combine-check-config.ts";
 export type { Capabilities } from "./core/combine-configure.ts";

@@ -1,3 +1,4 @@
+import type { JsonValue } from "@stackwright/base/json";
 import type {
   ConfigureRequest,
   ParameterizeRequest,
@@ -11,7 +12,7 @@ import { CapabilityNegotiation } from "./capability-negotiation.ts";
 import { EVERYTHING, NOTHING } from "./core/combine-configure.ts";
 import { createConfigFilter } from "./core/config-filter.ts";
 import type { DispatchTable } from "./core/dispatch-table.ts";
-import { configKeysOf, isListable, type Json, type PackageSchema } from "./core/package-schema.ts";
+import { configKeysOf, isListable, type PackageSchema } from "./core/package-schema.ts";
 import { tableChannel } from "./diagnostics.ts";
 import { MuxError } from "./errors.ts";
 import { dialEngine } from "./host/engine-client.ts";
@@ -349,7 +350,7 @@ function moved(
   const carry = (
     owners: ReadonlyMap<string, number>,
     part: "resources" | "functions",
-    brings: (definition: Json | undefined) => boolean = () => true,
+    brings: (definition: JsonValue | undefined) => boolean = () => true,
   ) => {
     const carried = new Map<string, number>();
     for (const [token, index] of owners) {

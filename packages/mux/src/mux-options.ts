@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from "./clock.ts";
+import { type Clock, systemClock } from "@stackwright/base/clock";
 import type { DispatchTable } from "./core/dispatch-table.ts";
 import type { MergePolicy } from "./core/merge-schemas.ts";
 import { MuxError } from "./errors.ts";

@@ -1,8 +1,8 @@
 import { channel } from "node:diagnostics_channel";
+import { systemClock } from "@stackwright/base/clock";
 import { RpcError } from "@stackwright/proto/grpc";
 import { CreateRequest, ListRequest } from "@stackwright/proto/pulumirpc";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { systemClock } from "./clock.ts";
 import { MUX_CHANNELS, type MuxCallMessage } from "./diagnostics.ts";
 import { MuxError } from "./errors.ts";
 import type { ResourceProvider } from "./resource-provider.ts";

@@ -1,8 +1,8 @@
 import { inspect } from "node:util";
+import type { Clock } from "@stackwright/base/clock";
 import { RpcError } from "@stackwright/proto/grpc";
 import type { CallContext } from "./call-context.ts";
 import { CancellableCall } from "./cancellable-call.ts";
-import type { Clock } from "./clock.ts";
 import { callChannel } from "./diagnostics.ts";
 import { MuxError } from "./errors.ts";
 import type {
@@ -150,10 +150,10 @@ export class ServerHandle {
     const timer =
       drainTimeoutMs === undefined
         ? undefined
-        : this.#options.clock.schedule(() => {
+        : this.#options.clock.after(drainTimeoutMs, () => {
             const message = `server ${this.name} was taken out of the mux and its calls did not end within ${drainTimeoutMs} ms`;
             this.abort(new MuxError("MUX_SERVER_TIMEOUT", message, { server: this.name }));
-          }, drainTimeoutMs);
+          });
     await this.#idle.promise;
     timer?.[Symbol.dispose]();
   }
@@ -161,10 +161,10 @@ export class ServerHandle {
   /** Forwards Cancel, past all limits. A server that does not answer in time has its calls under way given up. */
   async cancel(context: CallContext): Promise<ReplyOf<"cancel">> {
     const { cancelTimeoutMs = 5000 } = this.#options.limits;
-    const timer = this.#options.clock.schedule(() => {
+    const timer = this.#options.clock.after(cancelTimeoutMs, () => {
       const message = `server ${this.name} did not answer Cancel within ${cancelTimeoutMs} ms`;
       this.abort(new MuxError("MUX_SERVER_TIMEOUT", message, { server: this.name }));
-    }, cancelTimeoutMs);
+    });
     try {
       return await this.call("cancel", {}, context);
     } finally {
@@ -194,16 +194,16 @@ export class ServerHandle {
       guard,
       hasPlace,
       isAdmitted: hasPlace || isCancel,
-      startedAt: callChannel.hasSubscribers ? clock.now() : 0,
+      startedAt: callChannel.hasSubscribers ? clock.monotonicMs() : 0,
       timer: undefined,
       code: undefined,
     };
     const timeoutMs = limits.methodTimeoutMs?.[method] ?? limits.callTimeoutMs;
     if (timeoutMs !== undefined && timeoutMs !== Number.POSITIVE_INFINITY && !isCancel) {
-      call.timer = clock.schedule(() => {
+      call.timer = clock.after(timeoutMs, () => {
         const message = `server ${this.name} did not answer ${wireName(method)} within ${timeoutMs} ms`;
         guard.abort(new MuxError("MUX_SERVER_TIMEOUT", message, { server: this.name }));
-      }, timeoutMs);
+      });
     }
     this.#running.add(call);
     return call;
@@ -212,7 +212,7 @@ export class ServerHandle {
   async #admit(call: CallUnderWay): Promise<void> {
     await this.#gate.enter(call.guard.context.signal);
     call.hasPlace = true;
-    if (callChannel.hasSubscribers) call.startedAt = this.#options.clock.now();
+    if (callChannel.hasSubscribers) call.startedAt = this.#options.clock.monotonicMs();
   }
 
   #succeed(): void {
@@ -252,7 +252,7 @@ export class ServerHandle {
         package: this.#options.package,
         server: this.name,
         method: wireName(call.method),
-        durationMs: this.#options.clock.now() - call.startedAt,
+        durationMs: this.#options.clock.monotonicMs() - call.startedAt,
         ...(call.code !== undefined && { code: call.code }),
       });
     }

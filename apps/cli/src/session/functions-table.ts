@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { openFunctionsTable } from "@stackwright/core";
 import { isEngineError } from "@stackwright/core/errors";
-import { FunctionCaller, type TargetTable } from "@stackwright/fg-bridge";
+import { FunctionCaller, type FunctionTargetTable } from "@stackwright/fg-bridge";
 import type { CommandContext } from "../command-context.ts";
 import { CommandError } from "../command-error.ts";
 
@@ -11,7 +11,7 @@ export interface OpenFunctions extends AsyncDisposable {
   readonly account: string | undefined;
   readonly region: string;
   readonly projects: readonly string[];
-  readonly targets: TargetTable;
+  readonly targets: FunctionTargetTable;
   readonly caller: FunctionCaller;
 }
 

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
-import { TargetTable } from "@stackwright/fg-bridge";
+import { FunctionTargetTable } from "@stackwright/fg-bridge";
 import { Type } from "typebox";
 import { Value } from "typebox/value";
 import { EngineError } from "../errors.ts";
@@ -62,7 +62,7 @@ export type FunctionsTable = Type.Static<typeof FunctionsTableSchema>;
 /** Where the functions of private providers are called. Disposing ends the connections. */
 export interface OpenFunctionsTable extends AsyncDisposable {
   readonly table: FunctionsTable;
-  readonly targets: TargetTable;
+  readonly targets: FunctionTargetTable;
 }
 
 /** The key of a platform where the table says nothing else; the bridge of a user reads the same variables. */
@@ -107,7 +107,7 @@ export async function openFunctionsTable(
         credentialsName: named(`region ${region}`, place),
       };
     });
-    const targets = new TargetTable({
+    const targets = new FunctionTargetTable({
       functions,
       regions,
       guard: { allow: table.networks ?? [] },

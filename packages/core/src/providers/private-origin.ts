@@ -1,4 +1,4 @@
-import type { FunctionCaller, TargetTable } from "@stackwright/fg-bridge";
+import type { FunctionCaller, FunctionTargetTable } from "@stackwright/fg-bridge";
 import type { ProviderReference } from "@stackwright/mux/router";
 import { ProviderAddress, requireExactVersion } from "@stackwright/provider-source";
 import type { SchemaCache } from "@stackwright/tfplugin";
@@ -20,7 +20,7 @@ export interface PrivateOriginOptions {
     options: { readonly signal?: AbortSignal },
   ) => Promise<PrivateProviderVersion>;
   /** The operator's table: which function is called where. */
-  readonly targets: TargetTable;
+  readonly targets: FunctionTargetTable;
   readonly caller: FunctionCaller;
   /** Projects whose functions this stack may call. */
   readonly projects: readonly string[];

@@ -1,4 +1,5 @@
-import type { Logger, ProcessLine } from "@stackwright/mux/host";
+import type { Logger } from "@stackwright/base/logger";
+import type { ProcessLine } from "@stackwright/mux/host";
 import type { ProviderLogEntry } from "@stackwright/tfplugin/launch";
 import type { Redactor, Unfinished } from "./redactor.ts";
 

@@ -8,14 +8,14 @@ import {
 } from "@stackwright/provider-source";
 import { FunctionCaller } from "../caller/function-caller.ts";
 import { parseFunctionUrn } from "../target/function-urn.ts";
-import type { TargetTable } from "../target/target-table.ts";
+import type { FunctionTargetTable } from "../target/target-table.ts";
 import type { BridgeEndpoint } from "./bridge-binding.ts";
 import { type BridgeProgram, loadBridgeProgram, packBridgeExecutable } from "./bridge-program.ts";
 import { bundleSchema } from "./bundled-schema.ts";
 
 export interface BridgeArchiveSourceOptions {
   /** How this process reaches functions, for their schemas. */
-  readonly targets: TargetTable;
+  readonly targets: FunctionTargetTable;
   /** How the users of archives reach the function. Public; goes into the archive. */
   readonly endpointOf: (binding: BridgeBinding) => BridgeEndpoint;
   /** Private networks that users' bridges may reach, as the function may lie there. @default none */

@@ -1,5 +1,5 @@
+import { isJsonObject } from "@stackwright/base/json";
 import type { CallerOptions } from "../caller/caller-options.ts";
-import { isJsonObject } from "../envelope/strict-json.ts";
 import { FgBridgeError } from "../errors.ts";
 
 /** Where the bridge of a user finds the function. Public: it lies in an archive. */

@@ -2,7 +2,7 @@ import { serveTerraformProvider } from "@stackwright/tfplugin/serve";
 import { FunctionCaller } from "../caller/function-caller.ts";
 import { FgBridgeError } from "../errors.ts";
 import { parseFunctionUrn } from "../target/function-urn.ts";
-import { TargetTable, type TargetTableOptions } from "../target/target-table.ts";
+import { FunctionTargetTable, type TargetTableOptions } from "../target/target-table.ts";
 import type { UrlCredentials } from "../target/url-target.ts";
 import {
   BRIDGE_VARIABLES,
@@ -20,7 +20,7 @@ export function openBridge(
 ): BridgeTransport {
   const { functionUrn, address, schema } = manifest;
   const { project } = parseFunctionUrn(functionUrn);
-  const table = new TargetTable({
+  const table = new FunctionTargetTable({
     ...rowsOf(manifest, environment),
     guard: { allow: manifest.networks ?? [] },
   });

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
+import { type Clock, sleep, systemClock } from "@stackwright/base/clock";
 import { type PluginTransport, TfpluginError, type TransportCall } from "@stackwright/tfplugin";
-import { type Clock, delay, systemClock } from "../clock.ts";
 import { methodByName } from "../envelope/methods.ts";
 import { errorResponse, unchangedObject } from "../envelope/wire.ts";
 import { FgBridgeError } from "../errors.ts";
@@ -75,7 +75,7 @@ export class BridgeTransport implements PluginTransport {
     this.#reading.abort(reason);
     // The function may know how to end early; whether or not, an apply gets its time.
     void remote.unary("Stop", request, {}).catch(() => undefined);
-    void delay(clock, stopGraceMs).then(() => this.#applying.abort(reason));
+    void sleep(clock, stopGraceMs).then(() => this.#applying.abort(reason));
     return new Uint8Array();
   }
 

@@ -1,6 +1,6 @@
 import { FgBridgeError } from "../errors.ts";
 
-export interface CallLimits {
+export interface FunctionCallLimits {
   /** Calls at a time to one function. @default 64 */
   readonly perFunction?: number;
   /** Calls at a time of one session to one function. @default 16 */
@@ -19,12 +19,12 @@ interface Waiter {
  * own limit does not hold up others.
  */
 export class CallLimiter {
-  readonly #limits: Required<CallLimits>;
+  readonly #limits: Required<FunctionCallLimits>;
   readonly #perSession = new Map<string, number>();
   #waiting: Waiter[] = [];
   #running = 0;
 
-  constructor(limits: CallLimits = {}) {
+  constructor(limits: FunctionCallLimits = {}) {
     this.#limits = {
       perFunction: limits.perFunction ?? 64,
       perSession: limits.perSession ?? 16,

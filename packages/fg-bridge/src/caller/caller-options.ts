@@ -1,10 +1,10 @@
-import { type Clock, systemClock } from "../clock.ts";
+import { type Clock, systemClock } from "@stackwright/base/clock";
+import { type Logger, silentLogger } from "@stackwright/base/logger";
 import { FEATURES, type Feature } from "../envelope/extensions.ts";
-import { type Logger, silentLogger } from "../logger.ts";
 import type { CallTimeouts } from "../target/http-exchange.ts";
-import type { CallLimits } from "./call-limiter.ts";
+import type { FunctionCallLimits } from "./call-limiter.ts";
 import type { BreakerOptions } from "./circuit-breaker.ts";
-import type { RetryOptions } from "./retry-policy.ts";
+import type { RetryOptions } from "./retry-budget.ts";
 
 export interface CallerOptions {
   /**
@@ -34,7 +34,7 @@ export interface CallerOptions {
    * @default false
    */
   readonly strict?: boolean;
-  readonly limits?: CallLimits;
+  readonly limits?: FunctionCallLimits;
   readonly retry?: RetryOptions;
   readonly breaker?: BreakerOptions;
   /** Of a response after decompression. @default 64 MiB */
@@ -55,7 +55,7 @@ export interface ResolvedCallerOptions {
   readonly configData: "needed" | "all";
   readonly accept: readonly Feature[];
   readonly strict: boolean;
-  readonly limits: CallLimits;
+  readonly limits: FunctionCallLimits;
   readonly retry: RetryOptions;
   readonly breaker: BreakerOptions;
   readonly maxPayloadBytes: number;

@@ -3,7 +3,11 @@ import { type BreakerOptions, CircuitBreaker } from "./circuit-breaker.ts";
 
 function setUp(options: BreakerOptions = {}) {
   let now = 0;
-  const clock = { now: () => now, schedule: () => ({ [Symbol.dispose]: () => undefined }) };
+  const clock = {
+    monotonicMs: () => now,
+    wallMs: () => now,
+    after: () => ({ [Symbol.dispose]: () => undefined }),
+  };
   const breaker = new CircuitBreaker(clock, options);
   return {
     breaker,

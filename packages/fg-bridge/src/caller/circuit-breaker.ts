@@ -1,4 +1,4 @@
-import type { Clock } from "../clock.ts";
+import type { Clock } from "@stackwright/base/clock";
 
 export interface BreakerOptions {
   /** Failures in a row that open it. @default 5 */
@@ -49,7 +49,7 @@ export class CircuitBreaker {
 
   get state(): BreakerState {
     if (this.#openedAt === undefined) return "closed";
-    return this.#clock.now() - this.#openedAt < this.#options.openMs ? "open" : "half-open";
+    return this.#clock.monotonicMs() - this.#openedAt < this.#options.openMs ? "open" : "half-open";
   }
 
   /** Whoever gets `probe` must report how it went. */
@@ -78,7 +78,7 @@ export class CircuitBreaker {
     const { consecutiveFailures, failureRatio, minimumCalls } = this.#options;
     const tooMany = calls >= minimumCalls && failures / calls >= failureRatio;
     if (wasProbe || this.#inARow >= consecutiveFailures || tooMany) {
-      this.#openedAt = this.#clock.now();
+      this.#openedAt = this.#clock.monotonicMs();
     }
   }
 
@@ -88,7 +88,7 @@ export class CircuitBreaker {
   }
 
   #keep(failed: boolean): void {
-    const now = this.#clock.now();
+    const now = this.#clock.monotonicMs();
     this.#recent.push({ at: now, failed });
     const from = now - this.#options.windowMs;
     const old = this.#recent.findIndex(({ at }) => at >= from);

@@ -7,7 +7,7 @@ import { METHODS } from "../envelope/methods.ts";
 import type { FgBridgeError } from "../errors.ts";
 import { openDirectoryJournal } from "../function/directory-journal.ts";
 import { serveFunction } from "../function/function-server.ts";
-import { TargetTable } from "../target/target-table.ts";
+import { FunctionTargetTable } from "../target/target-table.ts";
 import { TEST_PROJECT, TEST_URN } from "../testing/bridged-function.ts";
 import { type Cut, startCutProxy } from "../testing/cut-proxy.ts";
 import { createScriptedRunner } from "../testing/scripted-runner.ts";
@@ -36,7 +36,7 @@ async function setUp(withJournal: boolean) {
   const server = cleanup.use(await serveFunction({ runner, port: 0, ...journal }));
   const proxy = cleanup.use(await startCutProxy(server.url));
   const table = cleanup.use(
-    new TargetTable({
+    new FunctionTargetTable({
       functions: { [TEST_URN]: { url: proxy.url } },
       guard: { allow: ["127.0.0.0/8"] },
     }),
@@ -154,7 +154,7 @@ describe("bytes through the whole bridge", () => {
       const runner = createScriptedRunner({ script: () => answer });
       const server = cleanup.use(await serveFunction({ runner, port: 0 }));
       const table = cleanup.use(
-        new TargetTable({
+        new FunctionTargetTable({
           functions: { [TEST_URN]: { url: server.url } },
           guard: { allow: ["127.0.0.0/8"] },
         }),

@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
+import { describePayload } from "../describe-payload.ts";
 import type { Feature } from "../envelope/extensions.ts";
-import { cleanForeignText, parseGrpcError } from "../envelope/grpc-text.ts";
+import { parseGrpcError, sanitizeRemoteText } from "../envelope/grpc-text.ts";
 import type { MethodFacts } from "../envelope/methods.ts";
 import { type EnvelopeRequest, encodeRequest } from "../envelope/request.ts";
 import { type EnvelopeResponse, parseResponse } from "../envelope/response.ts";
 import { FgBridgeError } from "../errors.ts";
-import { describePayload } from "../logger.ts";
 import type { FunctionTarget, InvokeCall } from "../target/target.ts";
 import type { ResolvedCallerOptions } from "./caller-options.ts";
 import type { FunctionState } from "./function-state.ts";
@@ -52,14 +52,14 @@ export class EnvelopeSender {
       ...(signal === undefined ? {} : { signal }),
       ...(streamed ? { onProgress: call.onProgress } : {}),
     };
-    const started = clock.now();
+    const started = clock.monotonicMs();
     const body = asynchronous
       ? await invokeAsync(envelope, invoke)
       : await this.#target.invoke(envelope, invoke);
     const data = {
       target: this.#target.key,
       method: method.name,
-      ms: Math.round(clock.now() - started),
+      ms: Math.round(clock.monotonicMs() - started),
       request: describePayload(envelope),
       response: describePayload(body),
     };
@@ -110,7 +110,7 @@ export class EnvelopeSender {
       const applied = response.outcome === "not-applied" || status === "UNIMPLEMENTED";
       // Another delivery of the same operation is at work: no answer yet, and not the end.
       const code = response.outcome === "running" ? "FG_OPERATION_RUNNING" : "FG_FUNCTION_ERROR";
-      throw new FgBridgeError(code, `${name}: ${cleanForeignText(description)}`, {
+      throw new FgBridgeError(code, `${name}: ${sanitizeRemoteText(description)}`, {
         status,
         method: name,
         target: this.#target.key,

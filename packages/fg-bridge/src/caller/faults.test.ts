@@ -8,7 +8,7 @@ import { METHODS } from "../envelope/methods.ts";
 import { FgBridgeError } from "../errors.ts";
 import { openDirectoryJournal } from "../function/directory-journal.ts";
 import { type FunctionServer, serveFunction } from "../function/function-server.ts";
-import { TargetTable } from "../target/target-table.ts";
+import { FunctionTargetTable } from "../target/target-table.ts";
 import { FAULTS, type Fault, startFaultProxy } from "../testing/fault-proxy.ts";
 import { createScriptedRunner } from "../testing/scripted-runner.ts";
 import type { CallerOptions } from "./caller-options.ts";
@@ -52,7 +52,7 @@ async function setUp(
   const server = await deploy(options.journal ?? true);
   const proxy = stack.use(await startFaultProxy(server.url));
   const table = stack.use(
-    new TargetTable({
+    new FunctionTargetTable({
       functions: { [urn]: { url: proxy.url } },
       guard: { allow: ["127.0.0.0/8"] },
     }),

@@ -2,7 +2,7 @@ import type { AdapterInfo, Feature } from "../envelope/extensions.ts";
 import { CallLimiter } from "./call-limiter.ts";
 import type { ResolvedCallerOptions } from "./caller-options.ts";
 import { CircuitBreaker } from "./circuit-breaker.ts";
-import { RetryPolicy } from "./retry-policy.ts";
+import { RetryBudget } from "./retry-budget.ts";
 
 /** The schema that a function gave, with the digest under which it announced it. */
 export interface KnownSchema {
@@ -14,7 +14,7 @@ export interface KnownSchema {
 export class FunctionState {
   readonly breaker: CircuitBreaker;
   readonly limiter: CallLimiter;
-  readonly retry: RetryPolicy;
+  readonly retry: RetryBudget;
   /** `null`: it answered without introducing itself. `undefined`: it has not answered yet. */
   adapter: AdapterInfo | null | undefined;
   schema: KnownSchema | undefined;
@@ -22,7 +22,7 @@ export class FunctionState {
   constructor(options: ResolvedCallerOptions) {
     this.breaker = new CircuitBreaker(options.clock, options.breaker);
     this.limiter = new CallLimiter(options.limits);
-    this.retry = new RetryPolicy(options.retry, options.random);
+    this.retry = new RetryBudget(options.retry, options.random);
   }
 
   announced(feature: Feature): boolean {

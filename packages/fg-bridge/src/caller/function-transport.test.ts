@@ -7,7 +7,7 @@ import type { FunctionServerOptions } from "../function/function-server.ts";
 import { serveFunction } from "../function/function-server.ts";
 import { createServedResults } from "../function/result-store.ts";
 import type { FunctionTarget } from "../target/target.ts";
-import { TargetTable } from "../target/target-table.ts";
+import { FunctionTargetTable } from "../target/target-table.ts";
 import { createScriptedRunner, type ScriptedOptions } from "../testing/scripted-runner.ts";
 import type { CallerOptions } from "./caller-options.ts";
 import { FunctionCaller } from "./function-caller.ts";
@@ -51,7 +51,7 @@ async function served(
 ) {
   const runner = createScriptedRunner(script);
   const server = await serveFunction({ runner, port: 0, ...options });
-  const table = new TargetTable({
+  const table = new FunctionTargetTable({
     functions: { [urn]: { url: server.url } },
     guard: { allow: ["127.0.0.0/8"] },
   });
@@ -219,7 +219,11 @@ describe("the caller", () => {
     const { sent, target } = recording(answers);
     const one = caller({
       retry: { attempts: 1 },
-      clock: { now: () => now, schedule: () => ({ [Symbol.dispose]: () => undefined }) },
+      clock: {
+        monotonicMs: () => now,
+        wallMs: () => now,
+        after: () => ({ [Symbol.dispose]: () => undefined }),
+      },
     });
     await using transport = one.transport({ target });
     const apply = () => transport.unary("ApplyResourceChange", bytes, {});

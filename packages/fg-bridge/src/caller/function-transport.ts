@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from "node:crypto";
+import { sleep } from "@stackwright/base/clock";
 import { type PluginTransport, TfpluginError, type TransportCall } from "@stackwright/tfplugin";
-import { delay } from "../clock.ts";
 import { type MethodFacts, methodByName } from "../envelope/methods.ts";
 import type { RequestExtensions } from "../envelope/request.ts";
 import type { EnvelopeResponse } from "../envelope/response.ts";
@@ -9,7 +9,7 @@ import type { ResolvedCallerOptions } from "./caller-options.ts";
 import { EnvelopeSender } from "./envelope-call.ts";
 import type { TransportOptions } from "./function-caller.ts";
 import type { FunctionState } from "./function-state.ts";
-import { askOutcome } from "./operation-outcome.ts";
+import { queryOperationOutcome } from "./operation-outcome.ts";
 
 /** How long Stop and Shutdown may take: both are courtesies. */
 const COURTESY_MS = 5000;
@@ -159,7 +159,7 @@ export class FunctionTransport implements PluginTransport {
         if (pause === undefined) throw settled;
         const data = { target: this.#target.key, method: method.name, code: settled.code, attempt };
         this.#options.logger.info(data, "call is repeated");
-        await delay(clock, pause, signal);
+        await sleep(clock, pause, signal);
       }
     }
   }
@@ -249,7 +249,7 @@ export class FunctionTransport implements PluginTransport {
     const isAnswer = error.code === "FG_FUNCTION_ERROR" || error.code === "FG_CLOSED";
     if (!isOpen || isAnswer || silent || operation === undefined || this.#options.strict)
       return error;
-    return askOutcome({
+    return queryOperationOutcome({
       sender: this.#sender,
       method,
       error,

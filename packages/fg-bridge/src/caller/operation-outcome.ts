@@ -1,13 +1,13 @@
+import { type Clock, sleep } from "@stackwright/base/clock";
+import type { Logger } from "@stackwright/base/logger";
 import type { OperationIdentity } from "@stackwright/mux/router";
-import { type Clock, delay } from "../clock.ts";
-import { cleanForeignText, parseGrpcError } from "../envelope/grpc-text.ts";
+import { parseGrpcError, sanitizeRemoteText } from "../envelope/grpc-text.ts";
 import { type MethodFacts, OUTCOME_METHOD } from "../envelope/methods.ts";
 import type { EnvelopeResponse } from "../envelope/response.ts";
 import { FgBridgeError } from "../errors.ts";
-import type { Logger } from "../logger.ts";
 import type { EnvelopeSender } from "./envelope-call.ts";
 
-export interface OutcomeQuestion {
+export interface OperationOutcomeQuery {
   readonly sender: EnvelopeSender;
   readonly method: MethodFacts;
   /** Why the outcome is open. */
@@ -33,9 +33,11 @@ const PAUSES = [100, 2000] as const;
  *
  * @returns the response of the operation; or the error, as `not-applied` where that is proven
  */
-export async function askOutcome(question: OutcomeQuestion): Promise<Uint8Array | FgBridgeError> {
+export async function queryOperationOutcome(
+  question: OperationOutcomeQuery,
+): Promise<Uint8Array | FgBridgeError> {
   const { error, signal, clock, timeoutMs, logger, operation } = question;
-  const deadline = clock.now() + timeoutMs;
+  const deadline = clock.monotonicMs() + timeoutMs;
   let [pause] = PAUSES as readonly [number, number];
   for (;;) {
     let answer: EnvelopeResponse | undefined;
@@ -63,8 +65,8 @@ export async function askOutcome(question: OutcomeQuestion): Promise<Uint8Array 
     }
     // No journal, or one that cannot tell.
     if (answer !== undefined && outcome !== "running") return error;
-    if (clock.now() + pause > deadline) return error;
-    await delay(clock, pause, signal);
+    if (clock.monotonicMs() + pause > deadline) return error;
+    await sleep(clock, pause, signal);
     pause = Math.min(pause * 2, PAUSES[1]);
   }
 }
@@ -75,7 +77,7 @@ function ask({
   operation,
   attempt,
   signal,
-}: OutcomeQuestion): Promise<EnvelopeResponse> {
+}: OperationOutcomeQuery): Promise<EnvelopeResponse> {
   const nothing = new Uint8Array();
   return sender.send({
     method: { name: "Outcome", path: OUTCOME_METHOD, asynchronous: false, repeatable: true },
@@ -91,9 +93,9 @@ function ask({
 }
 
 /** The operation itself ended with an error. */
-function storedError({ error, method }: OutcomeQuestion, text: string): FgBridgeError {
+function storedError({ error, method }: OperationOutcomeQuery, text: string): FgBridgeError {
   const { status, description } = parseGrpcError(text);
-  const message = `${method.name}: ${cleanForeignText(description)}`;
+  const message = `${method.name}: ${sanitizeRemoteText(description)}`;
   return new FgBridgeError("FG_FUNCTION_ERROR", message, {
     status,
     method: method.name,

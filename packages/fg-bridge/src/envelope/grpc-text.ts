@@ -58,7 +58,7 @@ const MAX_TEXT = 8 * 1024;
  * Text from a function, fit for a terminal and a log: without control characters other than line breaks
  * and tabs, without directional overrides, and not endless.
  */
-export function cleanForeignText(text: string, maxLength = MAX_TEXT): string {
+export function sanitizeRemoteText(text: string, maxLength = MAX_TEXT): string {
   const cut = text.length > maxLength ? `${text.slice(0, maxLength)}... (cut)` : text;
   return cut.replaceAll(/[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu, (character) =>
     character === "\n" || character === "\t" ? character : "",

@@ -1,8 +1,9 @@
 import { gunzipSync, gzipSync } from "node:zlib";
+import { isJsonObject, readJsonObject } from "@stackwright/base/json";
 import { FgBridgeError } from "../errors.ts";
 import { decodeBase64, encodeBase64 } from "./base64.ts";
 import { type Feature, isFeature } from "./extensions.ts";
-import { isJsonObject, type JsonObject, readJsonObject } from "./strict-json.ts";
+import { type JsonMembers, jsonProblemText } from "./json-problem.ts";
 
 /** One call of a provider method, as it crosses the wire. */
 export interface EnvelopeRequest {
@@ -87,13 +88,13 @@ function invalid(problem: string): FgBridgeError {
   return new FgBridgeError("FG_ENVELOPE_INVALID", `the request envelope is refused: ${problem}`);
 }
 
-function text(object: JsonObject, name: string, path: string): string {
+function text(object: JsonMembers, name: string, path: string): string {
   const value = object[name];
   if (typeof value !== "string") throw invalid(`${path} must be a string`);
   return value;
 }
 
-function optionalText(context: JsonObject, name: string, maxLength: number): string | undefined {
+function optionalText(context: JsonMembers, name: string, maxLength: number): string | undefined {
   const value = context[name];
   if (value === undefined || value === null) return undefined;
   if (typeof value !== "string" || value === "" || value.length > maxLength) {
@@ -102,7 +103,7 @@ function optionalText(context: JsonObject, name: string, maxLength: number): str
   return value;
 }
 
-function optionalCount(context: JsonObject, name: string): number | undefined {
+function optionalCount(context: JsonMembers, name: string): number | undefined {
   const value = context[name];
   if (value === undefined || value === null) return undefined;
   if (!Number.isSafeInteger(value) || (value as number) < 0) {
@@ -111,14 +112,14 @@ function optionalCount(context: JsonObject, name: string): number | undefined {
   return value as number;
 }
 
-function optionalEpoch(context: JsonObject): bigint | undefined {
+function optionalEpoch(context: JsonMembers): bigint | undefined {
   const value = optionalText(context, "epoch", 20);
   if (value === undefined) return undefined;
   if (!/^\d+$/.test(value)) throw invalid("context.epoch must be a decimal number");
   return BigInt(value);
 }
 
-function acceptOf(context: JsonObject): readonly Feature[] | undefined {
+function acceptOf(context: JsonMembers): readonly Feature[] | undefined {
   const value = context.accept;
   if (value === undefined || value === null) return undefined;
   if (!Array.isArray(value) || value.length > 64) throw invalid("context.accept must be a list");
@@ -140,7 +141,7 @@ export function parseRequest(
 ): EnvelopeRequest {
   if (body.length > limits.maxBytes) throw tooLarge(body.length, limits.maxBytes);
   const read = readJsonObject(body);
-  if ("problem" in read) throw invalid(read.problem);
+  if (read.problem !== undefined) throw invalid(jsonProblemText(read.problem));
   const { object } = read;
   const methodName = text(object, "method_name", "method_name");
   const requestText = text(object, "request_data", "request_data");
@@ -193,7 +194,7 @@ export function isExtendedRequest(
 ): boolean {
   if (body.length > limits.maxBytes) return false;
   const read = readJsonObject(body);
-  if ("problem" in read) return false;
+  if (read.problem !== undefined) return false;
   const { context } = read.object;
   return (
     isJsonObject(context) &&

@@ -1,4 +1,5 @@
 import { gunzipSync, gzipSync } from "node:zlib";
+import { isJsonObject, readJsonObject } from "@stackwright/base/json";
 import { FgBridgeError } from "../errors.ts";
 import { decodeBase64, encodeBase64 } from "./base64.ts";
 import {
@@ -7,8 +8,8 @@ import {
   type OperationOutcome,
   type ResponseReference,
 } from "./extensions.ts";
+import { type JsonMembers, jsonProblemText } from "./json-problem.ts";
 import { ENVELOPE_LIMITS, type EnvelopeLimits } from "./request.ts";
-import { isJsonObject, type JsonObject, readJsonObject } from "./strict-json.ts";
 
 /** What a function answers, in the form in which both sides of the bridge handle it. */
 export interface EnvelopeResponse {
@@ -60,7 +61,7 @@ function invalid(problem: string): FgBridgeError {
 }
 
 /** Absent, null and empty all mean that there is none. */
-function optionalText(object: JsonObject, name: string): string {
+function optionalText(object: JsonMembers, name: string): string {
   const value = object[name];
   if (value === undefined || value === null) return "";
   if (typeof value !== "string") throw invalid(`${name} must be a string`);
@@ -68,7 +69,7 @@ function optionalText(object: JsonObject, name: string): string {
 }
 
 /** A function is foreign code: what is not well-formed in its introduction is left out. */
-function adapterOf(object: JsonObject): AdapterInfo | undefined {
+function adapterOf(object: JsonMembers): AdapterInfo | undefined {
   const { adapter } = object;
   if (!isJsonObject(adapter)) return undefined;
   const { name, version, features } = adapter;
@@ -79,7 +80,7 @@ function adapterOf(object: JsonObject): AdapterInfo | undefined {
   };
 }
 
-function outcomeOf(object: JsonObject): OperationOutcome | undefined {
+function outcomeOf(object: JsonMembers): OperationOutcome | undefined {
   switch (object.outcome) {
     case "not-applied":
     case "running":
@@ -91,7 +92,7 @@ function outcomeOf(object: JsonObject): OperationOutcome | undefined {
   }
 }
 
-function referenceOf(object: JsonObject): ResponseReference | undefined {
+function referenceOf(object: JsonMembers): ResponseReference | undefined {
   const value = object.response_ref;
   if (value === undefined || value === null) return undefined;
   if (!isJsonObject(value)) throw invalid("response_ref must be an object");
@@ -114,7 +115,7 @@ export function parseResponse(
   limits: EnvelopeLimits = ENVELOPE_LIMITS,
 ): EnvelopeResponse {
   const read = readJsonObject(body);
-  if ("problem" in read) throw invalid(read.problem);
+  if (read.problem !== undefined) throw invalid(jsonProblemText(read.problem));
   const { object } = read;
   const error = optionalText(object, "error");
   const reference = referenceOf(object);

@@ -7,17 +7,19 @@ import {
 import { FgBridgeError } from "../errors.ts";
 
 /** Tells who sent a request: returns the caller's name, or throws. */
-export type Authenticator = (request: SignableRequest) => Promise<string>;
+export type FunctionAuthenticator = (request: SignableRequest) => Promise<string>;
 
 /** Requests must carry a signature with an access key. The caller is the key. */
-export function authenticateSignature(options: VerifierOptions): Authenticator {
+export function authenticateSignature(options: VerifierOptions): FunctionAuthenticator {
   // The body decides what is done, and the host where: both have to be signed.
   const verifier = createVerifier({ requireSigned: ["host"], ...options });
   return async (request) => (await verifier.verify(request)).accessKey;
 }
 
 /** Requests must carry one of these tokens. The caller is the name that stands for it. */
-export function authenticateBearer(tokens: Readonly<Record<string, string>>): Authenticator {
+export function authenticateBearer(
+  tokens: Readonly<Record<string, string>>,
+): FunctionAuthenticator {
   const digest = (text: string) => createHash("sha256").update(text).digest();
   const known = Object.entries(tokens).map(([caller, token]) => ({ caller, hash: digest(token) }));
   return async ({ headers }) => {

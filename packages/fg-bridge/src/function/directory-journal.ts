@@ -3,14 +3,14 @@ import { link, mkdir, open, readdir, readFile, rename, rm, stat } from "node:fs/
 import { dirname, join } from "node:path";
 import { FgBridgeError } from "../errors.ts";
 import {
-  type Admission,
+  type AttemptAdmission,
   type AttemptRecord,
   checkDelivery,
-  type Delivery,
   type OperationJournal,
   type OperationKey,
   type OperationState,
   openState,
+  type RequestDelivery,
 } from "./operation-journal.ts";
 
 export interface DirectoryJournalOptions {
@@ -66,7 +66,7 @@ class DirectoryJournal implements OperationJournal {
     this.#now = now;
   }
 
-  async begin(key: OperationKey, delivery: Delivery): Promise<Admission> {
+  async begin(key: OperationKey, delivery: RequestDelivery): Promise<AttemptAdmission> {
     if (delivery.attempt >= MAX_ATTEMPTS) return { kind: "refused", reason: "conflict" };
     const folder = await this.#folder(key);
     const { requestHash, epoch, untilMs } = delivery;

@@ -1,10 +1,10 @@
 import { schemaDigestOf } from "../caller/function-transport.ts";
-import { cleanForeignText, formatGrpcError } from "../envelope/grpc-text.ts";
+import { describePayload } from "../describe-payload.ts";
+import { formatGrpcError, sanitizeRemoteText } from "../envelope/grpc-text.ts";
 import { type MethodFacts, methodByPath, OUTCOME_METHOD } from "../envelope/methods.ts";
 import { type EnvelopeRequest, isExtendedRequest, parseRequest } from "../envelope/request.ts";
 import { contractResponse, type EnvelopeResponse, encodeResponse } from "../envelope/response.ts";
 import { FG_BRIDGE_ERRORS, FgBridgeError } from "../errors.ts";
-import { describePayload } from "../logger.ts";
 import {
   type FunctionOptions,
   type ResolvedFunctionOptions,
@@ -205,12 +205,12 @@ export class FunctionHandler implements AsyncDisposable {
     const timeoutMs = this.#timeoutOf(request, options);
     const late = new AbortController();
     let begun = false;
-    using _timer = clock.schedule(() => {
+    using _timer = clock.after(timeoutMs, () => {
       const text = `${method.name} did not end within ${timeoutMs} ms`;
       late.abort(
         new FgBridgeError("FG_TIMEOUT", text, { outcome: begun ? "unknown" : "not-applied" }),
       );
-    }, timeoutMs);
+    });
     const { signal, caller = "", onProgress = () => undefined } = options;
     const signals = [late.signal, this.#closing.signal, ...(signal === undefined ? [] : [signal])];
     return await this.#calls.call({
@@ -234,7 +234,7 @@ export class FunctionHandler implements AsyncDisposable {
   }
 
   #failure(error: FgBridgeError, request: EnvelopeRequest): EnvelopeResponse {
-    const text = cleanForeignText(redact(error.message, request.configData));
+    const text = sanitizeRemoteText(redact(error.message, request.configData));
     return {
       responseData: nothing,
       error: formatGrpcError(error.status, text),

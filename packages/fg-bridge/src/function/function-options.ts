@@ -1,9 +1,9 @@
+import { type Clock, systemClock } from "@stackwright/base/clock";
+import { type Logger, silentLogger } from "@stackwright/base/logger";
 import type { AuditSink } from "../audit.ts";
-import { type Clock, systemClock } from "../clock.ts";
 import type { AdapterInfo, Feature } from "../envelope/extensions.ts";
 import { ENVELOPE_LIMITS, type EnvelopeLimits } from "../envelope/request.ts";
 import { FgBridgeError } from "../errors.ts";
-import { type Logger, silentLogger } from "../logger.ts";
 import type { OperationJournal } from "./operation-journal.ts";
 import type { ProviderRunner } from "./provider-runner.ts";
 import type { ResultStore } from "./result-store.ts";

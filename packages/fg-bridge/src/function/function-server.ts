@@ -5,10 +5,10 @@ import { ENVELOPE_LIMITS } from "../envelope/request.ts";
 import { encodeResponse } from "../envelope/response.ts";
 import { FG_BRIDGE_ERRORS, FgBridgeError, type FgBridgeErrorCode } from "../errors.ts";
 import { formatEvent } from "../target/event-stream.ts";
-import type { Authenticator } from "./authenticate.ts";
+import type { FunctionAuthenticator } from "./authenticate.ts";
 import { FunctionHandler, type HandleReply } from "./function-handler.ts";
 import type { FunctionOptions } from "./function-options.ts";
-import { takeGatewayEvent, wrapGatewayReply } from "./gateway.ts";
+import { unwrapGatewayEvent, wrapGatewayReply } from "./gateway.ts";
 import type { ServedResults } from "./result-store.ts";
 
 export interface FunctionServerOptions extends Omit<FunctionOptions, "results" | "authenticated"> {
@@ -17,7 +17,7 @@ export interface FunctionServerOptions extends Omit<FunctionOptions, "results" |
   /** @default 8000, where the platform expects it; 0: any free one */
   readonly port?: number;
   /** Tells who sends a request. @default nobody is asked: the platform in front does that */
-  readonly authenticate?: Authenticator;
+  readonly authenticate?: FunctionAuthenticator;
   /** Large responses are left here and served below `/results/`. @default none */
   readonly results?: ServedResults;
 }
@@ -129,7 +129,7 @@ class Endpoint {
       if (!response.writableFinished)
         gone.abort(new FgBridgeError("FG_CONNECTION_LOST", "the caller has gone"));
     });
-    const event = takeGatewayEvent(body);
+    const event = unwrapGatewayEvent(body);
     const stream =
       event === undefined && accepts(request) ? new ProgressStream(response) : undefined;
     const timeout = timeoutOf(request);

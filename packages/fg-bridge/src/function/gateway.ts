@@ -1,18 +1,18 @@
+import { readJsonObject } from "@stackwright/base/json";
 import { decodeBase64, encodeBase64 } from "../envelope/base64.ts";
-import { readJsonObject } from "../envelope/strict-json.ts";
 import type { HandleReply } from "./function-handler.ts";
 
 /**
  * The envelope in a gateway event, if the body is one: the platform hands requests over in this form to functions that it
  * calls through a gateway. A body that is an envelope itself, or neither, is `undefined`.
  */
-export function takeGatewayEvent(body: Uint8Array): Uint8Array | undefined {
+export function unwrapGatewayEvent(body: Uint8Array): Uint8Array | undefined {
   // Nearly every body is an envelope, and need not be parsed twice.
   if (!Buffer.from(body.buffer, body.byteOffset, body.byteLength).includes('"httpMethod"')) {
     return undefined;
   }
   const read = readJsonObject(body);
-  if ("problem" in read || "method_name" in read.object) return undefined;
+  if (read.problem !== undefined || "method_name" in read.object) return undefined;
   const { httpMethod, path, body: inner, isBase64Encoded } = read.object;
   if (httpMethod !== "POST" || path !== "/provider" || typeof inner !== "string") return undefined;
   return isBase64Encoded === false ? Buffer.from(inner) : decodeBase64(inner);

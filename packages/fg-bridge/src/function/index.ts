@@ -1,4 +1,4 @@
-export type { Authenticator } from "./authenticate.ts";
+export type { FunctionAuthenticator } from "./authenticate.ts";
 export { authenticateBearer, authenticateSignature } from "./authenticate.ts";
 export type { DirectoryJournalOptions } from "./directory-journal.ts";
 export { openDirectoryJournal } from "./directory-journal.ts";
@@ -11,11 +11,11 @@ export type { LifecycleRunnerOptions } from "./lifecycle-runner.ts";
 export { createLifecycleRunner } from "./lifecycle-runner.ts";
 export { createMemoryJournal } from "./memory-journal.ts";
 export type {
-  Admission,
-  Delivery,
+  AttemptAdmission,
   OperationJournal,
   OperationKey,
   OperationState,
+  RequestDelivery,
   StoredResult,
 } from "./operation-journal.ts";
 export type { ProcessRunnerOptions } from "./process-runner.ts";

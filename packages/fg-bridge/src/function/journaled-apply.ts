@@ -4,7 +4,7 @@ import type { EnvelopeRequest } from "../envelope/request.ts";
 import type { EnvelopeResponse } from "../envelope/response.ts";
 import { FgBridgeError } from "../errors.ts";
 import type {
-  Admission,
+  AttemptAdmission,
   OperationJournal,
   OperationKey,
   StoredResult,
@@ -125,7 +125,7 @@ export class JournaledApply {
     return result;
   }
 
-  async #repeated(key: OperationKey, admission: Admission): Promise<EnvelopeResponse> {
+  async #repeated(key: OperationKey, admission: AttemptAdmission): Promise<EnvelopeResponse> {
     if (admission.kind === "done") return { ...admission.result, outcome: "done" };
     if (admission.kind === "refused") throw refusals[admission.reason]();
     if (admission.kind === "unresolved") {

@@ -1,12 +1,12 @@
 import {
-  type Admission,
+  type AttemptAdmission,
   type AttemptRecord,
   checkDelivery,
-  type Delivery,
   type OperationJournal,
   type OperationKey,
   type OperationState,
   openState,
+  type RequestDelivery,
   type StoredResult,
 } from "./operation-journal.ts";
 
@@ -43,7 +43,7 @@ export function createMemoryJournal(
   };
   return {
     durable: false,
-    async begin(key: OperationKey, delivery: Delivery): Promise<Admission> {
+    async begin(key: OperationKey, delivery: RequestDelivery): Promise<AttemptAdmission> {
       const entry = entryOf(key);
       const { attempt } = entry;
       if (attempt !== undefined) {

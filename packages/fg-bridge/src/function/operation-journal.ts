@@ -6,7 +6,7 @@ export interface OperationKey {
 }
 
 /** What a delivery of an operation brings with it. */
-export interface Delivery {
+export interface RequestDelivery {
   /** How often the operation was sent before. */
   readonly attempt: number;
   readonly epoch: bigint;
@@ -30,7 +30,7 @@ export type OperationState =
   | { readonly kind: "unresolved" };
 
 /** What to do with a delivery. */
-export type Admission =
+export type AttemptAdmission =
   | { readonly kind: "run" }
   | OperationState
   | { readonly kind: "refused"; readonly reason: "conflict" | "stale" | "given-up" };
@@ -46,7 +46,7 @@ export type Admission =
 export interface OperationJournal extends AsyncDisposable {
   /** Whether records outlive this instance of the function, and are shared with others. */
   readonly durable: boolean;
-  begin(key: OperationKey, delivery: Delivery): Promise<Admission>;
+  begin(key: OperationKey, delivery: RequestDelivery): Promise<AttemptAdmission>;
   finish(key: OperationKey, attempt: number, result: StoredResult): Promise<void>;
   /** The delivery ended before the provider was asked. */
   giveUp(key: OperationKey, attempt: number): Promise<void>;
@@ -73,7 +73,10 @@ export function openState({ untilMs }: AttemptRecord, nowMs: number): OperationS
 }
 
 /** Whether a repeated delivery is one of the operation that is on record. */
-export function checkDelivery(record: AttemptRecord, delivery: Delivery): Admission | undefined {
+export function checkDelivery(
+  record: AttemptRecord,
+  delivery: RequestDelivery,
+): AttemptAdmission | undefined {
   if (delivery.epoch < BigInt(record.epoch)) return { kind: "refused", reason: "stale" };
   if (delivery.requestHash !== record.requestHash) return { kind: "refused", reason: "conflict" };
   return undefined;

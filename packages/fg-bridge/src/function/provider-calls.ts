@@ -5,7 +5,7 @@ import { configureFailure, unchangedObject } from "../envelope/wire.ts";
 import { FgBridgeError } from "../errors.ts";
 import type { ResolvedFunctionOptions } from "./function-options.ts";
 import type { RunningProvider } from "./provider-runner.ts";
-import { type Pooled, type PoolKey, SessionPool } from "./session-pool.ts";
+import { type Pooled, SessionPool, type SessionPoolKey } from "./session-pool.ts";
 
 /** One call of a provider. */
 export interface ProviderCall {
@@ -74,7 +74,7 @@ export class ProviderCalls implements AsyncDisposable {
   async #run(call: ProviderCall): Promise<Uint8Array> {
     const { caller, request, method, signal, onProgress, onBegin } = call;
     const { sessionId, configData } = request;
-    const key: PoolKey = { caller, sessionId, configData };
+    const key: SessionPoolKey = { caller, sessionId, configData };
     // Calls without a session have nothing in common.
     const pool = sessionId === "" ? undefined : this.#pool;
     const pooled = pool?.take(key);

@@ -14,7 +14,7 @@ import { FunctionCaller } from "../caller/function-caller.ts";
 import { probeProvider } from "../caller/probe-provider.ts";
 import { methodByName } from "../envelope/methods.ts";
 import { serveFunctions } from "../runtime/functions-server.ts";
-import { TargetTable } from "../target/target-table.ts";
+import { FunctionTargetTable } from "../target/target-table.ts";
 import {
   type BridgedOptions,
   startBridgedFunction,
@@ -412,7 +412,7 @@ describe("the life of an object behind a function", () => {
       }),
     );
     const table = cleanup.use(
-      new TargetTable({
+      new FunctionTargetTable({
         regions: {
           "cn-north-7": {
             endpoint: platform.url,

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { type Clock, systemClock } from "../clock.ts";
+import { type Clock, systemClock } from "@stackwright/base/clock";
 import type { RunningProvider } from "./provider-runner.ts";
 
 export interface PoolOptions {
@@ -12,7 +12,7 @@ export interface PoolOptions {
 }
 
 /** What a process is kept for. Another caller never gets it, whatever session it names. */
-export interface PoolKey {
+export interface SessionPoolKey {
   readonly caller: string;
   readonly sessionId: string;
   readonly configData: Uint8Array;
@@ -56,7 +56,7 @@ export class SessionPool implements AsyncDisposable {
   }
 
   /** A process of this session that waits, taken out of the pool. */
-  take(key: PoolKey): Pooled | undefined {
+  take(key: SessionPoolKey): Pooled | undefined {
     const name = keyOf(key);
     for (;;) {
       const index = this.#idle.findLastIndex((idle) => idle.key === name);
@@ -69,7 +69,7 @@ export class SessionPool implements AsyncDisposable {
   }
 
   /** Keeps a process whose request went well. */
-  put(key: PoolKey, { provider, configured, uses }: Pooled): void {
+  put(key: SessionPoolKey, { provider, configured, uses }: Pooled): void {
     const { idleMs, maxIdle, maxUses } = this.#options;
     if (this.#closed || uses >= maxUses || !provider.isAlive) {
       this.#end({ provider });
@@ -81,7 +81,7 @@ export class SessionPool implements AsyncDisposable {
       uses,
       key: keyOf(key),
       session: sessionOf(key),
-      timer: this.#clock.schedule(() => this.#drop(idle), idleMs),
+      timer: this.#clock.after(idleMs, () => this.#drop(idle)),
     };
     this.#idle.push(idle);
     const [oldest] = this.#idle;
@@ -89,7 +89,7 @@ export class SessionPool implements AsyncDisposable {
   }
 
   /** Ends what waits for this session. */
-  release(session: Pick<PoolKey, "caller" | "sessionId">): void {
+  release(session: Pick<SessionPoolKey, "caller" | "sessionId">): void {
     const name = sessionOf(session);
     for (const idle of this.#idle.filter((one) => one.session === name)) this.#drop(idle);
   }
@@ -117,11 +117,11 @@ export class SessionPool implements AsyncDisposable {
   }
 }
 
-function sessionOf({ caller, sessionId }: Pick<PoolKey, "caller" | "sessionId">): string {
+function sessionOf({ caller, sessionId }: Pick<SessionPoolKey, "caller" | "sessionId">): string {
   return JSON.stringify([caller, sessionId]);
 }
 
-function keyOf(key: PoolKey): string {
+function keyOf(key: SessionPoolKey): string {
   const configuration = createHash("sha256").update(key.configData).digest("hex");
   return JSON.stringify([key.caller, key.sessionId, configuration]);
 }

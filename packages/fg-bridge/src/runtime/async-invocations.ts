@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { AsyncResultSource } from "../target/async-results.ts";
+import type { AsyncResultReader } from "../target/async-results.ts";
 
 /** States of an asynchronous invocation, as the platform names them. */
 export type InvocationState = "WAIT" | "RUNNING" | "SUCCESS" | "FAIL" | "DISCARD";
@@ -59,7 +59,7 @@ export class AsyncInvocations {
   }
 
   /** Where results are found, in the form in which a caller polls them. */
-  readonly results: AsyncResultSource = {
+  readonly results: AsyncResultReader = {
     read: async (requestId) => this.#invocations.get(requestId)?.result,
   };
 

@@ -29,7 +29,7 @@ export type FunctionCode =
       ) => Promise<InstanceResponse>;
     };
 
-export interface FunctionDefinition {
+export interface RuntimeFunction {
   readonly urn: string;
   readonly code: FunctionCode;
   /** `http`: invoked with gateway events. `event`: invoked with what it gets as it stands. @default "http" */
@@ -68,7 +68,7 @@ export interface ResolvedFunction {
 }
 
 /** @throws FgBridgeError `FG_URN_INVALID`, `FG_OPTIONS_INVALID` */
-export function resolveFunction(definition: FunctionDefinition): ResolvedFunction {
+export function resolveFunction(definition: RuntimeFunction): ResolvedFunction {
   const { region, project, name, qualifier } = parseFunctionUrn(definition.urn);
   const numbers = {
     timeoutMs: definition.timeoutMs ?? 30_000,

@@ -1,10 +1,10 @@
 import { createServer, request as httpRequest } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { delimiter, dirname, join, resolve } from "node:path";
+import { type Clock, sleep } from "@stackwright/base/clock";
+import type { Logger } from "@stackwright/base/logger";
 import { SupervisedProcess } from "@stackwright/mux/host";
-import { type Clock, delay } from "../clock.ts";
 import { FgBridgeError } from "../errors.ts";
-import type { Logger } from "../logger.ts";
 import type { InstanceRequest, InstanceResponse, ResolvedFunction } from "./function-definition.ts";
 
 /** Something that runs the code of a function. */
@@ -35,7 +35,7 @@ export async function startInstance(
   logger: Logger,
 ): Promise<FunctionInstance> {
   const { code, coldStartMs, urn, env, initTimeoutMs } = definition;
-  if (coldStartMs > 0) await delay(clock, coldStartMs);
+  if (coldStartMs > 0) await sleep(clock, coldStartMs);
   if ("handle" in code) {
     const { handle } = code;
     return {
@@ -67,18 +67,18 @@ export async function startInstance(
     throw startFailed(definition, "cannot be started", cause);
   });
   const instance = new ProcessInstance(child, port);
-  const deadline = clock.now() + initTimeoutMs;
+  const deadline = clock.monotonicMs() + initTimeoutMs;
   while (!(await listens(port))) {
     if (child.exit !== undefined) {
       const reason = reasonIn(said);
       const why = reason === "" ? "" : `; it wrote: ${reason}`;
       throw startFailed(definition, `ended before it listened${why}`);
     }
-    if (clock.now() > deadline) {
+    if (clock.monotonicMs() > deadline) {
       await instance[Symbol.asyncDispose]();
       throw startFailed(definition, `did not listen on port ${port} within ${initTimeoutMs} ms`);
     }
-    await delay(clock, POLL_MS);
+    await sleep(clock, POLL_MS);
   }
   return instance;
 }

@@ -1,17 +1,14 @@
 import { readFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
-import { isJsonObject, type JsonObject, readJsonObject } from "../envelope/strict-json.ts";
+import { isJsonObject, readJsonObject } from "@stackwright/base/json";
+import { type JsonMembers, jsonProblemText } from "../envelope/json-problem.ts";
 import { FgBridgeError } from "../errors.ts";
-import {
-  type FunctionCode,
-  type FunctionDefinition,
-  resolveFunction,
-} from "./function-definition.ts";
+import { type FunctionCode, type RuntimeFunction, resolveFunction } from "./function-definition.ts";
 import type { FunctionsAccount } from "./functions-server.ts";
 
 /** What a file says for `serveFunctions`. */
 export interface FunctionsFile {
-  readonly functions: readonly FunctionDefinition[];
+  readonly functions: readonly RuntimeFunction[];
   readonly accounts: readonly FunctionsAccount[];
 }
 
@@ -27,14 +24,14 @@ const KNOWN = new Set<string>(["urn", "directory", "command", "cwd", "kind", "en
 
 /**
  * Reads a file of functions: JSON with `functions`, each with `urn` and either `directory` or `command`, and the settings of
- * a {@link FunctionDefinition}; and `accounts`. Paths are relative to the file. Members that are not known are refused,
+ * a {@link RuntimeFunction}; and `accounts`. Paths are relative to the file. Members that are not known are refused,
  * since a setting with a typing error would silently not apply.
  *
  * @throws FgBridgeError `FG_OPTIONS_INVALID`, `FG_URN_INVALID`
  */
 export async function readFunctionsFile(path: string): Promise<FunctionsFile> {
   const read = readJsonObject(await readFile(path));
-  if ("problem" in read) throw invalid(path, read.problem);
+  if (read.problem !== undefined) throw invalid(path, jsonProblemText(read.problem));
   const { functions, accounts = [], ...rest } = read.object;
   refuseUnknown(path, rest);
   if (!Array.isArray(functions)) throw invalid(path, "functions must be a list");
@@ -51,13 +48,13 @@ export async function readFunctionsFile(path: string): Promise<FunctionsFile> {
  */
 export async function readAccountsFile(path: string): Promise<readonly FunctionsAccount[]> {
   const read = readJsonObject(await readFile(path));
-  if ("problem" in read) throw invalid(path, read.problem);
+  if (read.problem !== undefined) throw invalid(path, jsonProblemText(read.problem));
   const { accounts, ...rest } = read.object;
   refuseUnknown(path, rest);
   return accountsOf(path, accounts);
 }
 
-function refuseUnknown(path: string, rest: JsonObject): void {
+function refuseUnknown(path: string, rest: JsonMembers): void {
   const [unknown] = Object.keys(rest);
   if (unknown !== undefined) throw invalid(path, `it has an unknown member "${unknown}"`);
 }
@@ -75,7 +72,7 @@ function isTexts(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.every((one) => typeof one === "string");
 }
 
-function functionOf(path: string, value: unknown, at: string): FunctionDefinition {
+function functionOf(path: string, value: unknown, at: string): RuntimeFunction {
   if (!isJsonObject(value)) throw invalid(path, `${at} must be an object`);
   const unknown = Object.keys(value).find((name) => !KNOWN.has(name));
   if (unknown !== undefined) throw invalid(path, `${at} has an unknown member "${unknown}"`);
@@ -92,7 +89,7 @@ function functionOf(path: string, value: unknown, at: string): FunctionDefinitio
     if (typeof number !== "number") throw invalid(path, `${at}.${name} must be a number`);
     settings[name] = number;
   }
-  const definition: FunctionDefinition = {
+  const definition: RuntimeFunction = {
     urn,
     kind,
     env: env as Readonly<Record<string, string>>,
@@ -103,7 +100,7 @@ function functionOf(path: string, value: unknown, at: string): FunctionDefinitio
   return definition;
 }
 
-function codeOf(path: string, value: JsonObject, at: string): FunctionCode {
+function codeOf(path: string, value: JsonMembers, at: string): FunctionCode {
   const { directory, command, cwd = "." } = value;
   const base = dirname(resolve(path));
   if (typeof directory === "string" && command === undefined) {

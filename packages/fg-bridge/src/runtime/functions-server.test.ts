@@ -8,9 +8,9 @@ import { FunctionCaller } from "../caller/function-caller.ts";
 import { FunctionHandler } from "../function/function-handler.ts";
 import { createHttpResults } from "../target/async-results.ts";
 import type { FunctionGraphEndpoint } from "../target/functiongraph-target.ts";
-import { TargetTable } from "../target/target-table.ts";
+import { FunctionTargetTable } from "../target/target-table.ts";
 import { createScriptedRunner, type ScriptedOptions } from "../testing/scripted-runner.ts";
-import type { FunctionDefinition, InstanceRequest } from "./function-definition.ts";
+import type { InstanceRequest, RuntimeFunction } from "./function-definition.ts";
 import { type FunctionsServerOptions, serveFunctions } from "./functions-server.ts";
 
 const project = "a61dfe3154de42829367056598d5040f";
@@ -36,7 +36,7 @@ function bridged(script: ScriptedOptions = {}) {
 }
 
 async function setUp(
-  definition: Partial<FunctionDefinition>,
+  definition: Partial<RuntimeFunction>,
   options: Partial<FunctionsServerOptions> = {},
   endpoint: Partial<FunctionGraphEndpoint> = {},
   caller: CallerOptions = {},
@@ -51,7 +51,7 @@ async function setUp(
     }),
   );
   const table = cleanup.use(
-    new TargetTable({
+    new FunctionTargetTable({
       regions: {
         "cn-north-7": {
           endpoint: server.url,
@@ -220,7 +220,7 @@ describe("the local function runtime", () => {
     );
     const call = async (accessKey: string, secretKey: string) => {
       const table = cleanup.use(
-        new TargetTable({
+        new FunctionTargetTable({
           regions: {
             "cn-north-7": { endpoint: server.url, credentials: { accessKey, secretKey } },
           },
@@ -276,7 +276,7 @@ describe("the second version of the contract", () => {
         credentials: account,
       });
       const table = cleanup.use(
-        new TargetTable({
+        new FunctionTargetTable({
           regions: {
             "cn-north-7": {
               endpoint: first.server.url,

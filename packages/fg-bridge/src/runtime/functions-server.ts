@@ -1,16 +1,16 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { type Clock, systemClock } from "@stackwright/base/clock";
+import { type Logger, silentLogger } from "@stackwright/base/logger";
 import { createVerifier, type Verifier } from "@stackwright/request-signing";
 import type { AuditSink } from "../audit.ts";
-import { type Clock, systemClock } from "../clock.ts";
 import { FgBridgeError } from "../errors.ts";
-import { type Logger, silentLogger } from "../logger.ts";
 import { AddressGuard } from "../target/address-guard.ts";
-import type { AsyncResultSource } from "../target/async-results.ts";
+import type { AsyncResultReader } from "../target/async-results.ts";
 import { AsyncInvocations } from "./async-invocations.ts";
 import {
-  type FunctionDefinition,
   type ResolvedFunction,
+  type RuntimeFunction,
   resolveFunction,
 } from "./function-definition.ts";
 import { InstancePool } from "./instance-pool.ts";
@@ -30,7 +30,7 @@ export interface FunctionsAccount {
 }
 
 export interface FunctionsServerOptions {
-  readonly functions: readonly FunctionDefinition[];
+  readonly functions: readonly RuntimeFunction[];
   /** @default 127.0.0.1 */
   readonly host?: string;
   /** @default any free one */
@@ -48,11 +48,11 @@ export interface FunctionsServerOptions {
 export interface FunctionsServer extends AsyncDisposable {
   readonly url: string;
   /** Results of asynchronous invocations, for a caller in this process; others find them at `/results/<request id>`. */
-  readonly results: AsyncResultSource;
+  readonly results: AsyncResultReader;
   /** Cold starts of a function so far, and its instances at present. */
   instances(urn: string): { readonly starts: number; readonly alive: number };
   /** Replaces the code of a function, or adds one; instances of the old code end. */
-  deploy(definition: FunctionDefinition): Promise<void>;
+  deploy(definition: RuntimeFunction): Promise<void>;
   /** Takes a function away; its instances end. */
   remove(urn: string): Promise<void>;
   close(): Promise<void>;
@@ -158,7 +158,7 @@ class Platform {
     return { starts: pool?.starts ?? 0, alive: pool?.size ?? 0 };
   }
 
-  async deploy(definition: FunctionDefinition): Promise<void> {
+  async deploy(definition: RuntimeFunction): Promise<void> {
     const old = this.#functions.get(definition.urn);
     this.#add(resolveFunction(definition));
     await old?.pool[Symbol.asyncDispose]();

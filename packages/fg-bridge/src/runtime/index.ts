@@ -1,8 +1,8 @@
 export type {
   FunctionCode,
-  FunctionDefinition,
   InstanceRequest,
   InstanceResponse,
+  RuntimeFunction,
 } from "./function-definition.ts";
 export type { FunctionsFile } from "./functions-file.ts";
 export { readFunctionsFile } from "./functions-file.ts";

@@ -1,6 +1,6 @@
-import type { Clock } from "../clock.ts";
+import type { Clock } from "@stackwright/base/clock";
+import type { Logger } from "@stackwright/base/logger";
 import { FgBridgeError } from "../errors.ts";
-import type { Logger } from "../logger.ts";
 import type { InstanceRequest, InstanceResponse, ResolvedFunction } from "./function-definition.ts";
 import { type FunctionInstance, startInstance } from "./function-instance.ts";
 
@@ -53,10 +53,10 @@ export class InstancePool implements AsyncDisposable {
     slot.busy++;
     slot.idle?.[Symbol.dispose]();
     const late = new AbortController();
-    using _timer = this.#clock.schedule(() => {
+    using _timer = this.#clock.after(timeoutMs, () => {
       const text = `the invocation did not end within ${timeoutMs} ms`;
       late.abort(new FgBridgeError("FG_TIMEOUT", text));
-    }, timeoutMs);
+    });
     try {
       const instance = await slot.instance;
       const both = AbortSignal.any([late.signal, signal]);
@@ -91,7 +91,7 @@ export class InstancePool implements AsyncDisposable {
   #rest(slot: Slot, instance: FunctionInstance): void {
     if (!instance.isAlive) this.#end(slot);
     else if (slot.busy === 0 && this.#slots.has(slot)) {
-      slot.idle = this.#clock.schedule(() => this.#end(slot), this.#definition.idleMs);
+      slot.idle = this.#clock.after(this.#definition.idleMs, () => this.#end(slot));
     }
   }
 

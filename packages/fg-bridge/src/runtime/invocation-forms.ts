@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
+import { isJsonObject, readJsonObject } from "@stackwright/base/json";
 import { decodeBase64, encodeBase64 } from "../envelope/base64.ts";
-import { isJsonObject, readJsonObject } from "../envelope/strict-json.ts";
+import type { JsonMembers } from "../envelope/json-problem.ts";
 import type { InstanceRequest, InstanceResponse, ResolvedFunction } from "./function-definition.ts";
 import { PlatformError } from "./platform-error.ts";
 
@@ -35,13 +36,7 @@ export function readEvent(
     return { requestId, request: { method: "POST", path: "/provider", headers, body: event } };
   }
   const read = readJsonObject(event);
-  const {
-    httpMethod,
-    path,
-    body,
-    isBase64Encoded,
-    headers: own,
-  } = "object" in read ? read.object : {};
+  const { httpMethod, path, body, isBase64Encoded, headers: own }: JsonMembers = read.object ?? {};
   if (typeof httpMethod !== "string" || typeof path !== "string" || !path.startsWith("/")) {
     throw new PlatformError(
       400,

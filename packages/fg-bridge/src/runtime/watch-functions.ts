@@ -1,6 +1,6 @@
 import { type FSWatcher, statSync, watch } from "node:fs";
 import { basename, dirname, resolve } from "node:path";
-import type { FunctionDefinition } from "./function-definition.ts";
+import type { RuntimeFunction } from "./function-definition.ts";
 import { type FunctionsFile, readFunctionsFile } from "./functions-file.ts";
 import type { FunctionsServer } from "./functions-server.ts";
 
@@ -43,7 +43,7 @@ class Watch implements AsyncDisposable {
   readonly #watchers = new Map<string, FSWatcher>();
   /** Folders in which code has changed. */
   readonly #dirty = new Set<string>();
-  #known = new Map<string, FunctionDefinition>();
+  #known = new Map<string, RuntimeFunction>();
   #timer: NodeJS.Timeout | undefined;
   #work: Promise<void> = Promise.resolve();
   #ended = false;
@@ -58,7 +58,7 @@ class Watch implements AsyncDisposable {
     this.#events = events;
   }
 
-  begin(functions: readonly FunctionDefinition[]): void {
+  begin(functions: readonly RuntimeFunction[]): void {
     this.#known = byUrn(functions);
     this.#watchFolders();
   }
@@ -128,12 +128,12 @@ class Watch implements AsyncDisposable {
   }
 }
 
-function byUrn(functions: readonly FunctionDefinition[]): Map<string, FunctionDefinition> {
+function byUrn(functions: readonly RuntimeFunction[]): Map<string, RuntimeFunction> {
   return new Map(functions.map((definition) => [definition.urn, definition]));
 }
 
 /** Where the code of a function lies, as far as it can be seen. */
-function foldersOf({ code }: FunctionDefinition): string[] {
+function foldersOf({ code }: RuntimeFunction): string[] {
   if ("handle" in code) return [];
   if ("directory" in code) return [resolve(code.directory)];
   const [, ...args] = code.command;

@@ -1,12 +1,12 @@
+import { type Clock, sleep } from "@stackwright/base/clock";
 import { type SigningCredentials, signRequest } from "@stackwright/request-signing";
-import { type Clock, delay } from "../clock.ts";
-import { cleanForeignText } from "../envelope/grpc-text.ts";
+import { sanitizeRemoteText } from "../envelope/grpc-text.ts";
 import { FgBridgeError } from "../errors.ts";
 import { decodeStoredResult, type GatewayReply } from "./gateway-event.ts";
-import type { HttpClient } from "./http-exchange.ts";
+import type { FunctionHttpClient } from "./http-exchange.ts";
 
 /** Where the platform leaves the results of asynchronous invocations: a bucket, as a rule. */
-export interface AsyncResultSource {
+export interface AsyncResultReader {
   /** The object of this invocation, or `undefined` while there is none. */
   read(
     requestId: string,
@@ -15,7 +15,7 @@ export interface AsyncResultSource {
 }
 
 export interface HttpResultsOptions {
-  readonly client: HttpClient;
+  readonly client: FunctionHttpClient;
   /** The id of the request becomes the last segment of the path. */
   readonly baseUrl: string;
   /** For the storage's own authentication. */
@@ -27,7 +27,7 @@ export interface HttpResultsOptions {
 }
 
 /** Results as objects under a URL, one per request; 404 means that there is none yet. */
-export function createHttpResults(options: HttpResultsOptions): AsyncResultSource {
+export function createHttpResults(options: HttpResultsOptions): AsyncResultReader {
   const { client, headers = {}, credentials, maxBytes = 64 * 1024 * 1024 } = options;
   const base = options.baseUrl.replace(/\/$/, "");
   return {
@@ -71,7 +71,7 @@ function sign(
 
 export interface PollOptions {
   readonly requestId: string;
-  readonly results: AsyncResultSource;
+  readonly results: AsyncResultReader;
   readonly clock: Clock;
   /** On the clock. */
   readonly deadline: number;
@@ -111,19 +111,19 @@ export async function pollResult(options: PollOptions): Promise<GatewayReply> {
     try {
       const found = await status?.();
       checkState(found, target);
-      if (found?.state === "SUCCESS") succeededAt ??= clock.now();
+      if (found?.state === "SUCCESS") succeededAt ??= clock.monotonicMs();
     } catch (error) {
       if (error instanceof FgBridgeError && error.code === "FG_ASYNC_FAILED") throw error;
       trouble(error);
     }
-    const now = clock.now();
+    const now = clock.monotonicMs();
     const lost = succeededAt !== undefined && now - succeededAt > RESULT_LAG_MS;
     if (lost || now + pause > deadline) {
       const text = lost ? "left no result" : "did not end in time";
       const code = lost ? "FG_ASYNC_FAILED" : "FG_TIMEOUT";
       throw new FgBridgeError(code, `the asynchronous invocation ${requestId} ${text}`, { target });
     }
-    await delay(clock, pause, signal);
+    await sleep(clock, pause, signal);
     pause = Math.min(pause * 2, pauses[1]);
   }
 }
@@ -133,7 +133,7 @@ function checkState(
   target: string,
 ): void {
   if (found?.state !== "FAIL" && found?.state !== "DISCARD") return;
-  const reason = found.text === "" ? "" : `: ${cleanForeignText(found.text, 500)}`;
+  const reason = found.text === "" ? "" : `: ${sanitizeRemoteText(found.text, 500)}`;
   throw new FgBridgeError(
     "FG_ASYNC_FAILED",
     `the asynchronous invocation ended as ${found.state}${reason}`,

@@ -1,4 +1,4 @@
-import { cleanForeignText } from "../envelope/grpc-text.ts";
+import { sanitizeRemoteText } from "../envelope/grpc-text.ts";
 
 /**
  * Reads a stream of server-sent events as it comes: progress is handed on, and the data of the event
@@ -33,7 +33,7 @@ export class EventStreamReader {
     if (line === "") {
       const data = this.#data.join("\n");
       if (this.#event === "result") this.result = data;
-      else if (this.#event === "progress") this.#onProgress(cleanForeignText(data, 1000));
+      else if (this.#event === "progress") this.#onProgress(sanitizeRemoteText(data, 1000));
       this.#event = "";
       this.#data = [];
     } else if (line.startsWith("event:")) this.#event = line.slice(6).trim();

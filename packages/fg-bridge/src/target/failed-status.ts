@@ -1,6 +1,7 @@
-import { cleanForeignText } from "../envelope/grpc-text.ts";
-import { isJsonObject, readJsonObject } from "../envelope/strict-json.ts";
-import { FgBridgeError, type FgBridgeErrorCode, type Outcome } from "../errors.ts";
+import type { CallOutcome } from "@stackwright/base/error-kind";
+import { isJsonObject, readJsonObject } from "@stackwright/base/json";
+import { sanitizeRemoteText } from "../envelope/grpc-text.ts";
+import { FgBridgeError, type FgBridgeErrorCode } from "../errors.ts";
 import type { ExchangeResponse } from "./http-exchange.ts";
 
 /** Codes of the platform that say that the function was not reached. */
@@ -27,15 +28,15 @@ const REFUSALS = new Map<number, FgBridgeErrorCode>([
 function reasonOf(body: Uint8Array): {
   readonly code?: string;
   readonly text?: string;
-  readonly outcome?: Outcome;
+  readonly outcome?: CallOutcome;
 } {
   const read = readJsonObject(body);
-  if ("problem" in read) return {};
+  if (read.problem !== undefined) return {};
   const { error, error_msg, error_code, outcome } = read.object;
   const text = [error, error_msg].find((value) => typeof value === "string" && value !== "");
   return {
     ...(typeof error_code === "string" ? { code: error_code } : {}),
-    ...(typeof text === "string" ? { text: cleanForeignText(text, 500) } : {}),
+    ...(typeof text === "string" ? { text: sanitizeRemoteText(text, 500) } : {}),
     ...(isJsonObject(read.object) && outcome === "not-applied" ? { outcome } : {}),
   };
 }

@@ -1,13 +1,14 @@
 import { randomUUID } from "node:crypto";
+import { type Clock, systemClock } from "@stackwright/base/clock";
+import { isJsonObject, readJsonObject } from "@stackwright/base/json";
 import { type SigningCredentials, signRequest } from "@stackwright/request-signing";
-import { type Clock, systemClock } from "../clock.ts";
-import { isJsonObject, type JsonObject, readJsonObject } from "../envelope/strict-json.ts";
+import { type JsonMembers } from "../envelope/json-problem.ts";
 import { FgBridgeError, isFgBridgeError } from "../errors.ts";
-import { type AsyncResultSource, pollResult } from "./async-results.ts";
+import { type AsyncResultReader, pollResult } from "./async-results.ts";
 import { failedStatus } from "./failed-status.ts";
 import type { FunctionUrn } from "./function-urn.ts";
 import { decodeInvocation, encodeGatewayEvent, type GatewayReply } from "./gateway-event.ts";
-import type { CallTimeouts, ExchangeResponse, HttpClient } from "./http-exchange.ts";
+import type { CallTimeouts, ExchangeResponse, FunctionHttpClient } from "./http-exchange.ts";
 import type { FunctionTarget, InvokeCall } from "./target.ts";
 
 /** The invoke API of one region, as its operator entered it. */
@@ -24,7 +25,7 @@ export interface FunctionGraphEndpoint {
    */
   readonly functionKind?: "http" | "event";
   /** Where the results of asynchronous invocations are found. Without it there are none. */
-  readonly asyncResults?: AsyncResultSource;
+  readonly asyncResults?: AsyncResultReader;
   /** Whether the platform keeps the states of asynchronous invocations. @default true */
   readonly statusPersistence?: boolean;
   /** First and longest pause between two polls, in milliseconds. @default 500 and 5000 */
@@ -51,13 +52,13 @@ export class FunctionGraphTarget implements FunctionTarget {
   readonly invokeAsync?: (envelope: Uint8Array, call: InvokeCall) => Promise<Uint8Array>;
   readonly #urn: FunctionUrn;
   readonly #endpoint: FunctionGraphEndpoint;
-  readonly #client: HttpClient;
+  readonly #client: FunctionHttpClient;
   readonly #clock: Clock;
   readonly #origin: URL;
 
   /** @throws FgBridgeError `FG_OPTIONS_INVALID` */
   constructor(
-    client: HttpClient,
+    client: FunctionHttpClient,
     urn: FunctionUrn,
     endpoint: FunctionGraphEndpoint,
     clock: Clock = systemClock,
@@ -131,7 +132,7 @@ export class FunctionGraphTarget implements FunctionTarget {
   async #invokeAsync(
     envelope: Uint8Array,
     call: InvokeCall,
-    results: AsyncResultSource,
+    results: AsyncResultReader,
   ): Promise<Uint8Array> {
     const accepted = await this.#send("POST", "/invocations-async", SIDE_TIMEOUTS, {
       body: this.#event(envelope),
@@ -145,7 +146,7 @@ export class FunctionGraphTarget implements FunctionTarget {
         target: this.key,
       });
     }
-    const deadline = this.#clock.now() + call.timeouts.totalMs;
+    const deadline = this.#clock.monotonicMs() + call.timeouts.totalMs;
     try {
       const stored = await pollResult({
         requestId,
@@ -239,7 +240,6 @@ export class FunctionGraphTarget implements FunctionTarget {
   }
 }
 
-function readMember(body: Uint8Array): JsonObject | undefined {
-  const read = readJsonObject(body);
-  return "object" in read ? read.object : undefined;
+function readMember(body: Uint8Array): JsonMembers | undefined {
+  return readJsonObject(body).object;
 }

@@ -1,5 +1,6 @@
+import { isJsonObject, readJsonObject } from "@stackwright/base/json";
 import { decodeBase64, encodeBase64 } from "../envelope/base64.ts";
-import { isJsonObject, readJsonObject } from "../envelope/strict-json.ts";
+import { jsonProblemText } from "../envelope/json-problem.ts";
 import { FgBridgeError } from "../errors.ts";
 
 /** A request for an HTTP function in the form in which the platform's gateway hands it over. */
@@ -34,7 +35,7 @@ function invalid(problem: string): FgBridgeError {
  */
 export function decodeGatewayReply(result: Uint8Array): GatewayReply {
   const read = readJsonObject(result);
-  if ("problem" in read) throw invalid(read.problem);
+  if (read.problem !== undefined) throw invalid(jsonProblemText(read.problem));
   const { statusCode, body, isBase64Encoded } = read.object;
   if (statusCode === undefined) return { status: 200, body: result };
   if (typeof statusCode !== "number") throw invalid("statusCode must be a number");
@@ -49,7 +50,7 @@ export function decodeGatewayReply(result: Uint8Array): GatewayReply {
 /** Of an invocation with `X-CFF-Request-Version: v1`: `{request_id, result, log, status}`. */
 export function decodeInvocation(body: Uint8Array): GatewayReply {
   const read = readJsonObject(body);
-  if ("problem" in read) throw invalid(read.problem);
+  if (read.problem !== undefined) throw invalid(jsonProblemText(read.problem));
   const { result, status } = read.object;
   if (typeof result !== "string") throw invalid("result must be a string");
   if (typeof status === "number" && status !== 200) {
@@ -64,7 +65,7 @@ export function decodeInvocation(body: Uint8Array): GatewayReply {
  */
 export function decodeStoredResult(object: Uint8Array): GatewayReply {
   const read = readJsonObject(object);
-  if ("problem" in read) throw invalid(read.problem);
+  if (read.problem !== undefined) throw invalid(jsonProblemText(read.problem));
   const payload = read.object.response_payload;
   if (typeof payload === "string") return decodeGatewayReply(Buffer.from(payload));
   if (isJsonObject(payload)) return decodeGatewayReply(Buffer.from(JSON.stringify(payload)));

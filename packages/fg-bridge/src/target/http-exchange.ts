@@ -1,8 +1,9 @@
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import { isIP, type Socket } from "node:net";
-import type { Clock } from "../clock.ts";
-import { FgBridgeError, type FgBridgeErrorCode, type Outcome } from "../errors.ts";
+import type { Clock } from "@stackwright/base/clock";
+import type { CallOutcome } from "@stackwright/base/error-kind";
+import { FgBridgeError, type FgBridgeErrorCode } from "../errors.ts";
 import type { AddressGuard } from "./address-guard.ts";
 
 /** How long each part of a call may take, in milliseconds. */
@@ -59,7 +60,7 @@ export interface HttpClientOptions {
  * HTTP/1.1 requests whose failures say whether the request was sent. Addresses are checked by the guard, redirects
  * are not followed, no proxy is taken from the environment, and nothing is compressed.
  */
-export class HttpClient implements AsyncDisposable {
+export class FunctionHttpClient implements AsyncDisposable {
   readonly #guard: AddressGuard;
   readonly #clock: Clock;
   readonly #tls: TlsOptions;
@@ -173,13 +174,12 @@ class Exchange {
     const { body, signal, timeouts } = this.#call;
     signal?.addEventListener("abort", this.#abort, { once: true });
     const { connectMs, firstByteMs, totalMs } = timeouts;
-    const connecting = this.#clock.schedule(
-      () => this.#timeout(`no connection within ${connectMs} ms`),
-      connectMs,
+    const connecting = this.#clock.after(connectMs, () =>
+      this.#timeout(`no connection within ${connectMs} ms`),
     );
     this.#timers.push(
       connecting,
-      this.#clock.schedule(() => this.#timeout(`no answer within ${totalMs} ms`), totalMs),
+      this.#clock.after(totalMs, () => this.#timeout(`no answer within ${totalMs} ms`)),
     );
     const request = open(this.#call);
     this.#request = request;
@@ -188,9 +188,8 @@ class Exchange {
       const connected = () => {
         connecting[Symbol.dispose]();
         this.#sent = true;
-        this.#firstByte = this.#clock.schedule(
-          () => this.#timeout(`the answer did not begin within ${firstByteMs} ms`),
-          firstByteMs,
+        this.#firstByte = this.#clock.after(firstByteMs, () =>
+          this.#timeout(`the answer did not begin within ${firstByteMs} ms`),
         );
         this.#timers.push(this.#firstByte);
       };
@@ -260,7 +259,7 @@ class Exchange {
       readonly limitBytes?: number;
     },
   ): void {
-    const outcome: Outcome = this.#sent ? "unknown" : "not-applied";
+    const outcome: CallOutcome = this.#sent ? "unknown" : "not-applied";
     const reason = options.cause instanceof Error ? `: ${options.cause.message}` : "";
     this.#settle(() =>
       this.#reject(

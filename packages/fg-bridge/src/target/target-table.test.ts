@@ -6,7 +6,7 @@ import { createSelfSignedIdentity } from "@stackwright/proto/grpc";
 import { afterEach, describe, expect, it } from "vitest";
 import type { AuditEvent } from "../audit.ts";
 import { parseFunctionUrn } from "./function-urn.ts";
-import { TargetTable, type TargetTableOptions } from "./target-table.ts";
+import { FunctionTargetTable, type TargetTableOptions } from "./target-table.ts";
 
 const project = "a61dfe3154de42829367056598d5040f";
 const urn = `urn:fss:cn-north-7:${project}:function:default:test:latest`;
@@ -25,9 +25,9 @@ async function serve(listener: RequestListener): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-function table(options: TargetTableOptions): { table: TargetTable; audit: AuditEvent[] } {
+function table(options: TargetTableOptions): { table: FunctionTargetTable; audit: AuditEvent[] } {
   const audit: AuditEvent[] = [];
-  const made = new TargetTable({ ...options, onAudit: (event) => audit.push(event) });
+  const made = new FunctionTargetTable({ ...options, onAudit: (event) => audit.push(event) });
   cleanup.push(made);
   return { table: made, audit };
 }
@@ -109,14 +109,16 @@ describe("the table of targets", () => {
     "https://x.example/?a=1",
     "not a url",
   ])("does not take %s for a target", (url) => {
-    expect(() => new TargetTable({ functions: { [urn]: { url } } })).toThrow(
+    expect(() => new FunctionTargetTable({ functions: { [urn]: { url } } })).toThrow(
       expect.objectContaining({ code: "FG_OPTIONS_INVALID" }),
     );
   });
 
   it("never quotes a password of a wrong URL", () => {
     try {
-      void new TargetTable({ functions: { [urn]: { url: "https://me:hunter2@x.example" } } });
+      void new FunctionTargetTable({
+        functions: { [urn]: { url: "https://me:hunter2@x.example" } },
+      });
     } catch (error) {
       expect(String(error)).not.toContain("hunter2");
     }

@@ -1,10 +1,10 @@
+import { type Clock, systemClock } from "@stackwright/base/clock";
 import type { AuditSink } from "../audit.ts";
-import { type Clock, systemClock } from "../clock.ts";
 import { FgBridgeError, type FgBridgeErrorCode } from "../errors.ts";
 import { AddressGuard, type AddressGuardOptions } from "./address-guard.ts";
 import { type FunctionUrn, parseFunctionUrn } from "./function-urn.ts";
 import { type FunctionGraphEndpoint, FunctionGraphTarget } from "./functiongraph-target.ts";
-import { HttpClient, type TlsOptions } from "./http-exchange.ts";
+import { FunctionHttpClient, type TlsOptions } from "./http-exchange.ts";
 import type { FunctionTarget } from "./target.ts";
 import { UrlTarget, type UrlTargetOptions } from "./url-target.ts";
 
@@ -31,21 +31,21 @@ export interface TargetTableOptions {
  * The operator's table: which function is called where. A URN only selects a row and fills encoded segments of a
  * path; no address ever comes from a user's text.
  */
-export class TargetTable implements AsyncDisposable {
+export class FunctionTargetTable implements AsyncDisposable {
   readonly #options: TargetTableOptions;
   readonly #onAudit: AuditSink;
   readonly #clock: Clock;
   readonly #functions: ReadonlyMap<string, Omit<UrlTargetOptions, "onAudit">>;
   readonly #regions: ReadonlyMap<string, FunctionGraphEndpoint>;
   /** The connections of all targets; also for sources of asynchronous results. */
-  readonly client: HttpClient;
+  readonly client: FunctionHttpClient;
 
   /** @throws FgBridgeError `FG_OPTIONS_INVALID`, `FG_URN_INVALID` */
   constructor(options: TargetTableOptions = {}) {
     this.#options = options;
     this.#onAudit = options.onAudit ?? (() => undefined);
     this.#clock = options.clock ?? systemClock;
-    this.client = new HttpClient({
+    this.client = new FunctionHttpClient({
       guard: new AddressGuard({ ...options.guard, onAudit: this.#onAudit }),
       clock: this.#clock,
       ...(options.tls === undefined ? {} : { tls: options.tls }),

@@ -4,7 +4,7 @@ import type { AuditSink } from "../audit.ts";
 import { FgBridgeError } from "../errors.ts";
 import { EventStreamReader } from "./event-stream.ts";
 import { failedStatus } from "./failed-status.ts";
-import type { ExchangeResponse, HttpClient } from "./http-exchange.ts";
+import type { ExchangeResponse, FunctionHttpClient } from "./http-exchange.ts";
 import type { FunctionTarget, InvokeCall } from "./target.ts";
 
 /** How a caller shows who it is to a function at a URL. */
@@ -65,11 +65,11 @@ export class UrlTarget implements FunctionTarget {
   readonly maxAsyncRequestBytes: number;
   readonly #url: URL;
   readonly #options: UrlTargetOptions;
-  readonly #client: HttpClient;
+  readonly #client: FunctionHttpClient;
   readonly #referenceOrigins: ReadonlySet<string>;
 
   /** @throws FgBridgeError `FG_OPTIONS_INVALID` */
-  constructor(client: HttpClient, options: UrlTargetOptions) {
+  constructor(client: FunctionHttpClient, options: UrlTargetOptions) {
     this.#client = client;
     this.#options = options;
     this.#url = originOf(options.url);

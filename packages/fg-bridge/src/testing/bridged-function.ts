@@ -7,7 +7,7 @@ import {
   serveFunction,
 } from "../function/function-server.ts";
 import type { ProviderRunner } from "../function/provider-runner.ts";
-import { TargetTable } from "../target/target-table.ts";
+import { FunctionTargetTable } from "../target/target-table.ts";
 
 /** Project and URN of functions in tests. */
 export const TEST_PROJECT = "a61dfe3154de42829367056598d5040f";
@@ -15,7 +15,7 @@ export const TEST_URN = `urn:fss:cn-north-7:${TEST_PROJECT}:function:default:tes
 
 export interface BridgedFunction extends AsyncDisposable {
   readonly server: FunctionServer;
-  readonly table: TargetTable;
+  readonly table: FunctionTargetTable;
   /** A transport of its own, as for one provider configuration. */
   connect(): PluginTransport;
 }
@@ -30,7 +30,7 @@ export interface BridgedOptions {
 export async function startBridgedFunction(options: BridgedOptions): Promise<BridgedFunction> {
   const { runner, server: serverOptions, caller: callerOptions } = options;
   const server = await serveFunction({ runner, port: 0, ...serverOptions });
-  const table = new TargetTable({
+  const table = new FunctionTargetTable({
     functions: { [TEST_URN]: { url: server.url } },
     guard: { allow: ["127.0.0.0/8"] },
   });

@@ -1,7 +1,7 @@
 import { FunctionCaller } from "../caller/function-caller.ts";
 import { serveFunction } from "../function/function-server.ts";
 import { createLifecycleRunner } from "../function/lifecycle-runner.ts";
-import { TargetTable } from "../target/target-table.ts";
+import { FunctionTargetTable } from "../target/target-table.ts";
 import { TEST_PROJECT, TEST_URN } from "./bridged-function.ts";
 import { describeCaller } from "./describe-caller.ts";
 import { describeFunction } from "./describe-function.ts";
@@ -19,7 +19,7 @@ for (const pool of [undefined, { sharedCallers: true }]) {
 
 for (const strict of [false, true]) {
   describeCaller(`the caller${strict ? ", strict" : ""}`, async (url) => {
-    const table = new TargetTable({
+    const table = new FunctionTargetTable({
       functions: { [TEST_URN]: { url } },
       guard: { allow: ["127.0.0.0/8"] },
     });

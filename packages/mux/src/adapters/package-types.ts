@@ -1,11 +1,6 @@
+import type { JsonObject, JsonValue } from "@stackwright/base/json";
 import { Type } from "@stackwright/cty";
-import {
-  asObject,
-  type Json,
-  type JsonObject,
-  type PackageSchema,
-  readStringArray,
-} from "../core/package-schema.ts";
+import { asObject, type PackageSchema, readStringArray } from "../core/package-schema.ts";
 import type { AttributeSchema, BlockSchema } from "../router/schema.ts";
 
 /** What a Pulumi type is for conversions: mostly its cty type, with what that alone does not say. */
@@ -50,7 +45,7 @@ export function typeOfShape(shape: PropertyShape): Type {
   }
 }
 
-const SIMPLE_SHAPES: ReadonlyMap<Json | undefined, PropertyShape> = new Map([
+const SIMPLE_SHAPES: ReadonlyMap<JsonValue | undefined, PropertyShape> = new Map([
   ["string", { kind: "string" }],
   ["number", { kind: "number" }],
   ["integer", { kind: "number" }],
@@ -70,16 +65,16 @@ export class PackageTypes {
   }
 
   /** Shapes of the properties of a resource, function or object type. */
-  shapesOf(properties: Json | undefined): ReadonlyMap<string, PropertyShape> {
+  shapesOf(properties: JsonValue | undefined): ReadonlyMap<string, PropertyShape> {
     return new Map(
       Object.entries(asObject(properties)).map(([name, spec]) => [name, this.shapeOf(spec)]),
     );
   }
 
-  shapeOf(spec: Json | undefined): PropertyShape {
+  shapeOf(spec: JsonValue | undefined): PropertyShape {
     const { type, items, additionalProperties, oneOf, $ref } = asObject(spec);
     if (typeof $ref === "string") return this.#referenced($ref, type);
-    if (Array.isArray(oneOf)) return this.#united(oneOf as readonly Json[]);
+    if (Array.isArray(oneOf)) return this.#united(oneOf as readonly JsonValue[]);
     if (type === "array") return { kind: "list", element: this.shapeOf(items) };
     if (type === "object") {
       // Without a type of its members a map holds strings.
@@ -89,7 +84,7 @@ export class PackageTypes {
     return SIMPLE_SHAPES.get(type) ?? { kind: "any" };
   }
 
-  #referenced(reference: string, fallback: Json | undefined): PropertyShape {
+  #referenced(reference: string, fallback: JsonValue | undefined): PropertyShape {
     if (reference === "pulumi.json#/Asset") return { kind: "asset" };
     if (reference === "pulumi.json#/Archive") return { kind: "archive" };
     const token = /^#\/types\/(.+)$/.exec(reference)?.[1];
@@ -109,7 +104,7 @@ export class PackageTypes {
     }
   }
 
-  #united(choices: readonly Json[]): PropertyShape {
+  #united(choices: readonly JsonValue[]): PropertyShape {
     const shapes = choices.map((choice) => this.shapeOf(choice));
     const [first] = shapes;
     if (first === undefined) return { kind: "any" };
@@ -184,7 +179,7 @@ export function memberShapes(types: PackageTypes, spec: MemberSpec, id: boolean)
 }
 
 /** The parts of a resource of a package schema. */
-export function resourceSpec(resource: Json | undefined): MemberSpec {
+export function resourceSpec(resource: JsonValue | undefined): MemberSpec {
   const { inputProperties, requiredInputs, properties, ...rest } = asObject(resource);
   return {
     inputs: asObject(inputProperties),
@@ -195,7 +190,7 @@ export function resourceSpec(resource: Json | undefined): MemberSpec {
 }
 
 /** The parts of a function of a package schema; a result that is no object has one output, `result`. */
-export function functionSpec(declared: Json | undefined): MemberSpec {
+export function functionSpec(declared: JsonValue | undefined): MemberSpec {
   const { inputs, outputs, returnType, ...rest } = asObject(declared);
   const result = asObject(returnType ?? outputs);
   return {

@@ -1,5 +1,6 @@
+import type { JsonObject, JsonValue } from "@stackwright/base/json";
 import type { Type } from "@stackwright/cty";
-import type { Json, JsonObject, PackageSchema } from "../core/package-schema.ts";
+import type { PackageSchema } from "../core/package-schema.ts";
 import type { AttributeSchema, BlockSchema, ProviderSchema } from "../router/schema.ts";
 import { typeOfBlock } from "../router/type-of-block.ts";
 
@@ -23,7 +24,7 @@ export function toPackageSchema(
   version: string,
   schema: ProviderSchema,
 ): PackageSchema {
-  const types = new Map<string, Json>();
+  const types = new Map<string, JsonValue>();
   const describe = (owner: string, block: BlockSchema) =>
     new BlockProperties(name, owner, block, types);
   const config = describe("config", schema.provider);
@@ -71,9 +72,9 @@ class BlockProperties {
   readonly #pkg: string;
   readonly #owner: string;
   readonly #block: BlockSchema;
-  readonly #types: Map<string, Json>;
+  readonly #types: Map<string, JsonValue>;
 
-  constructor(pkg: string, owner: string, block: BlockSchema, types: Map<string, Json>) {
+  constructor(pkg: string, owner: string, block: BlockSchema, types: Map<string, JsonValue>) {
     this.#pkg = pkg;
     this.#owner = owner;
     this.#block = block;

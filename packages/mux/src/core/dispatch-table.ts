@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
+import type { JsonObject, JsonValue } from "@stackwright/base/json";
 import { MuxError } from "../errors.ts";
-import type { Json, JsonObject, PackageSchema } from "./package-schema.ts";
+import type { PackageSchema } from "./package-schema.ts";
 
 /**
  * Which server answers for which token. Servers are numbered by their place in the list of the mux.
@@ -117,7 +118,7 @@ export function hashSchemas(schemas: readonly PackageSchema[]): string {
   return `sha256:${hash.digest("hex")}`;
 }
 
-function canonical(value: Json | undefined): string {
+function canonical(value: JsonValue | undefined): string {
   if (typeof value !== "object" || value === null) return JSON.stringify(value ?? null);
   if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
   const object = value as JsonObject;

@@ -1,3 +1,4 @@
+import type { JsonObject, JsonValue } from "@stackwright/base/json";
 import { MuxError } from "../errors.ts";
 import { type DispatchTable, hashSchemas } from "./dispatch-table.ts";
 import {
@@ -5,8 +6,6 @@ import {
   configKeysOf,
   equalJson,
   isListable,
-  type Json,
-  type JsonObject,
   type NamedSchema,
   type PackageSchema,
   readStringArray,
@@ -121,10 +120,10 @@ function mergeNames({ schemas, kind, part, policy, owners, conflicts }: NameMerg
       else servers.push(index);
     }
   }
-  const definition = (index: number, token: string): Json =>
+  const definition = (index: number, token: string): JsonValue =>
     asObject(schemas[index]?.schema[part])[token] ?? {};
   const owner = new Map<string, number>();
-  const definitions: [string, Json][] = [];
+  const definitions: [string, JsonValue][] = [];
   for (const [token, servers] of candidates) {
     const [earliest = 0] = servers;
     const wanted = owners?.get(token);
@@ -188,7 +187,7 @@ function withListInputs(
 ): JsonObject {
   const separate = [...listers].filter(([token, lister]) => owner.get(token) !== lister);
   if (separate.length === 0) return definitions;
-  const completed = separate.map(([token, lister]): [string, Json] => {
+  const completed = separate.map(([token, lister]): [string, JsonValue] => {
     const listed = asObject(asObject(schemas[lister]?.schema.resources)[token]);
     return [token, { ...asObject(definitions[token]), listInputs: listed.listInputs ?? {} }];
   });
@@ -217,7 +216,7 @@ const PROVIDER_LISTS = ["required", "plain", "requiredInputs", "plainInputs", "a
 
 function mergeProvider(schemas: readonly NamedSchema[]): JsonObject {
   const providers = schemas.map(({ schema }) => asObject(schema.provider));
-  const merged: Record<string, Json | undefined> = { ...providers[0] };
+  const merged: Record<string, JsonValue> = { ...providers[0] };
   for (const key of PROVIDER_TEXTS) {
     const text = providers.map((provider) => provider[key]).find((value) => Boolean(value));
     if (text !== undefined) merged[key] = text;
@@ -244,7 +243,7 @@ function mergeProvider(schemas: readonly NamedSchema[]): JsonObject {
 }
 
 function firstPerKey(objects: readonly JsonObject[]): JsonObject {
-  const united = new Map<string, Json | undefined>();
+  const united = new Map<string, JsonValue>();
   for (const object of objects) {
     for (const [key, value] of Object.entries(object)) {
       if (!united.has(key)) united.set(key, value);
@@ -258,9 +257,9 @@ function union(lists: readonly (readonly string[])[]): readonly string[] {
 }
 
 /** A union by value: aliases are objects, the other lists hold strings. */
-function uniteLists(lists: readonly (Json | undefined)[]): readonly Json[] {
-  const united = new Map<string, Json>();
-  for (const item of lists.flatMap((list) => (Array.isArray(list) ? (list as Json[]) : []))) {
+function uniteLists(lists: readonly (JsonValue | undefined)[]): readonly JsonValue[] {
+  const united = new Map<string, JsonValue>();
+  for (const item of lists.flatMap((list) => (Array.isArray(list) ? (list as JsonValue[]) : []))) {
     const key = JSON.stringify(item);
     if (!united.has(key)) united.set(key, item);
   }

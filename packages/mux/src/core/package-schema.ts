@@ -1,10 +1,5 @@
+import type { JsonObject, JsonValue } from "@stackwright/base/json";
 import { MuxError } from "../errors.ts";
-
-/** Any JSON value. */
-export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
-export interface JsonObject {
-  readonly [key: string]: Json | undefined;
-}
 
 /**
  * A Pulumi package schema as `GetSchema` returns it, with the parts that merging looks at. Whatever
@@ -13,7 +8,7 @@ export interface JsonObject {
 export interface PackageSchema extends JsonObject {
   readonly name?: string;
   readonly version?: string;
-  readonly config?: { readonly variables?: JsonObject; readonly defaults?: readonly Json[] };
+  readonly config?: { readonly variables?: JsonObject; readonly defaults?: readonly JsonValue[] };
   readonly provider?: JsonObject;
   readonly resources?: JsonObject;
   readonly functions?: JsonObject;
@@ -21,7 +16,7 @@ export interface PackageSchema extends JsonObject {
 }
 
 /** Whether the definition of a resource has inputs of List, so that its server can list it. */
-export function isListable(definition: Json | undefined): boolean {
+export function isListable(definition: JsonValue | undefined): boolean {
   const { listInputs } = asObject(definition);
   return listInputs !== undefined && listInputs !== null;
 }
@@ -71,19 +66,19 @@ function requireObject(server: string, what: string, value: unknown): JsonObject
 }
 
 /** The object that a member of a schema is, or an empty one. */
-export function asObject(value: Json | undefined): JsonObject {
+export function asObject(value: JsonValue | undefined): JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value)
     ? (value as JsonObject)
     : {};
 }
 
 /** The strings that a member of a schema lists, or none. */
-export function readStringArray(value: Json | undefined): readonly string[] {
+export function readStringArray(value: JsonValue | undefined): readonly string[] {
   return Array.isArray(value) ? value.filter((item) => typeof item === "string") : [];
 }
 
 /** Deep equality of JSON values; the order of object members does not matter. */
-export function equalJson(left: Json | undefined, right: Json | undefined): boolean {
+export function equalJson(left: JsonValue | undefined, right: JsonValue | undefined): boolean {
   if (left === right) return true;
   if (typeof left !== "object" || typeof right !== "object" || left === null || right === null) {
     return false;

@@ -1,7 +1,7 @@
+import { type Clock, systemClock } from "@stackwright/base/clock";
 import { RpcError } from "@stackwright/proto/grpc";
 import type { ProviderHandshakeResponse } from "@stackwright/proto/pulumirpc";
 import { ProviderHandshakeRequest } from "@stackwright/proto/pulumirpc";
-import { type Clock, systemClock } from "../clock.ts";
 import { MuxError } from "../errors.ts";
 import type { ResourceProvider } from "../resource-provider.ts";
 import { connectProvider } from "./connect-provider.ts";

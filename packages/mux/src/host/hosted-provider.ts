@@ -185,10 +185,10 @@ class RestartingProvider implements HostedProvider {
     if (policy === undefined) return undefined;
     const { signal } = this.#closed;
     while (!signal.aborted) {
-      this.#begun = this.#begun.filter((time) => clock.now() - time < policy.windowMs);
+      this.#begun = this.#begun.filter((time) => clock.monotonicMs() - time < policy.windowMs);
       if (this.#begun.length >= policy.maxRestarts) return undefined;
       const delayMs = policy.initialDelayMs * 2 ** this.#begun.length;
-      this.#begun.push(clock.now());
+      this.#begun.push(clock.monotonicMs());
       await this.#pause(Math.min(delayMs, policy.maxDelayMs));
       if (signal.aborted) return undefined;
       try {
@@ -218,7 +218,7 @@ class RestartingProvider implements HostedProvider {
 
   async #pause(delayMs: number): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
-    const timer = this.#options.clock.schedule(resolve, delayMs);
+    const timer = this.#options.clock.after(delayMs, resolve);
     const { signal } = this.#closed;
     const wake = () => resolve();
     signal.addEventListener("abort", wake, { once: true });

@@ -17,8 +17,6 @@ export type { LaunchedProvider } from "./launch-provider.ts";
 export { launchProvider } from "./launch-provider.ts";
 export { LineSplitter, LineTail } from "./line-splitter.ts";
 export type { LivenessPolicy } from "./liveness.ts";
-export type { Logger } from "./logger.ts";
-export { silentLogger } from "./logger.ts";
 export type { ProviderArguments } from "./provider-arguments.ts";
 export { parseProviderArguments } from "./provider-arguments.ts";
 export type { RunProviderOptions, StopReason } from "./run-provider.ts";

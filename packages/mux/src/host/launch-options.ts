@@ -1,8 +1,8 @@
 import { dirname } from "node:path";
+import { type Clock, systemClock } from "@stackwright/base/clock";
+import { type Logger, silentLogger } from "@stackwright/base/logger";
 import { ProviderHandshakeRequest } from "@stackwright/proto/pulumirpc";
-import { type Clock, systemClock } from "../clock.ts";
 import { MuxError } from "../errors.ts";
-import { type Logger, silentLogger } from "./logger.ts";
 
 /** A line that a provider wrote, other than its port. */
 export interface ProcessLine {

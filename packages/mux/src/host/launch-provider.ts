@@ -223,7 +223,7 @@ class ProviderProcess implements LaunchedProvider {
 
   async #exitSoon(): Promise<ProcessExit | undefined> {
     const { promise, resolve } = Promise.withResolvers<undefined>();
-    const timer = this.#options.clock.schedule(() => resolve(undefined), EXIT_LAG_MS);
+    const timer = this.#options.clock.after(EXIT_LAG_MS, () => resolve(undefined));
     try {
       return await Promise.race([this.#process.exited, promise]);
     } finally {
@@ -235,7 +235,7 @@ class ProviderProcess implements LaunchedProvider {
     const { logger, command, clock, cancelTimeoutMs, graceMs } = this.#options;
     if (this.exit === undefined && cancelTimeoutMs > 0) {
       const late = new AbortController();
-      const timer = clock.schedule(() => late.abort(), cancelTimeoutMs);
+      const timer = clock.after(cancelTimeoutMs, () => late.abort());
       try {
         await this.#connection.client.cancel({}, { signal: late.signal });
       } catch (error) {

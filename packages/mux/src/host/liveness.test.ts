@@ -1,6 +1,6 @@
+import { systemClock } from "@stackwright/base/clock";
 import { RpcError } from "@stackwright/proto/grpc";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { systemClock } from "../clock.ts";
 import type { ResourceProvider } from "../resource-provider.ts";
 import { unimplementedProvider } from "../unimplemented-provider.ts";
 import { LivenessProbe } from "./liveness.ts";

@@ -1,4 +1,4 @@
-import type { Clock } from "../clock.ts";
+import type { Clock } from "@stackwright/base/clock";
 import type { ResourceProvider } from "../resource-provider.ts";
 
 /** When a provider that runs and does not answer counts as dead. */
@@ -46,15 +46,15 @@ export class LivenessProbe implements Disposable {
   }
 
   #askLater(): void {
-    this.#timer = this.#clock.schedule(() => {
+    this.#timer = this.#clock.after(this.#policy.intervalMs, () => {
       // Never rejects.
       void this.#ask();
-    }, this.#policy.intervalMs);
+    });
   }
 
   async #ask(): Promise<void> {
     const late = new AbortController();
-    const timer = this.#clock.schedule(() => late.abort(), this.#policy.timeoutMs);
+    const timer = this.#clock.after(this.#policy.timeoutMs, () => late.abort());
     const signal = AbortSignal.any([late.signal, this.#over.signal]);
     await this.#provider.getPluginInfo({}, { signal }).catch(() => undefined);
     timer[Symbol.dispose]();

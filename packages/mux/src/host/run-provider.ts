@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from "../clock.ts";
+import { type Clock, systemClock } from "@stackwright/base/clock";
 import { MuxError } from "../errors.ts";
 import { serveResourceProvider } from "../grpc/resource-provider-server.ts";
 import { HostSlot } from "../host-client.ts";
@@ -129,10 +129,10 @@ class EngineWatch implements Disposable {
   #askLater(engine: EngineClient, delayMs: number, missed: boolean): void {
     if (this.#isOver) return;
     const delay = missed ? Math.min(delayMs, SECOND_LOOK_MS) : delayMs;
-    this.#timer = this.#clock.schedule(() => {
+    this.#timer = this.#clock.after(delay, () => {
       // Never rejects: an engine that cannot be asked is not alive.
       void this.#ask(engine, missed);
-    }, delay);
+    });
   }
 
   async #ask(engine: EngineClient, missed: boolean): Promise<void> {

@@ -1,4 +1,4 @@
-import type { Clock } from "../clock.ts";
+import type { Clock } from "@stackwright/base/clock";
 import { MuxError } from "../errors.ts";
 
 /** Bounds a start: by time, and by the signal of whoever asked for it. */
@@ -19,10 +19,10 @@ export class StartupTimeout implements Disposable {
     const { clock, timeoutMs, what, signal } = options;
     this.#stage = options.stage;
     const own = this.#controller;
-    this.#timer = clock.schedule(() => {
+    this.#timer = clock.after(timeoutMs, () => {
       const text = `${what} ${this.#stage} within ${timeoutMs} ms`;
       own.abort(new MuxError("MUX_PROCESS_START_TIMEOUT", text));
-    }, timeoutMs);
+    });
     this.signal = signal === undefined ? own.signal : AbortSignal.any([own.signal, signal]);
   }
 

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { constants } from "node:os";
 import type { Readable } from "node:stream";
-import { type Clock, systemClock } from "../clock.ts";
+import { type Clock, systemClock } from "@stackwright/base/clock";
 import { MuxError } from "../errors.ts";
 
 /**
@@ -126,8 +126,8 @@ export class SupervisedProcess implements AsyncDisposable {
     // A process that is stopped would not see the request.
     this.signal("SIGCONT");
     this.signal("SIGINT");
-    const insist = this.#clock.schedule(() => this.signal("SIGTERM"), graceMs / 2);
-    const kill = this.#clock.schedule(() => this.signal("SIGKILL"), graceMs);
+    const insist = this.#clock.after(graceMs / 2, () => this.signal("SIGTERM"));
+    const kill = this.#clock.after(graceMs, () => this.signal("SIGKILL"));
     try {
       return await this.exited;
     } finally {

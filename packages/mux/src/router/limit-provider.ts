@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from "../clock.ts";
+import { type Clock, systemClock } from "@stackwright/base/clock";
 import type { LifecycleProvider } from "./lifecycle-provider.ts";
 import { ProviderCallLimiter, type ProviderCallLimits } from "./provider-call-limiter.ts";
 

@@ -1,44 +1,14 @@
+import { createManualClock } from "@stackwright/base/testing";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Clock } from "../clock.ts";
 import { ProviderCallLimiter, type ProviderCallLimits } from "./provider-call-limiter.ts";
-
-/** A clock that stands until it is moved. */
-class ManualClock implements Clock {
-  #now = 0;
-  readonly #timers = new Set<{ at: number; callback: () => void }>();
-
-  now(): number {
-    return this.#now;
-  }
-
-  schedule(callback: () => void, delayMs: number): Disposable {
-    const timer = { at: this.#now + delayMs, callback };
-    this.#timers.add(timer);
-    return { [Symbol.dispose]: () => void this.#timers.delete(timer) };
-  }
-
-  /** Moves on to each timer that is due, in order, and lets what it began run. */
-  async advance(ms: number): Promise<void> {
-    const end = this.#now + ms;
-    for (;;) {
-      const [next] = [...this.#timers].toSorted((a, b) => a.at - b.at);
-      if (next === undefined || next.at > end) break;
-      this.#timers.delete(next);
-      this.#now = next.at;
-      next.callback();
-      await settle();
-    }
-    this.#now = end;
-  }
-}
 
 async function settle(): Promise<void> {
   for (let turn = 0; turn < 10; turn += 1) await Promise.resolve();
 }
 
 function setUp(limits: ProviderCallLimits) {
-  const clock = new ManualClock();
+  const clock = createManualClock();
   const gate = new ProviderCallLimiter(limits, clock);
   const begun: number[] = [];
   const ends = new Map<number, () => void>();
@@ -111,7 +81,7 @@ describe("ProviderCallLimiter", () => {
     await expect(call(2)).rejects.toMatchObject({ code: "MUX_SERVER_OVERLOADED", retryable: true });
   });
 
-  it.each([{ maxConcurrent: 0 }, { callsPerSecond: -1 }, { burst: Number.NaN }])(
+  it.each([{ maxConcurrent: 0 }, { callsPerSecond: -1 }, { burst: Number.NaN }, { burst: 0.5 }])(
     "refuses %j",
     (limits) => {
       expect(() => setUp(limits)).toThrow(expect.objectContaining({ code: "MUX_OPTIONS_INVALID" }));
@@ -136,7 +106,7 @@ describe("ProviderCallLimiter", () => {
         const calls: Promise<unknown>[] = [];
         const startedAt: number[] = [];
         const note = () => {
-          while (startedAt.length < begun.length) startedAt.push(clock.now());
+          while (startedAt.length < begun.length) startedAt.push(clock.monotonicMs());
           expect(gate.load.running).toBeLessThanOrEqual(3);
         };
         const endOne = async () => {

@@ -1,4 +1,5 @@
-import type { Clock } from "../clock.ts";
+import type { Clock } from "@stackwright/base/clock";
+import { TokenBucket } from "@stackwright/base/limiter";
 import { MuxError } from "../errors.ts";
 
 /** How many calls may run, and how often one may begin. */
@@ -27,25 +28,24 @@ interface Waiter {
  */
 export class ProviderCallLimiter {
   readonly #maxConcurrent: number;
-  readonly #perMs: number;
-  readonly #burst: number;
   readonly #maxWaiting: number;
   readonly #clock: Clock;
   readonly #queue = new Set<Waiter>();
+  readonly #bucket: TokenBucket;
   #running = 0;
-  #tokens: number;
-  #filledAt: number;
   #timer: Disposable | undefined;
 
   constructor(limits: ProviderCallLimits, clock: Clock) {
     const { maxConcurrent = Infinity, callsPerSecond = Infinity, maxWaiting = 10_000 } = limits;
     this.#maxConcurrent = positive("maxConcurrent", maxConcurrent);
-    this.#perMs = positive("callsPerSecond", callsPerSecond) / 1000;
-    this.#burst = positive("burst", limits.burst ?? Math.max(1, callsPerSecond));
+    const perSecond = positive("callsPerSecond", callsPerSecond);
+    const burst = limits.burst ?? Math.max(1, callsPerSecond);
+    if (!(burst >= 1)) {
+      throw new MuxError("MUX_OPTIONS_INVALID", `burst must be at least 1 and is ${burst}`);
+    }
+    this.#bucket = new TokenBucket({ perSecond, burst }, clock.monotonicMs());
     this.#maxWaiting = maxWaiting;
     this.#clock = clock;
-    this.#tokens = this.#burst;
-    this.#filledAt = clock.now();
   }
 
   /** Calls under way and calls that wait, for diagnostics. */
@@ -109,28 +109,20 @@ export class ProviderCallLimiter {
     if (this.#queue.size > 0 && this.#running < this.#maxConcurrent) this.#wakeWhenFilled();
   }
 
-  /** Takes a place and a token, if there are both. */
+  /** Takes a place and a token if both are available. */
   #take(): boolean {
-    const now = this.#clock.now();
-    if (this.#perMs === Infinity) this.#tokens = this.#burst;
-    else {
-      this.#tokens = Math.min(this.#burst, this.#tokens + (now - this.#filledAt) * this.#perMs);
-    }
-    this.#filledAt = now;
-    // A token that is short by rounding alone counts, or the timer would be set for it again and again.
-    if (this.#running >= this.#maxConcurrent || this.#tokens < 1 - 1e-9) return false;
-    this.#tokens = Math.max(0, this.#tokens - 1);
+    if (this.#running >= this.#maxConcurrent) return false;
+    if (!this.#bucket.take(this.#clock.monotonicMs())) return false;
     this.#running += 1;
     return true;
   }
 
   #wakeWhenFilled(): void {
     if (this.#timer !== undefined) return;
-    const delayMs = Math.max(0, Math.ceil((1 - this.#tokens) / this.#perMs));
-    this.#timer = this.#clock.schedule(() => {
+    this.#timer = this.#clock.after(this.#bucket.waitMs(this.#clock.monotonicMs()), () => {
       this.#timer = undefined;
       this.#admit();
-    }, delayMs);
+    });
   }
 }
 

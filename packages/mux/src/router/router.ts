@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from "../clock.ts";
+import { type Clock, systemClock } from "@stackwright/base/clock";
 import { MuxError } from "../errors.ts";
 import { joinLifecycleProviders, type NamedLifecycleProvider } from "./join-providers.ts";
 import type { LifecycleProvider } from "./lifecycle-provider.ts";

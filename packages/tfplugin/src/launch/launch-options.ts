@@ -1,6 +1,6 @@
 import { tmpdir } from "node:os";
-import { type Clock, systemClock } from "@stackwright/mux";
-import { type Logger, silentLogger } from "@stackwright/mux/host";
+import { type Clock, systemClock } from "@stackwright/base/clock";
+import { type Logger, silentLogger } from "@stackwright/base/logger";
 import { TfpluginError } from "../errors.ts";
 import { type Environment, inheritedEnvironment } from "./environment.ts";
 import type { ProviderLogEntry } from "./log-line.ts";

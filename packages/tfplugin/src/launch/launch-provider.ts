@@ -1,5 +1,6 @@
 import { basename } from "node:path";
-import { type Clock, MuxError } from "@stackwright/mux";
+import { type Clock } from "@stackwright/base/clock";
+import { MuxError } from "@stackwright/mux";
 import {
   describeExit,
   findExecutable,
@@ -212,7 +213,7 @@ async function exitSoon(child: SupervisedProcess, clock: Clock): Promise<Process
 /** The value of the promise, which never rejects, or undefined when it takes longer. */
 async function within<T>(promise: Promise<T>, ms: number, clock: Clock): Promise<T | undefined> {
   const { promise: late, resolve } = Promise.withResolvers<undefined>();
-  const timer = clock.schedule(() => resolve(undefined), ms);
+  const timer = clock.after(ms, () => resolve(undefined));
   try {
     return await Promise.race([promise, late]);
   } finally {
@@ -365,7 +366,7 @@ class ProviderProcess implements LaunchedTerraformProvider {
     const { clock, logger, command, shutdownTimeoutMs, graceMs } = launch;
     if (child.exit === undefined && shutdownTimeoutMs > 0) {
       const late = new AbortController();
-      const timer = clock.schedule(() => late.abort(), shutdownTimeoutMs);
+      const timer = clock.after(shutdownTimeoutMs, () => late.abort());
       await connection.shutdown(late.signal);
       timer[Symbol.dispose]();
       if (!late.signal.aborted) await within(child.exited, shutdownTimeoutMs, clock);

@@ -1,4 +1,5 @@
-import { LineSplitter, type Logger } from "@stackwright/mux/host";
+import { type Logger } from "@stackwright/base/logger";
+import { LineSplitter } from "@stackwright/mux/host";
 import {
   type ChannelTls,
   createClient,

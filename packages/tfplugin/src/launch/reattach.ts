@@ -1,5 +1,5 @@
-import { systemClock } from "@stackwright/mux";
-import { type Logger, silentLogger } from "@stackwright/mux/host";
+import { systemClock } from "@stackwright/base/clock";
+import { type Logger, silentLogger } from "@stackwright/base/logger";
 import type { RpcAddress } from "@stackwright/proto/grpc";
 import { ProviderAddress } from "@stackwright/provider-source";
 import { TfpluginError } from "../errors.ts";

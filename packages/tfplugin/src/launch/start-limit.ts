@@ -1,4 +1,4 @@
-import type { Clock } from "@stackwright/mux";
+import type { Clock } from "@stackwright/base/clock";
 import { TfpluginError } from "../errors.ts";
 
 /** Bounds a start: by time, and by the signal of whoever asked for it. */
@@ -18,10 +18,10 @@ export class StartLimit implements Disposable {
   }) {
     const { clock, timeoutMs, name, signal } = options;
     this.#missing = options.missing;
-    this.#timer = clock.schedule(() => {
+    this.#timer = clock.after(timeoutMs, () => {
       const text = `${name} ${this.#missing} within ${timeoutMs} ms`;
       this.#own.abort(new TfpluginError("TFPLUGIN_START_TIMEOUT", text, { provider: name }));
-    }, timeoutMs);
+    });
     this.signal =
       signal === undefined ? this.#own.signal : AbortSignal.any([this.#own.signal, signal]);
   }

@@ -1,5 +1,5 @@
-import { type Clock, systemClock } from "@stackwright/mux";
-import { type Logger, silentLogger } from "@stackwright/mux/host";
+import { type Clock, systemClock } from "@stackwright/base/clock";
+import { type Logger, silentLogger } from "@stackwright/base/logger";
 import type { LifecycleProvider } from "@stackwright/mux/router";
 import { TfpluginError } from "../errors.ts";
 

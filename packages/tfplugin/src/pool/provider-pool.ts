@@ -162,7 +162,7 @@ export class ProviderPool implements AsyncDisposable {
   async #isWell(entry: Entry): Promise<boolean> {
     const { clock, healthTimeoutMs, logger } = this.#options;
     const late = new AbortController();
-    const timer = clock.schedule(() => late.abort(), healthTimeoutMs);
+    const timer = clock.after(healthTimeoutMs, () => late.abort());
     try {
       await (await entry.ready).checkHealth(late.signal);
       return true;
@@ -239,7 +239,7 @@ export class ProviderPool implements AsyncDisposable {
     if (!mayServe) return this.#end(entry);
     const { clock, idleMs } = this.#options;
     entry.run = undefined;
-    entry.idle = clock.schedule(() => void this.#end(entry), idleMs);
+    entry.idle = clock.after(idleMs, () => void this.#end(entry));
     this.#entries.delete(entry);
     this.#entries.add(entry);
   }

@@ -1,4 +1,4 @@
-import { systemClock } from "@stackwright/mux";
+import { systemClock } from "@stackwright/base/clock";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { Slots } from "./slots.ts";
 

@@ -1,4 +1,4 @@
-import type { Clock } from "@stackwright/mux";
+import type { Clock } from "@stackwright/base/clock";
 import { TfpluginError } from "../errors.ts";
 
 /**
@@ -53,7 +53,7 @@ export class Slots {
       if (this.#waiting.delete(resolve)) reject(reason);
     };
     const late = (): void => giveUp(full(`none of ${places} became free within ${waitMs} ms`));
-    const timer = this.#clock.schedule(late, waitMs);
+    const timer = this.#clock.after(waitMs, late);
     const abort = (): void => giveUp(signal?.reason);
     signal?.addEventListener("abort", abort, { once: true });
     this.#waiting.add(resolve);

@@ -1,4 +1,4 @@
-import type { Json } from "./json-config.ts";
+import type { JsonValue } from "@stackwright/base/json";
 import type { Scenario, StepOutcome } from "./scenario.ts";
 
 const VOLATILE = "(volatile)";
@@ -13,30 +13,34 @@ export function comparable(
   outcomes: readonly StepOutcome[],
   { volatile = [] }: Pick<Scenario, "volatile">,
   texts: readonly string[] = [],
-): Json {
+): JsonValue {
   const names = new Set(volatile);
-  const drawn = new Set<Json>(texts);
-  const json = JSON.parse(JSON.stringify(outcomes)) as Json;
+  const drawn = new Set<JsonValue>(texts);
+  const json = JSON.parse(JSON.stringify(outcomes)) as JsonValue;
   collect(json, names, drawn);
   return replace(json, names, drawn);
 }
 
-function collect(json: Json, names: ReadonlySet<string>, drawn: Set<Json>): void {
+function collect(json: JsonValue, names: ReadonlySet<string>, drawn: Set<JsonValue>): void {
   if (typeof json !== "object" || json === null) return;
-  for (const [name, value] of Object.entries(json as Readonly<Record<string, Json>>)) {
+  for (const [name, value] of Object.entries(json as Readonly<Record<string, JsonValue>>)) {
     if (names.has(name) && typeof value === "string" && value.length > 3) drawn.add(value);
     collect(value, names, drawn);
   }
 }
 
-function replace(json: Json, names: ReadonlySet<string>, drawn: ReadonlySet<Json>): Json {
+function replace(
+  json: JsonValue,
+  names: ReadonlySet<string>,
+  drawn: ReadonlySet<JsonValue>,
+): JsonValue {
   if (drawn.has(json)) return VOLATILE;
   if (Array.isArray(json)) {
-    return (json as readonly Json[]).map((element) => replace(element, names, drawn));
+    return (json as readonly JsonValue[]).map((element) => replace(element, names, drawn));
   }
   if (typeof json !== "object" || json === null) return json;
   return Object.fromEntries(
-    Object.entries(json as Readonly<Record<string, Json>>).map(([name, value]) => {
+    Object.entries(json as Readonly<Record<string, JsonValue>>).map(([name, value]) => {
       // What says which attributes are unknown has the same names, and true for their values.
       const isDrawn = names.has(name) && value !== null && typeof value !== "boolean";
       return [name, isDrawn ? VOLATILE : replace(value, names, drawn)];

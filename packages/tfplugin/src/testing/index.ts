@@ -1,4 +1,4 @@
-export type { Json, JsonObject, Resolve } from "./json-config.ts";
+export type { Resolve } from "./json-config.ts";
 export { configObject } from "./json-config.ts";
 export type { DrivenObject, DrivenPlan } from "./provider-driver.ts";
 export { ProviderDriver, ProviderRefusal } from "./provider-driver.ts";

@@ -1,3 +1,4 @@
+import type { JsonObject, JsonValue } from "@stackwright/base/json";
 import { convert, decodeJsonImplied, Type, Value } from "@stackwright/cty";
 import {
   type AttributeSchema,
@@ -7,11 +8,6 @@ import {
   type Nesting,
   typeOfBlock,
 } from "@stackwright/mux/router";
-
-export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
-export interface JsonObject {
-  readonly [name: string]: Json;
-}
 
 /** Says what a reference in a configuration stands for at the moment: a value, perhaps unknown. */
 export type Resolve = (reference: string) => Value;
@@ -37,12 +33,12 @@ export function configObject(block: BlockSchema, json: JsonObject, resolve: Reso
   );
 }
 
-function attributeValue(attribute: AttributeSchema, json: Json, resolve: Resolve): Value {
+function attributeValue(attribute: AttributeSchema, json: JsonValue, resolve: Resolve): Value {
   const { nested, type } = attribute;
   if (nested === undefined || json === null || isReference(json)) {
     return convert(plainValue(json, resolve), type);
   }
-  const object = (element: Json): Value =>
+  const object = (element: JsonValue): Value =>
     isObject(element)
       ? Value.object(
           [...nested.attributes].map(([name, inner]) => [
@@ -54,31 +50,42 @@ function attributeValue(attribute: AttributeSchema, json: Json, resolve: Resolve
   return convert(nest(nested.nesting, json, object, Type.dynamic), type);
 }
 
-function blocksValue({ nesting, block }: NestedBlockSchema, json: Json, resolve: Resolve): Value {
-  const object = (element: Json): Value =>
+function blocksValue(
+  { nesting, block }: NestedBlockSchema,
+  json: JsonValue,
+  resolve: Resolve,
+): Value {
+  const object = (element: JsonValue): Value =>
     configObject(block, isObject(element) ? element : {}, resolve);
   // One block may stand without a list around it, as in the JSON syntax of the language.
   const given = nesting === "list" || nesting === "set" ? [json].flat() : json;
   return nest(nesting, given, object, typeOfBlock(block));
 }
 
-function nest(nesting: Nesting, json: Json, object: (json: Json) => Value, type: Type): Value {
+function nest(
+  nesting: Nesting,
+  json: JsonValue,
+  object: (json: JsonValue) => Value,
+  type: Type,
+): Value {
   if (nesting === "single" || nesting === "group") return object(json);
   if (nesting === "map") {
     const entries = isObject(json) ? Object.entries(json) : [];
     const values = entries.map(([key, element]) => [key, object(element)] as const);
     return type.hasDynamic ? Value.object(values) : Value.map(values, type);
   }
-  const values = (Array.isArray(json) ? (json as readonly Json[]) : []).map(object);
+  const values = (Array.isArray(json) ? (json as readonly JsonValue[]) : []).map(object);
   if (type.hasDynamic) return Value.tuple(values);
   return nesting === "list" ? Value.list(values, type) : Value.set(values, type);
 }
 
 /** JSON as the language reads it, with references resolved. */
-function plainValue(json: Json, resolve: Resolve): Value {
+function plainValue(json: JsonValue, resolve: Resolve): Value {
   if (isReference(json)) return resolve(json[REFERENCE]);
   if (Array.isArray(json)) {
-    return Value.tuple((json as readonly Json[]).map((element) => plainValue(element, resolve)));
+    return Value.tuple(
+      (json as readonly JsonValue[]).map((element) => plainValue(element, resolve)),
+    );
   }
   if (isObject(json)) {
     return Value.object(
@@ -88,18 +95,18 @@ function plainValue(json: Json, resolve: Resolve): Value {
   return decodeJsonImplied(JSON.stringify(json));
 }
 
-function isObject(json: Json): json is JsonObject {
+function isObject(json: JsonValue): json is JsonObject {
   return typeof json === "object" && json !== null && !Array.isArray(json);
 }
 
-function isReference(json: Json): json is JsonObject & { readonly [REFERENCE]: string } {
+function isReference(json: JsonValue): json is JsonObject & { readonly [REFERENCE]: string } {
   return isObject(json) && typeof json[REFERENCE] === "string";
 }
 
 /** The same configuration for the command, with references as templates. */
-export function terraformJson(json: Json): Json {
+export function terraformJson(json: JsonValue): JsonValue {
   if (isReference(json)) return `\${${json[REFERENCE]}}`;
-  if (Array.isArray(json)) return (json as readonly Json[]).map(terraformJson);
+  if (Array.isArray(json)) return (json as readonly JsonValue[]).map(terraformJson);
   if (isObject(json)) {
     return Object.fromEntries(
       Object.entries(json).map(([name, member]) => [name, terraformJson(member)]),

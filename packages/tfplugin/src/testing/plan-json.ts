@@ -1,5 +1,5 @@
+import type { JsonValue } from "@stackwright/base/json";
 import { encodeJson, type Value } from "@stackwright/cty";
-import type { Json } from "./json-config.ts";
 
 /*
  * Values as `terraform show -json` shows them: what is unknown is left out of objects and null in lists, and a second
@@ -7,7 +7,7 @@ import type { Json } from "./json-config.ts";
  */
 
 /** The known part of a value. */
-export function knownJson(value: Value): Json {
+export function knownJson(value: Value): JsonValue {
   if (!value.isKnown || value.isNull) return null;
   const { kind } = value.type;
   if (kind === "object" || kind === "map") {
@@ -18,11 +18,11 @@ export function knownJson(value: Value): Json {
     );
   }
   if (kind === "list" || kind === "set" || kind === "tuple") return value.elements().map(knownJson);
-  return JSON.parse(encodeJson(value)) as Json;
+  return JSON.parse(encodeJson(value)) as JsonValue;
 }
 
 /** Which parts of a value are unknown; false where none is. */
-export function unknownJson(value: Value): Json {
+export function unknownJson(value: Value): JsonValue {
   if (!value.isKnown) return true;
   if (value.isNull) return false;
   const { kind } = value.type;

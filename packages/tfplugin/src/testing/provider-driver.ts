@@ -1,3 +1,4 @@
+import type { JsonObject } from "@stackwright/base/json";
 import { type Path, Value } from "@stackwright/cty";
 import {
   hasProviderErrors,
@@ -18,7 +19,7 @@ import {
   plannedAction,
   type Violation,
 } from "../checks/index.ts";
-import { configObject, type JsonObject, type Resolve } from "./json-config.ts";
+import { configObject, type Resolve } from "./json-config.ts";
 
 const NO_BYTES = new Uint8Array();
 const KNOWN_ONLY: Resolve = (reference) => {

@@ -1,6 +1,6 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import type { Json } from "./json-config.ts";
+import type { JsonValue } from "@stackwright/base/json";
 import type { Transcript } from "./transcript.ts";
 
 /** What the command made of a scenario, and what our client said to the provider and heard from it. */
@@ -8,7 +8,7 @@ export interface ScenarioFixture {
   /** Of the server that the scenario asked. */
   readonly address: string;
   /** Without what is drawn by lot. */
-  readonly command: Json;
+  readonly command: JsonValue;
   readonly transcript: Transcript;
 }
 

@@ -1,6 +1,7 @@
+import type { JsonObject, JsonValue } from "@stackwright/base/json";
 import { applyPath, encodeJson, Path, type Value } from "@stackwright/cty";
 import { typeOfBlock } from "@stackwright/mux/router";
-import type { Json, JsonObject, Resolve } from "./json-config.ts";
+import type { Resolve } from "./json-config.ts";
 import { knownJson, unknownJson } from "./plan-json.ts";
 import type { DrivenObject, DrivenPlan, ProviderDriver } from "./provider-driver.ts";
 
@@ -31,15 +32,15 @@ export interface Scenario {
 /** What a plan says of one resource, in the words of the command. */
 export interface PlannedChange {
   readonly actions: readonly string[];
-  readonly after: Json;
-  readonly after_unknown: Json;
-  readonly replace_paths: Json;
+  readonly after: JsonValue;
+  readonly after_unknown: JsonValue;
+  readonly replace_paths: JsonValue;
 }
 
 /** What one step came to. */
 export interface StepOutcome {
   readonly plan: Readonly<Record<string, PlannedChange>>;
-  readonly state: Readonly<Record<string, Json>>;
+  readonly state: Readonly<Record<string, JsonValue>>;
 }
 
 const ACTIONS = {
@@ -124,8 +125,8 @@ class StepRun {
     return state === undefined ? object : { ...object, state };
   }
 
-  async #readData(): Promise<[string, Json][]> {
-    const read: [string, Json][] = [];
+  async #readData(): Promise<[string, JsonValue][]> {
+    const read: [string, JsonValue][] = [];
     for (const [address, json] of Object.entries(this.#step.data ?? {})) {
       const [type = ""] = address.split(".");
       const value = await this.#driver.readData(type, json as JsonObject, this.#resolve);
@@ -170,7 +171,7 @@ function changeOf({ action, planned, requiresReplace }: DrivenPlan): PlannedChan
     after: knownJson(planned),
     after_unknown: planned.isWhollyKnown ? {} : unknownJson(planned),
     replace_paths: requiresReplace.map((path) =>
-      path.steps.map((step): Json => {
+      path.steps.map((step): JsonValue => {
         if (step.kind === "attribute") return step.name;
         return knownJson(step.key);
       }),

@@ -1,6 +1,7 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { type Json, type JsonObject, terraformJson } from "./json-config.ts";
+import type { JsonObject, JsonValue } from "@stackwright/base/json";
+import { terraformJson } from "./json-config.ts";
 import type { PlannedChange, Scenario, ScenarioStep, StepOutcome } from "./scenario.ts";
 import { TerraformFolder } from "./terraform-command.ts";
 
@@ -10,9 +11,9 @@ interface ShownPlan {
     readonly mode: string;
     readonly change: {
       readonly actions: readonly string[];
-      readonly after: Json;
-      readonly after_unknown: Json;
-      readonly replace_paths?: Json;
+      readonly after: JsonValue;
+      readonly after_unknown: JsonValue;
+      readonly replace_paths?: JsonValue;
     };
   }[];
 }
@@ -20,7 +21,7 @@ interface ShownPlan {
 interface ShownState {
   readonly values?: {
     readonly root_module?: {
-      readonly resources?: readonly { readonly address: string; readonly values: Json }[];
+      readonly resources?: readonly { readonly address: string; readonly values: JsonValue }[];
     };
   };
 }
@@ -62,7 +63,7 @@ export async function changeFiles(
   }
 }
 
-function configuration(scenario: Scenario, step: ScenarioStep, source: string): Json {
+function configuration(scenario: Scenario, step: ScenarioStep, source: string): JsonValue {
   const { provider, prefix = provider } = scenario;
   return {
     terraform: { required_providers: { [prefix]: { source } } },
@@ -73,7 +74,7 @@ function configuration(scenario: Scenario, step: ScenarioStep, source: string): 
 }
 
 function section(kind: string, blocks: JsonObject): JsonObject {
-  const byType: Record<string, Record<string, Json>> = {};
+  const byType: Record<string, Record<string, JsonValue>> = {};
   for (const [address, body] of Object.entries(blocks)) {
     const [type = "", name = ""] = address.split(".");
     byType[type] = { ...byType[type], [name]: terraformJson(body) };
@@ -97,7 +98,7 @@ function changesOf({ resource_changes: changes = [] }: ShownPlan): Record<string
   );
 }
 
-function valuesOf({ values }: ShownState): Record<string, Json> {
+function valuesOf({ values }: ShownState): Record<string, JsonValue> {
   const resources = values?.root_module?.resources ?? [];
   return Object.fromEntries(resources.map((resource) => [resource.address, resource.values]));
 }

@@ -21,7 +21,7 @@ const EARNED = 0.1;
  *
  * Repetitions come out of a budget per function, so that trouble is not multiplied when all calls fail.
  */
-export class RetryPolicy {
+export class RetryBudget {
   readonly #options: Required<RetryOptions>;
   readonly #random: () => number;
   #budget: number;
