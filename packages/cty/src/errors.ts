@@ -56,7 +56,7 @@ export interface CtyErrorOptions {
 }
 
 /**
- * The one error class of this package. `code` tells what happened and is contract; the message is for people
+ * The one error class of this package. `code` identifies the error and is contract; the message is for readers
  * and never contains the content of a value, so that it can be shown where the value may not be.
  */
 export class CtyError extends Error {

@@ -27,7 +27,7 @@ export function unpackedPath({ address, version, platform }: PackageId): string 
 
 /**
  * Which of the files at the root of a package the command starts: the first in byte order that is
- * called `terraform-provider-<type>`, or goes on from there with `_` or `.`. Undefined if there is
+ * called `terraform-provider-<type>`, or continues with `_` or `.`. Undefined if there is
  * none, which makes the package useless.
  */
 export function providerExecutable(rootFiles: Iterable<string>, type: string): string | undefined {

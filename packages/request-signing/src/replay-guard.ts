@@ -2,7 +2,7 @@ import { SigningError } from "./errors.ts";
 
 /**
  * Remembers which signatures were used. The protocol has no nonce, so within the accepted skew a
- * request could otherwise be sent again by whoever saw it. Implement it over a shared store where
+ * request could otherwise be sent again by anyone who saw it. Implement it over a shared store where
  * several servers answer for the same keys.
  */
 export interface ReplayGuard {

@@ -13,7 +13,7 @@ export interface SignableRequest {
 
 /**
  * The only value of a header, or `undefined`. A header that occurs twice is refused
- * (`SIGNING_HEADER_REPEATED`): which of the two the application reads would be anybody's guess.
+ * (`SIGNING_HEADER_REPEATED`): it would be undefined which of the two the application reads.
  */
 export function singleHeader(request: SignableRequest, name: string): string | undefined {
   const values = request.headers.filter(([key]) => key.toLowerCase() === name);

@@ -46,7 +46,7 @@ export interface Verifier {
   verify(request: SignableRequest): Promise<VerifiedRequest>;
 }
 
-/** Methods that change nothing, and may therefore be repeated by anybody within the skew. */
+/** Methods that change nothing, and may therefore be repeated by any client within the skew. */
 const SAFE_METHODS = new Set(["GET", "HEAD", "OPTIONS"]);
 
 /** Signs for keys that do not exist, so that their refusal takes as long as that of a wrong secret. */
@@ -87,7 +87,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
         ...(derived && { scope: derived }),
       };
       if (secret === undefined || secret === "") {
-        // Refused whatever the signature is: the comparison only takes its time.
+        // Always rejected: the comparison only takes the same time.
         isSignature(computeSignature(DECOY_SECRET, input), signature);
         throw new SigningError("SIGNING_MISMATCH");
       }

@@ -4,8 +4,8 @@ import type { ObjectType, Type } from "../type/type.ts";
 import { Value } from "../value/value.ts";
 
 /**
- * Where in a value a codec is at work. Steps are pushed before a part and popped behind it, so that after an error they
- * still tell where it happened, and nothing is built for places where none does.
+ * The position of a codec in a value. Steps are pushed before a part and popped behind it, so that after an error they
+ * still show where it happened, and no path is built where no error occurs.
  */
 export class DecodePath {
   readonly #steps: (number | string | Type)[] = [];

@@ -184,7 +184,7 @@ export class JsonReader {
     this.expect("]");
   }
 
-  /** Passes over one value, whatever it is, without recursion. */
+  /** Skips one value of any kind, without recursion. */
   skip(): void {
     const open: string[] = [];
     do {

@@ -206,7 +206,7 @@ export class MsgpackReader {
     return { type, body: this.#bytes.subarray(start, start + size) };
   }
 
-  /** Passes over one item, whatever it is, without recursion. */
+  /** Skips one item of any kind, without recursion. */
   skip(): void {
     for (let left = 1; left > 0; left -= 1) {
       const code = this.peek();

@@ -108,7 +108,7 @@ function unifyAll(
   });
 }
 
-/** The element type for a target that leaves it open: whatever the parts unify to. */
+/** The element type for a target that leaves it open: the type that the parts unify to. */
 function openElement(
   converter: Converter,
   parts: readonly Type[],

@@ -3,8 +3,8 @@ import { isCollectionType, isPrimitiveType, type ObjectType, type Type } from ".
 import type { Converter } from "./converter.ts";
 
 /**
- * Why there is no conversion between two types, in words for the person who wrote the value. Goes down to the part that
- * is at fault where it can tell.
+ * Why there is no conversion between two types, for the author of the value. Descends to the part that
+ * causes the mismatch where there is only one.
  */
 export function mismatchMessage(converter: Converter, got: Type, want: Type): string {
   if (got.kind === "object" && want.kind === "object") return objectMismatch(converter, got, want);

@@ -4,7 +4,7 @@ import type { Type } from "../type/type.ts";
 import { Value } from "../value/value.ts";
 import type { Convert, Converter } from "./converter.ts";
 
-/** What converts each of several source types to one target, looked up once per type. */
+/** What converts each of several source types to one target, selected once per type. */
 export class PartConversions {
   readonly #converter: Converter;
   readonly #target: Type;
@@ -27,7 +27,7 @@ export class PartConversions {
   }
 }
 
-/** Applies a conversion to a part; an error tells where in the whole the part is. */
+/** Applies a conversion to a part; an error carries the path of the part. */
 export function convertPart(
   convert: Convert | "same" | undefined,
   part: Value,

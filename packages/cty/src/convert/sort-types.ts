@@ -77,7 +77,7 @@ export function sortTypeGroups(groups: readonly TypeGroup[]): TypeGroup[] {
       below.waiting -= 1;
       return below.waiting === 0;
     });
-    // The loop goes on through what is appended here.
+    // The loop also visits the elements that are appended here.
     for (const member of membersInOrder(available)) queue.push(member);
   }
   return result;

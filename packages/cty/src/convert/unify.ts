@@ -10,7 +10,7 @@ import { groupTypes, sortTypeGroups, type TypeGroup } from "./sort-types.ts";
  * Types of one structural kind are unified part by part, because in unsafe mode an object converts to any object with
  * fewer attributes, which would be a useless common type. Objects with different attributes become a map, tuples of
  * different lengths a list. Everything else falls back on the given types themselves, the most general first. Where
- * `dynamic` meets a structural type the result is `dynamic`: nobody can tell yet which way would be taken.
+ * `dynamic` meets a structural type the result is `dynamic`: it is not known yet which conversion would apply.
  */
 export function unifyTypes(
   converter: Converter,

@@ -48,7 +48,7 @@ function elementOf(converter: Converter, source: Type, mapping: boolean): Type |
 
 /**
  * The unknown that the conversion of an unknown gives, with what is still known: nullness, and the number of elements as
- * far as the source tells it. Elements may coincide when they become elements of a set.
+ * far as the source determines it. Elements may coincide when they become elements of a set.
  */
 export function unknownResult(payload: Payload, source: Type, target: Type): Value {
   const known = payload instanceof Unknown ? (payload.refinement ?? {}) : {};

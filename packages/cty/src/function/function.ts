@@ -37,8 +37,8 @@ export interface FunctionSpec {
   /** What further arguments, any number of them, have to be like. @default none allowed */
   readonly variadic?: CtyParameter;
   /**
-   * The type of the result, or how it follows from the arguments, which may be unknown here whatever the parameters
-   * say. It may throw `CTY_ARGUMENT`.
+   * The type of the result, or how it follows from the arguments, which may be unknown here regardless of the
+   * parameters. It may throw `CTY_ARGUMENT`.
    */
   readonly returns: Type | ((args: readonly Value[]) => Type);
   /** What holds for every result, known or not. */
@@ -201,7 +201,7 @@ export function argumentError(position: number, message: string, cause?: unknown
 
 /**
  * The same function, except that its results are unknown. It stands for a function whose result will be different when
- * it counts, such as one that tells the time, while that is not yet. Arguments are still checked.
+ * it counts, such as one that returns the time, while it must not be called yet. Arguments are still checked.
  */
 export function unpredictable(original: CtyFunction): CtyFunction {
   return new CtyFunction({

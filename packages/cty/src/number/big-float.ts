@@ -33,7 +33,7 @@ export type NumberFormat = "f" | "e" | "E" | "g" | "G";
  *
  * Arithmetic rounds to nearest, ties to even, at the larger precision of its operands; there is no NaN, and an
  * operation without a result throws `CTY_NOT_A_NUMBER`. The precision is part of the number: it decides how
- * many digits {@link text} needs to tell the number from its neighbours, and how precise a quotient is. Source: the
+ * many digits {@link text} needs to distinguish the number from its neighbours, and how precise a quotient is. Source: the
  * behaviour of Go's `big.Float`, on which the reference value library is built.
  */
 export class BigFloat {

@@ -15,7 +15,7 @@ const INFINITY = /^([+-]?)[iI]nf$/;
 
 /**
  * Largest exponent that is read, in either direction. A text of ten bytes must not cost a hundred million digits
- * the first time somebody prints it.
+ * the first time it is printed.
  */
 export const MAX_LITERAL_EXPONENT = 100_000;
 

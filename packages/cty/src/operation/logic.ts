@@ -33,7 +33,7 @@ export function not(value: Value): Value {
   });
 }
 
-/** Conjunction: false if one operand is false, whatever the other may turn out to be. Throws as {@link not}. */
+/** Conjunction: false if one operand is false, regardless of the other. Throws as {@link not}. */
 export function and(a: Value, b: Value): Value {
   return withMarks2(a, b, (x, y) => {
     const left = operand(x, "bool");
@@ -43,7 +43,7 @@ export function and(a: Value, b: Value): Value {
   });
 }
 
-/** Disjunction: true if one operand is true, whatever the other may turn out to be. Throws as {@link not}. */
+/** Disjunction: true if one operand is true, regardless of the other. Throws as {@link not}. */
 export function or(a: Value, b: Value): Value {
   return withMarks2(a, b, (x, y) => {
     const left = operand(x, "bool");

@@ -18,7 +18,7 @@ export class Path {
 
   readonly parent: Path | undefined;
   readonly length: number;
-  /** The last step, or just its key: walks make a path for every part, and few of them are ever looked at. */
+  /** The last step, or just its key: walks create a path for every part, and few of them are ever read. */
   #last: PathStep | number | string | undefined;
 
   private constructor(

@@ -170,7 +170,7 @@ export class ObjectType extends BaseType {
   readonly types: readonly Type[];
   /** Attributes that a source of a conversion may lack. Means nothing outside of constraints. */
   readonly optional: ReadonlySet<string>;
-  /** Made when an attribute is first looked up: most object types only ever serve to name and compare. */
+  /** Created at the first access to an attribute: most object types only ever serve to name and compare. */
   #index: Map<string, number> | undefined;
 
   /** @internal Names must be normalised, distinct and sorted. */

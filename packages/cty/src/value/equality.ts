@@ -23,7 +23,7 @@ import { setHashText } from "./set-hash.ts";
 export type Tristate = boolean | undefined;
 
 /**
- * Equality as the language sees it. Nulls are equal whatever their types; values of different types are unequal; an
+ * Equality as the language sees it. Nulls are equal regardless of their types; values of different types are unequal; an
  * unknown part makes the answer unknown, unless what is known rules equality out. Payloads must not contain marks.
  */
 export function equalPayloads(a: Payload, aType: Type, b: Payload, bType: Type): Tristate {

@@ -1,8 +1,8 @@
 import { compareStrings } from "../text/strings.ts";
 
 /**
- * One mark: something that is said about a value and that everything computed from the value inherits. The kind tells
- * what is said, the key tells two marks of a kind apart; marks with the same kind and key are the same mark, wherever
+ * One mark: a statement about a value that everything computed from the value inherits. The kind defines
+ * the statement, the key distinguishes two marks of a kind; marks with the same kind and key are the same mark, wherever
  * they were made. `data` is for the application and takes no part in comparison.
  */
 export class Mark {
@@ -21,7 +21,7 @@ export class Mark {
     this.data = data;
   }
 
-  /** Using the value deserves a warning. The message tells deprecations apart. */
+  /** Using the value deserves a warning. The message distinguishes deprecations. */
   static deprecated(message: string, data?: unknown): Mark {
     return new Mark("deprecated", message, data);
   }
@@ -86,7 +86,7 @@ export class Marks implements Iterable<Mark> {
     return this.#sorted.some((own) => own.equals(mark));
   }
 
-  /** Whether there is a mark of this kind, whatever its key. */
+  /** Whether there is a mark of this kind, with any key. */
   hasKind(kind: string): boolean {
     return this.#sorted.some((own) => own.kind === kind);
   }

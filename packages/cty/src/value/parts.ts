@@ -10,7 +10,7 @@ interface Typed {
 
 /**
  * The element type of a collection of these values: the one that is given, or else that of the first value whose type
- * is known. Values of type `dynamic` fit any. Throws `CTY_INVALID_VALUE` where the values disagree or nothing tells.
+ * is known. Values of type `dynamic` fit any. Throws `CTY_INVALID_VALUE` where the values disagree or no type is known.
  */
 export function commonElementType(
   kind: "list" | "set" | "map",

@@ -162,7 +162,7 @@ function satisfies(payload: Payload, stated: Refinement): boolean {
   return true;
 }
 
-/** What is known about a value without looking at the value itself: exact for a known one. */
+/** What is known about a value without reading the value itself: exact for a known one. */
 export interface ValueRange {
   readonly type: Type;
   /** True or false where it is known whether the value is null. */

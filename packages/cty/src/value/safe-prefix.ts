@@ -56,7 +56,7 @@ function lastStableBoundary(characters: readonly string[]): number {
 }
 
 /**
- * The part of a known prefix that stays what it is whatever follows: normalised, and cut where a following character
+ * The part of a known prefix that stays unchanged regardless of what follows: normalised, and cut where a following character
  * could compose with its end or extend its last grapheme cluster. A trailing delimiter such as `-` or `/` stays. Source:
  * Unicode annexes 15 (normalisation) and 29 (segmentation), applied as conservatively as the reference does.
  */

@@ -31,7 +31,7 @@ export interface Transformer {
 }
 
 /**
- * A value with every part replaced by what the transformer makes of it. A function stands for `exit`. Whatever has no
+ * A value with every part replaced by what the transformer makes of it. A function stands for `exit`. A value without a
  * changed part stays identical. Marks of a whole stay on it; marks put on elements of a set move to the set.
  *
  * Throws `CTY_INVALID_VALUE` where the new elements of a collection are not of one type.

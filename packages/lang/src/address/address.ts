@@ -98,7 +98,7 @@ export function compareModulePaths(a: ModulePath, b: ModulePath): number {
 const MODES: readonly ResourceMode[] = ["data", "ephemeral", "managed"];
 
 /**
- * Orders addresses for people, as the reference command does: outer modules first, in a module the
+ * Orders addresses for display, as the reference command does: outer modules first, in a module the
  * module itself, then data sources, ephemeral and managed resources, by type and name in code-point
  * order; without a key, then by number, then by key.
  */

@@ -64,7 +64,7 @@ export interface UnkeyedAddress {
 
 /**
  * The declaration that {@link evaluateAddress} would find an instance of. Undefined, with diagnostics, where the expression
- * is not an address whatever its keys are.
+ * is not an address for any keys.
  */
 export function unkeyedAddress(
   expression: Expression,

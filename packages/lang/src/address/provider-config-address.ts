@@ -1,7 +1,7 @@
 import { ProviderAddress, ProviderSourceError } from "@stackwright/provider-source";
 import { parseTraversal } from "../syntax/parse.ts";
 
-/** Which configuration of a provider: those of a module are told apart by their alias. */
+/** Which configuration of a provider: those of a module are distinguished by their alias. */
 export interface ProviderConfigAddress {
   /** Names of the calls from the root module; configurations belong to modules, not to instances. */
   readonly module: readonly string[];

@@ -80,7 +80,7 @@ export interface BodyContent {
 
 /** How a body is read. */
 export interface ReadOptions {
-  /** Names that somebody else reads from the same body; `true` leaves all unknown ones alone. */
+  /** Names that another reader takes from the same body; `true` leaves all unknown ones alone. */
   readonly ignore?: ReadonlySet<string> | true;
 }
 

@@ -8,7 +8,7 @@ import type { ConfigBody } from "./body-content.ts";
 /**
  * All references in a body that no schema has been applied to yet, with what is inside of its
  * blocks. The iterators of `dynamic` blocks are no references inside of these. `skip` names
- * arguments and blocks at the top of the body that are not looked at.
+ * arguments and blocks at the top of the body that are skipped.
  */
 export function bodyReferences(
   body: ConfigBody,
@@ -103,7 +103,7 @@ function collectDynamic(
   }
 }
 
-/** In JSON blocks and arguments look alike; dynamic blocks are told by their form. */
+/** In JSON blocks and arguments look alike; dynamic blocks are recognized by their form. */
 function collectJson(value: JsonSyntaxNode, local: ReadonlySet<string>, found: Found): void {
   if (value.kind === "array") {
     for (const element of value.elements) collectJson(element, local, found);

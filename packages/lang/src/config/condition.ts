@@ -10,7 +10,7 @@ import { rangeOf } from "./static-reader.ts";
 export interface ConditionResult {
   /** `unknown` where it cannot be decided yet, `error` where it cannot be evaluated. */
   readonly status: "pass" | "fail" | "unknown" | "error";
-  /** The message for people, of a failed condition. Without what must not be shown. */
+  /** The message of a failed condition, for display. Without what must not be shown. */
   readonly message?: string;
   readonly diagnostics: readonly Diagnostic[];
 }

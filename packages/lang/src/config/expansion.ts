@@ -25,7 +25,7 @@ export type Expansion =
   | { readonly kind: "count"; readonly count: number }
   /** One for each entry, in the order of their keys, with the value of `each.value`. */
   | { readonly kind: "for_each"; readonly entries: ReadonlyMap<string, Value> }
-  /** Not known yet; with the reason as a diagnostic, for whoever cannot wait. */
+  /** Not known yet; with the reason as a diagnostic, for callers that cannot wait. */
   | { readonly kind: "unknown"; readonly reason: Diagnostic }
   /** Not possible; the diagnostics say why. */
   | { readonly kind: "invalid" };

@@ -236,7 +236,7 @@ function wrapText(expression: Expression): string {
   return `\${${text}${text.includes("\n") ? "\n" : ""}}`;
 }
 
-/** The parts of a template as text; undefined where they cannot be told apart that way. */
+/** The parts of a template as text; undefined where that would be ambiguous. */
 function templateText({ parts, source }: Template): string | undefined {
   let text = "";
   let literal = "";

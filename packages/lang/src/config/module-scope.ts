@@ -26,12 +26,12 @@ export interface ModuleValues {
   resource(subject: ResourceSubject): Value | undefined;
   /**
    * Outputs of a called module, of one instance or all: an object, or a tuple or object of them. Where only one
-   * output will be looked at, it is named.
+   * output will be read, it is named.
    */
   module(subject: ModuleSubject, output?: string): Value | undefined;
   /**
-   * Called for every use of a local, with what evaluates it (once) or hands out what it was; for whoever wants to
-   * know what an expression depends on through its locals.
+   * Called for every use of a local, with a function that evaluates it once and then returns the same result; for callers that
+   * determine what an expression depends on through its locals.
    */
   local?(
     name: string,

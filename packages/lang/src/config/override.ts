@@ -61,7 +61,7 @@ function override(reader: StaticReader, blocks: ContentBlock[], block: ContentBl
   }
 }
 
-/** What tells blocks of one type apart: their labels, and for providers the alias. */
+/** What identifies blocks of one type: their labels, and for providers the alias. */
 function identity(reader: StaticReader, block: ContentBlock): string {
   const labels = block.labels.map(({ value }) => value);
   if (block.type !== "provider") return JSON.stringify(labels);

@@ -39,8 +39,8 @@ export interface Reference {
 const RESERVED = new Set(["template", "lazy", "arg"]);
 
 /**
- * Reads what a reference is about. Undefined where it is no complete reference; `report` is told
- * why. Whether what it names exists is for {@link checkReferences}.
+ * Reads the target of a reference. Undefined where the reference is incomplete; `report` receives
+ * the reason. Whether what it names exists is for {@link checkReferences}.
  */
 export function parseReference(
   traversal: ScopeTraversal,

@@ -3,9 +3,9 @@ import type { SourceRange } from "../syntax/source-file.ts";
 import type { ContentBlock } from "./body-content.ts";
 
 /*
- * Types of Pulumi and 2017 providers may be written as their providers call them: resource "lab:index:Note" "n". The
+ * Types of Pulumi and cocorpc providers may be written as their providers call them: resource "lab:index:Note" "n". The
  * block declares lab_note.n all the same, and nothing but this file and a diagnostic sees a difference: a token has one name,
- * which follows from its text. Whether a provider has such a type is for whoever knows its schema.
+ * which follows from its text. Whether a provider has such a type is for callers that know its schema.
  */
 
 /** A token as the type of a block. */

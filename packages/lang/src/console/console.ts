@@ -63,7 +63,7 @@ const ATTRIBUTES: Readonly<Record<string, Readonly<Record<string, string>> | und
 };
 
 /**
- * Evaluates one line and answers it, whatever it is; errors are answers, too.
+ * Evaluates one line of any content; errors are part of the answer.
  *
  * As text the answer is the value as an expression, or for `type(x)` the type. As JSON it is one
  * object: `{"type", "value"}` with the text of the type and the exact value, and `"sensitive": true`

@@ -11,8 +11,8 @@ export function evaluateTuple(context: EvaluationContext, node: Tuple): Value {
 
 /**
  * `{ key = value }`. Of equal keys the last one counts. Where a key is unknown nothing is known of
- * the object, not even its type. Marks of keys go to the object: which attributes it has tells
- * what the keys were.
+ * the object, not even its type. Marks of keys go to the object: which attributes it has reveals
+ * the keys.
  */
 export function evaluateObject(context: EvaluationContext, node: ObjectConstructor): Value {
   const attributes = new Map<string, Value>();

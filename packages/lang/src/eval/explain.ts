@@ -21,7 +21,7 @@ const MAX_STEPS = 12;
 
 /**
  * Why a value is unknown, sensitive or ephemeral: the references from the expression to where it
- * comes from, through what names are defined as. Of several ways the first one is told. Empty where
+ * comes from, through what names are defined as. Of several paths the first one is returned. Empty where
  * the expression is so by itself, as after a call of `timestamp` or `sensitive`.
  */
 export function explainTrait(

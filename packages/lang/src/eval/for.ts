@@ -9,9 +9,9 @@ type Names = (readonly [name: string, value: Value])[];
 
 /**
  * `[for ...]` and `{for ...}`. The marks of the collection, of the condition and of the keys go to
- * the result: which elements it has tells what they were. Where a condition or a key is unknown
+ * the result: which elements it has reveals them. Where a condition or a key is unknown
  * nothing is known of the result, not even its type; the other elements are still evaluated for
- * their mistakes.
+ * their errors.
  */
 export function evaluateFor(context: EvaluationContext, node: For): Value {
   const collection = context.value(node.collection);

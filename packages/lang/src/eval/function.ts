@@ -42,7 +42,7 @@ interface FunctionBase {
   readonly parameters: readonly Parameter[];
   /** What any number of further arguments must be. */
   readonly rest?: Parameter;
-  /** What to say to those who call it, where nobody should any more. */
+  /** Deprecation message, for functions that should no longer be called. */
   readonly deprecated?: string;
   /** Where the function exists. @default "both" */
   readonly dialect?: "both" | "opentofu" | "stackwright";

@@ -3,8 +3,8 @@ import type { EvaluationContext } from "./context.ts";
 
 /*
  * How many parts a value has, counting shared ones as often as they occur. Values share structure,
- * so that a few lines (`b = [a, a]`, `c = [b, b]`, ...) make a value that fits into memory and that
- * nobody can ever print, compare or encode. Constructors therefore refuse what grows too heavy.
+ * so that a few lines (`b = [a, a]`, `c = [b, b]`, ...) make a value that fits into memory but
+ * cannot be printed, compared or encoded in practice. Constructors therefore refuse what grows too heavy.
  * Weights are remembered per value: a value made of remembered ones is weighed by adding.
  */
 const weights = new WeakMap<Value, number>();

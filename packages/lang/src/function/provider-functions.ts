@@ -154,7 +154,7 @@ class Table implements ProviderFunctionTable {
     try {
       entry.result = await this.#source.call(entry.call);
     } finally {
-      // What has no answer is asked again, should somebody evaluate again.
+      // A call without a result is repeated by the next evaluation.
       if (entry.result === undefined) this.#forget(entry);
     }
   }

@@ -5,7 +5,7 @@ import { invalidArgument, listOf, text, textParam } from "./parameter.ts";
 
 /*
  * Regular expressions with the syntax and the guarantees of RE2: matching takes time linear in the
- * text, whatever the pattern. Without look-around and back-references there is nothing to track
+ * text, for every pattern. Without look-around and back-references there is nothing to track
  * back for.
  */
 

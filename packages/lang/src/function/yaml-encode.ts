@@ -12,7 +12,7 @@ export function encodeYaml(value: Value): string {
   if (isCollection(value) && value.size > 0) return `${collection(value, 0).join("\n")}\n`;
   const text = inline(value, 0, 0);
   const plain = value.isNull || value.type.kind === "number" || value.type.kind === "bool";
-  // A plain scalar at the end of a document could go on, so that its end is marked.
+  // A plain scalar at the end of a document could continue, so its end is marked.
   return `${text}\n${plain ? "...\n" : ""}`;
 }
 

@@ -22,7 +22,7 @@ export interface TreeCheckOptions {
  * what is not repeated and the other way round; use of deprecated variables and outputs; ephemeral
  * outputs of the root module.
  *
- * Errors are what the reference command refuses as well, whatever the values are. What only fails
+ * Errors are what the reference command rejects for all values as well. What only fails
  * where it is evaluated outside of `try`, such as an output that a module does not have, is a warning.
  */
 export function checkTree(root: ModuleNode, options: TreeCheckOptions = {}): Diagnostic[] {

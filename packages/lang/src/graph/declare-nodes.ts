@@ -14,7 +14,7 @@ export function resourceId(address: string): string {
   return AMBIGUOUS.test(address) ? `resource.${address}` : address;
 }
 
-/** The id of the node of a resource, in whatever module. Keys in the address do not count. */
+/** The id of the node of a resource, in any module. Keys in the address do not count. */
 export function resourceNodeId(address: ResourceAddress): string {
   const prefix = address.module.map(({ name }) => `module.${name}.`).join("");
   return prefix + resourceId(resourceAddress({ ...address, key: undefined }));
@@ -145,7 +145,7 @@ export class Declarations {
   }
 }
 
-/** What tells the kinds of nodes apart, without what all of them have. */
+/** The members that distinguish the kinds of nodes, without those that all have. */
 type Parts = GraphNode extends infer N
   ? N extends GraphNode
     ? Omit<N, "id" | "module" | "range" | "dependencies" | "dependents">

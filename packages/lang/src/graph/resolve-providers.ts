@@ -31,7 +31,7 @@ export interface ProviderOptions {
  * Finds the provider configuration for everything in a tree of modules.
  *
  * A module sees the configurations that it has itself, those that its call passes to it, and of all
- * others the ones without alias of the modules around it, whatever the local names there are. What
+ * others the ones without alias of the modules around it, regardless of the local names there. What
  * is configured nowhere has an empty configuration in the root module.
  */
 export function resolveProviders(
@@ -65,7 +65,7 @@ class Resolver implements ProviderResolution {
     this.#options = options;
   }
 
-  /** Looks at a module and those below it, outer ones first. */
+  /** Visits a module and those below it, outer ones first. */
   enter(module: ModuleNode, above: Pick<ModuleLocation, "parent" | "call"> | undefined): void {
     const place: ModuleLocation = { module, parent: above?.parent, call: above?.call };
     this.#places.set(module, place);
@@ -288,7 +288,7 @@ class Resolver implements ProviderResolution {
     this.#fail("Provider configuration not present", detail, range);
   }
 
-  /** What can only be said when everything has been looked at. */
+  /** Problems that are only known after all modules were visited. */
   finish(): void {
     const checked = new Set<string>();
     for (const provider of this.configurations.values()) {

@@ -35,7 +35,7 @@ interface Recorded {
 /**
  * Applies moves, in their order, to the addresses of recorded instances. A move whose destination
  * is taken does not happen: for a whole resource or module where anything is recorded there, for an
- * instance where that instance is. Whoever applies the result changes each address once.
+ * instance where that instance is. The caller that applies the result changes each address once.
  */
 export function applyMoves(
   statements: readonly MoveStatement[],
@@ -75,7 +75,7 @@ function nameOf(address: ResourceAddress): string {
 
 /**
  * What is recorded, by the names of its resource and of the modules around it, without keys, and by that of its instance, with
- * its own key only: thousands of moves of instances are looked up one by one.
+ * its own key only: thousands of moves of instances are searched one by one.
  */
 class RecordIndex {
   readonly #byName = new Map<string, Set<Recorded>>();
@@ -139,7 +139,7 @@ function takenContainers(
 }
 
 /**
- * Moves that nobody wrote: where a resource got a `count` what was recorded without a key becomes
+ * Implied moves, without a block: where a resource got a `count` what was recorded without a key becomes
  * the first instance, where it lost it the first one becomes the only one. None for resources that
  * written moves are about. Returns written and implied moves together in the order of application.
  */

@@ -203,7 +203,7 @@ export function checkMovedInstances(
     else known.push({ end, address });
   }
   for (const statement of written) {
-    // What is declared whatever the instances are has been reported before.
+    // Conflicts that are independent of instances have been reported before.
     if (declaredAt(statement) !== undefined) continue;
     const from = moveEnd(statement, statement.from);
     const left = byName.get(endName(from))?.find(({ end }) => endsOverlap(from, end));

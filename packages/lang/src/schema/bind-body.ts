@@ -99,7 +99,7 @@ export type BoundBlock =
       readonly body: BoundBody;
     };
 
-/** A bound body, its references and what is wrong with it whatever the values are. */
+/** A bound body, its references and its errors that are independent of values. */
 export interface BindResult {
   readonly body: BoundBody;
   /** References to names outside of the body; iterators of `dynamic` blocks are none. */

@@ -85,7 +85,7 @@ export function conversionType({ type, nested }: SchemaAttribute): Type {
 }
 
 /**
- * An attribute that is a list or set of objects, as old providers declare what people write as
+ * An attribute that is a list or set of objects, as old providers declare what is usually written as
  * blocks. It may be given either way; this is the block that it is then read with.
  */
 export function attributeAsBlock({ type, nested }: SchemaAttribute): SchemaBlockType | undefined {

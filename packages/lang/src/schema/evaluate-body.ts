@@ -314,7 +314,7 @@ function hasWriteOnly(attributes: SchemaBlock["attributes"]): boolean {
   );
 }
 
-/** The key of an element, for people. Those of sets of objects are not shown. */
+/** The key of an element, for display. Those of sets of objects are not shown. */
 function elementName(marked: Value): string {
   const [key] = marked.unmark();
   if (!key.isKnown || key.isNull) return "*";
@@ -355,7 +355,7 @@ function openSet(values: readonly Value[], type: Type): Value {
   return Value.set(values.map((value, at) => unified.conversions[at]?.(value) ?? value));
 }
 
-/** What a block with nothing in it is: what is there where a group block is left out. */
+/** The value of an empty block, which also stands for an omitted group block. */
 export function emptyBlock(schema: SchemaBlock): Value {
   const attributes = [...schema.attributes].map(
     ([name, { type }]) => [name, Value.null(type)] as const,

@@ -9,7 +9,7 @@ export function writtenAsBlock(body: ConfigBody, name: string): boolean {
         ? writtenAsBlock(body.over, name)
         : writtenAsBlock(body.base, name);
     case "json-body":
-      // In JSON both look alike; only dynamic blocks tell.
+      // In JSON both look alike; only dynamic blocks differ.
       return (
         !body.objects.some(({ members }) => members.some((m) => m.name.value === name)) &&
         mentions(body, name)

@@ -121,7 +121,7 @@ export interface Template extends SyntaxNode {
   readonly parts: readonly Expression[];
 }
 
-/** A template that is one interpolation and nothing else: the value itself, of whatever type. */
+/** A template that is one interpolation and nothing else: the value itself, of any type. */
 export interface TemplateWrap extends SyntaxNode {
   readonly kind: "template-wrap";
   readonly expression: Expression;

@@ -39,7 +39,7 @@ export function parseBody(p: Cursor, end: TokenKind, openStart: number): Body {
       }
       default:
         reportStray(p);
-        // A brace that nobody opened is stepped over, everything else up to the next line.
+        // An unmatched closing brace is skipped, everything else up to the next line.
         if (p.at(TokenKind.BraceClose)) p.next();
         p.recoverAfterItem();
     }

@@ -15,10 +15,10 @@ export interface Grammar {
  * A place in the tokens of one source, with everything a parsing function needs.
  *
  * Line endings count or do not count depending on the brackets around: `newlines` says which, and
- * whoever opens a bracket sets it and restores it. Comments never count.
+ * the code that opens a bracket sets and restores it. Comments never count.
  *
- * After a mistake the cursor is `panicking`: nothing more is reported until somebody has found a
- * place from which the rest can be read again. So one mistake gives one message, and the next
+ * After an error the cursor is `panicking`: nothing more is reported until recovery has found a
+ * position from which the rest can be read again. So one error gives one message, and the next
  * independent mistake gives the next.
  */
 export class Cursor {

@@ -238,7 +238,7 @@ function parseDotStep(p: Cursor, start: number): TraversalStep | undefined {
 /** Literal steps are kept in one list, so that static analysis finds whole references. */
 function withStep(from: Expression, step: TraversalStep): Expression {
   if (from.kind === "scope-traversal" || from.kind === "relative-traversal") {
-    // The list was made in this call chain and nobody else has seen it yet.
+    // The list was made in this call chain and is not shared yet.
     (from.steps as TraversalStep[]).push(step);
     (from as { end: number }).end = step.end;
     return from;

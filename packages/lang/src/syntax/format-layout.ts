@@ -62,7 +62,7 @@ function cells(tokens: FormatToken[]): Line {
   const equals = lead.findIndex((token, index) => index > 0 && token.kind === TokenKind.Assign);
   if (equals === -1) return { lead, assign: [], comment };
   const assign = lead.slice(equals);
-  // A value that goes on in the next lines is not aligned.
+  // A value that continues on the next lines is not aligned.
   if (assign.reduce((sum, token) => sum + bracketBalance(token), 0) !== 0) {
     return { lead, assign: [], comment };
   }

@@ -47,8 +47,8 @@ const TEXT_RIGHT: ReadonlySet<number> = new Set([
 
 /**
  * Whether a space stands between two neighbours of one line. `before` is the token in front of
- * `left`, if `left` does not begin its cell. The rules are tried in order; the first that has
- * something to say decides. They look at tokens only, so that any text that parses has a layout.
+ * `left`, if `left` does not begin its cell. The rules are tried in order; the first that
+ * applies decides. They use tokens only, so that any text that parses has a layout.
  */
 export function spaceBetween(
   before: FormatToken | undefined,

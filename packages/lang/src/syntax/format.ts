@@ -64,7 +64,7 @@ class Rewriter {
 
   #block(block: Block, blocks: readonly string[]): void {
     this.#copyUntil(block.typeEnd);
-    // The labels with whatever stands between them.
+    // The labels with everything between them.
     this.#take(block.headerEnd);
     for (const label of block.labels) {
       this.#out.push(formatToken(TokenKind.QuoteOpen, '"'));

@@ -16,7 +16,7 @@ export function isIdentifierStart(unit: number, text: string, at: number): boole
   return unit >= 128 && START.test(String.fromCodePoint(text.codePointAt(at) ?? 0));
 }
 
-/** How many UTF-16 units of a name go on at an offset: 0 where the name has ended. */
+/** Number of UTF-16 units by which a name continues at an offset; 0 where the name has ended. */
 export function isIdentifierContinue(unit: number, text: string, at: number): number {
   if (unit < 128) return ASCII[unit] === 0 ? 0 : 1;
   if (!(unit >= 128)) return 0;

@@ -18,7 +18,7 @@ import { didYouMean } from "./suggestion.ts";
  * text of numbers. Never throws for anything in the text: mistakes are diagnostics.
  *
  * Whether a repeated name is a mistake depends on what it stands for (several blocks, or one
- * argument set twice), so that is left to whoever reads the tree.
+ * argument set twice), so that is left to the reader of the tree.
  */
 export function parseJson(input: SourceInput, limits?: SyntaxLimits): JsonFile {
   const { source, problems, limits: resolved } = openSource(input, limits);
@@ -196,7 +196,7 @@ class JsonReader {
         return;
       }
       if (char !== ",") {
-        // The end of the file, or a bracket that belongs to somebody further out.
+        // The end of the file, or a bracket of an enclosing value.
         const detail = `This bracket is never closed with "${close}".`;
         if (good && char === undefined) {
           this.#wrong("LANG_JSON", detail, start, start + 1);

@@ -8,7 +8,7 @@ export type NumberProblem = "malformed" | "out-of-range";
 
 /**
  * Checks the text of a number against the language and against the bound on digits and exponent,
- * so that nobody has to build a number of a billion digits to find out.
+ * so that no number of a billion digits has to be built for the check.
  */
 export function checkNumber(text: string, maxDigits: number): NumberProblem | undefined {
   const match = NUMBER.exec(text);

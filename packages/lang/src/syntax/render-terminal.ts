@@ -16,7 +16,7 @@ export interface TerminalOptions {
 const STYLES = { bold: "1", underline: "4", red: "31", yellow: "33" } as const;
 
 /**
- * Writes a problem for people: what, where, the lines of source with the subject marked, the values
+ * Renders a diagnostic for a terminal: what, where, the lines of source with the subject marked, the values
  * of its references, and the explanation. Control characters in texts and in the source are shown
  * as symbols, so that a template cannot send commands to the terminal. Ends with a line feed.
  */

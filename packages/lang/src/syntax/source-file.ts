@@ -38,7 +38,7 @@ const BYTE_ORDER_MARK = 0xfeff;
 
 /**
  * One piece of source text under a name. Nodes and tokens carry only UTF-16 offsets; lines,
- * columns and bytes are worked out here when somebody asks, so that parsing pays nothing for them.
+ * columns and bytes are computed here on demand, so that parsing pays nothing for them.
  *
  * A source may be *embedded*: the text of a JSON string that holds a template is a source of its
  * own whose positions are reported in the JSON file.

@@ -70,7 +70,7 @@ class TreeBuilder {
     }
   }
 
-  /** Expressions up to the next else, endif or endfor that belongs to somebody outside. */
+  /** Expressions up to the next else, endif or endfor that belongs to an enclosing directive. */
   #content(): Expression[] {
     const content: Expression[] = [];
     for (;;) {

@@ -28,7 +28,7 @@ function renameTypes(message: DescriptorProto): void {
   message.nestedType.forEach(renameTypes);
 }
 
-/** Renames struct.proto, its messages and whatever refers to them in a file of the request. */
+/** Renames struct.proto, its messages and all references to them in a file of the request. */
 export function hideStruct(file: FileDescriptorProto): void {
   file.messageType.forEach(renameTypes);
   file.dependency = file.dependency.map((name) => (name === STRUCT_FILE ? ENCODED_FILE : name));

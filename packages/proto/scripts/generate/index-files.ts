@@ -1,7 +1,7 @@
 import { posix } from "node:path";
 import type { DescriptorProto, FileDescriptorProto } from "@bufbuild/protobuf/wkt";
 
-/** TypeScript names of the entry messages of map fields, which nobody needs. */
+/** TypeScript names of the entry messages of map fields, which are not exported. */
 function mapEntries(message: DescriptorProto, prefix: string): string[] {
   const name = `${prefix}${message.name}`;
   if (message.options?.mapEntry === true) return [name];

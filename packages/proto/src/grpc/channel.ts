@@ -90,7 +90,7 @@ export class GrpcChannel implements RpcChannel {
   async waitForReady(options: WaitOptions = {}): Promise<void> {
     const { signal, timeoutMs = Number.POSITIVE_INFINITY } = options;
     const end = Date.now() + timeoutMs;
-    // grpc-js cannot be told to stop waiting, so it is only asked to wait for a while.
+    // grpc-js cannot cancel a wait, so each wait is short.
     while (!(await this.#isReadyBy(signal, Math.min(end, Date.now() + WAIT_SLICE_MS)))) {
       if (Date.now() >= end) {
         throw new RpcError("DEADLINE_EXCEEDED", `${this.target} did not become ready`);

@@ -15,7 +15,7 @@ export interface CallOptions {
   /** Cancels the call, which then rejects with the signal's reason. */
   readonly signal?: AbortSignal;
   /**
-   * When the call has to be over; the server is told. It then rejects with DEADLINE_EXCEEDED.
+   * The deadline of the call, which is also sent to the server. After it the call rejects with DEADLINE_EXCEEDED.
    * @default no limit
    */
   readonly deadline?: Date;
@@ -83,9 +83,9 @@ export class ClientCall {
   }
 
   /**
-   * Watches over a call that was started, until {@link end}. `onStatus` is told the error that the
-   * call ended with, if any. `onCancelled` is told the reason why the call, or what is left of it
-   * after its status, is not wanted any more; it comes last, and the call is cancelled.
+   * Watches a started call until {@link end}. `onStatus` receives the error that the
+   * call ended with, if any. `onCancelled` receives the reason why the call, or what is left of it
+   * after its status, is no longer needed; it comes last, and the call is canceled.
    */
   watch(
     call: GrpcCall,

@@ -133,7 +133,7 @@ function singleHandler(
         callback(status);
       }
     };
-    // Never rejects. The call owns it: there is nobody else to wait for it.
+    // Never rejects. The call owns it: no other code waits for it.
     void respond();
   };
 }
@@ -156,7 +156,7 @@ function streamHandler(
       } catch (error) {
         const status = call.failure(error);
         call.over();
-        // This is how grpc-js is told the status of a stream; it sends it behind the messages.
+        // This passes the status of a stream to grpc-js, which sends it after the messages.
         if (!call.signal.aborted) grpcCall.emit("error", status);
       }
     };

@@ -24,7 +24,7 @@ export class Outbound<T> {
 
   /**
    * Sends everything that `source` gives. True when it has ended; false when {@link stop} came
-   * first. Then the source has been told by its `return`, without waiting for it: it may be in the
+   * first. Then `return` of the source was called, without waiting for it: it may be in the
    * middle of something that does not end. Rejects with what the source throws.
    */
   async sendAll(source: Messages<T>): Promise<boolean> {
@@ -80,7 +80,7 @@ export class Outbound<T> {
   }
 }
 
-/** Lets a source clean up. Whatever comes of it is of no interest to the call any more. */
+/** Lets a source clean up. The call ignores the result. */
 export async function abandonIterator(
   iterator: AsyncIterator<unknown> | Iterator<unknown>,
 ): Promise<void> {

@@ -12,7 +12,7 @@ export interface RpcErrorOptions {
   readonly cause?: unknown;
 }
 
-/** What grpc-js wants to be told about a failed call, and what it tells. */
+/** The status of a failed call as grpc-js accepts and reports it. */
 export interface RpcStatus {
   readonly code: number;
   readonly details: string;
@@ -85,7 +85,7 @@ export class RpcError extends Error {
   }
 
   /**
-   * The single conversion of whatever was thrown: an RpcError is returned as it is, an error of
+   * The single conversion of thrown values: an RpcError is returned as it is, an error of
    * grpc-js keeps code, text and trailers, an abort is CANCELLED, an elapsed timeout is
    * DEADLINE_EXCEEDED, a PropertyError is INVALID_ARGUMENT, and anything else has `fallback`.
    */

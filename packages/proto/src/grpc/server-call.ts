@@ -5,10 +5,10 @@ import { isNodeClient, limitErrorSize } from "./node-limits.ts";
 import { RpcError, type RpcStatus } from "./rpc-error.ts";
 import { asBuffer, type MethodDefinition } from "./service.ts";
 
-/** What a handler is told about the call, and by what it adds to the response. */
+/** What a handler receives about the call, and its means to add metadata to the response. */
 export interface HandlerContext {
   /**
-   * Aborts when nobody waits for the response any more; the reason is an RpcError with code
+   * Aborts when the client no longer waits for the response; the reason is an RpcError with code
    * CANCELLED or DEADLINE_EXCEEDED.
    */
   readonly signal: AbortSignal;
@@ -39,7 +39,7 @@ export interface GrpcServerCall extends EventEmitter {
 
 export interface HandlerOptions {
   /**
-   * Decides what the client is told about an error that a handler throws.
+   * Converts an error that a handler throws to the one that the client receives.
    * @default RpcError.from
    */
   readonly mapError?: (error: unknown, context: HandlerContext) => RpcError;
@@ -134,7 +134,7 @@ export class ServerCall implements HandlerContext {
     }
   }
 
-  /** What grpc-js is told about an error, with the trailer of the call. */
+  /** The status of an error for grpc-js, with the trailer of the call. */
   failure(error: unknown): RpcStatus {
     const status = this.#describe(error).toStatus();
     const metadata = this.trailer.clone();

@@ -38,7 +38,7 @@ export interface ServerInit {
 
 export interface CloseOptions {
   /**
-   * How long calls may go on; then they are cancelled.
+   * Time that running calls have to complete; then they are canceled.
    * @default 0
    */
   readonly graceMs?: number;

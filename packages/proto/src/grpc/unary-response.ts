@@ -23,7 +23,7 @@ export async function callUnary(call: ClientCall, request: unknown): Promise<unk
 
 /**
  * Calls a method with a stream of requests and one response. When the response comes first, the
- * source of the requests is told by its `return`. When the source throws, the call is cancelled
+ * source of the requests is stopped by its `return`. When the source throws, the call is cancelled
  * and the promise rejects with what it threw.
  */
 export async function callClientStream(

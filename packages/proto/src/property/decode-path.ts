@@ -6,8 +6,8 @@ import { WireFault, type WireReader } from "./wire.ts";
 
 /**
  * The path of the member being read in the last frame. The `value` member of a secret or output
- * is the property itself and no step of the path. Whether an object is one of these may be told
- * by a member that is not read yet, so this reads ahead.
+ * is the property itself and not a step of the path. Whether an object is one of these may depend on
+ * a member that is not read yet, so this reads ahead.
  */
 export function pathOfFrames(reader: WireReader, frames: readonly Frame[]): PropertyPath {
   return frames.flatMap((frame): PropertyPath => {

@@ -202,7 +202,7 @@ class Decoder {
     return { kind: "string", value: text };
   }
 
-  /** Reads the field at the frame's `pos`, whatever it is. The result is the innermost frame. */
+  /** Reads the field of any kind at the frame's `pos`. The result is the innermost frame. */
   #looseMember(frame: Frame): Frame {
     this.#reader.next = frame.pos;
     let member: LooseMember | undefined;

@@ -277,7 +277,7 @@ class Encoder {
     return undefined;
   }
 
-  /** Whether something is in a wrapper in the end. Every wrapper of a chain is looked at once. */
+  /** Whether something is in a wrapper in the end. Every wrapper of a chain is visited once. */
   #isKnown(wrapper: PropertyValue): boolean {
     const known = (this.#known ??= new WeakSet());
     const chain: PropertyValue[] = [];

@@ -46,7 +46,7 @@ export class PropertyError extends Error {
 
 const SHOWN_STEPS = 20;
 
-/** The path for people: of a very long one, the beginning and the end. */
+/** The path for messages: of a very long one, the beginning and the end. */
 function describePath(path: PropertyPath): string {
   if (path.length <= 2 * SHOWN_STEPS) return formatPropertyPath(path);
   const [start, end] = [path.slice(0, SHOWN_STEPS), path.slice(-SHOWN_STEPS)];

@@ -16,7 +16,7 @@ export class Frame {
   list: PropertyValue[] | undefined;
   /** In a Struct, the key of the member being read. */
   key = "";
-  /** Where to go on, and the end of the range that this is in. */
+  /** Where to continue, and the end of the range that this is in. */
   pos = 0;
   end = 0;
   /** Whether the signature key is among the members. */
@@ -54,7 +54,7 @@ export class Frame {
     this.nextSegment();
   }
 
-  /** Goes on to the next range; false when there is none. */
+  /** Advances to the next range; false when there is none. */
   nextSegment(): boolean {
     if (this.#segment + 2 >= this.#segments.length) return false;
     this.#segment += 2;

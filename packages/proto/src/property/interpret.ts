@@ -16,7 +16,7 @@ export type Fail = (code: PropertyErrorCode, detail: string, ...member: string[]
 
 /**
  * Turns an object that carries the signature key into what it stands for. Its members are decoded
- * already. An unknown value as result stands for "not known" whatever the options say; leaving it
+ * already. An unknown value as result stands for "not known" regardless of the options; leaving it
  * out or refusing it is up to the caller, who knows what the result becomes a member of.
  */
 export function interpretSignature(

@@ -10,7 +10,7 @@ import { TAG, WireFault, type WireReader } from "./wire.ts";
  * what their concatenation means. These functions read any such form, level by level; they never
  * look into a nested message, so the whole stays linear in the size of the input. One form they
  * refuse: a map or list that a later kind of the same value replaces, since what it holds would
- * be passed over without a look.
+ * be skipped without a check.
  */
 
 /** A Value that is read, or the ranges of the Struct or list that it holds. */

@@ -83,7 +83,7 @@ function setText(
   if (text !== undefined) members.set(name, stringProperty(text));
 }
 
-/** An id that is not known is the empty string for whoever does not take unknown values. */
+/** An id that is not known is the empty string for readers that do not accept unknown values. */
 function referenceId(
   id: NonNullable<ResourceProperty["id"]>,
   options: ResolvedEncodeOptions,

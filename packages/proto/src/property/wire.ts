@@ -71,7 +71,7 @@ export class WireReader {
     throw new WireFault("varint of more than 10 bytes");
   }
 
-  /** Like {@link varint}, but NaN where that throws: for whoever then reads it more carefully. */
+  /** Like {@link varint}, but NaN where that throws: for callers that then read it more strictly. */
   length(at: number, end: number): number {
     let value = 0;
     for (let i = 0; i < 5 && at + i < end; i += 1) {

@@ -55,7 +55,7 @@ export function parseHost(text: string): HostResult {
   return { ok: true, host: ascii + (bare === name ? "" : ".") + port };
 }
 
-/** The form for people of a host that {@link parseHost} made: labels in Unicode. */
+/** The display form of a host that {@link parseHost} made: labels in Unicode. */
 export function displayHost(host: string): string {
   const [name, port] = splitPort(host);
   return toUnicodeName(name) + (port === undefined ? "" : `:${port}`);

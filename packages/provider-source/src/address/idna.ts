@@ -10,7 +10,7 @@ import { domainToASCII, domainToUnicode } from "node:url";
  * - Dashes may not stand first, last, or third and fourth in a label.
  * - Next to a label written from right to left each label must start with a letter and end with a
  *   letter or digit, or parts of it would be shown in other places (RFC 5893, rules 1 and 6). Node
- *   does not look at such neighbours.
+ *   does not check such neighbours.
  * - What Node gives is the host parser of URLs, which reads a name whose last label is a number as
  *   an IPv4 address ("１" would become "0.0.0.1"). A label of letters behind the name prevents it;
  *   being plain left-to-right it leaves the bidi check of the other labels as it is.

@@ -178,7 +178,7 @@ export class ProviderAddress {
     return new ProviderAddress(host, namespace, type);
   }
 
-  /** The host as people write it: labels outside ASCII in Unicode. */
+  /** The host for display: labels outside ASCII in Unicode. */
   get displayHost(): string {
     return displayHost(this.host);
   }
@@ -205,7 +205,7 @@ export class ProviderAddress {
     return `${this.displayHost}/${this.namespace}/${this.type}`;
   }
 
-  /** The short form for people: without the host when it is the default one. */
+  /** The short form for display: without the host when it is the default one. */
   toDisplay(): string {
     return this.host === DEFAULT_REGISTRY_HOST ? `${this.namespace}/${this.type}` : this.toString();
   }

@@ -15,7 +15,7 @@ export interface ArchiveHashes {
   readonly zh: PackageHash;
 }
 
-/** The `zh:` hash: of the bytes of the archive, whatever they are. Read in pieces of 256 KiB. */
+/** The `zh:` hash: of the bytes of the archive, valid or not. Read in pieces of 256 KiB. */
 export async function hashArchiveFile(
   archive: string | ArchiveSource,
   options: { readonly signal?: AbortSignal } = {},

@@ -25,7 +25,7 @@ export interface InspectedArchive {
 
 /**
  * Judges an archive as `unpackArchive` does, entry by entry and byte by byte, without writing anything:
- * what passes here can be unpacked. For whoever keeps archives of others. Everything is read once, and
+ * what passes here can be unpacked. For programs that store archives of others. Everything is read once, and
  * memory does not grow with sizes.
  *
  * Throws `PROVIDER_SOURCE_ARCHIVE_*`, `PROVIDER_SOURCE_IO`, or the reason of `signal`.

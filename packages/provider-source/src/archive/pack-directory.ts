@@ -23,8 +23,8 @@ function refuse(path: string, problem: string): ProviderSourceError {
 /**
  * Lists the files below a directory for {@link packArchive}. Modes are brought to 0755 for files
  * that their owner may execute and to 0644 for others, so that the archive does not depend on the
- * umask of whoever made the files. Empty directories are left out. Throws
- * `PROVIDER_SOURCE_PACKAGE_UNREADABLE` for symbolic links and whatever else is no file or directory.
+ * umask of the process that created the files. Empty directories are left out. Throws
+ * `PROVIDER_SOURCE_PACKAGE_UNREADABLE` for symbolic links and everything else that is not a file or directory.
  */
 export async function listPackEntries(directory: string): Promise<PackEntry[]> {
   const entries: PackEntry[] = [];
@@ -56,7 +56,7 @@ export async function listPackEntries(directory: string): Promise<PackEntry[]> {
 }
 
 /**
- * Packs entries into a file, in place of what is there: a reader sees the former file or the whole
+ * Packs entries into a file, replacing it atomically: a reader sees the former file or the whole
  * new one. Throws what {@link packArchive} throws, and `PROVIDER_SOURCE_IO`.
  */
 export async function writeArchive(

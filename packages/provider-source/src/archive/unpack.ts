@@ -127,7 +127,7 @@ function destinationExists(path: string, cause?: unknown): ProviderSourceError {
  *
  * Nothing is written for an archive with unsafe paths, links, special files, colliding names,
  * overlapping or encrypted entries, or one beyond the limits; data that is longer than announced is
- * cut off and refused. Modes become 0755 for entries that anybody may execute, 0644 for others. Memory does not
+ * cut off and refused. Modes become 0755 for entries with any execute permission, 0644 for others. Memory does not
  * grow with sizes. Files are not forced to disk.
  *
  * Throws `PROVIDER_SOURCE_ARCHIVE_*`, `PROVIDER_SOURCE_HASH_MISMATCH`,

@@ -40,7 +40,7 @@ export interface BridgeArchive {
  * that lives in a function. Each holds the bridge provider, an executable that speaks the plugin
  * protocol to the command and forwards to the function, bound to one provider and version.
  *
- * The registry depends on this interface alone; whoever puts the server together injects a source
+ * The registry depends on this interface alone; the code that assembles the server injects a source
  * (the bridge's own, or a fake in tests).
  *
  * What a source guarantees:

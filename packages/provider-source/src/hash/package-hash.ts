@@ -16,8 +16,8 @@ declare const packageHashBrand: unique symbol;
 export type PackageHash = string & { readonly [packageHashBrand]: true };
 
 /**
- * Takes a text as a hash if it has a scheme; the value is not looked at, as hashes of schemes to
- * come must survive. Throws `PROVIDER_SOURCE_HASH_INVALID`.
+ * Takes a text as a hash if it has a scheme; the value is not checked, because hashes of future
+ * schemes must survive. Throws `PROVIDER_SOURCE_HASH_INVALID`.
  */
 export function parsePackageHash(text: string): PackageHash {
   if (text.indexOf(":") < 1) {

@@ -11,7 +11,7 @@ import { createProviderLock, type ProviderLock } from "./provider-lock.ts";
 /** The name under which the command keeps the lock file of a configuration. */
 export const LOCK_FILE_NAME = ".terraform.lock.hcl";
 
-/** A lock file that was read, and what is to be told to its user all the same. */
+/** A parsed lock file, and the warnings for its user. */
 export interface ParsedLockFile {
   readonly locks: LockFile;
   readonly warnings: readonly LockProblem[];

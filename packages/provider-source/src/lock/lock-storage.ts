@@ -37,7 +37,7 @@ export async function readLockFile(
 }
 
 /**
- * Writes a lock file in place of what is there: a reader sees the former content or the whole new
+ * Replaces a lock file atomically: a reader sees the former content or the whole new
  * one, also after a crash. Throws `PROVIDER_SOURCE_IO`; the former file then is as it was.
  */
 export async function writeLockFile(path: string, locks: LockFile): Promise<void> {

@@ -9,7 +9,7 @@ export interface ProviderLock {
   readonly address: ProviderAddress;
   /** The version that was selected. */
   readonly version: Version;
-  /** The constraints it was selected by: a note for people, not asked again. */
+  /** The constraints it was selected by: a note for readers, not evaluated again. */
   readonly constraints: VersionConstraints;
   /** Any of these may be the hash of a package of this version; sorted, without repetitions. */
   readonly hashes: readonly PackageHash[];

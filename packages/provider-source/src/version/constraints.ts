@@ -90,7 +90,7 @@ export class VersionConstraints {
     for (const item of this.items) {
       if (item.operator === "=") return this.allows(item.boundary) ? item.boundary : undefined;
     }
-    // Above the highest lower bound releases go on for ever, so exclusions can be stepped over; if
+    // Above the highest lower bound there is always a further release, so exclusions can be skipped; if
     // the first release that is left breaks an upper bound, so do all later ones.
     let candidate = new Version(0n, 0n, 1n);
     for (const { operator, boundary } of this.items) {

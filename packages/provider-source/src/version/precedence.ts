@@ -63,8 +63,8 @@ export function compareSemver(a: Precedence, b: Precedence): number {
 /**
  * Precedence as the command has it, which decides what its constraints match and how its lock
  * files are sorted. It differs from {@link compareSemver} for pre-releases only: before two
- * identifiers are compared, the list that ends there precedes the one that goes on, whatever the
- * identifiers are, so that "beta" precedes "alpha.1". Numeric identifiers are compared by length
+ * identifiers are compared, the list that ends there precedes the one that continues, regardless of the
+ * identifiers, so that "beta" precedes "alpha.1". Numeric identifiers are compared by length
  * first, so that "2" precedes "01".
  */
 export function compareLikeTerraform(a: Precedence, b: Precedence): number {
