@@ -114,6 +114,7 @@ describe("createSelfSignedIdentity", () => {
       });
       await createClient(ShapesService, channel).one(message(""));
     };
+    await fixture.client.one(message(""));
     await reach(server);
     const mixed = { certificate: other.certificate, privateKey: server.privateKey };
     expect(() => running.replaceTls({ identity: mixed })).toThrow();
@@ -121,7 +122,7 @@ describe("createSelfSignedIdentity", () => {
     running.replaceTls({ identity: other });
     await reach(other);
     await expect(reach(server)).rejects.toMatchObject({ code: "UNAVAILABLE" });
-    // A connection that was made before goes on.
+    // A connection that was made before continues.
     await fixture.client.one(message(""));
   });
 });
