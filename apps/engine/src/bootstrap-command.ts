@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
+import { systemClock } from "@stackwright/base/clock";
 import { openStore, parseStoreAddress } from "@stackwright/core";
 import { CredentialStore, createKeyRing, createRegistry } from "@stackwright/registry";
-import { systemScheduler } from "@stackwright/storage";
 import { createFirstCredentials, type FirstCredentials, writeCredentials } from "./bootstrap.ts";
 import { parseServeArguments } from "./serve-arguments.ts";
 import { serverKey } from "./server-key.ts";
@@ -29,7 +29,7 @@ export async function bootstrap(
   const keys = createKeyRing([key.bytes]);
   const registry = createRegistry({ storage: store.storage, blobs: store.blobs, keys });
   const { records } = registry.parts;
-  const credentials = new CredentialStore({ records, keys, scheduler: systemScheduler() });
+  const credentials = new CredentialStore({ records, keys, clock: systemClock });
   return await createFirstCredentials(credentials, account, { evenIfThereAreSome });
 }
 

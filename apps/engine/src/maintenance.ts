@@ -1,13 +1,14 @@
+import { type Clock, sleep } from "@stackwright/base/clock";
+import type { Logger } from "@stackwright/base/logger";
 import type { OpenStore } from "@stackwright/core";
 import { type Registry, sweepSignatures } from "@stackwright/registry";
-import { type Logger, type Scheduler, sleep } from "@stackwright/storage";
 import { collectBlobs } from "./blob-collection.ts";
 import type { ServerMetrics } from "./server-metrics.ts";
 
 /** What runs beside the requests. */
 export interface MaintenanceOptions {
   readonly registry: Registry;
-  readonly scheduler: Scheduler;
+  readonly scheduler: Clock;
   readonly metrics: ServerMetrics;
   readonly logger: Logger;
   /** How often functions are checked; never if undefined. */

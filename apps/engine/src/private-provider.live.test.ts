@@ -4,6 +4,7 @@ import { mkdir, mkdtempDisposable, readFile, rm, writeFile } from "node:fs/promi
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { systemClock } from "@stackwright/base/clock";
 import { FunctionTargetTable } from "@stackwright/fg-bridge";
 import { createBridgeArchiveSource } from "@stackwright/fg-bridge/bridge";
 import {
@@ -28,7 +29,6 @@ import {
 } from "@stackwright/registry";
 import { rfsPlugin } from "@stackwright/registry/rfs";
 import { terraformPlugin } from "@stackwright/registry/terraform";
-import { systemScheduler } from "@stackwright/storage";
 import { createDirectoryBlobs } from "@stackwright/storage/blob";
 import { createMemoryStorage } from "@stackwright/storage/memory";
 import fastify from "fastify";
@@ -142,10 +142,13 @@ async function setUp() {
   const storage = cleanup.use(createMemoryStorage());
   const blobs = cleanup.use(await createDirectoryBlobs({ directory: join(scratch.path, "blobs") }));
   const keys = createKeyRing([randomBytes(32)]);
-  const scheduler = systemScheduler();
-  const registry = createRegistry({ storage, blobs, keys, scheduler });
-  const credentials = new CredentialStore({ records: registry.parts.records, keys, scheduler });
-  const authenticator = createAuthenticator({ credentials, scheduler, region: REGION });
+  const registry = createRegistry({ storage, blobs, keys, clock: systemClock });
+  const credentials = new CredentialStore({
+    records: registry.parts.records,
+    keys,
+    clock: systemClock,
+  });
+  const authenticator = createAuthenticator({ credentials, clock: systemClock, region: REGION });
   const identity = createSelfSignedIdentity({ name: "localhost" });
   const server = fastify({
     routerOptions: { maxParamLength: 1024 },

@@ -1,6 +1,7 @@
 import type { AddressInfo } from "node:net";
 import { join, resolve } from "node:path";
 import type { Server as TlsServer } from "node:tls";
+import { systemClock } from "@stackwright/base/clock";
 import {
   type OpenStore,
   openServerFunctions,
@@ -16,7 +17,6 @@ import {
   type FunctionProbe,
   type Registry,
 } from "@stackwright/registry";
-import { systemScheduler } from "@stackwright/storage";
 import type { FastifyInstance } from "fastify";
 import type { DestinationStream } from "pino";
 import { createFirstCredentials, writeCredentials } from "./bootstrap.ts";
@@ -96,7 +96,7 @@ export async function serve(
   const { env = process.env, directory = process.cwd(), signal } = parts;
   signal?.throwIfAborted();
   const logger = createServerLogger(resolved.logLevel, parts.logs);
-  const scheduler = systemScheduler();
+  const clock = systemClock;
   const address = parseStoreAddress(resolved.store, directory);
   const key = await serverKey(resolved, address, env);
   const tls = resolved.tls && (await readTlsFiles(resolved.tls));
@@ -124,13 +124,13 @@ export async function serve(
     storage: store.storage,
     blobs: store.blobs,
     keys,
-    scheduler,
+    clock,
     logger,
     probe: parts.probe ?? functions?.probe,
     policy: policyOf(resolved),
   });
   const { records } = registry.parts;
-  const credentials = new CredentialStore({ records, keys, scheduler });
+  const credentials = new CredentialStore({ records, keys, clock });
   const metrics = stack.use(new ServerMetrics());
   if (resolved.bootstrapFile !== undefined && (await credentials.isEmpty())) {
     const first = await createFirstCredentials(credentials, "default");
@@ -145,7 +145,7 @@ export async function serve(
     credentials,
     authenticator: createAuthenticator({
       credentials,
-      scheduler,
+      clock,
       region: resolved.region,
     }),
     region: resolved.region,
@@ -186,7 +186,7 @@ export async function serve(
   if (resolved.tls !== undefined && tls !== undefined) {
     const watching = watchTlsFiles(resolved.tls, tls, {
       logger,
-      scheduler,
+      scheduler: clock,
       intervalMs: parts.tlsCheckMs,
       take: ({ cert, key }) => {
         storageServer?.replaceTls({ identity: { certificate: cert, privateKey: key } });
@@ -202,7 +202,7 @@ export async function serve(
     {
       registry,
       store,
-      scheduler,
+      scheduler: clock,
       metrics,
       logger,
       healthCheckMs,

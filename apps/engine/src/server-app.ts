@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
 import swagger from "@fastify/swagger";
+import type { RateLimit } from "@stackwright/base/limiter";
 import type { BridgeArchiveSource } from "@stackwright/provider-source";
 import {
   type Authenticator,
   type CredentialStore,
   hasRole,
-  type RateLimit,
   type Registry,
 } from "@stackwright/registry";
 import { nativePlugin } from "@stackwright/registry/native";

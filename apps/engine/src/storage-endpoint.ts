@@ -1,6 +1,7 @@
+import type { Logger } from "@stackwright/base/logger";
 import { type RpcServer, startServer } from "@stackwright/proto/grpc";
 import { type CredentialStore, hasRole, WHOLE_STORE } from "@stackwright/registry";
-import { type Logger, type StorageBackend, StorageError } from "@stackwright/storage";
+import { type StorageBackend, StorageError } from "@stackwright/storage";
 import type { BlobStore } from "@stackwright/storage/blob";
 import { createBlobsService } from "@stackwright/storage/blob/remote";
 import { createStorageService, type Grant } from "@stackwright/storage/remote";

@@ -2,8 +2,8 @@ import { mkdtempDisposable, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connect, type DetailedPeerCertificate } from "node:tls";
+import type { Clock } from "@stackwright/base/clock";
 import { createSelfSignedIdentity, type TlsIdentity } from "@stackwright/proto/grpc";
-import type { Scheduler } from "@stackwright/storage";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { serve } from "./serve.ts";
 import { readTlsFiles, type TlsContent, watchTlsFiles } from "./tls-files.ts";
@@ -25,7 +25,7 @@ async function scratch() {
 /** A clock whose delayed tasks run when the test says so. */
 function steps() {
   const tasks = new Set<() => void>();
-  const scheduler: Scheduler = {
+  const scheduler: Clock = {
     monotonicMs: () => performance.now(),
     wallMs: () => Date.now(),
     after: (_, task) => {

@@ -1,7 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { createSecureContext } from "node:tls";
+import type { Clock } from "@stackwright/base/clock";
+import type { Logger } from "@stackwright/base/logger";
 import { EngineError } from "@stackwright/core/errors";
-import type { Logger, Scheduler } from "@stackwright/storage";
 
 /** Where a certificate and its key lie. */
 export interface TlsFileNames {
@@ -18,7 +19,7 @@ export interface TlsContent {
 /** What a watch of the files needs. */
 export interface TlsWatchOptions {
   readonly logger: Logger;
-  readonly scheduler: Scheduler;
+  readonly scheduler: Clock;
   /** Given what is in the files now; what it throws is logged, and tried again. */
   readonly take: (content: TlsContent) => void;
   /** How often the files are read. @default 10,000 */

@@ -8,6 +8,13 @@ describe("the system clock", () => {
     expect(systemClock.monotonicMs()).toBeGreaterThanOrEqual(first);
   });
 
+  it("counts on the scale of the process, whose origin no thread and no wall clock changes", () => {
+    const before = Number(process.hrtime.bigint()) / 1e6;
+    const nowMs = systemClock.monotonicMs();
+    expect(nowMs).toBeGreaterThanOrEqual(before - 0.001);
+    expect(nowMs).toBeLessThanOrEqual(Number(process.hrtime.bigint()) / 1e6);
+  });
+
   it("runs a task once, also after a negative delay", async () => {
     let runs = 0;
     await new Promise<void>((resolve) => {

@@ -11,9 +11,17 @@ export interface Clock {
   after(delayMs: number, task: () => void): Disposable;
 }
 
+// `performance` counts from an origin of each thread, which is a wall clock time: threads that began before and after
+// the wall clock was set would disagree. The counter of Node is one for the process; a browser has no other scale.
+const hrtime = globalThis.process?.hrtime;
+const monotonicMs =
+  hrtime === undefined
+    ? () => performance.timeOrigin + performance.now()
+    : () => Number(hrtime.bigint() / 1_000n) / 1_000;
+
 /** The clock of the process. Its monotonic scale is the same in all threads; its timers keep the process alive. */
 export const systemClock: Clock = Object.freeze({
-  monotonicMs: () => performance.timeOrigin + performance.now(),
+  monotonicMs,
   wallMs: () => Date.now(),
   after: (delayMs: number, task: () => void) => {
     const timer = setTimeout(task, Math.max(0, delayMs));

@@ -52,8 +52,8 @@ export function readJsonObject(bytes: Uint8Array, options: ReadJsonOptions = {})
   } catch {
     return { problem: { kind: "syntax" } };
   }
-  if (shape !== undefined) return { problem: shape };
-  return isJsonObject(value) ? { object: value } : { problem: { kind: "not-object" } };
+  if (!isJsonObject(value)) return { problem: { kind: "not-object" } };
+  return shape === undefined ? { object: value } : { problem: shape };
 }
 
 /**

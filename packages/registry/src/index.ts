@@ -43,6 +43,5 @@ export type {
   RegistryErrorKind,
 } from "./errors.ts";
 export { isRegistryError, REGISTRY_ERRORS, RegistryError } from "./errors.ts";
-export type { RateLimit } from "./http/rate-limiter.ts";
 export type { Registry, RegistryOptions } from "./registry.ts";
 export { createRegistry } from "./registry.ts";

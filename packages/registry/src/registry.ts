@@ -1,5 +1,7 @@
+import type { Clock } from "@stackwright/base/clock";
+import type { Logger } from "@stackwright/base/logger";
 import type { ProviderAddress } from "@stackwright/provider-source";
-import type { CallOptions, Logger, Scheduler, StorageBackend } from "@stackwright/storage";
+import type { CallOptions, StorageBackend } from "@stackwright/storage";
 import type { BlobStore } from "@stackwright/storage/blob";
 import type { KeyRing } from "./access/key-ring.ts";
 import { SharedSecrets } from "./access/shared-secrets.ts";
@@ -55,7 +57,7 @@ export interface RegistryOptions {
   /** Checks functions; without it nothing is checked. */
   readonly probe?: FunctionProbe | undefined;
   /** @default the process's */
-  readonly scheduler?: Scheduler | undefined;
+  readonly clock?: Clock | undefined;
   readonly logger?: Logger | undefined;
   /** Makes ids of providers and versions; they must never repeat. @default random UUIDs */
   readonly newId?: (() => string) | undefined;
@@ -80,7 +82,7 @@ export class Registry {
     this.#parts = createParts(options);
     this.#probe = options.probe;
     this.blobs = options.blobs;
-    this.secrets = new SharedSecrets(this.#parts.records, options.keys, this.#parts.scheduler);
+    this.secrets = new SharedSecrets(this.#parts.records, options.keys, this.#parts.clock);
   }
 
   /** Access to the parts for the layers of this package. */

@@ -14,7 +14,6 @@ export {
 } from "./errors.ts";
 export type { HistoryOptions } from "./feed/commit-log.ts";
 export type { WatchBufferOptions } from "./feed/watch-stream.ts";
-export type { Logger } from "./logger.ts";
 export { makeDirectory } from "./make-directory.ts";
 export { readStored } from "./read-stored.ts";
 export type {
@@ -31,8 +30,6 @@ export type {
   UnversionedType,
 } from "./resource.ts";
 export { toUnversionedType, WILDCARD } from "./resource.ts";
-export type { Scheduler } from "./scheduler.ts";
-export { sleep, systemScheduler } from "./scheduler.ts";
 export type { Scope } from "./scope.ts";
 export { checkAccount, checkProject, checkRegion, tenancyOf } from "./scope.ts";
 export type {

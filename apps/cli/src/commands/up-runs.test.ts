@@ -1,8 +1,8 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { systemClock } from "@stackwright/base/clock";
 import { createRuns, openStore, type Run, StackDirectory } from "@stackwright/core";
-import { systemScheduler } from "@stackwright/storage";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type CommandResult, tryCommand } from "../testing/try-command.ts";
 
@@ -19,7 +19,7 @@ describe("runs of the command", () => {
     const project = { account: "default", project: "default" };
     const stack = await new StackDirectory(store).find(project, "default");
     if (stack === undefined) throw new Error("there is no stack");
-    const options = { storage: store.storage, scheduler: systemScheduler(), token: () => "" };
+    const options = { storage: store.storage, scheduler: systemClock, token: () => "" };
     return await createRuns(stack.reference, options).list();
   }
 

@@ -3,6 +3,7 @@ import { readFile, stat, writeFile } from "node:fs/promises";
 import { hostname, userInfo } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { systemClock } from "@stackwright/base/clock";
 import type { StackReference, StackState } from "@stackwright/core";
 import {
   createRuns,
@@ -20,12 +21,7 @@ import {
   StoreAddressError,
   storeName,
 } from "@stackwright/core";
-import {
-  createUlidGenerator,
-  isStorageError,
-  makeDirectory,
-  systemScheduler,
-} from "@stackwright/storage";
+import { createUlidGenerator, isStorageError, makeDirectory } from "@stackwright/storage";
 import { createThreadRenewer } from "@stackwright/storage/lease";
 import type { CommandContext } from "../command-context.ts";
 import { CommandError } from "../command-error.ts";
@@ -155,7 +151,7 @@ async function openSession(
     ...(renewer !== undefined && { renewer }),
     owner: `${userName()}@${hostname()} (process ${process.pid}, ${randomUUID().slice(0, 8)})`,
   });
-  const scheduler = systemScheduler();
+  const scheduler = systemClock;
   const token = createUlidGenerator({ wallMs: () => scheduler.wallMs() });
   const stacks = new StackDirectory({ storage });
   const stack = await stacks.find(project, stackName(context, options), { signal });

@@ -2,6 +2,7 @@ import { randomBytes, randomUUID } from "node:crypto";
 import { mkdtempDisposable } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { systemClock } from "@stackwright/base/clock";
 import { ENGINE_KINDS } from "@stackwright/core";
 import {
   CredentialStore,
@@ -10,12 +11,7 @@ import {
   REGISTRY_KINDS,
   storageScopesOf,
 } from "@stackwright/registry";
-import {
-  type StorageBackend,
-  systemScheduler,
-  type Tenancy,
-  tenancyOf,
-} from "@stackwright/storage";
+import { type StorageBackend, type Tenancy, tenancyOf } from "@stackwright/storage";
 import { createDirectoryBlobs } from "@stackwright/storage/blob";
 import { createRemoteStorage } from "@stackwright/storage/remote";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -45,8 +41,7 @@ export function describeTenancies(name: string, open: () => Promise<StorageBacke
       const blobs = stack.use(await createDirectoryBlobs({ directory: scratch.path }));
       const keys = createKeyRing([randomBytes(32)]);
       const { records } = createRegistry({ storage, blobs, keys }).parts;
-      const scheduler = systemScheduler();
-      const credentials = new CredentialStore({ records, keys, scheduler, cacheMs: 0 });
+      const credentials = new CredentialStore({ records, keys, clock: systemClock, cacheMs: 0 });
       const server = stack.use(
         await startStorageEndpoint({ storage, blobs, credentials, host: "127.0.0.1", port: 0 }),
       );

@@ -1,12 +1,11 @@
+import { type Clock, sleep } from "@stackwright/base/clock";
 import {
   type BatchOperation,
   isStorageError,
   type Resource,
   readStored,
-  type Scheduler,
   type StorageBackend,
   StorageError,
-  sleep,
 } from "@stackwright/storage";
 import type { Lease } from "@stackwright/storage/lease";
 import { EngineError } from "../errors.ts";
@@ -30,10 +29,10 @@ export class GuardedWrites {
   readonly signal: AbortSignal;
   readonly #storage: StorageBackend;
   readonly #lease: Lease;
-  readonly #scheduler: Scheduler;
+  readonly #scheduler: Clock;
   readonly #broken = new AbortController();
 
-  constructor(storage: StorageBackend, lease: Lease, scheduler: Scheduler) {
+  constructor(storage: StorageBackend, lease: Lease, scheduler: Clock) {
     this.#storage = storage;
     this.#lease = lease;
     this.#scheduler = scheduler;

@@ -1,4 +1,5 @@
-import { createUlidGenerator, systemScheduler } from "@stackwright/storage";
+import { systemClock } from "@stackwright/base/clock";
+import { createUlidGenerator } from "@stackwright/storage";
 import { createMemoryStorage } from "@stackwright/storage/memory";
 import { describe, expect, it } from "vitest";
 import { TEST_STACK } from "../testing/state-fixture.ts";
@@ -7,7 +8,7 @@ import { tidyRuns } from "./tidy-runs.ts";
 
 function runsOf(storage = createMemoryStorage()) {
   const token = createUlidGenerator({ wallMs: () => Date.now() });
-  return createRuns(TEST_STACK, { storage, scheduler: systemScheduler(), token });
+  return createRuns(TEST_STACK, { storage, scheduler: systemClock, token });
 }
 
 describe("runs", () => {

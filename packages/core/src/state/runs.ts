@@ -1,10 +1,10 @@
+import type { Clock } from "@stackwright/base/clock";
 import { Run_Phase, Run as RunMessage } from "@stackwright/proto/stackwright";
 import {
   type CallOptions,
   isStorageError,
   type Resource,
   readStored,
-  type Scheduler,
   type StorageBackend,
 } from "@stackwright/storage";
 import { EngineError } from "../errors.ts";
@@ -155,7 +155,7 @@ const PHASES: Readonly<Record<RunPhase, Run_Phase>> = {
 
 export interface RunsOptions {
   readonly storage: StorageBackend;
-  readonly scheduler: Scheduler;
+  readonly scheduler: Clock;
   /** Makes a text that no other write has. */
   readonly token: () => string;
   readonly converters?: Converters;

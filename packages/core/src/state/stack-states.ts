@@ -1,13 +1,12 @@
 import { createHash } from "node:crypto";
+import { type Clock, systemClock } from "@stackwright/base/clock";
 import { StackPlan, StackRevision } from "@stackwright/proto/stackwright";
 import {
   type CallOptions,
   createUlidGenerator,
   isStorageError,
   readStored,
-  type Scheduler,
   type StorageBackend,
-  systemScheduler,
 } from "@stackwright/storage";
 import type { BlobStore } from "@stackwright/storage/blob";
 import {
@@ -61,7 +60,7 @@ export interface StackStatesOptions {
   readonly owner: string;
   readonly timing?: LeaseTiming;
   /** @default the process's */
-  readonly scheduler?: Scheduler;
+  readonly scheduler?: Clock;
   /** Keeps fences alive; needed in a thread of its own where other processes reach the store. */
   readonly renewer?: Renewer;
   /** Readers for objects of neighbouring releases. */
@@ -78,12 +77,12 @@ export interface StackStates {
 
 /** States over a store of any engine. `STORAGE_UNSUPPORTED` when it has no guards or batches. */
 export function createStackStates(options: StackStatesOptions): StackStates {
-  const scheduler = options.scheduler ?? systemScheduler();
+  const scheduler = options.scheduler ?? systemClock;
   const { storage, owner, timing, renewer, random } = options;
   const leases = createLeases({
     storage,
     owner,
-    scheduler,
+    clock: scheduler,
     ...(timing === undefined ? {} : { timing }),
     ...(renewer === undefined ? {} : { renewer }),
   });
@@ -100,7 +99,7 @@ interface StateParts {
   readonly blobs: BlobStore;
   readonly ciphers: CipherSource;
   readonly converters?: Converters;
-  readonly scheduler: Scheduler;
+  readonly scheduler: Clock;
   readonly leases: Leases;
   readonly token: () => string;
 }

@@ -1,5 +1,6 @@
+import type { Clock } from "@stackwright/base/clock";
 import { StateObject as ObjectMessage, RevisionChanges } from "@stackwright/proto/stackwright";
-import type { BatchOperation, CallOptions, Resource, Scheduler } from "@stackwright/storage";
+import type { BatchOperation, CallOptions, Resource } from "@stackwright/storage";
 import { EngineError } from "../errors.ts";
 import { checkEdits } from "./check-object.ts";
 import type { CheckResult } from "./check-result.ts";
@@ -20,7 +21,7 @@ const PLACEHOLDERS_AT_ONCE = 16;
 export interface WriterParts {
   readonly records: StackRecords;
   readonly writes: GuardedWrites;
-  readonly scheduler: Scheduler;
+  readonly scheduler: Clock;
   /** Makes a ULID. */
   readonly token: () => string;
   readonly run: string;

@@ -1,5 +1,6 @@
 import { join } from "node:path";
-import type { Logger, StorageBackend } from "@stackwright/storage";
+import type { Logger } from "@stackwright/base/logger";
+import type { StorageBackend } from "@stackwright/storage";
 import type { BlobStore, DirectoryBlobsOptions } from "@stackwright/storage/blob";
 import type { StorageSource } from "@stackwright/storage/lease";
 import type { StoreAddress } from "./store-address.ts";

@@ -1,4 +1,5 @@
-import { createUlidGenerator, type Scheduler, type StorageBackend } from "@stackwright/storage";
+import type { Clock } from "@stackwright/base/clock";
+import { createUlidGenerator, type StorageBackend } from "@stackwright/storage";
 import type { BlobStore } from "@stackwright/storage/blob";
 import type { LeaseTiming } from "@stackwright/storage/lease";
 import { createMemoryStorage } from "@stackwright/storage/memory";
@@ -21,7 +22,7 @@ export interface TestStateOptions {
   readonly blobs?: BlobStore;
   readonly reference?: StackReference;
   readonly owner?: string;
-  readonly scheduler?: Scheduler;
+  readonly scheduler?: Clock;
   readonly timing?: LeaseTiming;
 }
 

@@ -1,7 +1,7 @@
-import type { Scheduler } from "@stackwright/storage";
+import type { Clock } from "@stackwright/base/clock";
 
 /** Time that passes only when nothing else can happen; see {@link createVirtualScheduler}. */
-export interface VirtualScheduler extends Scheduler {
+export interface VirtualScheduler extends Clock {
   /**
    * Lets time pass until a promise settles, and gives its result. `Error` when nothing is scheduled any more and the
    * promise is still open, which is a deadlock, or when it takes more steps than allowed.

@@ -175,11 +175,11 @@ describe("the real command and the provider registry protocol", () => {
     const changed = await work.run(["init"]);
     expect([changed.exitCode, changed.output]).toEqual([1, expect.stringContaining("403")]);
     server.tamper = (what) => {
-      if (what === "download") server.fixture.scheduler.setWallMs(Date.now() + 3_600_000);
+      if (what === "download") server.fixture.clock.setWallMs(Date.now() + 3_600_000);
       return undefined;
     };
     const late = await work.run(["init"]);
-    server.fixture.scheduler.setWallMs(undefined);
+    server.fixture.clock.setWallMs(undefined);
     expect([late.exitCode, late.output]).toEqual([1, expect.stringContaining("403")]);
   });
 

@@ -1,3 +1,4 @@
+import type { Clock } from "@stackwright/base/clock";
 import {
   createVerifier,
   isSignatureHeader,
@@ -6,7 +7,6 @@ import {
   SigningError,
   type Verifier,
 } from "@stackwright/request-signing";
-import type { Scheduler } from "@stackwright/storage";
 import { RegistryError } from "../errors.ts";
 import type { CredentialStore } from "./credentials.ts";
 import type { Principal } from "./principal.ts";
@@ -24,7 +24,7 @@ export interface Authenticator {
 /** Options of {@link createAuthenticator}. */
 export interface AuthenticatorOptions {
   readonly credentials: CredentialStore;
-  readonly scheduler: Scheduler;
+  readonly clock: Clock;
   readonly region: string;
   /**
    * A guard in memory forgets with the process, so it protects no request across a restart.
@@ -49,8 +49,8 @@ const BEARER = /^bearer +(\S+)$/i;
  * signing, only choose among what the credential has, and are refused for anything else.
  */
 export function createAuthenticator(options: AuthenticatorOptions): Authenticator {
-  const { credentials, scheduler, region } = options;
-  const now = (): number => scheduler.wallMs();
+  const { credentials, clock, region } = options;
+  const now = (): number => clock.wallMs();
   const verifier: Verifier = createVerifier({
     secretFor: async (accessKey) => (await credentials.keyWithSecret(accessKey))?.secret,
     now,

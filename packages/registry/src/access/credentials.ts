@@ -1,10 +1,11 @@
 import { createHash, randomBytes } from "node:crypto";
+import type { Clock } from "@stackwright/base/clock";
 import {
   AccessKey as KeyMessage,
   type StorageScope,
   AccessToken as TokenMessage,
 } from "@stackwright/proto/stackwright";
-import { type Scheduler, WILDCARD } from "@stackwright/storage";
+import { WILDCARD } from "@stackwright/storage";
 import {
   deleteOperation,
   type RecordName,
@@ -48,7 +49,7 @@ export interface Credential extends Principal {
 export interface CredentialStoreOptions {
   readonly records: RecordStore;
   readonly keys: KeyRing;
-  readonly scheduler: Scheduler;
+  readonly clock: Clock;
   /** How long a credential is kept in memory, and so how late a change counts. @default 1,000 */
   readonly cacheMs?: number | undefined;
 }
@@ -66,7 +67,7 @@ export class CredentialStore {
   /** Where the credentials lie. */
   readonly records: RecordStore;
   readonly #keys: KeyRing;
-  readonly #scheduler: Scheduler;
+  readonly #clock: Clock;
   readonly #keyCache: CredentialCache<{ principal: Credential; secret: string }>;
   readonly #tokenCache: CredentialCache<{
     principal: Credential;
@@ -76,9 +77,9 @@ export class CredentialStore {
   constructor(options: CredentialStoreOptions) {
     this.records = options.records;
     this.#keys = options.keys;
-    this.#scheduler = options.scheduler;
+    this.#clock = options.clock;
     const { cacheMs = 1_000 } = options;
-    const nowMs = (): number => this.#scheduler.monotonicMs();
+    const nowMs = (): number => this.#clock.monotonicMs();
     this.#keyCache = new CredentialCache(cacheMs, nowMs);
     this.#tokenCache = new CredentialCache(cacheMs, nowMs);
   }
@@ -147,7 +148,7 @@ export class CredentialStore {
   ): Promise<{ readonly accessKey: string; readonly secretKey: string }> {
     const old = await this.records.read(keyAt(accessKey));
     if (old === undefined) throw noCredential();
-    const nowMs = this.#scheduler.wallMs();
+    const nowMs = this.#clock.wallMs();
     const next = `SW${randomBytes(12).toString("hex").toUpperCase().slice(0, 18)}`;
     const secretKey = randomBytes(30).toString("base64url");
     const ends = wholeMs("overlap", Math.floor(nowMs) + Number(wholeMs("overlap", overlapMs)));
@@ -231,7 +232,7 @@ export class CredentialStore {
   }
 
   #isValid({ disabled, expireTimeMs }: Credential): boolean {
-    return !disabled && (expireTimeMs === undefined || expireTimeMs > this.#scheduler.wallMs());
+    return !disabled && (expireTimeMs === undefined || expireTimeMs > this.#clock.wallMs());
   }
 
   #describe(input: NewCredential) {
@@ -244,7 +245,7 @@ export class CredentialStore {
       roles: input.roles.map(nameOfRole),
       projects: [...(input.projects ?? [])],
       description: input.description ?? "",
-      createTimeMs: BigInt(this.#scheduler.wallMs()),
+      createTimeMs: BigInt(this.#clock.wallMs()),
       expireTimeMs: wholeMs("expiry", input.expireTimeMs ?? 0),
       disabled: false,
       rotatedFrom: "",

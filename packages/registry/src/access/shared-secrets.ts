@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
+import type { Clock } from "@stackwright/base/clock";
 import { RegistrySecret } from "@stackwright/proto/stackwright";
-import { isStorageError, type Scheduler } from "@stackwright/storage";
+import { isStorageError } from "@stackwright/storage";
 import { type RecordName, type RecordStore, recordKind } from "../domain/record-store.ts";
 import { SYSTEM_TENANCY } from "../domain/scope.ts";
 import type { KeyRing } from "./key-ring.ts";
@@ -14,13 +15,13 @@ export const SECRET = recordKind("RegistrySecret", RegistrySecret);
 export class SharedSecrets {
   readonly #records: RecordStore;
   readonly #keys: KeyRing;
-  readonly #scheduler: Scheduler;
+  readonly #clock: Clock;
   readonly #known = new Map<string, Promise<Buffer>>();
 
-  constructor(records: RecordStore, keys: KeyRing, scheduler: Scheduler) {
+  constructor(records: RecordStore, keys: KeyRing, clock: Clock) {
     this.#records = records;
     this.#keys = keys;
-    this.#scheduler = scheduler;
+    this.#clock = clock;
   }
 
   /** 32 random bytes, the same for everybody who asks by this name. */
@@ -46,7 +47,7 @@ export class SharedSecrets {
     if (stored?.value.value !== undefined) return this.#keys.open(stored.value.value, purpose);
     const secret = Buffer.from(await make());
     const value = this.#keys.seal(secret, purpose);
-    const createTimeMs = BigInt(this.#scheduler.wallMs());
+    const createTimeMs = BigInt(this.#clock.wallMs());
     try {
       await this.#records.write(at, { name, value, createTimeMs }, stored);
       return secret;

@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
+import type { Clock } from "@stackwright/base/clock";
 import { UsedSignature } from "@stackwright/proto/stackwright";
 import type { ReplayGuard } from "@stackwright/request-signing";
-import { isStorageError, type Scheduler } from "@stackwright/storage";
+import { isStorageError } from "@stackwright/storage";
 import { deleteOperation, type RecordStore, recordKind } from "../domain/record-store.ts";
 import { SYSTEM_TENANCY } from "../domain/scope.ts";
 
@@ -37,8 +38,8 @@ export function createStoreReplayGuard(records: RecordStore): ReplayGuard {
 }
 
 /** Forgets signatures that no server can accept any more. Returns how many. */
-export async function sweepSignatures(records: RecordStore, scheduler: Scheduler): Promise<number> {
-  const nowMs = BigInt(Math.floor(scheduler.wallMs() - CLOCK_DIFFERENCE_MS));
+export async function sweepSignatures(records: RecordStore, clock: Clock): Promise<number> {
+  const nowMs = BigInt(Math.floor(clock.wallMs() - CLOCK_DIFFERENCE_MS));
   const found = await records.list(USED, SYSTEM_TENANCY, "");
   const old = found.filter(({ value }) => value.expireTimeMs < nowMs);
   for (let at = 0; at < old.length; at += 32) {

@@ -1,8 +1,8 @@
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
+import { systemClock } from "@stackwright/base/clock";
 import { createSelfSignedIdentity } from "@stackwright/proto/grpc";
 import { ProviderAddress } from "@stackwright/provider-source";
-import { systemScheduler } from "@stackwright/storage";
 import { createMemoryStorage } from "@stackwright/storage/memory";
 import fastify, { type FastifyInstance } from "fastify";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -156,12 +156,8 @@ describe("a client of a registry", () => {
     [-47, "47 minutes behind the registry's"],
     [20, "20 minutes ahead of the registry's"],
   ])("tells that clocks differ by %i minutes", async (minutes, text) => {
-    const system = systemScheduler();
-    const scheduler = Object.assign(Object.create(system) as typeof system, {
-      wallMs: () => Date.now() + minutes * 60_000,
-      monotonicMs: () => system.monotonicMs(),
-    });
-    const client = await given.clientOf("acme", "reader", { scheduler });
+    const clock = { ...systemClock, wallMs: () => Date.now() + minutes * 60_000 };
+    const client = await given.clientOf("acme", "reader", { clock });
     await expect(client.resolvePrivateProvider(HELLO, "1.0.0")).rejects.toMatchObject({
       code: "REGISTRY_UNAUTHENTICATED",
       message: expect.stringContaining(text),

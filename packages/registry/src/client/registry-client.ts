@@ -1,6 +1,7 @@
+import { type Clock, systemClock } from "@stackwright/base/clock";
 import { type ProviderAddress, requireExactVersion } from "@stackwright/provider-source";
 import type { SigningCredentials } from "@stackwright/request-signing";
-import { type CallOptions, type Scheduler, systemScheduler } from "@stackwright/storage";
+import { type CallOptions } from "@stackwright/storage";
 import { RegistryError, type RegistryErrorCode } from "../errors.ts";
 import { registryCode } from "../rfs/error-body.ts";
 import { type ExchangeReply, type ExchangeRequest, SignedExchange } from "./signed-exchange.ts";
@@ -18,7 +19,7 @@ export interface RegistryClientOptions {
   /** Longest time of a call, attempts and pauses together, in milliseconds. @default 30_000 */
   readonly deadlineMs?: number | undefined;
   /** @default the process's */
-  readonly scheduler?: Scheduler | undefined;
+  readonly clock?: Clock | undefined;
 }
 
 /** A version of a private provider as a registry elsewhere knows it. */
@@ -55,8 +56,8 @@ export class RegistryClient {
   readonly #accessKey: string;
 
   constructor(options: RegistryClientOptions) {
-    const { scheduler = systemScheduler(), ...rest } = options;
-    this.#exchange = new SignedExchange({ ...rest, scheduler });
+    const { clock = systemClock, ...rest } = options;
+    this.#exchange = new SignedExchange({ ...rest, clock });
     this.#accessKey = options.key.accessKey;
   }
 

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { request as httpRequest, type IncomingMessage } from "node:http";
 import { request as httpsRequest, type RequestOptions } from "node:https";
+import { type Clock, sleep } from "@stackwright/base/clock";
 import { type SigningCredentials, signRequest } from "@stackwright/request-signing";
-import { type Scheduler, sleep } from "@stackwright/storage";
 import { RegistryError } from "../errors.ts";
 
 /** Where a registry is, and who asks it. */
@@ -16,7 +16,7 @@ export interface ExchangeOptions {
   readonly attemptMs?: number | undefined;
   /** Longest time of a call with all its attempts, in milliseconds. @default 30_000 */
   readonly deadlineMs?: number | undefined;
-  readonly scheduler: Scheduler;
+  readonly clock: Clock;
 }
 
 export interface ExchangeRequest {
@@ -72,15 +72,15 @@ export class SignedExchange {
 
   /** Rejects with `REGISTRY_UNREACHABLE`, `REGISTRY_RATE_LIMITED`, `REGISTRY_ANSWER_INVALID`; the reason of the signal. */
   async send(request: ExchangeRequest, signal?: AbortSignal): Promise<ExchangeReply> {
-    const { scheduler, attemptMs = 10_000, deadlineMs = 30_000 } = this.#options;
-    const deadline = scheduler.monotonicMs() + deadlineMs;
+    const { clock, attemptMs = 10_000, deadlineMs = 30_000 } = this.#options;
+    const deadline = clock.monotonicMs() + deadlineMs;
     for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs *= 2) {
-      const leftMs = deadline - scheduler.monotonicMs();
+      const leftMs = deadline - clock.monotonicMs();
       const found = await this.#attempt(request, Math.min(attemptMs, leftMs), signal);
       if (!("error" in found)) return found;
       const waitMs = found.retryAfterMs ?? pauseMs;
-      if (scheduler.monotonicMs() + waitMs >= deadline) throw found.error;
-      await sleep(scheduler, waitMs, signal);
+      if (clock.monotonicMs() + waitMs >= deadline) throw found.error;
+      await sleep(clock, waitMs, signal);
     }
   }
 
@@ -118,7 +118,7 @@ export class SignedExchange {
       };
     }
     const date = Date.parse(headers.date ?? "");
-    const aheadMs = Number.isNaN(date) ? undefined : date - this.#options.scheduler.wallMs();
+    const aheadMs = Number.isNaN(date) ? undefined : date - this.#options.clock.wallMs();
     return { status, body: parsed(text), aheadMs };
   }
 
@@ -138,7 +138,7 @@ export class SignedExchange {
         body: bytes ?? new Uint8Array(),
       },
       this.#options.key,
-      { timeMs: this.#options.scheduler.wallMs() },
+      { timeMs: this.#options.clock.wallMs() },
     );
     const { ca } = this.#options;
     const options: RequestOptions = {

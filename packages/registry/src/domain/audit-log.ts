@@ -1,9 +1,9 @@
+import type { Clock } from "@stackwright/base/clock";
+import type { Logger } from "@stackwright/base/logger";
 import { AuditEntry as AuditMessage } from "@stackwright/proto/stackwright";
 import {
   type BatchOperation,
   createUlidGenerator,
-  type Logger,
-  type Scheduler,
   type Tenancy,
   ulidTime,
   WILDCARD,
@@ -49,16 +49,16 @@ const DAY_MS = 86_400_000;
  */
 export class AuditLog {
   readonly #records: RecordStore;
-  readonly #scheduler: Scheduler;
+  readonly #clock: Clock;
   readonly #logger: Logger | undefined;
   readonly #ulid: () => string;
   readonly #refusals = new Map<string, { minute: number; count: number }>();
 
-  constructor(records: RecordStore, scheduler: Scheduler, logger: Logger | undefined) {
+  constructor(records: RecordStore, clock: Clock, logger: Logger | undefined) {
     this.#records = records;
-    this.#scheduler = scheduler;
+    this.#clock = clock;
     this.#logger = logger;
-    this.#ulid = createUlidGenerator(scheduler);
+    this.#ulid = createUlidGenerator(clock);
   }
 
   /** The operation that notes a change, for the batch that makes it. */
@@ -67,7 +67,7 @@ export class AuditLog {
     return writeOperation(
       { kind: AUDIT, tenancy, name: `${dayOf(ulidTime(id))}/${id}` },
       {
-        timeMs: BigInt(this.#scheduler.wallMs()),
+        timeMs: BigInt(this.#clock.wallMs()),
         actor: context.actor,
         action: facts.action,
         target: facts.target.slice(0, 256),
@@ -119,7 +119,7 @@ export class AuditLog {
 
   /** Drops the entries of all accounts that are older than so many days; returns how many. */
   async prune(keepDays: number): Promise<number> {
-    const oldest = dayOf(this.#scheduler.wallMs() - keepDays * DAY_MS);
+    const oldest = dayOf(this.#clock.wallMs() - keepDays * DAY_MS);
     const everywhere = { partition: WILDCARD, peerName: WILDCARD, namespace: WILDCARD };
     const entries = await this.#records.list(AUDIT, everywhere, "");
     const old = entries.filter(({ resource }) => resource.id.name < oldest);
@@ -130,7 +130,7 @@ export class AuditLog {
   }
 
   #mayNote(key: string): boolean {
-    const minute = Math.floor(this.#scheduler.monotonicMs() / 60_000);
+    const minute = Math.floor(this.#clock.monotonicMs() / 60_000);
     const seen = this.#refusals.get(key);
     if (seen?.minute === minute) return (seen.count += 1) <= REFUSALS_PER_MINUTE;
     if (this.#refusals.size > 10_000) this.#refusals.clear();

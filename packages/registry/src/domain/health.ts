@@ -73,7 +73,7 @@ export async function checkAllHealth(
     options.signal?.throwIfAborted();
     const { tenancy } = resource.id;
     const last = await parts.records.read(healthAt(tenancy, value.versionId), options);
-    const age = parts.scheduler.wallMs() - Number(last?.value.checkTimeMs ?? 0n);
+    const age = parts.clock.wallMs() - Number(last?.value.checkTimeMs ?? 0n);
     if (last !== undefined && age < maxAgeMs) continue;
     const scope = { account: tenancy.partition, region: tenancy.namespace };
     await probeVersion(parts, scope, versionOf(value), probe, options);
@@ -93,7 +93,7 @@ async function probeVersion(
   const timeout = AbortSignal.timeout(PROBE_TIMEOUT_MS);
   const signal =
     options.signal === undefined ? timeout : AbortSignal.any([options.signal, timeout]);
-  const started = parts.scheduler.monotonicMs();
+  const started = parts.clock.monotonicMs();
   let problem = "";
   let schemaDigest = "";
   try {
@@ -103,12 +103,12 @@ async function probeVersion(
     problem = (error instanceof Error ? error.message : String(error)).slice(0, 500);
     if (problem === "") problem = "the function failed without a message";
   }
-  const latencyMs = Math.round(parts.scheduler.monotonicMs() - started);
+  const latencyMs = Math.round(parts.clock.monotonicMs() - started);
   const stored = await parts.records.read(at, options);
   const value: HealthMessage = {
     versionId: version.versionId,
     healthy: problem === "",
-    checkTimeMs: BigInt(parts.scheduler.wallMs()),
+    checkTimeMs: BigInt(parts.clock.wallMs()),
     latencyMs: BigInt(latencyMs),
     failures: problem === "" ? 0 : (stored?.value.failures ?? 0) + 1,
     problem,

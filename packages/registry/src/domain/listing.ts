@@ -122,7 +122,7 @@ async function page<T extends { readonly sequence: bigint }, U>(
   convert: (item: T) => U,
 ): Promise<Page<U>> {
   const { sort, limit, marker, binding } = request;
-  const nowMs = parts.scheduler.wallMs();
+  const nowMs = parts.clock.wallMs();
   const start = marker === undefined ? undefined : parseMarker(markerKey, binding, marker, nowMs);
   const backwards = start?.direction === "before";
   const found = await scan(start?.sequence, backwards ? opposite(sort) : sort, limit + 1);

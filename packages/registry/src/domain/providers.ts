@@ -24,9 +24,9 @@ import {
 } from "./model.ts";
 import type { RegistryParts } from "./parts.ts";
 import { deleteOperation, type StoredRecord, writeOperation } from "./record-store.ts";
+import { retryCollisions } from "./retry-collisions.ts";
 import { type RegistryScope, scopeTenancy } from "./scope.ts";
 import { tombstoneGuards, tombstoneOf } from "./tombstones.ts";
-import { retryCollisions } from "./turns.ts";
 
 // Every creation and deletion of a provider replaces the record of its account in the same batch:
 //
@@ -85,7 +85,7 @@ export async function createProvider(
     if (first !== undefined && parts.policy.maxVersionsPerProvider < 1) {
       throw new RegistryError("REGISTRY_QUOTA_EXCEEDED", "no versions are allowed");
     }
-    const createTimeMs = latest(parts.scheduler.wallMs(), before.lastCreateTimeMs);
+    const createTimeMs = latest(parts.clock.wallMs(), before.lastCreateTimeMs);
     const provider: ProviderMessage = {
       providerId,
       name: input.name,
@@ -144,8 +144,8 @@ export async function createProvider(
     await parts.records.storage.batch(operations, { ...options, guards });
     return providerOf(provider);
   };
-  return parts.turns.run(turnOf(tenancy), () =>
-    retryCollisions(parts.scheduler, context.signal, attempt),
+  return parts.mutex.run(mutexKey(tenancy), () =>
+    retryCollisions(parts.clock, context.signal, attempt),
   );
 }
 
@@ -174,13 +174,13 @@ export async function updateProvider(
   if (description === undefined) throw new RegistryError("REGISTRY_NOTHING_TO_UPDATE");
   checkLength("provider_description", description, LENGTHS.provider_description);
   const tenancy = scopeTenancy(scope);
-  return retryCollisions(parts.scheduler, context.signal, async () => {
+  return retryCollisions(parts.clock, context.signal, async () => {
     const options = callOptions(context);
     const stored = await readProvider(parts, tenancy, at, options);
     const entryAt = providerEntryAt(tenancy, stored.value.sequence);
     const entry = await parts.records.read(entryAt, options);
     if (entry === undefined) throw new RegistryError("REGISTRY_PROVIDER_NOT_FOUND");
-    const updateTimeMs = latest(parts.scheduler.wallMs(), stored.value.updateTimeMs);
+    const updateTimeMs = latest(parts.clock.wallMs(), stored.value.updateTimeMs);
     const value = { ...stored.value, description, updateTimeMs };
     await parts.records.storage.batch(
       [
@@ -219,8 +219,8 @@ export async function deleteProvider(
 ): Promise<Deletion & { readonly providerId: string }> {
   const tenancy = scopeTenancy(scope);
   const { policy, records } = parts;
-  const deletion = await parts.turns.run(turnOf(tenancy), () =>
-    retryCollisions(parts.scheduler, context.signal, async () => {
+  const deletion = await parts.mutex.run(mutexKey(tenancy), () =>
+    retryCollisions(parts.clock, context.signal, async () => {
       const options = callOptions(context);
       const stored = await readProvider(parts, tenancy, at, options);
       const { providerId, versionCount, sequence } = stored.value;
@@ -296,7 +296,7 @@ export function latest(nowMs: number, newestMs: bigint): bigint {
 }
 
 /** Changes of one account's providers in one process go one after the other. */
-export function turnOf(tenancy: Tenancy): string {
+export function mutexKey(tenancy: Tenancy): string {
   return `${tenancy.partition}/${tenancy.namespace}`;
 }
 
@@ -339,7 +339,7 @@ async function buryVersions(
     `${provider.providerId}/`,
   );
   for (const { value } of versions) {
-    const { at, tombstone } = tombstoneOf(tenancy, value, parts.scheduler.wallMs());
+    const { at, tombstone } = tombstoneOf(tenancy, value, parts.clock.wallMs());
     const stored = await parts.records.read(at);
     await parts.records.write(at, tombstone, stored);
   }

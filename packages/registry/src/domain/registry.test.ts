@@ -110,14 +110,14 @@ describe("private providers", () => {
   });
 
   it("have creation times that never go back, whatever the clock does", async () => {
-    const { registry, scheduler } = fixture;
+    const { registry, clock } = fixture;
     const times: number[] = [];
     for (const [name, time] of [
       ["a", 5_000],
       ["b", 1_000],
       ["c", 6_000],
     ] as const) {
-      scheduler.setWallMs(time);
+      clock.setWallMs(time);
       times.push((await registry.createProvider(scope, { name }, TEST_CONTEXT)).createTimeMs);
     }
     expect(times).toEqual([5_000, 5_000, 6_000]);
@@ -126,8 +126,8 @@ describe("private providers", () => {
   });
 
   it("are noted in the audit trail with what happened to them", async () => {
-    const { registry, scheduler } = fixture;
-    scheduler.setWallMs(Date.parse("2026-01-02T03:04:05Z"));
+    const { registry, clock } = fixture;
+    clock.setWallMs(Date.parse("2026-01-02T03:04:05Z"));
     const context = { ...TEST_CONTEXT, actor: "AK1", clientRequestId: "c1", remoteAddress: "::1" };
     await registry.createProvider(scope, { name: "hello" }, context);
     await registry.deleteProvider(scope, { name: "hello" }, context);
@@ -271,7 +271,7 @@ describe("lists", () => {
   });
 
   it("refuse markers of other lists, accounts, orders and limits, forged and old ones", async () => {
-    const { registry, scheduler } = await open();
+    const { registry, clock } = await open();
     for (let n = 0; n < 25; n += 1) {
       await registry.createProvider(scope, { name: `p${n}` }, TEST_CONTEXT);
     }
@@ -290,7 +290,7 @@ describe("lists", () => {
     ]) {
       await expect(attempt).rejects.toMatchObject({ code: "REGISTRY_MARKER_INVALID" });
     }
-    scheduler.setWallMs(Date.now() + 25 * 3_600_000);
+    clock.setWallMs(Date.now() + 25 * 3_600_000);
     await expect(registry.listProviders(scope, { limit: 10, marker })).rejects.toMatchObject({
       code: "REGISTRY_MARKER_INVALID",
     });

@@ -59,7 +59,7 @@ export async function writeSchema(
     return;
   }
   const blob = await blobs.write(schema, options);
-  const createTimeMs = BigInt(parts.scheduler.wallMs());
+  const createTimeMs = BigInt(parts.clock.wallMs());
   const value: ProviderSchema = {
     digest,
     blobSha256: blob.sha256,

@@ -7,8 +7,8 @@ import type { RequestContext } from "./model.ts";
 import type { RegistryParts } from "./parts.ts";
 import { readProvider } from "./providers.ts";
 import { deleteOperation, type RecordName, writeOperation } from "./record-store.ts";
+import { retryCollisions } from "./retry-collisions.ts";
 import { type RegistryScope, scopeTenancy } from "./scope.ts";
-import { retryCollisions } from "./turns.ts";
 import { readVersion, type VersionName } from "./versions.ts";
 
 /** Who needs a version, since when. */
@@ -46,7 +46,7 @@ export async function recordUse(
     throw invalidField("user", "pattern", "a user of a version has 1 to 512 characters");
   }
   const tenancy = scopeTenancy(scope);
-  await retryCollisions(parts.scheduler, options.signal, async () => {
+  await retryCollisions(parts.clock, options.signal, async () => {
     const provider = await readProvider(parts, tenancy, at, options);
     const { value: version } = await readVersion(parts, tenancy, at, options);
     const useAt = nameOf(tenancy, version.providerId, at.version, user);
@@ -57,7 +57,7 @@ export async function recordUse(
       version: at.version,
       versionId: version.versionId,
       user,
-      sinceMs: BigInt(parts.scheduler.wallMs()),
+      sinceMs: BigInt(parts.clock.wallMs()),
       actor: context?.actor ?? "",
     };
     await parts.records.storage.batch(
@@ -80,7 +80,7 @@ export async function releaseUse(
 ): Promise<void> {
   const tenancy = scopeTenancy(scope);
   const at = nameOf(tenancy, use.providerId, use.version, use.user);
-  await retryCollisions(parts.scheduler, options.signal, async () => {
+  await retryCollisions(parts.clock, options.signal, async () => {
     const stored = await parts.records.read(at, options);
     if (stored === undefined) return;
     const { id, version } = stored.resource;

@@ -19,9 +19,9 @@ import {
   readProvider,
 } from "./providers.ts";
 import { deleteOperation, type StoredRecord, writeOperation } from "./record-store.ts";
+import { retryCollisions } from "./retry-collisions.ts";
 import { type RegistryScope, scopeTenancy } from "./scope.ts";
 import { tombstoneGuards, tombstoneOf } from "./tombstones.ts";
-import { retryCollisions } from "./turns.ts";
 
 // Every creation and deletion of a version replaces the record of its provider in the same batch,
 // which keeps the quota exact and makes it collide with a deletion of the provider: a version of a
@@ -49,8 +49,8 @@ export async function createVersion(
   checkLength("version_description", input.description ?? "", LENGTHS.version_description);
   checkFunctionUrn(input.functionUrn, scope.region);
   const versionId = parts.newId();
-  return parts.turns.run(`${turnKey(tenancy)}/${provider.name}`, () =>
-    retryCollisions(parts.scheduler, context.signal, async () => {
+  return parts.mutex.run(`${mutexKey(tenancy)}/${provider.name}`, () =>
+    retryCollisions(parts.clock, context.signal, async () => {
       const options = callOptions(context);
       const stored = await readProvider(parts, tenancy, provider, options);
       const before = stored.value;
@@ -70,7 +70,7 @@ export async function createVersion(
         );
       }
       const guards = await tombstoneGuards(parts, tenancy, provider.name, input, options);
-      const createTimeMs = latest(parts.scheduler.wallMs(), before.lastVersionTimeMs);
+      const createTimeMs = latest(parts.clock.wallMs(), before.lastVersionTimeMs);
       const version: VersionMessage = {
         versionId,
         providerId: before.providerId,
@@ -126,8 +126,8 @@ export async function deleteVersion(
 ): Promise<Deletion & { readonly version: PrivateProviderVersion }> {
   const tenancy = scopeTenancy(scope);
   const { policy } = parts;
-  return parts.turns.run(`${turnKey(tenancy)}/${at.name}`, () =>
-    retryCollisions(parts.scheduler, context.signal, async () => {
+  return parts.mutex.run(`${mutexKey(tenancy)}/${at.name}`, () =>
+    retryCollisions(parts.clock, context.signal, async () => {
       const options = callOptions(context);
       // The provider before the users: a use that is recorded later replaces what is read here.
       const provider = await readProvider(parts, tenancy, at, options);
@@ -152,7 +152,7 @@ export async function deleteVersion(
         }),
       ];
       if (policy.tombstones) {
-        const grave = tombstoneOf(tenancy, stored.value, parts.scheduler.wallMs());
+        const grave = tombstoneOf(tenancy, stored.value, parts.clock.wallMs());
         const before = await parts.records.read(grave.at, options);
         operations.push(writeOperation(grave.at, grave.tombstone, before));
       }
@@ -184,6 +184,6 @@ export async function readVersion(
   return stored;
 }
 
-function turnKey(tenancy: Tenancy): string {
+function mutexKey(tenancy: Tenancy): string {
   return `${tenancy.partition}/${tenancy.namespace}`;
 }

@@ -1,12 +1,13 @@
+import type { RateLimit } from "@stackwright/base/limiter";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { Type } from "typebox";
 import type { Authenticator } from "../access/authenticator.ts";
 import { type Principal, requireRole } from "../access/principal.ts";
 import { isRegistryError, RegistryError } from "../errors.ts";
 import type { Registry } from "../registry.ts";
-import { parseBody } from "../rfs/strict-json.ts";
-import { type RateLimit, RateLimiter } from "./rate-limiter.ts";
+import { AccountLimiter } from "./account-limiter.ts";
 import { auditRefusal } from "./request-audit.ts";
+import { parseBody } from "./request-body.ts";
 import { signableRequest } from "./signable.ts";
 import { compileValidator } from "./validation.ts";
 
@@ -33,9 +34,8 @@ const DIGEST = /^[0-9a-f]{64}$/;
  */
 export function nativeFace(fastify: FastifyInstance, options: NativeFaceOptions): PrincipalOf {
   const { registry, authenticator, region } = options;
-  const { scheduler } = registry.parts;
-  const limiter =
-    options.rateLimit && new RateLimiter(options.rateLimit, () => scheduler.monotonicMs());
+  const { clock } = registry.parts;
+  const limiter = new AccountLimiter(options.rateLimit, clock);
   const principals = new WeakMap<FastifyRequest, Principal>();
 
   fastify.setValidatorCompiler(compileValidator);
@@ -69,7 +69,7 @@ export function nativeFace(fastify: FastifyInstance, options: NativeFaceOptions)
     const signed = raw ?? { sha256: announcedDigest(request) ?? "" };
     const principal = await authenticator.authenticate(signableRequest(request, signed));
     principals.set(request, principal);
-    limiter?.take(principal.account);
+    limiter.take(principal.account);
     if (config.role !== undefined) requireRole(principal, config.role);
     if (raw === undefined) return;
     const isLeftOut = raw.byteLength === 0 && config.bodyOptional === true;

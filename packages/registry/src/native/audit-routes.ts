@@ -18,7 +18,7 @@ export function auditRoutes(fastify: FastifyInstance, parts: NativeParts): void 
       ),
     },
     async (request) => {
-      const today = new Date(registry.parts.scheduler.wallMs()).toISOString().slice(0, 10);
+      const today = new Date(registry.parts.clock.wallMs()).toISOString().slice(0, 10);
       const { account } = principalOf(request);
       return { entries: await registry.auditDay({ account, region }, request.query.day ?? today) };
     },

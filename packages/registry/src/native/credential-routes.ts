@@ -141,7 +141,7 @@ export function credentialRoutes(fastify: FastifyInstance, parts: NativeParts): 
       });
     }
     const days = body.expires_in_days;
-    const nowMs = registry.parts.scheduler.wallMs();
+    const nowMs = registry.parts.clock.wallMs();
     const expireTimeMs = days === undefined ? undefined : nowMs + days * DAY_MS;
     return { account, roles, projects, description, expireTimeMs, storageScopes };
   }

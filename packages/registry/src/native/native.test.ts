@@ -66,7 +66,7 @@ describe("our own API", () => {
   }
 
   it("makes keys that work, rotates them with an overlap, and revokes them", async () => {
-    const { scheduler, credentials } = fixture;
+    const { clock, credentials } = fixture;
     const made = (await send("POST", "/access-keys", { roles: ["reader"] })).json<{
       access_key: string;
       secret_key: string;
@@ -78,9 +78,9 @@ describe("our own API", () => {
       await send("POST", `/access-keys/${made.access_key}/rotation`, { overlap_hours: 1 })
     ).json<{ access_key: string }>();
     expect([await valid(made.access_key), await valid(rotated.access_key)]).toEqual([true, true]);
-    scheduler.setWallMs(Date.now() + 2 * 3_600_000);
+    clock.setWallMs(Date.now() + 2 * 3_600_000);
     expect([await valid(made.access_key), await valid(rotated.access_key)]).toEqual([false, true]);
-    scheduler.setWallMs(undefined);
+    clock.setWallMs(undefined);
     expect((await send("DELETE", `/credentials/${rotated.access_key}`)).statusCode).toBe(204);
     expect(await valid(rotated.access_key)).toBe(false);
     const listed = (await send("GET", "/credentials")).body;
@@ -92,7 +92,7 @@ describe("our own API", () => {
     const body = { roles: ["reader"], expires_in_days: 1 };
     const { token } = (await send("POST", "/tokens", body)).json<{ token: string }>();
     expect((await fixture.credentials.tokenOwner(token))?.principal.account).toBe("acme");
-    fixture.scheduler.setWallMs(Date.now() + 2 * 86_400_000);
+    fixture.clock.setWallMs(Date.now() + 2 * 86_400_000);
     expect(await fixture.credentials.tokenOwner(token)).toBeUndefined();
   });
 
@@ -268,7 +268,7 @@ describe("health of functions", () => {
       storage,
       blobs: fixture.registry.blobs,
       keys: createKeyRing([randomBytes(32)]),
-      scheduler: fixture.scheduler,
+      clock: fixture.clock,
       probe: {
         async probe(version) {
           asked += 1;
@@ -287,7 +287,7 @@ describe("health of functions", () => {
     expect(await registry.checkHealth(scope, at)).toMatchObject({ healthy: true, failures: 0 });
     expect(await registry.showHealth(scope, at)).toMatchObject({ schemaDigest: "abc" });
     expect([await registry.checkAllHealth(60_000), asked]).toEqual([0, 3]);
-    fixture.scheduler.setWallMs(Date.now() + 120_000);
+    fixture.clock.setWallMs(Date.now() + 120_000);
     expect([await registry.checkAllHealth(60_000), asked]).toEqual([1, 4]);
     await registry.deleteProvider(scope, at, TEST_CONTEXT);
     expect((await registry.sweep()).leftovers).toBe(1);
@@ -318,10 +318,10 @@ describe("stored secrets", () => {
     await using storage = createMemoryStorage();
     await using fixture = await createRegistryFixture(storage);
     const { records } = fixture.registry.parts;
-    const { scheduler } = fixture;
+    const { clock } = fixture;
     const [older, newer] = [randomBytes(32), randomBytes(32)];
     const open = (...keys: Uint8Array[]) =>
-      new CredentialStore({ records, scheduler, keys: createKeyRing(keys), cacheMs: 0 });
+      new CredentialStore({ records, clock, keys: createKeyRing(keys), cacheMs: 0 });
     const input = { account: "acme", roles: ["reader"] as const };
     const { accessKey, secretKey } = await open(older).createKey(input);
     expect((await open(newer, older).keyWithSecret(accessKey))?.secret).toBe(secretKey);
@@ -337,9 +337,9 @@ describe("stored secrets", () => {
   it("of the registry are the same for all instances, made by whoever is first", async () => {
     await using storage = createMemoryStorage();
     await using fixture = await createRegistryFixture(storage);
-    const { records, scheduler } = fixture.registry.parts;
+    const { records, clock } = fixture.registry.parts;
     const keys = createKeyRing([randomBytes(32)]);
-    const instances = Array.from({ length: 5 }, () => new SharedSecrets(records, keys, scheduler));
+    const instances = Array.from({ length: 5 }, () => new SharedSecrets(records, keys, clock));
     const secrets = await Promise.all(instances.map((instance) => instance.key("x")));
     expect(new Set(secrets.map((secret) => secret.toString("hex"))).size).toBe(1);
   });
@@ -355,24 +355,24 @@ describe("signatures that were used", () => {
     const first = await Promise.all([one.firstUse(use), other.firstUse(use)]);
     expect(first.filter(Boolean)).toHaveLength(1);
     expect(await one.firstUse({ ...use, signature: "s2" })).toBe(true);
-    expect(await sweepSignatures(records, fixture.scheduler)).toBe(0);
+    expect(await sweepSignatures(records, fixture.clock)).toBe(0);
     // A server whose clock is behind may accept them still: an hour is allowed for that.
-    fixture.scheduler.setWallMs(use.expiresAtMs + 3_600_000);
-    expect(await sweepSignatures(records, fixture.scheduler)).toBe(0);
+    fixture.clock.setWallMs(use.expiresAtMs + 3_600_000);
+    expect(await sweepSignatures(records, fixture.clock)).toBe(0);
     expect(await one.firstUse(use)).toBe(false);
-    fixture.scheduler.setWallMs(use.expiresAtMs + 3_600_001);
-    expect(await sweepSignatures(records, fixture.scheduler)).toBe(2);
+    fixture.clock.setWallMs(use.expiresAtMs + 3_600_001);
+    expect(await sweepSignatures(records, fixture.clock)).toBe(2);
   });
 
   it("are remembered by default: no other instance and no later one accepts them again", async () => {
     await using storage = createMemoryStorage();
     await using fixture = await createRegistryFixture(storage);
-    const { credentials, scheduler } = fixture;
+    const { credentials, clock } = fixture;
     const key = await credentials.createKey({ account: "acme", roles: ["admin"] });
     const plain = { method: "DELETE", target: "/x", headers: [["Host", "h"]] as const };
     const body = new Uint8Array();
     const signed = { ...plain, body, headers: signRequest({ ...plain, body }, key) };
-    const instance = () => createAuthenticator({ credentials, scheduler, region: TEST_REGION });
+    const instance = () => createAuthenticator({ credentials, clock, region: TEST_REGION });
     const [one, other] = [instance(), instance()];
     const attempts = [one, other, one, other].map(async (auth) => auth.authenticate(signed));
     const outcomes = await Promise.allSettled(attempts);

@@ -1,18 +1,19 @@
+import type { RateLimit } from "@stackwright/base/limiter";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { Authenticator } from "../access/authenticator.ts";
 import { type Principal, requireRole } from "../access/principal.ts";
 import { invalidField, isRegistryError, RegistryError } from "../errors.ts";
+import { AccountLimiter } from "../http/account-limiter.ts";
 import { clientSignal } from "../http/client-signal.ts";
 import { requireParamLength } from "../http/param-length.ts";
-import { type RateLimit, RateLimiter } from "../http/rate-limiter.ts";
 import { auditRefusal, requestContext } from "../http/request-audit.ts";
+import { parseBody } from "../http/request-body.ts";
 import { signableRequest } from "../http/signable.ts";
 import { compileValidator } from "../http/validation.ts";
 import type { Registry } from "../registry.ts";
 import { rfsFailure } from "./error-body.ts";
 import { OPERATIONS } from "./operations.ts";
 import { checkClientRequestId } from "./request-fields.ts";
-import { parseBody } from "./strict-json.ts";
 
 /** Options of {@link rfsPlugin}. */
 export interface RfsOptions {
@@ -40,9 +41,8 @@ const PARAM_LENGTH = 3 * 128;
 export async function rfsPlugin(fastify: FastifyInstance, options: RfsOptions): Promise<void> {
   const { registry, authenticator, region } = options;
   requireParamLength(fastify, PARAM_LENGTH);
-  const { scheduler } = registry.parts;
-  const limiter =
-    options.rateLimit && new RateLimiter(options.rateLimit, () => scheduler.monotonicMs());
+  const { clock } = registry.parts;
+  const limiter = new AccountLimiter(options.rateLimit, clock);
   const principals = new WeakMap<FastifyRequest, Principal>();
 
   fastify.setValidatorCompiler(compileValidator);
@@ -85,7 +85,7 @@ export async function rfsPlugin(fastify: FastifyInstance, options: RfsOptions): 
         const raw = Buffer.isBuffer(request.body) ? request.body : undefined;
         const principal = await authenticator.authenticate(signableRequest(request, raw));
         principals.set(request, principal);
-        limiter?.take(principal.account);
+        limiter.take(principal.account);
         checkClientRequestId(request.headers["client-request-id"]);
         requireRole(principal, operation.role);
         request.body = operation.schema.body === undefined ? undefined : parseBody(raw);

@@ -27,7 +27,7 @@ export async function serveFile(
   options: FileRouteOptions,
 ): Promise<FastifyReply> {
   const { registry, region, signingKey } = options;
-  const target = parseFileToken(await options.key(), token, registry.parts.scheduler.wallMs());
+  const target = parseFileToken(await options.key(), token, registry.parts.clock.wallMs());
   if (target === "forged") return refuse(reply, 403, "the address of the file is not valid");
   if (target === "expired") return refuse(reply, 403, "the address of the file has expired");
   reply.header("cache-control", "private, no-transform");

@@ -1,3 +1,4 @@
+import { KeyedMutex } from "@stackwright/base/keyed-mutex";
 import type { ProviderArchive, ProviderRelease } from "@stackwright/proto/stackwright";
 import {
   type BridgeArchiveSource,
@@ -9,7 +10,6 @@ import {
 import { type CallOptions, isStorageError } from "@stackwright/storage";
 import { type PrivateProviderVersion, providerSource } from "../domain/model.ts";
 import type { RegistryScope } from "../domain/scope.ts";
-import { Turns } from "../domain/turns.ts";
 import { RegistryError } from "../errors.ts";
 import type { Registry } from "../registry.ts";
 import type { ReleaseKey } from "./file-tokens.ts";
@@ -23,7 +23,7 @@ import { type Release, readRelease, releaseAt, releaseOf } from "./releases.ts";
 export class FunctionReleases {
   readonly #registry: Registry;
   readonly #source: BridgeArchiveSource;
-  readonly #turns = new Turns();
+  readonly #mutex = new KeyedMutex();
 
   constructor(registry: Registry, source: BridgeArchiveSource) {
     this.#registry = registry;
@@ -55,7 +55,7 @@ export class FunctionReleases {
     };
     const found = await readRelease(this.#registry, scope.region, key, options);
     if (found !== undefined) return found;
-    return this.#turns.run(version.versionId, async () => {
+    return this.#mutex.run(version.versionId, async () => {
       const meanwhile = await readRelease(this.#registry, scope.region, key, options);
       return meanwhile ?? this.#make(scope, key, version, options);
     });
@@ -67,9 +67,9 @@ export class FunctionReleases {
     version: PrivateProviderVersion,
     options: CallOptions,
   ): Promise<Release> {
-    const { records, scheduler } = this.#registry.parts;
+    const { records, clock } = this.#registry.parts;
     const binding = bindingOf(version);
-    const nowMs = BigInt(scheduler.wallMs());
+    const nowMs = BigInt(clock.wallMs());
     const archives: ProviderArchive[] = [];
     for (const platform of await this.#source.platforms(binding, signalOf(options))) {
       const archive = await this.#source.archive({ ...binding, platform }, signalOf(options));

@@ -8,8 +8,8 @@ import {
   type StoredRecord,
   writeOperation,
 } from "../domain/record-store.ts";
+import { retryCollisions } from "../domain/retry-collisions.ts";
 import { checkAccount, SYSTEM_TENANCY } from "../domain/scope.ts";
-import { retryCollisions } from "../domain/turns.ts";
 import { invalidField, RegistryError } from "../errors.ts";
 import type { Registry } from "../registry.ts";
 import { isReservedNamespace } from "./reserved-namespaces.ts";
@@ -92,7 +92,7 @@ export async function claimNamespace(
           { details: { needed: ["operator"] } },
         );
       }
-      const createTimeMs = BigInt(registry.parts.scheduler.wallMs());
+      const createTimeMs = BigInt(registry.parts.clock.wallMs());
       const rest = { createTimeMs, releaseAccount: "", offeredTo: "" };
       return { namespace: name, account, public: isPublic ?? false, ...rest };
     }
@@ -158,9 +158,9 @@ async function changeNamespace(
   action: string,
   change: (value: RegistryNamespace | undefined) => RegistryNamespace,
 ): Promise<Namespace> {
-  const { records, audit, scheduler } = registry.parts;
+  const { records, audit, clock } = registry.parts;
   const at = namespaceAt(name);
-  return retryCollisions(scheduler, context.signal, async () => {
+  return retryCollisions(clock, context.signal, async () => {
     const stored = await records.read(at);
     const value = change(stored?.value);
     const { account, offeredTo, public: isPublic } = value;

@@ -10,7 +10,7 @@ import {
 import type { BlobReference } from "@stackwright/storage/blob";
 import type { RequestContext } from "../domain/model.ts";
 import { type StoredRecord, writeOperation } from "../domain/record-store.ts";
-import { retryCollisions } from "../domain/turns.ts";
+import { retryCollisions } from "../domain/retry-collisions.ts";
 import { invalidField, RegistryError } from "../errors.ts";
 import type { Registry } from "../registry.ts";
 import { checkArchive } from "./check-archive.ts";
@@ -149,9 +149,9 @@ async function addArchive(
   context: RequestContext,
   limits: PublishLimits,
 ): Promise<boolean> {
-  const { records, audit, scheduler } = registry.parts;
+  const { records, audit, clock } = registry.parts;
   const at = releaseAt(region, publication.key);
-  return retryCollisions(scheduler, context.signal, async () => {
+  return retryCollisions(clock, context.signal, async () => {
     const namespace = await publishingNamespace(
       registry,
       publication.namespace,
@@ -160,7 +160,7 @@ async function addArchive(
     const stored = await records.read(at);
     const present = stored && existing(stored, publication, blob.sha256);
     if (stored !== undefined && present !== undefined && !stored.value.withdrawn) return false;
-    const nowMs = BigInt(scheduler.wallMs());
+    const nowMs = BigInt(clock.wallMs());
     const before: ProviderRelease = stored?.value ?? {
       namespace: publication.namespace,
       type: publication.type,
@@ -242,9 +242,9 @@ export async function changeRelease(
   change: { readonly withdrawn?: true; readonly deprecation?: string },
   context: RequestContext,
 ): Promise<Release> {
-  const { records, audit, scheduler } = registry.parts;
+  const { records, audit, clock } = registry.parts;
   const { namespace, type, version } = release;
-  return retryCollisions(scheduler, context.signal, async () => {
+  return retryCollisions(clock, context.signal, async () => {
     const owned = await publishingNamespace(registry, namespace, account);
     if (!isStrictVersion(version)) throw new RegistryError("REGISTRY_VERSION_NOT_FOUND");
     const address = parsed("type", () => ProviderAddress.parse(`${namespace}/${type}`));

@@ -2,8 +2,8 @@ import { WILDCARD } from "@stackwright/storage";
 import { PUBLISHED_RELEASE } from "../domain/kinds.ts";
 import type { RequestContext } from "../domain/model.ts";
 import { deleteOperation } from "../domain/record-store.ts";
+import { retryCollisions } from "../domain/retry-collisions.ts";
 import { SYSTEM_TENANCY } from "../domain/scope.ts";
-import { retryCollisions } from "../domain/turns.ts";
 import { RegistryError } from "../errors.ts";
 import type { Registry } from "../registry.ts";
 import { ownNamespace, readNamespace } from "./namespaces.ts";
@@ -22,8 +22,8 @@ export async function releaseNamespace(
   { name, owner }: { readonly name: string; readonly owner: string | undefined },
   context: RequestContext,
 ): Promise<void> {
-  const { records, audit, scheduler } = registry.parts;
-  await retryCollisions(scheduler, context.signal, async () => {
+  const { records, audit, clock } = registry.parts;
+  await retryCollisions(clock, context.signal, async () => {
     const stored = await readNamespace(registry, name);
     const { account, releaseAccount } = ownNamespace(stored?.value, name, owner);
     if (stored === undefined) return;

@@ -1,12 +1,13 @@
+import type { RateLimit } from "@stackwright/base/limiter";
 import { type BridgeArchiveSource, ProviderSourceError } from "@stackwright/provider-source";
 import type { CallOptions } from "@stackwright/storage";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Authenticator } from "../access/authenticator.ts";
 import type { Principal } from "../access/principal.ts";
 import { isRegistryError, RegistryError } from "../errors.ts";
+import { AccountLimiter } from "../http/account-limiter.ts";
 import { clientSignal } from "../http/client-signal.ts";
 import { requireParamLength } from "../http/param-length.ts";
-import { type RateLimit, RateLimiter } from "../http/rate-limiter.ts";
 import { auditRefusal } from "../http/request-audit.ts";
 import { describeRoute } from "../http/route-description.ts";
 import { signableRequest } from "../http/signable.ts";
@@ -54,7 +55,7 @@ export async function terraformPlugin(
 ): Promise<void> {
   const { registry, authenticator, region, fileLifeMs = 15 * 60_000 } = options;
   requireParamLength(fastify, PARAM_LENGTH);
-  const { scheduler } = registry.parts;
+  const { clock } = registry.parts;
   const signingKey = new SigningKey(registry.secrets);
   const catalog = new Catalog({
     registry,
@@ -62,8 +63,7 @@ export async function terraformPlugin(
     functions: options.bridge && new FunctionReleases(registry, options.bridge),
     mirrorHosts: options.mirrorHosts ?? [],
   });
-  const limiter =
-    options.rateLimit && new RateLimiter(options.rateLimit, () => scheduler.monotonicMs());
+  const limiter = new AccountLimiter(options.rateLimit, clock);
   const principals = new WeakMap<FastifyRequest, Principal>();
   const fileKey = (): Promise<Buffer> => registry.secrets.key("file-address");
 
@@ -73,13 +73,13 @@ export async function terraformPlugin(
     if (authorization === undefined && token === undefined) return undefined;
     const principal = await authenticator.authenticate(signableRequest(request));
     principals.set(request, principal);
-    limiter?.take(principal.account);
+    limiter.take(principal.account);
     return principal;
   }
 
   /** Path and name of a file, relative to this server. */
   async function fileAddress(target: FileTarget, filename: string): Promise<string> {
-    const token = formatFileToken(await fileKey(), target, scheduler.wallMs() + fileLifeMs);
+    const token = formatFileToken(await fileKey(), target, clock.wallMs() + fileLifeMs);
     return `${FILES}/${token}/${encodeURIComponent(filename)}`;
   }
 

@@ -296,7 +296,7 @@ describe("Terraform's protocols", () => {
       const answer = await send("GET", `/terraform/v1/files/${changed}/x.zip`);
       expect([changed, answer.statusCode]).toEqual([changed, 403]);
     }
-    fixture.scheduler.setWallMs(Date.now() + 16 * 60_000);
+    fixture.clock.setWallMs(Date.now() + 16 * 60_000);
     const late = await send("GET", url);
     expect([late.statusCode, late.body]).toEqual([403, expect.stringContaining("expired")]);
   });

@@ -9,14 +9,14 @@ import type { RequestContext } from "../domain/model.ts";
 import type { RegistryPolicy } from "../domain/policy.ts";
 import { createRegistry, type Registry } from "../registry.ts";
 import { createScratchBlobs } from "./scratch-blobs.ts";
-import { createTestScheduler, type TestScheduler } from "./test-scheduler.ts";
+import { createTestClock, type TestClock } from "./test-clock.ts";
 
 /** A registry on a store, with what tests need around it. */
 export interface RegistryFixture extends AsyncDisposable {
   readonly registry: Registry;
   readonly credentials: CredentialStore;
   readonly authenticator: Authenticator;
-  readonly scheduler: TestScheduler;
+  readonly clock: TestClock;
   /** Ids to be given out before random ones. */
   readonly nextIds: string[];
   /** Headers that authenticate as an account. */
@@ -35,7 +35,7 @@ export async function createRegistryFixture(
 ): Promise<RegistryFixture> {
   const stack = new AsyncDisposableStack();
   const blobs = stack.use(createScratchBlobs());
-  const scheduler = createTestScheduler();
+  const clock = createTestClock();
   const keys = createKeyRing([randomBytes(32)]);
   const nextIds: string[] = [];
   const registry = createRegistry({
@@ -43,18 +43,18 @@ export async function createRegistryFixture(
     blobs,
     keys,
     policy,
-    scheduler,
+    clock,
     newId: () => nextIds.shift() ?? randomUUID(),
   });
   const { records } = registry.parts;
-  const credentials = new CredentialStore({ records, keys, scheduler });
-  const authenticator = createAuthenticator({ credentials, scheduler, region: TEST_REGION });
+  const credentials = new CredentialStore({ records, keys, clock });
+  const authenticator = createAuthenticator({ credentials, clock, region: TEST_REGION });
   const tokens = new Map<string, string>();
   return {
     registry,
     credentials,
     authenticator,
-    scheduler,
+    clock,
     nextIds,
     async authorization(account, ...roles) {
       const key = `${account} ${roles.join()}`;

@@ -42,7 +42,7 @@ export async function prepareVector(
   };
   const registry = await createRegistryFixture(storage, policy);
   await store(registry, fixture, given);
-  registry.scheduler.setWallMs(given.now === undefined ? DEFAULT_NOW : Date.parse(given.now));
+  registry.clock.setWallMs(given.now === undefined ? DEFAULT_NOW : Date.parse(given.now));
 
   const server = registry.server();
   await server.register(rfsPlugin, {
@@ -77,12 +77,12 @@ export async function prepareVector(
 }
 
 async function store(
-  { registry, scheduler, nextIds }: RegistryFixture,
+  { registry, clock, nextIds }: RegistryFixture,
   fixture: Vectors["fixture"],
   given: VectorGiven,
 ): Promise<void> {
   for (let index = 0; index < (given.providers_generated ?? 0); index += 1) {
-    scheduler.setWallMs(GENERATED_FROM + index * 1000);
+    clock.setWallMs(GENERATED_FROM + index * 1000);
     const name = `p${String(index).padStart(4, "0")}`;
     const scope = { account: fixture.domain_id, region: fixture.region };
     await registry.createProvider(scope, { name }, TEST_CONTEXT);
@@ -93,12 +93,12 @@ async function store(
   for (const provider of providers) {
     const scope = { account: provider.domain_id ?? fixture.domain_id, region: fixture.region };
     const { provider_name: name, provider_description: description = "" } = provider;
-    scheduler.setWallMs(Date.parse(provider.create_time ?? "2024-12-12T08:00:00.000Z"));
+    clock.setWallMs(Date.parse(provider.create_time ?? "2024-12-12T08:00:00.000Z"));
     if (provider.provider_id !== undefined) nextIds.push(provider.provider_id);
     await registry.createProvider(scope, { name, description }, TEST_CONTEXT);
     nextIds.length = 0;
     for (const version of provider.versions ?? []) {
-      scheduler.setWallMs(Date.parse(version.create_time ?? "2024-12-12T08:00:01.000Z"));
+      clock.setWallMs(Date.parse(version.create_time ?? "2024-12-12T08:00:01.000Z"));
       const input = {
         version: version.provider_version,
         description: version.version_description ?? "",
@@ -107,7 +107,7 @@ async function store(
       await registry.createVersion(scope, { name }, input, TEST_CONTEXT);
     }
     if (provider.update_time !== undefined && provider.update_time !== provider.create_time) {
-      scheduler.setWallMs(Date.parse(provider.update_time));
+      clock.setWallMs(Date.parse(provider.update_time));
       await registry.updateProvider(scope, { name }, { description }, TEST_CONTEXT);
     }
   }

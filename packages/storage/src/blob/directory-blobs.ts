@@ -1,12 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { type FileHandle, mkdir, open, readdir, rename, rm, stat, utimes } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { KeyedMutex } from "@stackwright/base/keyed-mutex";
 import { acquireWriterLock } from "../engine/sqlite/writer-lock.ts";
 import { StorageError } from "../errors.ts";
 import { makeDirectory } from "../make-directory.ts";
 import type { BlobChunk, BlobEngine, BlobHead, BlobUpload } from "./blob-engine.ts";
 import { type BlobStoreOptions, ChunkedBlobStore } from "./blob-store.ts";
-import { createTurns, type Turns } from "./turns.ts";
 import type { BlobCapabilities, BlobStore } from "./types.ts";
 
 // Layout of the directory:
@@ -18,6 +18,8 @@ import type { BlobCapabilities, BlobStore } from "./types.ts";
 // and stops being one by a rename back. The modification time of `sums` is the end of its hold. What
 // compares or sets that time takes turns in this process, and no other process may use the directory.
 
+/** One key: what compares or sets the end of a hold excludes all else that does. */
+const ALL_BLOBS = "blobs";
 const DIGEST_BYTES = 32;
 const HEADER_BYTES = 64;
 
@@ -58,7 +60,7 @@ class DirectoryEngine implements BlobEngine {
   };
   readonly #directory: string;
   readonly #lock: Disposable | undefined;
-  readonly #turns: Turns = createTurns();
+  readonly #mutex = new KeyedMutex();
 
   constructor(directory: string, lock: Disposable | undefined) {
     this.#directory = directory;
@@ -92,7 +94,7 @@ class DirectoryEngine implements BlobEngine {
         await data.sync();
         await sums.sync();
         await close();
-        await this.#turns.take(() => this.#publish(path, blob.sha256, holdMs));
+        await this.#mutex.run(ALL_BLOBS, () => this.#publish(path, blob.sha256, holdMs));
       },
       abort: async () => {
         await close();
@@ -115,7 +117,7 @@ class DirectoryEngine implements BlobEngine {
   async hold(sha256: readonly string[], holdMs: number): Promise<readonly BlobHead[]> {
     const found: BlobHead[] = [];
     for (const digest of sha256) {
-      const blob = await this.#turns.take(async () => {
+      const blob = await this.#mutex.run(ALL_BLOBS, async () => {
         const head = await this.head(digest);
         if (head !== undefined) await this.#extend(digest, holdMs);
         return head;
@@ -151,7 +153,7 @@ class DirectoryEngine implements BlobEngine {
 
   async remove(sha256: string, before: number): Promise<boolean> {
     const doomed = join(this.#directory, "uploads", randomUUID());
-    const isRemoved = await this.#turns.take(async () => {
+    const isRemoved = await this.#mutex.run(ALL_BLOBS, async () => {
       if ((await this.#heldUntil(sha256)) >= before) return false;
       await rename(this.#path(sha256), doomed);
       return true;
@@ -176,7 +178,7 @@ class DirectoryEngine implements BlobEngine {
   }
 
   async close(): Promise<void> {
-    await this.#turns.take(async () => undefined);
+    await this.#mutex.run(ALL_BLOBS, async () => undefined);
     this.#lock?.[Symbol.dispose]();
   }
 

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import type { Logger } from "@stackwright/base/logger";
 import {
   Compare,
   Compare_CompareResult,
@@ -12,7 +13,6 @@ import type { ChannelTls } from "@stackwright/proto/grpc";
 import { MAX_BATCH_OPERATIONS, MAX_GUARDS, type StorageCapabilities } from "../capabilities.ts";
 import { StorageError } from "../errors.ts";
 import { resolveWatchBuffer, type WatchBufferOptions } from "../feed/watch-stream.ts";
-import type { Logger } from "../logger.ts";
 import type { StorageBackend } from "../types.ts";
 import { EtcdBackend } from "./etcd/etcd-backend.ts";
 import { EtcdClient } from "./etcd/etcd-client.ts";

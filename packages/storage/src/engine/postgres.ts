@@ -1,3 +1,4 @@
+import type { Logger } from "@stackwright/base/logger";
 import {
   DEFAULT_LIMITS,
   MAX_BATCH_OPERATIONS,
@@ -6,7 +7,6 @@ import {
 } from "../capabilities.ts";
 import type { HistoryOptions } from "../feed/commit-log.ts";
 import { resolveWatchBuffer, type WatchBufferOptions } from "../feed/watch-stream.ts";
-import type { Logger } from "../logger.ts";
 import {
   type ConnectionOptions,
   Connections,

@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import type { Logger } from "@stackwright/base/logger";
 import {
   DEFAULT_LIMITS,
   MAX_BATCH_OPERATIONS,
@@ -7,7 +8,6 @@ import {
 } from "../capabilities.ts";
 import type { HistoryOptions } from "../feed/commit-log.ts";
 import { resolveWatchBuffer, type WatchBufferOptions } from "../feed/watch-stream.ts";
-import type { Logger } from "../logger.ts";
 import type { IntegrityCheck, WorkerOptions } from "./sqlite/protocol.ts";
 import { SqliteBackend } from "./sqlite/sqlite-backend.ts";
 import type { SqliteStorage } from "./sqlite/sqlite-storage.ts";

@@ -1,12 +1,12 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { systemClock } from "@stackwright/base/clock";
+import { createManualClock } from "@stackwright/base/testing";
 import { describe, expect, test } from "vitest";
 import { createMemoryStorage } from "../engine/memory.ts";
 import { isStorageError, StorageError } from "../errors.ts";
 import type { Resource } from "../resource.ts";
-import { systemScheduler } from "../scheduler.ts";
 import { assertCode } from "../testing/assertions.ts";
 import { DelegatingStorage } from "../testing/delegate.ts";
-import { createManualScheduler } from "../testing/manual-scheduler.ts";
 import { A1, HOME, sample } from "../testing/samples.ts";
 import type { StorageBackend, WriteOptions } from "../types.ts";
 import { fenceId, HEARTBEAT_TYPE, heartbeatId, tenureOf } from "./lease-records.ts";
@@ -16,10 +16,10 @@ const NAME = { tenancy: HOME, name: "stack" };
 const TIMING = { ttlMs: 9_000, renewMs: 2_000, stopMs: 6_000 };
 
 function setUp(storage: StorageBackend = createMemoryStorage()) {
-  const scheduler = createManualScheduler();
+  const clock = createManualClock();
   const worker = (owner: string, over = storage) =>
-    createLeases({ storage: over, owner, timing: TIMING, scheduler });
-  return { storage, scheduler, worker };
+    createLeases({ storage: over, owner, timing: TIMING, clock });
+  return { storage, clock, worker };
 }
 
 async function hold(lease: Promise<Lease | undefined>): Promise<Lease> {
@@ -52,11 +52,11 @@ describe("a lease", () => {
   });
 
   test("is renewed by its heartbeat, while its fence keeps its version", async () => {
-    const { storage, scheduler, worker } = setUp();
+    const { storage, clock, worker } = setUp();
     const lease = await hold(worker("one").tryAcquire(NAME));
     const versions = new Set<string>();
     for (let count = 0; count < 20; count += 1) {
-      await scheduler.advance(TIMING.renewMs);
+      await clock.advance(TIMING.renewMs);
       versions.add((await storage.read("strong", heartbeatId(NAME))).version);
       expect((await storage.read("strong", fenceId(NAME))).version).toBe(lease.guard.version);
       expect(lease.isHeld()).toBe(true);
@@ -65,65 +65,65 @@ describe("a lease", () => {
   });
 
   test("is not stolen from a holder that renews, however long the thief waits", async () => {
-    const { scheduler, worker } = setUp();
+    const { clock, worker } = setUp();
     const lease = await hold(worker("one").tryAcquire(NAME));
     const stop = new AbortController();
     const stealing = worker("two").acquire(NAME, { signal: stop.signal });
     const outcome = stealing.catch((error: unknown) => error);
-    await scheduler.advance(TIMING.ttlMs * 10);
+    await clock.advance(TIMING.ttlMs * 10);
     expect(lease.isHeld()).toBe(true);
     stop.abort(new Error("enough"));
     expect(await outcome).toEqual(new Error("enough"));
   });
 
   test("is stolen after the whole time to live without a sign of life, not before", async () => {
-    const { scheduler, worker } = setUp();
+    const { clock, worker } = setUp();
     const cut = new Partition(createMemoryStorage());
     const lease = await hold(worker("one", cut).tryAcquire(NAME));
     cut.open = false;
     const stealing = worker("two", cut.inner).acquire(NAME);
     let stolen: Lease | undefined;
     void stealing.then((taken) => (stolen = taken));
-    await scheduler.advance(TIMING.stopMs - 1);
+    await clock.advance(TIMING.stopMs - 1);
     expect(lease.isHeld()).toBe(true);
-    await scheduler.advance(1);
+    await clock.advance(1);
     // The holder stops itself, well before the thief may act.
     expect(lease.isHeld()).toBe(false);
     expect(lease.signal.reason).toMatchObject({ code: "STORAGE_LEASE_LOST" });
     expect(stolen).toBeUndefined();
-    await scheduler.advance(TIMING.ttlMs - TIMING.stopMs - 1);
+    await clock.advance(TIMING.ttlMs - TIMING.stopMs - 1);
     expect(stolen).toBeUndefined();
-    await scheduler.advance(TIMING.ttlMs);
+    await clock.advance(TIMING.ttlMs);
     expect(stolen?.tenure).toEqual({ owner: "two", epoch: 2n });
     await stolen?.release();
   });
 
   test("is lost at once when the next renewal finds another holder", async () => {
-    const { storage, scheduler, worker } = setUp();
+    const { storage, clock, worker } = setUp();
     const lease = await hold(worker("one").tryAcquire(NAME));
     const fence = await storage.read("strong", fenceId(NAME));
     await storage.writeCAS(fence);
-    await scheduler.advance(TIMING.renewMs);
+    await clock.advance(TIMING.renewMs);
     expect(lease.signal.reason).toMatchObject({ code: "STORAGE_LEASE_LOST" });
     await lease.release();
     expect((await storage.read("strong", fenceId(NAME))).version).not.toBe(fence.version);
   });
 
   test("knows after a pause of the process that its time is over, before any timer runs", async () => {
-    const { scheduler, worker } = setUp();
+    const { clock, worker } = setUp();
     const lease = await hold(worker("one").tryAcquire(NAME));
-    scheduler.skip(TIMING.stopMs);
+    clock.skip(TIMING.stopMs);
     expect(lease.signal.aborted).toBe(false);
     expect(lease.isHeld()).toBe(false);
   });
 
   test("survives short outages and renewals whose answer was lost", async () => {
-    const { scheduler, worker } = setUp();
+    const { clock, worker } = setUp();
     const flaky = new LosesAnswers(createMemoryStorage());
     const lease = await hold(worker("one", flaky).tryAcquire(NAME));
     for (let round = 0; round < 20; round += 1) {
       flaky.losing = round % 2 === 0;
-      await scheduler.advance(TIMING.renewMs);
+      await clock.advance(TIMING.renewMs);
       expect(lease.isHeld()).toBe(true);
     }
     expect(flaky.lost).toBeGreaterThan(5);
@@ -174,7 +174,7 @@ describe("writes under the guard of a lease", () => {
 
   test("fail from the moment of a steal on, also those in flight", async () => {
     const slow = new SlowWrites(createMemoryStorage());
-    const { scheduler, worker } = setUp();
+    const { clock, worker } = setUp();
     const victim = await hold(worker("one", slow).tryAcquire(NAME));
     const write = (name: string): Promise<Resource> =>
       slow.writeCAS(sample(A1, HOME, name), { guards: [victim.guard] });
@@ -182,7 +182,7 @@ describe("writes under the guard of a lease", () => {
     slow.holding = true;
     const flight = Promise.allSettled(Array.from({ length: 50 }, (_, index) => write(`f${index}`)));
     const stealing = worker("two", slow.inner).acquire(NAME);
-    await scheduler.advance(TIMING.ttlMs * 2);
+    await clock.advance(TIMING.ttlMs * 2);
     const thief = await stealing;
     slow.release();
     for (const outcome of await flight) {
@@ -196,11 +196,11 @@ describe("writes under the guard of a lease", () => {
   });
 });
 
-describe("the system scheduler", () => {
+describe("the system clock", () => {
   test("measures on a clock that all threads of the process share", () => {
-    const scheduler = systemScheduler();
+    const clock = systemClock;
     const now = Number(process.hrtime.bigint()) / 1e6;
-    expect(Math.abs(scheduler.monotonicMs() - now)).toBeLessThan(1_000);
+    expect(Math.abs(clock.monotonicMs() - now)).toBeLessThan(1_000);
   });
 });
 

@@ -1,7 +1,7 @@
+import { type Clock, sleep, systemClock } from "@stackwright/base/clock";
 import { StorageError } from "../errors.ts";
 import { readStored } from "../read-stored.ts";
 import type { Resource } from "../resource.ts";
-import { type Scheduler, sleep, systemScheduler } from "../scheduler.ts";
 import type { CallOptions, Guard, StorageBackend } from "../types.ts";
 import { createUlidGenerator } from "../ulid.ts";
 import { unsupported } from "../validate.ts";
@@ -24,12 +24,12 @@ export interface LeasesOptions {
   readonly owner: string;
   readonly timing?: LeaseTiming;
   /** @default the process's */
-  readonly scheduler?: Scheduler;
+  readonly clock?: Clock;
   /**
    * Keeps the leases alive; closed by its owner. Where other processes can reach the store, use
    * `createThreadRenewer`, so that a long turn of this thread costs no lease.
    *
-   * @default on this thread, by `scheduler`
+   * @default on this thread, by `clock`
    */
   readonly renewer?: Renewer;
 }
@@ -74,15 +74,15 @@ export function createLeases(options: LeasesOptions): Leases {
   if (capabilities.guards < 1 || capabilities.batch < 2) {
     throw unsupported(capabilities, "guards and batches, which leases need");
   }
-  const scheduler = options.scheduler ?? systemScheduler();
-  const token = createUlidGenerator({ wallMs: () => scheduler.wallMs() });
+  const clock = options.clock ?? systemClock;
+  const token = createUlidGenerator({ wallMs: () => clock.wallMs() });
   const renewer =
-    options.renewer ?? createScheduledRenewer({ storage: options.storage, scheduler, token });
+    options.renewer ?? createScheduledRenewer({ storage: options.storage, clock, token });
   const taker = new LeaseTaker({
     storage: options.storage,
     owner: options.owner,
     timing: resolveTiming(options.timing),
-    scheduler,
+    clock,
     renewer,
     token,
   });
@@ -96,7 +96,7 @@ interface TakerParts {
   readonly storage: StorageBackend;
   readonly owner: string;
   readonly timing: ResolvedTiming;
-  readonly scheduler: Scheduler;
+  readonly clock: Clock;
   readonly renewer: Renewer;
   readonly token: () => string;
 }
@@ -122,7 +122,7 @@ class LeaseTaker {
   }
 
   async acquire(name: LeaseName, signal: AbortSignal | undefined): Promise<Lease> {
-    const { scheduler, timing } = this.#parts;
+    const { clock, timing } = this.#parts;
     let sign: string | undefined;
     let since = 0;
     for (;;) {
@@ -130,7 +130,7 @@ class LeaseTaker {
         if (tenureOf(stored.fence).owner === "") return true;
         // Any write of the fence or the heartbeat is a sign of life.
         const seen = `${stored.fence?.version} ${stored.heartbeat?.version}`;
-        const now = scheduler.monotonicMs();
+        const now = clock.monotonicMs();
         if (seen !== sign) {
           sign = seen;
           since = now;
@@ -138,7 +138,7 @@ class LeaseTaker {
         return now - since >= timing.ttlMs;
       });
       if (lease !== undefined) return unlessGivenUp(lease, signal);
-      await sleep(scheduler, timing.ttlMs / 10, signal);
+      await sleep(clock, timing.ttlMs / 10, signal);
     }
   }
 
@@ -167,8 +167,8 @@ class LeaseTaker {
 
   /** Writes fence and heartbeat over what was seen; `undefined` when that is no longer stored. */
   async #take(name: LeaseName, stored: Stored): Promise<Lease | undefined> {
-    const { storage, owner, timing, scheduler, token } = this.#parts;
-    const acquiredAt = scheduler.monotonicMs();
+    const { storage, owner, timing, clock, token } = this.#parts;
+    const acquiredAt = clock.monotonicMs();
     const tenure: Tenure = { owner, epoch: tenureOf(stored.fence).epoch + 1n };
     const mark = token();
     const fence = fenceResource(name, stored.fence, tenure, mark);
@@ -237,8 +237,8 @@ class HeldLease implements Lease {
 
   isHeld(): boolean {
     if (this.#lost.signal.aborted || this.#releasing !== undefined) return false;
-    const { scheduler, timing } = this.#parts;
-    return scheduler.monotonicMs() - this.#renewal.renewedAt() < timing.stopMs;
+    const { clock, timing } = this.#parts;
+    return clock.monotonicMs() - this.#renewal.renewedAt() < timing.stopMs;
   }
 
   async release(): Promise<void> {

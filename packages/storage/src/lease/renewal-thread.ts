@@ -1,5 +1,5 @@
 import { parentPort, workerData } from "node:worker_threads";
-import { systemScheduler } from "../scheduler.ts";
+import { systemClock } from "@stackwright/base/clock";
 import type { StorageBackend } from "../types.ts";
 import { createUlidGenerator } from "../ulid.ts";
 import { Renewal } from "./renewal.ts";
@@ -16,8 +16,8 @@ const send = (message: ThreadMessage): void => port.postMessage(message);
 
 const { source, alive, maxSilenceMs } = workerData as ThreadData;
 const aliveAt = new BigInt64Array(alive);
-const scheduler = systemScheduler();
-const token = createUlidGenerator({ wallMs: () => scheduler.wallMs() });
+const clock = systemClock;
+const token = createUlidGenerator({ wallMs: () => clock.wallMs() });
 const renewals = new Map<number, Renewal>();
 
 const factories = (await import(source.module)) as Record<
@@ -31,7 +31,7 @@ const storage = await factory(source.options);
 port.on("message", (request: ThreadRequest) => void handle(request));
 
 const supervision = setInterval(() => {
-  const silentMs = scheduler.monotonicMs() - Number(Atomics.load(aliveAt, 0)) / 1_000;
+  const silentMs = clock.monotonicMs() - Number(Atomics.load(aliveAt, 0)) / 1_000;
   if (silentMs < maxSilenceMs) return;
   for (const id of renewals.keys()) void drop(id, "the worker does not run any more");
 }, maxSilenceMs / 10);
@@ -43,7 +43,7 @@ async function handle(request: ThreadRequest): Promise<void> {
       const renewedAt = new BigInt64Array(request.renewed);
       const renewal = new Renewal(task, {
         storage,
-        scheduler,
+        clock,
         token,
         onRenewed: (startedAt) => {
           Atomics.store(renewedAt, 0, BigInt(Math.floor(startedAt * 1_000)));

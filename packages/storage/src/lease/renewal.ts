@@ -1,7 +1,7 @@
+import type { Clock } from "@stackwright/base/clock";
 import { StorageError } from "../errors.ts";
 import { readStored } from "../read-stored.ts";
 import type { Resource } from "../resource.ts";
-import type { Scheduler } from "../scheduler.ts";
 import type { Guard, StorageBackend } from "../types.ts";
 import type { ResolvedTiming } from "./lease-options.ts";
 import {
@@ -28,7 +28,7 @@ export interface RenewalTask {
 /** What a renewal needs besides its task. */
 export interface RenewalParts {
   readonly storage: StorageBackend;
-  readonly scheduler: Scheduler;
+  readonly clock: Clock;
   /** Makes a token that no other write has. */
   readonly token: () => string;
   /** Called with the monotonic start of every successful renewal. */
@@ -77,7 +77,7 @@ export class Renewal {
   }
 
   #plan(delayMs: number): void {
-    this.#next = this.#parts.scheduler.after(delayMs, () => {
+    this.#next = this.#parts.clock.after(delayMs, () => {
       this.#running = this.#attempt().finally(() => {
         this.#running = undefined;
       });
@@ -85,8 +85,8 @@ export class Renewal {
   }
 
   async #attempt(): Promise<void> {
-    const { scheduler } = this.#parts;
-    const startedAt = scheduler.monotonicMs();
+    const { clock } = this.#parts;
+    const startedAt = clock.monotonicMs();
     const { renewMs, stopMs } = this.#task.timing;
     try {
       await this.#renew();
@@ -94,7 +94,7 @@ export class Renewal {
       this.#renewedAt = startedAt;
       this.#parts.onRenewed(startedAt);
       this.#watchDeadline();
-      this.#plan(renewMs - (scheduler.monotonicMs() - startedAt));
+      this.#plan(renewMs - (clock.monotonicMs() - startedAt));
     } catch (error) {
       if (this.#over) return;
       const failure = StorageError.from(error);
@@ -125,10 +125,10 @@ export class Renewal {
   }
 
   #watchDeadline(): void {
-    const { scheduler } = this.#parts;
+    const { clock } = this.#parts;
     this.#deadline?.[Symbol.dispose]();
-    const left = this.#renewedAt + this.#task.timing.stopMs - scheduler.monotonicMs();
-    this.#deadline = scheduler.after(left, () =>
+    const left = this.#renewedAt + this.#task.timing.stopMs - clock.monotonicMs();
+    this.#deadline = clock.after(left, () =>
       this.#lose("the lease could not be renewed in time", undefined),
     );
   }

@@ -1,5 +1,5 @@
+import type { Clock } from "@stackwright/base/clock";
 import type { StorageError } from "../errors.ts";
-import type { Scheduler } from "../scheduler.ts";
 import type { StorageBackend } from "../types.ts";
 import { Renewal, type RenewalTask } from "./renewal.ts";
 
@@ -21,13 +21,13 @@ export interface Renewer extends AsyncDisposable {
 /** What {@link createScheduledRenewer} needs. */
 export interface ScheduledRenewerOptions {
   readonly storage: StorageBackend;
-  readonly scheduler: Scheduler;
+  readonly clock: Clock;
   /** Makes a token that no other write has. */
   readonly token: () => string;
 }
 
 /**
- * Renews on this thread, by the given scheduler: for stores that no other process can reach, where a
+ * Renews on this thread, by the given clock: for stores that no other process can reach, where a
  * thief would be as late as the holder, and for simulations.
  */
 export function createScheduledRenewer(options: ScheduledRenewerOptions): Renewer {

@@ -1,7 +1,7 @@
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
+import { type Clock, systemClock } from "@stackwright/base/clock";
 import { StorageError } from "../errors.ts";
-import { type Scheduler, systemScheduler } from "../scheduler.ts";
 import type { RenewalHandle, Renewer } from "./renewer.ts";
 import type { StorageSource, ThreadData, ThreadMessage, ThreadRequest } from "./thread-protocol.ts";
 
@@ -31,22 +31,22 @@ interface Tracked {
  * processes can reach. One thread serves all leases of a worker.
  */
 export function createThreadRenewer(options: ThreadRenewerOptions): Renewer {
-  return new ThreadRenewer(options, systemScheduler());
+  return new ThreadRenewer(options, systemClock);
 }
 
 class ThreadRenewer implements Renewer {
   readonly #worker: Worker;
   readonly #alive = new BigInt64Array(new SharedArrayBuffer(8));
   readonly #tracked = new Map<number, Tracked>();
-  readonly #scheduler: Scheduler;
+  readonly #clock: Clock;
   readonly #pulse: NodeJS.Timeout;
   #ids = 0;
   #failure: Error | undefined;
   #closing: Promise<void> | undefined;
   #closed: (() => void) | undefined;
 
-  constructor(options: ThreadRenewerOptions, scheduler: Scheduler) {
-    this.#scheduler = scheduler;
+  constructor(options: ThreadRenewerOptions, clock: Clock) {
+    this.#clock = clock;
     const maxSilenceMs = options.maxSilenceMs ?? 120_000;
     this.#beat();
     this.#pulse = setInterval(() => this.#beat(), maxSilenceMs / 20);
@@ -148,7 +148,7 @@ class ThreadRenewer implements Renewer {
   }
 
   #beat(): void {
-    const now = BigInt(Math.floor(this.#scheduler.monotonicMs() * 1_000));
+    const now = BigInt(Math.floor(this.#clock.monotonicMs() * 1_000));
     Atomics.store(this.#alive, 0, now);
   }
 }

@@ -67,12 +67,12 @@ async function deleteOnce(
 }
 
 async function markForDeletion(
-  { storage, scheduler, ulid }: ServiceParts,
+  { storage, clock, ulid }: ServiceParts,
   stored: Resource,
   signal: AbortSignal | undefined,
 ): Promise<void> {
   if (isMarkedForDeletion(stored)) return;
-  const now = new Date(scheduler.wallMs()).toISOString();
+  const now = new Date(clock.wallMs()).toISOString();
   const metadata = { ...stored.metadata, [DELETION_TIMESTAMP]: now };
   await storage.writeCAS({ ...stored, generation: ulid(), metadata }, { signal });
 }

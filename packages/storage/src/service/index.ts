@@ -16,7 +16,6 @@ export type { Reaper, ReaperOptions } from "./reaper.ts";
 export { startReaper } from "./reaper.ts";
 export type { ResourceService, ResourceServiceOptions } from "./resource-service.ts";
 export { createResourceService } from "./resource-service.ts";
-export type { RetryPolicy } from "./retry.ts";
 export type { ServiceWatch } from "./service-watch.ts";
 export { DEFAULT_TENANCY } from "./tenancy-scope.ts";
 export { isTombstone, TOMBSTONE_TYPE } from "./tombstone.ts";

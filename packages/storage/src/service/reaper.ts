@@ -1,8 +1,8 @@
+import { type Clock, sleep } from "@stackwright/base/clock";
+import type { Logger } from "@stackwright/base/logger";
 import { isStorageError, StorageError } from "../errors.ts";
-import type { Logger } from "../logger.ts";
 import { readStored } from "../read-stored.ts";
 import { type Resource, type ResourceId, WILDCARD } from "../resource.ts";
-import { type Scheduler, sleep } from "../scheduler.ts";
 import type { StorageBackend, Watch } from "../types.ts";
 import { deleteStored } from "./delete-resource.ts";
 import { createServiceParts, type ServiceParts } from "./service-parts.ts";
@@ -22,7 +22,7 @@ export interface ReaperOptions {
   /** How often all tombstones are looked at, whatever the watch told. @default 60,000 */
   readonly sweepMs?: number;
   /** @default the process's */
-  readonly scheduler?: Scheduler;
+  readonly clock?: Clock;
   readonly logger?: Logger;
 }
 
@@ -60,7 +60,7 @@ export function startReaper(options: ReaperOptions): Reaper {
 class RunningReaper {
   readonly #storage: StorageBackend;
   readonly #parts: ServiceParts;
-  readonly #scheduler: Scheduler;
+  readonly #clock: Clock;
   readonly #logger: Logger | undefined;
   readonly #secondPassMs: number;
   readonly #sweepMs: number;
@@ -72,7 +72,7 @@ class RunningReaper {
   constructor(options: ReaperOptions) {
     this.#storage = options.storage;
     this.#parts = createServiceParts(options);
-    this.#scheduler = this.#parts.scheduler;
+    this.#clock = this.#parts.clock;
     this.#logger = options.logger;
     this.#secondPassMs = options.secondPassMs ?? 30_000;
     this.#sweepMs = options.sweepMs ?? 60_000;
@@ -112,7 +112,7 @@ class RunningReaper {
     const { signal } = this.#stop;
     while (!signal.aborted) {
       try {
-        await sleep(this.#scheduler, this.#sweepMs, signal);
+        await sleep(this.#clock, this.#sweepMs, signal);
         const tombstones = await this.#storage.list("eventual", TOMBSTONE_TYPE, EVERYWHERE, "", {
           signal,
         });
@@ -173,7 +173,7 @@ class RunningReaper {
 
   #planSecondPass(tombstone: Resource, firstPassSeconds: number): void {
     // By the wall clock of whoever made the first pass; a clock that is off costs at most one delay.
-    const passedMs = this.#scheduler.wallMs() - firstPassSeconds * 1_000;
+    const passedMs = this.#clock.wallMs() - firstPassSeconds * 1_000;
     const leftMs = Math.min(this.#secondPassMs, Math.max(0, this.#secondPassMs - passedMs));
     this.#plan(tombstone.id.uid, leftMs, () => this.#secondPass(tombstone));
   }
@@ -191,7 +191,7 @@ class RunningReaper {
 
   #plan(uid: string, delayMs: number, task: () => Promise<void>): void {
     if (this.#stop.signal.aborted || this.#planned.has(uid)) return;
-    const planned = this.#scheduler.after(delayMs, () => {
+    const planned = this.#clock.after(delayMs, () => {
       this.#planned.delete(uid);
       const working = task()
         .catch((failure: unknown) => this.#report(failure))
@@ -206,7 +206,7 @@ class RunningReaper {
     if (signal.aborted) return;
     if (!isStorageError(error, "STORAGE_WATCH_CLOSED")) this.#report(error);
     try {
-      await sleep(this.#scheduler, 1_000, signal);
+      await sleep(this.#clock, 1_000, signal);
     } catch {
       // Stopped meanwhile.
     }

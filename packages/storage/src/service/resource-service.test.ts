@@ -1,3 +1,4 @@
+import { createManualClock } from "@stackwright/base/testing";
 import { describe, expect, test } from "vitest";
 import { createMemoryStorage } from "../engine/memory.ts";
 import { StorageError } from "../errors.ts";
@@ -10,7 +11,6 @@ import {
   nextUpsert,
 } from "../testing/assertions.ts";
 import { DelegatingStorage } from "../testing/delegate.ts";
-import { createManualScheduler } from "../testing/manual-scheduler.ts";
 import { createRandom } from "../testing/random.ts";
 import type { StorageBackend } from "../types.ts";
 import { isUlid } from "../ulid.ts";
@@ -58,9 +58,9 @@ function decode(data: ResourceData): string {
 
 function setUp(options: Partial<ResourceServiceOptions> = {}) {
   const storage = options.storage ?? createMemoryStorage();
-  const scheduler = createManualScheduler();
-  const service = createResourceService({ types, scheduler, ...options, storage });
-  return { storage, service, scheduler };
+  const clock = createManualClock();
+  const service = createResourceService({ types, clock, ...options, storage });
+  return { storage, service, clock };
 }
 
 const named = (name: string, type = V1) => ({ name, type });
@@ -178,7 +178,7 @@ describe("write", () => {
 describe("writes without a version", () => {
   test("succeed against seven others in at least 99 of 100 cases", async () => {
     const seeded = createRandom(1);
-    const { service, scheduler } = setUp({ random: () => seeded.next() });
+    const { service, clock } = setUp({ random: () => seeded.next() });
     await service.write({ id: named("cher"), data: text("0") });
     let failures = 0;
     for (let round = 0; round < 100; round += 1) {
@@ -187,7 +187,7 @@ describe("writes without a version", () => {
           service.write({ id: named("cher"), data: text(`${round}/${writer}`) }),
         ),
       );
-      await scheduler.advance(10_000);
+      await clock.advance(10_000);
       const outcomes = await writing;
       failures += outcomes.filter((outcome) => outcome.status === "rejected").length;
     }
@@ -196,7 +196,7 @@ describe("writes without a version", () => {
 
   test("pause longer from attempt to attempt, and give up after five", async () => {
     const always = new AlwaysConflicts(createMemoryStorage());
-    const { service, scheduler } = setUp({ storage: always, random: () => 0 });
+    const { service, clock } = setUp({ storage: always, random: () => 0 });
     const writing = assertCode(
       service.write({ id: named("cher"), data: text("a") }),
       "STORAGE_CAS_FAILURE",
@@ -209,14 +209,17 @@ describe("writes without a version", () => {
       [400, 5],
       [10_000, 5],
     ] as const) {
-      await scheduler.advance(pause);
+      await clock.advance(pause);
       expect(always.attempts).toBe(attempts);
     }
     await writing;
   });
 
   test("update repeats the change on what is stored by then", async () => {
-    const { service } = setUp({ retry: { minMs: 0, maxMs: 0 }, scheduler: undefinedScheduler() });
+    const { service } = setUp({
+      retry: { initialDelayMs: 0, maxDelayMs: 0 },
+      clock: unusedClock(),
+    });
     await service.write({ id: named("count"), data: text("0") });
     await Promise.all(
       Array.from({ length: 4 }, () =>
@@ -234,7 +237,7 @@ describe("writes without a version", () => {
 
 describe("writeStatus", () => {
   test("changes the version, not the generation, and no other controller's status", async () => {
-    const { service, scheduler } = setUp();
+    const { service, clock } = setUp();
     const stored = await service.write({ id: named("cher"), data: text("a") });
     const one = await service.writeStatus(statusFor(stored, "one"));
     expect(one.generation).toBe(stored.generation);
@@ -242,7 +245,7 @@ describe("writeStatus", () => {
     const both = await service.writeStatus(statusFor(stored, "two"));
     expect(Object.keys(both.status)).toEqual(["one", "two"]);
     expect(both.status.two?.updatedAt).toEqual({
-      seconds: Math.floor(scheduler.wallMs() / 1_000),
+      seconds: Math.floor(clock.wallMs() / 1_000),
       nanos: 0,
     });
     const written = await service.write({ id: named("cher"), data: text("b") });
@@ -399,10 +402,10 @@ function statusFor(resource: Resource, key: string): StatusInput {
 }
 
 /** Retries in real time, where the test is not about pauses. */
-function undefinedScheduler(): NonNullable<ResourceServiceOptions["scheduler"]> {
-  const scheduler = createManualScheduler();
+function unusedClock(): NonNullable<ResourceServiceOptions["clock"]> {
+  const clock = createManualClock();
   return {
-    ...scheduler,
+    ...clock,
     after: (_, run) => {
       const timer = setTimeout(run, 0);
       return { [Symbol.dispose]: () => clearTimeout(timer) };

@@ -1,5 +1,6 @@
+import type { Clock } from "@stackwright/base/clock";
+import type { RetryPolicy } from "@stackwright/base/retry";
 import type { Resource } from "../resource.ts";
-import type { Scheduler } from "../scheduler.ts";
 import type { CallOptions, StorageBackend, WatchOptions } from "../types.ts";
 import { deleteResource } from "./delete-resource.ts";
 import type {
@@ -10,7 +11,6 @@ import type {
   StatusInput,
 } from "./inputs.ts";
 import { checkReadId, listOwned, listResources, readResource } from "./read-resource.ts";
-import type { RetryPolicy } from "./retry.ts";
 import { createServiceParts } from "./service-parts.ts";
 import { type ServiceWatch, watchResources } from "./service-watch.ts";
 import type { TypeRegistration } from "./type-registry.ts";
@@ -23,12 +23,12 @@ export interface ResourceServiceOptions {
   /** The types that the service takes. */
   readonly types: readonly TypeRegistration[];
   /** How writes without a version are repeated. */
-  readonly retry?: RetryPolicy;
+  readonly retry?: Partial<RetryPolicy>;
   /** @default the process's */
-  readonly scheduler?: Scheduler;
+  readonly clock?: Clock;
   /** A number in [0, 1), for the jitter of retries. @default Math.random */
   readonly random?: () => number;
-  /** Makes uids and generations. @default strictly rising ULIDs by the scheduler's wall clock */
+  /** Makes uids and generations. @default strictly rising ULIDs by the clock's wall clock */
   readonly ulid?: () => string;
 }
 

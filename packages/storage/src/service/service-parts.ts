@@ -1,7 +1,8 @@
-import { type Scheduler, systemScheduler } from "../scheduler.ts";
+import { type Clock, systemClock } from "@stackwright/base/clock";
+import type { RetryPolicy } from "@stackwright/base/retry";
 import type { StorageBackend } from "../types.ts";
 import { createUlidGenerator } from "../ulid.ts";
-import { type RetryParts, type RetryPolicy, resolveRetryPolicy } from "./retry.ts";
+import { type RetryParts, resolveRetryPolicy } from "./retry.ts";
 import { TOMBSTONE_TYPE, TOMBSTONE_URL } from "./tombstone.ts";
 import { type TypeRegistration, TypeRegistry } from "./type-registry.ts";
 
@@ -9,7 +10,7 @@ import { type TypeRegistration, TypeRegistry } from "./type-registry.ts";
 export interface ServiceParts {
   readonly storage: StorageBackend;
   readonly types: TypeRegistry;
-  readonly scheduler: Scheduler;
+  readonly clock: Clock;
   readonly ulid: () => string;
   readonly retry: RetryParts;
 }
@@ -18,24 +19,24 @@ export interface ServiceParts {
 export interface ServicePartsOptions {
   readonly storage: StorageBackend;
   readonly types?: readonly TypeRegistration[];
-  readonly retry?: RetryPolicy;
-  readonly scheduler?: Scheduler;
+  readonly retry?: Partial<RetryPolicy>;
+  readonly clock?: Clock;
   readonly random?: () => number;
   readonly ulid?: () => string;
 }
 
 /** Fills in the defaults and registers the types of the service itself. */
 export function createServiceParts(options: ServicePartsOptions): ServiceParts {
-  const scheduler = options.scheduler ?? systemScheduler();
+  const clock = options.clock ?? systemClock;
   const tombstones: TypeRegistration = { type: TOMBSTONE_TYPE, typeUrl: TOMBSTONE_URL };
   return {
     storage: options.storage,
     types: new TypeRegistry([tombstones, ...(options.types ?? [])]),
-    scheduler,
-    ulid: options.ulid ?? createUlidGenerator({ wallMs: () => scheduler.wallMs() }),
+    clock,
+    ulid: options.ulid ?? createUlidGenerator({ wallMs: () => clock.wallMs() }),
     retry: {
       policy: resolveRetryPolicy(options.retry),
-      scheduler,
+      clock,
       random: options.random ?? Math.random,
     },
   };

@@ -1,8 +1,8 @@
+import type { Clock } from "@stackwright/base/clock";
 import { StorageError } from "../errors.ts";
 import { readStored } from "../read-stored.ts";
 import type { Resource, ResourceId, Timestamp } from "../resource.ts";
 import { notFound, refused } from "../rules.ts";
-import type { Scheduler } from "../scheduler.ts";
 import type { CallOptions } from "../types.ts";
 import { isUlid } from "../ulid.ts";
 import type { StatusInput } from "./inputs.ts";
@@ -38,7 +38,7 @@ export async function writeStatusOf(
     if (version !== "" && version !== stored.version) {
       throw refused("STORAGE_CAS_FAILURE", id, version);
     }
-    const updatedAt = timestamp(parts.scheduler);
+    const updatedAt = timestamp(parts.clock);
     const statuses = { ...stored.status, [key]: { ...status, updatedAt } };
     return parts.storage.writeCAS({ ...stored, status: statuses }, { signal });
   };
@@ -47,8 +47,8 @@ export async function writeStatusOf(
 }
 
 /** The wall clock's time. */
-export function timestamp(scheduler: Scheduler): Timestamp {
-  const ms = Math.floor(scheduler.wallMs());
+export function timestamp(clock: Clock): Timestamp {
+  const ms = Math.floor(clock.wallMs());
   const seconds = Math.floor(ms / 1_000);
   return { seconds, nanos: (ms - seconds * 1_000) * 1_000_000 };
 }

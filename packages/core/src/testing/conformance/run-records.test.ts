@@ -1,5 +1,5 @@
+import { systemClock } from "@stackwright/base/clock";
 import { EMPTY_BUNDLE } from "@stackwright/lang";
-import { systemScheduler } from "@stackwright/storage";
 import { describe, expect, it } from "vitest";
 import { loadConfiguration } from "../../configuration/configuration.ts";
 import { createEngine, type EngineApplyRequest } from "../../engine.ts";
@@ -36,7 +36,7 @@ async function prepare(text: string) {
   const cloud = new MockCloud();
   const { state, storage, ulid } = createTestState();
   const heard: string[] = [];
-  const runs = createRuns(state.reference, { storage, scheduler: systemScheduler(), token: ulid });
+  const runs = createRuns(state.reference, { storage, scheduler: systemClock, token: ulid });
   const engine = createEngine({
     origins: [programOrigin("mock", { "test.local/conf/mock": () => createMockProvider(cloud) })],
     runs: () => listening(runs, heard),

@@ -1,5 +1,6 @@
 import { join } from "node:path";
-import { createUlidGenerator, systemScheduler } from "@stackwright/storage";
+import { systemClock } from "@stackwright/base/clock";
+import { createUlidGenerator } from "@stackwright/storage";
 import { createDirectoryBlobs } from "@stackwright/storage/blob";
 import { createSqliteStorage } from "@stackwright/storage/sqlite";
 import { keyEncryptionKey } from "../../secrets/key-encryption.ts";
@@ -32,7 +33,7 @@ export async function openKillState(folder: string): Promise<KillState> {
   const kept = resources.move();
   return {
     state: states.stack(TEST_STACK),
-    runs: createRuns(TEST_STACK, { storage, scheduler: systemScheduler(), token: ulid }),
+    runs: createRuns(TEST_STACK, { storage, scheduler: systemClock, token: ulid }),
     ulid,
     [Symbol.asyncDispose]: async () => kept.disposeAsync(),
   };

@@ -2,8 +2,9 @@
  * The model provider as a program of its own, in the Terraform plugin protocol. Its objects are files in the folder that
  * MODEL_CLOUD names, with ids that nobody can foretell; each call takes some milliseconds.
  */
+
 import { randomInt, randomUUID } from "node:crypto";
-import { systemScheduler } from "@stackwright/storage";
+import { systemClock } from "@stackwright/base/clock";
 import { serveLifecycleProvider, serveTerraformProvider } from "@stackwright/tfplugin/serve";
 import { createModelProvider } from "../model/model-provider.ts";
 import { FolderCloud } from "./folder-cloud.ts";
@@ -16,7 +17,7 @@ const cloud = new FolderCloud(process.env.MODEL_CLOUD ?? "", {
 });
 const provider = createModelProvider({
   cloud,
-  scheduler: systemScheduler(),
+  scheduler: systemClock,
   onCall: ({ method, type, id }) => cloud.note(`${method} ${type} ${id}`),
 });
 await serveTerraformProvider({

@@ -1,7 +1,7 @@
+import { systemClock } from "@stackwright/base/clock";
 import { Type, Value } from "@stackwright/cty";
 import { emptyObject } from "@stackwright/mux/router";
 import { describeLifecycleProvider, type LifecycleSample } from "@stackwright/mux/testing";
-import { systemScheduler } from "@stackwright/storage";
 import { describe, expect, it } from "vitest";
 import { createVirtualScheduler } from "../virtual-scheduler.ts";
 import { calmCloud, ModelCloud } from "./model-cloud.ts";
@@ -23,7 +23,7 @@ for (const type of MODEL_TYPES) {
     importable: true,
   };
   const create = async () => {
-    const scheduler = systemScheduler();
+    const scheduler = systemClock;
     const provider = createModelProvider({ cloud: new ModelCloud(), scheduler });
     return { provider, [Symbol.asyncDispose]: () => provider.close() };
   };

@@ -1,3 +1,4 @@
+import { type Clock, sleep } from "@stackwright/base/clock";
 import { decodeJson, getAttribute, Path, Type, Value } from "@stackwright/cty";
 import {
   type ApplyReply,
@@ -14,7 +15,6 @@ import {
   type Reply,
   typeOfBlock,
 } from "@stackwright/mux/router";
-import { type Scheduler, sleep } from "@stackwright/storage";
 import {
   type CloudCall,
   CloudError,
@@ -28,7 +28,7 @@ import { FORCE_NEW, MODEL_SCHEMA } from "./model-schema.ts";
 /** Options of {@link createModelProvider}. */
 export interface ModelProviderOptions {
   readonly cloud: ModelCloud;
-  readonly scheduler: Scheduler;
+  readonly scheduler: Clock;
   /** The process that the provider runs in: when it aborts, calls under way never answer. */
   readonly process?: AbortSignal;
   /** Where it notes what it lends. @default nobody looks */
@@ -51,7 +51,7 @@ export function createModelProvider(options: ModelProviderOptions): LifecyclePro
 
 class ModelProvider implements LifecycleProvider {
   readonly #cloud: ModelCloud;
-  readonly #scheduler: Scheduler;
+  readonly #scheduler: Clock;
   readonly #process: AbortSignal | undefined;
   readonly #leases: ModelLeases;
   readonly #onCall: (call: CloudCall) => void;

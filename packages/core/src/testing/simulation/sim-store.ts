@@ -1,3 +1,4 @@
+import { type Clock, sleep } from "@stackwright/base/clock";
 import type {
   BatchOperation,
   CallOptions,
@@ -15,7 +16,7 @@ import type {
   WatchOptions,
   WriteOptions,
 } from "@stackwright/storage";
-import { type Scheduler, StorageError, sleep } from "@stackwright/storage";
+import { StorageError } from "@stackwright/storage";
 import { tenureOf } from "@stackwright/storage/lease";
 import type { Chance } from "./chance.ts";
 
@@ -71,7 +72,7 @@ export const NO_STORE_FAULTS: StoreFaults = { lost: 0, delayMs: 0 };
 export class ProcessStorage implements StorageBackend {
   readonly #shared: SimStore;
   readonly #owner: string;
-  readonly #scheduler: Scheduler;
+  readonly #scheduler: Clock;
   readonly #chance: Chance;
   readonly #life: AbortSignal;
   readonly #die: () => void;
@@ -85,7 +86,7 @@ export class ProcessStorage implements StorageBackend {
   constructor(options: {
     readonly shared: SimStore;
     readonly owner: string;
-    readonly scheduler: Scheduler;
+    readonly scheduler: Clock;
     readonly chance: Chance;
     readonly life: AbortSignal;
     readonly die: () => void;

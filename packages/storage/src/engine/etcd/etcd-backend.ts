@@ -1,4 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
+import type { Logger } from "@stackwright/base/logger";
 import { RangeRequest, TxnRequest } from "@stackwright/proto/etcd";
 import type { StorageCapabilities } from "../../capabilities.ts";
 import { decodeResource, ResourceEncoder } from "../../codec.ts";
@@ -7,7 +8,6 @@ import { EventFeed } from "../../feed/event-feed.ts";
 import type { ResolvedWatchBuffer } from "../../feed/watch-stream.ts";
 import { freezeId, freezeResource, handOut, withVersion } from "../../freeze.ts";
 import { lifetimeKey } from "../../key.ts";
-import type { Logger } from "../../logger.ts";
 import type { Resource, ResourceId, Tenancy, UnversionedType } from "../../resource.ts";
 import { judgeRead } from "../../rules.ts";
 import type {

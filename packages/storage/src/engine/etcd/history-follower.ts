@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
+import type { Logger } from "@stackwright/base/logger";
 import { StorageError } from "../../errors.ts";
 import type { EventFeed } from "../../feed/event-feed.ts";
-import type { Logger } from "../../logger.ts";
 import type { EtcdClient } from "./etcd-client.ts";
 import { type HistoryStreamOptions, historyStream } from "./history-stream.ts";
 

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
+import type { Logger } from "@stackwright/base/logger";
 import type { Sql } from "postgres";
 import { StorageError } from "../../errors.ts";
 import type { EventFeed } from "../../feed/event-feed.ts";
-import type { Logger } from "../../logger.ts";
 import { readChanges, readHead } from "./changes.ts";
 import type { Connections } from "./connections.ts";
 

@@ -1,5 +1,5 @@
+import type { Logger } from "@stackwright/base/logger";
 import { StorageError } from "../../errors.ts";
-import type { Logger } from "../../logger.ts";
 import type { Connections } from "./connections.ts";
 
 /** How many events, and bytes of them beside a first one, go at a time: what a statement can do in its time. */

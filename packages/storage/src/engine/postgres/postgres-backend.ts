@@ -1,10 +1,10 @@
+import type { Logger } from "@stackwright/base/logger";
 import type { StorageCapabilities } from "../../capabilities.ts";
 import { StorageError } from "../../errors.ts";
 import { EventFeed } from "../../feed/event-feed.ts";
 import type { ResolvedWatchBuffer } from "../../feed/watch-stream.ts";
 import { freezeId, freezeResource, handOut, withVersion } from "../../freeze.ts";
 import type { ResourceFilter } from "../../key.ts";
-import type { Logger } from "../../logger.ts";
 import type { Resource, ResourceId, Tenancy, UnversionedType } from "../../resource.ts";
 import { guardFailed, judgeRead, refused } from "../../rules.ts";
 import type {

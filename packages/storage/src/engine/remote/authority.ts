@@ -1,6 +1,6 @@
+import { type Clock, systemClock } from "@stackwright/base/clock";
 import type { Admit, CallHead, HandlerContext } from "@stackwright/proto/grpc";
 import { isStorageError, StorageError } from "../../errors.ts";
-import { type Scheduler, systemScheduler } from "../../scheduler.ts";
 import type { Grant } from "./grant.ts";
 import { storageToRpcError } from "./wire-error.ts";
 
@@ -23,7 +23,7 @@ export interface AuthorityOptions {
   /** How often the tokens of open streams are asked about again. @default 500 */
   readonly recheckMs?: number | undefined;
   /** @default the process's */
-  readonly scheduler?: Scheduler | undefined;
+  readonly clock?: Clock | undefined;
 }
 
 /** A stream's grant while it lasts; to be disposed when the stream ends. */
@@ -47,16 +47,16 @@ interface OpenToken {
 export class Authority {
   readonly #authorize: Authorize;
   readonly #recheckMs: number;
-  readonly #scheduler: Scheduler;
+  readonly #clock: Clock;
   /** By the metadata of the call, which is the same object from its head to its handler. */
   readonly #grants = new WeakMap<object, Promise<Grant>>();
   readonly #open = new Map<string, OpenToken>();
   #isChecking = false;
 
-  constructor({ authorize, recheckMs = 500, scheduler = systemScheduler() }: AuthorityOptions) {
+  constructor({ authorize, recheckMs = 500, clock = systemClock }: AuthorityOptions) {
     this.#authorize = authorize;
     this.#recheckMs = recheckMs;
-    this.#scheduler = scheduler;
+    this.#clock = clock;
   }
 
   /** For the service's binding: refuses calls by their heads. */
@@ -87,7 +87,7 @@ export class Authority {
       token,
       grant,
       streams: new Set(),
-      confirmedMs: this.#scheduler.monotonicMs(),
+      confirmedMs: this.#clock.monotonicMs(),
     };
     const ending = new AbortController();
     open.streams.add(ending);
@@ -114,7 +114,7 @@ export class Authority {
     if (this.#isChecking || this.#open.size === 0) return;
     this.#isChecking = true;
     // Never rejects.
-    this.#scheduler.after(this.#recheckMs, () => void this.#checkAll());
+    this.#clock.after(this.#recheckMs, () => void this.#checkAll());
   }
 
   async #checkAll(): Promise<void> {
@@ -124,7 +124,7 @@ export class Authority {
   }
 
   async #check(open: OpenToken): Promise<void> {
-    const asked = this.#scheduler.monotonicMs();
+    const asked = this.#clock.monotonicMs();
     try {
       const grant = await this.#ask(open.token);
       if (JSON.stringify(grant) !== JSON.stringify(open.grant)) {

@@ -3,8 +3,8 @@ import { chmod, mkdir, open, readFile, stat, writeFile } from "node:fs/promises"
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { Worker } from "node:worker_threads";
+import type { Logger } from "@stackwright/base/logger";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { Logger } from "../../logger.ts";
 import { assertCode, assertSame, nextUpsert } from "../../testing/assertions.ts";
 import { ForkedStorage } from "../../testing/forked/forked-storage.ts";
 import { A1, HOME, payload, sample, sampleId } from "../../testing/samples.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { parseBody } from "./strict-json.ts";
+import { parseBody } from "./request-body.ts";
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 

@@ -1,12 +1,12 @@
-import type { Scheduler } from "@stackwright/storage";
+import type { Clock } from "@stackwright/base/clock";
 
-/** A scheduler whose wall clock is set by a test; everything else is real. */
-export interface TestScheduler extends Scheduler {
+/** A clock whose wall clock is set by a test; everything else is real. */
+export interface TestClock extends Clock {
   /** Sets the wall clock; `undefined` lets it run again. */
   setWallMs(timeMs: number | undefined): void;
 }
 
-export function createTestScheduler(): TestScheduler {
+export function createTestClock(): TestClock {
   let fixed: number | undefined;
   return {
     setWallMs: (timeMs) => {
