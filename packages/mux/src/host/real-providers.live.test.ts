@@ -2,8 +2,9 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { JsonObject } from "@stackwright/base/json";
 import { openChannel, RpcError } from "@stackwright/proto/grpc";
-import { type JsonObject, structFromJson, structToJson } from "@stackwright/proto/property";
+import { structFromJson, structToJson } from "@stackwright/proto/property";
 import {
   CheckRequest,
   ConfigureRequest,

@@ -23,7 +23,6 @@ export type { EqualOptions } from "./equal.ts";
 export { equalProperties, equalStructs } from "./equal.ts";
 export type { PropertyErrorCode } from "./errors.ts";
 export { PROPERTY_ERRORS, PropertyError } from "./errors.ts";
-export type { JsonObject, JsonValue } from "./json.ts";
 export {
   propertyFromJson,
   propertyToJson,

@@ -1,3 +1,4 @@
+import type { JsonObject, JsonValue } from "@stackwright/base/json";
 import type { EncodedStruct, EncodedValue } from "../encoded-struct.ts";
 import { boolProperty, nullProperty, numberProperty, stringProperty } from "./construct.ts";
 import { decodeStruct, decodeValue } from "./decode.ts";
@@ -8,16 +9,6 @@ import type { PropertyPath } from "./path.ts";
 import { UNKNOWN_SENTINEL } from "./signature.ts";
 import { signatureMembers } from "./signature-members.ts";
 import type { PropertyMap, PropertyValue } from "./value.ts";
-
-export type JsonValue =
-  | null
-  | boolean
-  | number
-  | string
-  | readonly JsonValue[]
-  | { readonly [key: string]: JsonValue };
-
-export type JsonObject = { readonly [key: string]: JsonValue };
 
 /**
  * Writes a JSON object as a `google.protobuf.Struct`, as it is: objects with the signature key and
