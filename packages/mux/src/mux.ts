@@ -177,7 +177,7 @@ class MuxProvider implements Mux {
       const names = accepted.map(({ server }) => server.name).join(", ");
       throw new MuxError(
         "MUX_PARAMETERIZE_AMBIGUOUS",
-        `${names} all accepted the parameters, so it is open whose package it is`,
+        `${names} all accepted the parameters, so the owning server is ambiguous`,
       );
     }
     await this.#membership.addSubpackage(only.server, only.reply, context);

@@ -11,7 +11,7 @@ import {
 } from "@stackwright/provider-source";
 import {
   type LockedPackage,
-  type LockSource,
+  type LockInstallationSource,
   loadCliConfiguration,
   lockProviders,
   type ProviderRequirement,
@@ -67,7 +67,7 @@ export async function providersLock(
   return EXIT.ok;
 }
 
-function lockSource({ fsMirror, netMirror }: ProvidersLockOptions): LockSource {
+function lockSource({ fsMirror, netMirror }: ProvidersLockOptions): LockInstallationSource {
   if (fsMirror !== undefined && netMirror !== undefined) {
     throw new CommandError("-fs-mirror and -net-mirror cannot go together.");
   }

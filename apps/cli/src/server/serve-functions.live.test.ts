@@ -262,7 +262,7 @@ describe("a server with a table of functions", () => {
     });
     expect(await check("1.0.0")).toMatchObject({
       healthy: false,
-      problem: expect.stringContaining("which the caller may not use"),
+      problem: expect.stringContaining("which the caller is not allowed to use"),
     });
     await configure("1.0.0");
     const { code, output } = await run("init");

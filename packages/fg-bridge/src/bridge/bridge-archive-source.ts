@@ -118,12 +118,12 @@ class ArchiveSource implements BridgeArchiveSource {
     } catch (cause) {
       signal?.throwIfAborted();
       const reason = cause instanceof Error ? cause.message : String(cause);
-      const text = `the schema of ${address.toString()} ${version.toString()} cannot be had: ${reason}`;
+      const text = `the schema of ${address.toString()} ${version.toString()} is not available: ${reason}`;
       throw new ProviderSourceError("PROVIDER_SOURCE_BRIDGE_UNAVAILABLE", text, details, { cause });
     }
     const schema = bundleSchema(given);
     if (schema === undefined) {
-      const text = `what the function of ${address.toString()} gives for its schema is none`;
+      const text = `what the function of ${address.toString()} returned is not a provider schema`;
       throw new ProviderSourceError("PROVIDER_SOURCE_BRIDGE_UNAVAILABLE", text, details);
     }
     this.#schemas.set(key, schema);

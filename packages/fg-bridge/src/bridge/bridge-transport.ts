@@ -93,7 +93,7 @@ export class BridgeTransport implements PluginTransport {
       ? "The result of the change is not known"
       : "The function of the provider failed";
     const consequence = open
-      ? "The change may have been made although no answer came. Look at the real object before you try again: the " +
+      ? "The change may have been made although no answer came. Check the real object before you try again: the " +
         "state says what was known before the change."
       : isApply
         ? "The change was not begun; the object is as it was."

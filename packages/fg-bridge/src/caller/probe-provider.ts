@@ -53,6 +53,6 @@ export async function probeProvider(
       ].toSorted(),
     };
   } catch {
-    return { kind: "refused", reason: "what the function gives for its schema is none" };
+    return { kind: "refused", reason: "what the function returned is not a provider schema" };
   }
 }

@@ -150,7 +150,7 @@ const refusals = {
   "given-up": () =>
     new FgBridgeError(
       "FG_OPERATION_CONFLICT",
-      "this attempt was given up before it arrived, and is not begun any more",
+      "this attempt was canceled before it arrived and is not started",
       // No attempt of the operation was begun.
       { outcome: "not-applied" },
     ),

@@ -19,7 +19,7 @@ const USAGE = `Usage: stackwright-function --provider PATH [options]
   --env NAME           hand this variable on to the provider; may be repeated
   --timeout MS         longest time of a request, default 30000
   --processes N        provider processes at a time, default 16
-  --journal DIR        recognise repeated applies, with records in this shared folder
+  --journal DIR        recognize repeated applies by records in this shared directory
   --pool               keep a configured process per session
   --results            leave large responses at this server (one instance only)
 

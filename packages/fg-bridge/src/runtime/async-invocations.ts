@@ -77,7 +77,7 @@ export class AsyncInvocations {
     await new Promise((resolve) => setImmediate(resolve));
     if (invocation.cancel.signal.aborted) {
       invocation.state = "DISCARD";
-      invocation.errorMessage = "cancelled before it began";
+      invocation.errorMessage = "canceled before it began";
     } else {
       invocation.state = "RUNNING";
       try {

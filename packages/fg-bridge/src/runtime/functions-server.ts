@@ -60,7 +60,8 @@ export interface FunctionsServer extends AsyncDisposable {
 
 const SYNC_LIMIT = 6 * 1024 * 1024;
 const ASYNC_LIMIT = 256 * 1024;
-const NOTICE = "A stand-in for FunctionGraph, for development and tests. Not the service itself.";
+const NOTICE =
+  "Local function runtime with the FunctionGraph invoke API, for development and tests.";
 
 /**
  * Runs functions on this machine behind the invoke API of FunctionGraph: synchronous and asynchronous invocations with
@@ -140,7 +141,7 @@ class Platform {
   }
 
   readonly listener = (request: IncomingMessage, response: ServerResponse): void => {
-    response.setHeader("server", "stackwright-functions (stand-in)");
+    response.setHeader("server", "stackwright-functions (local function runtime)");
     this.#route(request, response).catch((error: unknown) => {
       const failure =
         error instanceof PlatformError
@@ -348,7 +349,7 @@ class Platform {
     const found = known ? this.invocations.get(definition.urn, requestId) : undefined;
     if (found === undefined)
       throw new PlatformError(404, "FSS.0404", "there is no such invocation");
-    found.cancel.abort(new FgBridgeError("FG_CLOSED", "the invocation was cancelled"));
+    found.cancel.abort(new FgBridgeError("FG_CLOSED", "the invocation was canceled"));
     reply(response, 200, {});
   }
 

@@ -73,7 +73,7 @@ export class FunctionTargetTable implements AsyncDisposable {
       throw this.#refuse("FG_URN_INVALID", urnText, scope, (error as Error).message);
     }
     if (!scope.projects.includes(urn.project)) {
-      const reason = `the function belongs to project ${urn.project}, which the caller may not use`;
+      const reason = `the function belongs to project ${urn.project}, which the caller is not allowed to use`;
       throw this.#refuse("FG_FORBIDDEN", urnText, scope, reason);
     }
     if (scope.region !== undefined && scope.region !== urn.region) {

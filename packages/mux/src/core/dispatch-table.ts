@@ -61,7 +61,7 @@ function toMap(value: unknown, part: string): ReadonlyMap<string, number> {
   return new Map(
     Object.entries(record(value, part)).map(([token, index]) => {
       if (typeof index !== "number" || !Number.isInteger(index) || index < 0) {
-        throw malformed(`${part} maps "${token}" to something that is no server number`);
+        throw malformed(`${part} maps "${token}" to a value that is not a server number`);
       }
       return [token, index];
     }),

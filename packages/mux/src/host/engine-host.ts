@@ -49,7 +49,7 @@ export async function startEngineHost(options: EngineHostOptions = {}): Promise<
     startDebugging(request) {
       const { onDebugging } = options;
       if (onDebugging === undefined)
-        throw new RpcError("UNIMPLEMENTED", "no debugger is waited for");
+        throw new RpcError("UNIMPLEMENTED", "waiting for a debugger is not supported");
       onDebugging(request);
       return {};
     },

@@ -300,7 +300,7 @@ class KitProvider<C extends Attributes, Client> implements LifecycleProvider {
   };
 
   stop(): Promise<void> {
-    this.#stopping.abort(new ProviderFailure("Stopped", "The run was cancelled."));
+    this.#stopping.abort(new ProviderFailure("Stopped", "The run was canceled."));
     this.#stopping = new AbortController();
     return Promise.resolve();
   }

@@ -162,7 +162,7 @@ describe("an exception in provider code", () => {
     });
     await provider.read(state, {});
     expect(faults[0]?.text).toBe(
-      "read of zones_record failed: an object was thrown, which is no Error",
+      "read of zones_record failed: an object was thrown, which is not an Error",
     );
   });
 });

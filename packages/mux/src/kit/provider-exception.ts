@@ -51,7 +51,9 @@ export function toProviderException(
 
 function stackOf(thrown: unknown): string {
   if (thrown instanceof Error) return thrown.stack ?? `${thrown.name}: ${thrown.message}`;
-  return typeof thrown === "string" ? thrown : `${kindOf(thrown)} was thrown, which is no Error`;
+  return typeof thrown === "string"
+    ? thrown
+    : `${kindOf(thrown)} was thrown, which is not an Error`;
 }
 
 function textsOf(given: readonly GivenValue[]): Set<string> {

@@ -108,8 +108,7 @@ describe("upgrading what an older version stored", () => {
         json,
       ),
     ).toEqual([
-      "upgrade of zones_record failed: ttl: what is stored is no number, and `upgrade` does not say " +
-        "what becomes of it",
+      "upgrade of zones_record failed: ttl: the stored value is not of type number, and `upgrade` does not convert it",
     ]);
     const mended = zones(attributes, (_stored, _version, { ttl }) => ({
       ttl: (ttl as { seconds: number }).seconds,
@@ -156,6 +155,6 @@ describe("stored objects that cannot be upgraded", () => {
       zones(attributes, (stored) => stored),
       "[1]",
     );
-    expect(other).toBe("upgrade of zones_record failed: what is stored is no object");
+    expect(other).toBe("upgrade of zones_record failed: the stored value is not an object");
   });
 });

@@ -60,7 +60,7 @@ export async function upgradeObject<Client>(
   const misfit = open === undefined ? undefined : attributes[open];
   if (open !== undefined && misfit !== undefined) {
     const wanted = typeExpression(misfit.of.type);
-    const text = `what is stored is no ${wanted}, and \`upgrade\` does not say what becomes of it`;
+    const text = `the stored value is not of type ${wanted}, and \`upgrade\` does not convert it`;
     throw new ContentFailure(text, open);
   }
   return completed(attributes, known, outcome);
@@ -117,5 +117,5 @@ export function storedValue(json: string): Value {
     throw ContentFailure.from(error);
   }
   if (value.type.kind === "object") return value;
-  throw new ContentFailure("what is stored is no object");
+  throw new ContentFailure("the stored value is not an object");
 }

@@ -9,7 +9,7 @@ import {
 } from "@stackwright/cty";
 import type { BlockSchema } from "@stackwright/mux/router";
 import { blockType, elementsByKey, isPresent, memberOf } from "./parts.ts";
-import { type Violation, Violations } from "./violation.ts";
+import { type ContractViolation, Violations } from "./violation.ts";
 import { withoutWriteOnly, writeOnlyPaths } from "./write-only.ts";
 
 /** An object that a provider returned from a read, an import, an upgrade, a move or a data source. */
@@ -20,7 +20,7 @@ export interface ObjectToCheck {
 
 /** Violations, and what to store all the same. */
 export interface CheckedObject {
-  readonly violations: readonly Violation[];
+  readonly violations: readonly ContractViolation[];
   /** The object with null in place of what must not be stored: unknowns and write-only values. */
   readonly object: Value;
 }

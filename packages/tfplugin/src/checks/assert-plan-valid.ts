@@ -8,7 +8,7 @@ import {
 import { checkType, checkWriteOnly } from "./assert-object.ts";
 import { blockType, elementsByKey, isPresent, memberOf } from "./parts.ts";
 import { effectiveReplacements } from "./replacement.ts";
-import { type Violation, Violations } from "./violation.ts";
+import { type ContractViolation, Violations } from "./violation.ts";
 
 /** A plan that a provider answered, and what it was asked. Values are of the type that the block implies. */
 export interface PlanToCheck {
@@ -24,7 +24,7 @@ export interface PlanToCheck {
 }
 
 export interface CheckedPlan {
-  readonly violations: readonly Violation[];
+  readonly violations: readonly ContractViolation[];
   /** The paths that force replacement because something changed there. */
   readonly requiresReplace: readonly Path[];
 }
@@ -111,7 +111,11 @@ class PlanCheck {
     if (attribute.computed && (config.isNull || !attribute.optional)) return;
     if (config.isNull && planned.isNull) return;
     if (config.isNull) {
-      this.#violations.add("not-computed", path, "a value is planned that nobody configured");
+      this.#violations.add(
+        "not-computed",
+        path,
+        "the plan sets a value that is not configured and not computed",
+      );
       return;
     }
     if (attribute.nested !== undefined) {
@@ -189,7 +193,11 @@ class PlanCheck {
     for (const [key, [elementPath, element]] of plannedElements) {
       const [, wanted] = configured.get(key) ?? [];
       if (wanted === undefined) {
-        this.#violations.add("count", elementPath, "an element is planned that nobody configured");
+        this.#violations.add(
+          "count",
+          elementPath,
+          "the plan has an element that is not configured",
+        );
         continue;
       }
       const [, old = Value.null(element.type)] = before.get(key) ?? [];

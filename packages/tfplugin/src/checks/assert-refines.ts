@@ -3,7 +3,7 @@ import type { BlockSchema } from "@stackwright/mux/router";
 import { checkType, checkWriteOnly } from "./assert-object.ts";
 import { CompatibilityCheck } from "./compatible.ts";
 import type { PlannedAction } from "./replacement.ts";
-import { type Violation, Violations } from "./violation.ts";
+import { type ContractViolation, Violations } from "./violation.ts";
 
 /** Two plans for one object: the one that was approved, and the one made with all values known. */
 export interface PlansToCompare {
@@ -21,7 +21,7 @@ export interface PlansToCompare {
  *
  * Source: Terraform's contract of PlanResourceChange.
  */
-export function assertRefines(plans: PlansToCompare): readonly Violation[] {
+export function assertRefines(plans: PlansToCompare): readonly ContractViolation[] {
   const violations = new Violations(plans.legacyTypeSystem);
   const { block, approved, final, approvedAction, finalAction } = plans;
   if (finalAction !== approvedAction && !(approvedAction === "update" && finalAction === "no-op")) {

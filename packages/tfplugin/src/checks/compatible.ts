@@ -69,7 +69,7 @@ export class CompatibilityCheck {
     if (before.type.kind === "dynamic" && before.isKnown) {
       // The command takes a null of open type for a placeholder; here that is said, but accepted.
       if (!after.isKnown || !after.isNull) {
-        this.#violations.addTolerated("kept", path, "it was null and is not any more");
+        this.#violations.addTolerated("kept", path, "it was null and now has a value");
       }
       return;
     }
@@ -93,7 +93,7 @@ export class CompatibilityCheck {
       this.#violations.add("kept", path, "a known value became unknown");
     } else if (before.isNull || after.isNull) {
       if (before.isNull === after.isNull) return;
-      const message = before.isNull ? "it was null and is not any more" : "it became null";
+      const message = before.isNull ? "it was null and now has a value" : "it became null";
       this.#violations.add("kept", path, message);
     } else this.#content(path, before, after);
   }

@@ -9,6 +9,6 @@ export { assertRefines } from "./assert-refines.ts";
 export { normalizeLegacyObject } from "./normalize-legacy.ts";
 export type { PlannedAction } from "./replacement.ts";
 export { plannedAction } from "./replacement.ts";
-export type { CheckedAnswer, Rule, Violation } from "./violation.ts";
+export type { CheckedAnswer, ContractRule, ContractViolation } from "./violation.ts";
 export { isRefused, violationsToDiagnostics } from "./violation.ts";
 export { withoutWriteOnly } from "./write-only.ts";

@@ -5,7 +5,7 @@ import type { ProviderDiagnostic } from "@stackwright/mux/router";
  * The rules that a provider's answers keep. Those of `STRICT_RULES` hold for every provider; the others are only
  * recorded where the provider says that it has the legacy type system.
  */
-export type Rule =
+export type ContractRule =
   /** The value has the type that the schema implies. */
   | "type"
   /** Write-only attributes are null in everything that a provider returns. */
@@ -31,7 +31,7 @@ export type Rule =
   /** A second plan does what the first one did, or nothing. */
   | "action";
 
-const STRICT_RULES: ReadonlySet<Rule> = new Set([
+const STRICT_RULES: ReadonlySet<ContractRule> = new Set([
   "type",
   "write-only",
   "known",
@@ -40,8 +40,8 @@ const STRICT_RULES: ReadonlySet<Rule> = new Set([
 ]);
 
 /** A rule that an answer of a provider broke, at one place. */
-export interface Violation {
-  readonly rule: Rule;
+export interface ContractViolation {
+  readonly rule: ContractRule;
   /** In the object that the provider returned. */
   readonly path: Path;
   /** What was found there. Never holds the content of a value. */
@@ -52,26 +52,26 @@ export interface Violation {
 
 /** Collects violations of one answer. */
 export class Violations {
-  readonly found: Violation[] = [];
+  readonly found: ContractViolation[] = [];
   readonly #legacyTypeSystem: boolean;
 
   constructor(legacyTypeSystem: boolean) {
     this.#legacyTypeSystem = legacyTypeSystem;
   }
 
-  add(rule: Rule, path: Path, message: string): void {
+  add(rule: ContractRule, path: Path, message: string): void {
     const tolerated = this.#legacyTypeSystem && !STRICT_RULES.has(rule);
     this.found.push({ rule, path, message, tolerated });
   }
 
   /** Recorded whatever the provider says of itself. */
-  addTolerated(rule: Rule, path: Path, message: string): void {
+  addTolerated(rule: ContractRule, path: Path, message: string): void {
     this.found.push({ rule, path, message, tolerated: true });
   }
 }
 
 /** Whether something was found that is not tolerated. */
-export function isRefused(violations: readonly Violation[]): boolean {
+export function isRefused(violations: readonly ContractViolation[]): boolean {
   return violations.some(({ tolerated }) => !tolerated);
 }
 
@@ -91,7 +91,7 @@ const SUMMARIES: Readonly<Record<CheckedAnswer, string>> = {
  * @param subject what the provider was asked about, for example an address and the provider's source
  */
 export function violationsToDiagnostics(
-  violations: readonly Violation[],
+  violations: readonly ContractViolation[],
   answer: CheckedAnswer,
   subject: string,
 ): ProviderDiagnostic[] {

@@ -12,15 +12,15 @@ import {
 import { TfpluginError } from "../errors.ts";
 import { deferralFromWire, diagnosticsFromWire } from "../wire/replies.ts";
 import { capabilities, withDeferral } from "./resource-calls.ts";
-import type { SchemaSource } from "./schema-source.ts";
+import type { SchemaProvider } from "./schema-source.ts";
 import type { WireCalls } from "./wire-calls.ts";
 
 /** The calls that only look: data sources and functions. */
 export class DataCalls {
   readonly #calls: WireCalls;
-  readonly #schema: SchemaSource;
+  readonly #schema: SchemaProvider;
 
-  constructor(calls: WireCalls, schema: SchemaSource) {
+  constructor(calls: WireCalls, schema: SchemaProvider) {
     this.#calls = calls;
     this.#schema = schema;
   }

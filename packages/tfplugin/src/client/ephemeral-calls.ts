@@ -11,15 +11,15 @@ import {
 import { ownBytes } from "../wire/dynamic-value.ts";
 import { deferralFromWire, diagnosticsFromWire, timestampFromWire } from "../wire/replies.ts";
 import { withDeferral } from "./resource-calls.ts";
-import type { SchemaSource } from "./schema-source.ts";
+import type { SchemaProvider } from "./schema-source.ts";
 import type { WireCalls } from "./wire-calls.ts";
 
 /** The calls of ephemeral resources: opened, renewed as long as they are needed, closed. */
 export class EphemeralCalls {
   readonly #calls: WireCalls;
-  readonly #schema: SchemaSource;
+  readonly #schema: SchemaProvider;
 
-  constructor(calls: WireCalls, schema: SchemaSource) {
+  constructor(calls: WireCalls, schema: SchemaProvider) {
     this.#calls = calls;
     this.#schema = schema;
   }

@@ -34,7 +34,7 @@ import type { PluginClientOptions } from "./client-options.ts";
 import { DataCalls } from "./data-calls.ts";
 import { EphemeralCalls } from "./ephemeral-calls.ts";
 import { ResourceCalls } from "./resource-calls.ts";
-import { SchemaSource } from "./schema-source.ts";
+import { SchemaProvider } from "./schema-source.ts";
 import { StoredCalls } from "./stored-calls.ts";
 import { WireCalls } from "./wire-calls.ts";
 
@@ -60,7 +60,7 @@ export function createPluginClient(
 
 class PluginClient implements LifecycleProvider {
   readonly #calls: WireCalls;
-  readonly #schema: SchemaSource;
+  readonly #schema: SchemaProvider;
   readonly #resources: ResourceCalls;
   readonly #stored: StoredCalls;
   readonly #data: DataCalls;
@@ -68,7 +68,7 @@ class PluginClient implements LifecycleProvider {
 
   constructor(transport: PluginTransport, options: PluginClientOptions) {
     this.#calls = new WireCalls(transport);
-    this.#schema = new SchemaSource(this.#calls, options);
+    this.#schema = new SchemaProvider(this.#calls, options);
     this.#resources = new ResourceCalls(this.#calls, this.#schema);
     this.#stored = new StoredCalls(this.#calls, this.#schema);
     this.#data = new DataCalls(this.#calls, this.#schema);

@@ -16,15 +16,15 @@ import {
 import { ownBytes } from "../wire/dynamic-value.ts";
 import { pathFromWire } from "../wire/paths.ts";
 import { deferralFromWire, diagnosticsFromWire } from "../wire/replies.ts";
-import type { SchemaSource } from "./schema-source.ts";
+import type { SchemaProvider } from "./schema-source.ts";
 import type { WireCalls } from "./wire-calls.ts";
 
 /** The calls that follow one object through its life. */
 export class ResourceCalls {
   readonly #calls: WireCalls;
-  readonly #schema: SchemaSource;
+  readonly #schema: SchemaProvider;
 
-  constructor(calls: WireCalls, schema: SchemaSource) {
+  constructor(calls: WireCalls, schema: SchemaProvider) {
     this.#calls = calls;
     this.#schema = schema;
   }

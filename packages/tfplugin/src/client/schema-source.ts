@@ -24,7 +24,7 @@ const TABLES = new WeakMap<SchemaReply, TypeTable>();
  * The schema of one provider, asked for once. Callers that come while it is being asked for wait for the same answer;
  * one that gives up does not take it from the others. After a failure the next caller asks again.
  */
-export class SchemaSource {
+export class SchemaProvider {
   readonly #calls: WireCalls;
   readonly #options: PluginClientOptions;
   #loading: Promise<LoadedSchema> | undefined;

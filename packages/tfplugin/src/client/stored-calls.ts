@@ -17,7 +17,7 @@ import { pruneJson } from "../json/prune-json.ts";
 import { ownBytes } from "../wire/dynamic-value.ts";
 import { deferralFromWire, diagnosticsFromWire } from "../wire/replies.ts";
 import { capabilities, withDeferral } from "./resource-calls.ts";
-import type { SchemaSource } from "./schema-source.ts";
+import type { SchemaProvider } from "./schema-source.ts";
 import type { TypeEntry } from "./type-table.ts";
 import type { WireCalls } from "./wire-calls.ts";
 
@@ -26,9 +26,9 @@ const ENCODER = new TextEncoder();
 /** The calls that bring objects in: from the store, from another type, from outside. */
 export class StoredCalls {
   readonly #calls: WireCalls;
-  readonly #schema: SchemaSource;
+  readonly #schema: SchemaProvider;
 
-  constructor(calls: WireCalls, schema: SchemaSource) {
+  constructor(calls: WireCalls, schema: SchemaProvider) {
     this.#calls = calls;
     this.#schema = schema;
   }

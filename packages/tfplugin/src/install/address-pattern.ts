@@ -55,6 +55,6 @@ function wild(part: string): string {
 
 function invalid(text: string, cause?: unknown): TfpluginError {
   const shown = JSON.stringify(text);
-  const why = `${shown} is no pattern of provider addresses, such as "example.com/*/*" or "acme/thing"`;
+  const why = `${shown} is not a valid provider address pattern, such as "example.com/*/*" or "acme/thing"`;
   return new TfpluginError("TFPLUGIN_CLI_CONFIG_INVALID", why, { cause });
 }

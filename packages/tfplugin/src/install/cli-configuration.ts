@@ -89,7 +89,7 @@ function parseCredentials(text: string, path: string): ReadonlyMap<string, strin
   try {
     parsed = JSON.parse(text);
   } catch (cause) {
-    throw new TfpluginError("TFPLUGIN_CLI_CONFIG_INVALID", `${path} is no JSON`, { cause });
+    throw new TfpluginError("TFPLUGIN_CLI_CONFIG_INVALID", `${path} is not valid JSON`, { cause });
   }
   const hosts = isRecord(parsed) && isRecord(parsed.credentials) ? parsed.credentials : {};
   const tokens = Object.entries(hosts).map(
@@ -146,7 +146,7 @@ class Reader {
   #overrides({ blocks, attributes }: CliBody): ReadonlyMap<string, string> {
     const overrides = new Map<string, string>();
     for (const { name, line } of attributes) {
-      throw this.#invalid(line, `${name} is no method of installation`);
+      throw this.#invalid(line, `${name} is not an installation method`);
     }
     for (const block of blocks.filter(({ type }) => type === "dev_overrides")) {
       for (const { name, value, line } of block.body.attributes) {
@@ -154,7 +154,11 @@ class Reader {
         try {
           address = ProviderAddress.parse(name).toString();
         } catch (cause) {
-          throw this.#invalid(line, `${JSON.stringify(name)} is no provider address`, cause);
+          throw this.#invalid(
+            line,
+            `${JSON.stringify(name)} is not a valid provider address`,
+            cause,
+          );
         }
         overrides.set(address, this.#path(value, line, name));
       }
@@ -182,7 +186,7 @@ class Reader {
         if (argument === undefined || known === undefined) {
           const why =
             known === undefined
-              ? `there is no method of installation ${type}`
+              ? `there is not an installation method ${type}`
               : `${type} needs ${known}`;
           throw this.#invalid(line, why);
         }

@@ -194,7 +194,7 @@ function unquote(quoted: string, filename: string, line: number): string {
       const character =
         hex === undefined ? ESCAPES.get(one) : String.fromCodePoint(parseInt(hex, 16));
       if (character === undefined)
-        throw invalid(filename, line, `${sequence} is no escape sequence`);
+        throw invalid(filename, line, `${sequence} is not a valid escape sequence`);
       return character;
     },
   );

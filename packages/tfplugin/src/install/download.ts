@@ -2,10 +2,10 @@ import { createHash } from "node:crypto";
 import { type FileHandle, open } from "node:fs/promises";
 import { type PackageHash, zipHash } from "@stackwright/provider-source";
 import { TfpluginError } from "../errors.ts";
-import { type HttpClient, invalidResponse, requireOk, withoutQuery } from "./http-client.ts";
+import { type InstallHttpClient, invalidResponse, requireOk, withoutQuery } from "./http-client.ts";
 
 export interface DownloadOptions {
-  readonly http: HttpClient;
+  readonly http: InstallHttpClient;
   readonly maxBytes: number;
   /** How often a broken download is taken up again, as long as each time something comes. */
   readonly resumes: number;
@@ -16,7 +16,7 @@ export interface DownloadOptions {
  * Fetches a file to a path that does not exist yet, and returns the hash of what was written. A download that breaks
  * off goes on where it was, if the server allows it and says that the file is the same; else it starts anew.
  *
- * `TFPLUGIN_DOWNLOAD_TOO_LARGE`, and what `HttpClient` rejects with. What was written stays for the caller to remove.
+ * `TFPLUGIN_DOWNLOAD_TOO_LARGE`, and what `InstallHttpClient` rejects with. What was written stays for the caller to remove.
  */
 export async function download(
   url: URL,

@@ -1,7 +1,7 @@
 import { type PackageHash, type PackageId, packageHasAnyHash } from "@stackwright/provider-source";
 import { TfpluginError } from "../errors.ts";
 import { download } from "./download.ts";
-import type { HttpClient } from "./http-client.ts";
+import type { InstallHttpClient } from "./http-client.ts";
 import type { PackageOffer } from "./provider-source.ts";
 
 /** How archives are fetched. */
@@ -29,7 +29,7 @@ export async function fetchArchive(
     signal,
   }: {
     readonly path: string;
-    readonly http: HttpClient;
+    readonly http: InstallHttpClient;
     readonly limits: FetchLimits;
     readonly signal: AbortSignal;
   },

@@ -11,7 +11,7 @@ import {
   unpackedPath,
   Version,
 } from "@stackwright/provider-source";
-import type { PackageOffer, ProviderPackageSource } from "./provider-source.ts";
+import type { PackageInstallationSource, PackageOffer } from "./provider-source.ts";
 
 /**
  * Packages in a folder, packed or not, side by side. A version counts that is there for any platform, as for a registry: so a
@@ -19,7 +19,7 @@ import type { PackageOffer, ProviderPackageSource } from "./provider-source.ts";
  *
  * Source: Terraform's filesystem mirror layouts.
  */
-export function filesystemMirror(root: string): ProviderPackageSource {
+export function filesystemMirror(root: string): PackageInstallationSource {
   return {
     name: `the folder ${root}`,
 

@@ -32,7 +32,7 @@ const MAX_DOCUMENT_BYTES = 32 * 1024 * 1024;
  * Errors: `TFPLUGIN_REGISTRY_UNAVAILABLE` (no connection, or a status of 500 and above, after all repetitions),
  * `TFPLUGIN_REGISTRY_UNAUTHORIZED` (401, 403), `TFPLUGIN_REGISTRY_INVALID` (anything else that is not asked for).
  */
-export class HttpClient {
+export class InstallHttpClient {
   readonly #options: Required<HttpClientOptions>;
 
   constructor(options: HttpClientOptions = {}) {
@@ -89,9 +89,9 @@ export class HttpClient {
     try {
       parsed = JSON.parse(text);
     } catch (cause) {
-      throw invalidResponse(url, "it is no JSON", cause);
+      throw invalidResponse(url, "it is not valid JSON", cause);
     }
-    if (!isRecord(parsed)) throw invalidResponse(url, "it is no JSON object");
+    if (!isRecord(parsed)) throw invalidResponse(url, "it is not a JSON object");
     return parsed;
   }
 
@@ -194,7 +194,7 @@ export function withoutQuery({ origin, pathname }: URL): string {
 }
 
 function unavailable(url: URL, why: string, cause?: unknown): TfpluginError {
-  const text = `${withoutQuery(url)} cannot be had: ${why}`;
+  const text = `${withoutQuery(url)} could not be downloaded: ${why}`;
   return new TfpluginError("TFPLUGIN_REGISTRY_UNAVAILABLE", text, { cause });
 }
 

@@ -19,9 +19,9 @@ export type {
 export { installProviders } from "./installer.ts";
 export type {
   LockedPackage,
+  LockInstallationSource,
   LockProvidersOptions,
   LockProvidersResult,
-  LockSource,
 } from "./lock-providers.ts";
 export { lockProviders } from "./lock-providers.ts";
 export type {
@@ -31,5 +31,5 @@ export type {
   MirrorProvidersResult,
 } from "./mirror-providers.ts";
 export { mirrorProviders } from "./mirror-providers.ts";
-export type { Authentication, PackageOffer, ProviderPackageSource } from "./provider-source.ts";
+export type { Authentication, PackageInstallationSource, PackageOffer } from "./provider-source.ts";
 export type { ProviderRequirement } from "./select-version.ts";

@@ -15,11 +15,11 @@ import {
 import { TfpluginError } from "../errors.ts";
 import { type CliConfiguration, EMPTY_CLI_CONFIGURATION } from "./cli-configuration.ts";
 import { fetchArchive } from "./fetch-archive.ts";
-import { HttpClient, type HttpClientOptions } from "./http-client.ts";
+import { type HttpClientOptions, InstallHttpClient } from "./http-client.ts";
 import { executableIn, PackageStore } from "./package-store.ts";
 import type { Authentication, PackageOffer } from "./provider-source.ts";
 import { mergeRequirements, type ProviderRequirement, selectVersion } from "./select-version.ts";
-import { findOffer, type ScopedSource, sourcesOf } from "./sources.ts";
+import { findOffer, type ScopedInstallationSource, sourcesOf } from "./sources.ts";
 
 export interface InstallOptions {
   readonly requirements: readonly ProviderRequirement[];
@@ -125,8 +125,8 @@ class Installer {
   readonly #options: InstallOptions;
   readonly #configuration: CliConfiguration;
   readonly #platform: Platform;
-  readonly #http: HttpClient;
-  readonly #sources: readonly ScopedSource[];
+  readonly #http: InstallHttpClient;
+  readonly #sources: readonly ScopedInstallationSource[];
   readonly #signal: AbortSignal;
   readonly #target: PackageStore;
   readonly #cache: PackageStore | undefined;
@@ -139,7 +139,7 @@ class Installer {
     this.#configuration = configuration;
     this.#platform = platform;
     this.#signal = signal;
-    this.#http = new HttpClient({ tokens, ...options.http });
+    this.#http = new InstallHttpClient({ tokens, ...options.http });
     this.#sources = sourcesOf(configuration, { http: this.#http, env, cwd });
     this.#target = new PackageStore(resolve(cwd, options.directory), archiveLimits);
     this.#cache =

@@ -14,7 +14,7 @@ import {
 import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { findTerraform } from "../testing/terraform-command.ts";
 import { loadCliConfiguration } from "./cli-configuration.ts";
-import { type LockSource, lockProviders } from "./lock-providers.ts";
+import { type LockInstallationSource, lockProviders } from "./lock-providers.ts";
 import { filesOf, LoopbackRegistry } from "./loopback-registry.ts";
 import { mirrorProviders } from "./mirror-providers.ts";
 
@@ -91,7 +91,7 @@ async function setUp() {
 
   async function lock(
     platforms: readonly string[],
-    source?: LockSource,
+    source?: LockInstallationSource,
     names?: readonly string[],
   ): Promise<void> {
     const result = await lockProviders({

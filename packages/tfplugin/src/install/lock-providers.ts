@@ -14,16 +14,16 @@ import { TfpluginError } from "../errors.ts";
 import { type CliConfiguration, EMPTY_CLI_CONFIGURATION } from "./cli-configuration.ts";
 import { type FetchLimits, fetchArchive } from "./fetch-archive.ts";
 import { filesystemMirror } from "./filesystem-mirror.ts";
-import { HttpClient, type HttpClientOptions } from "./http-client.ts";
+import { type HttpClientOptions, InstallHttpClient } from "./http-client.ts";
 import { networkMirror } from "./network-mirror.ts";
 import { PackageStore } from "./package-store.ts";
-import type { Authentication, ProviderPackageSource } from "./provider-source.ts";
+import type { Authentication, PackageInstallationSource } from "./provider-source.ts";
 import { directRegistry } from "./registry.ts";
 import { mergeRequirements, type ProviderRequirement, selectVersion } from "./select-version.ts";
-import { findOffer, type ScopedSource } from "./sources.ts";
+import { findOffer, type ScopedInstallationSource } from "./sources.ts";
 
 /** Where hashes come from. A mirror is asked for all providers, whatever the configuration says of it. */
-export type LockSource =
+export type LockInstallationSource =
   | { readonly kind: "registry" }
   | { readonly kind: "filesystem_mirror"; readonly path: string }
   /** An `https:` URL. */
@@ -35,7 +35,7 @@ export interface LockProvidersOptions extends FetchLimits {
   readonly lock: LockFile;
   readonly platforms: readonly Platform[];
   /** @default the registry of each provider's host */
-  readonly source?: LockSource;
+  readonly source?: LockInstallationSource;
   /** Hosts and tokens; its methods of installation do not count. @default that of somebody without a configuration file */
   readonly configuration?: CliConfiguration;
   /** Relative paths start here. @default the present one */
@@ -71,7 +71,7 @@ export async function lockProviders(options: LockProvidersOptions): Promise<Lock
   const { lock: former, platforms, onPackage } = options;
   const signal = options.signal ?? new AbortController().signal;
   const http = httpClientOf(options);
-  const sources: readonly ScopedSource[] = [
+  const sources: readonly ScopedInstallationSource[] = [
     { source: sourceOf(options, http), mayHave: () => true },
   ];
   await using folder = await mkdtempDisposable(join(tmpdir(), "stackwright-lock-"));
@@ -120,14 +120,14 @@ export async function lockProviders(options: LockProvidersOptions): Promise<Lock
 export function httpClientOf({
   configuration = EMPTY_CLI_CONFIGURATION,
   http,
-}: Pick<LockProvidersOptions, "configuration" | "http">): HttpClient {
-  return new HttpClient({ tokens: configuration.tokens, ...http });
+}: Pick<LockProvidersOptions, "configuration" | "http">): InstallHttpClient {
+  return new InstallHttpClient({ tokens: configuration.tokens, ...http });
 }
 
 function sourceOf(
   { source = { kind: "registry" }, configuration, cwd = process.cwd() }: LockProvidersOptions,
-  http: HttpClient,
-): ProviderPackageSource {
+  http: InstallHttpClient,
+): PackageInstallationSource {
   switch (source.kind) {
     case "registry": {
       const { hosts } = configuration ?? EMPTY_CLI_CONFIGURATION;

@@ -12,13 +12,13 @@ import {
 import { TfpluginError } from "../errors.ts";
 import { type CliConfiguration, EMPTY_CLI_CONFIGURATION } from "./cli-configuration.ts";
 import { type FetchLimits, fetchArchive } from "./fetch-archive.ts";
-import type { HttpClient, HttpClientOptions } from "./http-client.ts";
+import type { HttpClientOptions, InstallHttpClient } from "./http-client.ts";
 import { httpClientOf } from "./lock-providers.ts";
 import { writeMirrorIndexes } from "./mirror-index.ts";
 import type { Authentication } from "./provider-source.ts";
 import { directRegistry } from "./registry.ts";
 import { mergeRequirements, type ProviderRequirement, selectVersion } from "./select-version.ts";
-import { findOffer, type ScopedSource } from "./sources.ts";
+import { findOffer, type ScopedInstallationSource } from "./sources.ts";
 
 export interface MirrorProvidersOptions extends FetchLimits {
   readonly requirements: readonly ProviderRequirement[];
@@ -71,7 +71,7 @@ export async function mirrorProviders(
   const { configuration = EMPTY_CLI_CONFIGURATION, lock = LockFile.empty } = options;
   const signal = options.signal ?? new AbortController().signal;
   const http = httpClientOf(options);
-  const sources: readonly ScopedSource[] = [
+  const sources: readonly ScopedInstallationSource[] = [
     { source: directRegistry({ http, hosts: configuration.hosts }), mayHave: () => true },
   ];
   const root = resolve(options.cwd ?? process.cwd(), options.directory);
@@ -130,8 +130,8 @@ async function bring(
     signal,
     ...limits
   }: FetchLimits & {
-    readonly sources: readonly ScopedSource[];
-    readonly http: HttpClient;
+    readonly sources: readonly ScopedInstallationSource[];
+    readonly http: InstallHttpClient;
     readonly signal: AbortSignal;
   },
 ): Promise<Authentication> {

@@ -5,8 +5,8 @@ import {
   Version,
 } from "@stackwright/provider-source";
 import { TfpluginError } from "../errors.ts";
-import { type HttpClient, invalidResponse, isRecord } from "./http-client.ts";
-import type { ProviderPackageSource } from "./provider-source.ts";
+import { type InstallHttpClient, invalidResponse, isRecord } from "./http-client.ts";
+import type { PackageInstallationSource } from "./provider-source.ts";
 
 /**
  * Packages on a web server that has a copy of those of registries. `url` ends with a slash. The command's configuration
@@ -14,9 +14,12 @@ import type { ProviderPackageSource } from "./provider-source.ts";
  *
  * Source: Terraform's provider network mirror protocol.
  */
-export function networkMirror(base: string, http: HttpClient): ProviderPackageSource {
+export function networkMirror(base: string, http: InstallHttpClient): PackageInstallationSource {
   if (!URL.canParse(base)) {
-    throw new TfpluginError("TFPLUGIN_OPTIONS_INVALID", `${JSON.stringify(base)} is no URL`);
+    throw new TfpluginError(
+      "TFPLUGIN_OPTIONS_INVALID",
+      `${JSON.stringify(base)} is not a valid URL`,
+    );
   }
   // Hosts are in ASCII here: this is an address for machines.
   const urlOf = ({ host, namespace, type }: ProviderAddress, document: string): URL =>

@@ -27,7 +27,7 @@ export interface PackageOffer {
 }
 
 /** Where packages come from. */
-export interface ProviderPackageSource {
+export interface PackageInstallationSource {
   /** For messages: "registry example.com", "the folder /x". */
   readonly name: string;
   /** Versions that it has; undefined where it does not know the provider. */

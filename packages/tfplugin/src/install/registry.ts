@@ -7,12 +7,12 @@ import {
 } from "@stackwright/provider-source";
 import { TfpluginError } from "../errors.ts";
 import { hostKey } from "./cli-configuration.ts";
-import { type HttpClient, invalidResponse, isRecord } from "./http-client.ts";
-import type { PackageOffer, ProviderPackageSource } from "./provider-source.ts";
+import { type InstallHttpClient, invalidResponse, isRecord } from "./http-client.ts";
+import type { PackageInstallationSource, PackageOffer } from "./provider-source.ts";
 import { parseChecksums, verifySignature } from "./signature.ts";
 
-export interface RegistryOptions {
-  readonly http: HttpClient;
+export interface ProviderRegistryOptions {
+  readonly http: InstallHttpClient;
   /** Service URLs by host, which take the place of discovery. @default none */
   readonly hosts?: ReadonlyMap<string, ReadonlyMap<string, string>>;
 }
@@ -28,7 +28,7 @@ const SERVICE = "providers.v1";
 export function directRegistry({
   http,
   hosts = new Map(),
-}: RegistryOptions): ProviderPackageSource {
+}: ProviderRegistryOptions): PackageInstallationSource {
   const discovered = new Map<string, Promise<URL>>();
 
   function baseOf(host: string, signal: AbortSignal | undefined): Promise<URL> {
@@ -90,11 +90,11 @@ export function directRegistry({
     const linked = (name: string): URL => {
       const text = document[name];
       if (typeof text === "string" && URL.canParse(text, url.href)) return new URL(text, url);
-      throw invalidResponse(url, `${name} is no URL`);
+      throw invalidResponse(url, `${name} is not a valid URL`);
     };
     const { filename = archiveFilename(id), shasum } = document;
     if (typeof filename !== "string" || typeof shasum !== "string") {
-      throw invalidResponse(url, "filename or shasum is no text");
+      throw invalidResponse(url, "filename or shasum is not a string");
     }
     const location = { kind: "download", url: linked("download_url") } as const;
     // Tokens are for the registry; files may lie elsewhere.

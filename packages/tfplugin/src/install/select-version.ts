@@ -5,7 +5,7 @@ import {
   VersionConstraints,
 } from "@stackwright/provider-source";
 import { TfpluginError } from "../errors.ts";
-import { findVersions, type ScopedSource } from "./sources.ts";
+import { findVersions, type ScopedInstallationSource } from "./sources.ts";
 
 /** One `required_providers` entry; several for one provider all count. */
 export interface ProviderRequirement {
@@ -34,7 +34,7 @@ export function mergeRequirements(
 export async function selectVersion(
   { address, constraints }: ProviderRequirement,
   lock: LockFile,
-  sources: readonly ScopedSource[],
+  sources: readonly ScopedInstallationSource[],
   signal: AbortSignal,
 ): Promise<Version> {
   const version =
@@ -46,7 +46,7 @@ export async function selectVersion(
 
 async function newestVersion(
   { address, constraints }: ProviderRequirement,
-  sources: readonly ScopedSource[],
+  sources: readonly ScopedInstallationSource[],
   signal: AbortSignal,
 ): Promise<Version> {
   const found = await findVersions(address, sources, signal);

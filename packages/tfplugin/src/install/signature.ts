@@ -47,7 +47,7 @@ export function parseChecksums(document: Uint8Array, name: string): ReadonlyMap<
     if (line.trim() === "") continue;
     const match = /^(?<sum>[\dA-Fa-f]{64}) [ *](?<file>\S.*?)\r?$/.exec(line)?.groups;
     if (match?.sum === undefined || match.file === undefined) {
-      const text = `${name} has a line that is no checksum: ${JSON.stringify(line.slice(0, 200))}`;
+      const text = `${name} has a line that is not a checksum: ${JSON.stringify(line.slice(0, 200))}`;
       throw new TfpluginError("TFPLUGIN_SIGNATURE_INVALID", text);
     }
     sums.set(match.file, match.sum.toLowerCase());

@@ -5,19 +5,19 @@ import type { PackageId, ProviderAddress, Version } from "@stackwright/provider-
 import { TfpluginError } from "../errors.ts";
 import type { CliConfiguration, MethodScope } from "./cli-configuration.ts";
 import { filesystemMirror } from "./filesystem-mirror.ts";
-import type { HttpClient } from "./http-client.ts";
+import type { InstallHttpClient } from "./http-client.ts";
 import { networkMirror } from "./network-mirror.ts";
-import type { PackageOffer, ProviderPackageSource } from "./provider-source.ts";
+import type { PackageInstallationSource, PackageOffer } from "./provider-source.ts";
 import { directRegistry } from "./registry.ts";
 
 /** Where providers may come from, in order, and which of them may. */
-export interface ScopedSource {
-  readonly source: ProviderPackageSource;
+export interface ScopedInstallationSource {
+  readonly source: PackageInstallationSource;
   readonly mayHave: (address: ProviderAddress) => boolean | Promise<boolean>;
 }
 
 export interface SourcesContext {
-  readonly http: HttpClient;
+  readonly http: InstallHttpClient;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** The folder of the template. */
   readonly cwd: string;
@@ -30,7 +30,7 @@ export interface SourcesContext {
 export function sourcesOf(
   { methods, hosts }: CliConfiguration,
   context: SourcesContext,
-): readonly ScopedSource[] {
+): readonly ScopedInstallationSource[] {
   const { http } = context;
   const direct = directRegistry({ http, hosts });
   if (methods === undefined) {
@@ -89,12 +89,12 @@ function isInScope({ include, exclude }: MethodScope, address: ProviderAddress):
  */
 export async function findVersions(
   address: ProviderAddress,
-  sources: readonly ScopedSource[],
+  sources: readonly ScopedInstallationSource[],
   signal: AbortSignal | undefined,
 ): Promise<
-  ReadonlyMap<string, { readonly version: Version; readonly source: ProviderPackageSource }>
+  ReadonlyMap<string, { readonly version: Version; readonly source: PackageInstallationSource }>
 > {
-  const found = new Map<string, { version: Version; source: ProviderPackageSource }>();
+  const found = new Map<string, { version: Version; source: PackageInstallationSource }>();
   const asked: string[] = [];
   for (const { source, mayHave } of sources) {
     if (!(await mayHave(address))) continue;
@@ -117,7 +117,7 @@ export async function findVersions(
 /** The first offer of a package. `TFPLUGIN_PLATFORM_UNAVAILABLE` where no source has it. */
 export async function findOffer(
   id: PackageId,
-  sources: readonly ScopedSource[],
+  sources: readonly ScopedInstallationSource[],
   signal: AbortSignal | undefined,
 ): Promise<PackageOffer> {
   const asked: string[] = [];

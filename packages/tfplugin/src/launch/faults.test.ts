@@ -123,7 +123,7 @@ describe("a provider process", () => {
     await using scratch = await mkdtempDisposable(join(tmpdir(), "parent-"));
     const parent = spawn(
       process.execPath,
-      [join(import.meta.dirname, "programs/launching-parent.ts"), scratch.path],
+      [join(import.meta.dirname, "../testing/programs/launching-parent.ts"), scratch.path],
       { stdio: ["ignore", "pipe", "inherit"] },
     );
     onTestFinished(() => void parent.kill("SIGKILL"));

@@ -3,7 +3,7 @@ import { createSelfSignedIdentity } from "@stackwright/proto/grpc";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { TfpluginError } from "../errors.ts";
-import { chooseProtocol, formatHandshake, readWishes } from "../serve/handshake.ts";
+import { chooseProtocol, formatHandshake, readClientRequirements } from "../serve/handshake.ts";
 import { parseHandshakeLine } from "./handshake-line.ts";
 import { COOKIE_NAME, COOKIE_VALUE } from "./plugin-protocol.ts";
 
@@ -60,11 +60,11 @@ describe("the line of the handshake", () => {
 
 describe("what a client wishes", () => {
   it("is nothing where there is no cookie", () => {
-    expect(() => readWishes({})).toThrow(
+    expect(() => readClientRequirements({})).toThrow(
       expect.objectContaining({ code: "TFPLUGIN_NOT_LAUNCHED" }),
     );
-    expect(() => readWishes({ [COOKIE_NAME]: "x" })).toThrow(TfpluginError);
-    expect(readWishes({ [COOKIE_NAME]: COOKIE_VALUE }).protocols).toBeUndefined();
+    expect(() => readClientRequirements({ [COOKIE_NAME]: "x" })).toThrow(TfpluginError);
+    expect(readClientRequirements({ [COOKIE_NAME]: COOKIE_VALUE }).protocols).toBeUndefined();
   });
 
   it.each([
@@ -75,7 +75,7 @@ describe("what a client wishes", () => {
     ["4", [6], 6],
     [undefined, [5, 6], 5],
   ] as const)("of versions %s, with ours %j, gives %i", (versions, offered, expected) => {
-    const wishes = readWishes({
+    const wishes = readClientRequirements({
       [COOKIE_NAME]: COOKIE_VALUE,
       PLUGIN_PROTOCOL_VERSIONS: versions,
     });

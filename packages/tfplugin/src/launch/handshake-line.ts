@@ -25,7 +25,7 @@ export function parseHandshakeLine(line: string): HandshakeLine {
   const parts = line.trim().split("|");
   const [core = "", protocol = "", network = "", address = "", transport = "netrpc"] = parts;
   if (parts.length < 4 || !/^\d+$/.test(core) || !/^\d+$/.test(protocol)) {
-    throw invalid(line, "it is no handshake of a plug-in");
+    throw invalid(line, "it is not a plugin handshake");
   }
   if (Number(core) !== CORE_PROTOCOL) {
     throw invalid(line, `version ${core} of the handshake is unknown, ${CORE_PROTOCOL} is known`);

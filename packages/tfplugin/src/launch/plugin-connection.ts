@@ -148,7 +148,7 @@ export class PluginConnection implements AsyncDisposable {
       for await (const offer of client.startStream(untilAborted(signal), { signal })) {
         this.#options.logger.debug(
           { provider: this.#options.name, service: offer.serviceId },
-          "provider offered a connection that nobody asked for",
+          "the provider offered an unrequested connection",
         );
       }
     });

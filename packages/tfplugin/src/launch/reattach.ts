@@ -30,15 +30,15 @@ export function parseReattachProviders(text: string): ReadonlyMap<string, Reatta
   try {
     parsed = JSON.parse(text);
   } catch (cause) {
-    throw invalid("it is no JSON", cause);
+    throw invalid("it is not valid JSON", cause);
   }
-  if (!isRecord(parsed)) throw invalid("it is no JSON object");
+  if (!isRecord(parsed)) throw invalid("it is not a JSON object");
   for (const [key, entry] of Object.entries(parsed)) {
     let address: string;
     try {
       address = ProviderAddress.parse(key).toString();
     } catch (cause) {
-      throw invalid(`${JSON.stringify(key)} is no provider address`, cause);
+      throw invalid(`${JSON.stringify(key)} is not a valid provider address`, cause);
     }
     if (targets.has(address)) throw invalid(`${address} is given twice`);
     targets.set(address, parseTarget(key, entry));
@@ -47,7 +47,7 @@ export function parseReattachProviders(text: string): ReadonlyMap<string, Reatta
 }
 
 function parseTarget(key: string, entry: unknown): ReattachTarget {
-  if (!isRecord(entry)) throw invalid(`the entry of ${key} is no object`);
+  if (!isRecord(entry)) throw invalid(`the entry of ${key} is not an object`);
   const { Protocol: transport, ProtocolVersion: version = 5, Pid: pid, Addr: at } = entry;
   if (transport !== "grpc") throw invalid(`${key} does not talk grpc`);
   // Older providers leave the version out, which stands for 5.

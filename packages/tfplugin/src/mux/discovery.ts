@@ -3,24 +3,24 @@ import { TfpluginError } from "../errors.ts";
 import type { TransportCall } from "../transport/plugin-transport.ts";
 import type { PluginMethods } from "../wire/methods.ts";
 import type { MuxMember } from "./mux-member.ts";
-import { KIND_NAMES, type Kind } from "./routes.ts";
+import { KIND_NAMES, type RouteKind } from "./routes.ts";
 
 /** What each server has. */
 export interface Inventory {
-  readonly names: Readonly<Record<Kind, readonly string[]>>;
+  readonly names: Readonly<Record<RouteKind, readonly string[]>>;
   readonly planDestroy: boolean;
 }
 
 /** Who owns what, and what is wrong with the combination. */
 export interface Ownership {
-  readonly owners: Readonly<Record<Kind, ReadonlyMap<string, MuxMember>>>;
+  readonly owners: Readonly<Record<RouteKind, ReadonlyMap<string, MuxMember>>>;
   /** Names that several servers have: nobody owns them. */
-  readonly shared: Readonly<Record<Kind, ReadonlySet<string>>>;
+  readonly shared: Readonly<Record<RouteKind, ReadonlySet<string>>>;
   readonly planDestroy: ReadonlySet<MuxMember>;
   readonly diagnostics: readonly t6.Diagnostic[];
 }
 
-const KINDS = Object.keys(KIND_NAMES) as Kind[];
+const KINDS = Object.keys(KIND_NAMES) as RouteKind[];
 
 /**
  * Asks one server what it has: for its metadata, and where it does not have that call for its schemas.
@@ -98,16 +98,16 @@ export function assignOwners(inventories: readonly (readonly [MuxMember, Invento
   return { owners, shared, planDestroy, diagnostics };
 }
 
-function emptyMaps(): Record<Kind, Map<string, MuxMember>> {
+function emptyMaps(): Record<RouteKind, Map<string, MuxMember>> {
   return Object.fromEntries(KINDS.map((kind) => [kind, new Map()])) as never;
 }
 
-function emptySets(): Record<Kind, Set<string>> {
+function emptySets(): Record<RouteKind, Set<string>> {
   return Object.fromEntries(KINDS.map((kind) => [kind, new Set()])) as never;
 }
 
 function duplicate(
-  kind: Kind,
+  kind: RouteKind,
   name: string,
   other: MuxMember | undefined,
   member: MuxMember,

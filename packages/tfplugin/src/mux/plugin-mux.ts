@@ -172,7 +172,7 @@ class PluginMux implements PluginTransport {
     try {
       name = textField(request, route.nameField);
     } catch (error) {
-      throw new TfpluginError("TFPLUGIN_VALUE_INVALID", "the request is no message", {
+      throw new TfpluginError("TFPLUGIN_VALUE_INVALID", "the request is not a valid message", {
         outcome: "not-applied",
         cause: error,
       });

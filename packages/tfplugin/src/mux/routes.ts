@@ -1,7 +1,7 @@
 import * as t6 from "@stackwright/proto/tfplugin6";
 
 /** What a name can be the name of. Each is owned by one server of a mux. */
-export type Kind =
+export type RouteKind =
   | "resource"
   | "dataSource"
   | "ephemeralResource"
@@ -11,7 +11,7 @@ export type Kind =
   | "stateStore";
 
 /** How people call the kinds. */
-export const KIND_NAMES: Readonly<Record<Kind, string>> = {
+export const KIND_NAMES: Readonly<Record<RouteKind, string>> = {
   resource: "Resource",
   dataSource: "Data Source",
   ephemeralResource: "Ephemeral Resource",
@@ -26,7 +26,7 @@ export type Shape = "unary" | "server stream" | "client stream";
 
 /** A method that goes to the owner of a name. */
 export interface Route {
-  readonly kind: Kind;
+  readonly kind: RouteKind;
   readonly shape: Shape;
   /** Number of the field of the request that holds the name. */
   readonly nameField: number;
@@ -41,7 +41,7 @@ interface Codec {
 
 /** A route whose answer has a list of diagnostics. */
 function route(
-  kind: Kind,
+  kind: RouteKind,
   response: Codec,
   options: { readonly shape?: Shape; readonly nameField?: number; readonly list?: string } = {},
 ): Route {

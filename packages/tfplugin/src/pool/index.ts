@@ -4,8 +4,8 @@ export { environmentDigest, fileDigest } from "./pool-key.ts";
 export type { PoolMember, ProviderPoolOptions } from "./pool-options.ts";
 export type {
   AcquireRequest,
+  PooledProviderHandle,
   PoolStatistics,
   PoolUse,
-  ProviderLease,
 } from "./provider-pool.ts";
 export { ProviderPool } from "./provider-pool.ts";

@@ -1,7 +1,7 @@
 import type { LifecycleProvider } from "@stackwright/mux/router";
 
 /** The same provider as somebody sees it who has borrowed it: Stop is noticed, and closing gives it back. */
-export function leaseProvider(
+export function borrowPooledProvider(
   provider: LifecycleProvider,
   lease: { readonly onStop: () => void; readonly onClose: () => Promise<void> },
 ): LifecycleProvider {

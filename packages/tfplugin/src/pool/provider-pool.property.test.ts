@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import type { PoolKey } from "./pool-key.ts";
 import { FakeProcess } from "./programs/fake-process.ts";
-import { type PoolUse, type ProviderLease, ProviderPool } from "./provider-pool.ts";
+import { type PooledProviderHandle, type PoolUse, ProviderPool } from "./provider-pool.ts";
 
 /*
  * Whatever runs ask for, and whatever processes do: what the pool promises holds after every step. The model knows who
@@ -12,7 +12,7 @@ import { type PoolUse, type ProviderLease, ProviderPool } from "./provider-pool.
 const MAX = 3;
 
 interface Held {
-  readonly lease: ProviderLease;
+  readonly lease: PooledProviderHandle;
   readonly process: FakeProcess;
   readonly run: string;
 }
@@ -62,7 +62,7 @@ class Model {
     await this.#check(result.lease, run, project, use);
   }
 
-  async #check(lease: ProviderLease, run: string, key: string, use: PoolUse): Promise<void> {
+  async #check(lease: PooledProviderHandle, run: string, key: string, use: PoolUse): Promise<void> {
     // The provider says which one it is by what it is asked.
     const process = await processOf(this.started, lease);
     const history = this.histories.get(process) ?? {
@@ -118,7 +118,7 @@ class Model {
 
 async function processOf(
   started: readonly FakeProcess[],
-  { provider }: ProviderLease,
+  { provider }: PooledProviderHandle,
 ): Promise<FakeProcess> {
   const { schema } = await provider.schema({});
   for (const process of started) {

@@ -1,6 +1,6 @@
 import type { LifecycleProvider } from "@stackwright/mux/router";
 import { TfpluginError } from "../errors.ts";
-import { leaseProvider } from "./lease-provider.ts";
+import { borrowPooledProvider } from "./lease-provider.ts";
 import { formatPoolKey, type PoolKey } from "./pool-key.ts";
 import {
   type PoolMember,
@@ -8,7 +8,7 @@ import {
   type ResolvedPoolOptions,
   resolvePoolOptions,
 } from "./pool-options.ts";
-import { Slots } from "./slots.ts";
+import { PoolSlots } from "./slots.ts";
 
 /**
  * What a provider is wanted for. `apply`: it may change real objects, so that the process is this run's alone, before
@@ -27,7 +27,7 @@ export interface AcquireRequest {
 }
 
 /** A provider that is one's own until it is given back. */
-export interface ProviderLease extends AsyncDisposable {
+export interface PooledProviderHandle extends AsyncDisposable {
   /** A `stop` of it retires the process: it serves nobody else afterwards. `close` releases the lease. */
   readonly provider: LifecycleProvider;
   /** The process is not to be used again, for example because its answers were strange. */
@@ -71,7 +71,7 @@ interface Entry {
  */
 export class ProviderPool implements AsyncDisposable {
   readonly #options: ResolvedPoolOptions;
-  readonly #slots: Slots;
+  readonly #slots: PoolSlots;
   readonly #entries = new Set<Entry>();
   readonly #ending = new Set<Promise<void>>();
   readonly #closed = new AbortController();
@@ -79,7 +79,7 @@ export class ProviderPool implements AsyncDisposable {
   constructor(options: ProviderPoolOptions = {}) {
     this.#options = resolvePoolOptions(options);
     const { maxProviders: places, maxWaiting, waitMs, clock } = this.#options;
-    this.#slots = new Slots({ places, maxWaiting, waitMs }, clock);
+    this.#slots = new PoolSlots({ places, maxWaiting, waitMs }, clock);
   }
 
   get statistics(): PoolStatistics {
@@ -91,7 +91,7 @@ export class ProviderPool implements AsyncDisposable {
    * A provider for the key: one that this run has already, one that is idle and well, or a new one. Rejects with the
    * signal's reason, with what `start` rejects with, `TFPLUGIN_POOL_FULL` or `TFPLUGIN_CLOSED`.
    */
-  async acquire(request: AcquireRequest): Promise<ProviderLease> {
+  async acquire(request: AcquireRequest): Promise<PooledProviderHandle> {
     const signal = this.#signalOf(request);
     signal.throwIfAborted();
     const entry =
@@ -167,7 +167,7 @@ export class ProviderPool implements AsyncDisposable {
       await (await entry.ready).checkHealth(late.signal);
       return true;
     } catch (error) {
-      logger.warn({ error }, "idle provider is not well any more");
+      logger.warn({ error }, "idle provider failed its health check");
       return false;
     } finally {
       timer[Symbol.dispose]();
@@ -218,14 +218,14 @@ export class ProviderPool implements AsyncDisposable {
     if (idle !== undefined) await this.#end(idle);
   }
 
-  #lease(entry: Entry, { provider }: PoolMember): ProviderLease {
+  #lease(entry: Entry, { provider }: PoolMember): PooledProviderHandle {
     let released: Promise<void> | undefined;
     const release = (): Promise<void> => (released ??= this.#release(entry));
     const retire = (): void => {
       entry.isRetired = true;
     };
     return {
-      provider: leaseProvider(provider, { onStop: retire, onClose: release }),
+      provider: borrowPooledProvider(provider, { onStop: retire, onClose: release }),
       retire,
       release,
       [Symbol.asyncDispose]: release,

@@ -1,13 +1,13 @@
 import { systemClock } from "@stackwright/base/clock";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { Slots } from "./slots.ts";
+import { PoolSlots } from "./slots.ts";
 
 function setUp(places = 1) {
   vi.useFakeTimers();
   onTestFinished(() => {
     vi.useRealTimers();
   });
-  const slots = new Slots({ places, maxWaiting: 3, waitMs: 1000 }, systemClock);
+  const slots = new PoolSlots({ places, maxWaiting: 3, waitMs: 1000 }, systemClock);
   const got: string[] = [];
   return {
     slots,

@@ -6,7 +6,7 @@ import { TfpluginError } from "../errors.ts";
  * places are taken, and a place that becomes free passes directly to the request that waited longest: it is
  * never free in between, so a later request cannot take it.
  */
-export class Slots {
+export class PoolSlots {
   readonly #limits: {
     readonly places: number;
     readonly maxWaiting: number;

@@ -9,7 +9,7 @@ import {
 } from "../launch/plugin-protocol.ts";
 
 /** What the client of a plug-in asks for, by variables. */
-export interface ClientWishes {
+export interface ClientRequirements {
   /** Versions of the provider protocol that it speaks; undefined where it does not say. */
   readonly protocols: readonly number[] | undefined;
   /** PEM of the certificate that it has; undefined where it does not encrypt. */
@@ -21,7 +21,9 @@ export interface ClientWishes {
 }
 
 /** Reads the client's variables. `TFPLUGIN_NOT_LAUNCHED` where the program was started by hand. */
-export function readWishes(env: Readonly<Record<string, string | undefined>>): ClientWishes {
+export function readClientRequirements(
+  env: Readonly<Record<string, string | undefined>>,
+): ClientRequirements {
   if (env[COOKIE_NAME] !== COOKIE_VALUE) {
     const text =
       "This program is a Terraform provider. It is not meant to be run by itself: it is started by terraform, or by " +
@@ -45,7 +47,7 @@ export function readWishes(env: Readonly<Record<string, string | undefined>>): C
  * there is none in common, our lowest: the client explains it better than a program without output could.
  */
 export function chooseProtocol(
-  { protocols = [5] }: ClientWishes,
+  { protocols = [5] }: ClientRequirements,
   offered: readonly (5 | 6)[],
 ): 5 | 6 {
   const common = offered.filter((version) => protocols.includes(version));

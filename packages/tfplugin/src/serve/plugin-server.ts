@@ -16,7 +16,7 @@ import {
 import { HEALTH_SERVICE } from "../launch/plugin-protocol.ts";
 import type { PluginTransport } from "../transport/plugin-transport.ts";
 import { bindProvider } from "./provider-binding.ts";
-import { StdioTap } from "./stdio-tap.ts";
+import { StdioCapture } from "./stdio-capture.ts";
 
 export interface PluginServerOptions {
   readonly provider: PluginTransport;
@@ -24,7 +24,7 @@ export interface PluginServerOptions {
   /** Absent: in the clear. */
   readonly tls?: ServerTls;
   /** What the program prints. */
-  readonly stdio?: StdioTap;
+  readonly stdio?: StdioCapture;
   /** Is told of errors that calls end with, which a provider should not have. */
   readonly onError?: (error: unknown) => void;
 }
@@ -60,7 +60,13 @@ export class PluginServer implements AsyncDisposable {
 
   /** Resolves when the server listens. */
   static async start(options: PluginServerOptions): Promise<PluginServer> {
-    const { provider, address, tls, stdio = new StdioTap(), onError = () => undefined } = options;
+    const {
+      provider,
+      address,
+      tls,
+      stdio = new StdioCapture(),
+      onError = () => undefined,
+    } = options;
     const activity = new Activity();
     const shutdown = Promise.withResolvers<void>();
     const server = await startServer({

@@ -6,9 +6,14 @@ import { TfpluginError } from "../errors.ts";
 import { TLS_NAME } from "../launch/plugin-protocol.ts";
 import { PrivateFolder } from "../launch/private-folder.ts";
 import type { PluginTransport } from "../transport/plugin-transport.ts";
-import { type ClientWishes, chooseProtocol, formatHandshake, readWishes } from "./handshake.ts";
+import {
+  type ClientRequirements,
+  chooseProtocol,
+  formatHandshake,
+  readClientRequirements,
+} from "./handshake.ts";
 import { PluginServer } from "./plugin-server.ts";
-import { captureStdout, StdioTap } from "./stdio-tap.ts";
+import { captureStdout, StdioCapture } from "./stdio-capture.ts";
 
 /** Makes the provider, in the version of the protocol that was agreed on. */
 export type ProviderFactory = () => PluginTransport | Promise<PluginTransport>;
@@ -36,7 +41,7 @@ const WATCH_MS = 1000;
  * Source: HashiCorp's go-plugin as Terraform 1.11 uses it.
  */
 export async function serveTerraformProvider(options: ServeOptions): Promise<never> {
-  const tap = new StdioTap();
+  const tap = new StdioCapture();
   captureStdout(process.stdout, tap);
   const parent = process.ppid;
   process.on("SIGINT", () => undefined);
@@ -45,7 +50,7 @@ export async function serveTerraformProvider(options: ServeOptions): Promise<nev
   });
   await using cleanup = new AsyncDisposableStack();
   try {
-    const server = await listen(options, readWishes(process.env), tap, cleanup);
+    const server = await listen(options, readClientRequirements(process.env), tap, cleanup);
     await Promise.race([terminated, ended(server, parent, options.orphanMs ?? 5000)]);
     await server.close(options.graceMs ?? 1000);
   } catch (error) {
@@ -59,8 +64,8 @@ export async function serveTerraformProvider(options: ServeOptions): Promise<nev
 
 async function listen(
   { protocols }: ServeOptions,
-  wishes: ClientWishes,
-  stdio: StdioTap,
+  wishes: ClientRequirements,
+  stdio: StdioCapture,
   cleanup: AsyncDisposableStack,
 ): Promise<PluginServer> {
   const offered = ([5, 6] as const).filter((version) => protocols[version] !== undefined);
@@ -88,7 +93,7 @@ async function listen(
 }
 
 async function startSomewhere(
-  { socketDirectory, ports }: ClientWishes,
+  { socketDirectory, ports }: ClientRequirements,
   cleanup: AsyncDisposableStack,
   start: (address: RpcAddress) => Promise<PluginServer>,
 ): Promise<PluginServer> {

@@ -1,6 +1,6 @@
 export type { Resolve } from "./json-config.ts";
 export { configObject } from "./json-config.ts";
-export type { DrivenObject, DrivenPlan } from "./provider-driver.ts";
+export type { TestObject, TestPlan } from "./provider-driver.ts";
 export { ProviderDriver, ProviderRefusal } from "./provider-driver.ts";
 export type { CarriedCall } from "./scripted-transport.ts";
 export { ScriptedTransport } from "./scripted-transport.ts";

@@ -14,10 +14,10 @@ import {
   assertObject,
   assertPlanValid,
   assertRefines,
+  type ContractViolation,
   normalizeLegacyObject,
   type PlannedAction,
   plannedAction,
-  type Violation,
 } from "../checks/index.ts";
 import { configObject, type Resolve } from "./json-config.ts";
 
@@ -27,7 +27,7 @@ const KNOWN_ONLY: Resolve = (reference) => {
 };
 
 /** An object that exists, as an engine would keep it. */
-export interface DrivenObject {
+export interface TestObject {
   readonly type: string;
   readonly state: Value;
   readonly privateBytes: Uint8Array;
@@ -37,10 +37,10 @@ export interface DrivenObject {
 }
 
 /** What will happen to one object. */
-export interface DrivenPlan {
+export interface TestPlan {
   readonly type: string;
   readonly action: PlannedAction;
-  readonly before: DrivenObject | undefined;
+  readonly before: TestObject | undefined;
   readonly config: Value;
   readonly planned: Value;
   readonly plannedPrivate: Uint8Array;
@@ -70,7 +70,7 @@ export class ProviderRefusal extends Error {
 export class ProviderDriver {
   readonly provider: LifecycleProvider;
   readonly declared: SchemaReply;
-  readonly violations: Violation[] = [];
+  readonly violations: ContractViolation[] = [];
 
   private constructor(provider: LifecycleProvider, declared: SchemaReply) {
     this.provider = provider;
@@ -100,9 +100,9 @@ export class ProviderDriver {
   async plan(
     type: string,
     json: JsonObject | undefined,
-    before?: DrivenObject,
+    before?: TestObject,
     resolve: Resolve = KNOWN_ONLY,
-  ): Promise<DrivenPlan> {
+  ): Promise<TestPlan> {
     const { block } = this.#schema(type);
     const nothing = Value.null(typeOfBlock(block));
     const prior = before?.state ?? nothing;
@@ -130,10 +130,10 @@ export class ProviderDriver {
    * @param json the configuration of the plan
    */
   async apply(
-    plan: DrivenPlan,
+    plan: TestPlan,
     json: JsonObject | undefined,
     resolve: Resolve = KNOWN_ONLY,
-  ): Promise<DrivenObject | undefined> {
+  ): Promise<TestObject | undefined> {
     const { type, action, before } = plan;
     const { block } = this.#schema(type);
     const nothing = Value.null(typeOfBlock(block));
@@ -164,7 +164,7 @@ export class ProviderDriver {
   }
 
   /** What is there now; `undefined` when it is gone. */
-  async refresh(object: DrivenObject): Promise<DrivenObject | undefined> {
+  async refresh(object: TestObject): Promise<TestObject | undefined> {
     const { block } = this.#schema(object.type);
     const reply = await this.provider.read(
       { ...object, deferralAllowed: false, ...(object.identity && { identity: object.identity }) },
@@ -184,7 +184,7 @@ export class ProviderDriver {
   }
 
   /** Finds an object by its id and reads it. */
-  async import(type: string, id: string): Promise<DrivenObject | undefined> {
+  async import(type: string, id: string): Promise<TestObject | undefined> {
     const reply = await this.provider.import({ type, id, deferralAllowed: false }, {});
     accept("import", reply);
     const [found] = reply.objects;
@@ -215,8 +215,8 @@ export class ProviderDriver {
     type: string,
     prior: Value,
     nothing: Value,
-    before: DrivenObject | undefined,
-  ): Promise<DrivenPlan & { readonly legacyTypeSystem: boolean }> {
+    before: TestObject | undefined,
+  ): Promise<TestPlan & { readonly legacyTypeSystem: boolean }> {
     const common = {
       type,
       before,
@@ -238,7 +238,7 @@ export class ProviderDriver {
     prior: Value,
     config: Value,
     priorPrivate: Uint8Array,
-    before?: DrivenObject,
+    before?: TestObject,
   ) {
     const { block } = this.#schema(type);
     const reply = await this.provider.plan(
@@ -272,9 +272,9 @@ export class ProviderDriver {
   }
 
   async #carryOut(
-    plan: DrivenPlan & { readonly legacyTypeSystem: boolean },
+    plan: TestPlan & { readonly legacyTypeSystem: boolean },
     prior: Value,
-  ): Promise<DrivenObject | undefined> {
+  ): Promise<TestObject | undefined> {
     const { type, config, planned, plannedPrivate, plannedIdentity } = plan;
     const { block } = this.#schema(type);
     const reply = await this.provider.apply(

@@ -3,7 +3,7 @@ import { applyPath, encodeJson, Path, type Value } from "@stackwright/cty";
 import { typeOfBlock } from "@stackwright/mux/router";
 import type { Resolve } from "./json-config.ts";
 import { knownJson, unknownJson } from "./plan-json.ts";
-import type { DrivenObject, DrivenPlan, ProviderDriver } from "./provider-driver.ts";
+import type { ProviderDriver, TestObject, TestPlan } from "./provider-driver.ts";
 
 /** What a configuration says at one time, and what happens before it is applied. */
 export interface ScenarioStep {
@@ -57,7 +57,7 @@ export async function runScenario(
   { steps }: Scenario,
   changeFiles: (files: NonNullable<ScenarioStep["files"]>) => Promise<void>,
 ): Promise<StepOutcome[]> {
-  let objects = new Map<string, DrivenObject>();
+  let objects = new Map<string, TestObject>();
   const outcomes: StepOutcome[] = [];
   for (const step of steps) {
     await changeFiles(step.files ?? {});
@@ -73,12 +73,12 @@ class StepRun {
   readonly #driver: ProviderDriver;
   readonly #step: ScenarioStep;
   readonly #values = new Map<string, Value>();
-  objects: Map<string, DrivenObject>;
+  objects: Map<string, TestObject>;
 
   constructor(
     driver: ProviderDriver,
     step: ScenarioStep,
-    objects: ReadonlyMap<string, DrivenObject>,
+    objects: ReadonlyMap<string, TestObject>,
   ) {
     this.#driver = driver;
     this.#step = step;
@@ -116,7 +116,7 @@ class StepRun {
   }
 
   /** What is stored is brought to the present form first, even when it is. */
-  async #upgrade(object: DrivenObject): Promise<DrivenObject> {
+  async #upgrade(object: TestObject): Promise<TestObject> {
     const schema = this.#driver.declared.schema.resources.get(object.type);
     if (schema === undefined) return object;
     const json = encodeJson(object.state, typeOfBlock(schema.block));
@@ -136,8 +136,8 @@ class StepRun {
     return read;
   }
 
-  async #planAll(): Promise<Map<string, DrivenPlan>> {
-    const plans = new Map<string, DrivenPlan>();
+  async #planAll(): Promise<Map<string, TestPlan>> {
+    const plans = new Map<string, TestPlan>();
     for (const [address, json] of Object.entries(this.#step.resources)) {
       const [type = ""] = address.split(".");
       const before = this.objects.get(address);
@@ -152,7 +152,7 @@ class StepRun {
     return plans;
   }
 
-  async #applyAll(plans: ReadonlyMap<string, DrivenPlan>): Promise<void> {
+  async #applyAll(plans: ReadonlyMap<string, TestPlan>): Promise<void> {
     for (const [address, plan] of plans) {
       const json = this.#step.resources[address] as JsonObject | undefined;
       const object = await this.#driver.apply(plan, json, this.#resolve);
@@ -165,7 +165,7 @@ class StepRun {
   }
 }
 
-function changeOf({ action, planned, requiresReplace }: DrivenPlan): PlannedChange {
+function changeOf({ action, planned, requiresReplace }: TestPlan): PlannedChange {
   return {
     actions: ACTIONS[action],
     after: knownJson(planned),

@@ -114,7 +114,8 @@ class GrpcTransport implements PluginTransport {
   }
 
   #path(method: string): string {
-    if (!/^[A-Za-z]\w*$/.test(method)) throw new TypeError(`"${method}" is no name of a method`);
+    if (!/^[A-Za-z]\w*$/.test(method))
+      throw new TypeError(`"${method}" is not a valid method name`);
     return `/tfplugin${this.protocol}.Provider/${method}`;
   }
 

@@ -7,7 +7,7 @@ const MAX_KEPT_BYTES = 1024 * 1024;
  * Holds back what a program prints, to hand it to the client over gRPC. The bound is on bytes: where the client does
  * not read, the oldest output is dropped.
  */
-export class StdioTap {
+export class StdioCapture {
   readonly #kept: Buffer[] = [];
   #keptBytes = 0;
   #wake: (() => void) | undefined;
@@ -47,7 +47,7 @@ type Write = typeof process.stdout.write;
  * Takes standard output away from the program: after the call everything that is printed goes into the tap. The first
  * line that a client reads there has to be the handshake, and a library that greets its users would break it.
  */
-export function captureStdout(stream: NodeJS.WriteStream, tap: StdioTap): Disposable {
+export function captureStdout(stream: NodeJS.WriteStream, tap: StdioCapture): Disposable {
   const original: Write = stream.write.bind(stream);
   const write: Write = (
     chunk: string | Uint8Array,
