@@ -95,6 +95,7 @@ export { STATE_BLOB_KINDS } from "./state/blob-references.ts";
 export { ENGINE_KINDS } from "./state/kind-table.ts";
 export { stackTenancy } from "./state/kinds.ts";
 export { jsonPathOf } from "./state/record-value.ts";
+export { recordedAddresses } from "./state/recorded-addresses.ts";
 export type { NewRun, Run, RunPatch, RunPhase as StoredRunPhase, Runs } from "./state/runs.ts";
 export { createRuns, isEnded, RUN_TRANSITIONS } from "./state/runs.ts";
 export type { NamedStack, ProjectReference, StackOrigin } from "./state/stack-directory.ts";
@@ -107,7 +108,7 @@ export type {
   StackName,
 } from "./state/stack-inputs.ts";
 export { checkInputs, StackInputs } from "./state/stack-inputs.ts";
-export type { CipherSource, StoredKeys } from "./state/stack-keys.ts";
+export type { CipherSource, StoredKey, StoredKeys } from "./state/stack-keys.ts";
 export { createStoredKeys } from "./state/stack-keys.ts";
 export type {
   RevisionEntry,

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { StackKeys, type StackKeys_DataKey } from "@stackwright/proto/stackwright";
+import { StackKeys, StackKeys_DataKey } from "@stackwright/proto/stackwright";
 import {
   type CallOptions,
   isStorageError,
@@ -7,7 +7,7 @@ import {
   readStored,
   type StorageBackend,
 } from "@stackwright/storage";
-import { EngineError } from "../errors.ts";
+import { EngineError, isEngineError } from "../errors.ts";
 import type { KeyEncryptionKey } from "../secrets/key-encryption.ts";
 import {
   createStackCipher,
@@ -27,12 +27,33 @@ export interface CipherSource {
   ensure(reference: StackReference, options?: CallOptions): Promise<StackCipher>;
 }
 
+/** A data key as it is stored. */
+export interface StoredKey {
+  readonly number: number;
+  /** Milliseconds since 1970; undefined where the release that created it did not record it. */
+  readonly createdAtMs: number | undefined;
+  /** The id of the key-encryption key that encrypts it. */
+  readonly wrappedBy: string;
+  /** It encrypts what is written from now on. */
+  readonly isCurrent: boolean;
+  /** One of the given key-encryption keys decrypts it. */
+  readonly isReadable: boolean;
+}
+
 /** Data keys in the store, encrypted with key-encryption keys. */
 export interface StoredKeys extends CipherSource {
-  /** Adds a data key, which encrypts from now on; what is encrypted with older ones stays readable. */
-  rotate(reference: StackReference, options?: CallOptions): Promise<void>;
-  /** Encrypts all data keys with the current key-encryption key, after that was changed. */
-  rewrap(reference: StackReference, options?: CallOptions): Promise<void>;
+  /** The data keys as stored, oldest first. Needs no key-encryption key. */
+  list(reference: StackReference, options?: CallOptions): Promise<readonly StoredKey[]>;
+  /**
+   * Adds a data key, which encrypts from now on; what is encrypted with older ones stays readable. Resolves with its
+   * number. `ENGINE_KEY_UNAVAILABLE` where an older one cannot be decrypted; nothing is changed then.
+   */
+  rotate(reference: StackReference, options?: CallOptions): Promise<number>;
+  /**
+   * Encrypts all data keys with the current key-encryption key, in one write. Resolves with the numbers of those that
+   * another one encrypted; without any, nothing is written. `ENGINE_KEY_UNAVAILABLE` as for `rotate`.
+   */
+  rewrap(reference: StackReference, options?: CallOptions): Promise<readonly number[]>;
   /** The data keys themselves, to lend them to a worker that must not have the key-encryption key. */
   dataKeys(reference: StackReference, options?: CallOptions): Promise<readonly DataKey[]>;
 }
@@ -45,6 +66,8 @@ export interface StoredKeysOptions {
   readonly former?: readonly KeyEncryptionKey[];
   /** @default random bytes of the operating system */
   readonly random?: (bytes: number) => Uint8Array;
+  /** Milliseconds since 1970. @default the clock of the process */
+  readonly wallMs?: () => number;
 }
 
 /** {@link StoredKeys} over a store. Each `load` reads anew, so that a rotation elsewhere is seen. */
@@ -78,12 +101,15 @@ class Keys implements StoredKeys {
   readonly #current: KeyEncryptionKey;
   readonly #wrapping: ReadonlyMap<string, Uint8Array>;
   readonly #random: (bytes: number) => Uint8Array;
+  readonly #wallMs: () => number;
 
-  constructor({ storage, current, former = [], random = randomBytes }: StoredKeysOptions) {
+  constructor(options: StoredKeysOptions) {
+    const { storage, current, former = [], random = randomBytes, wallMs = Date.now } = options;
     this.#storage = storage;
     this.#current = current;
     this.#wrapping = new Map([...former, current].map(({ id, bytes }) => [id, bytes]));
     this.#random = random;
+    this.#wallMs = wallMs;
   }
 
   async load(reference: StackReference, options?: CallOptions): Promise<StackCipher | undefined> {
@@ -101,45 +127,98 @@ class Keys implements StoredKeys {
   }
 
   async dataKeys(reference: StackReference, options?: CallOptions): Promise<readonly DataKey[]> {
+    return this.#unwrapAll(reference, (await this.#stored(reference, options)).keys);
+  }
+
+  async list(reference: StackReference, options?: CallOptions): Promise<readonly StoredKey[]> {
     const { keys } = await this.#stored(reference, options);
-    return keys.map((key) => ({ number: key.number, bytes: this.#unwrap(reference, key) }));
+    const newest = Math.max(...keys.map(({ number }) => number));
+    return keys.map((key) => ({
+      number: key.number,
+      createdAtMs: key.createdAtMs === 0n ? undefined : Number(key.createdAtMs),
+      wrappedBy: key.wrappedBy,
+      isCurrent: key.number === newest,
+      isReadable: this.#isReadable(reference, key),
+    }));
   }
 
-  async rotate(reference: StackReference, options?: CallOptions): Promise<void> {
-    await this.#change(reference, options, (keys) => [
-      ...keys,
-      this.#create(reference, 1 + Math.max(0, ...keys.map(({ number }) => number))),
-    ]);
+  async rotate(reference: StackReference, options?: CallOptions): Promise<number> {
+    let number = 1;
+    await this.#change(reference, options, (keys) => {
+      this.#unwrapAll(reference, keys);
+      number = 1 + Math.max(0, ...keys.map((key) => key.number));
+      return [...keys, this.#create(reference, number)];
+    });
+    return number;
   }
 
-  async rewrap(reference: StackReference, options?: CallOptions): Promise<void> {
-    await this.#change(reference, options, (keys) =>
-      keys.map((key) => this.#wrap(reference, key.number, this.#unwrap(reference, key))),
-    );
+  async rewrap(reference: StackReference, options?: CallOptions): Promise<readonly number[]> {
+    let changed: readonly number[] = [];
+    await this.#change(reference, options, (keys) => {
+      const plain = new Map(
+        this.#unwrapAll(reference, keys).map(({ number, bytes }) => [number, bytes]),
+      );
+      const former = keys.filter(({ wrappedBy }) => wrappedBy !== this.#current.id);
+      changed = former.map(({ number }) => number);
+      if (former.length === 0) return keys;
+      return keys.map((key) => {
+        const bytes = plain.get(key.number);
+        return bytes === undefined || key.wrappedBy === this.#current.id
+          ? key
+          : { ...key, ...this.#wrap(reference, key.number, bytes) };
+      });
+    });
+    return changed;
   }
 
   #create(reference: StackReference, number: number): StackKeys_DataKey {
-    return this.#wrap(reference, number, this.#random(32));
+    const wrapped = this.#wrap(reference, number, this.#random(32));
+    const createdAtMs = BigInt(Math.floor(this.#wallMs()));
+    return StackKeys_DataKey.create({ number, ...wrapped, createdAtMs });
   }
 
-  #wrap(reference: StackReference, number: number, key: Uint8Array): StackKeys_DataKey {
+  #wrap(
+    reference: StackReference,
+    number: number,
+    key: Uint8Array,
+  ): Pick<StackKeys_DataKey, "wrappedBy" | "wrapped"> {
     const context = keyContext(reference, number);
     const wrapped = wrapKey(this.#current.bytes, key, context, this.#random);
-    return { number, wrappedBy: this.#current.id, wrapped };
+    return { wrappedBy: this.#current.id, wrapped };
   }
 
-  #unwrap(
-    reference: StackReference,
-    { number, wrappedBy, wrapped }: StackKeys_DataKey,
-  ): Uint8Array {
+  #isReadable(reference: StackReference, { number, wrappedBy, wrapped }: StackKeys_DataKey) {
     const wrapping = this.#wrapping.get(wrappedBy);
-    if (wrapping === undefined) {
-      throw new EngineError(
-        "ENGINE_KEY_UNAVAILABLE",
-        `the secrets of the stack need the key-encryption key ${wrappedBy}, which was not given`,
-      );
+    if (wrapping === undefined) return false;
+    try {
+      unwrapKey(wrapping, wrapped, keyContext(reference, number));
+      return true;
+    } catch (error) {
+      if (!isEngineError(error, "ENGINE_STATE_CORRUPT")) throw error;
+      return false;
     }
-    return unwrapKey(wrapping, wrapped, keyContext(reference, number));
+  }
+
+  /** All data keys; `ENGINE_KEY_UNAVAILABLE` names those that cannot be decrypted and what they need. */
+  #unwrapAll(
+    reference: StackReference,
+    keys: readonly StackKeys_DataKey[],
+  ): { readonly number: number; readonly bytes: Uint8Array }[] {
+    const needed = new Map<string, number[]>();
+    const plain = keys.flatMap(({ number, wrappedBy, wrapped }) => {
+      const wrapping = this.#wrapping.get(wrappedBy);
+      if (wrapping === undefined) {
+        needed.set(wrappedBy, [...(needed.get(wrappedBy) ?? []), number]);
+        return [];
+      }
+      return [{ number, bytes: unwrapKey(wrapping, wrapped, keyContext(reference, number)) }];
+    });
+    if (needed.size === 0) return plain;
+    const parts = [...needed].map(
+      ([id, numbers]) =>
+        `${numbers.length === 1 ? "data key" : "data keys"} ${numbers.join(", ")} of the stack ${numbers.length === 1 ? "needs" : "need"} the key-encryption key ${id}, which was not given`,
+    );
+    throw new EngineError("ENGINE_KEY_UNAVAILABLE", parts.join("; "));
   }
 
   async #stored(
@@ -160,7 +239,9 @@ class Keys implements StoredKeys {
     for (;;) {
       const { resource, keys } = await this.#stored(reference, options);
       const id = stackResourceId(reference, STATE_KINDS.keys);
-      const message = StackKeys.create({ keys: [...change(keys)] });
+      const changed = change(keys);
+      if (changed === keys) return;
+      const message = StackKeys.create({ keys: [...changed] });
       const token = Buffer.from(this.#random(16)).toString("hex");
       try {
         await this.#storage.writeCAS(

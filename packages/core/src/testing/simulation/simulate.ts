@@ -218,6 +218,7 @@ class Process {
         storage,
         current: keyEncryptionKey(new Uint8Array(32).fill(7)),
         random,
+        wallMs: () => scheduler.wallMs(),
       }),
       owner,
       scheduler,

@@ -396,6 +396,8 @@ export interface StackKeys_DataKey {
   wrappedBy: string;
   /** A nonce of 12 bytes, AES-256-GCM cipher text, a tag of 16 bytes. */
   wrapped: Uint8Array;
+  /** Milliseconds since 1970; 0: created by a release that did not record it. */
+  createdAtMs: bigint;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -2630,7 +2632,7 @@ export const StackKeys: MessageFns<StackKeys> = {
 };
 
 function createBaseStackKeys_DataKey(): StackKeys_DataKey {
-  return { number: 0, wrappedBy: "", wrapped: emptyBytes };
+  return { number: 0, wrappedBy: "", wrapped: emptyBytes, createdAtMs: 0n };
 }
 
 export const StackKeys_DataKey: MessageFns<StackKeys_DataKey> = {
@@ -2643,6 +2645,12 @@ export const StackKeys_DataKey: MessageFns<StackKeys_DataKey> = {
     }
     if (message.wrapped.length !== 0) {
       writer.uint32(26).bytes(message.wrapped);
+    }
+    if (message.createdAtMs !== 0n) {
+      if (BigInt.asIntN(64, message.createdAtMs) !== message.createdAtMs) {
+        throw new globalThis.Error("value provided for field message.createdAtMs of type int64 too large");
+      }
+      writer.uint32(32).int64(message.createdAtMs);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -2692,6 +2700,14 @@ export const StackKeys_DataKey: MessageFns<StackKeys_DataKey> = {
             message.wrapped = reader.bytes();
             continue;
           }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.createdAtMs = reader.int64() as bigint;
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -2727,6 +2743,9 @@ export const StackKeys_DataKey: MessageFns<StackKeys_DataKey> = {
     message.number = object.number ?? 0;
     message.wrappedBy = object.wrappedBy ?? "";
     message.wrapped = object.wrapped ?? emptyBytes;
+    message.createdAtMs = (object.createdAtMs !== undefined && object.createdAtMs !== null)
+      ? BigInt(object.createdAtMs)
+      : 0n;
     return message;
   },
 };
