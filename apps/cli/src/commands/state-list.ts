@@ -1,3 +1,4 @@
+import { recordedAddresses } from "@stackwright/core";
 import { containsAddress, formatAddress, parseAddress } from "@stackwright/lang";
 import type { CommandContext } from "../command-context.ts";
 import { CommandError } from "../command-error.ts";
@@ -8,7 +9,7 @@ import { recordedSchemas } from "../session/recorded-schemas.ts";
 import { openReader, type StoreOptions } from "../session/session.ts";
 import { objectText, type SecretOptions, secretDisplay, snapshotOf } from "./show.ts";
 
-/** Lists the addresses of recorded objects; all, or those below the given addresses. */
+/** Lists the addresses of recorded objects; all, or those below the given addresses. Needs no key. */
 export async function stateList(
   addresses: readonly string[],
   options: StoreOptions,
@@ -16,9 +17,14 @@ export async function stateList(
 ): Promise<ExitCode> {
   const session = await openReader(context, options);
   try {
-    const { objects } = await snapshotOf(session, context);
+    const objects =
+      session?.stack === undefined
+        ? []
+        : await recordedAddresses(session.store.storage, session.stack.reference, {
+            signal: context.signal,
+          });
     const wanted = addresses.map(addressOf);
-    const found = [...objects.values()]
+    const found = objects
       .filter(({ address }) => {
         const { value } = parseAddress(address);
         return (

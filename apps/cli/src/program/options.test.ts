@@ -78,6 +78,12 @@ describe("the options of the commands", () => {
     ["providers mirror", ["--platform", "--lock-file"]],
     ["stacks", [...STORE, "--json"]],
     ["unlock", STORE],
+    ["keys list", [...STORE, "--json"]],
+    ["keys rotate", STORE],
+    [
+      "keys rewrap",
+      [...STORE, "--all-stacks", "--from-key-file", "--from-key-variable", "--from-key-command"],
+    ],
     ["version", ["--json"]],
     ["import-state", [...RUN, "--no-plan"]],
     ["export-state", STORE],

@@ -6,6 +6,7 @@ import {
   createContext,
 } from "../command-context.ts";
 import { completionScript, type Shell } from "./completion-script.ts";
+import { defineKeyCommands } from "./key-commands.ts";
 import { defineProjectCommands } from "./project-commands.ts";
 import { defineProviderCommands } from "./provider-commands.ts";
 import { defineRunCommands } from "./run-commands.ts";
@@ -61,6 +62,7 @@ export function createProgram(process: CommandProcess, report: Report): Command 
   defineProjectCommands(define, run);
   defineRunCommands(define, run);
   defineStateCommands(define, run);
+  defineKeyCommands(define, run);
   defineProviderCommands(define, run);
   defineServerCommands(define, run, process);
   defineCompletion(program, define, run);

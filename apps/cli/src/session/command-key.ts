@@ -5,6 +5,7 @@ import type { CipherSource } from "@stackwright/core";
 import { type KeyEncryptionKey, type KeySource, loadKey } from "@stackwright/core";
 import { EngineError, isEngineError } from "@stackwright/core/errors";
 import type { CommandContext } from "../command-context.ts";
+import { CommandError } from "../command-error.ts";
 
 /** The key that a command encrypts secrets with, and where it comes from. */
 export interface CommandKey {
@@ -28,10 +29,7 @@ export async function commandKey(
   if (isNamed(text)) {
     return load("STACKWRIGHT_KEY", { kind: "environment", variable: "STACKWRIGHT_KEY", env });
   }
-  if (isNamed(command)) {
-    const [file = "", ...args] = command.split(/\s+/);
-    return load("STACKWRIGHT_KEY_COMMAND", { kind: "command", file, args });
-  }
+  if (isNamed(command)) return load("STACKWRIGHT_KEY_COMMAND", commandSource(command));
   const named = env.STACKWRIGHT_KEY_FILE;
   if (isNamed(named)) {
     const path = resolve(directory, named);
@@ -51,11 +49,49 @@ export async function commandKey(
   return load(`the file ${path}`, { kind: "file", path });
 }
 
-async function load(from: string, source: KeySource): Promise<CommandKey> {
+/** Options that name the former key-encryption key; at most one of them. */
+export interface FormerKeyOptions {
+  readonly fromKeyFile?: string;
+  /** Name of an environment variable. */
+  readonly fromKeyVariable?: string;
+  readonly fromKeyCommand?: string;
+}
+
+/** The key-encryption key that was current before, in the forms that name the current one. */
+export async function formerKey(
+  options: FormerKeyOptions,
+  { env, directory }: Pick<CommandContext, "env" | "directory">,
+): Promise<CommandKey | undefined> {
+  const { fromKeyFile: file, fromKeyVariable: variable, fromKeyCommand: command } = options;
+  if ([file, variable, command].filter((one) => one !== undefined).length > 1) {
+    throw new CommandError(
+      "Use one of --from-key-file, --from-key-variable and --from-key-command, not several.",
+    );
+  }
+  if (file !== undefined) {
+    const path = resolve(directory, file);
+    return load(`--from-key-file (${path})`, { kind: "file", path }, FORMER);
+  }
+  if (variable !== undefined) {
+    const source: KeySource = { kind: "environment", variable, env };
+    return load(`--from-key-variable (${variable})`, source, FORMER);
+  }
+  if (command === undefined) return undefined;
+  return load("--from-key-command", commandSource(command), FORMER);
+}
+
+const FORMER = "The former key is 32 bytes in base64 or hexadecimal, like the current one.";
+
+function commandSource(command: string): KeySource {
+  const [file = "", ...args] = command.trim().split(/\s+/);
+  return { kind: "command", file, args };
+}
+
+async function load(from: string, source: KeySource, hint?: string): Promise<CommandKey> {
   try {
     return { key: await loadKey(source), from };
   } catch (error) {
-    throw withAdvice(error, `The key was to come from ${from}.\n${SOURCES}`);
+    throw withAdvice(error, `The key was to come from ${from}.\n${hint ?? SOURCES}`);
   }
 }
 

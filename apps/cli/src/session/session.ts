@@ -25,7 +25,7 @@ import { createUlidGenerator, isStorageError, makeDirectory } from "@stackwright
 import { createThreadRenewer } from "@stackwright/storage/lease";
 import type { CommandContext } from "../command-context.ts";
 import { CommandError } from "../command-error.ts";
-import { commandKey, withKeyAdvice } from "./command-key.ts";
+import { type CommandKey, commandKey, withKeyAdvice } from "./command-key.ts";
 import { checkedProject } from "./project-names.ts";
 import { stackName } from "./stack-name.ts";
 import { holderOf, storeInUse, storeRefusal } from "./store-refusals.ts";
@@ -50,6 +50,8 @@ export interface Session extends AsyncDisposable {
   /** Address of the store, without credentials. */
   readonly storeName: string;
   readonly stacks: StackDirectory;
+  /** Encrypts the data keys of stacks. */
+  readonly key: CommandKey;
   readonly project: ProjectReference;
   /** The stack that is meant; undefined where nothing was ever written for it and the session only reads. */
   readonly stack: NamedStack | undefined;
@@ -85,6 +87,16 @@ export async function openReader(
   parseDuration(options.lockTimeout);
   if (address.kind === "sqlite" && !(await exists(address.directory))) return undefined;
   return openSession(context, options, address, "read");
+}
+
+/** Opens the store to write to stacks that exist. Undefined where there is no store yet; no stack is created. */
+export async function openExisting(
+  context: CommandContext,
+  options: StoreOptions,
+): Promise<Session | undefined> {
+  const address = storeAddress(context, options);
+  if (address.kind === "sqlite" && !(await exists(address.directory))) return undefined;
+  return openSession(context, options, address, "write");
 }
 
 /** Opens the store to write; makes the embedded one and the stack where they are missing. */
@@ -160,6 +172,7 @@ async function openSession(
     store,
     storeName: storeName(address),
     stacks,
+    key,
     project,
     stack,
     stateOf: ({ reference }) => states.stack(reference),
