@@ -84,10 +84,10 @@ describe("the local function runtime", () => {
     ]);
   });
 
-  it("says that it is a stand-in", async () => {
+  it("identifies itself as the local runtime", async () => {
     const { server } = await setUp({});
     const response = await fetch(server.url);
-    expect(response.headers.get("server")).toContain("stand-in");
+    expect(response.headers.get("server")).toContain("local function runtime");
     expect(await response.text()).toContain("Not the service itself");
   });
 

@@ -44,7 +44,7 @@ export interface FunctionsServerOptions {
   readonly clock?: Clock;
 }
 
-/** A running stand-in. */
+/** A running local function runtime. */
 export interface FunctionsServer extends AsyncDisposable {
   readonly url: string;
   /** Results of asynchronous invocations, for a caller in this process; others find them at `/results/<request id>`. */
@@ -61,12 +61,12 @@ export interface FunctionsServer extends AsyncDisposable {
 const SYNC_LIMIT = 6 * 1024 * 1024;
 const ASYNC_LIMIT = 256 * 1024;
 const NOTICE =
-  "Local function runtime with the FunctionGraph invoke API, for development and tests.";
+  "Local function runtime with the FunctionGraph invoke API, for development and tests. Not the service itself.";
 
 /**
  * Runs functions on this machine behind the invoke API of FunctionGraph: synchronous and asynchronous invocations with
  * their states, cancellation, cold starts, limits of instances, time and size, and the errors of the platform. Every
- * answer says that it comes from a stand-in (`server` header, and `GET /`).
+ * answer states that it comes from a local function runtime (`server` header, and `GET /`).
  *
  * Source: FunctionGraph API reference.
  *
