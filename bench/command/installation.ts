@@ -10,6 +10,7 @@ interface Manifest {
 }
 
 const OURS = "@stackwright/";
+const COMMAND = "stackwright";
 
 /**
  * Lays out the built packages as an installation would: exports lead to `dist`, other packages are those of the workspace.
@@ -44,10 +45,10 @@ export async function installBuilt(root: string, folder: string): Promise<string
       else await link(join(source, "node_modules", needed), join(target, "node_modules", needed));
     }
   };
-  await install(`${OURS}engine`);
-  const engine = join(folder, "node_modules", OURS, "engine");
-  await cp(join(root, "apps/cli/bin"), join(engine, "bin"), { recursive: true });
-  return join(engine, "bin/stackwright.mjs");
+  await install(COMMAND);
+  const command = join(folder, "node_modules", COMMAND);
+  await cp(join(root, "apps/cli/bin"), join(command, "bin"), { recursive: true });
+  return join(command, "bin/stackwright.mjs");
 }
 
 async function readManifest(path: string): Promise<Manifest> {

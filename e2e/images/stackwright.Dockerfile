@@ -16,7 +16,7 @@ COPY apps apps
 # this takes is no layer of anything.
 FROM workspace AS build
 COPY tsconfig.base.json e2e/images/publish-manifests.mjs ./
-RUN pnpm install --frozen-lockfile --filter stackwright-workspace --filter "@stackwright/engine..." \
+RUN pnpm install --frozen-lockfile --filter stackwright-workspace --filter "stackwright..." \
   && pnpm --recursive run build \
   && node publish-manifests.mjs packages apps \
   && find packages apps -mindepth 2 -maxdepth 2 \( -name src -o -name node_modules \) -exec rm -r {} + \
@@ -25,7 +25,7 @@ RUN pnpm install --frozen-lockfile --filter stackwright-workspace --filter "@sta
 
 FROM workspace AS dependencies
 # Packages for tests are peers of the subpaths that hold contract tests; nothing that runs asks for them.
-RUN pnpm install --frozen-lockfile --prod --no-optional --filter "@stackwright/engine..." \
+RUN pnpm install --frozen-lockfile --prod --no-optional --filter "stackwright..." \
   && rm -rf node_modules/.pnpm/vitest@* node_modules/.pnpm/@vitest+* node_modules/.pnpm/vite@* \
   && find packages apps -mindepth 2 -maxdepth 2 ! -name node_modules -exec rm -r {} +
 
