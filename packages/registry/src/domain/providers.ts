@@ -27,6 +27,7 @@ import { deleteOperation, type StoredRecord, writeOperation } from "./record-sto
 import { retryCollisions } from "./retry-collisions.ts";
 import { type RegistryScope, scopeTenancy } from "./scope.ts";
 import { tombstoneGuards, tombstoneOf } from "./tombstones.ts";
+import { passUses } from "./use-turnstile.ts";
 
 // Every creation and deletion of a provider replaces the record of its account in the same batch:
 //
@@ -230,6 +231,8 @@ export async function deleteProvider(
           `"${at.name}" has ${versionCount} versions; delete those first`,
         );
       }
+      // Before the users, as in deleteVersion.
+      const turnstile = await passUses(parts, tenancy, providerId, options);
       const usedBy = policy.deleteUsed === "allow" ? [] : await usersOf(providerId);
       if (usedBy.length > 0 && policy.deleteUsed === "refuse") {
         throw new RegistryError(
@@ -248,6 +251,7 @@ export async function deleteProvider(
       await records.storage.batch(
         [
           writeOperation(accountAt(tenancy), value, account),
+          turnstile,
           deleteOperation(stored),
           ...(entry === undefined ? [] : [deleteOperation(entry)]),
           parts.audit.entry(tenancy, context, {

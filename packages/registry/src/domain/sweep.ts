@@ -2,6 +2,7 @@ import { type Tenancy, WILDCARD } from "@stackwright/storage";
 import { FUNCTION_RELEASE, HEALTH, PROVIDER, USE, VERSION } from "./kinds.ts";
 import type { RegistryParts } from "./parts.ts";
 import { deleteOperation, type RecordKind, type StoredRecord } from "./record-store.ts";
+import { isTurnstile } from "./use-turnstile.ts";
 
 const BATCH = 32;
 
@@ -31,7 +32,9 @@ export async function sweepLeftovers(parts: RegistryParts): Promise<number> {
   const livingVersions = new Set(reachable.map(({ value }) => value.versionId));
   const left: readonly StoredRecord<unknown>[] = [
     ...versions.filter(({ value }) => !living.has(value.providerId)),
-    ...uses.filter(({ value }) => !livingVersions.has(value.versionId)),
+    ...uses.filter(({ value }) =>
+      isTurnstile(value) ? !living.has(value.providerId) : !livingVersions.has(value.versionId),
+    ),
     ...releases.filter(({ resource }) => !livingVersions.has(resource.id.name)),
     ...health.filter(({ value }) => !livingVersions.has(value.versionId)),
   ];

@@ -2,13 +2,14 @@ import { createHash } from "node:crypto";
 import type { ProviderUse } from "@stackwright/proto/stackwright";
 import type { BatchOperation, CallOptions, Tenancy } from "@stackwright/storage";
 import { invalidField } from "../errors.ts";
-import { providerAt, USE } from "./kinds.ts";
+import { USE } from "./kinds.ts";
 import type { RequestContext } from "./model.ts";
 import type { RegistryParts } from "./parts.ts";
 import { readProvider } from "./providers.ts";
 import { deleteOperation, type RecordName, writeOperation } from "./record-store.ts";
 import { retryCollisions } from "./retry-collisions.ts";
 import { type RegistryScope, scopeTenancy } from "./scope.ts";
+import { passUses } from "./use-turnstile.ts";
 import { readVersion, type VersionName } from "./versions.ts";
 
 /** Who needs a version, since when. */
@@ -29,9 +30,9 @@ export interface UseOptions extends CallOptions {
 }
 
 /**
- * Notes that somebody needs a version. Harmless when repeated, and then costs one read. The provider's
- * record is replaced in the same step, unchanged, so that a deletion which did not see this use
- * collides with it.
+ * Records that a user needs a version. Repeating it costs one read. The turnstile of the provider's uses is written in
+ * the same step, under a guard on the provider's record: a deletion that did not see this use collides with it, and so
+ * does this use with a deletion that came first. Nothing but uses is written, since a stack's token may write no more.
  *
  * Throws `REGISTRY_PROVIDER_NOT_FOUND`, `REGISTRY_VERSION_NOT_FOUND`, `REGISTRY_ID_MISMATCH`.
  */
@@ -62,11 +63,11 @@ export async function recordUse(
     };
     await parts.records.storage.batch(
       [
-        writeOperation(providerAt(tenancy, at.name), provider.value, provider),
+        await passUses(parts, tenancy, version.providerId, options),
         writeOperation(useAt, use, stored),
         ...noted(parts, tenancy, context, "use.record", use),
       ],
-      options,
+      { ...options, guards: [{ id: provider.resource.id, version: provider.resource.version }] },
     );
   });
 }

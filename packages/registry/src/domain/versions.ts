@@ -22,6 +22,7 @@ import { deleteOperation, type StoredRecord, writeOperation } from "./record-sto
 import { retryCollisions } from "./retry-collisions.ts";
 import { type RegistryScope, scopeTenancy } from "./scope.ts";
 import { tombstoneGuards, tombstoneOf } from "./tombstones.ts";
+import { passUses } from "./use-turnstile.ts";
 
 // Every creation and deletion of a version replaces the record of its provider in the same batch,
 // which keeps the quota exact and makes it collide with a deletion of the provider: a version of a
@@ -129,10 +130,11 @@ export async function deleteVersion(
   return parts.mutex.run(`${mutexKey(tenancy)}/${at.name}`, () =>
     retryCollisions(parts.clock, context.signal, async () => {
       const options = callOptions(context);
-      // The provider before the users: a use that is recorded later replaces what is read here.
       const provider = await readProvider(parts, tenancy, at, options);
       const stored = await readVersion(parts, tenancy, at, options);
       const { providerId, versionId, functionUrn } = stored.value;
+      // The turnstile before the users: a use that is recorded later replaces what is read here.
+      const turnstile = await passUses(parts, tenancy, providerId, options);
       const usedBy = policy.deleteUsed === "allow" ? [] : await usersOf(providerId, at.version);
       if (usedBy.length > 0 && policy.deleteUsed === "refuse") {
         throw new RegistryError(
@@ -144,6 +146,7 @@ export async function deleteVersion(
       const after = { ...provider.value, versionCount: provider.value.versionCount - 1 };
       const operations: BatchOperation[] = [
         writeOperation(providerAt(tenancy, at.name), after, provider),
+        turnstile,
         deleteOperation(stored),
         parts.audit.entry(tenancy, context, {
           action: "version.delete",
