@@ -9,7 +9,9 @@ import { readProvider } from "./providers.ts";
 import { deleteOperation, type RecordName, writeOperation } from "./record-store.ts";
 import { retryCollisions } from "./retry-collisions.ts";
 import { type RegistryScope, scopeTenancy } from "./scope.ts";
-import { passUses } from "./use-turnstile.ts";
+
+import { passUses, readTurnstile } from "./use-turnstile.ts";
+
 import { readVersion, type VersionName } from "./versions.ts";
 
 /** Who needs a version, since when. */
@@ -122,7 +124,10 @@ export async function dropUses(
   version?: string,
 ): Promise<void> {
   const prefix = `${providerId}/${version === undefined ? "" : `${version}/`}`;
-  const found = await parts.records.list(USE, tenancy, prefix);
+  const uses = await parts.records.list(USE, tenancy, prefix);
+  const turnstile =
+    version === undefined ? await readTurnstile(parts, tenancy, providerId) : undefined;
+  const found = turnstile === undefined ? uses : [...uses, turnstile];
   for (let at = 0; at < found.length; at += 32) {
     await parts.records.storage.batch(found.slice(at, at + 32).map(deleteOperation));
   }

@@ -2,7 +2,7 @@ import type { ProviderUse } from "@stackwright/proto/stackwright";
 import type { BatchOperation, CallOptions, Tenancy } from "@stackwright/storage";
 import { USE } from "./kinds.ts";
 import type { RegistryParts } from "./parts.ts";
-import { writeOperation } from "./record-store.ts";
+import { type RecordName, type StoredRecord, writeOperation } from "./record-store.ts";
 
 /**
  * The write of a provider's turnstile: a record of the kind of uses that every new use and every deletion replaces, so
@@ -14,8 +14,7 @@ export async function passUses(
   providerId: string,
   options: CallOptions,
 ): Promise<BatchOperation> {
-  const at = { kind: USE, tenancy, name: `~${providerId}` };
-  const stored = await parts.records.read(at, options);
+  const stored = await readTurnstile(parts, tenancy, providerId, options);
   const turnstile: ProviderUse = {
     providerId,
     version: "",
@@ -24,7 +23,21 @@ export async function passUses(
     sinceMs: 0n,
     actor: "",
   };
-  return writeOperation(at, turnstile, stored);
+  return writeOperation(turnstileAt(tenancy, providerId), turnstile, stored);
+}
+
+/** The turnstile of a provider, once it has had a use or a deletion. */
+export async function readTurnstile(
+  parts: RegistryParts,
+  tenancy: Tenancy,
+  providerId: string,
+  options: CallOptions = {},
+): Promise<StoredRecord<ProviderUse> | undefined> {
+  return parts.records.read(turnstileAt(tenancy, providerId), options);
+}
+
+function turnstileAt(tenancy: Tenancy, providerId: string): RecordName<ProviderUse> {
+  return { kind: USE, tenancy, name: `~${providerId}` };
 }
 
 /** Whether a record of the kind of uses is a turnstile: a use has a user. */
