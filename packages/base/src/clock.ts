@@ -13,11 +13,11 @@ export interface Clock {
 
 // `performance` counts from an origin of each thread, which is a wall clock time: threads that began before and after
 // the wall clock was set would disagree. The counter of Node is one for the process; a browser has no other scale.
-const hrtime = globalThis.process?.hrtime;
+// It is looked up at each call, so that fake timers of a test replace it.
 const monotonicMs =
-  hrtime === undefined
+  globalThis.process?.hrtime === undefined
     ? () => performance.timeOrigin + performance.now()
-    : () => Number(hrtime.bigint() / 1_000n) / 1_000;
+    : () => Number(process.hrtime.bigint() / 1_000n) / 1_000;
 
 /** The clock of the process. Its monotonic scale is the same in all threads; its timers keep the process alive. */
 export const systemClock: Clock = Object.freeze({

@@ -223,7 +223,7 @@ describe("a call to a server", () => {
       channel(MUX_CHANNELS.call).unsubscribe(listen);
     }
     expect(messages).toEqual([
-      { package: "p", server: "s", method: "Create", durationMs: 30 },
+      { package: "p", server: "s", method: "Create", durationMs: expect.closeTo(30, 6) as number },
       { package: "p", server: "s", method: "Delete", durationMs: 0, code: "UNIMPLEMENTED" },
     ]);
   });
