@@ -54,7 +54,7 @@ export const SUITES: readonly Suite[] = [
   {
     name: "npm test",
     what: "all tests that need no outside server; ran before this table, counted here",
-    limitMinutes: 15,
+    limitMinutes: 30,
     run: ({ reports, npmTestExit }) => {
       const result = { code: npmTestExit, signal: undefined, timedOut: false, stdout: "" };
       return Promise.resolve(tallyVitest(join(reports, "unit.json"), result));
