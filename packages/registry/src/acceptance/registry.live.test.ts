@@ -28,7 +28,7 @@ describe("the real command and the provider registry protocol", () => {
       ["secret", false],
       ["hashicorp", true],
     ] as const) {
-      const namespace = { name, account: "acme", public: isPublic };
+      const namespace = { name, account: "acme", public: isPublic, granted: true };
       await claimNamespace(server.fixture.registry, namespace, TEST_CONTEXT);
     }
     for (const platform of PLATFORMS) {
