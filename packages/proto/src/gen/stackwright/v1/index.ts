@@ -25,8 +25,26 @@ export {
 } from "./registry.ts";
 export {
   Run,
+  RunApproval,
+  RunCancel,
+  RunTransition,
+  Run_Mode,
   Run_Phase,
 } from "./run.ts";
+export {
+  ConfigurationVersion,
+  IdempotencyRecord,
+  PlanSummary,
+  RunLog,
+  RunLogSegment,
+  RunTicket,
+  RunTicket_Claim,
+  RunTicket_Class,
+  RunTicket_Step,
+  StackQueue,
+  Variable,
+  Variable_Category,
+} from "./server_run.ts";
 export {
   FreshStart,
   ImportedState,

@@ -28,6 +28,34 @@ export interface Run {
   reason: string;
   /** Head revision that its plan was made from; meaningful once there is a plan. */
   baseRevision: bigint;
+  /** Digest of the configuration version that is planned; empty for runs of a command. */
+  configuration: string;
+  /** What the run is to do. */
+  mode: Run_Mode;
+  /** Who requested it: the id of a credential. */
+  actor: string;
+  /** Why it was requested, in the words of its author. */
+  message: string;
+  /** Counts the runs that a server made for the stack, from 1; 0 for runs of a command. */
+  number: bigint;
+  /** Given for plan_digest; cleared whenever that changes. */
+  approvals: RunApproval[];
+  /** Approvals that the plan needs. */
+  requiredApprovals: number;
+  /** The request to cancel it; absent without one. */
+  cancel:
+    | RunCancel
+    | undefined;
+  /** Transitions, the oldest first. */
+  history: RunTransition[];
+  /** Code of the reason, such as "worker_lost"; empty where there is none. */
+  reasonCode: string;
+  /** The plan is applied without an approval. */
+  autoApply: boolean;
+  /** Addresses that the plan is limited to. */
+  targets: string[];
+  /** Addresses of the instances that are replaced. */
+  replace: string[];
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -67,6 +95,8 @@ export const Run_Phase = {
   PHASE_SUPERSEDED: 15,
   /** PHASE_ROLLED_BACK - What was done was undone. */
   PHASE_ROLLED_BACK: 16,
+  /** PHASE_PLAN_FINISHED - The plan was all that was requested. */
+  PHASE_PLAN_FINISHED: 17,
 } as const;
 
 export type Run_Phase = typeof Run_Phase[keyof typeof Run_Phase];
@@ -89,6 +119,68 @@ export namespace Run_Phase {
   export type PHASE_CANCELED = typeof Run_Phase.PHASE_CANCELED;
   export type PHASE_SUPERSEDED = typeof Run_Phase.PHASE_SUPERSEDED;
   export type PHASE_ROLLED_BACK = typeof Run_Phase.PHASE_ROLLED_BACK;
+  export type PHASE_PLAN_FINISHED = typeof Run_Phase.PHASE_PLAN_FINISHED;
+}
+
+/** Modes. */
+export const Run_Mode = {
+  /** MODE_UNSPECIFIED - Of a run that a command made. */
+  MODE_UNSPECIFIED: 0,
+  /** MODE_APPLY - Plan, and apply what is approved. */
+  MODE_APPLY: 1,
+  /** MODE_PLAN_ONLY - Plan only. */
+  MODE_PLAN_ONLY: 2,
+  /** MODE_DESTROY - Plan the deletion of all objects, and apply it once approved. */
+  MODE_DESTROY: 3,
+  /** MODE_REFRESH_ONLY - Read all objects and record what was found, once approved. */
+  MODE_REFRESH_ONLY: 4,
+} as const;
+
+export type Run_Mode = typeof Run_Mode[keyof typeof Run_Mode];
+
+export namespace Run_Mode {
+  export type MODE_UNSPECIFIED = typeof Run_Mode.MODE_UNSPECIFIED;
+  export type MODE_APPLY = typeof Run_Mode.MODE_APPLY;
+  export type MODE_PLAN_ONLY = typeof Run_Mode.MODE_PLAN_ONLY;
+  export type MODE_DESTROY = typeof Run_Mode.MODE_DESTROY;
+  export type MODE_REFRESH_ONLY = typeof Run_Mode.MODE_REFRESH_ONLY;
+}
+
+/** An approval of one plan by one user. */
+export interface RunApproval {
+  /** Id of the credential. */
+  actor: string;
+  /** The plan that was shown. */
+  planDigest: string;
+  /** Milliseconds since 1970. */
+  atMs: bigint;
+  /** In the words of the approver. */
+  comment: string;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** A request to cancel a run. */
+export interface RunCancel {
+  /** 1: begin nothing more and wait; 2: end the executor. */
+  stage: number;
+  /** Id of the credential. */
+  actor: string;
+  /** When this stage was requested, in milliseconds since 1970. */
+  atMs: bigint;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** One transition of a run. */
+export interface RunTransition {
+  /** From where; unspecified for the creation. */
+  from: Run_Phase;
+  /** To where. */
+  to: Run_Phase;
+  /** Who caused it: a credential or a worker. */
+  actor: string;
+  /** Milliseconds since 1970. */
+  atMs: bigint;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
 function createBaseRun(): Run {
@@ -104,6 +196,19 @@ function createBaseRun(): Run {
     revision: 0n,
     reason: "",
     baseRevision: 0n,
+    configuration: "",
+    mode: 0,
+    actor: "",
+    message: "",
+    number: 0n,
+    approvals: [],
+    requiredApprovals: 0,
+    cancel: undefined,
+    history: [],
+    reasonCode: "",
+    autoApply: false,
+    targets: [],
+    replace: [],
   };
 }
 
@@ -156,6 +261,48 @@ export const Run: MessageFns<Run> = {
         throw new globalThis.Error("value provided for field message.baseRevision of type uint64 too large");
       }
       writer.uint32(88).uint64(message.baseRevision);
+    }
+    if (message.configuration !== "") {
+      writer.uint32(98).string(message.configuration);
+    }
+    if (message.mode !== 0) {
+      writer.uint32(104).int32(message.mode);
+    }
+    if (message.actor !== "") {
+      writer.uint32(114).string(message.actor);
+    }
+    if (message.message !== "") {
+      writer.uint32(122).string(message.message);
+    }
+    if (message.number !== 0n) {
+      if (BigInt.asUintN(64, message.number) !== message.number) {
+        throw new globalThis.Error("value provided for field message.number of type uint64 too large");
+      }
+      writer.uint32(128).uint64(message.number);
+    }
+    for (const v of message.approvals) {
+      RunApproval.encode(v!, writer.uint32(138).fork()).join();
+    }
+    if (message.requiredApprovals !== 0) {
+      writer.uint32(144).uint32(message.requiredApprovals);
+    }
+    if (message.cancel !== undefined) {
+      RunCancel.encode(message.cancel, writer.uint32(154).fork()).join();
+    }
+    for (const v of message.history) {
+      RunTransition.encode(v!, writer.uint32(162).fork()).join();
+    }
+    if (message.reasonCode !== "") {
+      writer.uint32(170).string(message.reasonCode);
+    }
+    if (message.autoApply !== false) {
+      writer.uint32(176).bool(message.autoApply);
+    }
+    for (const v of message.targets) {
+      writer.uint32(186).string(v!);
+    }
+    for (const v of message.replace) {
+      writer.uint32(194).string(v!);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -269,6 +416,110 @@ export const Run: MessageFns<Run> = {
             message.baseRevision = reader.uint64() as bigint;
             continue;
           }
+          case 12: {
+            if (tag !== 98) {
+              break;
+            }
+
+            message.configuration = reader.string(true);
+            continue;
+          }
+          case 13: {
+            if (tag !== 104) {
+              break;
+            }
+
+            message.mode = reader.int32() as any;
+            continue;
+          }
+          case 14: {
+            if (tag !== 114) {
+              break;
+            }
+
+            message.actor = reader.string(true);
+            continue;
+          }
+          case 15: {
+            if (tag !== 122) {
+              break;
+            }
+
+            message.message = reader.string(true);
+            continue;
+          }
+          case 16: {
+            if (tag !== 128) {
+              break;
+            }
+
+            message.number = reader.uint64() as bigint;
+            continue;
+          }
+          case 17: {
+            if (tag !== 138) {
+              break;
+            }
+
+            message.approvals.push(RunApproval.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 18: {
+            if (tag !== 144) {
+              break;
+            }
+
+            message.requiredApprovals = reader.uint32();
+            continue;
+          }
+          case 19: {
+            if (tag !== 154) {
+              break;
+            }
+
+            message.cancel = RunCancel.decode(reader, reader.uint32());
+            continue;
+          }
+          case 20: {
+            if (tag !== 162) {
+              break;
+            }
+
+            message.history.push(RunTransition.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 21: {
+            if (tag !== 170) {
+              break;
+            }
+
+            message.reasonCode = reader.string(true);
+            continue;
+          }
+          case 22: {
+            if (tag !== 176) {
+              break;
+            }
+
+            message.autoApply = reader.bool();
+            continue;
+          }
+          case 23: {
+            if (tag !== 186) {
+              break;
+            }
+
+            message.targets.push(reader.string(true));
+            continue;
+          }
+          case 24: {
+            if (tag !== 194) {
+              break;
+            }
+
+            message.replace.push(reader.string(true));
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -318,6 +569,360 @@ export const Run: MessageFns<Run> = {
     message.baseRevision = (object.baseRevision !== undefined && object.baseRevision !== null)
       ? BigInt(object.baseRevision)
       : 0n;
+    message.configuration = object.configuration ?? "";
+    message.mode = object.mode ?? 0;
+    message.actor = object.actor ?? "";
+    message.message = object.message ?? "";
+    message.number = (object.number !== undefined && object.number !== null) ? BigInt(object.number) : 0n;
+    message.approvals = object.approvals?.map((e) => RunApproval.fromPartial(e)) || [];
+    message.requiredApprovals = object.requiredApprovals ?? 0;
+    message.cancel = (object.cancel !== undefined && object.cancel !== null)
+      ? RunCancel.fromPartial(object.cancel)
+      : undefined;
+    message.history = object.history?.map((e) => RunTransition.fromPartial(e)) || [];
+    message.reasonCode = object.reasonCode ?? "";
+    message.autoApply = object.autoApply ?? false;
+    message.targets = object.targets?.map((e) => e) || [];
+    message.replace = object.replace?.map((e) => e) || [];
+    return message;
+  },
+};
+
+function createBaseRunApproval(): RunApproval {
+  return { actor: "", planDigest: "", atMs: 0n, comment: "" };
+}
+
+export const RunApproval: MessageFns<RunApproval> = {
+  encode(message: RunApproval, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.actor !== "") {
+      writer.uint32(10).string(message.actor);
+    }
+    if (message.planDigest !== "") {
+      writer.uint32(18).string(message.planDigest);
+    }
+    if (message.atMs !== 0n) {
+      if (BigInt.asIntN(64, message.atMs) !== message.atMs) {
+        throw new globalThis.Error("value provided for field message.atMs of type int64 too large");
+      }
+      writer.uint32(24).int64(message.atMs);
+    }
+    if (message.comment !== "") {
+      writer.uint32(34).string(message.comment);
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RunApproval {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRunApproval();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.actor = reader.string(true);
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.planDigest = reader.string(true);
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.atMs = reader.int64() as bigint;
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.comment = reader.string(true);
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag >>> 3 === 0) {
+          throw new globalThis.Error("protobuf decode found an invalid tag");
+        }
+        const buf = reader.skip(tag & 7);
+
+        if (message._unknownFields === undefined) {
+          message._unknownFields = {};
+        }
+
+        const list = message._unknownFields[tag];
+
+        if (list === undefined) {
+          message._unknownFields[tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      if (reader.pos !== end) {
+        throw new globalThis.Error("protobuf decode read past the end of a message");
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<RunApproval>): RunApproval {
+    return RunApproval.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<RunApproval>): RunApproval {
+    const message = createBaseRunApproval();
+    message.actor = object.actor ?? "";
+    message.planDigest = object.planDigest ?? "";
+    message.atMs = (object.atMs !== undefined && object.atMs !== null) ? BigInt(object.atMs) : 0n;
+    message.comment = object.comment ?? "";
+    return message;
+  },
+};
+
+function createBaseRunCancel(): RunCancel {
+  return { stage: 0, actor: "", atMs: 0n };
+}
+
+export const RunCancel: MessageFns<RunCancel> = {
+  encode(message: RunCancel, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.stage !== 0) {
+      writer.uint32(8).uint32(message.stage);
+    }
+    if (message.actor !== "") {
+      writer.uint32(18).string(message.actor);
+    }
+    if (message.atMs !== 0n) {
+      if (BigInt.asIntN(64, message.atMs) !== message.atMs) {
+        throw new globalThis.Error("value provided for field message.atMs of type int64 too large");
+      }
+      writer.uint32(24).int64(message.atMs);
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RunCancel {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRunCancel();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.stage = reader.uint32();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.actor = reader.string(true);
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.atMs = reader.int64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag >>> 3 === 0) {
+          throw new globalThis.Error("protobuf decode found an invalid tag");
+        }
+        const buf = reader.skip(tag & 7);
+
+        if (message._unknownFields === undefined) {
+          message._unknownFields = {};
+        }
+
+        const list = message._unknownFields[tag];
+
+        if (list === undefined) {
+          message._unknownFields[tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      if (reader.pos !== end) {
+        throw new globalThis.Error("protobuf decode read past the end of a message");
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<RunCancel>): RunCancel {
+    return RunCancel.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<RunCancel>): RunCancel {
+    const message = createBaseRunCancel();
+    message.stage = object.stage ?? 0;
+    message.actor = object.actor ?? "";
+    message.atMs = (object.atMs !== undefined && object.atMs !== null) ? BigInt(object.atMs) : 0n;
+    return message;
+  },
+};
+
+function createBaseRunTransition(): RunTransition {
+  return { from: 0, to: 0, actor: "", atMs: 0n };
+}
+
+export const RunTransition: MessageFns<RunTransition> = {
+  encode(message: RunTransition, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.from !== 0) {
+      writer.uint32(8).int32(message.from);
+    }
+    if (message.to !== 0) {
+      writer.uint32(16).int32(message.to);
+    }
+    if (message.actor !== "") {
+      writer.uint32(26).string(message.actor);
+    }
+    if (message.atMs !== 0n) {
+      if (BigInt.asIntN(64, message.atMs) !== message.atMs) {
+        throw new globalThis.Error("value provided for field message.atMs of type int64 too large");
+      }
+      writer.uint32(32).int64(message.atMs);
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RunTransition {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRunTransition();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.from = reader.int32() as any;
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.to = reader.int32() as any;
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.actor = reader.string(true);
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.atMs = reader.int64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag >>> 3 === 0) {
+          throw new globalThis.Error("protobuf decode found an invalid tag");
+        }
+        const buf = reader.skip(tag & 7);
+
+        if (message._unknownFields === undefined) {
+          message._unknownFields = {};
+        }
+
+        const list = message._unknownFields[tag];
+
+        if (list === undefined) {
+          message._unknownFields[tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      if (reader.pos !== end) {
+        throw new globalThis.Error("protobuf decode read past the end of a message");
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<RunTransition>): RunTransition {
+    return RunTransition.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<RunTransition>): RunTransition {
+    const message = createBaseRunTransition();
+    message.from = object.from ?? 0;
+    message.to = object.to ?? 0;
+    message.actor = object.actor ?? "";
+    message.atMs = (object.atMs !== undefined && object.atMs !== null) ? BigInt(object.atMs) : 0n;
     return message;
   },
 };
