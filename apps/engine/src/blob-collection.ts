@@ -2,7 +2,7 @@ import type { OpenStore } from "@stackwright/core";
 import { STATE_BLOB_KINDS } from "@stackwright/core";
 import { RECORD_BLOB_KINDS } from "@stackwright/registry";
 import { isStorageError } from "@stackwright/storage";
-import { type Collected, collectUnreferenced } from "@stackwright/storage/blob";
+import { type BlobGcResult, collectUnreferenced } from "@stackwright/storage/blob";
 
 /**
  * Removes the blobs of a store that nothing refers to any more: refused uploads, archives that were withdrawn, what
@@ -12,7 +12,7 @@ import { type Collected, collectUnreferenced } from "@stackwright/storage/blob";
 export async function collectBlobs(
   { storage, blobs }: Pick<OpenStore, "storage" | "blobs">,
   signal: AbortSignal,
-): Promise<Collected | undefined> {
+): Promise<BlobGcResult | undefined> {
   const kinds = [...STATE_BLOB_KINDS, ...RECORD_BLOB_KINDS];
   try {
     return await collectUnreferenced({ storage, blobs, kinds, signal });

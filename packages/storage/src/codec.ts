@@ -10,13 +10,13 @@ import {
 } from "@stackwright/proto/consul-resource";
 import { StorageError } from "./errors.ts";
 import type {
-  Condition,
   ConditionState,
   Resource,
   ResourceId,
   ResourceReference,
   ResourceType,
   Status,
+  StatusCondition,
   Tenancy,
 } from "./resource.ts";
 
@@ -198,7 +198,7 @@ const STATE_TO_MESSAGE: Readonly<Record<ConditionState, Condition_State>> = {
   false: Condition_State.STATE_FALSE,
 };
 
-function conditionToMessage(condition: Condition): ConditionMessage {
+function conditionToMessage(condition: StatusCondition): ConditionMessage {
   return {
     type: condition.type,
     state: STATE_TO_MESSAGE[condition.state],
@@ -208,7 +208,7 @@ function conditionToMessage(condition: Condition): ConditionMessage {
   };
 }
 
-function messageToCondition(message: ConditionMessage): Condition {
+function messageToCondition(message: ConditionMessage): StatusCondition {
   return Object.freeze({
     type: message.type,
     state: messageToState(message.state),

@@ -1,11 +1,11 @@
 import type {
-  Condition,
   Resource,
   ResourceData,
   ResourceId,
   ResourceReference,
   ResourceType,
   Status,
+  StatusCondition,
   Tenancy,
 } from "./resource.ts";
 
@@ -39,7 +39,7 @@ export function withVersion(resource: Resource, version: string): Resource {
 }
 
 /** What a caller gets of a stored, frozen resource: the parts are shared, the bytes are a copy. */
-export function handOut(stored: Resource): Resource {
+export function toReadonlyResource(stored: Resource): Resource {
   if (stored.data === undefined) return stored;
   return Object.freeze({ ...stored, data: freezeData(stored.data) });
 }
@@ -81,7 +81,7 @@ function freezeStatus(status: Status): Status {
   });
 }
 
-function freezeCondition(condition: Condition): Condition {
+function freezeCondition(condition: StatusCondition): StatusCondition {
   return Object.freeze({
     type: condition.type,
     state: condition.state,

@@ -17,7 +17,6 @@ export type { WatchBufferOptions } from "./feed/watch-stream.ts";
 export { makeDirectory } from "./make-directory.ts";
 export { readStored } from "./read-stored.ts";
 export type {
-  Condition,
   ConditionState,
   Resource,
   ResourceData,
@@ -25,6 +24,7 @@ export type {
   ResourceReference,
   ResourceType,
   Status,
+  StatusCondition,
   Tenancy,
   Timestamp,
   UnversionedType,

@@ -53,7 +53,7 @@ export interface Timestamp {
 export type ConditionState = "unknown" | "true" | "false";
 
 /** One observation of a controller about a resource. */
-export interface Condition {
+export interface StatusCondition {
   readonly type: string;
   readonly state: ConditionState;
   /** Machine-readable cause. */
@@ -67,7 +67,7 @@ export interface Condition {
 /** What one controller reports about one generation of a resource. */
 export interface Status {
   readonly observedGeneration: string;
-  readonly conditions: readonly Condition[];
+  readonly conditions: readonly StatusCondition[];
   readonly updatedAt?: Timestamp;
 }
 

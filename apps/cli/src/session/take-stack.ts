@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { StackHold } from "@stackwright/core";
 import { stackTenancy } from "@stackwright/core";
 import { readStored } from "@stackwright/storage";
-import { fenceId, heartbeatId, tenureOf } from "@stackwright/storage/lease";
+import { fenceHolderOf, fenceResourceId, heartbeatId } from "@stackwright/storage/lease";
 import type { CommandContext } from "../command-context.ts";
 import { CommandError } from "../command-error.ts";
 import { parseDuration, type StackSession, type StoreOptions } from "./session.ts";
@@ -93,9 +93,9 @@ async function holderOf({
   state,
 }: StackToTake): Promise<{ readonly who: string; readonly sign: string }> {
   const name = { tenancy: stackTenancy(state.reference), name: state.reference.stack };
-  const fence = await readStored(storage, "strong", fenceId(name));
+  const fence = await readStored(storage, "strong", fenceResourceId(name));
   const heartbeat = await readStored(storage, "strong", heartbeatId(name));
-  const { owner } = tenureOf(fence);
+  const { owner } = fenceHolderOf(fence);
   return {
     who: owner === "" ? "another run" : owner,
     sign: `${fence?.version} ${heartbeat?.version}`,

@@ -11,12 +11,12 @@ import {
 import type { BlobStore } from "@stackwright/storage/blob";
 import {
   createLeases,
-  fenceId,
+  fenceHolderOf,
+  fenceResourceId,
   type Lease,
   type Leases,
   type LeaseTiming,
   type Renewer,
-  tenureOf,
 } from "@stackwright/storage/lease";
 import { EngineError } from "../errors.ts";
 import { checkState } from "./check-state.ts";
@@ -123,7 +123,7 @@ class StoredStackState implements StackState {
 
   async read(options?: CallOptions): Promise<StackSnapshot> {
     const name = { tenancy: stackTenancy(this.reference), name: this.reference.stack };
-    const fence = await readStored(this.#parts.storage, "strong", fenceId(name), options);
+    const fence = await readStored(this.#parts.storage, "strong", fenceResourceId(name), options);
     const { head, objects, outputs } = await this.#reader.read(options);
     return {
       head: head?.message ?? AT_REST,
@@ -131,7 +131,7 @@ class StoredStackState implements StackState {
       outputs: outputs?.message.outputs ?? new Map(),
       checks: outputs?.message.checks ?? [],
       inputs: outputs?.message.inputs ?? [],
-      epoch: tenureOf(fence).epoch,
+      epoch: fenceHolderOf(fence).epoch,
     };
   }
 

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { Logger } from "@stackwright/base/logger";
 import type { StorageBackend } from "@stackwright/storage";
 import type { BlobStore, DirectoryBlobsOptions } from "@stackwright/storage/blob";
-import type { StorageSource } from "@stackwright/storage/lease";
+import type { StorageModuleReference } from "@stackwright/storage/lease";
 import type { StoreAddress } from "./store-address.ts";
 
 /** A store with the blobs beside it. Disposing closes both. */
@@ -12,7 +12,7 @@ export interface OpenStore extends AsyncDisposable {
   /** Whether other processes may write to it at the same time. */
   readonly shared: boolean;
   /** How a thread that keeps leases alive opens a shared store for itself. */
-  readonly renewal: StorageSource | undefined;
+  readonly renewal: StorageModuleReference | undefined;
 }
 
 export interface OpenStoreOptions {
@@ -124,7 +124,7 @@ async function folderBlobs(options: DirectoryBlobsOptions): Promise<BlobStore> {
 
 async function withBlobs(
   storage: StorageBackend,
-  renewal: StorageSource | undefined,
+  renewal: StorageModuleReference | undefined,
   openBlobs: () => Promise<BlobStore>,
 ): Promise<OpenStore> {
   let blobs: BlobStore;

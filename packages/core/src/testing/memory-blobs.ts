@@ -3,10 +3,10 @@ import { StorageError } from "@stackwright/storage";
 import type {
   BlobCapabilities,
   BlobContent,
+  BlobGcResult,
   BlobReadOptions,
   BlobReference,
   BlobStore,
-  Collected,
 } from "@stackwright/storage/blob";
 
 /** Blobs in memory, for tests and simulations. Nothing is ever collected. */
@@ -43,7 +43,7 @@ export class MemoryBlobs implements BlobStore {
     });
   }
 
-  async collect(): Promise<Collected> {
+  async collect(): Promise<BlobGcResult> {
     return { removed: 0, held: 0, abandoned: 0 };
   }
 

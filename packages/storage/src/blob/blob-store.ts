@@ -2,17 +2,17 @@ import { createHash } from "node:crypto";
 import { StorageError } from "../errors.ts";
 import type { CallOptions } from "../types.ts";
 import type { BlobEngine, BlobHead } from "./blob-engine.ts";
-import { absent, checkDigest, checkExpected, checkRange, damaged } from "./checks.ts";
+import { blobCorrupt, blobNotFound, checkDigest, checkExpected, checkRange } from "./checks.ts";
 import { cutChunks } from "./chunks.ts";
 import type {
   BlobCapabilities,
   BlobContent,
+  BlobGcOptions,
+  BlobGcResult,
   BlobReadOptions,
   BlobReference,
   BlobStore,
   BlobWriteOptions,
-  Collected,
-  CollectOptions,
 } from "./types.ts";
 
 /** Options of every blob store. */
@@ -108,7 +108,7 @@ export class ChunkedBlobStore implements BlobStore {
     const { offset = 0, length = Number.POSITIVE_INFINITY } = options;
     checkRange(offset, length);
     const blob = await this.#engine.head(sha256);
-    if (blob === undefined) throw absent(sha256);
+    if (blob === undefined) throw blobNotFound(sha256);
     const end = Math.min(blob.size, offset + length);
     const compareWhole = options.compareWhole ?? true;
     const whole =
@@ -121,7 +121,7 @@ export class ChunkedBlobStore implements BlobStore {
       const start = position * blob.chunkBytes;
       yield bytes.subarray(Math.max(0, offset - start), Math.min(bytes.length, end - start));
     }
-    if (whole !== undefined && whole.digest("hex") !== sha256) throw damaged(sha256);
+    if (whole !== undefined && whole.digest("hex") !== sha256) throw blobCorrupt(sha256);
   }
 
   async find(
@@ -134,7 +134,7 @@ export class ChunkedBlobStore implements BlobStore {
     return found.map((blob) => ({ sha256: blob.sha256, size: blob.size }));
   }
 
-  async collect(options: CollectOptions): Promise<Collected> {
+  async collect(options: BlobGcOptions): Promise<BlobGcResult> {
     this.#begin(options);
     const started = await this.#engine.now();
     const live = new Set<string>();
@@ -175,12 +175,12 @@ export class ChunkedBlobStore implements BlobStore {
     if (chunk === undefined) {
       // Collected while it was read, or damaged.
       throw (await this.#engine.head(blob.sha256)) === undefined
-        ? absent(blob.sha256)
-        : damaged(blob.sha256);
+        ? blobNotFound(blob.sha256)
+        : blobCorrupt(blob.sha256);
     }
     const expected = Math.min(blob.chunkBytes, blob.size - position * blob.chunkBytes);
     const intact = chunk.bytes.length === expected && sha256Of(chunk.bytes).equals(chunk.sha256);
-    if (!intact) throw damaged(blob.sha256);
+    if (!intact) throw blobCorrupt(blob.sha256);
     return chunk.bytes;
   }
 

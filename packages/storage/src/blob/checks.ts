@@ -28,10 +28,10 @@ export function checkExpected(actual: BlobReference, expected: Partial<BlobRefer
   });
 }
 
-export function absent(sha256: string): StorageError {
+export function blobNotFound(sha256: string): StorageError {
   return new StorageError("STORAGE_NOT_FOUND", `there is no blob ${sha256}`);
 }
 
-export function damaged(sha256: string): StorageError {
+export function blobCorrupt(sha256: string): StorageError {
   return new StorageError("STORAGE_CORRUPT", `the stored bytes of blob ${sha256} are damaged`);
 }

@@ -1,7 +1,7 @@
 import { StorageError } from "../errors.ts";
 import type { Resource, UnversionedType } from "../resource.ts";
 import type { CallOptions, StorageBackend } from "../types.ts";
-import type { BlobStore, Collected } from "./types.ts";
+import type { BlobGcResult, BlobStore } from "./types.ts";
 
 /** A kind of resource and the blobs that one of it refers to. */
 export interface BlobReferenceKind {
@@ -28,7 +28,9 @@ export interface CollectUnreferencedOptions extends CallOptions {
  * written or found meanwhile is held. Rejects with `STORAGE_UNSUPPORTED` where blobs or snapshots are on
  * a server, which collects for itself.
  */
-export async function collectUnreferenced(options: CollectUnreferencedOptions): Promise<Collected> {
+export async function collectUnreferenced(
+  options: CollectUnreferencedOptions,
+): Promise<BlobGcResult> {
   const { storage, blobs, kinds, signal } = options;
   const callOptions = signal === undefined ? {} : { signal };
   const declared = new Map(kinds.map((kind) => [nameOf(kind.type), kind]));

@@ -10,10 +10,10 @@ export { createSqliteBlobs } from "./sqlite-blobs.ts";
 export type {
   BlobCapabilities,
   BlobContent,
+  BlobGcOptions,
+  BlobGcResult,
   BlobReadOptions,
   BlobReference,
   BlobStore,
   BlobWriteOptions,
-  Collected,
-  CollectOptions,
 } from "./types.ts";

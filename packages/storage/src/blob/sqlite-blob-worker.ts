@@ -7,7 +7,7 @@ import { isStorageError } from "../errors.ts";
 // statements as a transaction, per message, in the order in which they come.
 
 /** One statement with its parameters. */
-export interface Statement {
+export interface BlobStatement {
   readonly sql: string;
   readonly values: readonly SQLInputValue[];
 }
@@ -15,7 +15,7 @@ export interface Statement {
 /** What the thread is asked. */
 export interface BlobWorkerRequest {
   readonly id: number;
-  readonly statements: readonly Statement[];
+  readonly statements: readonly BlobStatement[];
 }
 
 /** Its answer: the rows of each statement, or what went wrong. */

@@ -7,7 +7,7 @@ import { StorageError } from "../errors.ts";
 import { makeDirectory } from "../make-directory.ts";
 import type { BlobChunk, BlobEngine, BlobHead, BlobUpload } from "./blob-engine.ts";
 import { type BlobStoreOptions, ChunkedBlobStore } from "./blob-store.ts";
-import type { BlobWorkerAnswer, BlobWorkerRequest, Statement } from "./sqlite-blob-worker.ts";
+import type { BlobStatement, BlobWorkerAnswer, BlobWorkerRequest } from "./sqlite-blob-worker.ts";
 import type { BlobCapabilities, BlobStore } from "./types.ts";
 
 /** Options of {@link createSqliteBlobs}. */
@@ -198,7 +198,7 @@ class SqliteBlobEngine implements BlobEngine {
   }
 
   /** Runs statements as one transaction. */
-  #run(...statements: readonly Statement[]): Promise<readonly Rows[]> {
+  #run(...statements: readonly BlobStatement[]): Promise<readonly Rows[]> {
     if (this.#lost !== undefined) return Promise.reject(this.#lost);
     this.#requests += 1;
     const request: BlobWorkerRequest = { id: this.#requests, statements };

@@ -34,7 +34,7 @@ export interface BlobReadOptions extends CallOptions {
 }
 
 /** What a collection has to know. */
-export interface CollectOptions extends CallOptions {
+export interface BlobGcOptions extends CallOptions {
   /**
    * Lists the digests of all blobs that are referred to. Called after the collection has begun; it
    * has to show every reference that was committed before it was called, so it reads strongly.
@@ -43,7 +43,7 @@ export interface CollectOptions extends CallOptions {
 }
 
 /** What a collection has done. */
-export interface Collected {
+export interface BlobGcResult {
   /** Blobs removed. */
   readonly removed: number;
   /** Blobs that nobody refers to but that are held. */
@@ -89,7 +89,7 @@ export interface BlobStore extends AsyncDisposable {
   /** Tells which of some blobs exist, and holds those. */
   find(sha256: readonly string[], options?: CallOptions): Promise<readonly BlobReference[]>;
   /** Removes what nobody refers to. Any number may run at the same time. */
-  collect(options: CollectOptions): Promise<Collected>;
+  collect(options: BlobGcOptions): Promise<BlobGcResult>;
   /** Later calls fail with `STORAGE_INCONSISTENT`. */
   close(): Promise<void>;
 }

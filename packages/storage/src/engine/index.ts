@@ -13,11 +13,11 @@ export { commitToEvent } from "../feed/commit.ts";
 export { CommitLog } from "../feed/commit-log.ts";
 export { formatCursor, parseCursor } from "../feed/cursor.ts";
 export { EventFeed } from "../feed/event-feed.ts";
-export type { SnapshotSource } from "../feed/prologue.ts";
+export type { SnapshotReader } from "../feed/prologue.ts";
 export { backlogPrologue, markerEvent, pagedPrologue } from "../feed/prologue.ts";
 export type { ResolvedWatchBuffer, WatchPrologue } from "../feed/watch-stream.ts";
 export { resolveWatchBuffer, WatchStream } from "../feed/watch-stream.ts";
-export { freezeId, freezeResource, handOut, withVersion } from "../freeze.ts";
+export { freezeId, freezeResource, toReadonlyResource, withVersion } from "../freeze.ts";
 export type { ResourceFilter } from "../key.ts";
 export {
   filterKeyPrefix,
@@ -27,16 +27,16 @@ export {
   scopeKey,
   tenancyMatches,
 } from "../key.ts";
-export type { StoredHead, WriteRefusal } from "../rules.ts";
+export type { StoredHead, WriteRefusal } from "../preconditions.ts";
 export {
+  checkDeletePreconditions,
+  checkReadResult,
+  checkWritePreconditions,
   guardFailed,
   guardHolds,
-  judgeDelete,
-  judgeRead,
-  judgeWrite,
   notFound,
   refused,
-} from "../rules.ts";
+} from "../preconditions.ts";
 export type { ScannedKey, ScanStep } from "../scan.ts";
 export { scanIsExact, scanStart, scanStep, splitKey } from "../scan.ts";
 export {

@@ -4,7 +4,7 @@ import { type Commit, commitToEvent } from "./commit.ts";
 import type { WatchPrologue } from "./watch-stream.ts";
 
 /** A snapshot as the start of a watch. */
-export interface SnapshotSource {
+export interface SnapshotReader {
   /** The last commit that the snapshot contains. */
   readonly revision: number;
   /** Frozen resources of one point in time; `return` is called when the watch closes early. */
@@ -19,7 +19,7 @@ export interface SnapshotSource {
 const PAGE = 128;
 
 /** A prologue from resources in memory, taken lazily. */
-export function pagedPrologue(source: SnapshotSource): WatchPrologue {
+export function pagedPrologue(source: SnapshotReader): WatchPrologue {
   let ended = false;
   return {
     revision: source.revision,

@@ -1,6 +1,6 @@
 import { DEFAULT_LIMITS, MAX_BATCH_OPERATIONS } from "../capabilities.ts";
 import { isStorageError, StorageError } from "../errors.ts";
-import { handOut } from "../freeze.ts";
+import { toReadonlyResource } from "../freeze.ts";
 import type { CallOptions, Watch, WatchEvent } from "../types.ts";
 import { COMMIT_OVERHEAD_BYTES, type Commit, commitBytes, commitToEvent } from "./commit.ts";
 
@@ -288,5 +288,5 @@ export class WatchStream implements Watch {
 /** The event as its consumer gets it: nothing in it is shared with the store. */
 function detach(event: WatchEvent): WatchEvent {
   if (event.operation === "endOfSnapshot") return event;
-  return { ...event, resource: handOut(event.resource) };
+  return { ...event, resource: toReadonlyResource(event.resource) };
 }

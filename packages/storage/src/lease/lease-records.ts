@@ -22,14 +22,14 @@ export interface LeaseName {
 }
 
 /** Who holds a lease, and how often it has changed hands. */
-export interface Tenure {
+export interface FenceHolder {
   /** Empty after a release. */
   readonly owner: string;
   readonly epoch: bigint;
 }
 
 /** Id of a lease's fence in any lifetime. */
-export function fenceId(lease: LeaseName): ResourceId {
+export function fenceResourceId(lease: LeaseName): ResourceId {
   return { uid: "", name: lease.name, type: FENCE_TYPE, tenancy: lease.tenancy };
 }
 
@@ -45,18 +45,18 @@ export function heartbeatId(lease: LeaseName): ResourceId {
 export function fenceResource(
   lease: LeaseName,
   stored: Resource | undefined,
-  tenure: Tenure,
+  tenure: FenceHolder,
   token: string,
 ): Resource {
   const value = Fence.encode(tenure).finish();
-  return record(fenceId(lease), stored, token, { typeUrl: FENCE_URL, value });
+  return record(fenceResourceId(lease), stored, token, { typeUrl: FENCE_URL, value });
 }
 
 /** The heartbeat for a tenure, to replace what is stored. */
 export function heartbeatResource(
   lease: LeaseName,
   stored: Resource | undefined,
-  tenure: Tenure,
+  tenure: FenceHolder,
   token: string,
 ): Resource {
   const value = Heartbeat.encode(tenure).finish();
@@ -64,7 +64,7 @@ export function heartbeatResource(
 }
 
 /** The tenure in a stored fence; none was ever acquired when nothing is stored. */
-export function tenureOf(fence: Resource | undefined): Tenure {
+export function fenceHolderOf(fence: Resource | undefined): FenceHolder {
   if (fence === undefined) return { owner: "", epoch: 0n };
   if (fence.data?.typeUrl !== FENCE_URL) {
     throw new StorageError("STORAGE_CORRUPT", `"${fence.id.name}" is stored without a fence`);
@@ -74,7 +74,7 @@ export function tenureOf(fence: Resource | undefined): Tenure {
 }
 
 /** Whether a stored heartbeat belongs to a tenure. */
-export function beatsFor(heartbeat: Resource | undefined, tenure: Tenure): boolean {
+export function isHeartbeatOf(heartbeat: Resource | undefined, tenure: FenceHolder): boolean {
   if (heartbeat?.data?.typeUrl !== HEARTBEAT_URL) return false;
   const { owner, epoch } = Heartbeat.decode(heartbeat.data.value);
   return owner === tenure.owner && epoch === tenure.epoch;

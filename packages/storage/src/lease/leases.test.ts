@@ -9,7 +9,7 @@ import { assertCode } from "../testing/assertions.ts";
 import { DelegatingStorage } from "../testing/delegate.ts";
 import { A1, HOME, sample } from "../testing/samples.ts";
 import type { StorageBackend, WriteOptions } from "../types.ts";
-import { fenceId, HEARTBEAT_TYPE, heartbeatId, tenureOf } from "./lease-records.ts";
+import { fenceHolderOf, fenceResourceId, HEARTBEAT_TYPE, heartbeatId } from "./lease-records.ts";
 import { createLeases, type Lease } from "./leases.ts";
 
 const NAME = { tenancy: HOME, name: "stack" };
@@ -41,7 +41,10 @@ describe("a lease", () => {
     const second = await hold(worker("two").tryAcquire(NAME));
     expect(second.tenure).toEqual({ owner: "two", epoch: 2n });
     await second.release();
-    expect(tenureOf(await storage.read("strong", fenceId(NAME)))).toEqual({ owner: "", epoch: 2n });
+    expect(fenceHolderOf(await storage.read("strong", fenceResourceId(NAME)))).toEqual({
+      owner: "",
+      epoch: 2n,
+    });
   });
 
   test("lets one of several win", async () => {
@@ -58,7 +61,9 @@ describe("a lease", () => {
     for (let count = 0; count < 20; count += 1) {
       await clock.advance(TIMING.renewMs);
       versions.add((await storage.read("strong", heartbeatId(NAME))).version);
-      expect((await storage.read("strong", fenceId(NAME))).version).toBe(lease.guard.version);
+      expect((await storage.read("strong", fenceResourceId(NAME))).version).toBe(
+        lease.guard.version,
+      );
       expect(lease.isHeld()).toBe(true);
     }
     expect(versions.size).toBe(20);
@@ -101,12 +106,12 @@ describe("a lease", () => {
   test("is lost at once when the next renewal finds another holder", async () => {
     const { storage, clock, worker } = setUp();
     const lease = await hold(worker("one").tryAcquire(NAME));
-    const fence = await storage.read("strong", fenceId(NAME));
+    const fence = await storage.read("strong", fenceResourceId(NAME));
     await storage.writeCAS(fence);
     await clock.advance(TIMING.renewMs);
     expect(lease.signal.reason).toMatchObject({ code: "STORAGE_LEASE_LOST" });
     await lease.release();
-    expect((await storage.read("strong", fenceId(NAME))).version).not.toBe(fence.version);
+    expect((await storage.read("strong", fenceResourceId(NAME))).version).not.toBe(fence.version);
   });
 
   test("knows after a pause of the process that its time is over, before any timer runs", async () => {

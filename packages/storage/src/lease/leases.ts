@@ -7,13 +7,13 @@ import { createUlidGenerator } from "../ulid.ts";
 import { unsupported } from "../validate.ts";
 import { type LeaseTiming, type ResolvedTiming, resolveTiming } from "./lease-options.ts";
 import {
-  fenceId,
+  type FenceHolder,
+  fenceHolderOf,
   fenceResource,
+  fenceResourceId,
   heartbeatId,
   heartbeatResource,
   type LeaseName,
-  type Tenure,
-  tenureOf,
 } from "./lease-records.ts";
 import { createScheduledRenewer, type Renewer } from "./renewer.ts";
 
@@ -37,7 +37,7 @@ export interface LeasesOptions {
 /** A lease that this worker holds. */
 export interface Lease extends AsyncDisposable {
   readonly name: LeaseName;
-  readonly tenure: Tenure;
+  readonly tenure: FenceHolder;
   /**
    * Names the fence at the version of this tenure. A write with this guard cannot succeed once the
    * lease has gone to another, whatever this worker still believes.
@@ -116,7 +116,7 @@ class LeaseTaker {
 
   async tryAcquire(name: LeaseName, signal: AbortSignal | undefined): Promise<Lease | undefined> {
     const stored = await this.#look(name, signal);
-    if (tenureOf(stored.fence).owner !== "") return undefined;
+    if (fenceHolderOf(stored.fence).owner !== "") return undefined;
     const lease = await this.#take(name, stored);
     return lease && unlessGivenUp(lease, signal);
   }
@@ -127,7 +127,7 @@ class LeaseTaker {
     let since = 0;
     for (;;) {
       const lease = await this.#attempt(name, signal, (stored) => {
-        if (tenureOf(stored.fence).owner === "") return true;
+        if (fenceHolderOf(stored.fence).owner === "") return true;
         // Any write of the fence or the heartbeat is a sign of life.
         const seen = `${stored.fence?.version} ${stored.heartbeat?.version}`;
         const now = clock.monotonicMs();
@@ -160,7 +160,7 @@ class LeaseTaker {
   async #look(name: LeaseName, signal: AbortSignal | undefined): Promise<Stored> {
     const { storage } = this.#parts;
     // The fence first: a heartbeat that is read later is at least as new.
-    const fence = await readStored(storage, "strong", fenceId(name), { signal });
+    const fence = await readStored(storage, "strong", fenceResourceId(name), { signal });
     const heartbeat = await readStored(storage, "strong", heartbeatId(name), { signal });
     return { fence, heartbeat };
   }
@@ -169,7 +169,7 @@ class LeaseTaker {
   async #take(name: LeaseName, stored: Stored): Promise<Lease | undefined> {
     const { storage, owner, timing, clock, token } = this.#parts;
     const acquiredAt = clock.monotonicMs();
-    const tenure: Tenure = { owner, epoch: tenureOf(stored.fence).epoch + 1n };
+    const tenure: FenceHolder = { owner, epoch: fenceHolderOf(stored.fence).epoch + 1n };
     const mark = token();
     const fence = fenceResource(name, stored.fence, tenure, mark);
     const heartbeat = heartbeatResource(name, stored.heartbeat, tenure, mark);
@@ -214,7 +214,7 @@ async function unlessGivenUp(lease: Lease, signal: AbortSignal | undefined): Pro
 
 class HeldLease implements Lease {
   readonly name: LeaseName;
-  readonly tenure: Tenure;
+  readonly tenure: FenceHolder;
   readonly guard: Guard;
   readonly #parts: TakerParts;
   readonly #fence: Resource;
@@ -253,7 +253,7 @@ class HeldLease implements Lease {
   async #release(): Promise<void> {
     await this.#renewal.stop();
     const { storage, token } = this.#parts;
-    const free: Tenure = { owner: "", epoch: this.tenure.epoch };
+    const free: FenceHolder = { owner: "", epoch: this.tenure.epoch };
     try {
       await storage.writeCAS(fenceResource(this.name, this.#fence, free, token()));
     } catch (error) {

@@ -5,17 +5,17 @@ import type { Resource } from "../resource.ts";
 import type { Guard, StorageBackend } from "../types.ts";
 import type { ResolvedTiming } from "./lease-options.ts";
 import {
-  beatsFor,
+  type FenceHolder,
   heartbeatId,
   heartbeatResource,
+  isHeartbeatOf,
   type LeaseName,
-  type Tenure,
 } from "./lease-records.ts";
 
 /** What a renewal works on; plain data, so that it can be handed to another thread. */
 export interface RenewalTask {
   readonly lease: LeaseName;
-  readonly tenure: Tenure;
+  readonly tenure: FenceHolder;
   /** Names the fence at the version of this tenure. */
   readonly guard: Guard;
   /** The heartbeat as it was written on acquisition. */
@@ -113,7 +113,7 @@ export class Renewal {
     const { lease, tenure, guard } = this.#task;
     if (this.#doubtful) {
       const stored = await readStored(storage, "strong", heartbeatId(lease));
-      if (stored === undefined || !beatsFor(stored, tenure)) {
+      if (stored === undefined || !isHeartbeatOf(stored, tenure)) {
         throw new StorageError("STORAGE_LEASE_LOST", "the heartbeat is another worker's");
       }
       this.#heartbeat = stored;

@@ -1,7 +1,7 @@
 import type { RenewalTask } from "./renewal.ts";
 
 /** A module and an exported function of it that opens a store; for a thread, which needs its own. */
-export interface StorageSource {
+export interface StorageModuleReference {
   /** URL or package path, as `import()` takes it. */
   readonly module: string;
   /** Name of the exported function. */
@@ -12,7 +12,7 @@ export interface StorageSource {
 
 /** What the thread starts with. */
 export interface ThreadData {
-  readonly source: StorageSource;
+  readonly source: StorageModuleReference;
   /** One 64-bit integer: microseconds of the monotonic clock when the other side last ran. */
   readonly alive: SharedArrayBuffer;
   /** The thread stops to renew when the other side did not run for this long. */

@@ -5,7 +5,7 @@ import { assertCode } from "../testing/assertions.ts";
 import { A1, HOME, sample } from "../testing/samples.ts";
 import { createThreadedStorage, startThreadedHost } from "../testing/threaded/threaded-storage.ts";
 import type { StorageBackend } from "../types.ts";
-import { fenceId, heartbeatId } from "./lease-records.ts";
+import { fenceResourceId, heartbeatId } from "./lease-records.ts";
 import { createLeases, type Lease, type Leases } from "./leases.ts";
 import type { Renewer } from "./renewer.ts";
 import { createThreadRenewer } from "./thread-renewer.ts";
@@ -71,7 +71,7 @@ describe("renewal in a thread of its own", () => {
   test("tells the holder when the lease was taken", async () => {
     await using renewer = createThreadRenewer({ source });
     const lease = await leasesOf("one", renewer).acquire({ tenancy: HOME, name: "taken" });
-    const fence = await storage.read("strong", fenceId(lease.name));
+    const fence = await storage.read("strong", fenceResourceId(lease.name));
     await storage.writeCAS(fence);
     while (!lease.signal.aborted) await delay(10);
     expect(lease.signal.reason).toMatchObject({ code: "STORAGE_LEASE_LOST" });

@@ -3,14 +3,19 @@ import { Worker } from "node:worker_threads";
 import { type Clock, systemClock } from "@stackwright/base/clock";
 import { StorageError } from "../errors.ts";
 import type { RenewalHandle, Renewer } from "./renewer.ts";
-import type { StorageSource, ThreadData, ThreadMessage, ThreadRequest } from "./thread-protocol.ts";
+import type {
+  StorageModuleReference,
+  ThreadData,
+  ThreadMessage,
+  ThreadRequest,
+} from "./thread-protocol.ts";
 
-export type { StorageSource } from "./thread-protocol.ts";
+export type { StorageModuleReference } from "./thread-protocol.ts";
 
 /** Options of {@link createThreadRenewer}. */
 export interface ThreadRenewerOptions {
   /** How the thread opens the store for itself. */
-  readonly source: StorageSource;
+  readonly source: StorageModuleReference;
   /**
    * The thread gives the leases up when the thread that made it has not run for this long: turns may
    * be long, but a worker that is stuck must not block a stack for ever.

@@ -1,10 +1,10 @@
 import { isStorageError } from "../errors.ts";
+import { refused } from "../preconditions.ts";
 import { readStored } from "../read-stored.ts";
 import type { Resource, ResourceId } from "../resource.ts";
-import { refused } from "../rules.ts";
 import type { CallOptions, Guard } from "../types.ts";
 import { DELETION_TIMESTAMP, finalizersOf, isMarkedForDeletion } from "./deletion-marks.ts";
-import type { ResourceName } from "./inputs.ts";
+import type { PartialResourceId } from "./inputs.ts";
 import { checkReadId } from "./read-resource.ts";
 import { retryOnConflict } from "./retry.ts";
 import type { ServiceParts } from "./service-parts.ts";
@@ -13,7 +13,7 @@ import { isTombstone, tombstoneOf } from "./tombstone.ts";
 /** Deletes a resource of a registered type, or marks it while it has finalizers. */
 export async function deleteResource(
   parts: ServiceParts,
-  input: ResourceName & { readonly version?: string },
+  input: PartialResourceId & { readonly version?: string },
   call: CallOptions,
 ): Promise<void> {
   await deleteStored(parts, checkReadId(parts, input), input.version ?? "", call);

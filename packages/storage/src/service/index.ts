@@ -7,9 +7,9 @@ export {
 } from "./deletion-marks.ts";
 export type {
   ListFilterInput,
+  PartialResourceId,
   ReadOptions,
   ResourceInput,
-  ResourceName,
   StatusInput,
 } from "./inputs.ts";
 export type { Reaper, ReaperOptions } from "./reaper.ts";

@@ -11,7 +11,7 @@ export interface ReadOptions extends CallOptions {
  * An id as callers give it: parts of the tenancy that are left out have defaults, and without a uid
  * it means whatever lifetime is stored.
  */
-export interface ResourceName {
+export interface PartialResourceId {
   readonly uid?: string;
   readonly name: string;
   readonly type: ResourceId["type"];
@@ -20,9 +20,9 @@ export interface ResourceName {
 
 /** A resource as callers give it; what is left out is empty, or carried over from what is stored. */
 export interface ResourceInput {
-  readonly id: ResourceName;
+  readonly id: PartialResourceId;
   /** Set on creation only. Without a uid: the owner that is stored at that moment. */
-  readonly owner?: ResourceName;
+  readonly owner?: PartialResourceId;
   /** The version to replace. Without it: whatever is stored, repeated when others are faster. */
   readonly version?: string;
   readonly metadata?: Readonly<Record<string, string>>;
@@ -34,7 +34,7 @@ export interface ResourceInput {
 /** A status to be written. */
 export interface StatusInput {
   /** With its uid: a status is about one lifetime. */
-  readonly id: ResourceName;
+  readonly id: PartialResourceId;
   /** Names the controller; others' statuses are not touched. */
   readonly key: string;
   /** Without `updatedAt`, which the service sets. */

@@ -1,12 +1,15 @@
 import { GroupVersionMismatchError, StorageError } from "../errors.ts";
 import type { Resource, ResourceId } from "../resource.ts";
 import type { CallOptions } from "../types.ts";
-import type { ListFilterInput, ReadOptions, ResourceName } from "./inputs.ts";
+import type { ListFilterInput, PartialResourceId, ReadOptions } from "./inputs.ts";
 import type { ServiceParts } from "./service-parts.ts";
 import { scopeTenancy } from "./tenancy-scope.ts";
 
 /** The full id of a registered type, with defaults filled in. */
-export function checkReadId({ types }: Pick<ServiceParts, "types">, id: ResourceName): ResourceId {
+export function checkReadId(
+  { types }: Pick<ServiceParts, "types">,
+  id: PartialResourceId,
+): ResourceId {
   const { scope = "namespace" } = types.resolve(id.type);
   return {
     uid: id.uid ?? "",
@@ -55,7 +58,7 @@ export async function listResources(
 /** Lists what a lifetime of an owner owns. */
 export async function listOwned(
   parts: ServiceParts,
-  owner: ResourceName,
+  owner: PartialResourceId,
   { signal }: CallOptions,
 ): Promise<readonly Resource[]> {
   const id = checkReadId(parts, owner);

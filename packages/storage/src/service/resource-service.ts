@@ -5,9 +5,9 @@ import type { CallOptions, StorageBackend, WatchOptions } from "../types.ts";
 import { deleteResource } from "./delete-resource.ts";
 import type {
   ListFilterInput,
+  PartialResourceId,
   ReadOptions,
   ResourceInput,
-  ResourceName,
   StatusInput,
 } from "./inputs.ts";
 import { checkReadId, listOwned, listResources, readResource } from "./read-resource.ts";
@@ -47,7 +47,7 @@ export interface ResourceService {
    * Reads a resource in the group version of `id.type`, converted if it is stored in another one;
    * `STORAGE_GROUP_VERSION_MISMATCH` when there is no converter.
    */
-  read(id: ResourceName, options?: ReadOptions): Promise<Resource>;
+  read(id: PartialResourceId, options?: ReadOptions): Promise<Resource>;
 
   /**
    * Creates or replaces a resource. A new one gets a uid; every write gives a generation. With a
@@ -60,7 +60,7 @@ export interface ResourceService {
    * from the start when another writer was faster. `change` may give `undefined` to leave it.
    */
   update(
-    id: ResourceName,
+    id: PartialResourceId,
     change: (stored: Resource) => ResourceInput | undefined,
     options?: CallOptions,
   ): Promise<Resource>;
@@ -72,7 +72,10 @@ export interface ResourceService {
    * Deletes a resource, and later what it owned. With finalizers it is only marked; deleting it
    * again once they are gone deletes it. What does not exist is deleted already.
    */
-  delete(id: ResourceName & { readonly version?: string }, options?: CallOptions): Promise<void>;
+  delete(
+    id: PartialResourceId & { readonly version?: string },
+    options?: CallOptions,
+  ): Promise<void>;
 
   /** Runs the hooks of the type and gives what would be written. */
   validate(resource: ResourceInput): Resource;
@@ -81,7 +84,7 @@ export interface ResourceService {
   list(filter: ListFilterInput, options?: ReadOptions): Promise<readonly Resource[]>;
 
   /** The resources that an owner owns, as they are stored. The owner's uid is required. */
-  listByOwner(owner: ResourceName, options?: CallOptions): Promise<readonly Resource[]>;
+  listByOwner(owner: PartialResourceId, options?: CallOptions): Promise<readonly Resource[]>;
 
   /** Watches what `list` gives. */
   watch(filter: ListFilterInput, options?: WatchOptions): Promise<ServiceWatch>;

@@ -1,12 +1,12 @@
 import { StorageError } from "../errors.ts";
 import { freezeResource } from "../freeze.ts";
 import { lifetimeKey } from "../key.ts";
+import { refused } from "../preconditions.ts";
 import { readStored } from "../read-stored.ts";
 import type { Resource, ResourceId } from "../resource.ts";
-import { refused } from "../rules.ts";
 import type { CallOptions } from "../types.ts";
 import { checkCreation, checkUpdate, DELETION_TIMESTAMP, FINALIZERS } from "./deletion-marks.ts";
-import type { ResourceInput, ResourceName } from "./inputs.ts";
+import type { PartialResourceId, ResourceInput } from "./inputs.ts";
 import { checkReadId, readResource } from "./read-resource.ts";
 import { retryOnConflict } from "./retry.ts";
 import type { ServiceParts } from "./service-parts.ts";
@@ -59,7 +59,7 @@ export async function writeResource(
 /** Reads, changes and writes a resource until nobody was faster. */
 export async function updateResource(
   parts: ServiceParts,
-  id: ResourceName,
+  id: PartialResourceId,
   change: (stored: Resource) => ResourceInput | undefined,
   { signal }: CallOptions,
 ): Promise<Resource> {

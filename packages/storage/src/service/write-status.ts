@@ -1,8 +1,8 @@
 import type { Clock } from "@stackwright/base/clock";
 import { StorageError } from "../errors.ts";
+import { notFound, refused } from "../preconditions.ts";
 import { readStored } from "../read-stored.ts";
 import type { Resource, ResourceId, Timestamp } from "../resource.ts";
-import { notFound, refused } from "../rules.ts";
 import type { CallOptions } from "../types.ts";
 import { isUlid } from "../ulid.ts";
 import type { StatusInput } from "./inputs.ts";

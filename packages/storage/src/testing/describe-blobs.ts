@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, test } from "vitest";
 import type { BlobStoreOptions } from "../blob/blob-store.ts";
-import type { BlobStore, Collected, CollectOptions } from "../blob/types.ts";
+import type { BlobGcOptions, BlobGcResult, BlobStore } from "../blob/types.ts";
 import { assertCode } from "./assertions.ts";
 import { createRandom } from "./random.ts";
 
@@ -14,7 +14,7 @@ export interface BlobHarness extends AsyncDisposable {
   /** Changes one stored byte of a blob. Engines that leave it out are not tried with damage. */
   damage?(sha256: string): Promise<void>;
   /** Collects in place of the instances, where they cannot. */
-  collect?(options: CollectOptions): Promise<Collected>;
+  collect?(options: BlobGcOptions): Promise<BlobGcResult>;
 }
 
 const CHUNK = 64;
@@ -23,7 +23,7 @@ const CHUNK = 64;
 interface Parts {
   readonly blobs: BlobStore;
   readonly harness: BlobHarness;
-  readonly collect: (options: CollectOptions) => Promise<Collected>;
+  readonly collect: (options: BlobGcOptions) => Promise<BlobGcResult>;
 }
 
 /** Registers the conformance suite of blob stores with vitest, one new store per test. */
@@ -40,8 +40,7 @@ export function describeBlobs(
     test(title, async () => {
       await using harness = await create();
       await using blobs = await harness.open({ chunkBytes: CHUNK, ...options });
-      const collect = (wanted: CollectOptions) =>
-        harness.collect?.(wanted) ?? blobs.collect(wanted);
+      const collect = (wanted: BlobGcOptions) => harness.collect?.(wanted) ?? blobs.collect(wanted);
       await run({ blobs, harness, collect });
     });
   };

@@ -9,10 +9,10 @@ import type { Commit } from "../feed/commit.ts";
 import { EventFeed } from "../feed/event-feed.ts";
 import { pagedPrologue } from "../feed/prologue.ts";
 import { resolveWatchBuffer } from "../feed/watch-stream.ts";
-import { handOut } from "../freeze.ts";
+import { toReadonlyResource } from "../freeze.ts";
 import { resourceKey } from "../key.ts";
+import { checkReadResult } from "../preconditions.ts";
 import type { Resource, ResourceId, Tenancy, UnversionedType } from "../resource.ts";
-import { judgeRead } from "../rules.ts";
 import type { CallOptions, ReadConsistency, Watch, WatchOptions } from "../types.ts";
 import { checkConsistency, checkFilter, checkId, unsupported } from "../validate.ts";
 import { DelegatingStorage } from "./delegate.ts";
@@ -68,7 +68,7 @@ export class LaggingStorage extends DelegatingStorage {
     options.signal?.throwIfAborted();
     checkId(id, this.capabilities.limits);
     const stored = this.#replica.get(resourceKey(id));
-    return judgeRead(stored && handOut(stored), id);
+    return checkReadResult(stored && toReadonlyResource(stored), id);
   }
 
   override async list(
@@ -84,7 +84,7 @@ export class LaggingStorage extends DelegatingStorage {
     options.signal?.throwIfAborted();
     checkConsistency(consistency);
     checkFilter(type, tenancy, namePrefix, this.capabilities.limits);
-    return this.#replica.select({ type, tenancy, namePrefix }).map(handOut);
+    return this.#replica.select({ type, tenancy, namePrefix }).map(toReadonlyResource);
   }
 
   override async listByOwner(
@@ -94,7 +94,7 @@ export class LaggingStorage extends DelegatingStorage {
     if (this.#closed) return this.inner.listByOwner(id, options);
     options.signal?.throwIfAborted();
     checkId(id, this.capabilities.limits);
-    return this.#replica.ownedBy(id).map(handOut);
+    return this.#replica.ownedBy(id).map(toReadonlyResource);
   }
 
   override async watchList(

@@ -17,7 +17,7 @@ import type {
   WriteOptions,
 } from "@stackwright/storage";
 import { StorageError } from "@stackwright/storage";
-import { tenureOf } from "@stackwright/storage/lease";
+import { fenceHolderOf } from "@stackwright/storage/lease";
 import type { Chance } from "./chance.ts";
 
 /** One write that took place, with who made it. */
@@ -43,7 +43,7 @@ export class SimStore {
 
   note(process: string, operation: BatchOperation, stored: Resource | undefined): void {
     const { name, type } = operation.kind === "write" ? operation.resource.id : operation.id;
-    if (type.kind === "Fence") this.#fence = tenureOf(stored);
+    if (type.kind === "Fence") this.#fence = fenceHolderOf(stored);
     this.log.push({
       process,
       kind: type.kind,

@@ -10,15 +10,15 @@ import { messageToDurability } from "../../engine/remote/wire.ts";
 import { rpcToStorageError } from "../../engine/remote/wire-error.ts";
 import { StorageError } from "../../errors.ts";
 import type { CallOptions } from "../../types.ts";
-import { checkDigest, checkExpected, checkRange, damaged } from "../checks.ts";
+import { blobCorrupt, checkDigest, checkExpected, checkRange } from "../checks.ts";
 import type {
   BlobCapabilities,
   BlobContent,
+  BlobGcResult,
   BlobReadOptions,
   BlobReference,
   BlobStore,
   BlobWriteOptions,
-  Collected,
 } from "../types.ts";
 import { cutPieces, digestToMessage, messageToReference, referenceToMessage } from "./wire.ts";
 
@@ -114,7 +114,7 @@ class RemoteBlobStore implements BlobStore {
       await pieces.return();
       patience.end();
     }
-    if (hash !== undefined && hash.digest("hex") !== sha256) throw damaged(sha256);
+    if (hash !== undefined && hash.digest("hex") !== sha256) throw blobCorrupt(sha256);
   }
 
   async find(
@@ -143,7 +143,7 @@ class RemoteBlobStore implements BlobStore {
     return found;
   }
 
-  async collect(): Promise<Collected> {
+  async collect(): Promise<BlobGcResult> {
     throw new StorageError("STORAGE_UNSUPPORTED", "blobs are collected where they are stored");
   }
 

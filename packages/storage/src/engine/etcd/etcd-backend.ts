@@ -6,10 +6,10 @@ import { decodeResource, ResourceEncoder } from "../../codec.ts";
 import { StorageError } from "../../errors.ts";
 import { EventFeed } from "../../feed/event-feed.ts";
 import type { ResolvedWatchBuffer } from "../../feed/watch-stream.ts";
-import { freezeId, freezeResource, handOut, withVersion } from "../../freeze.ts";
+import { freezeId, freezeResource, toReadonlyResource, withVersion } from "../../freeze.ts";
 import { lifetimeKey } from "../../key.ts";
+import { checkReadResult } from "../../preconditions.ts";
 import type { Resource, ResourceId, Tenancy, UnversionedType } from "../../resource.ts";
-import { judgeRead } from "../../rules.ts";
 import type {
   BatchOperation,
   CallOptions,
@@ -35,13 +35,13 @@ import { abortable } from "../abortable.ts";
 import type { EtcdClient } from "./etcd-client.ts";
 import { HistoryFollower } from "./history-follower.ts";
 import type { Layout } from "./layout.ts";
-import { openResumed, openSnapshotWatch, type WatchSource } from "./open-watch.ts";
+import { type EtcdWatchContext, openResumed, openSnapshotWatch } from "./open-watch.ts";
 import { endOfRevision } from "./position.ts";
 import { scanResources } from "./scan.ts";
 import {
   buildTransaction,
+  classifyTransactionFailure,
   getOf,
-  judgeFailure,
   removeEntry,
   type WriteRequest,
 } from "./transaction.ts";
@@ -72,7 +72,7 @@ export class EtcdBackend implements StorageBackend {
   readonly capabilities: StorageCapabilities;
   readonly #client: EtcdClient;
   readonly #layout: Layout;
-  readonly #source: WatchSource;
+  readonly #source: EtcdWatchContext;
   readonly #feed: EventFeed;
   readonly #follower: HistoryFollower;
   readonly #groups: EtcdWriteGroups;
@@ -102,7 +102,7 @@ export class EtcdBackend implements StorageBackend {
     const request = RangeRequest.create({ ...this.#layout.lifetimes(id) });
     const { kvs } = await this.#run(this.#client.range(request), options);
     const [kv] = kvs;
-    return judgeRead(
+    return checkReadResult(
       kv === undefined ? undefined : decodeResource(kv.value, this.#layout.versionOf(kv)),
       id,
     );
@@ -273,7 +273,7 @@ export class EtcdBackend implements StorageBackend {
     return request.operations.map((operation) =>
       operation.kind === "delete"
         ? undefined
-        : handOut(
+        : toReadonlyResource(
             withVersion(operation.resource, this.#layout.version(operation.resource.id, revision)),
           ),
     );
@@ -291,7 +291,7 @@ export class EtcdBackend implements StorageBackend {
         this.#forgetOwners(answer.responses);
         return answer.header?.revision ?? 0n;
       }
-      skipped = judgeFailure(this.#layout, request, answer);
+      skipped = classifyTransactionFailure(this.#layout, request, answer);
       if (skipped.size === request.operations.length) return 0n;
     }
     throw new StorageError("STORAGE_INCONSISTENT", "other writers were in the way too often", {

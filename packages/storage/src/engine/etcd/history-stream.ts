@@ -13,7 +13,7 @@ import type { Commit } from "../../feed/commit.ts";
 import { formatCursor } from "../../feed/cursor.ts";
 import type { EtcdClient } from "./etcd-client.ts";
 import type { Layout } from "./layout.ts";
-import { endOfRevision, positionOf, revisionBehind } from "./position.ts";
+import { endOfRevision, firstRevisionAfter, positionOf } from "./position.ts";
 import { readFailure } from "./rpc-failure.ts";
 
 /** What a {@link historyStream} gives: the next commits, and how far it is certain to have come. */
@@ -53,7 +53,12 @@ export async function* historyStream(options: HistoryStreamOptions): AsyncGenera
 async function* readHistory(options: HistoryStreamOptions): AsyncGenerator<HistoryPage> {
   const { client, layout, epoch, signal } = options;
   const { member } = client;
-  const requests = watchRequests(layout, revisionBehind(options.after), options.progressMs, signal);
+  const requests = watchRequests(
+    layout,
+    firstRevisionAfter(options.after),
+    options.progressMs,
+    signal,
+  );
   const metadata = await client.streamMetadata();
   const responses = member.watch.watch(requests, { metadata, signal });
   let position = options.after;

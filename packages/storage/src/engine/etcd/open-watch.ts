@@ -15,7 +15,7 @@ import { scanResources } from "./scan.ts";
 const PROGRESS_MS = 20;
 
 /** What the prologues of an instance have in common. */
-export interface WatchSource {
+export interface EtcdWatchContext {
   readonly client: EtcdClient;
   readonly layout: Layout;
   readonly epoch: string;
@@ -23,7 +23,7 @@ export interface WatchSource {
 
 /** The snapshot of a new watch; its pages are fetched as they are consumed. */
 export async function openSnapshotWatch(
-  source: WatchSource,
+  source: EtcdWatchContext,
   filter: ResourceFilter,
   marker: boolean,
 ): Promise<WatchPrologue> {
@@ -51,7 +51,7 @@ export async function openSnapshotWatch(
 
 /** The history of a resumed watch; `STORAGE_WATCH_CLOSED` when the cluster has forgotten it. */
 export async function openResumed(
-  source: WatchSource,
+  source: EtcdWatchContext,
   filter: ResourceFilter,
   cursor: string,
   head: () => Promise<number>,

@@ -14,7 +14,7 @@ export function endOfRevision(revision: bigint): number {
 }
 
 /** The first revision that may have changes behind a position. */
-export function revisionBehind(position: number): bigint {
+export function firstRevisionAfter(position: number): bigint {
   const revision = BigInt(Math.floor(position / PLACES));
   return position % PLACES === PLACES - 1 ? revision + 1n : revision;
 }

@@ -9,7 +9,13 @@ import {
   TxnRequest,
 } from "@stackwright/proto/etcd";
 import type { ResourceEncoder } from "../../codec.ts";
-import { guardFailed, guardHolds, judgeDelete, judgeWrite, refused } from "../../rules.ts";
+import {
+  checkDeletePreconditions,
+  checkWritePreconditions,
+  guardFailed,
+  guardHolds,
+  refused,
+} from "../../preconditions.ts";
 import type { BatchOperation, Guard } from "../../types.ts";
 import type { KeyRange, Layout } from "./layout.ts";
 import type { WriteAnswer } from "./write-groups.ts";
@@ -77,7 +83,7 @@ export function buildTransaction(
  * Judges a request by what a failed transaction has found. Throws what is refused; otherwise gives
  * the deletes that have nothing to delete.
  */
-export function judgeFailure(
+export function classifyTransactionFailure(
   layout: Layout,
   request: WriteRequest,
   answer: WriteAnswer,
@@ -97,11 +103,11 @@ export function judgeFailure(
     const position = request.batch ? index : undefined;
     if (operation.kind === "write") {
       const { id, version } = operation.resource;
-      const refusal = judgeWrite(stored, id.uid, version);
+      const refusal = checkWritePreconditions(stored, id.uid, version);
       if (refusal !== undefined) throw refused(refusal, id, version, position);
     } else {
       const { id, version } = operation;
-      const verdict = judgeDelete(stored, id.uid, version);
+      const verdict = checkDeletePreconditions(stored, id.uid, version);
       if (verdict === "STORAGE_CAS_FAILURE") throw refused(verdict, id, version, position);
       if (verdict === "skip") skipped.add(index);
     }

@@ -7,17 +7,17 @@ import { formatCursor, parseCursor } from "../../feed/cursor.ts";
 import { EventFeed } from "../../feed/event-feed.ts";
 import { backlogPrologue, pagedPrologue } from "../../feed/prologue.ts";
 import { resolveWatchBuffer, type WatchBufferOptions } from "../../feed/watch-stream.ts";
-import { freezeResource, handOut } from "../../freeze.ts";
+import { freezeResource, toReadonlyResource } from "../../freeze.ts";
 import { filterMatches, resourceKey } from "../../key.ts";
-import type { Resource, ResourceId, Tenancy, UnversionedType } from "../../resource.ts";
 import {
+  checkDeletePreconditions,
+  checkReadResult,
+  checkWritePreconditions,
   guardFailed,
   guardHolds,
-  judgeDelete,
-  judgeRead,
-  judgeWrite,
   refused,
-} from "../../rules.ts";
+} from "../../preconditions.ts";
+import type { Resource, ResourceId, Tenancy, UnversionedType } from "../../resource.ts";
 import type {
   BatchOperation,
   CallOptions,
@@ -92,7 +92,7 @@ export class MemoryStorage implements StorageBackend {
     checkConsistency(consistency);
     checkId(id, this.capabilities.limits);
     const stored = this.#resources.get(resourceKey(id));
-    return judgeRead(stored === undefined ? undefined : handOut(stored), id);
+    return checkReadResult(stored === undefined ? undefined : toReadonlyResource(stored), id);
   }
 
   async writeCAS(resource: Resource, options: WriteOptions = {}): Promise<Resource> {
@@ -100,7 +100,7 @@ export class MemoryStorage implements StorageBackend {
     checkResource(resource, this.capabilities.limits);
     this.#checkGuards(options.guards ?? []);
     const key = resourceKey(resource.id);
-    this.#judgeWrite(key, resource);
+    this.#checkWritePreconditions(key, resource);
     return this.#put(key, resource);
   }
 
@@ -110,7 +110,7 @@ export class MemoryStorage implements StorageBackend {
     checkVersion(version);
     this.#checkGuards(options.guards ?? []);
     const key = resourceKey(id);
-    const doomed = this.#judgeDelete(key, id, version);
+    const doomed = this.#checkDeletePreconditions(key, id, version);
     if (doomed !== undefined) this.#drop(key, doomed);
   }
 
@@ -124,7 +124,7 @@ export class MemoryStorage implements StorageBackend {
     this.#begin(options);
     checkConsistency(consistency);
     checkFilter(type, tenancy, namePrefix, this.capabilities.limits);
-    return this.#resources.select({ type, tenancy, namePrefix }).map(handOut);
+    return this.#resources.select({ type, tenancy, namePrefix }).map(toReadonlyResource);
   }
 
   async watchList(
@@ -167,7 +167,7 @@ export class MemoryStorage implements StorageBackend {
   async listByOwner(id: ResourceId, options: CallOptions = {}): Promise<readonly Resource[]> {
     this.#begin(options);
     checkId(id, this.capabilities.limits);
-    return this.#resources.ownedBy(id).map(handOut);
+    return this.#resources.ownedBy(id).map(toReadonlyResource);
   }
 
   async batch(
@@ -180,11 +180,11 @@ export class MemoryStorage implements StorageBackend {
     const steps = operations.map((operation, index) => {
       if (operation.kind === "write") {
         const key = resourceKey(operation.resource.id);
-        this.#judgeWrite(key, operation.resource, index);
+        this.#checkWritePreconditions(key, operation.resource, index);
         return () => this.#put(key, operation.resource);
       }
       const key = resourceKey(operation.id);
-      const doomed = this.#judgeDelete(key, operation.id, operation.version, index);
+      const doomed = this.#checkDeletePreconditions(key, operation.id, operation.version, index);
       return () => {
         if (doomed !== undefined) this.#drop(key, doomed);
         return undefined;
@@ -200,7 +200,7 @@ export class MemoryStorage implements StorageBackend {
     const close = (): Promise<void> => Promise.resolve();
     return {
       async *[Symbol.asyncIterator]() {
-        for (const [, resource] of resources.entriesFrom("")) yield handOut(resource);
+        for (const [, resource] of resources.entriesFrom("")) yield toReadonlyResource(resource);
       },
       close,
       [Symbol.asyncDispose]: close,
@@ -268,16 +268,21 @@ export class MemoryStorage implements StorageBackend {
     }
   }
 
-  #judgeWrite(key: string, resource: Resource, index?: number): void {
+  #checkWritePreconditions(key: string, resource: Resource, index?: number): void {
     const stored = headOf(this.#resources.get(key));
-    const refusal = judgeWrite(stored, resource.id.uid, resource.version);
+    const refusal = checkWritePreconditions(stored, resource.id.uid, resource.version);
     if (refusal !== undefined) throw refused(refusal, resource.id, resource.version, index);
   }
 
   /** The resource to delete, `undefined` when the delete is a success without effect. */
-  #judgeDelete(key: string, id: ResourceId, version: string, index?: number): Resource | undefined {
+  #checkDeletePreconditions(
+    key: string,
+    id: ResourceId,
+    version: string,
+    index?: number,
+  ): Resource | undefined {
     const stored = this.#resources.get(key);
-    const verdict = judgeDelete(headOf(stored), id.uid, version);
+    const verdict = checkDeletePreconditions(headOf(stored), id.uid, version);
     if (verdict === "STORAGE_CAS_FAILURE") throw refused(verdict, id, version, index);
     return verdict === "delete" ? stored : undefined;
   }
@@ -286,7 +291,7 @@ export class MemoryStorage implements StorageBackend {
     const stored = freezeResource(resource, String(this.#revision + 1), this.#freeze);
     this.#resources.set(key, stored, this.#resources.get(key));
     this.#commit("upsert", stored);
-    return handOut(stored);
+    return toReadonlyResource(stored);
   }
 
   #drop(key: string, stored: Resource): void {

@@ -3,10 +3,10 @@ import type { StorageCapabilities } from "../../capabilities.ts";
 import { StorageError } from "../../errors.ts";
 import { EventFeed } from "../../feed/event-feed.ts";
 import type { ResolvedWatchBuffer } from "../../feed/watch-stream.ts";
-import { freezeId, freezeResource, handOut, withVersion } from "../../freeze.ts";
+import { freezeId, freezeResource, toReadonlyResource, withVersion } from "../../freeze.ts";
 import type { ResourceFilter } from "../../key.ts";
+import { checkReadResult, guardFailed, refused } from "../../preconditions.ts";
 import type { Resource, ResourceId, Tenancy, UnversionedType } from "../../resource.ts";
-import { guardFailed, judgeRead, refused } from "../../rules.ts";
 import type {
   BatchOperation,
   CallOptions,
@@ -90,7 +90,7 @@ export class PostgresBackend implements PostgresStorage {
     checkId(id, this.capabilities.limits);
     const reading = this.#connections.run("read", (sql) => readRow(sql, id));
     const row = await abortable(reading, options.signal);
-    return judgeRead(row === undefined ? undefined : fromBodyRow(row), id);
+    return checkReadResult(row === undefined ? undefined : fromBodyRow(row), id);
   }
 
   async writeCAS(resource: Resource, options: WriteOptions = {}): Promise<Resource> {
@@ -282,6 +282,6 @@ function settle(
   return operations.map((operation, index) => {
     if (operation.kind === "delete") return undefined;
     const revision = outcome.revisions.get(guards.length + index);
-    return handOut(withVersion(operation.resource, String(revision)));
+    return toReadonlyResource(withVersion(operation.resource, String(revision)));
   });
 }

@@ -6,8 +6,8 @@ import { idToMessage, messageToResource, resourceToMessage } from "../../codec.t
 import { GroupVersionMismatchError, StorageError } from "../../errors.ts";
 import type { ResolvedWatchBuffer, WatchStream } from "../../feed/watch-stream.ts";
 import { freezeId, freezeResource } from "../../freeze.ts";
+import { checkReadResult } from "../../preconditions.ts";
 import type { Resource, ResourceId, Tenancy, UnversionedType } from "../../resource.ts";
-import { judgeRead } from "../../rules.ts";
 import type {
   BatchOperation,
   CallOptions,
@@ -283,7 +283,7 @@ export class RemoteBackend implements StorageBackend {
     if (resource !== undefined && resource.id.type.groupVersion !== wanted.type.groupVersion) {
       throw new GroupVersionMismatchError(wanted.type, resource);
     }
-    return judgeRead(resource, wanted);
+    return checkReadResult(resource, wanted);
   }
 }
 

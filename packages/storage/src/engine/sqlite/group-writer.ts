@@ -1,6 +1,11 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { StorageError } from "../../errors.ts";
-import { guardHolds, judgeDelete, judgeWrite, type StoredHead } from "../../rules.ts";
+import {
+  checkDeletePreconditions,
+  checkWritePreconditions,
+  guardHolds,
+  type StoredHead,
+} from "../../preconditions.ts";
 import { describeDamage } from "./damage.ts";
 import {
   type BodyRow,
@@ -185,7 +190,7 @@ export class GroupWriter {
     const [key, uid, expected] = row;
     const revision = expected === "" ? undefined : this.#replace(row);
     if (revision !== undefined) return revision;
-    const refusal = judgeWrite(this.#headOf(key), uid, expected);
+    const refusal = checkWritePreconditions(this.#headOf(key), uid, expected);
     if (refusal !== undefined) return { kind: "refused", code: refusal, index: 0 };
     return this.#put(row);
   }
@@ -196,8 +201,9 @@ export class GroupWriter {
 
   #judge(step: WriteStep): "apply" | "skip" | "STORAGE_WRONG_UID" | "STORAGE_CAS_FAILURE" {
     const [key, uid, expected] = step;
-    if (isWriteRow(step)) return judgeWrite(this.#headOf(key), uid, expected) ?? "apply";
-    const verdict = judgeDelete(this.#headOf(key), uid, expected);
+    if (isWriteRow(step))
+      return checkWritePreconditions(this.#headOf(key), uid, expected) ?? "apply";
+    const verdict = checkDeletePreconditions(this.#headOf(key), uid, expected);
     return verdict === "delete" ? "apply" : verdict;
   }
 

@@ -4,10 +4,10 @@ import { StorageError } from "../../errors.ts";
 import { formatCursor } from "../../feed/cursor.ts";
 import { EventFeed } from "../../feed/event-feed.ts";
 import type { ResolvedWatchBuffer } from "../../feed/watch-stream.ts";
-import { freezeId, freezeResource, handOut, withVersion } from "../../freeze.ts";
+import { freezeId, freezeResource, toReadonlyResource, withVersion } from "../../freeze.ts";
 import { lifetimeKey, resourceKey } from "../../key.ts";
+import { checkReadResult, guardFailed, refused } from "../../preconditions.ts";
 import type { Resource, ResourceId, Tenancy, UnversionedType } from "../../resource.ts";
-import { guardFailed, judgeRead, refused } from "../../rules.ts";
 import type {
   BatchOperation,
   CallOptions,
@@ -98,7 +98,7 @@ export class SqliteBackend implements SqliteStorage {
     checkId(id, this.capabilities.limits);
     const row = await abortable(this.#client.call("read", resourceKey(id)), options.signal);
     const [stored] = row === undefined ? [] : await decodeRows(this.#client, [row]);
-    return judgeRead(stored, id);
+    return checkReadResult(stored, id);
   }
 
   async writeCAS(resource: Resource, options: WriteOptions = {}): Promise<Resource> {
@@ -321,7 +321,7 @@ export class SqliteBackend implements SqliteStorage {
       cursor,
     });
     // Without a watcher nobody else has the bytes.
-    return watched ? handOut(resource) : resource;
+    return watched ? toReadonlyResource(resource) : resource;
   }
 
   #publishDelete(revision: number, row: BodyRow): void {

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { isStorageError } from "../../errors.ts";
 import { resourceKey } from "../../key.ts";
+import { checkWritePreconditions, refused } from "../../preconditions.ts";
 import type { Resource, ResourceId, Tenancy, UnversionedType } from "../../resource.ts";
-import { judgeWrite, refused } from "../../rules.ts";
 import type {
   BatchOperation,
   CallOptions,
@@ -26,7 +26,7 @@ export class AcknowledgesBeforeCommit extends DelegatingStorage {
   override async writeCAS(resource: Resource): Promise<Resource> {
     const stored = await readOrNothing(this.inner, resource.id);
     const head = stored && { uid: stored.id.uid, version: stored.version };
-    const refusal = judgeWrite(head, resource.id.uid, resource.version);
+    const refusal = checkWritePreconditions(head, resource.id.uid, resource.version);
     if (refusal !== undefined) throw refused(refusal, resource.id, resource.version);
     this.#commits += 1;
     // Late commits that lose a race are lost altogether, which nobody hears of.
@@ -112,7 +112,7 @@ export class ComparesThenSwaps extends DelegatingStorage {
   override async writeCAS(resource: Resource, options?: WriteOptions): Promise<Resource> {
     const stored = await readOrNothing(this.inner, resource.id);
     const head = stored && { uid: stored.id.uid, version: stored.version };
-    const refusal = judgeWrite(head, resource.id.uid, resource.version);
+    const refusal = checkWritePreconditions(head, resource.id.uid, resource.version);
     if (refusal !== undefined) throw refused(refusal, resource.id, resource.version);
     await delay(1);
     const now = await readOrNothing(this.inner, resource.id);

@@ -16,7 +16,7 @@ export interface StoredHead {
 export type WriteRefusal = "STORAGE_WRONG_UID" | "STORAGE_CAS_FAILURE";
 
 /** Judges a write: `undefined` lets it pass. The uid comes before the version. */
-export function judgeWrite(
+export function checkWritePreconditions(
   stored: StoredHead | undefined,
   uid: string,
   version: string,
@@ -27,7 +27,7 @@ export function judgeWrite(
 }
 
 /** Judges a delete: `skip` is success without effect. */
-export function judgeDelete(
+export function checkDeletePreconditions(
   stored: StoredHead | undefined,
   uid: string,
   version: string,
@@ -47,7 +47,7 @@ export function guardHolds(
 }
 
 /** Judges a read and gives the stored resource, or throws. A wrong uid comes before a wrong group version. */
-export function judgeRead(stored: Resource | undefined, id: ResourceId): Resource {
+export function checkReadResult(stored: Resource | undefined, id: ResourceId): Resource {
   if (stored === undefined || (id.uid !== "" && id.uid !== stored.id.uid)) throw notFound(id);
   if (stored.id.type.groupVersion !== id.type.groupVersion) {
     throw new GroupVersionMismatchError(id.type, stored);
