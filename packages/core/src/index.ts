@@ -86,18 +86,33 @@ export type { RetryPolicy } from "./providers/retry-provider.ts";
 export { blankSecrets, Concealer, revealSecrets } from "./secrets/concealer.ts";
 export type { JsonPath } from "./secrets/json-parts.ts";
 export { cutJsonParts } from "./secrets/json-parts.ts";
-// State.
 export type { KeyEncryptionKey, KeySource } from "./secrets/key-encryption.ts";
 export { keyEncryptionKey, loadKey } from "./secrets/key-encryption.ts";
 export type { Redactor } from "./secrets/redactor.ts";
 export { createRedactor } from "./secrets/redactor.ts";
+// State.
+export type { DataKey, StackCipher } from "./secrets/stack-cipher.ts";
 export { STATE_BLOB_KINDS } from "./state/blob-references.ts";
 export { ENGINE_KINDS } from "./state/kind-table.ts";
 export { stackTenancy } from "./state/kinds.ts";
 export { jsonPathOf } from "./state/record-value.ts";
 export { recordedAddresses } from "./state/recorded-addresses.ts";
-export type { NewRun, Run, RunPatch, RunPhase as StoredRunPhase, Runs } from "./state/runs.ts";
-export { createRuns, isEnded, RUN_TRANSITIONS } from "./state/runs.ts";
+export type {
+  NewRun,
+  NextRunPhase,
+  Run,
+  RunPatch,
+  RunPhase as StoredRunPhase,
+  Runs,
+} from "./state/runs.ts";
+export {
+  createRuns,
+  isEnded,
+  isRunTransition,
+  RUN_TRANSITIONS,
+  STORED_RUN_PHASES,
+  storedRunPhase,
+} from "./state/runs.ts";
 export type { NamedStack, ProjectReference, StackOrigin } from "./state/stack-directory.ts";
 export { StackDirectory } from "./state/stack-directory.ts";
 export type {
@@ -109,7 +124,7 @@ export type {
 } from "./state/stack-inputs.ts";
 export { checkInputs, StackInputs } from "./state/stack-inputs.ts";
 export type { CipherSource, StoredKey, StoredKeys } from "./state/stack-keys.ts";
-export { createStoredKeys } from "./state/stack-keys.ts";
+export { createStoredKeys, lentKeys } from "./state/stack-keys.ts";
 export type {
   RevisionEntry,
   StackHold,

@@ -40,7 +40,7 @@ export class RunRecord {
   }
 
   async planning(): Promise<void> {
-    await this.#to("preparing");
+    if (this.phase === "queued") await this.#to("preparing");
     await this.#to("planning");
   }
 

@@ -1,9 +1,17 @@
 import { systemClock } from "@stackwright/base/clock";
+import { Run as RunMessage } from "@stackwright/proto/stackwright";
 import { createUlidGenerator } from "@stackwright/storage";
 import { createMemoryStorage } from "@stackwright/storage/memory";
 import { describe, expect, it } from "vitest";
 import { TEST_STACK } from "../testing/state-fixture.ts";
-import { createRuns, FIRST_PHASES, RUN_TRANSITIONS, type RunPhase } from "./runs.ts";
+import { decodeKind, memberId, STATE_KINDS } from "./kinds.ts";
+import {
+  createRuns,
+  FIRST_PHASES,
+  isRunTransition,
+  RUN_TRANSITIONS,
+  type RunPhase,
+} from "./runs.ts";
 import { tidyRuns } from "./tidy-runs.ts";
 
 function runsOf(storage = createMemoryStorage()) {
@@ -45,6 +53,38 @@ describe("runs", () => {
     expect(await runs.list()).toHaveLength(1);
   });
 
+  it("are moved only while the guards of the caller hold", async () => {
+    const storage = createMemoryStorage();
+    const runs = runsOf(storage);
+    await runs.create({ id: "r1", cause: "user:ann" });
+    const claim = await runs.create({ id: "claim", cause: "the claim of a worker" });
+    const id = memberId(TEST_STACK, STATE_KINDS.run, claim.id);
+    const { version } = await storage.read("strong", id);
+    const guards = [{ id, version }];
+    await runs.transition("r1", "queued", "preparing", {}, { guards });
+    await runs.transition("claim", "queued", "canceled");
+    await expect(
+      runs.transition("r1", "preparing", "planning", {}, { guards }),
+    ).rejects.toMatchObject({ code: "STORAGE_GUARD_FAILED" });
+    expect((await runs.read("r1"))?.phase).toBe("preparing");
+  });
+
+  it("keep what a server recorded of them", async () => {
+    const storage = createMemoryStorage();
+    const runs = runsOf(storage);
+    await runs.create({ id: "r1", cause: "user:ann" });
+    const stored = await storage.read("strong", memberId(TEST_STACK, STATE_KINDS.run, "r1"));
+    const message = { ...decodeKind(stored, RunMessage), configuration: "c0ffee", number: 7n };
+    const data = {
+      typeUrl: stored.data?.typeUrl ?? "",
+      value: RunMessage.encode(message).finish(),
+    };
+    await storage.writeCAS({ ...stored, data });
+    await runs.transition("r1", "queued", "preparing");
+    const after = await storage.read("strong", stored.id);
+    expect(decodeKind(after, RunMessage)).toMatchObject({ configuration: "c0ffee", number: 7n });
+  });
+
   it("are claimed by one of several", async () => {
     const runs = runsOf();
     await runs.create({ id: "r1", cause: "user:ann" });
@@ -76,14 +116,14 @@ describe("runs", () => {
         }
         expect(at).toBe(from);
         const moving = runs.transition("r1", from, to, { reason: "because" });
-        if (RUN_TRANSITIONS[from].includes(to)) {
+        if (isRunTransition(from, to)) {
           allowed += 1;
           expect(await moving).toMatchObject({ phase: to, reason: "because" });
         } else {
           await expect(moving).rejects.toMatchObject({ code: "ENGINE_STATE_TRANSITION" });
         }
         const left = await runs.read("r1");
-        expect(left?.phase).toBe(RUN_TRANSITIONS[from].includes(to) ? to : from);
+        expect(left?.phase).toBe(isRunTransition(from, to) ? to : from);
       }
     }
     expect(allowed).toBe(Object.values(RUN_TRANSITIONS).flat().length);

@@ -6,6 +6,7 @@ import {
   type Resource,
   readStored,
   type StorageBackend,
+  type WriteOptions,
 } from "@stackwright/storage";
 import { EngineError } from "../errors.ts";
 import {
@@ -19,7 +20,7 @@ import {
 } from "./kinds.ts";
 import type { StackReference } from "./stack-state.ts";
 
-/** Where a run is. The last eight are ends, but for those that the table leads on from. */
+/** Where a run is. The last nine are ends, but for those that the table leads on from. */
 export type RunPhase =
   | "queued"
   | "preparing"
@@ -29,6 +30,7 @@ export type RunPhase =
   | "approved"
   | "applying"
   | "policy_failed"
+  | "plan_finished"
   | "applied"
   | "no_changes"
   | "partially_applied"
@@ -45,22 +47,25 @@ export type RunPhase =
  *   (`applying` to itself, with a higher epoch), or ends as what its recovery finds. A forced end is the same.
  * - A plan of a state that has gone on cannot be applied: its run is `superseded`.
  */
-export const RUN_TRANSITIONS: Readonly<Record<RunPhase, readonly RunPhase[]>> = {
+export const RUN_TRANSITIONS = {
   queued: ["preparing", "canceled", "superseded"],
-  preparing: ["planning", "queued", "failed", "canceled"],
-  planning: ["planned", "no_changes", "queued", "failed", "canceled"],
+  preparing: ["planning", "queued", "failed", "canceled", "superseded"],
+  planning: ["planned", "no_changes", "queued", "failed", "canceled", "superseded"],
   planned: [
     "awaiting_approval",
     "approved",
+    "plan_finished",
     "policy_failed",
+    "queued",
     "discarded",
     "canceled",
     "superseded",
   ],
   awaiting_approval: ["approved", "discarded", "canceled", "superseded"],
-  approved: ["applying", "failed", "discarded", "canceled", "superseded"],
+  approved: ["applying", "queued", "failed", "discarded", "canceled", "superseded"],
   applying: ["applying", "applied", "partially_applied", "failed", "canceled", "rolled_back"],
-  policy_failed: ["approved", "discarded", "superseded"],
+  policy_failed: ["approved", "awaiting_approval", "discarded", "canceled", "superseded"],
+  plan_finished: [],
   applied: [],
   no_changes: [],
   partially_applied: ["rolled_back"],
@@ -69,7 +74,16 @@ export const RUN_TRANSITIONS: Readonly<Record<RunPhase, readonly RunPhase[]>> = 
   canceled: [],
   superseded: [],
   rolled_back: [],
-};
+} as const satisfies Readonly<Record<RunPhase, readonly RunPhase[]>>;
+
+/** Where a run can go from a phase: a pair that is not in the table is no type. */
+export type NextRunPhase<From extends RunPhase> = (typeof RUN_TRANSITIONS)[From][number];
+
+/** Whether the table leads from one phase to another. */
+export function isRunTransition(from: RunPhase, to: RunPhase): boolean {
+  const next: readonly RunPhase[] = RUN_TRANSITIONS[from];
+  return next.includes(to);
+}
 
 /** In which phases a run can begin: to make a plan, or with one that was kept and approved. */
 export const FIRST_PHASES = ["queued", "approved"] as const satisfies readonly RunPhase[];
@@ -118,14 +132,15 @@ export interface Runs {
   remove(id: string, options?: CallOptions): Promise<void>;
   /**
    * Moves a run from one phase to another; only one of several that try succeeds. `ENGINE_STATE_TRANSITION` when it
-   * is in another phase than `from`, or there is no way from there.
+   * is in another phase than `from`, or there is no way from there. With guards the run moves only while they hold
+   * (`STORAGE_GUARD_FAILED`), so that a worker which lost its claim moves nothing.
    */
   transition(
     id: string,
     from: RunPhase,
     to: RunPhase,
     patch?: RunPatch,
-    options?: CallOptions,
+    options?: WriteOptions,
   ): Promise<Run>;
 }
 
@@ -134,7 +149,8 @@ export function isEnded(phase: RunPhase): boolean {
   return phase === "partially_applied" || RUN_TRANSITIONS[phase].length === 0;
 }
 
-const PHASES: Readonly<Record<RunPhase, Run_Phase>> = {
+/** The phases as they are stored. */
+export const STORED_RUN_PHASES: Readonly<Record<RunPhase, Run_Phase>> = {
   queued: Run_Phase.PHASE_QUEUED,
   preparing: Run_Phase.PHASE_PREPARING,
   planning: Run_Phase.PHASE_PLANNING,
@@ -151,7 +167,15 @@ const PHASES: Readonly<Record<RunPhase, Run_Phase>> = {
   canceled: Run_Phase.PHASE_CANCELED,
   superseded: Run_Phase.PHASE_SUPERSEDED,
   rolled_back: Run_Phase.PHASE_ROLLED_BACK,
+  plan_finished: Run_Phase.PHASE_PLAN_FINISHED,
 };
+
+/** The phase that is stored; undefined for one of a newer release. */
+export function storedRunPhase(stored: Run_Phase): RunPhase | undefined {
+  return (Object.keys(STORED_RUN_PHASES) as RunPhase[]).find(
+    (name) => STORED_RUN_PHASES[name] === stored,
+  );
+}
 
 export interface RunsOptions {
   readonly storage: StorageBackend;
@@ -213,11 +237,11 @@ class StoredRuns implements Runs {
     from: RunPhase,
     to: RunPhase,
     patch: RunPatch = {},
-    options?: CallOptions,
+    options?: WriteOptions,
   ): Promise<Run> {
     const stored = await this.#stored(id, options);
     const present = stored && this.#decode(stored);
-    if (present?.phase !== from || !RUN_TRANSITIONS[from].includes(to)) {
+    if (present?.phase !== from || !isRunTransition(from, to)) {
       throw refused(id, present?.phase, from, to);
     }
     const run: Run = { ...present, ...patch, phase: to, updatedAtMs: this.#now() };
@@ -255,9 +279,7 @@ class StoredRuns implements Runs {
 
   #decode(resource: Resource): Run {
     const message = decodeKind(resource, RunMessage, this.#options.converters);
-    const phase = (Object.keys(PHASES) as RunPhase[]).find(
-      (name) => PHASES[name] === message.phase,
-    );
+    const phase = storedRunPhase(message.phase);
     if (phase === undefined) {
       throw new EngineError("ENGINE_STATE_CORRUPT", `the run ${message.id} is in an unknown phase`);
     }
@@ -276,11 +298,14 @@ class StoredRuns implements Runs {
     };
   }
 
-  async #write(run: Run, stored: Resource | undefined, options?: CallOptions): Promise<void> {
+  async #write(run: Run, stored: Resource | undefined, options?: WriteOptions): Promise<void> {
+    // What a server records of its runs is not known here, and stays.
+    const before = stored && decodeKind(stored, RunMessage, this.#options.converters);
     const message = RunMessage.create({
+      ...before,
       id: run.id,
       stack: this.#stack.stack,
-      phase: PHASES[run.phase],
+      phase: STORED_RUN_PHASES[run.phase],
       cause: run.cause,
       createdAtMs: BigInt(run.createdAtMs),
       updatedAtMs: BigInt(run.updatedAtMs),
