@@ -93,6 +93,7 @@ export { resolveVariables } from "./config/variable-values.ts";
 export type { ConsoleAnswer, ConsoleOptions } from "./console/console.ts";
 // The console.
 export { consoleScope, evaluateLine, runConsole } from "./console/console.ts";
+export { consoleEntries, expressionContinues } from "./console/console-entry.ts";
 export { typeText } from "./console/type-text.ts";
 export { valueText } from "./console/value-text.ts";
 export type { EvaluationLimits } from "./eval/context.ts";
@@ -263,7 +264,7 @@ export { diagnosticToJson } from "./syntax/render-json.ts";
 export type { TerminalOptions } from "./syntax/render-terminal.ts";
 export { renderDiagnostic } from "./syntax/render-terminal.ts";
 export type { Snippet } from "./syntax/snippet.ts";
-export { blockHeaderAt, diagnosticSnippet } from "./syntax/snippet.ts";
+export { diagnosticSnippet } from "./syntax/snippet.ts";
 export type { Embedding, LocatedRange, Position, SourceRange } from "./syntax/source-file.ts";
 export { SourceFile } from "./syntax/source-file.ts";
 export type { Static } from "./syntax/static.ts";

@@ -52,6 +52,47 @@ it("begins a new line with Ctrl-C, and ends with it in an empty one", async () =
   expect(text).not.toContain("Error");
 });
 
+it("continues an expression on the next line while a bracket or a heredoc is open", async () => {
+  const { code, text } = await type(
+    ["[1,\r", ": "],
+    ["2\r", ": "],
+    ["]\r", "[\n  1,\n  2,\n]\n"],
+    ["upper(<<EOT\r", ": "],
+    ["exit\r", ": "],
+    ["\r", ": "],
+    ["EOT\r", ": "],
+    [")\r", "EXIT\n"],
+    [CTRL_D, "\n"],
+  );
+  expect(code).toBe(0);
+  expect(text).not.toContain("Error");
+});
+
+it("ends an incomplete expression with an empty line, and discards one with Ctrl-C", async () => {
+  const { code, text } = await type(
+    ["[1,\r", ": "],
+    ["\r", "Error: "],
+    ["{\r", ": "],
+    ["a", "a"],
+    [CTRL_C, "(multi-line entry canceled)\n"],
+    ["{\r", ": "],
+    [CTRL_C, "(multi-line entry canceled)\n"],
+    ["2+2\r", "\n4\n"],
+    [CTRL_C, "\n"],
+  );
+  expect(code).toBe(0);
+  expect(text.split("Error: ")).toHaveLength(2);
+});
+
+it("continues expressions of a script, but answers each line with --json", async () => {
+  await using folder = await mkdtempDisposable(join(tmpdir(), "console-"));
+  const input = "[1,\n2]\n<<EOT\na\nEOT\n";
+  const text = await tryCommand(["console"], { cwd: folder.path, input });
+  expect(text).toEqual({ code: 0, error: "", output: "[\n  1,\n  2,\n]\n<<EOT\na\n\nEOT\n" });
+  const json = await tryCommand(["console", "--json"], { cwd: folder.path, input });
+  expect(json.output.trim().split("\n")).toHaveLength(5);
+});
+
 it("ends with exit at a prompt", async () => {
   expect((await type(["exit\r", "\n"])).code).toBe(0);
 });

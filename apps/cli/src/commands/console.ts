@@ -1,7 +1,13 @@
 import { randomBytes } from "node:crypto";
 import { populateWorld, World } from "@stackwright/core";
 import type { Value } from "@stackwright/cty";
-import { consoleScope, type EvaluationScope, runConsole } from "@stackwright/lang";
+import {
+  consoleEntries,
+  consoleScope,
+  type EvaluationScope,
+  expressionContinues,
+  runConsole,
+} from "@stackwright/lang";
 import type { CommandContext } from "../command-context.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { showDiagnostics } from "../render/show-diagnostics.ts";
@@ -64,14 +70,21 @@ async function scopeOf(options: ConsoleOptions, context: CommandContext): Promis
   return world.root.scope.forInstance({});
 }
 
-/** Answers expressions, one per line of standard input. A user at a terminal gets a prompt; `exit` ends it, also in a script. */
+/**
+ * Answers the expressions of standard input. An open bracket or heredoc continues on the next line; with `--json` each line is an
+ * expression, so that programs get one answer per line. A user at a terminal gets a prompt; `exit` ends it, also in a script.
+ */
 export async function answerExpressions(
   scope: EvaluationScope,
   { json }: Pick<ConsoleOptions, "json">,
   { terminal }: Pick<CommandContext, "terminal">,
 ): Promise<ExitCode> {
   const isPrompted = terminal.interactive && !json;
-  const given = isPrompted ? terminal.promptedLines("> ") : terminal.lines();
+  const given = isPrompted
+    ? terminal.promptedEntries("> ", expressionContinues)
+    : json
+      ? terminal.lines()
+      : consoleEntries(terminal.lines());
   let failed = false;
   for await (const answer of runConsole(untilExit(given), { scope })) {
     terminal.write(`${json ? answer.json : answer.text}\n`);
@@ -80,10 +93,10 @@ export async function answerExpressions(
   return failed && !isPrompted && !json ? EXIT.failed : EXIT.ok;
 }
 
-/** The lines before one that ends the console. */
-async function* untilExit(lines: AsyncIterable<string>): AsyncGenerator<string> {
-  for await (const line of lines) {
-    if (line.trim() === "exit") return;
-    yield line;
+/** The entries before one that ends the console. */
+async function* untilExit(entries: AsyncIterable<string>): AsyncGenerator<string> {
+  for await (const entry of entries) {
+    if (entry.trim() === "exit") return;
+    yield entry;
   }
 }

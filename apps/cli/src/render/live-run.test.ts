@@ -22,7 +22,7 @@ function setUp(interactive: boolean, columns = 60) {
     lines: async function* () {
       // Nobody types anything.
     },
-    promptedLines: async function* () {
+    promptedEntries: async function* () {
       // Nor here.
     },
     readAll: async () => "",

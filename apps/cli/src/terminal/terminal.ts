@@ -1,5 +1,6 @@
 import { createInterface } from "node:readline/promises";
 import { type Readable, Writable } from "node:stream";
+import { promptedEntries } from "./prompted-entries.ts";
 import { createStyle, type Style } from "./style.ts";
 import { wrapWords } from "./wrap-words.ts";
 
@@ -31,10 +32,10 @@ export interface Terminal {
   /** The lines of standard input. */
   lines(): AsyncIterable<string>;
   /**
-   * The lines that a user types after a prompt, with editing and the history of this call. Ends with Ctrl-D, and with Ctrl-C in an
-   * empty line; in another line Ctrl-C begins a new one.
+   * The entries that a user types after a prompt, with line editing and the history of this call. An entry for which `continues` is
+   * true gets another line. Ends with Ctrl-D, and with Ctrl-C in an empty line; elsewhere Ctrl-C discards the entry.
    */
-  promptedLines(prompt: string): AsyncIterable<string>;
+  promptedEntries(prompt: string, continues?: (entry: string) => boolean): AsyncIterable<string>;
   /** The whole of standard input. */
   readAll(): Promise<string>;
 }
@@ -87,45 +88,13 @@ export function createTerminal(streams: TerminalStreams): Terminal {
     interactive: isTerminal && input.isTTY === true && env.TERM !== "dumb",
     ask: async (question, options) => askLine(streams, question, options ?? {}),
     lines: () => createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY }),
-    promptedLines: (prompt) => promptedLines(streams, prompt),
+    promptedEntries: (prompt, continues) => promptedEntries(streams, prompt, continues),
     readAll: async () => {
       const chunks: Buffer[] = [];
       for await (const chunk of input) chunks.push(Buffer.from(chunk as Uint8Array));
       return Buffer.concat(chunks).toString("utf8");
     },
   };
-}
-
-async function* promptedLines(
-  { input, output }: TerminalStreams,
-  prompt: string,
-): AsyncGenerator<string, void, undefined> {
-  const reader = createInterface({ input, output, prompt, terminal: true });
-  reader.on("SIGINT", () => {
-    if (reader.line === "") reader.close();
-    else {
-      // As typed: the line to its beginning and to its end.
-      reader.write(null, { ctrl: true, name: "e" });
-      output.write("^C\n");
-      reader.write(null, { ctrl: true, name: "u" });
-      reader.prompt();
-    }
-  });
-  let isEnded = false;
-  reader.once("close", () => {
-    isEnded = true;
-  });
-  try {
-    reader.prompt();
-    for await (const line of reader) {
-      yield line;
-      if (!isEnded) reader.prompt();
-    }
-  } finally {
-    reader.close();
-  }
-  // The next text begins a line, also after Ctrl-D.
-  output.write("\n");
 }
 
 async function askLine(

@@ -169,10 +169,7 @@ export class ApplyRun {
     if (known !== undefined) return known;
     const schema = use.typeSchema(config.mode, config.type);
     if (schema === undefined) return undefined;
-    const { body } = bindBody(config.body, schema.block, {
-      meta: RESOURCE_META,
-      header: config.range,
-    });
+    const { body } = bindBody(config.body, schema.block, { meta: RESOURCE_META });
     this.#bodies.set(config, body);
     return body;
   }

@@ -27,10 +27,7 @@ export function bindEphemeral(
     report([mistake]);
     return undefined;
   }
-  const { body, diagnostics } = bindBody(config.body, schema.block, {
-    meta: RESOURCE_META,
-    header: config.range,
-  });
+  const { body, diagnostics } = bindBody(config.body, schema.block, { meta: RESOURCE_META });
   report(diagnostics);
   return hasErrors(diagnostics) ? undefined : { body, schema };
 }

@@ -17,7 +17,6 @@ import {
   type ResourceConfig,
   readAttributes,
   type ScopeTraversal,
-  type SourceRange,
 } from "@stackwright/lang";
 import type { BlockSchema, ResourceSchema } from "@stackwright/mux/router";
 import {
@@ -78,7 +77,7 @@ class ConfigurationWriter {
       const expressions =
         config === undefined || schema === undefined
           ? {}
-          : bodyMembers(bound(config.body, schema, PROVIDER_META, config.range));
+          : bodyMembers(bound(config.body, schema, PROVIDER_META));
       entries.push([
         providerKey(resolved),
         objectNode({
@@ -151,11 +150,11 @@ class ConfigurationWriter {
   }
 
   #resource(node: ModuleNode, address: string, resource: ResourceConfig): JsonNode {
-    const { mode, type, name, body, range } = resource;
+    const { mode, type, name, body } = resource;
     const provider = this.#configuration.resolution.forResource(node, resource);
     const schema = provider && this.#schemas.resource(provider.source.toString(), resource);
     const expressions =
-      schema === undefined ? {} : bodyMembers(bound(body, schema.block, RESOURCE_META, range));
+      schema === undefined ? {} : bodyMembers(bound(body, schema.block, RESOURCE_META));
     return objectNode({
       address: stringNode(address),
       mode: stringNode(mode),
@@ -188,13 +187,8 @@ class ConfigurationWriter {
   }
 }
 
-function bound(
-  body: ConfigBody,
-  schema: BlockSchema,
-  meta: typeof RESOURCE_META,
-  header: SourceRange,
-): BoundBody {
-  return bindBody(body, schema, { meta, header }).body;
+function bound(body: ConfigBody, schema: BlockSchema, meta: typeof RESOURCE_META): BoundBody {
+  return bindBody(body, schema, { meta }).body;
 }
 
 function bodyMembers({ attributes, blocks }: BoundBody): Members {

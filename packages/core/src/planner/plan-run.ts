@@ -194,10 +194,7 @@ export class PlanRun {
     if (known !== undefined) return known;
     const schema = use.typeSchema(config.mode, config.type);
     if (schema === undefined) return undefined;
-    const { body, diagnostics } = bindBody(config.body, schema.block, {
-      meta: RESOURCE_META,
-      header: config.range,
-    });
+    const { body, diagnostics } = bindBody(config.body, schema.block, { meta: RESOURCE_META });
     this.report(diagnostics);
     this.#bodies.set(config, body);
     return body;

@@ -39,10 +39,7 @@ export async function configureProvider(
   if (resolved.config === undefined) {
     return ready(use, emptyBlock(block), options, new Set());
   }
-  const bound = bindBody(resolved.config.body, block, {
-    meta: PROVIDER_META,
-    header: resolved.config.range,
-  });
+  const bound = bindBody(resolved.config.body, block, { meta: PROVIDER_META });
   report(bound.diagnostics);
   const [module] = world.modules(resolved.module.path);
   if (hasErrors(bound.diagnostics) || module === undefined) return undefined;

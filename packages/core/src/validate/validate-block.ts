@@ -51,8 +51,9 @@ export async function checkProvider({
     providers.miss(source, address);
     return [];
   }
-  const header = { meta: PROVIDER_META, header: config.range };
-  const { body, diagnostics } = bindBody(config.body, use.schema.provider, header);
+  const { body, diagnostics } = bindBody(config.body, use.schema.provider, {
+    meta: PROVIDER_META,
+  });
   if (hasErrors(diagnostics)) return diagnostics;
   const scope = module.scope.forInstance({});
   const evaluated = await settled(() => evaluateBody(body, scope, { ephemeral: "everywhere" }));
@@ -92,8 +93,7 @@ export async function checkResource({
   const { block } = schema;
   found.push(...(await settled(() => conditionsOf(config, module, block))));
   found.push(...ignoredMistakes(config, block));
-  const header = { meta: RESOURCE_META, header: config.range };
-  const { body, diagnostics } = bindBody(config.body, block, header);
+  const { body, diagnostics } = bindBody(config.body, block, { meta: RESOURCE_META });
   if (hasErrors(diagnostics)) return [...found, ...diagnostics];
   const evaluated = await settled(() => evaluate(body, scope, config));
   return asked(

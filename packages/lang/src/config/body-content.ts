@@ -161,10 +161,17 @@ function argumentNames(body: ConfigBody): string[] {
   }
 }
 
-/** Where a body ends or stands: the place for what is missing in it. */
+/** Returns the brace that represents a body in problems of the body as a whole, such as a missing argument. */
 export function bodyRange(body: ConfigBody): SourceRange {
   if (body.kind === "merged-body") return bodyRange(body.base);
-  if (body.kind === "json-body") return body.range;
+  if (body.kind === "json-body") {
+    const [object] = body.objects;
+    // As in the reference: the closing brace of an object, the opening bracket of an array.
+    if (object === undefined || body.objects.length > 1 || object.start !== body.range.start) {
+      return sourceRange(body.range.source, body.range.start, body.range.start + 1);
+    }
+    return sourceRange(object.source, Math.max(object.start, object.end - 1), object.end);
+  }
   return sourceRange(body.source, body.start, Math.min(body.end, body.start + 1));
 }
 

@@ -20,7 +20,7 @@ export interface ConsoleOptions {
   readonly host?: Partial<FunctionHost>;
 }
 
-/** The answer to one line. */
+/** The answer to one expression. */
 export interface ConsoleAnswer {
   /** What a terminal shows. */
   readonly text: string;
@@ -63,7 +63,7 @@ const ATTRIBUTES: Readonly<Record<string, Readonly<Record<string, string>> | und
 };
 
 /**
- * Evaluates one line of any content; errors are part of the answer.
+ * Evaluates one expression of any content; errors are part of the answer.
  *
  * As text the answer is the value as an expression, or for `type(x)` the type. As JSON it is one
  * object: `{"type", "value"}` with the text of the type and the exact value, and `"sensitive": true`
@@ -72,7 +72,9 @@ const ATTRIBUTES: Readonly<Record<string, Readonly<Record<string, string>> | und
  */
 export function evaluateLine(line: string, options: ConsoleOptions = {}): ConsoleAnswer {
   const scope = options.scope ?? consoleScope(options.host);
-  const parsed = parseExpression({ name: "<console-input>", text: line });
+  // The line end after a heredoc belongs to it.
+  const text = line.includes("\n") ? `${line}\n` : line;
+  const parsed = parseExpression({ name: "<console-input>", text });
   if (hasErrors(parsed.diagnostics)) return failure(parsed.diagnostics);
   const inside = typeArgument(parsed.value);
   const { value, diagnostics } = evaluate(inside ?? parsed.value, scope);
@@ -84,14 +86,14 @@ export function evaluateLine(line: string, options: ConsoleOptions = {}): Consol
   return { text: valueText(value), json: answerJson(value), diagnostics };
 }
 
-/** Answers lines one by one. Empty lines get no answer. */
+/** Answers expressions one by one. Empty ones get no answer. */
 export async function* runConsole(
-  lines: AsyncIterable<string> | Iterable<string>,
+  entries: AsyncIterable<string> | Iterable<string>,
   options: ConsoleOptions = {},
 ): AsyncGenerator<ConsoleAnswer> {
   const scope = options.scope ?? consoleScope(options.host);
-  for await (const line of lines) {
-    if (line.trim() !== "") yield evaluateLine(line, { scope });
+  for await (const entry of entries) {
+    if (entry.trim() !== "") yield evaluateLine(entry, { scope });
   }
 }
 

@@ -30,8 +30,6 @@ export interface BindOptions {
    * `count`. A nested block `_` holds arguments of the schema that have such a name.
    */
   readonly meta?: ReadonlySet<string>;
-  /** What stands for the body as a whole in messages, such as the header of its block. */
-  readonly header?: SourceRange;
 }
 
 /** Names in the body of a resource, data source or ephemeral resource that are the language's. */
@@ -118,9 +116,8 @@ export function bindBody(
   options: BindOptions = {},
 ): BindResult {
   const binder = new Binder();
-  const { meta = NONE, header = bodyRange(body) } = options;
-  const bound = binder.bind(body, schema, header, NONE, meta);
-  if (schema.deprecated) binder.warnDeprecated(header);
+  const bound = binder.bind(body, schema, NONE, options.meta);
+  if (schema.deprecated) binder.warnDeprecated(bound.range);
   return { body: bound, references: binder.references, diagnostics: binder.diagnostics };
 }
 
@@ -143,10 +140,10 @@ class Binder {
   bind(
     given: ConfigBody,
     schema: SchemaBlock,
-    range: SourceRange,
     iterators: ReadonlySet<string>,
     meta: ReadonlySet<string> = NONE,
   ): BoundBody {
+    const range = bodyRange(given);
     const asBlocks = new Map<string, SchemaBlockType>();
     for (const [name, attribute] of schema.attributes) {
       const block = meta.has(name) ? undefined : attributeAsBlock(attribute);
@@ -285,7 +282,7 @@ class Binder {
     const type = types.get(block.type);
     if (type === undefined) return;
     this.#checkDeprecated(block.type, type, range);
-    const body = this.bind(block.body, type.block, range, iterators);
+    const body = this.bind(block.body, type.block, iterators);
     found.get(block.type)?.push({ kind: "static", labels, range, body });
   }
 
@@ -328,7 +325,7 @@ class Binder {
     const inner = new Set(iterators).add(iterator);
     for (const expression of labels) this.#refer(expression, inner);
     this.#checkDeprecated(name, type, range);
-    const body = this.bind(content.body, type.block, content.headerRange, inner);
+    const body = this.bind(content.body, type.block, inner);
     found.get(name)?.push({ kind: "dynamic", forEach, iterator, labels, range, body });
   }
 

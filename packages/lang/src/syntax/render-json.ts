@@ -1,6 +1,6 @@
 import type { Diagnostic } from "./diagnostic.ts";
 import { diagnosticSnippet } from "./snippet.ts";
-import type { LocatedRange, Position, SourceRange } from "./source-file.ts";
+import type { LocatedRange, Position } from "./source-file.ts";
 
 /** A position as tools that read the reference command's JSON output expect it. */
 export interface JsonPosition {
@@ -33,13 +33,10 @@ export interface JsonDiagnostic {
   };
 }
 
-/** Turns a problem into a JSON value. `contextOf` gives the header of the block around a range. */
-export function diagnosticToJson(
-  diagnostic: Diagnostic,
-  contextOf?: (range: SourceRange) => string | undefined,
-): JsonDiagnostic {
+/** Turns a problem into a JSON value. */
+export function diagnosticToJson(diagnostic: Diagnostic): JsonDiagnostic {
   const { severity, code, summary, detail, address, subject, values = [], call } = diagnostic;
-  const snippet = diagnosticSnippet(diagnostic, contextOf);
+  const snippet = diagnosticSnippet(diagnostic);
   const range =
     subject === undefined ? undefined : subject.source.locate(subject.start, subject.end);
   const text = snippet?.lines.join("\n") ?? "";

@@ -1,7 +1,6 @@
 import type { Diagnostic } from "./diagnostic.ts";
 import { graphemeCount } from "./grapheme.ts";
 import { diagnosticSnippet, type Snippet } from "./snippet.ts";
-import type { SourceRange } from "./source-file.ts";
 
 /** How problems are written to a terminal. */
 export interface TerminalOptions {
@@ -9,8 +8,6 @@ export interface TerminalOptions {
   readonly color?: boolean;
   /** Width at which text is wrapped; source lines never are. @default 78 */
   readonly width?: number;
-  /** Gives the header of the block around a range, to be named with the place. */
-  readonly contextOf?: (range: SourceRange) => string | undefined;
 }
 
 const STYLES = { bold: "1", underline: "4", red: "31", yellow: "33" } as const;
@@ -21,7 +18,7 @@ const STYLES = { bold: "1", underline: "4", red: "31", yellow: "33" } as const;
  * as symbols, so that a template cannot send commands to the terminal. Ends with a line feed.
  */
 export function renderDiagnostic(diagnostic: Diagnostic, options: TerminalOptions = {}): string {
-  const { color = false, width = 78, contextOf } = options;
+  const { color = false, width = 78 } = options;
   const paint = (style: keyof typeof STYLES, text: string): string =>
     color && text !== "" ? `\u001b[${STYLES[style]}m${text}\u001b[0m` : text;
   const tone = diagnostic.severity === "error" ? "red" : "yellow";
@@ -32,7 +29,7 @@ export function renderDiagnostic(diagnostic: Diagnostic, options: TerminalOption
     ...more.map((line) => paint("bold", line)),
     "",
   ];
-  const snippet = diagnosticSnippet(diagnostic, contextOf);
+  const snippet = diagnosticSnippet(diagnostic);
   const { subject, address } = diagnostic;
   if (address !== undefined) lines.push(`  with ${visible(address)},`);
   if (subject !== undefined) {

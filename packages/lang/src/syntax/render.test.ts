@@ -4,7 +4,6 @@ import { sortDiagnostics, sourceRange } from "./diagnostic.ts";
 import { parseFile } from "./parse.ts";
 import { diagnosticToJson } from "./render-json.ts";
 import { renderDiagnostic } from "./render-terminal.ts";
-import { blockHeaderAt } from "./snippet.ts";
 import { SourceFile } from "./source-file.ts";
 import { didYouMean, suggestName } from "./suggestion.ts";
 
@@ -23,12 +22,9 @@ const problem: Diagnostic = {
   address: "a.b",
   values: [{ traversal: "var.y", statement: 'is "text"' }],
 };
-const contextOf = (range: { start: number }): string | undefined =>
-  blockHeaderAt(file, range.start);
-
 describe("the terminal renderer", () => {
   it("shows place, source, values and explanation", () => {
-    expect(renderDiagnostic(problem, { width: 60, contextOf })).toMatchInlineSnapshot(`
+    expect(renderDiagnostic(problem, { width: 60 })).toMatchInlineSnapshot(`
       "╷
       │ Error: Something is wrong
       │
@@ -71,7 +67,7 @@ describe("the terminal renderer", () => {
 
 describe("the JSON renderer", () => {
   it("gives range, snippet with byte offsets, and values", () => {
-    expect(diagnosticToJson(problem, contextOf)).toEqual({
+    expect(diagnosticToJson(problem)).toEqual({
       severity: "error",
       code: "LANG_EXAMPLE",
       summary: "Something is wrong",

@@ -1,10 +1,9 @@
-import type { Body, SyntaxFile } from "./ast.ts";
+import { blockContext } from "./block-context.ts";
 import type { Diagnostic } from "./diagnostic.ts";
-import type { SourceRange } from "./source-file.ts";
 
 /** The lines of source that a problem is shown with. */
 export interface Snippet {
-  /** Header of the block around, such as `resource "aws_vpc" "main"`. */
+  /** The block around, such as `resource "aws_vpc" "main"`. */
   readonly context: string | undefined;
   /** Number of the first line, counted from 1. */
   readonly startLine: number;
@@ -20,10 +19,7 @@ const MAX_LINES = 12;
 const MAX_LINE_LENGTH = 400;
 
 /** The snippet of a problem, or undefined where it has no place in any source. */
-export function diagnosticSnippet(
-  diagnostic: Diagnostic,
-  contextOf?: (range: SourceRange) => string | undefined,
-): Snippet | undefined {
+export function diagnosticSnippet(diagnostic: Diagnostic): Snippet | undefined {
   const { subject, context = subject } = diagnostic;
   if (subject === undefined || context === undefined) return undefined;
   const { file } = subject.source;
@@ -51,7 +47,7 @@ export function diagnosticSnippet(
     highlightStart,
     lastShown ? length : Math.min(shownOffset(to), length),
   );
-  const shape = { context: contextOf?.(subject), startLine };
+  const shape = { context: blockContext(subject), startLine };
   if (lines.length === 1 && length > MAX_LINE_LENGTH) {
     return { ...shape, ...cutLine(lines[0] ?? "", highlightStart, highlightEnd) };
   }
@@ -68,18 +64,4 @@ function cutLine(line: string, start: number, end: number): Omit<Snippet, "conte
   const highlightStart = before.length + start - from;
   const highlightEnd = Math.min(before.length + end - from, text.length);
   return { lines: [text], highlightStart, highlightEnd };
-}
-
-/** The header of the top-level block that holds an offset, as it is shown above snippets. */
-export function blockHeaderAt(file: SyntaxFile, offset: number): string | undefined {
-  const block = blockAt(file.body, offset);
-  if (block === undefined) return undefined;
-  return [block.type, ...block.labels.map(({ value }) => JSON.stringify(value))].join(" ");
-}
-
-function blockAt(body: Body, offset: number) {
-  for (const item of body.items) {
-    if (item.kind === "block" && item.start <= offset && offset < item.end) return item;
-  }
-  return undefined;
 }
