@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import type { ProviderUse } from "@stackwright/proto/stackwright";
 import type { BatchOperation, CallOptions, Tenancy } from "@stackwright/storage";
 import { invalidField } from "../errors.ts";
+import { checkProviderId, checkProviderVersion } from "./fields.ts";
 import { USE } from "./kinds.ts";
 import type { RequestContext } from "./model.ts";
 import type { RegistryParts } from "./parts.ts";
@@ -9,9 +10,7 @@ import { readProvider } from "./providers.ts";
 import { deleteOperation, type RecordName, writeOperation } from "./record-store.ts";
 import { retryCollisions } from "./retry-collisions.ts";
 import { type RegistryScope, scopeTenancy } from "./scope.ts";
-
 import { passUses, readTurnstile } from "./use-turnstile.ts";
-
 import { readVersion, type VersionName } from "./versions.ts";
 
 /** Who needs a version, since when. */
@@ -45,9 +44,7 @@ export async function recordUse(
   user: string,
   { context, ...options }: UseOptions = {},
 ): Promise<void> {
-  if (user === "" || user.length > 512) {
-    throw invalidField("user", "pattern", "a user of a version has 1 to 512 characters");
-  }
+  checkUser(user);
   const tenancy = scopeTenancy(scope);
   await retryCollisions(parts.clock, options.signal, async () => {
     const provider = await readProvider(parts, tenancy, at, options);
@@ -74,13 +71,19 @@ export async function recordUse(
   });
 }
 
-/** Forgets a use. Harmless when there is none, or no such provider any more. */
+/**
+ * Deletes a use. Harmless when there is none, or when the provider was deleted. Throws `REGISTRY_INVALID_FIELD` for
+ * names that no use can have.
+ */
 export async function releaseUse(
   parts: RegistryParts,
   scope: RegistryScope,
   use: { readonly providerId: string; readonly version: string; readonly user: string },
   { context, ...options }: UseOptions = {},
 ): Promise<void> {
+  checkProviderId(use.providerId);
+  checkProviderVersion(use.version);
+  checkUser(use.user);
   const tenancy = scopeTenancy(scope);
   const at = nameOf(tenancy, use.providerId, use.version, use.user);
   await retryCollisions(parts.clock, options.signal, async () => {
@@ -130,6 +133,12 @@ export async function dropUses(
   const found = turnstile === undefined ? uses : [...uses, turnstile];
   for (let at = 0; at < found.length; at += 32) {
     await parts.records.storage.batch(found.slice(at, at + 32).map(deleteOperation));
+  }
+}
+
+function checkUser(user: string): void {
+  if (user === "" || user.length > 512) {
+    throw invalidField("user", "pattern", "a user of a version has 1 to 512 characters");
   }
 }
 

@@ -1,10 +1,4 @@
-import {
-  isStrictVersion,
-  PRIVATE_HOST,
-  PRIVATE_NAMESPACE,
-  ProviderAddress,
-  Version,
-} from "@stackwright/provider-source";
+import { PRIVATE_HOST, PRIVATE_NAMESPACE, Version } from "@stackwright/provider-source";
 import type { CallOptions } from "@stackwright/storage";
 import { hasRole, type Principal } from "../access/principal.ts";
 import type { PrivateProviderVersion } from "../domain/model.ts";
@@ -13,6 +7,7 @@ import { isRegistryError, RegistryError } from "../errors.ts";
 import type { Registry } from "../registry.ts";
 import type { FunctionReleases } from "./function-releases.ts";
 import { findNamespace } from "./namespaces.ts";
+import { isReleaseVersion, isTypeName } from "./release-name.ts";
 import { listReleases, type Release, readRelease } from "./releases.ts";
 
 /** A version as lists show it. */
@@ -98,7 +93,7 @@ export class Catalog {
     const { registry } = this.#options;
     return {
       async versions(options) {
-        if (!isType(type)) return [];
+        if (!isTypeName(type)) return [];
         const tenancy = scopeTenancy(scope);
         const releases = await listReleases(registry, tenancy, namespace, type, options);
         return releases
@@ -112,7 +107,7 @@ export class Catalog {
           .toSorted(newestFirst);
       },
       async release(version, options) {
-        if (!isType(type) || !isStrictVersion(version)) return undefined;
+        if (!isTypeName(type) || !isReleaseVersion(version)) return undefined;
         const name = `${namespace}/${type}/${version}`;
         const key = { origin: "published", account: scope.account, name } as const;
         const release = await readRelease(registry, scope.region, key, options);
@@ -156,15 +151,6 @@ export class Catalog {
         }
       },
     };
-  }
-}
-
-/** Whether a provider can be called so; no other name is looked for in the store. */
-function isType(type: string): boolean {
-  try {
-    return ProviderAddress.parse(`x/${type}`).type === type;
-  } catch {
-    return false;
   }
 }
 

@@ -1,5 +1,5 @@
 import { RegistryNamespace } from "@stackwright/proto/stackwright";
-import { PRIVATE_NAMESPACE, ProviderAddress } from "@stackwright/provider-source";
+import { PRIVATE_NAMESPACE } from "@stackwright/provider-source";
 import type { BatchOperation, CallOptions } from "@stackwright/storage";
 import type { RequestContext } from "../domain/model.ts";
 import {
@@ -12,6 +12,7 @@ import { retryCollisions } from "../domain/retry-collisions.ts";
 import { checkAccount, SYSTEM_TENANCY } from "../domain/scope.ts";
 import { invalidField, RegistryError } from "../errors.ts";
 import type { Registry } from "../registry.ts";
+import { isNamespaceName } from "./release-name.ts";
 import { isReservedNamespace } from "./reserved-namespaces.ts";
 
 const NAMESPACE = recordKind("RegistryNamespace", RegistryNamespace);
@@ -66,7 +67,7 @@ export async function readNamespace(
   name: string,
   options: CallOptions = {},
 ): Promise<StoredNamespace | undefined> {
-  if (canonicalNamespace(name) !== name) return undefined;
+  if (!isNamespaceName(name)) return undefined;
   return registry.parts.records.read(namespaceAt(name), options);
 }
 
@@ -161,7 +162,7 @@ async function changeNamespace(
   const { records, audit, clock } = registry.parts;
   const at = namespaceAt(name);
   return retryCollisions(clock, context.signal, async () => {
-    const stored = await records.read(at);
+    const stored = await readNamespace(registry, name);
     const value = change(stored?.value);
     const { account, offeredTo, public: isPublic } = value;
     await records.storage.batch([
@@ -193,22 +194,12 @@ function namespaceOf({ value }: Pick<StoredNamespace, "value">): Namespace {
 }
 
 function checkNamespaceName(name: string): void {
-  const canonical = canonicalNamespace(name);
-  if (canonical !== name || name === PRIVATE_NAMESPACE || name.length > 64) {
+  if (!isNamespaceName(name) || name === PRIVATE_NAMESPACE) {
     throw invalidField(
       "namespace",
       "pattern",
-      "a namespace consists of lower-case letters, digits and single dashes",
+      "a namespace consists of lower-case letters, digits and single dashes, at most 64 characters",
     );
-  }
-}
-
-/** A namespace as addresses have it; `undefined` for what none can have. */
-export function canonicalNamespace(name: string): string | undefined {
-  try {
-    return ProviderAddress.parse(`${name}/x`).namespace;
-  } catch {
-    return undefined;
   }
 }
 

@@ -2,7 +2,6 @@ import type { ProviderArchive, ProviderRelease } from "@stackwright/proto/stackw
 import {
   type ArchiveLimits,
   archiveFilename,
-  isStrictVersion,
   Platform,
   ProviderAddress,
   Version,
@@ -16,6 +15,7 @@ import type { Registry } from "../registry.ts";
 import { checkArchive } from "./check-archive.ts";
 import type { ReleaseKey } from "./file-tokens.ts";
 import { findNamespace, ownNamespace, readNamespace, touchNamespace } from "./namespaces.ts";
+import { isNamespaceName, isReleaseVersion, isTypeName } from "./release-name.ts";
 import { type Release, releaseAt, releaseOf } from "./releases.ts";
 
 /** What is published. */
@@ -62,10 +62,11 @@ export async function checkPublication(
 ): Promise<CheckedPublication> {
   const { namespace, type, version, platform, protocols } = publication;
   const address = parsed("type", () => ProviderAddress.parse(`${namespace}/${type}`));
-  if (address.namespace !== namespace || address.type !== type || type.length > 64) {
-    throw invalidField("type", "pattern", "namespace and type are in lower case");
+  if (!isNamespaceName(namespace) || !isTypeName(type)) {
+    const rule = "namespace and type are in lower case and have at most 64 characters";
+    throw invalidField("type", "pattern", rule);
   }
-  if (!isStrictVersion(version) || version.length > 128) {
+  if (!isReleaseVersion(version)) {
     throw invalidField("version", "pattern", "a version is a semantic version");
   }
   const parsedPlatform = parsed("platform", () => Platform.parse(platform));
@@ -246,9 +247,9 @@ export async function changeRelease(
   const { namespace, type, version } = release;
   return retryCollisions(clock, context.signal, async () => {
     const owned = await publishingNamespace(registry, namespace, account);
-    if (!isStrictVersion(version)) throw new RegistryError("REGISTRY_VERSION_NOT_FOUND");
-    const address = parsed("type", () => ProviderAddress.parse(`${namespace}/${type}`));
-    if (address.type !== type) throw new RegistryError("REGISTRY_VERSION_NOT_FOUND");
+    if (!isTypeName(type) || !isReleaseVersion(version)) {
+      throw new RegistryError("REGISTRY_VERSION_NOT_FOUND");
+    }
     const { releaseAccount } = owned.value;
     const key: ReleaseKey = {
       origin: "published",
