@@ -51,7 +51,7 @@ export const STORAGE_ERRORS = Object.freeze({
     retryable: true,
     grpcStatus: 10,
     httpStatus: 410,
-    summary: "the watch cannot go on without loss",
+    summary: "the watch cannot continue without loss",
   },
   STORAGE_WATCH_ENDED: {
     retryable: false,
@@ -87,7 +87,7 @@ export const STORAGE_ERRORS = Object.freeze({
     retryable: false,
     grpcStatus: 7,
     httpStatus: 403,
-    summary: "the caller may not do this",
+    summary: "the caller is not allowed to do this",
   },
   STORAGE_READ_ONLY: {
     retryable: false,
@@ -169,8 +169,8 @@ export class StorageError extends Error {
   }
 
   /**
-   * Turns whatever was thrown into a `StorageError`; what is none becomes `STORAGE_INCONSISTENT`
-   * with the original as its cause and, unless said otherwise, an unknown outcome.
+   * Turns a thrown value into a `StorageError`; a value of another type becomes `STORAGE_INCONSISTENT`
+   * with the original as its cause and, by default, an unknown outcome.
    */
   static from(
     thrown: unknown,

@@ -2,8 +2,8 @@ import { mkdirSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 
 /**
- * Makes a directory and those above it that are missing, for their owner alone (mode 0700). What is there
- * already stays as it is. Throws what the file system says.
+ * Makes a directory and those above it that are missing, for their owner alone (mode 0700). Existing
+ * directories stay as they are. Throws the error of the file system.
  *
  * Not by the `recursive` option of Node, which never returns where a file system has no place for new
  * directories and says so by ENOENT, as `/proc` does.

@@ -2,7 +2,7 @@ import { GroupVersionMismatchError, isStorageError } from "./errors.ts";
 import type { Resource, ResourceId } from "./resource.ts";
 import type { CallOptions, ReadConsistency, StorageBackend } from "./types.ts";
 
-/** What is stored under an id, in whatever group version, or `undefined` when nothing is. */
+/** Returns what is stored under an id, in any group version, or `undefined` when nothing is. */
 export async function readStored(
   storage: StorageBackend,
   consistency: ReadConsistency,

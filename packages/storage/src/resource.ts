@@ -25,8 +25,8 @@ export interface Tenancy {
 }
 
 /**
- * Names a resource. `uid` tells one lifetime of a name from the next: a resource that was deleted
- * and created again has another one. Reads with an empty `uid` take whatever lifetime is stored.
+ * Names a resource. `uid` distinguishes one lifetime of a name from the next: a resource that was deleted
+ * and created again has another one. Reads with an empty `uid` take any stored lifetime.
  */
 export interface ResourceId {
   readonly uid: string;
@@ -35,7 +35,7 @@ export interface ResourceId {
   readonly tenancy: Tenancy;
 }
 
-/** Names a resource, or a section of one, whatever its lifetime. */
+/** Names a resource, or a section of one, in any lifetime. */
 export interface ResourceReference {
   readonly type: ResourceType;
   readonly tenancy: Tenancy;
@@ -58,7 +58,7 @@ export interface StatusCondition {
   readonly state: ConditionState;
   /** Machine-readable cause. */
   readonly reason: string;
-  /** Text for people. */
+  /** Text for users. */
   readonly message: string;
   /** The other resource that the condition is about. */
   readonly resource?: ResourceReference;

@@ -3,7 +3,7 @@ import { type Tenancy, WILDCARD } from "./resource.ts";
 
 // Walks an ordered index of keys for a filter by seeking. A scan starts at the longest prefix that
 // all matches share, and leaves a tenancy unit as soon as it is over or is not selected. It visits
-// the matches and at most two other keys per tenancy unit of the type, whatever else is stored.
+// the matches and at most two other keys per tenancy unit of the type, regardless of what else is stored.
 
 /** A key, with what a scan needs of its parts. */
 export interface ScannedKey {
@@ -12,7 +12,7 @@ export interface ScannedKey {
   readonly name: string;
 }
 
-/** What to do with a scanned key: take it, or go on at the first key >= `jump`. */
+/** What to do with a scanned key: take it, or continue at the first key >= `jump`. */
 export type ScanStep = "take" | { readonly jump: string };
 
 /** Where a scan for a filter starts; it ends at the first key that does not start with this. */

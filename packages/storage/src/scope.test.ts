@@ -27,11 +27,11 @@ describe("the tenancy of a scope", () => {
     }
   });
 
-  it("is none for what is no name", () => {
+  it("is refused for an invalid name", () => {
     for (const name of ["", "*", "~account", "a/b", "-a", ".", "a".repeat(65), "a\0", "ä", "a b"]) {
-      expect(() => checkAccount(name), name).toThrow("is no account");
-      expect(() => checkProject(name), name).toThrow("is no project");
-      expect(() => checkRegion(name), name).toThrow("is no region");
+      expect(() => checkAccount(name), name).toThrow("is not a valid account name");
+      expect(() => checkProject(name), name).toThrow("is not a valid project name");
+      expect(() => checkRegion(name), name).toThrow("is not a valid region name");
     }
     for (const name of ["a", "default", "a61dfe3154de42829367056598d5040f", "a".repeat(64)]) {
       checkAccount(name);

@@ -4,7 +4,7 @@ import type { Tenancy } from "./resource.ts";
 /**
  * Whose resources are meant. This is the only place that says where a scope's resources lie, so that no
  * two scopes share a place by mistake: the engine's projects and the registry's regions may have the same
- * name, and are told apart by the kinds of their resources.
+ * name, and differ by the kinds of their resources.
  */
 export type Scope =
   /** What belongs to the installation as a whole. */
@@ -18,7 +18,7 @@ export type Scope =
   /** The private providers of an account. */
   | { readonly kind: "region"; readonly account: string; readonly region: string };
 
-/** The account of the installation itself: nobody else may have it. */
+/** The account of the installation itself, which is reserved. */
 const OWN_ACCOUNT = "stackwright";
 
 const ACCOUNT = /^[A-Za-z0-9][A-Za-z0-9-]{0,63}$/;
@@ -49,7 +49,7 @@ export function tenancyOf(scope: Scope): Tenancy {
 }
 
 /**
- * Refuses what is no account with `STORAGE_INVALID_ARGUMENT`, and `stackwright` as well: its resources are
+ * Refuses an invalid account name with `STORAGE_INVALID_ARGUMENT`, and `stackwright` as well: its resources are
  * the credentials of all others.
  */
 export function checkAccount(account: string): void {
@@ -60,24 +60,27 @@ export function checkAccount(account: string): void {
     );
   }
   if (ACCOUNT.test(account)) return;
-  throw invalid("account", `"${shown(account)}" is no account: 1 to 64 letters, digits and "-"`);
+  throw invalid(
+    "account",
+    `"${shown(account)}" is not a valid account name: use 1 to 64 letters, digits and "-"`,
+  );
 }
 
-/** Refuses what is no project with `STORAGE_INVALID_ARGUMENT`: also wildcards and reserved names. */
+/** Refuses an invalid project name with `STORAGE_INVALID_ARGUMENT`: also wildcards and reserved names. */
 export function checkProject(project: string): void {
   if (PROJECT.test(project)) return;
   throw invalid(
     "project",
-    `"${shown(project)}" is no project: 1 to 64 letters, digits, ".", "_" and "-", with a letter or digit first`,
+    `"${shown(project)}" is not a valid project name: use 1 to 64 letters, digits, ".", "_" and "-", with a letter or digit first`,
   );
 }
 
-/** Refuses what is no region with `STORAGE_INVALID_ARGUMENT`. */
+/** Refuses an invalid region name with `STORAGE_INVALID_ARGUMENT`. */
 export function checkRegion(region: string): void {
   if (REGION.test(region)) return;
   throw invalid(
     "region",
-    `"${shown(region)}" is no region: 1 to 64 lower-case letters, digits and "-"`,
+    `"${shown(region)}" is not a valid region name: use 1 to 64 lower-case letters, digits and "-"`,
   );
 }
 

@@ -24,7 +24,7 @@ export interface CallOptions {
  *
  * With a version: the name of `id` holds exactly this version (and, unless `id.uid` is empty, this
  * lifetime). With an empty version: nothing is stored under the name. The group version of `id` is
- * not looked at.
+ * ignored.
  */
 export interface Guard {
   readonly id: ResourceId;
@@ -84,7 +84,7 @@ export interface Watch extends AsyncIterable<WatchEvent>, Disposable {
   /**
    * Resolves with the next event. Aborting loses nothing: the following call gets the event.
    *
-   * Rejects with the signal's reason; with `STORAGE_WATCH_CLOSED` when the stream cannot go on
+   * Rejects with the signal's reason; with `STORAGE_WATCH_CLOSED` when the stream cannot continue
    * without loss (restore, compaction, slow consumer, backend closed), then and on every further
    * call: discard what was built from the events and start a new watch; with `STORAGE_WATCH_ENDED`
    * after `close`; with `STORAGE_INVALID_ARGUMENT` while another `next` is pending.
@@ -124,7 +124,7 @@ export interface Restore extends AsyncDisposable {
  * on the same instance show that commit or a later state.
  *
  * Every method rejects with a `StorageError`. `STORAGE_INCONSISTENT` is possible everywhere: the
- * operation could not be done, or (`details.outcome === "unknown"`) it cannot be told whether it
+ * operation could not be done, or (`details.outcome === "unknown"`) it is unknown whether it
  * was. `STORAGE_INVALID_ARGUMENT` and `STORAGE_TOO_LARGE` are possible wherever an argument is
  * stored or compared.
  *
@@ -167,7 +167,7 @@ export interface StorageBackend extends AsyncDisposable {
   deleteCAS(id: ResourceId, version: string, options?: WriteOptions): Promise<void>;
 
   /**
-   * The resources of a group and kind, of whatever group version, in no promised order.
+   * The resources of a group and kind, of any group version, in no promised order.
    *
    * `namePrefix` is compared byte by byte and has no pattern characters; empty matches all. With
    * `strong` on an engine without `capabilities.strongList`: `STORAGE_INCONSISTENT`.

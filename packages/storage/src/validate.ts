@@ -74,7 +74,7 @@ export function checkFilter(
   checkText(namePrefix, limits.nameBytes, "filter", "namePrefix");
 }
 
-/** Checks a version that a caller gives; it is opaque, so only its form is looked at. */
+/** Checks a version that a caller gives; it is opaque, so only its form is checked. */
 export function checkVersion(version: string, field = "call"): void {
   checkText(version, MAX_FIELD_BYTES, field, "version");
 }

@@ -12,9 +12,9 @@ describe("the account and the project of a command", () => {
       /"stackwright" is reserved[\s\S]*STACKWRIGHT_ACCOUNT/,
     ],
     [{ STACKWRIGHT_ACCOUNT: "StackWright" }, [], /"StackWright" is reserved/],
-    [{ STACKWRIGHT_ACCOUNT: "*" }, [], /"\*" is no account/],
-    [{ STACKWRIGHT_PROJECT: "~account" }, [], /"~account" is no project/],
-    [{}, ["--project", "a/b"], /"a\/b" is no project[\s\S]*--project/],
+    [{ STACKWRIGHT_ACCOUNT: "*" }, [], /"\*" is not a valid account name/],
+    [{ STACKWRIGHT_PROJECT: "~account" }, [], /"~account" is not a valid project name/],
+    [{}, ["--project", "a/b"], /"a\/b" is not a valid project name[\s\S]*--project/],
   ])("are refused where they are none: %j %j", async (env, words, expected) => {
     const scratch = await mkdtempDisposable(join(tmpdir(), "names-"));
     onTestFinished(() => scratch.remove());

@@ -47,7 +47,7 @@ export interface BlobEngine {
   expired(before: number, after: string, limit: number): Promise<readonly string[]>;
   /** Removes a blob if its hold ended before a time, in one step. */
   remove(sha256: string, before: number): Promise<boolean>;
-  /** Removes contents that nobody has added to since a time; returns how many. */
+  /** Removes unfinished uploads without an addition since a time; returns their number. */
   removeUploads(before: number): Promise<number>;
   close(): Promise<void>;
 }

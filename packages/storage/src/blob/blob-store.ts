@@ -43,8 +43,8 @@ const EXPIRED_PAGE = 500;
 //
 // Let a writer commit a reference while its hold lasts. If the hold lasted at t, 3 does not remove
 // the blob. If it ended before t, the reference was committed before t, so 2 shows it. A writer that
-// comes in between (same content again, or find) holds the blob anew: either before 3 compares, and
-// it stays, or after it is gone, and the writer writes it, or is told that it does not exist.
+// comes in between (same content again, or find) holds the blob again: either before 3 compares, and
+// it stays, or after it is gone, and the writer writes it, or its `find` does not return it.
 
 /** The {@link BlobStore} over an engine. */
 export class ChunkedBlobStore implements BlobStore {

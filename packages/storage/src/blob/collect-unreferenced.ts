@@ -6,7 +6,7 @@ import type { BlobGcResult, BlobStore } from "./types.ts";
 /** A kind of resource and the blobs that one of it refers to. */
 export interface BlobReferenceKind {
   readonly type: UnversionedType;
-  /** Digests of the blobs that a resource needs; whoever declares no function refers to none. */
+  /** Returns the digests of the blobs that a resource needs. A kind without this function refers to none. */
   readonly blobs?: (resource: Resource) => Iterable<string>;
 }
 
@@ -19,10 +19,9 @@ export interface CollectUnreferencedOptions extends CallOptions {
 }
 
 /**
- * Removes the blobs that no resource of a store refers to. References are those of every resource, not of
- * the kinds that somebody thought of: one of a group that has declared kinds, but of none of them, is of
- * a newer release, and nothing is removed (`STORAGE_SCHEMA`). Of all other resources every text of 64
- * hexadecimal digits counts as a reference.
+ * Removes the blobs that no resource of a store refers to. Every resource counts, also one of a kind that is
+ * not declared: in a group with declared kinds it belongs to a newer release, and nothing is removed
+ * (`STORAGE_SCHEMA`). In all other resources every text of 64 hexadecimal digits counts as a reference.
  *
  * Safe beside writers: the references are of one point in time after the collection has begun, and what was
  * written or found meanwhile is held. Rejects with `STORAGE_UNSUPPORTED` where blobs or snapshots are on

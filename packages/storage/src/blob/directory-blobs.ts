@@ -28,8 +28,8 @@ export interface DirectoryBlobsOptions extends BlobStoreOptions {
   /** Made with mode 0700 when it does not exist. It belongs to the store. */
   readonly directory: string;
   /**
-   * Opens what is there for reading, also while another process writes to it; calls that write reject with
-   * `STORAGE_READ_ONLY`, and nothing is held.
+   * Opens an existing store for reading, also while another process writes to it; calls that write reject
+   * with `STORAGE_READ_ONLY`, and nothing is held.
    *
    * @default false
    */
@@ -168,7 +168,7 @@ class DirectoryEngine implements BlobEngine {
     for (const name of await readdir(root)) {
       const path = join(root, name);
       const sums = await stat(join(path, "sums")).catch(() => undefined);
-      // Whatever goes away meanwhile was finished, or is removed by somebody else.
+      // An entry that disappears meanwhile was finished, or is removed by another process.
       const found = sums ?? (await stat(path).catch(() => undefined));
       if (found === undefined || found.mtimeMs >= before) continue;
       await rm(path, { recursive: true, force: true });
@@ -255,8 +255,8 @@ async function syncDirectory(path: string): Promise<void> {
 }
 
 /**
- * A blob exists as a whole or not at all, so a reader needs no lock. One that is collected while it is read is missing
- * for the reader as for everybody.
+ * A blob exists as a whole or not at all, so a reader needs no lock. A read of one
+ * that is collected meanwhile fails as for a missing blob.
  */
 class ReadOnlyEngine extends DirectoryEngine {
   constructor(directory: string) {

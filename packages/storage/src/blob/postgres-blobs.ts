@@ -36,7 +36,7 @@ export async function createPostgresBlobs(options: PostgresBlobsOptions): Promis
   return new ChunkedBlobStore(new PostgresBlobEngine(connections), options);
 }
 
-// Whoever makes, holds or removes a blob locks its row, so the three exclude each other. A reader
+// Creating, holding and removing a blob lock its row, so the three exclude each other. A reader
 // needs no lock: rows that it finds missing belong to a blob that was removed.
 
 class PostgresBlobEngine implements BlobEngine {
@@ -64,7 +64,7 @@ class PostgresBlobEngine implements BlobEngine {
     return {
       append: async (position, chunk) => {
         const { sha256, bytes } = chunk;
-        // Fails when the upload was taken for abandoned: then there is nothing to go on with.
+        // Fails when the upload was collected as abandoned: then there is nothing to append to.
         const rows = await this.#connections.run(
           "write",
           (sql) => sql`

@@ -46,7 +46,7 @@ export interface BlobGcOptions extends CallOptions {
 export interface BlobGcResult {
   /** Blobs removed. */
   readonly removed: number;
-  /** Blobs that nobody refers to but that are held. */
+  /** Blobs without a reference that are held. */
   readonly held: number;
   /** Contents removed whose writers have gone away. */
   readonly abandoned: number;
@@ -67,7 +67,7 @@ export interface BlobCapabilities {
  * store). A reference to it has to be committed within that time; who is later asks `find` again. A
  * collection removes only what was not held when it began and is not referred to since. Both are
  * checked in the same step as the removal, so no writer, and no reference committed in time, ever
- * loses its blob to a collection, whatever runs at the same time.
+ * loses its blob to a collection, also under concurrent calls.
  *
  * Errors: `STORAGE_NOT_FOUND`, `STORAGE_CORRUPT` when stored bytes are not what was written,
  * `STORAGE_INVALID_ARGUMENT`, `STORAGE_TOO_LARGE`, `STORAGE_INCONSISTENT`.
@@ -86,9 +86,9 @@ export interface BlobStore extends AsyncDisposable {
    * with its digest; reading a whole blob also ends with the comparison of the blob's own.
    */
   read(sha256: string, options?: BlobReadOptions): AsyncIterable<Uint8Array>;
-  /** Tells which of some blobs exist, and holds those. */
+  /** Returns those of some blobs that exist, and holds them. */
   find(sha256: readonly string[], options?: CallOptions): Promise<readonly BlobReference[]>;
-  /** Removes what nobody refers to. Any number may run at the same time. */
+  /** Removes blobs without references. Collections may run concurrently. */
   collect(options: BlobGcOptions): Promise<BlobGcResult>;
   /** Later calls fail with `STORAGE_INCONSISTENT`. */
   close(): Promise<void>;

@@ -1,6 +1,6 @@
 /**
- * The promise, or a rejection with the signal's reason as soon as it aborts. What the promise stands
- * for goes on; its outcome is then nobody's concern.
+ * Settles as the promise, or rejects with the signal's reason as soon as it aborts. The operation behind
+ * the promise continues; its outcome is then ignored.
  */
 export function abortable<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return promise;

@@ -106,7 +106,7 @@ async function checkVersions(client: EtcdClient): Promise<void> {
   }
 }
 
-/** The text that names the store, made up by whoever is first. */
+/** Returns the text that names the store; the first instance creates it. */
 async function readEpoch(client: EtcdClient, layout: Layout): Promise<string> {
   const key = layout.epochKey;
   const put = PutRequest.create({ key, value: Buffer.from(randomUUID()) });

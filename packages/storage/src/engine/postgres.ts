@@ -33,8 +33,8 @@ export interface PostgresStorageOptions extends ConnectionOptions {
   /** How much a watch holds back for a slow consumer. */
   readonly watchBuffer?: WatchBufferOptions;
   /**
-   * How often an instance with watches looks for commits when nobody has told it of any. Instances
-   * tell each other, but what they tell can get lost.
+   * How often an instance with watches polls for commits without a notification. Instances notify
+   * each other, but notifications can get lost.
    *
    * @default 500
    */
@@ -62,7 +62,7 @@ export const POSTGRES_CAPABILITIES: StorageCapabilities = Object.freeze({
  * processes may work on one store.
  *
  * Everything is linearizable, `eventual` reads too, as all of it goes to the primary. Watches get
- * commits in commit order without holes and go on after a lost connection; they close when another
+ * commits in commit order without holes and resume after a lost connection; they close when another
  * server becomes the primary, because that one may not have the last commits.
  *
  * Rejects with `STORAGE_SCHEMA`, `STORAGE_INVALID_ARGUMENT`, `STORAGE_PERMISSION_DENIED`, or

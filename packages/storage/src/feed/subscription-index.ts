@@ -6,7 +6,7 @@ import { type Resource, type Tenancy, WILDCARD } from "../resource.ts";
 //   group and kind -> tenancy pattern -> name prefix -> subscribers
 //
 // A resource has one group and kind, at most eight tenancy patterns (each field exact or wildcard,
-// and only the combinations in use are looked up), and one candidate prefix per prefix length in
+// and only the combinations in use are tried), and one candidate prefix per prefix length in
 // use. So the cost of an event depends on the shapes of the filters and on the subscribers that
 // match, not on how many subscribers there are.
 

@@ -68,7 +68,7 @@ export class WatchStream implements Watch {
   #onRoom: (() => void) | undefined;
   #end: StorageError | undefined;
 
-  /** `release` is called once, when the stream ends for whatever reason. */
+  /** `release` is called once, when the stream ends for any reason. */
   constructor(buffer: ResolvedWatchBuffer, release: () => void) {
     this.#buffer = buffer;
     this.#release = release;

@@ -40,7 +40,7 @@ export interface Lease extends AsyncDisposable {
   readonly tenure: FenceHolder;
   /**
    * Names the fence at the version of this tenure. A write with this guard cannot succeed once the
-   * lease has gone to another, whatever this worker still believes.
+   * lease has gone to another, even while this worker still assumes that it holds it.
    */
   readonly guard: Guard;
   /** Aborts when the lease is lost; the reason is `STORAGE_LEASE_LOST`. Not by a release. */
@@ -185,7 +185,7 @@ class LeaseTaker {
       const { code } = StorageError.from(error);
       if (code === "STORAGE_CAS_FAILURE" || code === "STORAGE_WRONG_UID") return undefined;
       if (code !== "STORAGE_INCONSISTENT") throw error;
-      // The answer was lost; the mark tells whether the batch is what is stored now.
+      // The answer was lost; the mark shows whether the batch is what is stored now.
       written = await this.#look(name, undefined);
       if (written.fence?.generation !== mark) throw error;
     }
@@ -257,7 +257,7 @@ class HeldLease implements Lease {
     try {
       await storage.writeCAS(fenceResource(this.name, this.#fence, free, token()));
     } catch (error) {
-      // Somebody else has it, or will have it when the time to live is over.
+      // Another owner has it, or can have it when the time to live is over.
       const { code } = StorageError.from(error);
       if (code !== "STORAGE_CAS_FAILURE" && code !== "STORAGE_INCONSISTENT") throw error;
     }

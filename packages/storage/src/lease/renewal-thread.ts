@@ -33,7 +33,7 @@ port.on("message", (request: ThreadRequest) => void handle(request));
 const supervision = setInterval(() => {
   const silentMs = clock.monotonicMs() - Number(Atomics.load(aliveAt, 0)) / 1_000;
   if (silentMs < maxSilenceMs) return;
-  for (const id of renewals.keys()) void drop(id, "the worker does not run any more");
+  for (const id of renewals.keys()) void drop(id, "the worker no longer runs");
 }, maxSilenceMs / 10);
 
 async function handle(request: ThreadRequest): Promise<void> {

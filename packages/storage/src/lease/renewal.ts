@@ -41,7 +41,7 @@ export interface RenewalParts {
 // moved. Its success proves that the tenure lasted at some moment after its start, so the holder may
 // count on `stopMs` from that start; a thief counts `ttlMs` from the moment when it first saw the
 // version that the renewal wrote, which is later. An answer that was lost is no success: the next
-// attempt first looks which version is stored. Nobody but the holder writes heartbeats of its tenure,
+// attempt first looks which version is stored. Only the holder writes heartbeats of its tenure,
 // so any that it finds is its own.
 
 /** Keeps one tenure alive until it is stopped or lost. */

@@ -95,7 +95,7 @@ describe("renewal in a thread of its own", () => {
     expect(later.map((one) => one.version)).toEqual(versions.map((one) => one.version));
   });
 
-  test("lets the leases of a worker go that does not run any more", async () => {
+  test("releases the leases of a worker that no longer runs", async () => {
     await using renewer = createThreadRenewer({ source, maxSilenceMs: 1_500 });
     const lease = await leasesOf("one", renewer).acquire({ tenancy: HOME, name: "stuck" });
     await firstRenewal(lease);

@@ -19,7 +19,7 @@ export async function deleteResource(
   await deleteStored(parts, checkReadId(parts, input), input.version ?? "", call);
 }
 
-/** Deletes what is stored under an id, of whatever type. */
+/** Deletes what is stored under an id, of any type. */
 export async function deleteStored(
   parts: ServiceParts,
   id: ResourceId,
@@ -33,7 +33,7 @@ export async function deleteStored(
 
 // The tombstone is written before the resource goes: if this process dies between the two, the
 // resource is still there and deleting it again finds the tombstone waiting. The other way round
-// nobody would remember what it owned. A tombstone whose resource stayed is taken away by the reaper;
+// no record of what it owned would remain. A tombstone whose resource stayed is taken away by the reaper;
 // lest that happens in the very moment of a second attempt, the deletion is guarded by the tombstone.
 
 async function deleteOnce(
@@ -43,7 +43,7 @@ async function deleteOnce(
   signal: AbortSignal | undefined,
 ): Promise<void> {
   const { storage } = parts;
-  // Whoever names a version and a lifetime has seen the resource; a stale read does no harm then.
+  // A caller that names a version and a lifetime has seen the resource; a stale read does no harm then.
   const consistency = version === "" || id.uid === "" ? "strong" : "eventual";
   const stored = await readStored(storage, consistency, id, { signal });
   if (stored === undefined) return;

@@ -9,7 +9,7 @@ export interface ReadOptions extends CallOptions {
 
 /**
  * An id as callers give it: parts of the tenancy that are left out have defaults, and without a uid
- * it means whatever lifetime is stored.
+ * it means any stored lifetime.
  */
 export interface PartialResourceId {
   readonly uid?: string;
@@ -23,7 +23,7 @@ export interface ResourceInput {
   readonly id: PartialResourceId;
   /** Set on creation only. Without a uid: the owner that is stored at that moment. */
   readonly owner?: PartialResourceId;
-  /** The version to replace. Without it: whatever is stored, repeated when others are faster. */
+  /** The version to replace. Without it: the stored one, repeated when others are faster. */
   readonly version?: string;
   readonly metadata?: Readonly<Record<string, string>>;
   readonly data?: Resource["data"];

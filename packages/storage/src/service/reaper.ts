@@ -19,7 +19,7 @@ export interface ReaperOptions {
    * @default 30,000
    */
   readonly secondPassMs?: number;
-  /** How often all tombstones are looked at, whatever the watch told. @default 60,000 */
+  /** How often all tombstones are read, in addition to the watch, in milliseconds. @default 60,000 */
   readonly sweepMs?: number;
   /** @default the process's */
   readonly clock?: Clock;
@@ -39,7 +39,7 @@ const EVERYWHERE = { partition: WILDCARD, peerName: WILDCARD, namespace: WILDCAR
 
 /**
  * Deletes what deleted resources owned, by their tombstones. Any number of reapers may run over one
- * store: whatever they do a second time has no effect.
+ * store: what they do a second time has no effect.
  */
 export function startReaper(options: ReaperOptions): Reaper {
   const reaper = new RunningReaper(options);
@@ -55,7 +55,7 @@ export function startReaper(options: ReaperOptions): Reaper {
 // waits until the owner is gone. From then on `listByOwner` shows all children that existed at that
 // moment, and the first pass deletes them. A child that was being created may come in later; the
 // second pass, some time afterwards, deletes those, and then the tombstone. That the first pass is
-// done, and when, is a status of the tombstone, so any reaper can go on where another stopped.
+// done, and when, is a status of the tombstone, so any reaper can continue where another stopped.
 
 class RunningReaper {
   readonly #storage: StorageBackend;
@@ -172,7 +172,7 @@ class RunningReaper {
   }
 
   #planSecondPass(tombstone: Resource, firstPassSeconds: number): void {
-    // By the wall clock of whoever made the first pass; a clock that is off costs at most one delay.
+    // By the wall clock of the reaper that made the first pass; a clock that is off costs at most one delay.
     const passedMs = this.#clock.wallMs() - firstPassSeconds * 1_000;
     const leftMs = Math.min(this.#secondPassMs, Math.max(0, this.#secondPassMs - passedMs));
     this.#plan(tombstone.id.uid, leftMs, () => this.#secondPass(tombstone));

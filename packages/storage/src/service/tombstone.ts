@@ -50,7 +50,7 @@ export function tombstoneOf(owner: ResourceId, uid: string, generation: string):
 /** Whose children a tombstone promises to delete. */
 export function ownerOf(tombstone: Resource): ResourceId {
   if (tombstone.data?.typeUrl !== TOMBSTONE_URL) {
-    throw new StorageError("STORAGE_CORRUPT", `"${tombstone.id.name}" is no tombstone`);
+    throw new StorageError("STORAGE_CORRUPT", `"${tombstone.id.name}" is not a tombstone`);
   }
   return messageToId(Tombstone.decode(tombstone.data.value).owner);
 }

@@ -78,7 +78,10 @@ export class TypeRegistry {
     const wellNamed =
       GROUP.test(type.group) && GROUP_VERSION.test(type.groupVersion) && KIND.test(type.kind);
     if (!wellNamed) {
-      throw new StorageError("STORAGE_INVALID_ARGUMENT", `${nameOf(type)} is no name of a type`);
+      throw new StorageError(
+        "STORAGE_INVALID_ARGUMENT",
+        `${nameOf(type)} is not a valid type name`,
+      );
     }
     if (this.#types.has(nameOf(type))) {
       throw new StorageError("STORAGE_INVALID_ARGUMENT", `${nameOf(type)} is registered twice`);

@@ -44,7 +44,7 @@ export function validateResource(parts: ServiceParts, input: ResourceInput): Res
   return settled;
 }
 
-/** Creates or replaces a resource; without a version again and again until nobody was faster. */
+/** Creates or replaces a resource; without a version it retries until no other writer was faster. */
 export async function writeResource(
   parts: ServiceParts,
   input: ResourceInput,
@@ -56,7 +56,7 @@ export async function writeResource(
   return resource.version === "" ? retryOnConflict(parts.retry, cycle, signal) : cycle();
 }
 
-/** Reads, changes and writes a resource until nobody was faster. */
+/** Reads, changes and writes a resource until no other writer was faster. */
 export async function updateResource(
   parts: ServiceParts,
   id: PartialResourceId,

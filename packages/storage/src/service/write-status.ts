@@ -20,7 +20,7 @@ export async function writeStatus(
   return writeStatusOf(parts, checkReadId(parts, input.id), input, { signal });
 }
 
-/** Replaces a status of what is stored under an id, of whatever type. */
+/** Replaces a status of what is stored under an id, of any type. */
 export async function writeStatusOf(
   parts: ServiceParts,
   id: ResourceId,

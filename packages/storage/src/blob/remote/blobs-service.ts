@@ -34,8 +34,8 @@ export interface BlobsServiceOptions extends AuthorityOptions {
  *
  * What a token may do is `blobs` of its grant; anything else is `STORAGE_PERMISSION_DENIED`. A call
  * without a valid token is refused by its headers, before anything of its request is read. `FindBlobs`
- * tells a token with scopes only of what it wrote lately through this service: otherwise it could find
- * out what others keep. Streams end when their token does.
+ * returns to a token with scopes only blobs that it wrote lately through this service, so that it does not
+ * reveal which blobs others store. Streams end when their token does.
  *
  * Source: `stackwright.storage.v1.Blobs`.
  */

@@ -294,9 +294,13 @@ export class EtcdBackend implements StorageBackend {
       skipped = classifyTransactionFailure(this.#layout, request, answer);
       if (skipped.size === request.operations.length) return 0n;
     }
-    throw new StorageError("STORAGE_INCONSISTENT", "other writers were in the way too often", {
-      details: { outcome: "not-applied" },
-    });
+    throw new StorageError(
+      "STORAGE_INCONSISTENT",
+      "too many attempts conflicted with other writers",
+      {
+        details: { outcome: "not-applied" },
+      },
+    );
   }
 
   /** Removes the owner entries of what was deleted. */

@@ -120,7 +120,7 @@ export class EtcdClient {
     return this.#token === undefined ? {} : { token: this.#token };
   }
 
-  /** Goes on with another member, if `member` is still the one in use. */
+  /** Switches to another member if `member` is still the one in use. */
   leave(member: Member): void {
     if (this.member !== member) return;
     this.#current = (this.#current + 1) % this.#members.length;

@@ -116,7 +116,7 @@ function checkAlive(client: EtcdClient, response: WatchResponse): void {
   if (!response.canceled) return;
   const reason = response.cancelReason;
   if (/auth|permission/i.test(reason)) client.dropToken();
-  throw new StorageError("STORAGE_INCONSISTENT", `the watch was cancelled: ${reason}`);
+  throw new StorageError("STORAGE_INCONSISTENT", `the watch was canceled: ${reason}`);
 }
 
 function toCommit(layout: Layout, event: Event, position: number, epoch: string): Commit {

@@ -15,7 +15,7 @@ import type { ResourceId } from "../../resource.ts";
 //   o/<owner> NUL <key>      one per resource with an owner, without a value
 //
 // The uid is part of a resource's key. A name has at most one lifetime, so the compare of the mod
-// revision of one key tells uid and version at once, and "nothing is stored" is a compare over the
+// revision of one key checks uid and version at once, and "nothing is stored" is a compare over the
 // range of all lifetimes. Writes need no read before and no second key for the uid.
 //
 // Owner keys are written together with their resource, so none is ever missing. They are removed

@@ -24,7 +24,7 @@ const REFUSED_BEFORE = [
   "etcdserver: revision of auth store is old",
 ];
 
-/** Tells what a failed call means, and gives the error for its caller. */
+/** Classifies a failed call and returns the error for its caller. */
 export function readFailure(thrown: unknown, kind: "read" | "write"): RpcFailure {
   if (!(thrown instanceof RpcError)) {
     const details = kind === "write" ? ({ outcome: "unknown" } as const) : {};

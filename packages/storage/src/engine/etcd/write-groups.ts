@@ -31,13 +31,13 @@ interface Queued {
 
 // A transaction of etcd may have transactions as operations, each with compares of its own. etcd
 // evaluates all compares before it applies anything, so the transactions of a group are judged by
-// the state before the group, whatever their order in it. That is what running them one after the
+// the state before the group, regardless of their order in it. That is what running them one after the
 // other would give, as long as none compares or writes what another one writes. A request for which
 // this does not hold travels alone, at once: the cluster decides which of the two is first.
 
 /**
  * Merges concurrent writes into one transaction of etcd, and so into one entry of its log; a lone
- * writer waits for nobody.
+ * writer does not wait.
  */
 export class EtcdWriteGroups {
   readonly #client: EtcdClient;

@@ -50,12 +50,12 @@ export interface MemoryStorageParts {
   readonly history?: HistoryOptions | undefined;
   /** Names the store in cursors. */
   readonly epoch?: string | undefined;
-  /** Hears of every commit in the turn in which it happens. */
+  /** Called with every commit in the turn in which it happens. */
   readonly onCommit?: ((commit: Commit) => void) | undefined;
 }
 
 // Atomicity comes from the single thread: judging, changing and publishing are one synchronous
-// block. Whatever continues after an `await` therefore sees a commit and its event together.
+// block. Code that continues after an `await` therefore sees a commit and its event together.
 
 /** The {@link StorageBackend} of the memory engine. */
 export class MemoryStorage implements StorageBackend {

@@ -1,7 +1,7 @@
 // A B+tree with copy-on-write snapshots.
 //
 // Every node carries the edit token of the tree that may change it in place. `snapshot` shares the
-// root and gives both trees a new token: from then on whoever writes first copies the nodes on its
+// root and gives both trees a new token: from then on the first writer of a node copies the nodes on its
 // path and owns the copies. So a snapshot costs nothing when taken, and afterwards one copied path
 // per touched leaf; a tree without snapshots is changed in place.
 //

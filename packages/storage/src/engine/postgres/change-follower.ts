@@ -64,7 +64,7 @@ export class ChangeFollower {
     return this.#position?.epoch;
   }
 
-  /** Ends all watches and goes on from the end of the history, after the content was replaced. */
+  /** Ends all watches and continues from the end of the history, after the content was replaced. */
   async reset(reason: string): Promise<void> {
     const head = await this.#connections.run("read", readHead);
     if (this.#position !== undefined) this.#position = head;
@@ -77,7 +77,7 @@ export class ChangeFollower {
     this.#wake?.();
   }
 
-  /** Tells the other instances, and this one, of a commit. */
+  /** Notifies the other instances, and this one, of a commit. */
   announce(): void {
     this.hint();
     this.#notifyAgain = true;
@@ -115,7 +115,7 @@ export class ChangeFollower {
     let failures = 0;
     while (!signal.aborted) {
       try {
-        // Whatever comes after this point wakes the next round.
+        // A hint after this point wakes the next round.
         this.#hinted = false;
         while (await this.#fetch());
         failures = 0;
@@ -181,7 +181,7 @@ export class ChangeFollower {
       onClose: lost,
       onNotify: () => this.hint(),
     });
-    // What was announced while nobody listened is found now.
+    // Finds what was announced while no connection listened.
     this.#listener.unsafe(`LISTEN ${CHANNEL}`).then(() => this.hint(), lost);
   }
 

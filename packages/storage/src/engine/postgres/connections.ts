@@ -140,7 +140,7 @@ export class Connections {
         client_min_messages: "warning",
       },
       ...(dedicated.onClose === undefined ? {} : { onclose: dedicated.onClose }),
-      // Not in the types: how the library's own listen() hears of notifications.
+      // Not in the types: how the library's own listen() receives notifications.
       ...(dedicated.onNotify === undefined
         ? {}
         : { onnotify: dedicated.onNotify, max_lifetime: null }),

@@ -24,7 +24,7 @@ export class HistoryKeeper {
   readonly #before: () => Promise<number>;
   readonly #everyEvents: number;
   readonly #everyBytes: number;
-  /** What this instance has added since it last looked. */
+  /** What this instance has added since its last check. */
   #events = Number.POSITIVE_INFINITY;
   #bytes = 0;
   #running: Promise<void> | undefined;

@@ -65,7 +65,7 @@ async function updateLayout(client: Sql, schema: string, migrations: boolean): P
     throw new StorageError("STORAGE_SCHEMA", `the tables in schema "${schema}" are not up to date`);
   }
   await client`SELECT pg_advisory_lock(${MIGRATION_LOCK})`;
-  // Ends with the session, whatever happens in between.
+  // Ends with the session, also after a failure.
   await migrate(drizzle(client), {
     migrationsFolder: MIGRATIONS,
     migrationsSchema: schema,

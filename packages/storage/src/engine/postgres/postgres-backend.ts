@@ -52,7 +52,7 @@ export interface PostgresBackendParts {
 
 // All reads go to the primary, where a commit is visible to every statement that starts after it was
 // acknowledged or seen in the history. That is linearizability, and it is monotonicity between
-// watches and reads: events are read from the history, so whoever has one can read its commit.
+// watches and reads: events are read from the history, so a reader that has one can read its commit.
 
 /** A store in PostgreSQL as its callers see it. */
 export class PostgresBackend implements PostgresStorage {

@@ -36,8 +36,8 @@ interface OutcomeRow {
 
 /**
  * Merges concurrent write requests into transactions. Commits are in one order for the whole store,
- * so what a write costs is its share of a round trip and of a sync of the log; a lone writer waits
- * for nobody.
+ * so what a write costs is its share of a round trip and of a sync of the log; a lone writer does
+ * not wait.
  */
 export class WriteGroups {
   readonly #connections: Connections;

@@ -5,7 +5,7 @@ import type { Grant } from "./grant.ts";
 import { storageToRpcError } from "./wire-error.ts";
 
 /**
- * Tells what a token allows; `undefined` refuses it. The token is what follows `Bearer ` in the
+ * Returns what a token allows; `undefined` refuses it. The token is what follows `Bearer ` in the
  * metadata `authorization`, or `undefined` when there is none. It may reject with
  * `STORAGE_PERMISSION_DENIED` where it can say more of a refusal.
  *
@@ -18,7 +18,7 @@ export type Authorize = (
 
 /** What services that ask for tokens have in common. */
 export interface AuthorityOptions {
-  /** Tells what a token allows. */
+  /** Returns what a token allows. */
   readonly authorize: Authorize;
   /** How often the tokens of open streams are asked about again. @default 500 */
   readonly recheckMs?: number | undefined;
@@ -33,7 +33,7 @@ export interface HeldGrant extends Disposable {
   readonly signal: AbortSignal;
 }
 
-/** How long open streams may go on while nobody can say whether their tokens are still valid. */
+/** How long open streams may continue while the validity of their tokens is unknown. */
 const BLIND_MS = 30_000;
 
 interface OpenToken {

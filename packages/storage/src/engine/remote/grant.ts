@@ -18,8 +18,8 @@ export interface GrantScope {
 export interface Grant {
   readonly scopes: "all" | readonly GrantScope[];
   /**
-   * What it allows in the blob store, which has no tenancies: whoever may read and knows the digest
-   * of a blob gets it. `FindBlobs` tells a token with scopes only of the blobs that it wrote itself.
+   * What it allows in the blob store, which has no tenancies: a token that may read gets every blob
+   * whose digest it knows. `FindBlobs` returns to a token with scopes only the blobs that it wrote itself.
    *
    * @default "write" where `scopes` is `all`, else "none"
    */

@@ -65,7 +65,7 @@ export class Slots {
     this.#free = count;
   }
 
-  /** Resolves when there is a slot, which is given back by disposing. Rejects with the signal's reason. */
+  /** Resolves when there is a slot; disposing releases it. Rejects with the signal's reason. */
   async take(signal: AbortSignal): Promise<Disposable> {
     signal.throwIfAborted();
     if (this.#free > 0) this.#free -= 1;

@@ -10,7 +10,7 @@ import { checkResource } from "../../validate.ts";
 import { cutRequest, WHOLE_REQUEST_BYTES } from "./large-requests.ts";
 import { rpcToStorageError } from "./wire-error.ts";
 
-/** A restore as a stream to the server; whatever breaks it before the commit aborts it. */
+/** A restore as a stream to the server; any failure before the commit aborts it. */
 export function createRemoteRestore(
   client: RpcClient<typeof StorageService>,
   limits: StorageLimits,
@@ -21,7 +21,7 @@ export function createRemoteRestore(
   let count = 0n;
   let over = false;
   const answer = client.restore(requests, { signal: stopping.signal });
-  // Whoever commits or applies next is told.
+  // The next commit or apply reports it.
   const failed = answer.then(
     () => undefined,
     (error: unknown) => {

@@ -26,8 +26,8 @@ export interface RemoteWatchOptions {
 
 // The stream is read as it comes. While the snapshot lasts, reading waits for the consumer, so that
 // a large one is not held in memory here. From its end on the events go into the buffer of the
-// watch, whose bound is that of a local one: a consumer that is too slow loses the watch, and is not
-// carried by whatever the network holds back. The history of a resumed watch has no marker behind it
+// watch, whose bound is that of a local one: a consumer that is too slow loses the watch, and does
+// not depend on how much the network buffers. The history of a resumed watch has no marker behind it
 // and can be larger than the buffer, so reading one waits for the consumer all the time; the server,
 // whose watch has the same bound, ends it when it falls behind. The marker that separates the two is always asked for.
 

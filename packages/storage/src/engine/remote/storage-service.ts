@@ -41,7 +41,7 @@ export interface StorageServiceOptions extends AuthorityOptions {
   /** What is served. It stays the caller's to close. */
   readonly storage: StorageBackend;
   /**
-   * Kinds whose resources can be created, and neither changed nor deleted, whatever a token allows.
+   * Kinds whose resources can be created, and neither changed nor deleted, regardless of the token.
    * @default none
    */
   readonly appendOnly?: readonly UnversionedType[] | undefined;

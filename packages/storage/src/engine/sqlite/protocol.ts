@@ -38,7 +38,7 @@ export type DeleteRow = readonly [key: string, uid: string, expected: string];
 /** A step of a write request: a write by its row, or a delete by its. */
 export type WriteStep = WriteRow | DeleteRow;
 
-/** Tells the two kinds of steps apart. */
+/** Whether a step is a write, not a deletion. */
 export function isWriteRow(step: WriteStep): step is WriteRow {
   return step.length > 3;
 }

@@ -22,7 +22,7 @@ interface OpenScan {
 /**
  * Scans of the store, page by page. Each has a connection of its own whose read transaction fixes
  * the point in time that all of its pages show. An open scan keeps the log from being reset, so one
- * that nobody asked for a page of within the idle time is ended; its next page then fails with
+ * without a request for a page within the idle time is ended; its next page then fails with
  * `STORAGE_INCONSISTENT`.
  */
 export class Scans {

@@ -60,7 +60,7 @@ export interface SqliteBackendParts {
 
 // The worker answers in the order in which it was asked, and only after its commits. Commits are
 // published when the answer to their group arrives, which is before the answer to any read that the
-// worker took up after them is even looked at: no reader and no watcher on this side can see them
+// worker took up after them is handled: no reader and no watcher on this side can see them
 // in another order.
 
 /** The side of the sqlite engine that its callers see. */
@@ -320,7 +320,7 @@ export class SqliteBackend implements SqliteStorage {
       resource,
       cursor,
     });
-    // Without a watcher nobody else has the bytes.
+    // Without a watcher no other code has the bytes.
     return watched ? toReadonlyResource(resource) : resource;
   }
 

@@ -26,7 +26,7 @@ export class WriteQueue {
 
   /**
    * Adds a request. `settle` is called with its outcome, synchronously and in commit order before
-   * anything else hears of the group.
+   * any other code learns of the group.
    */
   add<T>(request: WriteRequest, settle: (outcome: WriteOutcome) => T): Promise<T> {
     return new Promise((resolve, reject) => {
