@@ -103,7 +103,7 @@ async function measure(shape: keyof typeof SHAPES, instances: number): Promise<v
     const text = SHAPES[shape](instances);
     const files = {
       ...EMPTY_BUNDLE,
-      list: () => ["main.tf"],
+      names: () => ["main.tf"],
       read: () => new TextEncoder().encode(text),
     };
     const configuration = await loadConfiguration(files);

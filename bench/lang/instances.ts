@@ -84,7 +84,7 @@ const DISK: BlockSchema = block(
 
 async function load(text: string): Promise<ModuleNode> {
   const bytes = new TextEncoder().encode(text);
-  const files = { ...EMPTY_BUNDLE, list: () => ["main.tf"], read: () => bytes };
+  const files = { ...EMPTY_BUNDLE, names: () => ["main.tf"], read: () => bytes };
   const { root, diagnostics } = await loadModuleTree(files);
   if (diagnostics.length > 0) throw new Error(diagnostics[0]?.detail);
   return root;

@@ -150,7 +150,7 @@ async function measure(
       }`;
     const configuration = await loadConfiguration({
       ...EMPTY_BUNDLE,
-      list: () => ["main.tf"],
+      names: () => ["main.tf"],
       read: () => new TextEncoder().encode(text),
     });
     const variables = new Map();

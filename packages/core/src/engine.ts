@@ -4,11 +4,10 @@ import { ProviderAddress } from "@stackwright/provider-source";
 import { createUlidGenerator } from "@stackwright/storage";
 import { type ApplyRequest, type ApplyResult, executePlan } from "./apply/execute.ts";
 import type { RecoveredOperation } from "./apply/recover.ts";
-import type { Configuration } from "./configuration/configuration.ts";
-import { EngineError } from "./errors.ts";
 import type { EventSink } from "./events.ts";
 import type { Plan, PlanResult } from "./plan/plan.ts";
 import { decodePlan, encodePlan } from "./plan/plan-codec.ts";
+import { requireSameSources } from "./plan/require-same-sources.ts";
 import { createPlan, type PlanRequest } from "./planner/planner.ts";
 import { createCatalog, type ProviderCatalog, type ProviderOrigin } from "./providers/catalog.ts";
 import { type RecoverRequest, type RecoverResult, recoverStack } from "./recover-stack.ts";
@@ -240,7 +239,11 @@ export function createEngine({
           const record = await recordOf(state, approved);
           let hold = given;
           try {
-            requireSame(plan, rest.configuration);
+            await requireSameSources(
+              plan,
+              rest.configuration,
+              async () => (await state.head()).run === run,
+            );
             hold ??= await state.acquire();
             const { epoch } = hold;
             const result = await executePlan({
@@ -315,14 +318,6 @@ function learnPlan(secrets: Redactor, { changes, known, outputs }: Plan): void {
     if (after !== undefined) secrets.addValue(after);
   }
   for (const value of known.values()) secrets.addValue(value);
-}
-
-function requireSame({ configDigest }: Plan, { digest }: Configuration): void {
-  if (configDigest === undefined || configDigest === digest) return;
-  throw new EngineError(
-    "ENGINE_CONFIG_CHANGED",
-    "the configuration changed since the plan was made; make a new plan",
-  );
 }
 
 /** Values of the root variables for applying a stored plan: those of the plan, and ephemeral ones given again. */

@@ -13,6 +13,7 @@ export type {
 } from "./apply/execute.ts";
 export type { RecoveredOperation, Resolution } from "./apply/recover.ts";
 export type { ApplyTimeouts, CallTimeouts } from "./apply/timeouts.ts";
+export { findBundleRoot } from "./configuration/bundle-root.ts";
 export type { Configuration, LoadConfigurationOptions } from "./configuration/configuration.ts";
 export { isUsable, loadConfiguration } from "./configuration/configuration.ts";
 export type {

@@ -55,7 +55,14 @@ export { exportJson } from "./config/export-json.ts";
 export { checkValidations, evaluateInput } from "./config/input-value.ts";
 export type { LoadedModule, LoadOptions } from "./config/load-module.ts";
 export { loadModule } from "./config/load-module.ts";
-export type { LoadedTree, ModuleFetcher, ModuleNode, TreeOptions } from "./config/load-tree.ts";
+export type {
+  LoadedTree,
+  ModuleNode,
+  ModulePackages,
+  PackageLocation,
+  PackageRequest,
+  TreeOptions,
+} from "./config/load-tree.ts";
 export { loadModuleTree } from "./config/load-tree.ts";
 export type {
   BackendConfig,
@@ -81,8 +88,20 @@ export type { ModuleFiles } from "./config/module-files.ts";
 export { selectModuleFiles, selectVariableFiles } from "./config/module-files.ts";
 export type { InstanceContext, ModuleScope, ModuleValues } from "./config/module-scope.ts";
 export { createModuleScope } from "./config/module-scope.ts";
-export type { ModuleSource } from "./config/module-source.ts";
-export { parseModuleSource } from "./config/module-source.ts";
+export type {
+  ModuleSource,
+  PackageSource,
+  RegistryModuleSource,
+  RemoteModuleSource,
+} from "./config/module-source.ts";
+export {
+  formatModuleSource,
+  hideCredentials,
+  ModuleError,
+  packageFolder,
+  parseModuleSource,
+  splitFolder,
+} from "./config/module-source.ts";
 export type { EvaluatedOutput } from "./config/output-value.ts";
 export { evaluateOutput } from "./config/output-value.ts";
 export type { InstanceKey, Reference, ReferenceSubject } from "./config/reference.ts";
@@ -122,6 +141,8 @@ export type { DirectoryLimits } from "./function/directory-files.ts";
 export { createDirectoryFiles } from "./function/directory-files.ts";
 export { functionReference } from "./function/documentation.ts";
 export { EMPTY_BUNDLE } from "./function/empty-bundle.ts";
+export type { FileRead } from "./function/file-reads.ts";
+export { changedReads, FileReads } from "./function/file-reads.ts";
 export { STANDARD_FUNCTIONS } from "./function/library.ts";
 export type {
   ProviderCall,

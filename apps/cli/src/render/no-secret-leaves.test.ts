@@ -109,7 +109,7 @@ async function run(method: Method, how: string, say: string, twice = false) {
   };
   const configuration = await loadConfiguration({
     ...EMPTY_BUNDLE,
-    list: () => ["main.tf"],
+    names: () => ["main.tf"],
     read: () => new TextEncoder().encode(CONFIG),
   });
   const variables = new Map([["password", Value.string(SECRET).mark(Mark.sensitive)]]);

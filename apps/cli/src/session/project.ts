@@ -2,7 +2,7 @@ import { readdirSync, statSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { isAbsolute, join, relative } from "node:path";
-import { type Configuration, loadConfiguration } from "@stackwright/core";
+import { type Configuration, findBundleRoot, loadConfiguration } from "@stackwright/core";
 import type { Value } from "@stackwright/cty";
 import {
   type BundleFiles,
@@ -48,6 +48,7 @@ export async function loadProject(
   const machine = {
     workingDirectory: context.workingDirectory,
     home: HOME === undefined || HOME === "" ? homedir() : HOME,
+    bundleRoot: findBundleRoot(directory),
   };
   const files = withFurther(createDirectoryFiles(directory, { machine }), further);
   return { directory, files, configuration: await loadConfiguration(files) };
@@ -57,8 +58,8 @@ function withFurther(files: BundleFiles, further: ReadonlyMap<string, string>): 
   if (further.size === 0) return files;
   return {
     ...files,
-    list: (folder) =>
-      folder === "." ? [...files.list(folder), ...further.keys()].toSorted() : files.list(folder),
+    names: (folder) =>
+      folder === "." ? [...files.names(folder), ...further.keys()].toSorted() : files.names(folder),
     read: (path) => {
       const text = further.get(path);
       return text === undefined ? files.read(path) : Buffer.from(text);

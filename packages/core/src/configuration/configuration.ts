@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import {
   type BundleFiles,
   buildGraph,
@@ -17,6 +16,7 @@ import {
   type TreeOptions,
 } from "@stackwright/lang";
 import { Version, VersionConstraints } from "@stackwright/provider-source";
+import { configurationDigest, moduleSources, modulesOf } from "./configuration-digest.ts";
 import { LANGUAGE_VERSION } from "./language-version.ts";
 
 /** A configuration that was loaded and understood as far as that is possible without providers and values. */
@@ -28,7 +28,7 @@ export interface Configuration {
   readonly refactoring: Refactoring;
   /** Local names of providers whose functions are called somewhere. */
   readonly functionProviders: ReadonlySet<string>;
-  /** SHA-256 of all files of the bundle, in hexadecimal. */
+  /** SHA-256 of the configuration files of all modules that are called, in hexadecimal. */
   readonly digest: string;
   readonly diagnostics: readonly Diagnostic[];
   /**
@@ -64,7 +64,7 @@ export async function loadConfiguration(
     graph,
     refactoring,
     functionProviders: calledProviders(root),
-    digest: digestBundle(files),
+    digest: configurationDigest(root),
     diagnostics: sortDiagnostics(found),
     isSound,
   };
@@ -85,12 +85,6 @@ function checkRequiredVersions({ config }: ModuleNode): readonly Diagnostic[] {
   });
 }
 
-/** All modules of a tree, parents first. */
-export function* modulesOf(root: ModuleNode): Generator<ModuleNode> {
-  yield root;
-  for (const child of root.children.values()) yield* modulesOf(child);
-}
-
 export function isUsable({ diagnostics }: Configuration): boolean {
   return !hasErrors(diagnostics);
 }
@@ -99,27 +93,13 @@ export function isUsable({ diagnostics }: Configuration): boolean {
 function calledProviders(root: ModuleNode): ReadonlySet<string> {
   const names = new Set<string>();
   const seen = new Set<string>();
-  for (const { files, folder } of modulesOf(root)) {
-    if (seen.has(folder)) continue;
-    seen.add(folder);
-    for (const path of files.list(folder)) {
-      if (!/^[^/]+\.tf(?:\.json)?$/.test(path)) continue;
-      const text = new TextDecoder().decode(
-        files.read(folder === "." ? path : `${folder}/${path}`),
-      );
+  for (const module of modulesOf(root)) {
+    if (seen.has(module.folder)) continue;
+    seen.add(module.folder);
+    for (const [, bytes] of moduleSources(module)) {
+      const text = new TextDecoder().decode(bytes);
       for (const [, name = ""] of text.matchAll(/\bprovider::([\w-]+)::/g)) names.add(name);
     }
   }
   return names;
-}
-
-/** A digest of the files that configuration is made of and can refer to. */
-function digestBundle(files: BundleFiles): string {
-  const hash = createHash("sha256");
-  for (const path of files.list(".")) {
-    if (!/\.tf(?:\.json)?$/.test(path)) continue;
-    hash.update(`${path}\0`);
-    hash.update(createHash("sha256").update(files.read(path)).digest());
-  }
-  return hash.digest("hex");
 }

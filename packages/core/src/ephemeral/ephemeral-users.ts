@@ -1,5 +1,6 @@
 import type { GraphNode } from "@stackwright/lang";
-import { type Configuration, modulesOf } from "../configuration/configuration.ts";
+import type { Configuration } from "../configuration/configuration.ts";
+import { modulesOf } from "../configuration/configuration-digest.ts";
 
 type ResourceNode = Extract<GraphNode, { kind: "resource" }>;
 

@@ -110,7 +110,7 @@ async function withEngine(folder: string, text: (directory: string) => string) {
   const engine = createEngine({ origins: [installedOrigin({ providers })] });
   const configuration = await loadConfiguration({
     ...EMPTY_BUNDLE,
-    list: () => ["main.tf"],
+    names: () => ["main.tf"],
     read: () => new TextEncoder().encode(text(directory)),
   });
   const variables = new Map(

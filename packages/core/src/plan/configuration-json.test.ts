@@ -38,7 +38,7 @@ const SCHEMA = block(
 async function describeText(text: string, schema: BlockSchema | undefined) {
   const configuration = await loadConfiguration({
     ...EMPTY_BUNDLE,
-    list: () => ["main.tf"],
+    names: () => ["main.tf"],
     read: () => new TextEncoder().encode(text),
   });
   const node = configurationNode(configuration, {

@@ -1,5 +1,5 @@
 import type { Value } from "@stackwright/cty";
-import type { Diagnostic } from "@stackwright/lang";
+import type { Diagnostic, FileRead } from "@stackwright/lang";
 import type { ProviderReference } from "@stackwright/mux/router";
 import type { CheckResult } from "../state/check-result.ts";
 import type { StackInput } from "../state/stack-state.ts";
@@ -58,8 +58,10 @@ export interface Plan {
   /** Only a part of the configuration was looked at: targets or excludes were given. */
   readonly partial: boolean;
   readonly options: Required<Pick<PlanOptions, "targets" | "excludes" | "replace">>;
-  /** Digest of the bundle; absent for a plan without one. */
+  /** Digest of the configuration files of all called modules; absent for a plan without one. */
   readonly configDigest?: string;
+  /** What functions read for it; applying checks that it is the same. Absent in plans of release 0.1.0. */
+  readonly files?: readonly FileRead[];
   readonly workspace: string;
   /** Values of the root variables, without ephemeral ones, which are given again. */
   readonly variables: ReadonlyMap<string, Value>;

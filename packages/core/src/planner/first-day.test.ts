@@ -29,7 +29,7 @@ describe("the main line", () => {
     const { state, ulid } = createTestState();
     const files = {
       ...EMPTY_BUNDLE,
-      list: () => ["main.tf"],
+      names: () => ["main.tf"],
       read: () => new TextEncoder().encode(text),
     };
     const configuration = await loadConfiguration(files);

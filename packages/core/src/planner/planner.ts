@@ -1,5 +1,11 @@
 import { Mark, type Value } from "@stackwright/cty";
-import { checkMovedInstances, type Diagnostic, hasErrors, parseAddress } from "@stackwright/lang";
+import {
+  checkMovedInstances,
+  type Diagnostic,
+  FileReads,
+  hasErrors,
+  parseAddress,
+} from "@stackwright/lang";
 import type { ProviderCallLimits } from "@stackwright/mux/router";
 import { type Configuration, isUsable } from "../configuration/configuration.ts";
 import { EphemeralUsers, hasEphemerals } from "../ephemeral/ephemeral-users.ts";
@@ -100,7 +106,9 @@ export async function createPlan(request: PlanRequest): Promise<PlanResult> {
   if (hasErrors(diagnostics)) return { plan: undefined, diagnostics };
   const createdAtMs = request.clock.wallTime();
   const workspace = request.workspace ?? "default";
+  const reads = new FileReads();
   const world = new World({
+    reads,
     root: configuration.root,
     variables: request.variables,
     workspace,
@@ -161,6 +169,7 @@ export async function createPlan(request: PlanRequest): Promise<PlanResult> {
     partial: selection.partial,
     options: { targets: options.targets, excludes: options.excludes, replace: options.replace },
     configDigest: configuration.digest,
+    files: reads.recorded(),
     workspace,
     variables: storedVariables(request.variables),
     providers: [...versions].map(([source, version]) => {

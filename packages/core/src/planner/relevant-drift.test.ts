@@ -55,11 +55,13 @@ async function relevant(
 ): Promise<readonly (readonly string[] | boolean)[]> {
   const { root } = await loadConfiguration({
     ...EMPTY_BUNDLE,
-    list: (folder) =>
-      Object.keys(files).flatMap((name) => {
-        if (folder === ".") return [name];
-        return name.startsWith(`${folder}/`) ? [name.slice(folder.length + 1)] : [];
-      }),
+    names: (folder) =>
+      Object.keys(files)
+        .flatMap((name) => {
+          if (folder === ".") return [name];
+          return name.startsWith(`${folder}/`) ? [name.slice(folder.length + 1)] : [];
+        })
+        .filter((name) => !name.includes("/")),
     read: (name) => new TextEncoder().encode(files[name]),
   });
   const found = relevantDrift(drifts, {

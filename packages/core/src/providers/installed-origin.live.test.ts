@@ -34,7 +34,7 @@ describe("installed Terraform providers", () => {
     const run = async (text: string, destroy = false) => {
       const files = {
         ...EMPTY_BUNDLE,
-        list: () => ["main.tf"],
+        names: () => ["main.tf"],
         read: () => new TextEncoder().encode(text),
       };
       const configuration = await loadConfiguration(files);

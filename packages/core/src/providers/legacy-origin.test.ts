@@ -63,7 +63,7 @@ async function prepare(folder: string, kept: KeptProviders) {
   const run = async (text: string, options: PlanOptions = {}) => {
     const configuration = await loadConfiguration({
       ...EMPTY_BUNDLE,
-      list: () => ["main.tf"],
+      names: () => ["main.tf"],
       read: () => new TextEncoder().encode(HEAD + text),
     });
     const given = { state, configuration, variables: new Map() };

@@ -36,7 +36,7 @@ describe("a local Pulumi provider", () => {
       `;
       const files = {
         ...EMPTY_BUNDLE,
-        list: () => ["main.tf"],
+        names: () => ["main.tf"],
         read: () => new TextEncoder().encode(text),
       };
       const configuration = await loadConfiguration(files);
@@ -102,7 +102,7 @@ describe("a local Pulumi provider", () => {
     `;
     const configuration = await loadConfiguration({
       ...EMPTY_BUNDLE,
-      list: () => ["main.tf"],
+      names: () => ["main.tf"],
       read: () => new TextEncoder().encode(text),
     });
     const expected = [
@@ -121,7 +121,7 @@ describe("a local Pulumi provider", () => {
       'terraform {\n  required_providers {\n    nope = { source = "stackwright.local/pulumi/nope" }\n  }\n}\nresource "nope_x" "y" {}\n';
     const files = {
       ...EMPTY_BUNDLE,
-      list: () => ["main.tf"],
+      names: () => ["main.tf"],
       read: () => new TextEncoder().encode(text),
     };
     const configuration = await loadConfiguration(files);

@@ -46,7 +46,7 @@ it("a Go provider of Pulumi makes, changes, replaces and ends what a template sa
     `;
     const configuration = await loadConfiguration({
       ...EMPTY_BUNDLE,
-      list: () => ["main.tf"],
+      names: () => ["main.tf"],
       read: () => new TextEncoder().encode(text),
     });
     const given = { state, configuration, variables: new Map() };

@@ -74,7 +74,7 @@ function createRun({ state } = createTestState(), grown = false) {
   const load = async (files: Record<string, string>) =>
     loadConfiguration({
       ...EMPTY_BUNDLE,
-      list: () => Object.keys(files),
+      names: () => Object.keys(files),
       read: (name) => new TextEncoder().encode(files[name] ?? ""),
     });
   const validate = async (text: string) => {

@@ -48,7 +48,7 @@ async function check(text: string) {
   });
   const configuration = await loadConfiguration({
     ...EMPTY_BUNDLE,
-    list: () => ["main.tf"],
+    names: () => ["main.tf"],
     read: () => new TextEncoder().encode(HEAD + text),
   });
   const { diagnostics, unchecked } = await engine.validate({ configuration });

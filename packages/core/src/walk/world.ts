@@ -4,6 +4,7 @@ import {
   createFunctionTable,
   type Diagnostic,
   evaluateSettled,
+  type FileReads,
   type FunctionHost,
   type FunctionTable,
   type InstanceKey,
@@ -30,6 +31,8 @@ export interface WorldOptions {
   readonly workspace: string;
   /** What functions may use, without the files. */
   readonly host: Omit<FunctionHost, "files">;
+  /** Records what functions read. @default it is not recorded */
+  readonly reads?: FileReads;
   /** What `terraform.applying` says. */
   readonly applying: boolean;
   /** Functions of the providers of a module; undefined where the configuration calls none. */
@@ -78,8 +81,8 @@ export class World {
   }
 
   functionsOf(node: ModuleNode): FunctionTable {
-    const { host, providerFunctions } = this.#options;
-    const { files } = node;
+    const { host, providerFunctions, reads } = this.#options;
+    const files = reads?.wrap(node.files) ?? node.files;
     let base = this.#tables.get(files);
     if (base === undefined) {
       const standard = createFunctionTable(STANDARD_FUNCTIONS, { ...host, files });

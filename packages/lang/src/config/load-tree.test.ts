@@ -1,30 +1,22 @@
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { FunctionError } from "../eval/function.ts";
-import type { BundleFiles } from "../eval/host.ts";
 import { createDirectoryFiles } from "../function/directory-files.ts";
-import { type LoadedTree, loadModuleTree, type TreeOptions } from "./load-tree.ts";
-import { parseModuleSource } from "./module-source.ts";
+import { memoryBundle } from "../testing/memory-bundle.ts";
+import {
+  type LoadedTree,
+  loadModuleTree,
+  type PackageRequest,
+  type TreeOptions,
+} from "./load-tree.ts";
+import { formatModuleSource } from "./module-source.ts";
 
-/** Files in memory as a bundle. */
-function bundle(files: Record<string, string>): BundleFiles {
-  return {
-    read: (path) => new TextEncoder().encode(files[path] ?? ""),
-    exists: (path) => path in files,
-    list: (folder) => {
-      const prefix = folder === "." ? "" : `${folder}/`;
-      return Object.keys(files)
-        .filter((name) => name.startsWith(prefix))
-        .map((name) => name.slice(prefix.length));
-    },
-    absolute: (path) => `/${path}`,
-  };
-}
+const MACHINE = { workingDirectory: "/", home: "/" };
 
 function load(files: Record<string, string>, options?: TreeOptions): Promise<LoadedTree> {
-  return loadModuleTree(bundle(files), options);
+  return loadModuleTree(memoryBundle(files), options);
 }
 
 async function summaries(files: Record<string, string>, options?: TreeOptions): Promise<string[]> {
@@ -61,7 +53,7 @@ describe("loadModuleTree", () => {
     ['module "a" {\n  source = "./a"\n  x = 1\n  zz = 2\n}', ["Unsupported argument"]],
     ['module "a" { source = "./a" }', ["Missing required argument"]],
     ['module "a" {\n  source = "./a"\n  x = 1\n  block {}\n}', ["Unsupported block type"]],
-    ['module "a" { source = "./none" }', ["Module not found"]],
+    ['module "a" { source = "./none" }', ["Unreadable module directory"]],
     ['module "a" { source = "../out" }', ["Module not available"]],
     ['module "a" { source = "acme/net/cloud" }', ["Module source not allowed"]],
     [
@@ -83,23 +75,51 @@ describe("loadModuleTree", () => {
     expect(await summaries(files)).toEqual(expected);
   });
 
-  it("fetches other modules where they are allowed", async () => {
+  it("takes packages from where they are said to be", async () => {
     const asked: string[] = [];
-    const fetcher = {
-      allow: ({ address }: { address: string }) => address.startsWith("acme/"),
-      fetch: (source: { address: string; folder: string }, version: unknown) => {
-        asked.push(`${source.address} ${source.folder} ${String(version)}`);
-        if (source.address.endsWith("/gone")) return Promise.reject(new Error("it is gone"));
-        return Promise.resolve(bundle({ "sub/main.tf": 'output "o" { value = 1 }' }));
+    const files = memoryBundle({
+      "p/sub/main.tf": 'output "o" { value = 1 }\nmodule "in" { source = "../in" }',
+      "p/in/main.tf": 'module "out" { source = "../../q" }',
+      "q/main.tf": "",
+    });
+    const packages = {
+      locate: async ({ path, source, call }: PackageRequest) => {
+        asked.push(`${path.join(".")} ${formatModuleSource(source)} ${String(call.version)}`);
+        if (source.address.endsWith("/gone")) throw new Error("it is gone");
+        return { files: { ...files, machine: MACHINE }, folder: "p/sub", packageFolder: "p" };
       },
     };
     const text =
-      'module "a" {\n  source = "acme/net/cloud//sub"\n  version = "~> 1.0"\n}\nmodule "b" { source = "acme/net/gone" }';
-    const { root, diagnostics } = await load({ "main.tf": text }, { fetcher });
-    expect(asked).toEqual(["acme/net/cloud sub ~> 1.0", "acme/net/gone . undefined"]);
-    expect(root.children.get("a")?.config.outputs.size).toBe(1);
-    expect(diagnostics.map(({ detail }) => detail)).toEqual([
-      'The module "acme/net/gone" cannot be loaded: it is gone.',
+      'module "a" {\n  source = "acme/net/cloud//sub"\n  version = "~> 1.0"\n}\nmodule "b" { source = "git::https://me:pass@h.test/gone" }';
+    const { root, diagnostics } = await load({ "main.tf": text }, { packages });
+    expect(asked).toEqual([
+      "a registry.terraform.io/acme/net/cloud//sub ~> 1.0",
+      "b git::https://me:pass@h.test/gone undefined",
+    ]);
+    const a = root.children.get("a");
+    expect([a?.config.outputs.size, a?.children.get("in")?.folder]).toEqual([1, "p/in"]);
+    expect(diagnostics.map(({ summary, detail }) => `${summary}: ${detail}`)).toEqual([
+      'Module not available: The module "b" from "git::https://me:REDACTED@h.test/gone" cannot be loaded: it is gone.',
+      expect.stringContaining("Local module path escapes module package: "),
+    ]);
+  });
+
+  it("takes local modules of a machine from any folder", async () => {
+    const root = mkdtempSync(join(tmpdir(), "tree-"));
+    onTestFinished(() => rmSync(root, { recursive: true }));
+    const write = (path: string, text: string): void => {
+      mkdirSync(dirname(join(root, path)), { recursive: true });
+      writeFileSync(join(root, path), text);
+    };
+    write("live/prod/main.tf", 'module "a" { source = "../../modules/a" }');
+    write("modules/a/main.tf", 'module "b" { source = ".././b/" }');
+    write("modules/b/main.tf", "output {}");
+    const files = createDirectoryFiles(join(root, "live/prod"), { machine: MACHINE });
+    const { root: tree, diagnostics } = await loadModuleTree(files);
+    const b = tree.children.get("a")?.children.get("b");
+    expect(b?.folder).toBe("../../modules/b");
+    expect(diagnostics.map(({ subject }) => subject?.source.name)).toEqual([
+      "../../modules/b/main.tf",
     ]);
   });
 
@@ -113,29 +133,6 @@ describe("loadModuleTree", () => {
     );
     const found = await summaries({ "main.tf": wide, "m/main.tf": "" }, { maxModules: 10 });
     expect(new Set(found)).toEqual(new Set(["Too many modules"]));
-  });
-});
-
-describe("parseModuleSource", () => {
-  it.each([
-    ["./a", { kind: "local", path: "./a" }],
-    ["..", { kind: "local", path: ".." }],
-    ["ns/name/system", { kind: "registry", address: "ns/name/system", folder: "." }],
-    [
-      "host.test/ns/name/system//a/b",
-      { kind: "registry", address: "host.test/ns/name/system", folder: "a/b" },
-    ],
-    ["github.com/owner/repo", { kind: "remote", address: "github.com/owner/repo", folder: "." }],
-    [
-      "git::https://host.test/r.git//sub?ref=v1",
-      { kind: "remote", address: "git::https://host.test/r.git?ref=v1", folder: "sub" },
-    ],
-    [
-      "https://host.test/a.zip",
-      { kind: "remote", address: "https://host.test/a.zip", folder: "." },
-    ],
-  ])("%s", (source, expected) => {
-    expect(parseModuleSource(source)).toEqual(expected);
   });
 });
 

@@ -5,7 +5,15 @@ import { didYouMean } from "../syntax/suggestion.ts";
 import { readAttributes } from "./body-content.ts";
 import { type LoadOptions, loadModule } from "./load-module.ts";
 import type { ModuleCall, ModuleConfig } from "./module-config.ts";
-import { joinFolder, type ModuleSource, parseModuleSource } from "./module-source.ts";
+import { selectModuleFiles } from "./module-files.ts";
+import {
+  formatModuleSource,
+  hideCredentials,
+  joinFolder,
+  ModuleError,
+  type PackageSource,
+  parseModuleSource,
+} from "./module-source.ts";
 import { isEmptyProvider } from "./provider-block.ts";
 
 /** A module in the tree of modules. */
@@ -19,23 +27,39 @@ export interface ModuleNode {
   readonly files: BundleFiles;
   /** The folder of the module in these files: what `path.module` is. */
   readonly folder: string;
+  /** The folder of the package that was brought for a call, with all modules below it; undefined for that of the root module. */
+  readonly packageFolder?: string;
+  /** The call that the module is loaded for; undefined for the root module. */
+  readonly call?: ModuleCall;
 }
 
-/** Brings modules that are not in the bundle. What it may fetch is decided by `allow`. */
-export interface ModuleFetcher {
-  /** Whether a source may be fetched at all. Asked before anything else happens. */
-  allow(source: Exclude<ModuleSource, { kind: "local" }>): boolean;
-  /** The files of the package. Rejects with an error whose message says why there are none. */
-  fetch(
-    source: Exclude<ModuleSource, { kind: "local" }>,
-    version: ModuleCall["version"],
-  ): Promise<BundleFiles>;
+/** A module call whose package lies somewhere else. */
+export interface PackageRequest {
+  /** Names of the calls from the root module to this one. */
+  readonly path: readonly string[];
+  readonly call: ModuleCall;
+  readonly source: PackageSource;
+}
+
+/** Where the files of a package are. */
+export interface PackageLocation {
+  readonly files: BundleFiles;
+  /** The folder of the module in these files. */
+  readonly folder: string;
+  /** The folder of the package: local paths of its modules do not leave it. */
+  readonly packageFolder: string;
+}
+
+/** Knows where the packages of modules are; it may install them. */
+export interface ModulePackages {
+  /** Rejects with a `ModuleError`, or any error whose message says why there is none. */
+  locate(request: PackageRequest): Promise<PackageLocation>;
 }
 
 /** How a tree is loaded. */
 export interface TreeOptions extends Pick<LoadOptions, "limits" | "rfsTemplates"> {
-  /** Without one only modules of the bundle can be called. */
-  readonly fetcher?: ModuleFetcher;
+  /** Without any only local modules can be called. */
+  readonly packages?: ModulePackages;
   /** Deepest nesting of calls. @default 32 */
   readonly maxDepth?: number;
   /** Most modules, each call counted. @default 1000 */
@@ -65,6 +89,9 @@ interface Place {
   readonly path: readonly string[];
   readonly files: BundleFiles;
   readonly folder: string;
+  /** Of the package that the module belongs to; undefined for that of the root module. */
+  readonly packageFolder?: string;
+  readonly call?: ModuleCall;
   readonly ancestors: readonly { readonly files: BundleFiles; readonly folder: string }[];
 }
 
@@ -73,7 +100,8 @@ const META = new Set(["source", "version", "providers", "count", "for_each", "de
 class TreeLoader {
   readonly diagnostics: Diagnostic[] = [];
   readonly #options: TreeOptions;
-  #modules = 0;
+  /** The root module is one. */
+  #modules = 1;
 
   constructor(options: TreeOptions) {
     this.#options = options;
@@ -93,11 +121,9 @@ class TreeLoader {
     const { path, files, folder } = place;
     const { limits, rfsTemplates } = this.#options;
     const prefix = folder === "." ? "" : `${folder}/`;
-    const names = files.list(folder).filter((name) => !name.includes("/"));
+    const { primary, override } = selectModuleFiles(files.names(folder));
     const contents = new Map(
-      names
-        .filter((name) => /\.tf(?:\.json)?$/.test(name))
-        .map((name) => [name, files.read(prefix + name)] as const),
+      [...primary, ...override].map((name) => [name, files.read(prefix + name)] as const),
     );
     const { config, diagnostics } = loadModule(contents, {
       prefix,
@@ -105,16 +131,28 @@ class TreeLoader {
       ...(rfsTemplates !== undefined && { rfsTemplates }),
     });
     this.diagnostics.push(...diagnostics);
-    this.#modules++;
     const children = new Map<string, ModuleNode>();
-    for (const [name, call] of config.modules) {
-      const child = await this.#child(place, call);
+    // Packages are brought at the same time; the calls are checked in the order of their names.
+    const loaded = await Promise.all(
+      [...config.modules.values()].map((call) => this.#child(place, call)),
+    );
+    for (const [at, [name, call]] of [...config.modules].entries()) {
+      const child = loaded[at];
       if (child === undefined) continue;
       this.#checkCall(call, child.config);
       this.#checkRepeated(call, child);
       children.set(name, child);
     }
-    return { path, config, children, files, folder };
+    const { packageFolder, call } = place;
+    return {
+      path,
+      config,
+      children,
+      files,
+      folder,
+      ...(packageFolder !== undefined && { packageFolder }),
+      ...(call && { call }),
+    };
   }
 
   async #child(parent: Place, call: ModuleCall): Promise<ModuleNode | undefined> {
@@ -133,6 +171,7 @@ class TreeLoader {
         call,
       );
     }
+    this.#modules++;
     const place = await this.#locate(parent, call);
     if (place === undefined) return undefined;
     const ancestors = [...parent.ancestors, { files: parent.files, folder: parent.folder }];
@@ -143,37 +182,40 @@ class TreeLoader {
         call,
       );
     }
-    if (!place.files.list(place.folder).some((name) => /^[^/]+\.tf(?:\.json)?$/.test(name))) {
+    const { primary, override } = selectModuleFiles(place.files.names(place.folder));
+    if (primary.length + override.length === 0) {
       return this.#fail(
-        "Module not found",
-        `There are no configuration files in "${place.folder}".`,
+        "Unreadable module directory",
+        `There are no configuration files in "${place.folder}", which is the source ${JSON.stringify(hideCredentials(call.source))} of the module "${call.name}".`,
         call,
       );
     }
-    return this.load({ ...place, path: [...parent.path, call.name], ancestors });
+    return this.load({ ...place, path: [...parent.path, call.name], call, ancestors });
   }
 
   async #locate(
     parent: Place,
     call: ModuleCall,
-  ): Promise<{ files: BundleFiles; folder: string } | undefined> {
+  ): Promise<Pick<Place, "files" | "folder" | "packageFolder"> | undefined> {
+    const { files, folder, packageFolder } = parent;
     try {
       const source = parseModuleSource(call.source);
       if (source.kind === "local") {
-        return { files: parent.files, folder: joinFolder(parent.folder, source.path) };
+        const own = packageFolder === undefined ? {} : { packageFolder };
+        const machine = files.machine !== undefined;
+        return { files, folder: joinFolder(folder, source.path, { machine, ...own }), ...own };
       }
-      const { fetcher } = this.#options;
-      if (fetcher?.allow(source) !== true) {
-        const detail = `Modules from "${source.address}" are not allowed here. Modules of the same bundle begin with "./" or "../".`;
+      const { packages } = this.#options;
+      if (packages === undefined) {
+        const address = hideCredentials(formatModuleSource(source));
+        const detail = `The module "${call.name}" comes from "${address}", and packages of modules are not available here. Local paths begin with "./" or "../".`;
         return this.#fail("Module source not allowed", detail, call);
       }
-      return { files: await fetcher.fetch(source, call.version), folder: source.folder };
+      return await packages.locate({ path: [...parent.path, call.name], call, source });
     } catch (error) {
-      return this.#fail(
-        "Module not available",
-        `The module "${call.source}" cannot be loaded: ${reason(error)}.`,
-        call,
-      );
+      if (error instanceof ModuleError) return this.#fail(error.summary, error.message, call);
+      const detail = `The module "${call.name}" from ${JSON.stringify(hideCredentials(call.source))} cannot be loaded: ${reason(error)}.`;
+      return this.#fail("Module not available", detail, call);
     }
   }
 

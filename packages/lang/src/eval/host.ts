@@ -18,6 +18,8 @@ export interface Machine {
   readonly workingDirectory: string;
   /** What `~` is. */
   readonly home: string;
+  /** The folder that a copy of the configuration has, absolute: plans name what lies below it by relative paths. @default none */
+  readonly bundleRoot?: string;
 }
 
 /** Read access to the files of one template bundle and to nothing else; with `machine` to all files of the machine. */
@@ -28,8 +30,13 @@ export interface BundleFiles {
   read(path: string): Uint8Array;
   /** Whether a regular file exists at the path. Throws for what is no regular file. */
   exists(path: string): boolean;
-  /** Paths of all regular files below a folder, relative to it, with forward slashes, sorted. */
-  list(folder: string): readonly string[];
+  /** Names of the regular files directly in a folder, sorted; none where there is no such folder. */
+  names(folder: string): readonly string[];
+  /**
+   * Paths of the regular files below a folder, relative to it, with forward slashes, sorted. With a pattern those that do not
+   * match it may be left out.
+   */
+  list(folder: string, pattern?: string): readonly string[];
   /** The absolute form of a path, as expressions see it. */
   absolute(path: string): string;
 }

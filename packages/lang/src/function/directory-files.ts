@@ -10,7 +10,10 @@ export interface DirectoryLimits {
   readonly maxFileBytes?: number;
   /** Most files that one listing gives. @default 100,000 */
   readonly maxFiles?: number;
-  /** Names of folders that are no part of the bundle, wherever they are. @default `.git`, `.terraform`, `.stackwright` */
+  /**
+   * Names of folders that are no part of the bundle, wherever they are.
+   * @default `.git`, `.terraform`, `.stackwright`; with `machine` only `.stackwright`
+   */
   readonly hiddenFolders?: readonly string[];
   /** The machine, for a user who runs a configuration there: all its files can be read. @default those of the folder alone */
   readonly machine?: Machine;
@@ -26,7 +29,9 @@ const HIDDEN_FOLDERS: readonly string[] = [".git", ".terraform", ".stackwright"]
 export function createDirectoryFiles(folder: string, limits: DirectoryLimits = {}): BundleFiles {
   const root = realpathSync(folder);
   const { machine, maxFileBytes = 32 * 1024 * 1024, maxFiles = 100_000 } = limits;
-  const hidden = new Set(limits.hiddenFolders ?? HIDDEN_FOLDERS);
+  const hidden = new Set(
+    limits.hiddenFolders ?? (machine === undefined ? HIDDEN_FOLDERS : [".stackwright"]),
+  );
 
   /** The real place of a path in the bundle; undefined where there is nothing. */
   const locate = (path: string): string | undefined => {
@@ -44,11 +49,13 @@ export function createDirectoryFiles(folder: string, limits: DirectoryLimits = {
   };
   const stat = (place: string): Stats | undefined => statSync(place, { throwIfNoEntry: false });
 
-  const list = (place: string, prefix: string, found: string[]): void => {
+  const list = (place: string, prefix: string, depth: number, found: string[]): void => {
     for (const entry of readdirSync(place, { withFileTypes: true }).toSorted(byName)) {
       const path = prefix + entry.name;
       if (entry.isDirectory()) {
-        if (!hidden.has(entry.name)) list(join(place, entry.name), `${path}/`, found);
+        if (depth > 1 && !hidden.has(entry.name)) {
+          list(join(place, entry.name), `${path}/`, depth - 1, found);
+        }
       } else if (isFileInside(machine === undefined ? root : undefined, join(place, entry.name))) {
         found.push(path);
       }
@@ -77,10 +84,21 @@ export function createDirectoryFiles(folder: string, limits: DirectoryLimits = {
       if (stats === undefined) return false;
       return stats.isFile() || invalidArgument(`${JSON.stringify(path)} is not a regular file`, 0);
     },
-    list: (path) => {
+    names: (path) => {
+      const place = locate(path);
+      if (place === undefined || stat(place)?.isDirectory() !== true) return [];
+      const inside = machine === undefined ? root : undefined;
+      return readdirSync(place, { withFileTypes: true })
+        .filter((entry) => !entry.isDirectory() && isFileInside(inside, join(place, entry.name)))
+        .map(({ name }) => name)
+        .toSorted();
+    },
+    list: (path, pattern) => {
       const place = locate(path);
       const found: string[] = [];
-      if (place !== undefined && stat(place)?.isDirectory() === true) list(place, "", found);
+      if (place !== undefined && stat(place)?.isDirectory() === true) {
+        list(place, "", deepestMatch(pattern), found);
+      }
       return found.toSorted();
     },
     absolute: (path) =>
@@ -90,6 +108,12 @@ export function createDirectoryFiles(folder: string, limits: DirectoryLimits = {
             .join("/")}`
         : resolve(folder, path),
   };
+}
+
+/** How many folders deep the files are that a pattern can match, the given one included. */
+function deepestMatch(pattern = "**"): number {
+  const parts = pattern.split("/").filter((part) => part !== "" && part !== ".");
+  return parts.includes("**") || /[{[]/.test(pattern) ? Number.POSITIVE_INFINITY : parts.length;
 }
 
 function byName(a: { readonly name: string }, b: { readonly name: string }): number {

@@ -5,6 +5,7 @@ import { invalidArgument } from "./parameter.ts";
 export const EMPTY_BUNDLE: BundleFiles = {
   read: (path) => invalidArgument(`no file exists at ${JSON.stringify(path)}`, 0),
   exists: () => false,
+  names: () => [],
   list: () => [],
   absolute: (path) => (path === "." ? "/" : `/${path}`),
 };

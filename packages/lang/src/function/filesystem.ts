@@ -107,10 +107,11 @@ export const FILESYSTEM_FUNCTIONS: readonly LangFunction[] = [
     ],
     returns: Type.set(Type.string),
     call: (args, _type, host) => {
-      const matches = globMatcher(text(args, 1));
-      const found = atPath(host, text(args, 0), (files, where) => files.list(where)).filter(
-        matches,
-      );
+      const pattern = text(args, 1);
+      const matches = globMatcher(pattern);
+      const found = atPath(host, text(args, 0), (files, where) =>
+        files.list(where, pattern),
+      ).filter(matches);
       return Value.set(
         found.map((item) => Value.string(item)),
         Type.string,

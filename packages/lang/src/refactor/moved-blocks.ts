@@ -143,7 +143,7 @@ function foreignModule(module: ModuleNode, address: Address): string | undefined
   let place: ModuleNode | undefined = module;
   for (const { name } of calls) {
     place = place?.children.get(name);
-    if (place !== undefined && place.files !== module.files) return name;
+    if (place !== undefined && !isSamePackage(place, module)) return name;
   }
   return undefined;
 }
@@ -211,4 +211,8 @@ export function checkMovedInstances(
     const detail = `This moves ${formatAddress(statement.from)} away, but there still is an instance ${formatAddress(left.address)}.`;
     fail(diagnostics, "Moved object still exists", detail, statement);
   }
+}
+
+function isSamePackage(a: ModuleNode, b: ModuleNode): boolean {
+  return a.files === b.files && a.packageFolder === b.packageFolder;
 }

@@ -227,11 +227,9 @@ describe("checks of moved, removed and import blocks", () => {
     const main = memoryBundle({
       "main.tf": `module "x" { source = "git::https://h.test/r.git" }\n${moved("r.a", "module.x.r.a")}`,
     });
-    const fetcher = {
-      allow: () => true,
-      fetch: async () => memoryBundle({ "main.tf": 'resource "r" "a" {}' }),
-    };
-    const { root } = await loadModuleTree(main, { fetcher });
+    const other = memoryBundle({ "main.tf": 'resource "r" "a" {}' });
+    const packages = { locate: async () => ({ files: other, folder: ".", packageFolder: "." }) };
+    const { root } = await loadModuleTree(main, { packages });
     expect(collectRefactoring(root).diagnostics.map(({ summary }) => summary)).toEqual([
       "Cross-package move statement",
     ]);

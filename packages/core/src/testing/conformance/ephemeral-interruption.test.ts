@@ -43,7 +43,7 @@ async function planned(virtual = createVirtualScheduler()) {
   });
   const configuration = await loadConfiguration({
     ...EMPTY_BUNDLE,
-    list: () => ["main.tf"],
+    names: () => ["main.tf"],
     read: () => new TextEncoder().encode(TEXT),
   });
   const given = { state, configuration, variables: new Map() };

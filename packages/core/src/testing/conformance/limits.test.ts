@@ -41,7 +41,7 @@ async function prepare(text: string, takesMs: number | ((name: string) => number
   const load = async (content: string) =>
     loadConfiguration({
       ...EMPTY_BUNDLE,
-      list: () => ["main.tf"],
+      names: () => ["main.tf"],
       read: () => new TextEncoder().encode(HEAD + content),
     });
   let configuration = await load(text);

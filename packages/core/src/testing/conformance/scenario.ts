@@ -173,11 +173,13 @@ function bundle(files: Readonly<Record<string, string>>) {
   );
   return {
     ...EMPTY_BUNDLE,
-    list: (folder: string) =>
-      [...texts.keys()].flatMap((name) => {
-        if (folder === ".") return [name];
-        return name.startsWith(`${folder}/`) ? [name.slice(folder.length + 1)] : [];
-      }),
+    names: (folder: string) =>
+      [...texts.keys()]
+        .flatMap((name) => {
+          if (folder === ".") return [name];
+          return name.startsWith(`${folder}/`) ? [name.slice(folder.length + 1)] : [];
+        })
+        .filter((name) => !name.includes("/")),
     read: (name: string) => new TextEncoder().encode(texts.get(name)),
   };
 }

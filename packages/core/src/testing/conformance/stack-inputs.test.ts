@@ -43,7 +43,7 @@ function using(engine: Engine, state: StackState) {
   const load = async (text: string) =>
     loadConfiguration({
       ...EMPTY_BUNDLE,
-      list: () => ["main.tf"],
+      names: () => ["main.tf"],
       read: () => new TextEncoder().encode(text),
     });
   const plan = async (text: string) => {

@@ -12,7 +12,7 @@ import type { SimStep } from "./simulate.ts";
 /** Loads a configuration that is one text. */
 export function loadText(text: string): Promise<Configuration> {
   const bytes = new TextEncoder().encode(text);
-  return loadConfiguration({ ...EMPTY_BUNDLE, list: () => ["main.tf"], read: () => bytes });
+  return loadConfiguration({ ...EMPTY_BUNDLE, names: () => ["main.tf"], read: () => bytes });
 }
 
 /** How the cloud behaves during a step. */
