@@ -35,7 +35,7 @@ const server = await serve(
   {
     directory: setup.directory,
     logs: process.stderr,
-    faces: ({ store }) => [
+    plugins: ({ store }) => [
       {
         prefix: "/baseline",
         // What any answer from the store costs: a route, one linearizable read, a line of JSON.

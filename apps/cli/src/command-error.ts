@@ -13,7 +13,7 @@ export class CommandError extends Error {
 }
 
 /** What the reader of an error can do about it, where it says so. */
-export function adviceOf(error: unknown): string | undefined {
+export function hintOf(error: unknown): string | undefined {
   if (error instanceof CommandError) return error.advice;
   return isEngineError(error) ? error.details.advice : undefined;
 }

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { OpenStore } from "@stackwright/core";
 import { packArchive } from "@stackwright/provider-source";
 import { describe, expect, it, onTestFinished } from "vitest";
-import type { FirstCredentials } from "./bootstrap.ts";
+import type { BootstrapCredentials } from "./bootstrap.ts";
 import { serve } from "./serve.ts";
 
 /** Keeps the refused bytes apart from everything else that a test writes. */
@@ -40,7 +40,7 @@ describe("the server's collection of blobs", () => {
         logs: { write: (line) => void logs.push(line) },
         collectMs: 100,
         blobHoldMs: 300,
-        faces: ({ store }) => {
+        plugins: ({ store }) => {
           ({ blobs } = store);
           return [];
         },
@@ -48,7 +48,7 @@ describe("the server's collection of blobs", () => {
     );
     onTestFinished(() => server.close());
     const first = await readFile(join(directory, "first.json"), "utf8");
-    const { token } = JSON.parse(first) as FirstCredentials;
+    const { token } = JSON.parse(first) as BootstrapCredentials;
     const call = (method: string, path: string, body?: Uint8Array) =>
       fetch(server.url + path, {
         method,

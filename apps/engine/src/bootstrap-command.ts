@@ -2,7 +2,11 @@ import { resolve } from "node:path";
 import { systemClock } from "@stackwright/base/clock";
 import { openStore, parseStoreAddress } from "@stackwright/core";
 import { CredentialStore, createKeyRing, createRegistry } from "@stackwright/registry";
-import { createFirstCredentials, type FirstCredentials, writeCredentials } from "./bootstrap.ts";
+import {
+  type BootstrapCredentials,
+  createFirstCredentials,
+  writeCredentials,
+} from "./bootstrap.ts";
 import { parseServeArguments } from "./serve-arguments.ts";
 import { serverKey } from "./server-key.ts";
 import { resolveServerOptions, type ServerOptions } from "./server-options.ts";
@@ -19,7 +23,7 @@ export async function bootstrap(
     readonly directory?: string;
     readonly evenIfThereAreSome?: boolean;
   } = {},
-): Promise<FirstCredentials> {
+): Promise<BootstrapCredentials> {
   const resolved = resolveServerOptions(options);
   const { env = process.env, directory = process.cwd(), evenIfThereAreSome = false } = parts;
   const address = parseStoreAddress(resolved.store, directory);

@@ -3,7 +3,7 @@ import { EngineError } from "@stackwright/core/errors";
 import type { CredentialStore } from "@stackwright/registry";
 
 /** The first credentials of a store. */
-export interface FirstCredentials {
+export interface BootstrapCredentials {
   readonly account: string;
   /** For `X-Auth-Token` and `Bearer`. */
   readonly token: string;
@@ -20,7 +20,7 @@ export async function createFirstCredentials(
   credentials: CredentialStore,
   account: string,
   options: { readonly evenIfThereAreSome?: boolean } = {},
-): Promise<FirstCredentials> {
+): Promise<BootstrapCredentials> {
   if (options.evenIfThereAreSome !== true && !(await credentials.isEmpty())) {
     throw new EngineError(
       "ENGINE_CONFIG_INVALID",
@@ -34,6 +34,6 @@ export async function createFirstCredentials(
 }
 
 /** Puts credentials into a file that only its owner can read and that does not exist yet. */
-export async function writeCredentials(path: string, first: FirstCredentials): Promise<void> {
+export async function writeCredentials(path: string, first: BootstrapCredentials): Promise<void> {
   await writeFile(path, `${JSON.stringify(first, undefined, 2)}\n`, { mode: 0o600, flag: "wx" });
 }

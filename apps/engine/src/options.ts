@@ -1,2 +1,2 @@
-export { parseServeArguments, SERVE_FLAGS, serveOptionLines } from "./serve-arguments.ts";
+export { parseServeArguments, SERVE_OPTIONS, serveOptionLines } from "./serve-arguments.ts";
 export type { ServerOptions } from "./server-options.ts";

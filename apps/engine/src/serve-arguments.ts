@@ -12,7 +12,7 @@ interface Flag {
 }
 
 /** The options of `stackwright serve`, by their names without dashes. */
-export const SERVE_FLAGS: Readonly<Record<string, Flag>> = Object.freeze({
+export const SERVE_OPTIONS: Readonly<Record<string, Flag>> = Object.freeze({
   store: { path: ["store"], kind: "text", help: "address of the store" },
   host: { path: ["host"], kind: "text", help: "address to listen on" },
   port: { path: ["port"], kind: "number", help: "port of HTTP" },
@@ -57,7 +57,7 @@ export const SERVE_FLAGS: Readonly<Record<string, Flag>> = Object.freeze({
 export function serveOptionLines(): string {
   const rows = [
     ["config", "file with options, as JSON"],
-    ...Object.entries(SERVE_FLAGS).map(([name, { help }]) => [name, help]),
+    ...Object.entries(SERVE_OPTIONS).map(([name, { help }]) => [name, help]),
   ];
   return rows.map(([name = "", help]) => `  --${name.padEnd(24)} ${help}\n`).join("");
 }
@@ -77,7 +77,7 @@ export async function parseServeArguments(
   const { config } = values;
   const options: Record<string, unknown> =
     typeof config === "string" ? await readConfigFile(resolve(directory, config)) : {};
-  for (const [name, { path, kind }] of Object.entries(SERVE_FLAGS)) {
+  for (const [name, { path, kind }] of Object.entries(SERVE_OPTIONS)) {
     const value = values[name];
     if (value !== undefined) assign(options, path, read(name, kind, value));
   }
@@ -93,7 +93,7 @@ export async function parseServeArguments(
 type Value = string | boolean | (string | boolean)[] | undefined;
 
 function readFlags(args: readonly string[]): Readonly<Record<string, Value>> {
-  const flags = Object.entries(SERVE_FLAGS).map(([name, { kind }]) => [
+  const flags = Object.entries(SERVE_OPTIONS).map(([name, { kind }]) => [
     name,
     { type: kind === "boolean" ? "boolean" : "string", multiple: kind === "list" } as const,
   ]);

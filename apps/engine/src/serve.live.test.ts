@@ -8,7 +8,7 @@ import { createSelfSignedIdentity } from "@stackwright/proto/grpc";
 import { packArchive } from "@stackwright/provider-source";
 import { signRequest } from "@stackwright/request-signing";
 import { describe, expect, it, onTestFinished } from "vitest";
-import type { FirstCredentials } from "./bootstrap.ts";
+import type { BootstrapCredentials } from "./bootstrap.ts";
 
 const run = promisify(execFile);
 const MAIN = join(import.meta.dirname, "main.ts");
@@ -55,7 +55,7 @@ async function bootstrapStore(args: readonly string[], env: NodeJS.ProcessEnv = 
     [MAIN, "bootstrap", "--account", "acme", "--again", ...args],
     { env: { ...process.env, ...env } },
   );
-  return JSON.parse(stdout) as FirstCredentials;
+  return JSON.parse(stdout) as BootstrapCredentials;
 }
 
 describe("the server as a process", () => {
@@ -147,7 +147,7 @@ describe("the server as a process", () => {
       [MAIN, "bootstrap", "--again", ...args, "--account", account],
       { env: { ...process.env, ...env } },
     );
-    const first = JSON.parse(stdout) as FirstCredentials;
+    const first = JSON.parse(stdout) as BootstrapCredentials;
     const servers = [await startProcess(args, env), await startProcess(args, env)];
 
     const send = (server: ServerProcess, body: string, headers: [string, string][]) =>

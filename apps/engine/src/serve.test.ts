@@ -7,7 +7,7 @@ import { createStaticBridgeSource } from "@stackwright/provider-source/testing";
 import { signRequest } from "@stackwright/request-signing";
 import { createRemoteStorage } from "@stackwright/storage/remote";
 import { describe, expect, it, onTestFinished } from "vitest";
-import type { FirstCredentials } from "./bootstrap.ts";
+import type { BootstrapCredentials } from "./bootstrap.ts";
 import { bootstrap } from "./bootstrap-command.ts";
 import { type RunningServer, type ServeParts, serve } from "./serve.ts";
 import { parseServeArguments } from "./serve-arguments.ts";
@@ -19,7 +19,7 @@ const REQUEST_ID = "8f14e45f-ceea-467f-a9a7-d5b1d9e2b9a1";
 
 interface Started {
   readonly server: RunningServer;
-  readonly first: FirstCredentials;
+  readonly first: BootstrapCredentials;
   readonly logs: string[];
   readonly directory: string;
 }
@@ -49,7 +49,7 @@ async function start(
   onTestFinished(() => server.close());
   const first = JSON.parse(
     await readFile(join(directory, "first.json"), "utf8"),
-  ) as FirstCredentials;
+  ) as BootstrapCredentials;
   return { server, first, logs, directory };
 }
 
@@ -70,7 +70,7 @@ function api(
 }
 
 describe("the server", () => {
-  it("answers on both faces, tells about itself, and stops", async () => {
+  it("answers both APIs, tells about itself, and stops", async () => {
     const started = await start({}, { bridge: createStaticBridgeSource() });
     const { server, directory } = started;
     expect((await stat(join(directory, "first.json"))).mode & 0o777).toBe(0o600);

@@ -22,7 +22,7 @@ import type { DestinationStream } from "pino";
 import { createFirstCredentials, writeCredentials } from "./bootstrap.ts";
 import { checkListening } from "./listening-rules.ts";
 import { runMaintenance } from "./maintenance.ts";
-import { createServerApp, type ServerFace } from "./server-app.ts";
+import { createServerApp, type ServerPlugin } from "./server-app.ts";
 import { serverKey } from "./server-key.ts";
 import { createServerLogger } from "./server-logger.ts";
 import { ServerMetrics } from "./server-metrics.ts";
@@ -43,8 +43,8 @@ export interface ServeParts {
   readonly bridge?: BridgeArchiveSource | undefined;
   /** Checks functions. @default by the table of functions, if there is one */
   readonly probe?: FunctionProbe | undefined;
-  /** Makes further faces over the opened store, such as the engine's API. */
-  readonly faces?: ((parts: OpenServerParts) => readonly ServerFace[]) | undefined;
+  /** Makes further plugins over the opened store, such as the engine's API. */
+  readonly plugins?: ((parts: OpenServerParts) => readonly ServerPlugin[]) | undefined;
   readonly version?: string | undefined;
   /** How often blobs are collected. @default one hour */
   readonly collectMs?: number | undefined;
@@ -54,7 +54,7 @@ export interface ServeParts {
   readonly tlsCheckMs?: number | undefined;
 }
 
-/** What further faces may use. */
+/** What further plugins may use. */
 export interface OpenServerParts {
   readonly store: OpenStore;
   readonly registry: Registry;
@@ -79,7 +79,7 @@ export interface RunningServer extends AsyncDisposable {
 }
 
 /**
- * Starts a server: opens the store, mounts the faces of the registry and the storage service, listens.
+ * Starts a server: opens the store, mounts the APIs of the registry and the storage service, listens.
  *
  * Stopping: `/readyz` says no for `drainDelayMs`, then connections are refused; requests that run have
  * `drainTimeoutMs` to end and are cut after that; then the store is closed.
@@ -159,7 +159,7 @@ export async function serve(
       resolved.quotas?.archiveBytes === undefined
         ? {}
         : { maxArchiveBytes: resolved.quotas.archiveBytes },
-    faces: parts.faces?.({ store, registry, credentials, region: resolved.region }),
+    plugins: parts.plugins?.({ store, registry, credentials, region: resolved.region }),
     openMetrics: resolved.openMetrics,
     trustProxy: resolved.trustProxy ?? false,
     tls,

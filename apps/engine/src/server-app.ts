@@ -24,7 +24,7 @@ import { openapiPage } from "./openapi-page.ts";
 import type { ServerMetrics } from "./server-metrics.ts";
 
 /** A further face of the server: the engine's own API is one. */
-export interface ServerFace {
+export interface ServerPlugin {
   readonly prefix: string;
   readonly plugin: FastifyPluginAsync;
 }
@@ -45,7 +45,7 @@ export interface ServerAppOptions {
   readonly rateLimit?: RateLimit | undefined;
   readonly publishLimits?: PublishLimits | undefined;
   /** Faces beyond those of the registry. @default [] */
-  readonly faces?: readonly ServerFace[] | undefined;
+  readonly plugins?: readonly ServerPlugin[] | undefined;
   readonly openMetrics?: boolean;
   readonly trustProxy?: boolean;
   readonly tls?: { readonly cert: string; readonly key: string } | undefined;
@@ -55,7 +55,7 @@ export interface ServerAppOptions {
 const PROBE_TIMEOUT_MS = 2_000;
 
 /**
- * The server as a fastify instance that does not listen yet: faces, health, metrics, OpenAPI document.
+ * The server as a fastify instance that does not listen yet: plugins, health, metrics, OpenAPI document.
  * Nothing here reads the environment or the disk.
  */
 export async function createServerApp(options: ServerAppOptions): Promise<FastifyInstance> {
@@ -125,7 +125,7 @@ export async function createServerApp(options: ServerAppOptions): Promise<Fastif
     prefix: "/api/v1/registry",
   });
   await app.register(nativePlugin, { ...common, credentials, prefix: "/api/v1/registry" });
-  for (const { prefix, plugin } of options.faces ?? []) await app.register(plugin, { prefix });
+  for (const { prefix, plugin } of options.plugins ?? []) await app.register(plugin, { prefix });
 
   const operations = { schema: { tags: ["operations"] } } as object;
   app.get("/healthz", operations, async (_request, reply) => {

@@ -1,9 +1,9 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import {
+  type BootstrapCredentials,
   ComposeProject,
   Docker,
-  type FirstCredentials,
   type RunningProject,
   ServerClient,
 } from "@stackwright-tools/containers";
@@ -34,7 +34,7 @@ export async function openComposeEnvironment(): Promise<Environment> {
   // What came up is not taken down here.
   const project = new ComposeProject({ docker, ...where, signal: new AbortController().signal });
   await project.healthy("server", "functions");
-  const first = JSON.parse(await project.exec("server", "cat", FIRST)) as FirstCredentials;
+  const first = JSON.parse(await project.exec("server", "cat", FIRST)) as BootstrapCredentials;
   return {
     kind: "compose",
     server: new ServerClient(`http://127.0.0.1:${ports.server}`, first),

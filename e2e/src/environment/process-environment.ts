@@ -1,7 +1,7 @@
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import {
-  type FirstCredentials,
+  type BootstrapCredentials,
   freePorts,
   type Ports,
   prepare,
@@ -36,7 +36,7 @@ export async function startProcesses(): Promise<Environment> {
   const owned = building.move();
   return {
     kind: "processes",
-    server: new ServerClient(services.urls.server, JSON.parse(first) as FirstCredentials),
+    server: new ServerClient(services.urls.server, JSON.parse(first) as BootstrapCredentials),
     store: `stackwright://127.0.0.1:${ports.storage}`,
     functionsTable: join(secrets, "functions-table.json"),
     urnOf: (release) => urnOf(`notes-v${release}`),

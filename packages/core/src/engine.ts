@@ -2,22 +2,22 @@ import type { Value } from "@stackwright/cty";
 import type { Diagnostic } from "@stackwright/lang";
 import { ProviderAddress } from "@stackwright/provider-source";
 import { createUlidGenerator } from "@stackwright/storage";
-import { type ApplyRequest, type ApplyResult, executePlan } from "./apply/execute.ts";
+import { type ApplyResult, type ExecutePlanRequest, executePlan } from "./apply/execute.ts";
 import type { RecoveredOperation } from "./apply/recover.ts";
-import type { EventSink } from "./events.ts";
+import type { RunEventHandler } from "./events.ts";
 import type { Plan, PlanResult } from "./plan/plan.ts";
 import { decodePlan, encodePlan } from "./plan/plan-codec.ts";
 import { requireSameSources } from "./plan/require-same-sources.ts";
-import { createPlan, type PlanRequest } from "./planner/planner.ts";
+import { type CreatePlanRequest, createPlan } from "./planner/planner.ts";
 import { createCatalog, type ProviderCatalog, type ProviderOrigin } from "./providers/catalog.ts";
 import { type RecoverRequest, type RecoverResult, recoverStack } from "./recover-stack.ts";
 import { redactDiagnostics, redactError, redactEvents } from "./redact-run.ts";
 import { planFacts, RunRecord } from "./run-record.ts";
 import { createRedactor, type Redactor } from "./secrets/redactor.ts";
+import { cleanUpRuns } from "./state/run-cleanup.ts";
 import type { NewRun, Run, Runs } from "./state/runs.ts";
 import { type StackFinder, StackInputs } from "./state/stack-inputs.ts";
-import type { StackHold, StackReference, StackState, StoredPlan } from "./state/stack-state.ts";
-import { tidyRuns } from "./state/tidy-runs.ts";
+import type { StackLock, StackReference, StackState, StoredPlan } from "./state/stack-state.ts";
 import {
   type ValidateRequest,
   type ValidationResult,
@@ -47,7 +47,7 @@ type Shared =
   | "signal"
   | "onEvent";
 
-export interface EnginePlanRequest extends Pick<PlanRequest, Shared> {
+export interface EnginePlanRequest extends Pick<CreatePlanRequest, Shared> {
   readonly state: StackState;
   /** The run that the plan is made for, which is written down. @default nobody is told: the plan is only a look */
   readonly run?: Pick<Run, "id" | "cause">;
@@ -60,7 +60,7 @@ export interface EnginePlanResult extends PlanResult {
 
 export interface EngineApplyRequest
   extends Omit<
-    ApplyRequest,
+    ExecutePlanRequest,
     "hold" | "run" | "catalog" | "stacks" | "clock" | "ulid" | "secrets" | "onBegin"
   > {
   readonly state: StackState;
@@ -69,7 +69,7 @@ export interface EngineApplyRequest
   /** Who or what wants it, where the run is not written down yet. @default "" */
   readonly cause?: string;
   /** A hold that the caller has; otherwise the stack is taken for the time of the apply. */
-  readonly hold?: StackHold;
+  readonly hold?: StackLock;
 }
 
 export interface EngineResolveRequest
@@ -163,7 +163,7 @@ export function createEngine({
   async function tidy(state: StackState, epoch: bigint): Promise<void> {
     if (runs === undefined) return;
     const head = await state.head();
-    await tidyRuns(runs(state.reference), { epoch, head, nowMs: clock.wallTime() });
+    await cleanUpRuns(runs(state.reference), { epoch, head, nowMs: clock.wallTime() });
   }
 
   /** Writes down how an apply ended. It has ended, whether that can be written or not: a later run tidies up. */
@@ -296,7 +296,7 @@ export function createEngine({
 
 /** Does something with a redactor that knows the given values, and lets no secret out in events and errors. */
 async function guarded<
-  R extends { readonly variables: ReadonlyMap<string, Value>; readonly onEvent?: EventSink },
+  R extends { readonly variables: ReadonlyMap<string, Value>; readonly onEvent?: RunEventHandler },
   T,
 >(request: R, run: (request: R, secrets: Redactor) => Promise<T>): Promise<T> {
   const secrets = createRedactor();

@@ -2,12 +2,12 @@ import type { Diagnostic } from "@stackwright/lang";
 import type { Action } from "./plan/change.ts";
 
 /** How the work on one object ended. */
-export type NodeStatus = "done" | "failed" | "tainted" | "skipped" | "unresolved" | "not-started";
+export type StepStatus = "done" | "failed" | "tainted" | "skipped" | "unresolved" | "not-started";
 
 /** What happens while a plan is made or applied, in the order in which it happens. */
 export type RunEvent =
   /** A file was read, a provider started, a phase of the run began. */
-  | { readonly type: "phase"; readonly phase: RunPhase }
+  | { readonly type: "phase"; readonly phase: RunStage }
   | { readonly type: "provider"; readonly provider: string; readonly status: "starting" | "ready" }
   | { readonly type: "diagnostic"; readonly diagnostic: Diagnostic }
   /** An object, or a data source, is looked at. */
@@ -47,16 +47,16 @@ export type RunEvent =
       readonly address: string;
       readonly deposed: string;
       readonly action: StepAction;
-      readonly status: NodeStatus;
+      readonly status: StepStatus;
       readonly elapsedMs: number;
       readonly id?: string;
       /** Of a skipped step: what it waited for. */
       readonly cause?: string;
     };
 
-export type RunPhase = "recover" | "load" | "plan" | "apply" | "finish";
+export type RunStage = "recover" | "load" | "plan" | "apply" | "finish";
 
 /** One thing that is done to an object during apply. */
 export type StepAction = "create" | "update" | "delete" | "read" | "forget" | "import" | "record";
 
-export type EventSink = (event: RunEvent) => void;
+export type RunEventHandler = (event: RunEvent) => void;

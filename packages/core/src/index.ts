@@ -6,16 +6,16 @@ export type { Detection } from "./adoption/detect-adoption.ts";
 export { detectAdoption } from "./adoption/detect-adoption.ts";
 export { selectedWorkspace } from "./adoption/terraform-workspace.ts";
 export type {
-  ApplyRequest,
   ApplyResult,
+  ApplyStatus,
+  ExecutePlanRequest,
   NodeResult,
-  RunStatus,
 } from "./apply/execute.ts";
 export type { RecoveredOperation, Resolution } from "./apply/recover.ts";
 export type { ApplyTimeouts, CallTimeouts } from "./apply/timeouts.ts";
 export { findBundleRoot } from "./configuration/bundle-root.ts";
 export type { Configuration, LoadConfigurationOptions } from "./configuration/configuration.ts";
-export { isUsable, loadConfiguration } from "./configuration/configuration.ts";
+export { hasNoErrors, loadConfiguration } from "./configuration/configuration.ts";
 export type {
   Engine,
   EngineApplyRequest,
@@ -27,9 +27,9 @@ export type {
 export { createEngine, planVariables } from "./engine.ts";
 export type { EngineErrorCode } from "./errors.ts";
 export { ENGINE_ERRORS, EngineError, isEngineError } from "./errors.ts";
-export type { EventSink, NodeStatus, RunEvent, RunPhase, StepAction } from "./events.ts";
+export type { RunEvent, RunEventHandler, RunStage, StepAction, StepStatus } from "./events.ts";
 export { readCallerKey, signatureKey } from "./functions/caller-credentials.ts";
-export { openFunctionsTable } from "./functions/functions-table.ts";
+export { loadFunctionTargets } from "./functions/function-targets.ts";
 export { openServerFunctions } from "./functions/server-functions.ts";
 // Plans.
 export type {
@@ -43,9 +43,9 @@ export type {
 } from "./plan/change.ts";
 export { hasEffect, isChange } from "./plan/change.ts";
 export type {
-  FrozenExpansion,
   Plan,
   PlanMode,
+  PlannedExpansion,
   PlannedProvider,
   PlanOptions,
   PlanResult,
@@ -60,7 +60,7 @@ export { concealPlan, revealPlan } from "./plan/shown-plan.ts";
 export type { TerraformJsonOptions } from "./plan/terraform-json.ts";
 export { planToTerraformJson } from "./plan/terraform-json.ts";
 export { outputValue } from "./planner/output-value.ts";
-export { builtinOrigin, programOrigin } from "./providers/builtin-origin.ts";
+export { builtinOrigin, inProcessOrigin } from "./providers/builtin-origin.ts";
 export type {
   OpenedProviders,
   OpenOptions,
@@ -69,16 +69,16 @@ export type {
   ProviderRequirement,
 } from "./providers/catalog.ts";
 export { createCatalog } from "./providers/catalog.ts";
+export type { LegacyOriginOptions } from "./providers/cocorpc-origin.ts";
+export { cocorpcOrigin } from "./providers/cocorpc-origin.ts";
 export { configurationSchemas } from "./providers/configuration-schemas.ts";
 export type { InstalledOriginOptions } from "./providers/installed-origin.ts";
 export { installedOrigin } from "./providers/installed-origin.ts";
-export { KeptProviders } from "./providers/kept-providers.ts";
-export type { LegacyOriginOptions } from "./providers/legacy-origin.ts";
-export { legacyOrigin } from "./providers/legacy-origin.ts";
 export type { LocalProvider } from "./providers/local-provider.ts";
 export { LOCAL_HOST } from "./providers/local-provider.ts";
-export type { PrivateOriginOptions, PrivateProviderVersion } from "./providers/private-origin.ts";
-export { missingPrivateOrigin, privateOrigin } from "./providers/private-origin.ts";
+export type { PrivateOriginOptions, ResolvedPrivateVersion } from "./providers/private-origin.ts";
+export { privateOrigin, unavailablePrivateOrigin } from "./providers/private-origin.ts";
+export { ProviderInstancePool } from "./providers/provider-instance-pool.ts";
 export type { ProviderLog } from "./providers/provider-log.ts";
 export type { PulumiOriginOptions } from "./providers/pulumi-origin.ts";
 export { pulumiOrigin } from "./providers/pulumi-origin.ts";
@@ -86,7 +86,7 @@ export { pulumiOrigin } from "./providers/pulumi-origin.ts";
 export type { RetryPolicy } from "./providers/retry-provider.ts";
 export { blankSecrets, Concealer, revealSecrets } from "./secrets/concealer.ts";
 export type { JsonPath } from "./secrets/json-parts.ts";
-export { cutJsonParts } from "./secrets/json-parts.ts";
+export { extractJsonParts } from "./secrets/json-parts.ts";
 export type { KeyEncryptionKey, KeySource } from "./secrets/key-encryption.ts";
 export { keyEncryptionKey, loadKey } from "./secrets/key-encryption.ts";
 export type { Redactor } from "./secrets/redactor.ts";
@@ -103,7 +103,7 @@ export type {
   NextRunPhase,
   Run,
   RunPatch,
-  RunPhase as StoredRunPhase,
+  RunPhase,
   Runs,
 } from "./state/runs.ts";
 export {
@@ -124,12 +124,12 @@ export type {
   StackName,
 } from "./state/stack-inputs.ts";
 export { checkInputs, StackInputs } from "./state/stack-inputs.ts";
-export type { CipherSource, StoredKey, StoredKeys } from "./state/stack-keys.ts";
-export { createStoredKeys, lentKeys } from "./state/stack-keys.ts";
+export type { CipherFactory, StoredKey, StoredKeys } from "./state/stack-keys.ts";
+export { createStoredKeys, delegatedKeys } from "./state/stack-keys.ts";
 export type {
   RevisionEntry,
-  StackHold,
   StackInput,
+  StackLock,
   StackOutput,
   StackReference,
   StackSnapshot,
@@ -137,10 +137,10 @@ export type {
 } from "./state/stack-state.ts";
 export type { StackStates, StackStatesOptions } from "./state/stack-states.ts";
 export { createStackStates } from "./state/stack-states.ts";
+export type { StateEdit, StateEditChange, StateEditPlan } from "./state/state-edit.ts";
+export { applyStateEdits, planStateEdits } from "./state/state-edit.ts";
 export type { Probe, RecordedValue, StateObject } from "./state/state-object.ts";
 export { isPlaceholder } from "./state/state-object.ts";
-export type { Surgery, SurgeryChange, SurgeryPlan } from "./state/surgery.ts";
-export { applySurgery, planSurgery } from "./state/surgery.ts";
 export type { ExportOptions } from "./state-transfer/export-state.ts";
 export { exportState } from "./state-transfer/export-state.ts";
 export type { ImportedState } from "./state-transfer/import-state.ts";
@@ -151,9 +151,9 @@ export { openStore } from "./store/open-store.ts";
 export type { StoreAddress } from "./store/store-address.ts";
 export { parseStoreAddress, StoreAddressError, storeName } from "./store/store-address.ts";
 export type { ValidationResult } from "./validate/validate-configuration.ts";
-export type { UncheckedProvider } from "./validate/validation-providers.ts";
+export type { SkippedProvider } from "./validate/validation-providers.ts";
 export type { EngineClock } from "./walk/clock.ts";
 export { processClock } from "./walk/clock.ts";
-export type { Limit } from "./walk/limits.ts";
-export { populateWorld } from "./walk/populate.ts";
-export { World } from "./walk/world.ts";
+export { EvaluationState } from "./walk/evaluation-state.ts";
+export type { CallLimit } from "./walk/limits.ts";
+export { loadStateIntoContext } from "./walk/load-state.ts";

@@ -4,31 +4,31 @@ import type { ProviderReference } from "@stackwright/mux/router";
 import {
   type RecoveredOperation,
   type Resolution,
-  settlePending,
+  recoverPendingOperations,
   settleUnresolved,
 } from "./apply/recover.ts";
 import type { Configuration } from "./configuration/configuration.ts";
 import { EphemeralResources } from "./ephemeral/ephemeral-resources.ts";
 import { hasEphemerals } from "./ephemeral/ephemeral-users.ts";
-import type { EventSink } from "./events.ts";
+import type { RunEventHandler } from "./events.ts";
 import { aliasOf } from "./planner/plan-run.ts";
 import { upgradeObject } from "./planner/read-object.ts";
 import type { ProviderCatalog } from "./providers/catalog.ts";
-import { configureBare, configureProvider } from "./providers/configure-provider.ts";
+import { configureProvider, configureUndeclared } from "./providers/configure-provider.ts";
+import { ProviderInstances } from "./providers/provider-instances.ts";
 import type { ReadyProvider } from "./providers/ready-provider.ts";
-import { RunProviders } from "./providers/run-providers.ts";
 import { selectVersions } from "./providers/select-versions.ts";
 import type { Redactor } from "./secrets/redactor.ts";
-import type { StackHead, StackHold } from "./state/stack-state.ts";
+import type { StackHead, StackLock } from "./state/stack-state.ts";
 import type { StateObject } from "./state/state-object.ts";
 import { type EngineClock, processClock } from "./walk/clock.ts";
-import { populateWorld } from "./walk/populate.ts";
-import { World } from "./walk/world.ts";
+import { EvaluationState } from "./walk/evaluation-state.ts";
+import { loadStateIntoContext } from "./walk/load-state.ts";
 
 export interface RecoverRequest {
   readonly configuration: Configuration;
   readonly variables: ReadonlyMap<string, Value>;
-  readonly hold: StackHold;
+  readonly hold: StackLock;
   /** The run that was interrupted, as the head of the stack names it; a new one where there is none. */
   readonly run: string;
   /** How unresolved objects are resolved. @default they stay as they are */
@@ -40,7 +40,7 @@ export interface RecoverRequest {
   /** @default that of the process */
   readonly clock?: EngineClock;
   readonly signal?: AbortSignal;
-  readonly onEvent?: EventSink;
+  readonly onEvent?: RunEventHandler;
 }
 
 export interface RecoverResult {
@@ -59,14 +59,14 @@ export async function recoverStack(request: RecoverRequest): Promise<RecoverResu
   onEvent({ type: "phase", phase: "recover" });
   const writer = await hold.begin({ run: request.run });
   const diagnostics: Diagnostic[] = [];
-  await using providers = new RunProviders({
+  await using providers = new ProviderInstances({
     catalog,
     sessionId: request.run,
     secrets: request.secrets,
     ...(signal && { signal }),
   });
   const versions = await selectVersions(configuration.resolution, writer, catalog, diagnostics);
-  const world = new World({
+  const world = new EvaluationState({
     root: configuration.root,
     variables: request.variables,
     workspace: request.workspace ?? "default",
@@ -90,7 +90,7 @@ export async function recoverStack(request: RecoverRequest): Promise<RecoverResu
       // Said again, with its consequence, for each operation of that provider.
     }
   }
-  populateWorld(world, values);
+  loadStateIntoContext(world, values);
   await using ephemerals = new EphemeralResources({
     world,
     clock: request.clock ?? processClock,
@@ -120,7 +120,7 @@ export async function recoverStack(request: RecoverRequest): Promise<RecoverResu
       );
       known =
         resolved === undefined
-          ? configureBare({ reference, providers, report })
+          ? configureUndeclared({ reference, providers, report })
           : configureProvider({
               resolved,
               reference,
@@ -141,7 +141,7 @@ export async function recoverStack(request: RecoverRequest): Promise<RecoverResu
   const context = { sessionId: request.run, ...(signal && { signal }) };
   const { resolve } = request;
   const operations = [
-    ...(await settlePending(writer, providerOf, context)),
+    ...(await recoverPendingOperations(writer, providerOf, context)),
     ...(resolve === undefined ? [] : await settleUnresolved(writer, resolve, providerOf, context)),
   ];
   await ephemerals.closeAll();

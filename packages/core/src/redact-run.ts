@@ -1,12 +1,12 @@
 import type { Diagnostic } from "@stackwright/lang";
-import type { EventSink, RunEvent } from "./events.ts";
+import type { RunEvent, RunEventHandler } from "./events.ts";
 import type { Redactor } from "./secrets/redactor.ts";
 
 // What a run says leaves it through three doors: its events, the diagnostics of its result, and what it rejects with. All
 // three are here. Texts that are stored (why an operation is unresolved) are redacted where they are made.
 
 /** A sink that hands events on without secrets. */
-export function redactEvents(secrets: Redactor, sink: EventSink): EventSink {
+export function redactEvents(secrets: Redactor, sink: RunEventHandler): RunEventHandler {
   return (event) => sink(redactEvent(secrets, event));
 }
 

@@ -102,7 +102,7 @@ export const SOAK_JOBS: readonly SoakJob[] = [
   {
     name: "engine-kill",
     what: "applies that are killed at random moments: 200 with a model provider, 200 with a Go-built one",
-    files: ["packages/core/src/testing/kill/"],
+    files: ["packages/core/src/testing/crash/"],
     live: true,
     slices: 4,
     runs: 25,

@@ -7,4 +7,4 @@ export { Docker } from "./docker.ts";
 export { freePorts } from "./free-ports.ts";
 export { type Ports, type PrepareOptions, prepare } from "./prepare.ts";
 export type { RunningProject } from "./running-project.ts";
-export { type FirstCredentials, ServerClient } from "./server-client.ts";
+export { type BootstrapCredentials, ServerClient } from "./server-client.ts";

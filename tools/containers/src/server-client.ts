@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { type SigningCredentials, signRequest } from "@stackwright/request-signing";
 
 /** What a server made at its first start. */
-export interface FirstCredentials extends SigningCredentials {
+export interface BootstrapCredentials extends SigningCredentials {
   readonly token: string;
 }
 
@@ -10,9 +10,9 @@ export interface FirstCredentials extends SigningCredentials {
 export class ServerClient {
   /** Where the server is, without a slash at the end. */
   readonly url: string;
-  readonly credentials: FirstCredentials;
+  readonly credentials: BootstrapCredentials;
 
-  constructor(url: string, credentials: FirstCredentials) {
+  constructor(url: string, credentials: BootstrapCredentials) {
     this.url = url;
     this.credentials = credentials;
   }

@@ -10,7 +10,7 @@ import { freePorts } from "./free-ports.ts";
 import type { Ports } from "./prepare.ts";
 import { type RunResult, tryCommand } from "./run-command.ts";
 import type { RunningProject } from "./running-project.ts";
-import { type FirstCredentials, ServerClient } from "./server-client.ts";
+import { type BootstrapCredentials, ServerClient } from "./server-client.ts";
 
 export interface TrialWorldOptions {
   readonly docker: Docker;
@@ -139,12 +139,15 @@ export class TrialWorld implements AsyncDisposable {
     const text = await this.project.exec("server", "cat", path);
     return new ServerClient(
       `http://127.0.0.1:${this.ports.server}`,
-      JSON.parse(text) as FirstCredentials,
+      JSON.parse(text) as BootstrapCredentials,
     );
   }
 
   /** Runs the command on the template of the example, as the page does. */
-  async stackwright({ token }: FirstCredentials, ...words: readonly string[]): Promise<RunResult> {
+  async stackwright(
+    { token }: BootstrapCredentials,
+    ...words: readonly string[]
+  ): Promise<RunResult> {
     const { secrets } = this.running;
     const script = `export STACKWRIGHT_STORE=stackwright://127.0.0.1:${this.ports.storage}
 export STACKWRIGHT_TOKEN=${token}

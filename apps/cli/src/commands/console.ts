@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { populateWorld, World } from "@stackwright/core";
+import { EvaluationState, loadStateIntoContext } from "@stackwright/core";
 import type { Value } from "@stackwright/cty";
 import {
   consoleEntries,
@@ -12,7 +12,7 @@ import type { CommandContext } from "../command-context.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { showDiagnostics } from "../render/show-diagnostics.ts";
 import { ShownState } from "../render/shown-state.ts";
-import { type GivenInput, loadProject, readVariables } from "../session/project.ts";
+import { loadProject, readVariables, type VariableInput } from "../session/project.ts";
 import { recordedSchemas } from "../session/recorded-schemas.ts";
 import { openReader, type StoreOptions } from "../session/session.ts";
 import { stackName } from "../session/stack-name.ts";
@@ -21,7 +21,7 @@ import { snapshotOf } from "./show.ts";
 export interface ConsoleOptions extends StoreOptions {
   /** Each answer is one line of JSON. */
   readonly json: boolean;
-  readonly inputs: readonly GivenInput[];
+  readonly inputs: readonly VariableInput[];
 }
 
 /** Answers expressions over the configuration and what is recorded; without a configuration over functions alone. */
@@ -43,7 +43,7 @@ async function scopeOf(options: ConsoleOptions, context: CommandContext): Promis
     input: true,
   });
   showDiagnostics(context.terminal, diagnostics);
-  const world = new World({
+  const world = new EvaluationState({
     root: configuration.root,
     variables: values,
     workspace: stackName(context, options),
@@ -63,7 +63,7 @@ async function scopeOf(options: ConsoleOptions, context: CommandContext): Promis
       const value = shown.value(object);
       return value === undefined ? [] : [[object.address, value]];
     });
-    populateWorld(world, recorded);
+    loadStateIntoContext(world, recorded);
   } finally {
     await session?.[Symbol.asyncDispose]();
   }

@@ -9,7 +9,7 @@ import {
 import type { CommandContext } from "../command-context.ts";
 import { CommandError } from "../command-error.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
-import { listening, portOf } from "../session/listening.ts";
+import { portOf, withListenErrors } from "../session/listen-error.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 
 export interface FunctionsServeOptions {
@@ -27,7 +27,7 @@ export async function functionsServe(
 ): Promise<ExitCode> {
   const path = resolve(directory, file);
   const read = await readFile(path);
-  await using server = await listening(async () =>
+  await using server = await withListenErrors(async () =>
     serveFunctions({ ...read, host, port: portOf(port), logger: loggerOn(terminal) }),
   );
   const count = read.functions.length;

@@ -6,7 +6,7 @@ import type { CommandContext } from "../command-context.ts";
 import { CommandError } from "../command-error.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { openWriter, type StoreOptions } from "../session/session.ts";
-import { takeStack } from "../session/take-stack.ts";
+import { acquireStackLock } from "../session/stack-lock.ts";
 import { type PlanCommandOptions, plan } from "./plan.ts";
 
 /** Options of `import-state`. */
@@ -44,7 +44,7 @@ export async function importStateCommand(
         },
       );
     }
-    await using hold = await takeStack(session, options, context);
+    await using hold = await acquireStackLock(session, options, context);
     const writer = await hold.begin({ run: createUlidGenerator({ wallMs: Date.now })() });
     const queue = changes.values();
     const work = async (): Promise<void> => {

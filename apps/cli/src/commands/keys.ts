@@ -10,8 +10,8 @@ import { CommandError } from "../command-error.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { type CommandKey, type FormerKeyOptions, formerKey } from "../session/command-key.ts";
 import { openExisting, openReader, type Session, type StoreOptions } from "../session/session.ts";
+import { acquireStackLock } from "../session/stack-lock.ts";
 import { stackName } from "../session/stack-name.ts";
-import { takeStack } from "../session/take-stack.ts";
 
 export interface KeysListOptions extends StoreOptions {
   readonly json: boolean;
@@ -151,7 +151,7 @@ async function underLock<T>(
   former?: CommandKey,
 ): Promise<T> {
   const taken = { store: session.store, stack, state: session.stateOf(stack) };
-  await using _hold = await takeStack(taken, options, context);
+  await using _hold = await acquireStackLock(taken, options, context);
   return await work(storedKeys(session, former));
 }
 

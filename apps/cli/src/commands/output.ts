@@ -3,8 +3,8 @@ import { decodeJson, decodeTypeJson } from "@stackwright/cty";
 import type { CommandContext } from "../command-context.ts";
 import { CommandError } from "../command-error.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
-import { exactJson, type JsonMember, writeExactJson } from "../render/exact-json.ts";
-import { outputsText } from "../render/people-view.ts";
+import { outputsText } from "../render/human-renderer.ts";
+import { exactJson, type JsonMember, writeExactJson } from "../render/lossless-json.ts";
 import { ShownState } from "../render/shown-state.ts";
 import { openReader, type StoreOptions } from "../session/session.ts";
 

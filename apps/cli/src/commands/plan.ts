@@ -2,20 +2,20 @@ import { resolve } from "node:path";
 import { hasChanges } from "@stackwright/core";
 import type { CommandContext } from "../command-context.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
-import { PeopleView } from "../render/people-view.ts";
-import { ProgramsView } from "../render/programs-view.ts";
-import { makePlan } from "../session/make-plan.ts";
+import { HumanRenderer } from "../render/human-renderer.ts";
+import { JsonRenderer } from "../render/json-renderer.ts";
+import { makePlan } from "../session/create-plan.ts";
 import { openEngine } from "../session/open-engine.ts";
 import { writePlanFile } from "../session/plan-file.ts";
 import { loadProject, requireConfiguration } from "../session/project.ts";
 import { readOnlyState } from "../session/read-only-state.ts";
 import { requireAdopted } from "../session/require-adopted.ts";
-import type { RunOptions } from "../session/run-options.ts";
+import type { PlanningOptions } from "../session/run-options.ts";
 import { schemasOf } from "../session/schemas-of.ts";
 import { openReader, openWriter } from "../session/session.ts";
 import { stackName } from "../session/stack-name.ts";
 
-export interface PlanCommandOptions extends RunOptions {
+export interface PlanCommandOptions extends PlanningOptions {
   /** Where a file is written with which `up` applies exactly this plan. */
   readonly out?: string;
   /** Tell by the exit code whether there are changes. */
@@ -31,8 +31,8 @@ export async function plan(
   if (!options.destroy) requireConfiguration(project);
   await requireAdopted(project, options, context);
   using view = options.json
-    ? new ProgramsView(context.terminal, "plan")
-    : new PeopleView(context.terminal);
+    ? new JsonRenderer(context.terminal, "plan")
+    : new HumanRenderer(context.terminal);
   const session =
     options.out === undefined
       ? await openReader(context, options)

@@ -3,7 +3,7 @@ import { mkdir, mkdtempDisposable, readdir, readFile, rm, writeFile } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createNotesProvider, type Gate, startGate } from "@stackwright/core/testing";
-import type { FirstCredentials } from "@stackwright/engine";
+import type { BootstrapCredentials } from "@stackwright/engine";
 import { type RunningServer, serve } from "@stackwright/engine";
 import type { ServerOptions } from "@stackwright/engine/options";
 import {
@@ -31,7 +31,7 @@ const plain = (text: string) => text.replaceAll(/[\s│╷╵]+/g, " ");
 let cleanup: AsyncDisposableStack;
 let cwd: string;
 let server: RunningServer;
-let first: FirstCredentials;
+let first: BootstrapCredentials;
 let env: NodeJS.ProcessEnv;
 /** What happens around calls of the providers. */
 let around: (method: "plan" | "apply", call: () => Promise<unknown>) => Promise<unknown>;
@@ -82,7 +82,7 @@ async function setUp(options: Partial<ServerOptions> = {}, journal?: OperationJo
       { directory: cwd, env: {} },
     ),
   );
-  first = JSON.parse(await readFile(join(cwd, "first.json"), "utf8")) as FirstCredentials;
+  first = JSON.parse(await readFile(join(cwd, "first.json"), "utf8")) as BootstrapCredentials;
   env = {
     STACKWRIGHT_STORE: server.storageAddress,
     STACKWRIGHT_TOKEN: first.token,

@@ -3,7 +3,7 @@ import { mkdir, mkdtempDisposable, readFile, symlink, writeFile } from "node:fs/
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { FirstCredentials } from "@stackwright/engine";
+import type { BootstrapCredentials } from "@stackwright/engine";
 import { expect, it, onTestFinished } from "vitest";
 import { runSpawned, spawnCommand } from "../testing/spawned-command.ts";
 
@@ -52,7 +52,7 @@ it("leads from nothing to a provider in use, and to its second version", {
   onTestFinished(() => server[Symbol.asyncDispose]());
   const [, url = ""] = await server.waitFor(/The server is at (http:\S+)/);
   const credentials = await readFile(file("credentials.json"), "utf8");
-  const { token } = JSON.parse(credentials) as FirstCredentials;
+  const { token } = JSON.parse(credentials) as BootstrapCredentials;
 
   const call = async (path: string, body?: object) => {
     const answer = await fetch(url + path, {

@@ -13,7 +13,7 @@ import {
   type JsonMember,
   type JsonMembers,
   writeExactJson,
-} from "../render/exact-json.ts";
+} from "../render/lossless-json.ts";
 import { openEngine } from "../session/open-engine.ts";
 import { loadProject } from "../session/project.ts";
 import { openReader, type StoreOptions } from "../session/session.ts";

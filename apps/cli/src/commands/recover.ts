@@ -7,10 +7,15 @@ import { CommandError } from "../command-error.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { showDiagnostics } from "../render/show-diagnostics.ts";
 import { openEngine } from "../session/open-engine.ts";
-import { type GivenInput, loadProject, type Project, readVariables } from "../session/project.ts";
+import {
+  loadProject,
+  type Project,
+  readVariables,
+  type VariableInput,
+} from "../session/project.ts";
 import { openWriter, type StackSession, type StoreOptions } from "../session/session.ts";
+import { acquireStackLock } from "../session/stack-lock.ts";
 import { stackName } from "../session/stack-name.ts";
-import { takeStack } from "../session/take-stack.ts";
 import {
   classesOf,
   type RecoverClass,
@@ -19,7 +24,7 @@ import {
 } from "../session/unresolved-classes.ts";
 
 export interface RecoverOptions extends StoreOptions {
-  readonly inputs: readonly GivenInput[];
+  readonly inputs: readonly VariableInput[];
   /** Read objects that are known. */
   readonly read: boolean;
   /** Look for created objects under the identity that follows from the configuration. */
@@ -110,7 +115,7 @@ async function settle(
     session,
     registry: options.registry,
   });
-  await using hold = await takeStack(session, options, context);
+  await using hold = await acquireStackLock(session, options, context);
   const { operations } = await engine.resolve({
     state: session.state,
     hold,

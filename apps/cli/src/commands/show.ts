@@ -5,12 +5,12 @@ import { Path } from "@stackwright/cty";
 import type { CommandContext } from "../command-context.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { blockLines } from "../render/block-diff.ts";
-import { outputsText } from "../render/people-view.ts";
+import { outputsText } from "../render/human-renderer.ts";
 import { inputLines, planText, type SchemaOf } from "../render/plan-text.ts";
 import { ShownState } from "../render/shown-state.ts";
 import { stateJson } from "../render/state-json.ts";
 import { openEngine } from "../session/open-engine.ts";
-import { missingPlan, readPlanFile } from "../session/plan-file.ts";
+import { planNotFoundError, readPlanFile } from "../session/plan-file.ts";
 import { loadProject } from "../session/project.ts";
 import { readOnlyState } from "../session/read-only-state.ts";
 import { recordedSchemas } from "../session/recorded-schemas.ts";
@@ -85,7 +85,7 @@ async function showPlan(
         ? undefined
         : await engine.loadPlan(session.stateOf(session.stack), file.digest);
     if (plan === undefined) {
-      throw missingPlan(planFile, file, session?.storeName);
+      throw planNotFoundError(planFile, file, session?.storeName);
     }
     if (options.json) {
       const { configuration } = project;

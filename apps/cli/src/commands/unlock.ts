@@ -1,7 +1,7 @@
 import type { CommandContext } from "../command-context.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { openWriter, type StoreOptions } from "../session/session.ts";
-import { takeStack } from "../session/take-stack.ts";
+import { acquireStackLock } from "../session/stack-lock.ts";
 
 /**
  * Frees a stack whose run is gone: takes it as soon as its holder shows no life, and gives it back. A run that lives
@@ -10,7 +10,7 @@ import { takeStack } from "../session/take-stack.ts";
 export async function unlock(options: StoreOptions, context: CommandContext): Promise<ExitCode> {
   await using session = await openWriter(context, options);
   const patient = { ...options, lockTimeout: options.lockTimeout ?? "2m" };
-  const hold = await takeStack(session, patient, context);
+  const hold = await acquireStackLock(session, patient, context);
   await hold.release();
   const { run } = await session.state.head();
   const rest =

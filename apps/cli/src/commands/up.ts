@@ -4,13 +4,13 @@ import { hasErrors } from "@stackwright/lang";
 import type { CommandContext } from "../command-context.ts";
 import { CommandError } from "../command-error.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
-import { PeopleView } from "../render/people-view.ts";
-import { ProgramsView } from "../render/programs-view.ts";
-import type { RunView } from "../render/run-view.ts";
+import { HumanRenderer } from "../render/human-renderer.ts";
+import { JsonRenderer } from "../render/json-renderer.ts";
+import type { RunRenderer } from "../render/run-renderer.ts";
+import { type MadePlan, makePlan } from "../session/create-plan.ts";
 import { type CommandImport, checkImport, imports, ofImport } from "../session/import-block.ts";
-import { type MadePlan, makePlan } from "../session/make-plan.ts";
 import { type CommandEngine, openEngine } from "../session/open-engine.ts";
-import { missingPlan, type PlanFile, readPlanFile } from "../session/plan-file.ts";
+import { type PlanFile, planNotFoundError, readPlanFile } from "../session/plan-file.ts";
 import {
   loadProject,
   type Project,
@@ -18,14 +18,14 @@ import {
   requireConfiguration,
 } from "../session/project.ts";
 import { requireAdopted } from "../session/require-adopted.ts";
-import { mayAsk, parallelismOf, type RunOptions } from "../session/run-options.ts";
+import { isInteractive, type PlanningOptions, parallelismOf } from "../session/run-options.ts";
 import { schemasOf } from "../session/schemas-of.ts";
 import { openReader, openWriter, type StackSession } from "../session/session.ts";
+import { acquireStackLock, releaseInterruptedLock } from "../session/stack-lock.ts";
 import { stackName } from "../session/stack-name.ts";
-import { explainStale } from "../session/stale-plan.ts";
-import { freeInterrupted, takeStack } from "../session/take-stack.ts";
+import { stalePlanError } from "../session/stale-plan-error.ts";
 
-export interface UpOptions extends RunOptions {
+export interface UpOptions extends PlanningOptions {
   /** What `import` adds to the configuration for this run. */
   readonly importing?: CommandImport;
   /** Apply without asking. */
@@ -38,7 +38,7 @@ interface Run {
   readonly project: Project;
   readonly engine: CommandEngine;
   readonly session: StackSession;
-  readonly view: RunView;
+  readonly view: RunRenderer;
   /** The run that the plan was made for; that of a kept plan begins when it is applied. */
   readonly id?: string;
   /** The file of a kept plan, as it was named. */
@@ -58,14 +58,14 @@ export async function up(
   const file =
     planFile === undefined ? undefined : await readPlanFile(resolve(context.directory, planFile));
   using view = options.json
-    ? new ProgramsView(context.terminal, options.destroy ? "destroy" : "apply")
-    : new PeopleView(context.terminal);
+    ? new JsonRenderer(context.terminal, options.destroy ? "destroy" : "apply")
+    : new HumanRenderer(context.terminal);
   const place =
     file === undefined ? options : { ...options, stack: file.stack, project: file.project };
   await requireAdopted(project, place, context);
   if (file !== undefined) await requirePlan(planFile ?? "", file, place, context);
   await using session = await openWriter(context, place);
-  if (file === undefined) await freeInterrupted(session, options, context);
+  if (file === undefined) await releaseInterruptedLock(session, options, context);
   if (options.importing !== undefined) await checkImport(session.state, options.importing);
   await using engine = await openEngine(project, context, {
     state: session.state,
@@ -85,7 +85,7 @@ export async function up(
   if (file === undefined) return await planAndApply(run);
   const plan = await engine.loadPlan(session.state, file.digest);
   if (plan === undefined) {
-    throw missingPlan(planFile ?? "", file, session.storeName);
+    throw planNotFoundError(planFile ?? "", file, session.storeName);
   }
   const given = await givenVariables(run, plan);
   return given === undefined ? EXIT.failed : await apply(given, run);
@@ -102,7 +102,7 @@ async function requirePlan(
   try {
     const stack = session?.stack;
     const plan = stack && (await session.stateOf(stack).plan(file.digest));
-    if (plan === undefined) throw missingPlan(name, file, session?.storeName);
+    if (plan === undefined) throw planNotFoundError(name, file, session?.storeName);
   } finally {
     await session?.[Symbol.asyncDispose]();
   }
@@ -119,7 +119,7 @@ async function givenVariables(run: Run, plan: Plan): Promise<MadePlan | undefine
   const ephemeral = [...declared.values()].filter((variable) => variable.ephemeral);
   if (ephemeral.length === 0)
     return { plan, variables: planVariables(plan, new Map()), unresolved: false };
-  const { values } = await readVariables(project, options.inputs, context, mayAsk(options));
+  const { values } = await readVariables(project, options.inputs, context, isInteractive(options));
   const again = new Map([...values].filter(([name]) => !plan.variables.has(name)));
   return { plan, variables: planVariables(plan, again), unresolved: false };
 }
@@ -206,14 +206,16 @@ async function apply(
 ): Promise<ExitCode> {
   const { engine, project, session, options, context, view } = run;
   const made = session.newRun();
-  await using hold = await takeStack(session, options, context).catch(async (error: unknown) => {
-    if (run.id !== undefined) {
-      const reason = "somebody else works on the stack";
-      const runs = session.runsOf(session.stack.reference);
-      await runs.transition(run.id, "approved", "discarded", { reason });
-    }
-    throw error;
-  });
+  await using hold = await acquireStackLock(session, options, context).catch(
+    async (error: unknown) => {
+      if (run.id !== undefined) {
+        const reason = "somebody else works on the stack";
+        const runs = session.runsOf(session.stack.reference);
+        await runs.transition(run.id, "approved", "discarded", { reason });
+      }
+      throw error;
+    },
+  );
   const onStop = (): void => {
     view.stopping();
   };
@@ -244,7 +246,7 @@ async function apply(
     if (result.status === "canceled") return EXIT.interrupted;
     return result.status === "applied" ? EXIT.ok : EXIT.failed;
   } catch (error) {
-    throw await explainStale(error, plan, session, run.planFile);
+    throw await stalePlanError(error, plan, session, run.planFile);
   } finally {
     context.signal.removeEventListener("abort", onStop);
   }

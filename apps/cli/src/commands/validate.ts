@@ -1,4 +1,4 @@
-import type { UncheckedProvider } from "@stackwright/core";
+import type { SkippedProvider } from "@stackwright/core";
 import { type Diagnostic, hasErrors } from "@stackwright/lang";
 import type { CommandContext } from "../command-context.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
@@ -40,7 +40,7 @@ export async function validate(
 /** Most blocks that are named. */
 const NAMED = 10;
 
-function uncheckedIn(project: Project): (provider: UncheckedProvider) => readonly Diagnostic[] {
+function uncheckedIn(project: Project): (provider: SkippedProvider) => readonly Diagnostic[] {
   const installable = new Set(requirementsOf(project).map(({ address }) => address.toString()));
   return ({ source, reason, blocks }) => {
     if (blocks.length === 0) return [];

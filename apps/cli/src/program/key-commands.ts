@@ -1,11 +1,11 @@
 import type { Command } from "commander";
 import type { KeysListOptions, KeysRewrapOptions } from "../commands/keys.ts";
 import type { StoreOptions } from "../session/session.ts";
-import type { Define, RunAction } from "./program.ts";
+import type { CommandAction, Define } from "./program.ts";
 import { withStoreOptions } from "./run-commands.ts";
 
 /** Commands for the keys that encrypt secrets. */
-export function defineKeyCommands(define: Define, run: RunAction): void {
+export function defineKeyCommands(define: Define, run: CommandAction): void {
   const keys = define("keys", "list, rotate and rewrap the keys that encrypt secrets");
 
   withStoreOptions(define("list", "list the data keys of the stack", keys))

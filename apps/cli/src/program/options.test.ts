@@ -6,7 +6,7 @@ import type { Command } from "commander";
 import { describe, expect, it } from "vitest";
 import { tryCommand } from "../testing/try-command.ts";
 import { createProgram } from "./program.ts";
-import { acceptSingleDash } from "./single-dash.ts";
+import { normalizeSingleDash } from "./single-dash-options.ts";
 
 const never = new AbortController().signal;
 const program = createProgram(
@@ -119,8 +119,8 @@ describe("the options of the commands", () => {
       ),
     );
     for (const name of names) {
-      expect(acceptSingleDash([`-${name}`], names)).toEqual([`--${name}`]);
-      expect(acceptSingleDash([`-${name}=x`], names)).toEqual([`--${name}=x`]);
+      expect(normalizeSingleDash([`-${name}`], names)).toEqual([`--${name}`]);
+      expect(normalizeSingleDash([`-${name}=x`], names)).toEqual([`--${name}=x`]);
     }
   });
 
@@ -143,7 +143,7 @@ describe("the options of the commands", () => {
     for (const option of command?.options ?? []) copy?.addOption(option);
     await copy
       ?.action(() => undefined)
-      .parseAsync([...acceptSingleDash(words.slice(1), names)], {
+      .parseAsync([...normalizeSingleDash(words.slice(1), names)], {
         from: "user",
       });
     expect(copy?.opts()).toMatchObject(expected);

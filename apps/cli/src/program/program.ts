@@ -17,7 +17,7 @@ import { defineStateCommands } from "./state-commands.ts";
 export type Define = (name: string, description: string, parent?: Command) => Command;
 
 /** Runs what a command does, with the context of its options. */
-export type RunAction = (
+export type CommandAction = (
   command: Command,
   action: (context: CommandContext) => number | Promise<number>,
 ) => Promise<void>;
@@ -55,7 +55,7 @@ export function createProgram(process: CommandProcess, report: Report): Command 
       .exitOverride();
 
   /** The options of the command, with those that were given before its name. */
-  const run: RunAction = async (command, action) => {
+  const run: CommandAction = async (command, action) => {
     report(await action(createContext(process, commonOptions(command))));
   };
 
@@ -69,7 +69,7 @@ export function createProgram(process: CommandProcess, report: Report): Command 
   return program;
 }
 
-function defineCompletion(program: Command, define: Define, run: RunAction): void {
+function defineCompletion(program: Command, define: Define, run: CommandAction): void {
   define(
     "completion <shell>",
     "a script that completes commands and options: bash, zsh or fish",

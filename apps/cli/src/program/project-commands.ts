@@ -3,11 +3,11 @@ import type { ConsoleOptions } from "../commands/console.ts";
 import type { FmtOptions } from "../commands/fmt.ts";
 import type { GraphOptions } from "../commands/graph.ts";
 import type { InitOptions } from "../commands/init.ts";
-import type { Define, RunAction } from "./program.ts";
+import type { CommandAction, Define } from "./program.ts";
 import { withInputs, withStoreOptions } from "./run-commands.ts";
 
 /** Commands that are about a configuration alone. */
-export function defineProjectCommands(define: Define, run: RunAction): void {
+export function defineProjectCommands(define: Define, run: CommandAction): void {
   define("fmt [paths...]", "write files in the canonical style")
     .option("--no-list", "do not list the files that change")
     .option("--no-write", "write nothing")

@@ -2,11 +2,11 @@ import { type Command, Option } from "commander";
 import type { ProvidersLockOptions } from "../commands/providers-lock.ts";
 import type { ProvidersMirrorOptions } from "../commands/providers-mirror.ts";
 import type { StoreOptions } from "../session/session.ts";
-import type { Define, RunAction } from "./program.ts";
+import type { CommandAction, Define } from "./program.ts";
 import { collect, wanted, withStoreOptions } from "./run-commands.ts";
 
 /** Commands that are about the providers of a configuration. */
-export function defineProviderCommands(define: Define, run: RunAction): void {
+export function defineProviderCommands(define: Define, run: CommandAction): void {
   const providers = define("providers", "which modules require which providers").action(
     async (_options: unknown, command: Command) => {
       const { providers: list } = await import("../commands/providers.ts");

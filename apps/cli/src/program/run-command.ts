@@ -1,10 +1,10 @@
 import { type Command, CommanderError } from "commander";
 import type { CommandProcess } from "../command-context.ts";
-import { adviceOf, CommandError } from "../command-error.ts";
+import { CommandError, hintOf } from "../command-error.ts";
 import { EXIT } from "../exit-code.ts";
 import { namedCommand, withEnvironmentArguments, withoutShortcuts } from "./command-words.ts";
 import { createProgram } from "./program.ts";
-import { acceptSingleDash } from "./single-dash.ts";
+import { normalizeSingleDash } from "./single-dash-options.ts";
 import { trustAuthorities } from "./trusted-authorities.ts";
 
 /**
@@ -32,7 +32,7 @@ export async function runCommand(
       process.streams.output.write(program.helpInformation());
       return EXIT.noCommand;
     }
-    await program.parseAsync([...acceptSingleDash(all, longNames(program))], { from: "user" });
+    await program.parseAsync([...normalizeSingleDash(all, longNames(program))], { from: "user" });
     return code;
   } catch (error) {
     const ended = reportFailure(error, process);
@@ -57,7 +57,7 @@ function reportFailure(error: unknown, { streams, signal }: CommandProcess): num
   }
   const message = error instanceof Error ? error.message : String(error);
   streams.error.write(`Error: ${message}\n`);
-  const advice = adviceOf(error);
+  const advice = hintOf(error);
   if (advice !== undefined) streams.error.write(`\n${advice}\n`);
   if (error instanceof CommandError) return EXIT.failed;
   if (streams.env.STACKWRIGHT_DEBUG !== undefined && error instanceof Error) {

@@ -1,11 +1,11 @@
 import { type Command, Option } from "commander";
 import type { UpOptions } from "../commands/up.ts";
-import type { GivenInput } from "../session/project.ts";
-import type { RunOptions } from "../session/run-options.ts";
-import type { Define, RunAction } from "./program.ts";
+import type { VariableInput } from "../session/project.ts";
+import type { PlanningOptions } from "../session/run-options.ts";
+import type { CommandAction, Define } from "./program.ts";
 
 /** Options as commander gives them: values of variables are collected in the order in which they were given. */
-interface Parsed extends Omit<RunOptions, "inputs"> {
+interface Parsed extends Omit<PlanningOptions, "inputs"> {
   readonly inputs?: unknown;
   readonly out?: string;
   readonly detailedExitcode: boolean;
@@ -14,7 +14,7 @@ interface Parsed extends Omit<RunOptions, "inputs"> {
 }
 
 /** Commands that plan and apply. */
-export function defineRunCommands(define: Define, run: RunAction): void {
+export function defineRunCommands(define: Define, run: CommandAction): void {
   const plan = withRunOptions(define("plan", "show what would be done"));
   const planInputs = withInputs(plan);
   plan
@@ -139,8 +139,8 @@ function withApproval(command: Command): Command {
 }
 
 /** `--var` and `--var-file` in one list: which comes later wins. */
-export function withInputs(command: Command): () => readonly GivenInput[] {
-  const inputs: GivenInput[] = [];
+export function withInputs(command: Command): () => readonly VariableInput[] {
+  const inputs: VariableInput[] = [];
   command
     .option("--var <name=value>", "the value of a variable; may be given again", (text: string) => {
       inputs.push({ kind: "var", text });

@@ -1,9 +1,9 @@
 import { mkdtempDisposable, readFile, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { FirstCredentials } from "@stackwright/engine";
+import type { BootstrapCredentials } from "@stackwright/engine";
 import { serve } from "@stackwright/engine";
-import { SERVE_FLAGS } from "@stackwright/engine/options";
+import { SERVE_OPTIONS } from "@stackwright/engine/options";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { tryCommand } from "../testing/try-command.ts";
 
@@ -16,7 +16,7 @@ async function start(store: string) {
     { directory: cwd, env: {} },
   );
   onTestFinished(() => server.close());
-  const first = JSON.parse(await readFile(join(cwd, "first.json"), "utf8")) as FirstCredentials;
+  const first = JSON.parse(await readFile(join(cwd, "first.json"), "utf8")) as BootstrapCredentials;
   await writeFile(join(cwd, "main.tf"), 'resource "terraform_data" "a" {}\n');
   return { server, cwd, first };
 }
@@ -26,7 +26,7 @@ describe("serve", () => {
     const help = await tryCommand(["serve", "--help"]);
     expect(help.code).toBe(0);
     const list = await tryCommand(["serve", "--options"]);
-    for (const name of ["config", ...Object.keys(SERVE_FLAGS)]) {
+    for (const name of ["config", ...Object.keys(SERVE_OPTIONS)]) {
       expect(help.output).toContain(`  --${name} `);
       expect(list.output).toContain(`  --${name} `);
     }

@@ -2,8 +2,8 @@ import { parseServeArguments, serveOptionLines } from "@stackwright/engine/optio
 import type { Command } from "commander";
 import type { CommandProcess } from "../command-context.ts";
 import type { FunctionsServeOptions } from "../commands/functions-serve.ts";
-import { listening } from "../session/listening.ts";
-import type { Define, RunAction } from "./program.ts";
+import { withListenErrors } from "../session/listen-error.ts";
+import type { CommandAction, Define } from "./program.ts";
 
 const BOOTSTRAP_HELP = `
   --account NAME   whose they are (default: "default")
@@ -18,7 +18,7 @@ Further ones are asked of the running server: POST /api/v1/registry/tokens with 
 /** Commands that run until they are stopped. */
 export function defineServerCommands(
   define: Define,
-  run: RunAction,
+  run: CommandAction,
   { forceSignal }: Pick<CommandProcess, "forceSignal">,
 ): void {
   define("serve", "run the server: registry, storage service")
@@ -35,7 +35,7 @@ export function defineServerCommands(
         }
         const options = await parseServeArguments(command.args, env, directory);
         await using server = await opening(async () =>
-          listening(async () => serve(options, { signal, env, directory })),
+          withListenErrors(async () => serve(options, { signal, env, directory })),
         );
         terminal.writeError(`The server is at ${server.url}\n`);
         if (server.storageAddress !== undefined) {
@@ -84,8 +84,11 @@ async function opening<Opened>(open: () => Promise<Opened>): Promise<Opened> {
   } catch (error) {
     const { isStorageError } = await import("@stackwright/storage");
     if (!isStorageError(error, "STORAGE_LOCKED")) throw error;
-    const { storeInUse } = await import("../session/store-refusals.ts");
-    throw storeInUse(error, "There is one server for an embedded store, and nobody beside it.");
+    const { storeLockedError } = await import("../session/store-errors.ts");
+    throw storeLockedError(
+      error,
+      "There is one server for an embedded store, and nobody beside it.",
+    );
   }
 }
 

@@ -1,17 +1,17 @@
-import type { Surgery } from "@stackwright/core";
+import type { StateEdit } from "@stackwright/core";
 import type { Command } from "commander";
 import type { AdoptOptions } from "../commands/adopt.ts";
 import type { ImportStateOptions } from "../commands/import-state.ts";
 import type { OutputOptions } from "../commands/output.ts";
 import type { RecoverOptions } from "../commands/recover.ts";
 import type { SecretOptions, ShowOptions } from "../commands/show.ts";
-import type { SurgeryOptions } from "../commands/state-surgery.ts";
+import type { StateEditOptions } from "../commands/state-edit.ts";
 import type { StoreOptions } from "../session/session.ts";
-import type { Define, RunAction } from "./program.ts";
+import type { CommandAction, Define } from "./program.ts";
 import { collect, withInputs, withRunOptions, withStoreOptions } from "./run-commands.ts";
 
 /** Commands that look at what is recorded, or bring it in and out. */
-export function defineStateCommands(define: Define, run: RunAction): void {
+export function defineStateCommands(define: Define, run: CommandAction): void {
   withStoreOptions(define("show [plan]", "show the recorded state, or a plan that was kept"))
     .option("--json", "as JSON, in the form of Terraform's", false)
     .option("--show-secrets", "show sensitive values in the clear", false)
@@ -74,7 +74,7 @@ export function defineStateCommands(define: Define, run: RunAction): void {
       await run(command, async (context) => stateShow(address, options, context));
     });
 
-  defineSurgery(define, run, state);
+  defineStateEdit(define, run, state);
 
   withStoreOptions(
     define(
@@ -110,36 +110,36 @@ export function defineStateCommands(define: Define, run: RunAction): void {
 }
 
 /** Changes of what is recorded, without calls to providers. */
-function defineSurgery(define: Define, run: RunAction, state: Command): void {
-  const surgery = (
+function defineStateEdit(define: Define, run: CommandAction, state: Command): void {
+  const edit = (
     name: string,
     description: string,
-    of: (addresses: readonly string[]) => readonly Surgery[],
+    of: (addresses: readonly string[]) => readonly StateEdit[],
   ): void => {
     withStoreOptions(define(name, description, state))
       .option("-y, --yes", "do not ask", false)
       .option("--dry-run", "show what would change, and change nothing", false)
       .action(async (...given: readonly unknown[]) => {
         const command = given.at(-1) as Command;
-        const options = given.at(-2) as SurgeryOptions;
+        const options = given.at(-2) as StateEditOptions;
         const addresses = given.slice(0, -2).flat() as string[];
-        const { stateSurgery } = await import("../commands/state-surgery.ts");
-        await run(command, async (context) => stateSurgery(of(addresses), options, context));
+        const { stateEditCommand } = await import("../commands/state-edit.ts");
+        await run(command, async (context) => stateEditCommand(of(addresses), options, context));
       });
   };
-  surgery("mv <from> <to>", "record an object under another address", ([from = "", to = ""]) => [
+  edit("mv <from> <to>", "record an object under another address", ([from = "", to = ""]) => [
     { kind: "move", from, to },
   ]);
-  surgery("rm <addresses...>", "forget objects; what they really are stays as it is", (addresses) =>
+  edit("rm <addresses...>", "forget objects; what they really are stays as it is", (addresses) =>
     addresses.map((address) => ({ kind: "forget", address })),
   );
-  surgery("taint <addresses...>", "let the next plan replace objects", (addresses) =>
+  edit("taint <addresses...>", "let the next plan replace objects", (addresses) =>
     addresses.map((address) => ({ kind: "taint", address })),
   );
-  surgery("untaint <addresses...>", "take that back", (addresses) =>
+  edit("untaint <addresses...>", "take that back", (addresses) =>
     addresses.map((address) => ({ kind: "untaint", address })),
   );
-  surgery(
+  edit(
     "resolve-absent <address>",
     "say that an unresolved create made nothing",
     ([address = ""]) => [{ kind: "resolve", address, exists: false }],

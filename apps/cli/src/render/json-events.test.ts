@@ -1,7 +1,7 @@
 import { mkdtempDisposable, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { ApplyResult, NodeStatus, StepAction } from "@stackwright/core";
+import type { ApplyResult, StepAction, StepStatus } from "@stackwright/core";
 import { describe, expect, it } from "vitest";
 import { tryCommand } from "../testing/try-command.ts";
 import { JSON_EVENTS_VERSION, JsonEvents } from "./json-events.ts";
@@ -51,7 +51,7 @@ describe("the last line about changes", () => {
     expect(text.output.replaceAll(/\s+/g, " ")).toContain(String(last?.["@message"]));
   });
 
-  it.each<[StepAction, NodeStatus, string]>([
+  it.each<[StepAction, StepStatus, string]>([
     ["delete", "done", "remove"],
     ["forget", "done", "forget"],
     ["import", "done", "import"],

@@ -8,8 +8,8 @@ import {
   parseAddress,
 } from "@stackwright/lang";
 import type { Terminal } from "../terminal/terminal.ts";
-import { exactJson, type JsonMember, type JsonMembers, writeExactJson } from "./exact-json.ts";
-import { countsText, RunCounter, STATUS_TEXTS } from "./run-counts.ts";
+import { countsText, RunCounter, STATUS_TEXTS } from "./apply-counts.ts";
+import { exactJson, type JsonMember, type JsonMembers, writeExactJson } from "./lossless-json.ts";
 
 /**
  * Version of the lines that are written with `--json`. A minor version adds members and types of lines; readers

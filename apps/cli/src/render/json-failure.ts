@@ -1,5 +1,5 @@
 import { isEngineError } from "@stackwright/core/errors";
-import { adviceOf } from "../command-error.ts";
+import { hintOf } from "../command-error.ts";
 
 /** Commands whose `--json` is lines of events. */
 const EVENTS: ReadonlySet<string> = new Set([
@@ -31,7 +31,7 @@ export async function writeJsonFailure(
     severity: "error",
     code: isEngineError(error) ? error.code : "ENGINE_COMMAND",
     summary: error instanceof Error ? error.message : String(error),
-    detail: adviceOf(error) ?? "",
+    detail: hintOf(error) ?? "",
   } as const;
   if (name === "validate") {
     const { diagnosticsReport } = await import("./show-diagnostics.ts");

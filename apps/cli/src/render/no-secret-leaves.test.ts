@@ -1,5 +1,5 @@
 import type { RunEvent } from "@stackwright/core";
-import { createEngine, loadConfiguration, programOrigin } from "@stackwright/core";
+import { createEngine, inProcessOrigin, loadConfiguration } from "@stackwright/core";
 import {
   createMockProvider,
   createTestState,
@@ -114,7 +114,9 @@ async function run(method: Method, how: string, say: string, twice = false) {
   });
   const variables = new Map([["password", Value.string(SECRET).mark(Mark.sensitive)]]);
   const engineOf = (provider: LifecycleProvider) =>
-    createEngine({ origins: [programOrigin("mock", { "test.local/conf/mock": () => provider })] });
+    createEngine({
+      origins: [inProcessOrigin("mock", { "test.local/conf/mock": () => provider })],
+    });
   const once = async (provider: LifecycleProvider): Promise<void> => {
     const engine = engineOf(provider);
     try {

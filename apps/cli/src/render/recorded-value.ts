@@ -1,5 +1,5 @@
 import {
-  cutJsonParts,
+  extractJsonParts,
   type JsonPath,
   jsonPathOf,
   type RecordedValue,
@@ -45,7 +45,7 @@ function decodeTyped(json: string, schema: BlockSchema | undefined): Value | und
 
 /** A path of the schema may not lead through the types that JSON has: the places of the text are marked instead. */
 function impliedValue({ json, sensitive }: RecordedValue): Value {
-  const { parts } = cutJsonParts(json, sensitive.map(jsonPathOf));
+  const { parts } = extractJsonParts(json, sensitive.map(jsonPathOf));
   return markWithPaths(
     decodeJsonImplied(json),
     parts.map(({ at }) => ({ path: impliedPath(at), marks: SENSITIVE })),

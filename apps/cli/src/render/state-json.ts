@@ -2,7 +2,7 @@ import type { StackSnapshot } from "@stackwright/core";
 import { blankSecrets, isPlaceholder, type StateObject } from "@stackwright/core";
 import { encodeJson, unmarkDeep, unmarkDeepWithPaths, type Value } from "@stackwright/cty";
 import { formatModulePath, type ModulePath, parseAddress } from "@stackwright/lang";
-import { exactJson, type JsonMember, writeExactJson } from "./exact-json.ts";
+import { exactJson, type JsonMember, writeExactJson } from "./lossless-json.ts";
 import type { ShownState } from "./shown-state.ts";
 
 interface Module {

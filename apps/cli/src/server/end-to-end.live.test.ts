@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { TEST_PROGRAMS } from "@stackwright/core/testing";
-import type { FirstCredentials } from "@stackwright/engine";
+import type { BootstrapCredentials } from "@stackwright/engine";
 import { createSelfSignedIdentity } from "@stackwright/proto/grpc";
 import { expect, it, onTestFinished } from "vitest";
 import { spawnCommand } from "../testing/spawned-command.ts";
@@ -141,7 +141,7 @@ it("publishes, installs, deploys, upgrades and destroys, and leaves nothing behi
   onTestFinished(() => server[Symbol.asyncDispose]());
   const [, url = ""] = await server.waitFor(/The server is at (\S+)/);
   const { port } = new URL(url);
-  const first = JSON.parse(await readFile(file("first.json"), "utf8")) as FirstCredentials;
+  const first = JSON.parse(await readFile(file("first.json"), "utf8")) as BootstrapCredentials;
 
   /** As somebody with a certificate of this server's authority: another process, since ours has none. */
   const call = (path: string, body?: object): { status: number; text: string } => {

@@ -4,7 +4,7 @@ import { mkdir, mkdtempDisposable, readFile, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { TEST_PROGRAMS } from "@stackwright/core/testing";
-import type { FirstCredentials } from "@stackwright/engine";
+import type { BootstrapCredentials } from "@stackwright/engine";
 import { signRequest } from "@stackwright/request-signing";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { runSpawned, type SpawnedCommand, spawnCommand } from "../testing/spawned-command.ts";
@@ -77,7 +77,7 @@ async function setUp() {
     ),
   );
   const [, url = ""] = await server.waitFor(/The server is at (\S+)/);
-  const first = JSON.parse(await readFile(join(cwd, "first.json"), "utf8")) as FirstCredentials;
+  const first = JSON.parse(await readFile(join(cwd, "first.json"), "utf8")) as BootstrapCredentials;
 
   /** As the official clients do: signed with the access key. */
   const rfs = async (method: string, target: string, body?: object) => {

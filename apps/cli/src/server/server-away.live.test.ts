@@ -1,7 +1,7 @@
 import { mkdtempDisposable, readFile, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { FirstCredentials } from "@stackwright/engine";
+import type { BootstrapCredentials } from "@stackwright/engine";
 import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { runSpawned, type SpawnedCommand, spawnCommand } from "../testing/spawned-command.ts";
 
@@ -27,7 +27,7 @@ describe("a server that ends in the middle of an apply", { timeout: 180_000 }, (
   const interrupted = async () => {
     const server = await serve("0");
     const first = await readFile(join(cwd, "first.json"), "utf8");
-    const { token } = JSON.parse(first) as FirstCredentials;
+    const { token } = JSON.parse(first) as BootstrapCredentials;
     env = { STACKWRIGHT_STORE: `stackwright://127.0.0.1:${port}`, STACKWRIGHT_TOKEN: token };
     const up = spawnCommand(["up", "--yes"], { cwd, env });
     onTestFinished(() => up[Symbol.asyncDispose]());

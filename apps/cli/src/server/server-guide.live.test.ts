@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import type { FirstCredentials } from "@stackwright/engine";
+import type { BootstrapCredentials } from "@stackwright/engine";
 import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { runSpawned, spawnCommand } from "../testing/spawned-command.ts";
 
@@ -81,7 +81,9 @@ describe("the page of the server", { timeout: 120_000 }, () => {
     expect(await shell(token + revoke.split("\n")[0], root)).not.toContain("build machine");
     expect((await stat(join(root, "stack.key"))).mode & 0o777).toBe(0o600);
 
-    const first = JSON.parse(await readFile(join(root, "first.json"), "utf8")) as FirstCredentials;
+    const first = JSON.parse(
+      await readFile(join(root, "first.json"), "utf8"),
+    ) as BootstrapCredentials;
     await writeFile(join(root, "main.tf"), MAIN);
     const up = await runSpawned(["up", "--yes"], {
       cwd: root,

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { stat, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import type { CipherSource } from "@stackwright/core";
+import type { CipherFactory } from "@stackwright/core";
 import { type KeyEncryptionKey, type KeySource, loadKey } from "@stackwright/core";
 import { EngineError, isEngineError } from "@stackwright/core/errors";
 import type { CommandContext } from "../command-context.ts";
@@ -99,7 +99,7 @@ const SOURCES =
   "A key comes from STACKWRIGHT_KEY, STACKWRIGHT_KEY_FILE or STACKWRIGHT_KEY_COMMAND, else from the file .stackwright/key, which the first command that writes makes. All who share a stack need the same key: it is not in the store.";
 
 /** The same source of keys; what it rejects with for want of a key says which one was used, and where keys come from. */
-export function withKeyAdvice(source: CipherSource, { key, from }: CommandKey): CipherSource {
+export function withKeyAdvice(source: CipherFactory, { key, from }: CommandKey): CipherFactory {
   const used = from === undefined ? "No key was given." : `The key ${key.id} was used, of ${from}.`;
   const advise = (error: unknown): never => {
     throw withAdvice(error, `${used}\n${SOURCES}`);

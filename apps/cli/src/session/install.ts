@@ -12,7 +12,7 @@ import type { InstalledProvider, ProviderRequirement } from "@stackwright/tfplug
 import type { CommandContext } from "../command-context.ts";
 import type { Project } from "./project.ts";
 import { dataFolder } from "./session.ts";
-import { explainUndeclared } from "./undeclared-providers.ts";
+import { undeclaredProviderHint } from "./undeclared-providers.ts";
 
 /** Providers of these hosts are not installed: they are programs of this machine, or live in functions. */
 const NOT_INSTALLED: ReadonlySet<string> = new Set([LOCAL_HOST, "huawei.com"]);
@@ -54,7 +54,7 @@ export async function install(
   }).catch((error: unknown) => {
     signal.throwIfAborted();
     // What is recorded of a provider was made with it.
-    throw explainUndeclared(error, project.configuration, recorded);
+    throw undeclaredProviderHint(error, project.configuration, recorded);
   });
   if (after.toString() !== lock.toString()) await writeLockFile(path, after);
   return providers;
@@ -64,7 +64,7 @@ export async function install(
  * The providers of a configuration that are here already, as the lock file says: nothing is brought, and nothing is written. What is
  * not here is not among them.
  */
-export async function installedAlready(
+export async function findInstalled(
   project: Project,
   context: CommandContext,
 ): Promise<ReadonlyMap<string, InstalledProvider>> {

@@ -3,14 +3,14 @@ import { delimiter, dirname, join } from "node:path";
 import type { StackState } from "@stackwright/core";
 import {
   builtinOrigin,
+  cocorpcOrigin,
   createEngine,
   type Engine,
   installedOrigin,
-  KeptProviders,
-  legacyOrigin,
-  missingPrivateOrigin,
+  ProviderInstancePool,
   privateOrigin,
   pulumiOrigin,
+  unavailablePrivateOrigin,
 } from "@stackwright/core";
 import { hasErrors } from "@stackwright/lang";
 import { httpStateBackend, localStateBackend } from "@stackwright/tfplugin/builtin";
@@ -18,17 +18,17 @@ import type { Environment } from "@stackwright/tfplugin/launch";
 import type { CommandContext } from "../command-context.ts";
 import { showDiagnostics } from "../render/show-diagnostics.ts";
 import { wrapWords } from "../terminal/wrap-words.ts";
-import type { OpenFunctions } from "./functions-table.ts";
-import { install, installedAlready, installedLines } from "./install.ts";
+import type { LoadedFunctionTargets } from "./function-targets.ts";
+import { findInstalled, install, installedLines } from "./install.ts";
 import { overrideWarning } from "./override-warning.ts";
 import type { PrivateRegistry } from "./private-registry.ts";
-import { privateUses, recordPrivateUses } from "./private-uses.ts";
 import type { Project } from "./project.ts";
 import { providerLogs } from "./provider-logs.ts";
+import { privateProviderUsage, recordProviderUsage } from "./provider-usage.ts";
 import type { Session } from "./session.ts";
 
 /** What an engine is opened on, as far as there is such a thing. */
-export interface EngineGround {
+export interface EngineEnvironment {
   /** Providers of what is recorded are there, too. */
   readonly state?: StackState;
   /** The store, whose registry knows private providers. */
@@ -54,7 +54,7 @@ export interface CommandEngine extends Engine, AsyncDisposable {
 export async function openEngine(
   project: Project,
   context: CommandContext,
-  { state, session, registry: named, asInstalled = false }: EngineGround = {},
+  { state, session, registry: named, asInstalled = false }: EngineEnvironment = {},
 ): Promise<CommandEngine> {
   const { env, directory, terminal } = context;
   const recorded = new Set<string>();
@@ -68,7 +68,7 @@ export async function openEngine(
     ? new Map()
     : // Nothing is brought for a configuration that cannot be used; it is only checked.
       asInstalled || isWrong
-      ? await installedAlready(project, context)
+      ? await findInstalled(project, context)
       : await install(project, context, { recorded });
   for (const line of installedLines(installed)) {
     terminal.writeError(wrapWords(`${line}\n`, terminal.columns));
@@ -77,13 +77,13 @@ export async function openEngine(
   if (overridden !== undefined) showDiagnostics(terminal, [overridden]);
   // What private providers need is much, and loaded where there are any.
   const functions = isNamed(env.STACKWRIGHT_FUNCTIONS)
-    ? await (await import("./functions-table.ts")).openFunctions(context)
+    ? await (await import("./function-targets.ts")).openFunctions(context)
     : undefined;
   const registry =
     functions === undefined
       ? undefined
       : await openRegistry(context, named ?? env.STACKWRIGHT_REGISTRY, functions, session);
-  const kept = new KeptProviders();
+  const kept = new ProviderInstancePool();
   const onLog = providerLogs(context);
   const engine = createEngine({
     ...(session && { runs: session.runsOf }),
@@ -105,9 +105,9 @@ export async function openEngine(
         }),
       ),
       kept.keep(pulumiOrigin({ directories: pulumiFolders(env), onLog })),
-      kept.keep(legacyOrigin({ directories: foldersOf(env.STACKWRIGHT_COCORPC_PLUGINS), onLog })),
+      kept.keep(cocorpcOrigin({ directories: foldersOf(env.STACKWRIGHT_COCORPC_PLUGINS), onLog })),
       functions === undefined || registry === undefined
-        ? missingPrivateOrigin(
+        ? unavailablePrivateOrigin(
             functions === undefined
               ? "no table of functions says where it is called: set STACKWRIGHT_FUNCTIONS"
               : "there is no registry yet: neither a store nor --registry",
@@ -120,10 +120,10 @@ export async function openEngine(
     noteUses: async (after) => {
       if (registry === undefined) return;
       const { account, project: name, stack } = after.reference;
-      const now = privateUses(await after.read());
+      const now = privateProviderUsage(await after.read());
       try {
         const sources = [...recorded, ...project.configuration.resolution.requirements.keys()];
-        await recordPrivateUses(registry, `${account}/${name}/${stack}`, { sources, now });
+        await recordProviderUsage(registry, `${account}/${name}/${stack}`, { sources, now });
       } catch (error) {
         // What was done is done; the next run says it again.
         const why = error instanceof Error ? error.message : String(error);
@@ -143,8 +143,8 @@ export async function openEngine(
 async function openRegistry(
   context: CommandContext,
   url: string | undefined,
-  functions: OpenFunctions,
-  session: EngineGround["session"],
+  functions: LoadedFunctionTargets,
+  session: EngineEnvironment["session"],
 ): Promise<PrivateRegistry | undefined> {
   const { remoteRegistry, storeRegistry } = await import("./private-registry.ts");
   if (isNamed(url)) return remoteRegistry(url, context);

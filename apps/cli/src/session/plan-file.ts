@@ -39,7 +39,7 @@ export async function readPlanFile(path: string): Promise<PlanFile> {
 }
 
 /** That the store has no such plan, and where it is to be looked for. */
-export function missingPlan(
+export function planNotFoundError(
   name: string,
   file: PlanFile,
   looked: string | undefined,

@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import type { OpenStore, PrivateProviderVersion } from "@stackwright/core";
+import type { OpenStore, ResolvedPrivateVersion } from "@stackwright/core";
 import { readCallerKey, signatureKey } from "@stackwright/core";
 import { isEngineError } from "@stackwright/core/errors";
 import type { ProviderAddress } from "@stackwright/provider-source";
@@ -15,7 +15,7 @@ import type { CommandContext } from "../command-context.ts";
 import { CommandError } from "../command-error.ts";
 
 /** A version that is registered. */
-export interface RegisteredVersion extends PrivateProviderVersion {
+export interface RegisteredVersion extends ResolvedPrivateVersion {
   readonly providerId: string;
 }
 

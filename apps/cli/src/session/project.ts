@@ -19,7 +19,7 @@ import { CommandError } from "../command-error.ts";
 import { wrapWords } from "../terminal/wrap-words.ts";
 
 /** A value or a file of values, as given on the command line; the later one wins. */
-export type GivenInput =
+export type VariableInput =
   | { readonly kind: "var"; readonly text: string }
   | { readonly kind: "file"; readonly path: string };
 
@@ -92,7 +92,7 @@ const PREFIX = "TF_VAR_";
  */
 export async function readVariables(
   project: Project,
-  given: readonly GivenInput[],
+  given: readonly VariableInput[],
   context: CommandContext,
   options: { readonly input: boolean },
 ): Promise<ProjectVariables> {
@@ -123,7 +123,7 @@ function environmentValues(env: NodeJS.ProcessEnv): Record<string, string> {
   );
 }
 
-async function sourceOf(input: GivenInput, directory: string): Promise<VariableValueOrigin> {
+async function sourceOf(input: VariableInput, directory: string): Promise<VariableValueOrigin> {
   if (input.kind === "var") {
     const split = input.text.indexOf("=");
     if (split < 1) {

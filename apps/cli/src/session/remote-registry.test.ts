@@ -2,7 +2,7 @@ import { mkdir, mkdtempDisposable, readFile, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createNotesProvider } from "@stackwright/core/testing";
-import type { FirstCredentials } from "@stackwright/engine";
+import type { BootstrapCredentials } from "@stackwright/engine";
 import { type RunningServer, serve } from "@stackwright/engine";
 import { createLifecycleRunner, serveFunction } from "@stackwright/fg-bridge/function";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -107,7 +107,7 @@ describe("a registry elsewhere", () => {
   it("takes the key from variables as well", async () => {
     const { accessKey, secretKey } = JSON.parse(
       await readFile(join(cwd, "first.json"), "utf8"),
-    ) as FirstCredentials;
+    ) as BootstrapCredentials;
     env = {
       STACKWRIGHT_FUNCTIONS: "functions.json",
       STACKWRIGHT_REGISTRY_ACCESS_KEY: accessKey,

@@ -1,11 +1,11 @@
 import type { PlanOptions } from "@stackwright/core";
 import { CommandError } from "../command-error.ts";
-import type { GivenInput } from "./project.ts";
+import type { VariableInput } from "./project.ts";
 import type { StoreOptions } from "./session.ts";
 
 /** Options of the commands that plan. */
-export interface RunOptions extends StoreOptions {
-  readonly inputs: readonly GivenInput[];
+export interface PlanningOptions extends StoreOptions {
+  readonly inputs: readonly VariableInput[];
   readonly target: readonly string[];
   readonly exclude: readonly string[];
   readonly replace: readonly string[];
@@ -22,7 +22,7 @@ export interface RunOptions extends StoreOptions {
 }
 
 /** What is asked of the planner. */
-export function planOptions(options: RunOptions, ageMs: number | undefined): PlanOptions {
+export function planOptions(options: PlanningOptions, ageMs: number | undefined): PlanOptions {
   if (options.destroy && options.refreshOnly) {
     throw new CommandError("-destroy and -refresh-only cannot go together.");
   }
@@ -44,11 +44,13 @@ export function planOptions(options: RunOptions, ageMs: number | undefined): Pla
 }
 
 /** Whether a person may be asked for the value of a variable. */
-export function mayAsk({ input, json }: Pick<RunOptions, "input" | "json">): { input: boolean } {
+export function isInteractive({ input, json }: Pick<PlanningOptions, "input" | "json">): {
+  input: boolean;
+} {
   return { input: input && !json };
 }
 
-export function parallelismOf({ parallelism }: RunOptions): number {
+export function parallelismOf({ parallelism }: PlanningOptions): number {
   const count = Number(parallelism);
   if (!Number.isInteger(count) || count < 1 || count > 1024) {
     throw new CommandError(`-parallelism takes a number from 1 to 1024, not "${parallelism}".`);

@@ -28,7 +28,7 @@ import { CommandError } from "../command-error.ts";
 import { type CommandKey, commandKey, withKeyAdvice } from "./command-key.ts";
 import { checkedProject } from "./project-names.ts";
 import { stackName } from "./stack-name.ts";
-import { holderOf, storeInUse, storeRefusal } from "./store-refusals.ts";
+import { lockHolder, storeAccessError, storeLockedError } from "./store-errors.ts";
 
 /** Options of all commands that use a store. */
 export interface StoreOptions {
@@ -204,14 +204,14 @@ async function openWhenFree(
     try {
       return await openStore(address, options);
     } catch (error) {
-      if (!isStorageError(error, "STORAGE_LOCKED")) throw storeRefusal(address, error);
+      if (!isStorageError(error, "STORAGE_LOCKED")) throw storeAccessError(address, error);
       if (performance.now() >= deadline) {
-        throw storeInUse(
+        throw storeLockedError(
           error,
           "Wait until it has ended, or let this command wait with --lock-timeout 5m. Commands that only read work at any time.",
         );
       }
-      if (!told) terminal.writeError(`Waiting for the store: ${holderOf(error)} writes to it.\n`);
+      if (!told) terminal.writeError(`Waiting for the store: ${lockHolder(error)} writes to it.\n`);
       told = true;
       await delay(POLL_MS, undefined, { signal });
     }

@@ -15,7 +15,7 @@ interface Undeclared {
  * Says of a failed installation that a provider of the configuration is in no `required_providers`, and which one it was
  * taken for, where that may be why there is no such provider. Other errors stay as they are.
  */
-export function explainUndeclared(
+export function undeclaredProviderHint(
   error: unknown,
   { resolution }: Pick<Configuration, "resolution">,
   recorded: ReadonlySet<string>,

@@ -13,14 +13,14 @@ import type { LifecycleContext, ProviderDiagnostic } from "@stackwright/mux/rout
 import type { Configuration } from "../configuration/configuration.ts";
 import { EphemeralResources } from "../ephemeral/ephemeral-resources.ts";
 import { recordedDependencies } from "../ephemeral/recorded-dependencies.ts";
-import type { EventSink, NodeStatus, StepAction } from "../events.ts";
+import type { RunEventHandler, StepAction, StepStatus } from "../events.ts";
 import type { ResourceChange } from "../plan/change.ts";
 import type { Plan } from "../plan/plan.ts";
 import { aliasOf } from "../planner/plan-run.ts";
-import { configOf } from "../planner/protected.ts";
-import { configureBare, configureProvider } from "../providers/configure-provider.ts";
+import { configOf } from "../planner/prevent-destroy.ts";
+import { configureProvider, configureUndeclared } from "../providers/configure-provider.ts";
+import type { ProviderInstances } from "../providers/provider-instances.ts";
 import type { ReadyProvider } from "../providers/ready-provider.ts";
-import type { RunProviders } from "../providers/run-providers.ts";
 import type { CheckResult } from "../state/check-result.ts";
 import { recordValue } from "../state/record-value.ts";
 import type { StateWriter } from "../state/stack-state.ts";
@@ -28,21 +28,21 @@ import type { ObjectContent, ObjectPlan } from "../state/state-change.ts";
 import type { Dependency } from "../state/state-object.ts";
 import { blockType } from "../walk/block-type.ts";
 import type { EngineClock } from "../walk/clock.ts";
+import type { EvaluationState } from "../walk/evaluation-state.ts";
 import { recordIdentity } from "../walk/identity.ts";
 import type { InstanceSlot } from "../walk/resource-values.ts";
-import type { World } from "../walk/world.ts";
 import { type ApplyTimeouts, timeoutOf } from "./timeouts.ts";
 
 export interface ApplyRunOptions {
   readonly plan: Plan;
   readonly configuration: Configuration;
-  readonly world: World;
+  readonly world: EvaluationState;
   readonly slots: ReadonlyMap<string, InstanceSlot>;
   readonly writer: StateWriter;
-  readonly providers: RunProviders;
+  readonly providers: ProviderInstances;
   readonly clock: EngineClock;
   readonly ulid: () => string;
-  readonly onEvent: EventSink;
+  readonly onEvent: RunEventHandler;
   /** The first stage of cancelling: a step that has not written its intent yet does nothing more. */
   readonly stop: AbortSignal;
   /** Ends the wait for calls: the second stage of cancelling, or a lost fence. */
@@ -54,7 +54,7 @@ export interface ApplyRunOptions {
 
 /** How one step ended. Absent cause: by itself. */
 export interface StepResult {
-  readonly status: NodeStatus;
+  readonly status: StepStatus;
   readonly cause?: string;
 }
 
@@ -138,7 +138,7 @@ export class ApplyRun {
       const report = (diagnostics: readonly Diagnostic[]) => this.report(diagnostics);
       ready =
         resolved === undefined
-          ? configureBare({ reference: change.provider, providers, report })
+          ? configureUndeclared({ reference: change.provider, providers, report })
           : configureProvider({
               resolved,
               reference: change.provider,

@@ -2,7 +2,7 @@ import type { Value } from "@stackwright/cty";
 import type { ResourceChange } from "../plan/change.ts";
 import type { Plan } from "../plan/plan.ts";
 import type { CheckResult } from "../state/check-result.ts";
-import { evaluateConditions, rehearseConditions } from "../walk/conditions.ts";
+import { evaluateConditions, validateConditions } from "../walk/conditions.ts";
 import type { InstanceSlot } from "../walk/resource-values.ts";
 import type { ApplyRun } from "./apply-run.ts";
 
@@ -30,7 +30,7 @@ export async function decideConditions(
   const conditions = kind === "precondition" ? preconditions : postconditions;
   if (conditions.length === 0) return true;
   const scope = slot.resource.module.scope.forInstance({ ...slot.context, ...(self && { self }) });
-  await run.given.world.settled(() => rehearseConditions(conditions, scope));
+  await run.given.world.settled(() => validateConditions(conditions, scope));
   return evaluateConditions({
     address: slot.address,
     kind,

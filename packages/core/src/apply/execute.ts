@@ -4,38 +4,42 @@ import type { ProviderCallLimits } from "@stackwright/mux/router";
 import type { Configuration } from "../configuration/configuration.ts";
 import { hasEphemerals } from "../ephemeral/ephemeral-users.ts";
 import { EngineError } from "../errors.ts";
-import type { EventSink, NodeStatus } from "../events.ts";
+import type { RunEventHandler, StepStatus } from "../events.ts";
 import type { Plan } from "../plan/plan.ts";
 import type { ProviderCatalog } from "../providers/catalog.ts";
 import { providerFunctions } from "../providers/provider-functions.ts";
+import {
+  ProviderInstances,
+  providerChanged,
+  versionText,
+} from "../providers/provider-instances.ts";
 import type { RetryPolicy } from "../providers/retry-provider.ts";
-import { providerChanged, RunProviders, versionText } from "../providers/run-providers.ts";
 import type { Redactor } from "../secrets/redactor.ts";
 import type { CheckResult } from "../state/check-result.ts";
 import { checkInputs, mergeInputs, type StackFinder, StackInputs } from "../state/stack-inputs.ts";
-import type { StackHead, StackHold, StackInput, StackOutput } from "../state/stack-state.ts";
+import type { StackHead, StackInput, StackLock, StackOutput } from "../state/stack-state.ts";
 import type { EngineClock } from "../walk/clock.ts";
-import { type Limit, LimitTable } from "../walk/limits.ts";
+import { type CallLimit, LimitTable } from "../walk/limits.ts";
 import { walkGraph } from "../walk/ready-queue.ts";
+import { createApplyWorld } from "./apply-evaluation-state.ts";
 import { ApplyRun } from "./apply-run.ts";
-import { createApplyWorld } from "./apply-world.ts";
 import { objectsWithOpenChecks } from "./deferred-checks.ts";
 import { finalChecks } from "./final-checks.ts";
 import { finalOutputs } from "./final-outputs.ts";
 import { applyMoveRecords } from "./move-records.ts";
 import { orderSteps } from "./order.ts";
-import { settlePending } from "./recover.ts";
+import { recoverPendingOperations } from "./recover.ts";
 import { secretOutputs } from "./secret-outputs.ts";
 import { limitNames, StepRunner } from "./step-runner.ts";
 import type { ApplyTimeouts } from "./timeouts.ts";
 
 /** Everything that an apply needs. */
-export interface ApplyRequest {
+export interface ExecutePlanRequest {
   readonly plan: Plan;
   readonly configuration: Configuration;
   /** Values of the root variables; ephemeral ones again, the others as in the plan. */
   readonly variables: ReadonlyMap<string, Value>;
-  readonly hold: StackHold;
+  readonly hold: StackLock;
   /** ULID of the run; that of an interrupted one goes on with it. */
   readonly run: string;
   readonly catalog: ProviderCatalog;
@@ -54,7 +58,7 @@ export interface ApplyRequest {
    * Further limits of steps: by the source of a provider, by the text of the reference of a configuration, or by
    * `type:NAME` for a resource type.
    */
-  readonly limits?: Readonly<Record<string, Limit>>;
+  readonly limits?: Readonly<Record<string, CallLimit>>;
   readonly callLimits?: Readonly<Record<string, ProviderCallLimits>>;
   readonly timeouts?: ApplyTimeouts;
   /** @default no call is repeated */
@@ -65,23 +69,23 @@ export interface ApplyRequest {
   readonly signal?: AbortSignal;
   /** Second stage: nothing is waited for. What ran is resolved by the next run. */
   readonly forceSignal?: AbortSignal;
-  readonly onEvent?: EventSink;
+  readonly onEvent?: RunEventHandler;
 }
 
-export type RunStatus = "applied" | "partially_applied" | "failed" | "canceled";
+export type ApplyStatus = "applied" | "partially_applied" | "failed" | "canceled";
 
 /** How the work on one object ended. */
 export interface NodeResult {
   readonly address: string;
   readonly deposed: string;
   readonly step: "make" | "remove";
-  readonly status: NodeStatus;
+  readonly status: StepStatus;
   /** What a skipped one waited for. */
   readonly cause?: string;
 }
 
 export interface ApplyResult {
-  readonly status: RunStatus;
+  readonly status: ApplyStatus;
   readonly nodes: readonly NodeResult[];
   readonly diagnostics: readonly Diagnostic[];
   readonly checks: readonly CheckResult[];
@@ -98,7 +102,7 @@ export interface ApplyResult {
  * cannot be written any more, above all with `ENGINE_FENCE_LOST`, and with `ENGINE_PLAN_STALE` or
  * `ENGINE_PROVIDER_CHANGED` before anything is done.
  */
-export async function executePlan(request: ApplyRequest): Promise<ApplyResult> {
+export async function executePlan(request: ExecutePlanRequest): Promise<ApplyResult> {
   const { plan, hold, run: id, clock } = request;
   const onEvent = request.onEvent ?? (() => undefined);
   const writer = await hold.begin({ run: id, base: plan.revision });
@@ -110,7 +114,7 @@ export async function executePlan(request: ApplyRequest): Promise<ApplyResult> {
     ...(request.forceSignal ? [request.forceSignal] : []),
   ]);
   onEvent({ type: "phase", phase: "apply" });
-  await using providers = new RunProviders({
+  await using providers = new ProviderInstances({
     catalog: request.catalog,
     sessionId: id,
     signal: force,
@@ -147,7 +151,7 @@ export async function executePlan(request: ApplyRequest): Promise<ApplyResult> {
   await applyMoveRecords(writer, plan);
   // What was under way when the run was interrupted is found out before anything else is done.
   if (writer.resumed)
-    await settlePending(writer, async (object) => run.provider(object), run.context);
+    await recoverPendingOperations(writer, async (object) => run.provider(object), run.context);
   const graph = orderSteps(
     plan.changes,
     new Map(writer.objects),
@@ -201,7 +205,7 @@ function identitiesOf({ providers }: Plan): ReadonlyMap<string, string> {
 }
 
 /** `ENGINE_PROVIDER_CHANGED` where a version is not what the plan was made with, before anything is done with it. */
-async function checkProviders({ plan, catalog, hold }: ApplyRequest): Promise<void> {
+async function checkProviders({ plan, catalog, hold }: ExecutePlanRequest): Promise<void> {
   for (const { identity, ...reference } of plan.providers) {
     if (identity === undefined) continue;
     const found = await catalog.identify(reference, { signal: hold.signal });
@@ -220,7 +224,11 @@ function allChecks(run: ApplyRun): readonly CheckResult[] {
 }
 
 /** Outputs of other stacks, which have to be those that the plan was made with. */
-async function inputsOf({ plan, stacks, hold }: ApplyRequest): Promise<StackInputs | undefined> {
+async function inputsOf({
+  plan,
+  stacks,
+  hold,
+}: ExecutePlanRequest): Promise<StackInputs | undefined> {
   if (stacks === undefined) {
     if (plan.inputs.length === 0) return undefined;
     throw new EngineError(
@@ -264,7 +272,7 @@ async function finish(run: ApplyRun, { runner, inputs, stopped }: Ending): Promi
   const secret = secretOutputs(outputs, run.given.providers.secrets);
   const base = { nodes, checks: run.checks, outputs, secretOutputs: secret };
   if (pending || writer.signal.aborted) {
-    const status: RunStatus = "canceled";
+    const status: ApplyStatus = "canceled";
     return { ...base, status, diagnostics: run.diagnostics, head: writer.head };
   }
   for (const object of writer.objects.values()) {
@@ -278,7 +286,7 @@ async function finish(run: ApplyRun, { runner, inputs, stopped }: Ending): Promi
   });
   const failed = !isDone || hasErrors(run.diagnostics);
   const some = nodes.some(({ status }) => status === "done" || status === "tainted");
-  let status: RunStatus = "applied";
+  let status: ApplyStatus = "applied";
   if (stopped && !isDone) status = "canceled";
   else if (failed) status = some ? "partially_applied" : "failed";
   return { ...base, status, diagnostics: run.diagnostics, head };

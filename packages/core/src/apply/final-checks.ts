@@ -1,4 +1,4 @@
-import { evaluateConditions, rehearseConditions } from "../walk/conditions.ts";
+import { evaluateConditions, validateConditions } from "../walk/conditions.ts";
 import type { ApplyRun } from "./apply-run.ts";
 import { openChecks } from "./deferred-checks.ts";
 
@@ -18,7 +18,7 @@ export async function finalChecks(run: ApplyRun): Promise<void> {
     }
     for (const check of module.node.config.checks.values()) {
       const address = module.addressOf(`check.${check.name}`);
-      await prepare(run, () => rehearseConditions(check.assertions, module.scope));
+      await prepare(run, () => validateConditions(check.assertions, module.scope));
       attempt(() =>
         evaluateConditions({
           address,

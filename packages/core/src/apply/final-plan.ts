@@ -17,7 +17,7 @@ import type { ResourceChange } from "../plan/change.ts";
 import { keepIgnored } from "../planner/ignore-changes.ts";
 import type { ReadyProvider } from "../providers/ready-provider.ts";
 import { blockType } from "../walk/block-type.ts";
-import { takeMarks, withoutMarks } from "../walk/object-marks.ts";
+import { extractMarks, withoutMarks } from "../walk/object-marks.ts";
 import type { InstanceSlot } from "../walk/resource-values.ts";
 import type { ApplyRun } from "./apply-run.ts";
 import { decideConditions } from "./deferred-checks.ts";
@@ -40,7 +40,7 @@ export interface FinalPlan {
  * Evaluates an instance with what is known now and has its provider plan it again. Undefined, reported, where that fails
  * or is not a refinement of what was approved. Nothing has been done then.
  */
-export async function finalPlan(
+export async function computeFinalPlan(
   run: ApplyRun,
   change: ResourceChange,
   ready: ReadyProvider,
@@ -70,7 +70,7 @@ export async function finalPlan(
     return !hasErrors(found);
   };
   ready.use.secrets.addValue(body.value);
-  const { plain, sensitive } = takeMarks(body.value);
+  const { plain, sensitive } = extractMarks(body.value);
   const creates = change.action !== "update";
   const prior =
     creates || change.before === undefined

@@ -1,4 +1,4 @@
-import type { NodeStatus } from "../events.ts";
+import type { StepStatus } from "../events.ts";
 import type { ResourceChange } from "../plan/change.ts";
 import type { ReadyProvider } from "../providers/ready-provider.ts";
 import type { ApplyRun } from "./apply-run.ts";
@@ -8,7 +8,7 @@ export async function recordObject(
   run: ApplyRun,
   change: ResourceChange,
   ready: ReadyProvider,
-): Promise<NodeStatus> {
+): Promise<StepStatus> {
   const { writer } = run.given;
   const { address, deposed, after, words, provider, createBeforeDestroy } = change;
   const object = writer.object(address, deposed);
@@ -34,7 +34,7 @@ export async function recordObject(
 }
 
 /** Takes an imported object into the state, as it was found when the plan was made. */
-export async function adoptImported(
+export async function recordImportedObject(
   run: ApplyRun,
   change: ResourceChange,
   ready: ReadyProvider,

@@ -1,8 +1,8 @@
 import type { LifecycleContext } from "@stackwright/mux/router";
 import type { ReadyProvider } from "../providers/ready-provider.ts";
 import type { StateWriter } from "../state/stack-state.ts";
-import type { Outcome } from "../state/state-change.ts";
-import { isPending, type Operation, type StateObject } from "../state/state-object.ts";
+import type { OperationResult } from "../state/state-change.ts";
+import { isPending, type ObjectOperation, type StateObject } from "../state/state-object.ts";
 import { resolveById, resolveOperation } from "./resolve-operation.ts";
 
 /** What became of an operation whose run was interrupted. */
@@ -19,7 +19,7 @@ export interface RecoveredOperation {
  * Settles every call that was announced and whose answer was never recorded. Afterwards nothing of the stack is pending:
  * each object is as it really is, or `unresolved`. Repeatable: what was settled stays settled.
  */
-export async function settlePending(
+export async function recoverPendingOperations(
   writer: StateWriter,
   providerOf: (object: StateObject) => Promise<ReadyProvider | undefined>,
   context: LifecycleContext,
@@ -78,11 +78,11 @@ export async function settleUnresolved(
 
 async function resolve(
   object: StateObject,
-  operation: Operation,
+  operation: ObjectOperation,
   resolution: Resolution,
   providerOf: (object: StateObject) => Promise<ReadyProvider | undefined>,
   context: LifecycleContext,
-): Promise<Outcome> {
+): Promise<OperationResult> {
   if (resolution.kind === "absent") return { kind: "absent" };
   const ready = await providerOf(object);
   if (ready === undefined) return unavailable();
@@ -90,7 +90,7 @@ async function resolve(
   return resolveById(object, operation, resolution.id, ready.use, context);
 }
 
-function unavailable(): Outcome {
+function unavailable(): OperationResult {
   const problem = "Its provider is not available, so its object cannot be read.";
   return { kind: "unresolved", problem };
 }
@@ -98,8 +98,8 @@ function unavailable(): Outcome {
 async function settle(
   writer: StateWriter,
   object: StateObject,
-  operation: Operation,
-  outcome: Outcome,
+  operation: ObjectOperation,
+  outcome: OperationResult,
 ): Promise<RecoveredOperation> {
   const { address, deposed } = object;
   await writer.write({
@@ -117,8 +117,8 @@ async function settle(
 
 function recoveredOf(
   { address, deposed }: StateObject,
-  operation: Operation,
-  outcome: Outcome,
+  operation: ObjectOperation,
+  outcome: OperationResult,
 ): RecoveredOperation {
   return {
     address,

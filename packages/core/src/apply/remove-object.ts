@@ -1,14 +1,14 @@
 import { Value } from "@stackwright/cty";
 import type { ApplyReply } from "@stackwright/mux/router";
-import type { NodeStatus } from "../events.ts";
+import type { StepStatus } from "../events.ts";
 import type { ResourceChange } from "../plan/change.ts";
 import type { ReadyProvider } from "../providers/ready-provider.ts";
-import type { Outcome } from "../state/state-change.ts";
+import type { OperationResult } from "../state/state-change.ts";
 import { isPlaceholder, type ObjectKey, type StateObject } from "../state/state-object.ts";
 import { markObject, withoutMarks } from "../walk/object-marks.ts";
+import { isNotApplied } from "./apply-managed.ts";
 import type { ApplyRun } from "./apply-run.ts";
 import { deposedByRun } from "./deposed-object.ts";
-import { wasNotApplied } from "./make-managed.ts";
 import { resolveOperation } from "./resolve-operation.ts";
 
 /** Ends the object that a change takes away: the current one, the deposed one, or the one that a replacement deposed. */
@@ -17,7 +17,7 @@ export async function removeObject(
   change: ResourceChange,
   ready: ReadyProvider,
   early: boolean,
-): Promise<NodeStatus> {
+): Promise<StepStatus> {
   const object = objectToRemove(run, change);
   if (object === undefined) return "done";
   if (run.given.stop.aborted) return "not-started";
@@ -26,7 +26,7 @@ export async function removeObject(
   const operation = ulid();
   const replace = change.action === "replace" || early;
   await writer.write({ kind: "delete", key, operation: { id: operation, replace } });
-  const settle = async (outcome: Outcome): Promise<void> => {
+  const settle = async (outcome: OperationResult): Promise<void> => {
     await writer.write({ kind: "settle", key, operation, outcome });
   };
   let reply: ApplyReply;
@@ -39,7 +39,7 @@ export async function removeObject(
       `${key.address}: ${error instanceof Error ? error.message : String(error)}`,
       key.address,
     );
-    if (wasNotApplied(error)) {
+    if (isNotApplied(error)) {
       await settle({ kind: "untouched" });
       return "failed";
     }
@@ -117,7 +117,7 @@ async function callDelete(
 }
 
 /** Takes an object out of the record without a call: it is gone already, or given up. */
-export async function forgetObject(run: ApplyRun, change: ResourceChange): Promise<NodeStatus> {
+export async function removeFromState(run: ApplyRun, change: ResourceChange): Promise<StepStatus> {
   const { writer, ulid } = run.given;
   const { address, deposed } = change;
   const object = writer.object(address, deposed);

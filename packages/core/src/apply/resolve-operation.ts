@@ -5,10 +5,10 @@ import {
   type ResourceSchema,
 } from "@stackwright/mux/router";
 import { upgradeObject } from "../planner/read-object.ts";
-import type { RunProvider } from "../providers/run-providers.ts";
+import type { ProviderInstance } from "../providers/provider-instances.ts";
 import { recordValue } from "../state/record-value.ts";
-import type { ObjectContent, Outcome } from "../state/state-change.ts";
-import type { Operation, StateObject } from "../state/state-object.ts";
+import type { ObjectContent, OperationResult } from "../state/state-change.ts";
+import type { ObjectOperation, StateObject } from "../state/state-object.ts";
 import { blockType } from "../walk/block-type.ts";
 import { recordIdentity, restoreIdentity } from "../walk/identity.ts";
 import { markObject, withoutMarks } from "../walk/object-marks.ts";
@@ -27,10 +27,10 @@ import { markObject, withoutMarks } from "../walk/object-marks.ts";
  */
 export async function resolveOperation(
   object: StateObject,
-  operation: Operation,
-  use: RunProvider,
+  operation: ObjectOperation,
+  use: ProviderInstance,
   context: LifecycleContext,
-): Promise<Outcome> {
+): Promise<OperationResult> {
   const outcome = await findOut(object, operation, use, context);
   if (outcome.kind !== "unresolved") return outcome;
   // It is stored and shown, and holds what a provider said.
@@ -43,16 +43,16 @@ export async function resolveOperation(
  */
 export async function resolveById(
   object: StateObject,
-  operation: Operation,
+  operation: ObjectOperation,
   id: string,
-  use: RunProvider,
+  use: ProviderInstance,
   context: LifecycleContext,
-): Promise<Outcome> {
+): Promise<OperationResult> {
   const schema = use.typeSchema(object.mode, object.type);
   if (schema === undefined)
     return unresolved(operation, `there is no type ${object.type} any more`);
   const wanted = { id, identity: undefined, given: true };
-  let outcome: Outcome;
+  let outcome: OperationResult;
   try {
     outcome = await findCreated(object, operation, { use, schema, context }, wanted);
   } catch (error) {
@@ -64,10 +64,10 @@ export async function resolveById(
 
 async function findOut(
   object: StateObject,
-  operation: Operation,
-  use: RunProvider,
+  operation: ObjectOperation,
+  use: ProviderInstance,
   context: LifecycleContext,
-): Promise<Outcome> {
+): Promise<OperationResult> {
   const schema = use.typeSchema(object.mode, object.type);
   if (schema === undefined)
     return unresolved(operation, `there is no type ${object.type} any more`);
@@ -81,12 +81,12 @@ async function findOut(
 }
 
 interface Resolver {
-  readonly use: RunProvider;
+  readonly use: ProviderInstance;
   readonly schema: ResourceSchema;
   readonly context: LifecycleContext;
 }
 
-function unresolved({ kind, probe }: Operation, why: string): Outcome {
+function unresolved({ kind, probe }: ObjectOperation, why: string): OperationResult {
   const hint = probe === undefined ? "" : ` ${probe.hint}`;
   return {
     kind: "unresolved",
@@ -96,9 +96,9 @@ function unresolved({ kind, probe }: Operation, why: string): Outcome {
 
 async function lookAt(
   object: StateObject,
-  operation: Operation,
+  operation: ObjectOperation,
   resolver: Resolver,
-): Promise<Outcome> {
+): Promise<OperationResult> {
   const { use, schema, context } = resolver;
   const problems: string[] = [];
   const state = await upgradeObject(object, {
@@ -134,9 +134,9 @@ async function lookAt(
 
 async function probeCreate(
   object: StateObject,
-  operation: Operation,
+  operation: ObjectOperation,
   resolver: Resolver,
-): Promise<Outcome> {
+): Promise<OperationResult> {
   const { schema } = resolver;
   const { probe } = operation;
   if (schema.stateOnly === true) return { kind: "absent" };
@@ -161,10 +161,10 @@ interface Wanted {
 
 async function findCreated(
   object: StateObject,
-  operation: Operation,
+  operation: ObjectOperation,
   { use, schema, context }: Resolver,
   { id, identity, given }: Wanted,
-): Promise<Outcome> {
+): Promise<OperationResult> {
   const found = await use.provider.import(
     {
       type: object.type,
@@ -178,7 +178,7 @@ async function findCreated(
     return unresolved(operation, found.diagnostics.map(({ summary }) => summary).join("; "));
   }
   const imported = found.objects.find(({ type }) => type === object.type);
-  const nothing: Outcome =
+  const nothing: OperationResult =
     identity === undefined
       ? unresolved(operation, `nothing was found under the id "${id}"`)
       : { kind: "absent" };

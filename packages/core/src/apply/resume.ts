@@ -8,7 +8,7 @@ import type { Step } from "./order.ts";
  * Whether an earlier part of this run has done a step. Objects carry the revision during which they were last written, and
  * a run has one revision of its own, so what the run wrote tells itself. Only asked after an interruption.
  */
-export function wasDone(plan: Plan, writer: StateWriter, { kind, change }: Step): boolean {
+export function isStepComplete(plan: Plan, writer: StateWriter, { kind, change }: Step): boolean {
   if (!writer.resumed) return false;
   const current = writer.object(change.address, change.deposed);
   if (kind === "remove") {

@@ -1,21 +1,21 @@
 import { formatProviderReference } from "@stackwright/mux/router";
 import { EngineError } from "../errors.ts";
-import type { NodeStatus, StepAction } from "../events.ts";
+import type { StepAction, StepStatus } from "../events.ts";
 import type { ResourceChange } from "../plan/change.ts";
 import { upgradeObject } from "../planner/read-object.ts";
 import { resourceOf } from "../state/check-state.ts";
 import { objectKey } from "../state/state-object.ts";
 import type { Target } from "../walk/recorder.ts";
+import { readDeferredData, recordData } from "./apply-data.ts";
+import { applyManagedObject } from "./apply-managed.ts";
 import type { ApplyRun } from "./apply-run.ts";
 import { decideOpen } from "./deferred-checks.ts";
-import { EphemeralNeeds } from "./ephemeral-needs.ts";
+import { EphemeralRequirements } from "./ephemeral-requirements.ts";
 import type { NodeResult } from "./execute.ts";
-import { readDeferred, recordData } from "./make-data.ts";
-import { makeManaged } from "./make-managed.ts";
 import type { Step, StepGraph } from "./order.ts";
-import { adoptImported, recordObject } from "./record-object.ts";
-import { forgetObject, removeObject } from "./remove-object.ts";
-import { wasDone } from "./resume.ts";
+import { recordImportedObject, recordObject } from "./record-object.ts";
+import { removeFromState, removeObject } from "./remove-object.ts";
+import { isStepComplete } from "./resume.ts";
 
 /** Limits that a step counts against. Steps without a call, and vertices that only join edges, count against none. */
 export function limitNames(step: Step | undefined): readonly string[] {
@@ -37,12 +37,12 @@ function calls({ change }: Step): boolean {
 export class StepRunner {
   readonly #run: ApplyRun;
   readonly #graph: StepGraph;
-  readonly #status: (NodeStatus | undefined)[] = [];
+  readonly #status: (StepStatus | undefined)[] = [];
   readonly #cause: (string | undefined)[] = [];
   readonly #imported = new Set<string>();
   readonly #failedMakes = new Set<string>();
 
-  readonly #ephemerals: EphemeralNeeds;
+  readonly #ephemerals: EphemeralRequirements;
 
   /** What unresolved objects depend on, with one of those. */
   readonly #held = new Map<string, string>();
@@ -50,7 +50,7 @@ export class StepRunner {
   constructor(run: ApplyRun, graph: StepGraph) {
     this.#run = run;
     this.#graph = graph;
-    this.#ephemerals = new EphemeralNeeds(run, graph);
+    this.#ephemerals = new EphemeralRequirements(run, graph);
     const planned = new Set(run.given.plan.changes.map(objectKey));
     for (const object of run.given.writer.objects.values()) {
       // A deposed object that nothing is planned for stays, as its address is held by what is unresolved.
@@ -97,7 +97,7 @@ export class StepRunner {
     const action = actionOf(step);
     const silent = action === "record";
     const begun = clock.now();
-    let status: NodeStatus;
+    let status: StepStatus;
     try {
       const closed = await this.#ephemerals.open(step);
       if (closed !== undefined) {
@@ -142,17 +142,17 @@ export class StepRunner {
     });
   }
 
-  async #do(step: Step): Promise<NodeStatus> {
+  async #do(step: Step): Promise<StepStatus> {
     const { kind, change } = step;
     const { writer, plan } = this.#run.given;
-    if (wasDone(plan, writer, step)) return this.#adoptResult(step);
+    if (isStepComplete(plan, writer, step)) return this.#adoptResult(step);
     const givesUp = change.action === "forget" || (kind === "remove" && change.action === "no-op");
-    if (givesUp) return forgetObject(this.#run, change);
+    if (givesUp) return removeFromState(this.#run, change);
     const ready = await this.#run.provider(change);
     if (ready === undefined) return "failed";
     if (change.importing !== undefined && !this.#imported.has(change.address)) {
       this.#imported.add(change.address);
-      await adoptImported(this.#run, change, ready);
+      await recordImportedObject(this.#run, change, ready);
     }
     if (kind === "remove") return removeObject(this.#run, change, ready, step.early === true);
     const kept =
@@ -166,14 +166,14 @@ export class StepRunner {
     const slot = this.#run.slot(change);
     if (plan.mode === "refresh-only" || slot === undefined)
       return recordObject(this.#run, change, ready);
-    if (change.action === "read") return readDeferred(this.#run, change, ready, slot);
+    if (change.action === "read") return readDeferredData(this.#run, change, ready, slot);
     if (change.action === "no-op") return recordObject(this.#run, change, ready);
-    if (change.action === "create") await forgetObject(this.#run, change);
-    return makeManaged(this.#run, change, ready, slot);
+    if (change.action === "create") await removeFromState(this.#run, change);
+    return applyManagedObject(this.#run, change, ready, slot);
   }
 
   /** A step that an earlier part of the same run has done: only its value is needed. */
-  async #adoptResult({ kind, change }: Step): Promise<NodeStatus> {
+  async #adoptResult({ kind, change }: Step): Promise<StepStatus> {
     const slot = this.#run.slot(change);
     const object = this.#run.given.writer.object(change.address);
     if (kind === "remove" || slot === undefined || object === undefined) return "done";
@@ -185,7 +185,7 @@ export class StepRunner {
     return object.phase === "tainted" ? "tainted" : "done";
   }
 
-  #end(vertex: number, step: Step, status: NodeStatus): void {
+  #end(vertex: number, step: Step, status: StepStatus): void {
     this.#status[vertex] = status;
     this.#ephemerals.over(step);
     if (status === "done") return;

@@ -85,7 +85,7 @@ function checkRequiredVersions({ config }: ModuleNode): readonly Diagnostic[] {
   });
 }
 
-export function isUsable({ diagnostics }: Configuration): boolean {
+export function hasNoErrors({ diagnostics }: Configuration): boolean {
   return !hasErrors(diagnostics);
 }
 

@@ -8,7 +8,7 @@ import {
 } from "@stackwright/lang";
 import type { ResourceSchema } from "@stackwright/mux/router";
 import { findType } from "../providers/find-type.ts";
-import type { RunProvider } from "../providers/run-providers.ts";
+import type { ProviderInstance } from "../providers/provider-instances.ts";
 
 /** The body of an ephemeral resource as its schema understands it. */
 export interface BoundEphemeral {
@@ -19,7 +19,7 @@ export interface BoundEphemeral {
 /** Undefined after an error, which is reported. */
 export function bindEphemeral(
   config: ResourceConfig,
-  use: RunProvider,
+  use: ProviderInstance,
   report: (diagnostics: readonly Diagnostic[]) => void,
 ): BoundEphemeral | undefined {
   const { schema, mistake } = findType(use, config);

@@ -10,25 +10,25 @@ import {
 } from "@stackwright/lang";
 import type { LifecycleContext, ProviderDiagnostic } from "@stackwright/mux/router";
 import { assertObject, violationsToDiagnostics } from "@stackwright/tfplugin/checks";
-import type { EventSink } from "../events.ts";
+import type { RunEventHandler } from "../events.ts";
 import type { ReadyProvider } from "../providers/ready-provider.ts";
 import type { CheckResult } from "../state/check-result.ts";
 import type { EngineClock } from "../walk/clock.ts";
-import { evaluateConditions, rehearseConditions } from "../walk/conditions.ts";
+import { evaluateConditions, validateConditions } from "../walk/conditions.ts";
+import type { EvaluationState } from "../walk/evaluation-state.ts";
 import { keysOf } from "../walk/keys.ts";
-import { markObject, takeMarks } from "../walk/object-marks.ts";
+import { extractMarks, markObject } from "../walk/object-marks.ts";
 import type { Target } from "../walk/recorder.ts";
 import { type InstanceSlot, NOT_OPEN, type ResourceValues } from "../walk/resource-values.ts";
 import { unknownComputed } from "../walk/unknown-computed.ts";
-import type { World } from "../walk/world.ts";
 import { type BoundEphemeral, bindEphemeral } from "./bind-ephemeral.ts";
-import { EphemeralLease } from "./ephemeral-lease.ts";
+import { EphemeralSession } from "./ephemeral-session.ts";
 
 /** What a walk has for its ephemeral resources. */
 export interface EphemeralHost {
-  readonly world: World;
+  readonly world: EvaluationState;
   readonly clock: EngineClock;
-  readonly onEvent: EventSink;
+  readonly onEvent: RunEventHandler;
   readonly context: LifecycleContext;
   /** Makes a call to a provider, under the limits of the walk. */
   call<T>(work: () => Promise<T>): Promise<T>;
@@ -46,7 +46,7 @@ export interface EphemeralHost {
 /** An open one, with what has to stay open as long as it is. */
 interface Held {
   readonly slot: InstanceSlot;
-  readonly lease: EphemeralLease;
+  readonly lease: EphemeralSession;
 }
 
 /**
@@ -166,7 +166,7 @@ export class EphemeralResources implements AsyncDisposable {
     const { preconditions, postconditions } = config.lifecycle;
     const evaluate = () => evaluateBody(bound.body, scope, { ephemeral: "everywhere" });
     await world.settled(() => {
-      rehearseConditions(preconditions, scope);
+      validateConditions(preconditions, scope);
       return evaluate();
     });
     const conditionsOf = { address: slot.address, ...this.#sinks };
@@ -189,7 +189,7 @@ export class EphemeralResources implements AsyncDisposable {
     if (result === undefined || blocked.size > 0) return undefined;
     if (!this.#report(slot, result.diagnostics)) return undefined;
 
-    const { plain, sensitive } = takeMarks(result.value);
+    const { plain, sensitive } = extractMarks(result.value);
     const place = (problems: readonly ProviderDiagnostic[]): boolean =>
       this.#report(
         slot,
@@ -258,7 +258,7 @@ export class EphemeralResources implements AsyncDisposable {
       if (reply.result !== undefined) {
         const report = (found: readonly Diagnostic[]): void => this.#host.report(found);
         const lease = { address, type, use, reply, clock, onEvent, report, context };
-        this.#held.add({ slot, lease: new EphemeralLease(lease) });
+        this.#held.add({ slot, lease: new EphemeralSession(lease) });
       }
       tell(good ? "done" : "failed");
       return good ? reply.result : undefined;

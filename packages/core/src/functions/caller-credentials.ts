@@ -28,7 +28,7 @@ export const CredentialsSchema = Type.Union([
 ]);
 
 /** Where credentials are. */
-export type CredentialsPlace = Type.Static<typeof CredentialsSchema>;
+export type CredentialsLocation = Type.Static<typeof CredentialsSchema>;
 
 /** Credentials as they were found. */
 export type CallerKey = UrlCredentials;
@@ -45,7 +45,7 @@ export interface CredentialsFrom {
  * `ENGINE_CONFIG_INVALID` where they are missing.
  */
 export async function readCallerKey(
-  place: CredentialsPlace,
+  place: CredentialsLocation,
   { directory, env }: CredentialsFrom,
 ): Promise<CallerKey> {
   const variable = (named: string): string => {
@@ -71,7 +71,7 @@ export async function readCallerKey(
 }
 
 /** Where credentials are, as people would say it. */
-export function placeName(place: CredentialsPlace, directory: string): string {
+export function placeName(place: CredentialsLocation, directory: string): string {
   if ("file" in place) return `the file "${resolve(directory, place.file)}"`;
   if ("bearerTokenVariable" in place) return place.bearerTokenVariable;
   return `${place.accessKeyVariable} and ${place.secretKeyVariable}`;

@@ -8,10 +8,10 @@ import { type BridgeEndpoint, createBridgeArchiveSource } from "@stackwright/fg-
 import type { BridgeArchiveSource } from "@stackwright/provider-source";
 import type { FunctionProbe } from "@stackwright/registry";
 import { EngineError } from "../errors.ts";
-import { type FunctionsTable, openFunctionsTable } from "./functions-table.ts";
+import { type FunctionTargets, loadFunctionTargets } from "./function-targets.ts";
 
 /** What a server does with functions. Disposing ends the connections to them. */
-export interface ServerFunctions extends AsyncDisposable {
+export interface ServerFunctionTargets extends AsyncDisposable {
   /** Makes the archives with which an unmodified `terraform` uses providers behind functions. */
   readonly bridge: BridgeArchiveSource;
   /** Checks functions. */
@@ -27,9 +27,9 @@ export interface ServerFunctions extends AsyncDisposable {
 export async function openServerFunctions(
   path: string,
   { env, region }: { readonly env: NodeJS.ProcessEnv; readonly region: string },
-): Promise<ServerFunctions> {
+): Promise<ServerFunctionTargets> {
   await using resources = new AsyncDisposableStack();
-  const { table, targets } = resources.use(await openFunctionsTable(path, env, "others"));
+  const { table, targets } = resources.use(await loadFunctionTargets(path, env, "others"));
   if (table.region !== undefined && table.region !== region) {
     throw new EngineError(
       "ENGINE_CONFIG_INVALID",
@@ -69,7 +69,7 @@ export async function openServerFunctions(
 }
 
 /** How the bridge of a user reaches a function: as the table says, without its credentials. */
-function endpointOf(table: FunctionsTable, functionUrn: string): BridgeEndpoint {
+function endpointOf(table: FunctionTargets, functionUrn: string): BridgeEndpoint {
   const row = table.functions?.[functionUrn];
   if (row !== undefined) return { kind: "url", url: row.url };
   const platform = table.regions?.[parseFunctionUrn(functionUrn).region];

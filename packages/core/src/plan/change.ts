@@ -38,7 +38,7 @@ export interface AttributeCause {
 }
 
 /** What a provider said in a plan and wants to hear again. */
-export interface ProviderWords {
+export interface ProviderPrivateData {
   readonly priorPrivate: Uint8Array;
   readonly plannedPrivate: Uint8Array;
   readonly priorIdentity?: Value;
@@ -71,7 +71,7 @@ export interface ResourceChange {
   /** Paths whose change needs a new object. */
   readonly replacePaths: readonly Path[];
   readonly causes: readonly AttributeCause[];
-  readonly words: ProviderWords;
+  readonly words: ProviderPrivateData;
   readonly schemaVersion: number;
   /** What the object will depend on; what it depends on now is recorded in the state. */
   readonly dependencies: readonly Dependency[];

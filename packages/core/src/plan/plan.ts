@@ -3,7 +3,7 @@ import type { Diagnostic, FileRead } from "@stackwright/lang";
 import type { ProviderReference } from "@stackwright/mux/router";
 import type { CheckResult } from "../state/check-result.ts";
 import type { StackInput } from "../state/stack-state.ts";
-import type { FrozenKeys } from "../walk/keys.ts";
+import type { RecordedKeys } from "../walk/keys.ts";
 import type { Drift, OutputChange, ResourceChange } from "./change.ts";
 
 /** What is planned for: the configuration, nothing but a look, or the end of everything. */
@@ -33,10 +33,10 @@ export interface PlanOptions {
 }
 
 /** The instances of a resource or module call in one instance of a module, frozen. */
-export interface FrozenExpansion {
+export interface PlannedExpansion {
   /** Of the resource or call, without a key: `module.a[0].aws_vpc.b`, `module.a[0].module.c`. */
   readonly address: string;
-  readonly keys: FrozenKeys;
+  readonly keys: RecordedKeys;
 }
 
 /** A provider that a plan was made with. */
@@ -67,7 +67,7 @@ export interface Plan {
   readonly variables: ReadonlyMap<string, Value>;
   /** Exact versions, by source. */
   readonly providers: readonly PlannedProvider[];
-  readonly expansions: readonly FrozenExpansion[];
+  readonly expansions: readonly PlannedExpansion[];
   /** In the order of the walk: dependencies first. One for each (address, deposed key). */
   readonly changes: readonly ResourceChange[];
   /** Values of instances that a partial plan is not about, by address, for those that it is about. */

@@ -14,7 +14,7 @@ import type { StateObject } from "../state/state-object.ts";
 import { markObject } from "../walk/object-marks.ts";
 import type { InstanceSlot } from "../walk/resource-values.ts";
 import type { PlanRun } from "./plan-run.ts";
-import type { SeenObject } from "./read-object.ts";
+import type { RefreshedObject } from "./read-object.ts";
 
 /** Import blocks by the id of the node that they are about. */
 export type ImportsByNode = ReadonlyMap<string, readonly ImportConfig[]>;
@@ -53,7 +53,7 @@ export async function importObject(
   slot: InstanceSlot,
   { id, identity, range }: ResolvedImport,
   { use }: ReadyProvider,
-): Promise<SeenObject | undefined> {
+): Promise<RefreshedObject | undefined> {
   const type = slot.resource.config?.type ?? "";
   const schema = use.typeSchema("managed", type);
   if (schema === undefined) return undefined;

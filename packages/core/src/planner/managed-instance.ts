@@ -5,7 +5,7 @@ import type { ReadyProvider } from "../providers/ready-provider.ts";
 import type { Target } from "../walk/recorder.ts";
 import type { InstanceSlot } from "../walk/resource-values.ts";
 import type { PlanRun } from "./plan-run.ts";
-import type { SeenObject } from "./read-object.ts";
+import type { RefreshedObject } from "./read-object.ts";
 
 /** One instance of a managed resource, with everything that planning it needs. */
 export interface ManagedInstance {
@@ -16,7 +16,7 @@ export interface ManagedInstance {
   readonly schema: ResourceSchema;
   readonly ready: ReadyProvider;
   /** What there is; undefined: nothing. */
-  readonly seen: SeenObject | undefined;
+  readonly seen: RefreshedObject | undefined;
   readonly importing: ResourceChange["importing"];
   /** What the instances themselves depend on: count, for_each, and what the module waits for. */
   readonly around: ReadonlySet<Target>;

@@ -11,8 +11,8 @@ import type { ProviderDiagnostic, ResourceSchema } from "@stackwright/mux/router
 import type { ActionReason, ResourceChange } from "../plan/change.ts";
 import type { ReadyProvider } from "../providers/ready-provider.ts";
 import type { StateObject } from "../state/state-object.ts";
-import { evaluateConditions, rehearseConditions } from "../walk/conditions.ts";
-import { markObject, takeMarks, withoutMarks } from "../walk/object-marks.ts";
+import { evaluateConditions, validateConditions } from "../walk/conditions.ts";
+import { extractMarks, markObject, withoutMarks } from "../walk/object-marks.ts";
 import type { Target } from "../walk/recorder.ts";
 import type { InstanceSlot } from "../walk/resource-values.ts";
 import { unknownComputed } from "../walk/unknown-computed.ts";
@@ -69,7 +69,7 @@ export async function planData(instance: DataInstance): Promise<ResourceChange |
     return good || looks;
   };
   await run.world.settled(() => {
-    rehearseConditions(config.lifecycle.preconditions, scope);
+    validateConditions(config.lifecycle.preconditions, scope);
     return evaluateBody(body, scope);
   });
   const { result, targets } = run.world.recorder.record(() =>
@@ -77,7 +77,7 @@ export async function planData(instance: DataInstance): Promise<ResourceChange |
   );
   if (result === undefined || !report(result.diagnostics)) return undefined;
   ready.use.secrets.addValue(result.value);
-  const { plain, sensitive } = takeMarks(result.value);
+  const { plain, sensitive } = extractMarks(result.value);
   const place = (problems: readonly ProviderDiagnostic[]) =>
     problems.map((problem) => providerDiagnostic(result, problem, slot.address));
   const { signal } = run.given;
@@ -121,7 +121,7 @@ export async function planData(instance: DataInstance): Promise<ResourceChange |
   use.secrets.addValue(after);
   slot.value = after;
   const own = slot.resource.module.scope.forInstance({ ...slot.context, self: after });
-  await run.world.settled(() => rehearseConditions(config.lifecycle.postconditions, own));
+  await run.world.settled(() => validateConditions(config.lifecycle.postconditions, own));
   const self = run.world.recorder.record(() => conditions("postcondition", after));
   if (!self.result) return undefined;
   const references = new Set([...around, ...targets, ...self.targets]);

@@ -17,15 +17,15 @@ import { recordedDependencies } from "../ephemeral/recorded-dependencies.ts";
 import type { ActionReason, ResourceChange } from "../plan/change.ts";
 import type { ReadyProvider } from "../providers/ready-provider.ts";
 import { blockType } from "../walk/block-type.ts";
-import { evaluateConditions, rehearseConditions } from "../walk/conditions.ts";
-import { markObject, takeMarks, withoutMarks } from "../walk/object-marks.ts";
+import { evaluateConditions, validateConditions } from "../walk/conditions.ts";
+import { extractMarks, markObject, withoutMarks } from "../walk/object-marks.ts";
 import type { Target } from "../walk/recorder.ts";
 import type { InstanceSlot } from "../walk/resource-values.ts";
 import { attributeCauses } from "./causes.ts";
 import { keepIgnored } from "./ignore-changes.ts";
 import type { ManagedInstance } from "./managed-instance.ts";
 import { dependenciesOf } from "./plan-run.ts";
-import type { SeenObject } from "./read-object.ts";
+import type { RefreshedObject } from "./read-object.ts";
 import { firedTrigger } from "./replace.ts";
 
 /**
@@ -54,7 +54,7 @@ class ManagedPlanner {
     const { run, slot, config, body, seen } = this.#it;
     const scope = slot.resource.module.scope.forInstance(slot.context);
     await run.world.settled(() => {
-      rehearseConditions(config.lifecycle.preconditions, scope);
+      validateConditions(config.lifecycle.preconditions, scope);
       return evaluateBody(body, scope);
     });
     const { result, targets } = run.world.recorder.record(() => {
@@ -66,7 +66,7 @@ class ManagedPlanner {
     if (hasErrors(result.diagnostics)) return undefined;
     const { secrets } = this.#it.ready.use;
     secrets.addValue(result.value);
-    const { plain, sensitive } = takeMarks(result.value);
+    const { plain, sensitive } = extractMarks(result.value);
     if (!(await this.#isValid(plain, result))) return undefined;
 
     const type = blockType(this.#it.schema.block);
@@ -97,7 +97,7 @@ class ManagedPlanner {
     secrets.addValue(after);
     slot.value = after;
     const own = slot.resource.module.scope.forInstance({ ...slot.context, self: after });
-    await run.world.settled(() => rehearseConditions(config.lifecycle.postconditions, own));
+    await run.world.settled(() => validateConditions(config.lifecycle.postconditions, own));
     const self = run.world.recorder.record(() => this.#conditions("postcondition", own));
     if (!self.result) return undefined;
     const action = this.#action(current, after, replacing);
@@ -159,7 +159,7 @@ class ManagedPlanner {
   async #ask(
     prior: Value,
     config: Value,
-    seen: SeenObject | undefined,
+    seen: RefreshedObject | undefined,
     body: EvaluatedBody,
   ): Promise<Answer | undefined> {
     const { run, ready, schema } = this.#it;
@@ -290,7 +290,7 @@ export function configAddressOf({ resource }: InstanceSlot): string {
 
 /** Whether what is recorded is not what is there now. */
 function needsRecord(
-  seen: SeenObject,
+  seen: RefreshedObject,
   before: Value | undefined,
   { use }: ReadyProvider,
   schema: ResourceSchema,

@@ -6,7 +6,7 @@ import type { ReadyProvider } from "../providers/ready-provider.ts";
 import { isPlaceholder, type StateObject } from "../state/state-object.ts";
 import { withoutMarks } from "../walk/object-marks.ts";
 import { dependenciesOf, type PlanRun } from "./plan-run.ts";
-import { hasDrifted, readObject, type SeenObject } from "./read-object.ts";
+import { hasDrifted, type RefreshedObject, readObject } from "./read-object.ts";
 
 /** How an object is ended. */
 export interface Removal {
@@ -61,7 +61,7 @@ export async function planRemoval(
     );
     return undefined;
   }
-  const seen = await see(run, object, ready);
+  const seen = await readAndRecordDrift(run, object, ready);
   if (seen === undefined) return undefined;
   if (seen.value === undefined) return gone();
   const words = {
@@ -89,11 +89,11 @@ export function previousOf(run: PlanRun, { address, deposed }: StateObject): str
 }
 
 /** Reads an object and notes what is other than recorded. */
-export async function see(
+export async function readAndRecordDrift(
   run: PlanRun,
   object: StateObject,
   ready: ReadyProvider,
-): Promise<SeenObject | undefined> {
+): Promise<RefreshedObject | undefined> {
   const { onEvent, signal } = run.given;
   const { address, deposed } = object;
   const seen = await run.call(address, ready.use, async () =>

@@ -13,9 +13,9 @@ import { importObject } from "./imports.ts";
 import type { ManagedInstance } from "./managed-instance.ts";
 import { planData } from "./plan-data.ts";
 import { planManaged } from "./plan-managed.ts";
-import { planRemoval, see } from "./plan-removal.ts";
+import { planRemoval, readAndRecordDrift } from "./plan-removal.ts";
 import type { PlanRun } from "./plan-run.ts";
-import { type SeenObject, upgradeObject } from "./read-object.ts";
+import { type RefreshedObject, upgradeObject } from "./read-object.ts";
 
 type ResourceNode = Extract<GraphNode, { kind: "resource" }>;
 
@@ -69,7 +69,7 @@ export async function planResource(
     if (change === undefined) slot.value ??= Value.dynamic;
     else run.plan(change, slot);
   });
-  await planOrphans(run, resource);
+  await planRemovedInstances(run, resource);
 }
 
 async function planOne(
@@ -93,8 +93,8 @@ async function planOne(
 async function seeRecorded(
   { run, config, ready }: ManagedInstance,
   recorded: StateObject,
-): Promise<SeenObject | undefined> {
-  if (recorded.type === config.type) return see(run, recorded, ready);
+): Promise<RefreshedObject | undefined> {
+  if (recorded.type === config.type) return readAndRecordDrift(run, recorded, ready);
   const { signal } = run.given;
   const { use } = ready;
   const { value, provider, type, privateBytes, address } = recorded;
@@ -126,7 +126,7 @@ async function seeRecorded(
       sensitive: value.sensitive,
     },
   };
-  const seen = await see(run, moved, ready);
+  const seen = await readAndRecordDrift(run, moved, ready);
   // Nothing is recorded in this form yet.
   return seen && { ...seen, converted: true };
 }
@@ -147,7 +147,7 @@ async function recordedValue(
 }
 
 /** Objects under the resource's address that are no instances of it any more. */
-async function planOrphans(run: PlanRun, resource: ResourceValues): Promise<void> {
+async function planRemovedInstances(run: PlanRun, resource: ResourceValues): Promise<void> {
   const instances = new Set([...resource.slots.values()].map(({ address }) => address));
   const objects = run
     .objectsOf(resource.address)

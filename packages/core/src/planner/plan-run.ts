@@ -17,28 +17,28 @@ import {
 import type { ProviderReference } from "@stackwright/mux/router";
 import { EphemeralResources } from "../ephemeral/ephemeral-resources.ts";
 import { throughEphemerals } from "../ephemeral/recorded-dependencies.ts";
-import type { EventSink } from "../events.ts";
+import type { RunEventHandler } from "../events.ts";
 import type { Drift, ResourceChange } from "../plan/change.ts";
-import type { FrozenExpansion, PlanOptions } from "../plan/plan.ts";
+import type { PlannedExpansion, PlanOptions } from "../plan/plan.ts";
 import { providerCallError } from "../plan/provider-call-error.ts";
-import { configureBare, configureProvider } from "../providers/configure-provider.ts";
+import { configureProvider, configureUndeclared } from "../providers/configure-provider.ts";
+import type { ProviderInstance, ProviderInstances } from "../providers/provider-instances.ts";
 import type { ReadyProvider } from "../providers/ready-provider.ts";
-import type { RunProvider, RunProviders } from "../providers/run-providers.ts";
 import type { CheckResult } from "../state/check-result.ts";
 import { resourceOf } from "../state/check-state.ts";
 import { type Dependency, objectKey, type StateObject } from "../state/state-object.ts";
 import type { EngineClock } from "../walk/clock.ts";
+import type { EvaluationState } from "../walk/evaluation-state.ts";
 import type { Target } from "../walk/recorder.ts";
 import type { InstanceSlot, ResourceValues } from "../walk/resource-values.ts";
 import { Semaphore } from "../walk/semaphore.ts";
-import type { World } from "../walk/world.ts";
 import { type ImportsByNode, importRequests } from "./imports.ts";
 import { isReplaceRequest } from "./replace-requests.ts";
 
 export interface PlanRunOptions {
-  readonly world: World;
+  readonly world: EvaluationState;
   readonly resolution: ProviderResolution;
-  readonly providers: RunProviders;
+  readonly providers: ProviderInstances;
   /** Versions by source. */
   readonly versions: ReadonlyMap<string, string>;
   readonly options: Required<PlanOptions>;
@@ -47,7 +47,7 @@ export interface PlanRunOptions {
   readonly parallelism: number;
   readonly clock: EngineClock;
   readonly signal?: AbortSignal;
-  readonly onEvent: EventSink;
+  readonly onEvent: RunEventHandler;
   /** Recorded objects under the addresses that they will have, with those they had. */
   readonly objects: ReadonlyMap<string, StateObject>;
   readonly previous: ReadonlyMap<string, string>;
@@ -66,7 +66,7 @@ export class PlanRun {
   readonly changes = new Map<string, ResourceChange>();
   readonly drift: Drift[] = [];
   readonly checks: CheckResult[] = [];
-  readonly expansions: FrozenExpansion[] = [];
+  readonly expansions: PlannedExpansion[] = [];
   /** Change of an instance, for what depends on whether there is one. */
   /** Values of instances that the plan is not about, for those that are. */
   readonly known = new Map<string, Value>();
@@ -107,7 +107,11 @@ export class PlanRun {
   }
 
   /** Asks a provider about an object, within the limit of calls. What it rejects with names both. */
-  async call<T>(address: string, { reference }: RunProvider, work: () => Promise<T>): Promise<T> {
+  async call<T>(
+    address: string,
+    { reference }: ProviderInstance,
+    work: () => Promise<T>,
+  ): Promise<T> {
     try {
       return await this.calls.run(work);
     } catch (error) {
@@ -126,7 +130,7 @@ export class PlanRun {
     return path.length === 0 || this.world.module(formatModulePath(path)) !== undefined;
   }
 
-  get world(): World {
+  get world(): EvaluationState {
     return this.given.world;
   }
 
@@ -189,7 +193,7 @@ export class PlanRun {
   }
 
   /** The body of a resource as its schema understands it; read once. */
-  bodyOf(config: ResourceConfig, use: RunProvider): BoundBody | undefined {
+  bodyOf(config: ResourceConfig, use: ProviderInstance): BoundBody | undefined {
     const known = this.#bodies.get(config);
     if (known !== undefined) return known;
     const schema = use.typeSchema(config.mode, config.type);
@@ -256,7 +260,7 @@ export class PlanRun {
     let ready = this.#providers.get(key);
     if (ready === undefined) {
       const version = this.given.versions.get(reference.source) ?? reference.version;
-      ready = configureBare({
+      ready = configureUndeclared({
         reference: { ...reference, version },
         providers: this.given.providers,
         report: (diagnostics) => this.report(diagnostics),

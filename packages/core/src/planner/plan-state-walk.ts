@@ -2,13 +2,13 @@ import type { Value } from "@stackwright/cty";
 import { hasErrors } from "@stackwright/lang";
 import type { Configuration } from "../configuration/configuration.ts";
 import { isPlaceholder, type StateObject } from "../state/state-object.ts";
-import { populateWorld } from "../walk/populate.ts";
+import { loadStateIntoContext } from "../walk/load-state.ts";
 import { forEachLimited } from "../walk/semaphore.ts";
-import { lookAtAll } from "./look-walk.ts";
 import { planRemoval } from "./plan-removal.ts";
 import type { PlanRun } from "./plan-run.ts";
 import { upgradeObject } from "./read-object.ts";
 import { recordedClosure } from "./recorded-closure.ts";
+import { refreshWalk } from "./refresh-walk.ts";
 import type { Selection } from "./selection.ts";
 
 /**
@@ -23,7 +23,7 @@ export async function planStateWalk(
   await populateFromState(run);
   if (hasErrors(run.diagnostics)) return;
   if (run.given.options.mode === "refresh-only") {
-    await lookAtAll(run, configuration, selection);
+    await refreshWalk(run, configuration, selection);
     return;
   }
   await forEachLimited(toDestroy(run, selection), run.given.parallelism, async (object) => {
@@ -67,5 +67,5 @@ async function populateFromState(run: PlanRun): Promise<void> {
       return;
     }
   }
-  populateWorld(run.world, values);
+  loadStateIntoContext(run.world, values);
 }

@@ -1,6 +1,6 @@
 import { type Diagnostic, expandRepetition, type GraphNode, hasErrors } from "@stackwright/lang";
-import { evaluateConditions, rehearseConditions } from "../walk/conditions.ts";
-import { freeze, type Keys, keysOf } from "../walk/keys.ts";
+import { evaluateConditions, validateConditions } from "../walk/conditions.ts";
+import { type Keys, keysOf, recordKeys } from "../walk/keys.ts";
 import type { CallValues, ModuleInstance } from "../walk/module-instance.ts";
 import type { Target } from "../walk/recorder.ts";
 import { NOT_OPEN, type ResourceValues } from "../walk/resource-values.ts";
@@ -42,7 +42,7 @@ export async function visitNode(run: PlanRun, node: GraphNode): Promise<void> {
         node,
         (module) => assertions(run, module, node.check),
         async (module) =>
-          run.world.settled(() => rehearseConditions(node.check.assertions, module.scope)),
+          run.world.settled(() => validateConditions(node.check.assertions, module.scope)),
       );
     case "resource":
       return visitResource(run, node);
@@ -132,7 +132,7 @@ function expandCall(run: PlanRun, module: ModuleInstance, call: CallValues): voi
   const expansion = expand(run, module, call.config);
   if (expansion === undefined) return;
   call.expand(expansion.keys, expansion.targets);
-  run.expansions.push({ address: call.address, keys: freeze(expansion.keys) });
+  run.expansions.push({ address: call.address, keys: recordKeys(expansion.keys) });
 }
 
 async function visitResource(run: PlanRun, node: NodeOf<"resource">): Promise<void> {
@@ -148,7 +148,7 @@ async function visitResource(run: PlanRun, node: NodeOf<"resource">): Promise<vo
       continue;
     }
     resource.expand(expansion.keys);
-    run.expansions.push({ address: resource.address, keys: freeze(expansion.keys) });
+    run.expansions.push({ address: resource.address, keys: recordKeys(expansion.keys) });
     resource.targets = expansion.targets;
     const around = new Set<Target>([...module.around, ...expansion.targets]);
     expanded.push({ resource, around });

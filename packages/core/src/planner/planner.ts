@@ -7,39 +7,39 @@ import {
   parseAddress,
 } from "@stackwright/lang";
 import type { ProviderCallLimits } from "@stackwright/mux/router";
-import { type Configuration, isUsable } from "../configuration/configuration.ts";
+import { type Configuration, hasNoErrors } from "../configuration/configuration.ts";
 import { EphemeralUsers, hasEphemerals } from "../ephemeral/ephemeral-users.ts";
-import type { EventSink } from "../events.ts";
+import type { RunEventHandler } from "../events.ts";
 import type { ResourceChange } from "../plan/change.ts";
 import type { Plan, PlanOptions, PlanResult } from "../plan/plan.ts";
 import type { ProviderCatalog } from "../providers/catalog.ts";
 import { providerFunctions } from "../providers/provider-functions.ts";
+import { ProviderInstances, versionText } from "../providers/provider-instances.ts";
 import type { RetryPolicy } from "../providers/retry-provider.ts";
-import { RunProviders, versionText } from "../providers/run-providers.ts";
 import { selectVersions } from "../providers/select-versions.ts";
 import type { Redactor } from "../secrets/redactor.ts";
 import type { StackInputs } from "../state/stack-inputs.ts";
 import type { StackSnapshot } from "../state/stack-state.ts";
 import { objectKey } from "../state/state-object.ts";
 import type { EngineClock } from "../walk/clock.ts";
+import { EvaluationState } from "../walk/evaluation-state.ts";
 import { walkGraph } from "../walk/ready-queue.ts";
-import { World } from "../walk/world.ts";
-import { createFirstResources } from "./create-first.ts";
+import { blockedRemovals } from "./blocked-removals.ts";
+import { createBeforeDestroyResources } from "./create-before-destroy.ts";
 import { importsByNode } from "./imports.ts";
-import { keptObjects } from "./kept-objects.ts";
 import { resolveMoves } from "./moves.ts";
-import { planLeftovers } from "./plan-leftovers.ts";
+import { planOrphans } from "./plan-orphans.ts";
 import { planOutputs } from "./plan-outputs.ts";
 import { PlanRun } from "./plan-run.ts";
 import { planStateWalk } from "./plan-state-walk.ts";
 import { closeEphemerals, visitNode } from "./plan-walk.ts";
-import { checkProtected, configOf } from "./protected.ts";
+import { checkProtected, configOf } from "./prevent-destroy.ts";
 import { relevantDrift } from "./relevant-drift.ts";
 import { readReplaceRequests, reportUnmatchedRequests } from "./replace-requests.ts";
 import { selectPart } from "./selection.ts";
 
 /** Everything that a plan is made of. */
-export interface PlanRequest {
+export interface CreatePlanRequest {
   readonly stack: string;
   readonly configuration: Configuration;
   /** Values of the root variables, complete and marked. */
@@ -63,7 +63,7 @@ export interface PlanRequest {
   readonly clock: EngineClock;
   readonly sessionId: string;
   readonly signal?: AbortSignal;
-  readonly onEvent?: EventSink;
+  readonly onEvent?: RunEventHandler;
 }
 
 /**
@@ -71,7 +71,7 @@ export interface PlanRequest {
  * happen to it and why. Writes nothing and changes nothing. Mistakes are diagnostics; it rejects where no answer can be
  * had, such as when a provider dies, and with the reason of the signal.
  */
-export async function createPlan(request: PlanRequest): Promise<PlanResult> {
+export async function createPlan(request: CreatePlanRequest): Promise<PlanResult> {
   const { configuration, signal } = request;
   const diagnostics: Diagnostic[] = [...configuration.diagnostics];
   const options = resolveOptions(request.options);
@@ -82,11 +82,12 @@ export async function createPlan(request: PlanRequest): Promise<PlanResult> {
     diagnostics,
   );
   const replace = readReplaceRequests(options.replace, diagnostics);
-  if (!isUsable(configuration) || hasErrors(diagnostics)) return { plan: undefined, diagnostics };
+  if (!hasNoErrors(configuration) || hasErrors(diagnostics))
+    return { plan: undefined, diagnostics };
   const onEvent = request.onEvent ?? (() => undefined);
   onEvent({ type: "phase", phase: "plan" });
   const { catalog, sessionId, limits } = request;
-  await using providers = new RunProviders({
+  await using providers = new ProviderInstances({
     catalog,
     sessionId,
     ...(signal && { signal }),
@@ -107,7 +108,7 @@ export async function createPlan(request: PlanRequest): Promise<PlanResult> {
   const createdAtMs = request.clock.wallTime();
   const workspace = request.workspace ?? "default";
   const reads = new FileReads();
-  const world = new World({
+  const world = new EvaluationState({
     reads,
     root: configuration.root,
     variables: request.variables,
@@ -132,12 +133,12 @@ export async function createPlan(request: PlanRequest): Promise<PlanResult> {
     onEvent,
     objects: moves.objects,
     previous: moves.previous,
-    createBeforeDestroy: createFirstResources(configuration.graph),
+    createBeforeDestroy: createBeforeDestroyResources(configuration.graph),
     root: configuration.root,
     importBlocks: importsByNode(configuration.root),
     isIncluded: (address) => selection.includesAddress(address, true),
     // What has a block is planned, if it is still an instance of it, and may let go of what it needed.
-    kept: keptObjects(
+    kept: blockedRemovals(
       moves.objects,
       selection,
       ({ address, deposed }) =>
@@ -148,7 +149,7 @@ export async function createPlan(request: PlanRequest): Promise<PlanResult> {
   if (hasEphemerals(configuration)) world.opener = ephemerals;
   if (options.mode === "normal") {
     await walkConfiguration(run, configuration, selection);
-    await planLeftovers(run, configuration, selection);
+    await planOrphans(run, configuration, selection);
     checkInstances(run, configuration, selection);
     reportUnmatchedRequests(run);
   } else await planStateWalk(run, configuration, selection);

@@ -5,7 +5,7 @@ import {
   type ResourceSchema,
 } from "@stackwright/mux/router";
 import type { ReadPolicy } from "../plan/plan.ts";
-import type { RunProvider } from "../providers/run-providers.ts";
+import type { ProviderInstance } from "../providers/provider-instances.ts";
 import { restoreValue } from "../state/record-value.ts";
 import type { RecordedValue, StateObject } from "../state/state-object.ts";
 import { blockType } from "../walk/block-type.ts";
@@ -13,7 +13,7 @@ import { restoreIdentity } from "../walk/identity.ts";
 import { markObject, withoutMarks } from "../walk/object-marks.ts";
 
 /** A recorded object as it is now. */
-export interface SeenObject {
+export interface RefreshedObject {
   readonly recorded: StateObject;
   /** As it was recorded, of the present schema, marked. */
   readonly stored: Value;
@@ -29,7 +29,7 @@ export interface SeenObject {
 }
 
 export interface ReadObjectOptions {
-  readonly use: RunProvider;
+  readonly use: ProviderInstance;
   readonly policy: ReadPolicy;
   /** False where the provider cannot be asked, as its configuration is not known yet. */
   readonly reachable: boolean;
@@ -86,7 +86,7 @@ function restoreData(value: RecordedValue, { block, version }: ResourceSchema): 
 export async function readObject(
   object: StateObject,
   options: ReadObjectOptions,
-): Promise<SeenObject | undefined> {
+): Promise<RefreshedObject | undefined> {
   const stored = await upgradeObject(object, options);
   const schema = options.use.typeSchema(object.mode, object.type);
   if (stored === undefined || schema === undefined) return undefined;
@@ -130,6 +130,6 @@ function isDue({ observedAtMs }: StateObject, { policy, nowMs }: ReadObjectOptio
 }
 
 /** Whether reading found something else than what was recorded. */
-export function hasDrifted({ stored, value }: SeenObject): boolean {
+export function hasDrifted({ stored, value }: RefreshedObject): boolean {
   return value === undefined || !withoutMarks(value).rawEquals(withoutMarks(stored));
 }

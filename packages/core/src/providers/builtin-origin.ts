@@ -44,7 +44,7 @@ export function builtinOrigin(
 }
 
 /** Providers that are code of the calling program, such as those made with the provider kit; by source, without versions. */
-export function programOrigin(
+export function inProcessOrigin(
   name: string,
   providers: Readonly<Record<string, () => LifecycleProvider | Promise<LifecycleProvider>>>,
 ): ProviderOrigin {

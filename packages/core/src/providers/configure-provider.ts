@@ -11,19 +11,19 @@ import {
 } from "@stackwright/lang";
 import type { ProviderDiagnostic, ProviderReference } from "@stackwright/mux/router";
 import { formatProviderReference } from "@stackwright/mux/router";
-import type { EventSink } from "../events.ts";
+import type { RunEventHandler } from "../events.ts";
+import type { EvaluationState } from "../walk/evaluation-state.ts";
 import { withoutMarks } from "../walk/object-marks.ts";
-import type { World } from "../walk/world.ts";
+import type { ProviderInstance, ProviderInstances } from "./provider-instances.ts";
 import type { ReadyProvider } from "./ready-provider.ts";
-import type { RunProvider, RunProviders } from "./run-providers.ts";
 
 export interface ConfigureProviderOptions {
   readonly resolved: ResolvedProvider;
   readonly reference: ProviderReference;
-  readonly providers: RunProviders;
-  readonly world: World;
+  readonly providers: ProviderInstances;
+  readonly world: EvaluationState;
   readonly report: (diagnostics: readonly Diagnostic[]) => void;
-  readonly onEvent: EventSink;
+  readonly onEvent: RunEventHandler;
   /** Whether everything is known by now; then an unknown configuration is an error. */
   readonly known: boolean;
 }
@@ -65,7 +65,7 @@ async function start({
   report,
   onEvent,
 }: Pick<ConfigureProviderOptions, "reference" | "providers" | "report"> &
-  Partial<Pick<ConfigureProviderOptions, "onEvent">>): Promise<RunProvider | undefined> {
+  Partial<Pick<ConfigureProviderOptions, "onEvent">>): Promise<ProviderInstance | undefined> {
   const provider = formatProviderReference(reference);
   try {
     onEvent?.({ type: "provider", provider, status: "starting" });
@@ -86,7 +86,7 @@ async function start({
 }
 
 async function ready(
-  use: RunProvider,
+  use: ProviderInstance,
   config: Value,
   { known, report }: Pick<ConfigureProviderOptions, "known" | "report">,
   targets: ReadyProvider["targets"],
@@ -110,7 +110,7 @@ function bareDiagnostics(problems: readonly ProviderDiagnostic[]): Diagnostic[] 
 }
 
 /** A provider that nothing in the configuration speaks of, such as that of an object whose block is gone. */
-export async function configureBare(
+export async function configureUndeclared(
   options: Pick<ConfigureProviderOptions, "reference" | "providers" | "report">,
 ): Promise<ReadyProvider | undefined> {
   const use = await start(options);

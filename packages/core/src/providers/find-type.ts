@@ -1,6 +1,6 @@
 import { type Diagnostic, didYouMean, type ResourceConfig } from "@stackwright/lang";
 import type { ResourceSchema } from "@stackwright/mux/router";
-import type { RunProvider } from "./run-providers.ts";
+import type { ProviderInstance } from "./provider-instances.ts";
 
 const KINDS: Readonly<Record<ResourceConfig["mode"], string>> = {
   managed: "resource type",
@@ -8,7 +8,7 @@ const KINDS: Readonly<Record<ResourceConfig["mode"], string>> = {
   ephemeral: "ephemeral resource type",
 };
 
-type Use = Pick<RunProvider, "reference" | "schema" | "typeSchema">;
+type Use = Pick<ProviderInstance, "reference" | "schema" | "typeSchema">;
 type Block = Pick<ResourceConfig, "mode" | "type" | "token" | "range">;
 
 /** The type of a block with its schema, or what is wrong with it. */

@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import { loadConfiguration } from "../configuration/configuration.ts";
 import { createEngine } from "../engine.ts";
 import { createTestState } from "../testing/state-fixture.ts";
-import { builtinOrigin, programOrigin } from "./builtin-origin.ts";
+import { builtinOrigin, inProcessOrigin } from "./builtin-origin.ts";
 import { pulumiOrigin } from "./pulumi-origin.ts";
 
 const PROGRAM = fileURLToPath(new URL("../testing/programs/shelf-provider.ts", import.meta.url));
@@ -82,7 +82,7 @@ describe("a local Pulumi provider", () => {
     });
     const engine = createEngine({
       origins: [
-        programOrigin("cluster", {
+        inProcessOrigin("cluster", {
           "stackwright.local/pulumi/cluster": () =>
             adaptPulumiProvider(unimplementedProvider(), { schema }),
         }),

@@ -6,7 +6,7 @@ import { EngineError } from "../errors.ts";
 import type { OpenedProviders, OpenOptions, ProviderOrigin } from "./catalog.ts";
 
 /** What a registry knows of a version of a private provider. */
-export interface PrivateProviderVersion {
+export interface ResolvedPrivateVersion {
   readonly functionUrn: string;
   /** Another one for another version of the same number: what is known of the one is not true of the other. */
   readonly versionId: string;
@@ -18,7 +18,7 @@ export interface PrivateOriginOptions {
     source: ProviderAddress,
     version: string,
     options: { readonly signal?: AbortSignal },
-  ) => Promise<PrivateProviderVersion>;
+  ) => Promise<ResolvedPrivateVersion>;
   /** The operator's table: which function is called where. */
   readonly targets: FunctionTargetTable;
   readonly caller: FunctionCaller;
@@ -40,7 +40,7 @@ export function privateOrigin(options: PrivateOriginOptions): ProviderOrigin {
   const find = async (
     { source, version }: ProviderReference,
     { signal }: OpenOptions = {},
-  ): Promise<PrivateProviderVersion & { readonly identity: string }> => {
+  ): Promise<ResolvedPrivateVersion & { readonly identity: string }> => {
     const address = ProviderAddress.parse(source);
     const found = await options.resolve(address, version, { ...(signal && { signal }) });
     return { ...found, identity: `${found.versionId} ${found.functionUrn}` };
@@ -75,7 +75,7 @@ export function privateOrigin(options: PrivateOriginOptions): ProviderOrigin {
 }
 
 /** Stands where private providers cannot be had, and says why. */
-export function missingPrivateOrigin(why: string): ProviderOrigin {
+export function unavailablePrivateOrigin(why: string): ProviderOrigin {
   const refuse = (source: string): Promise<never> =>
     Promise.reject(
       new EngineError(

@@ -1,6 +1,6 @@
 import type { ModuleNode, ProviderFunctionResolver } from "@stackwright/lang";
 import type { Configuration } from "../configuration/configuration.ts";
-import type { RunProvider, RunProviders } from "./run-providers.ts";
+import type { ProviderInstance, ProviderInstances } from "./provider-instances.ts";
 
 /**
  * The functions that the providers of a configuration have, for those providers whose functions are called anywhere.
@@ -12,11 +12,11 @@ export async function providerFunctions(
     resolution,
     functionProviders,
   }: Pick<Configuration, "root" | "resolution" | "functionProviders">,
-  providers: RunProviders,
+  providers: ProviderInstances,
   versions: ReadonlyMap<string, string>,
 ): Promise<((module: ModuleNode) => ProviderFunctionResolver) | undefined> {
   if (functionProviders.size === 0) return undefined;
-  const started = new Map<string, RunProvider>();
+  const started = new Map<string, ProviderInstance>();
   for (const name of functionProviders) {
     for (const module of modulesOf(root)) {
       const source = resolution.sourceOf(module, name).toString();

@@ -8,7 +8,7 @@ import { loadConfiguration } from "../configuration/configuration.ts";
 import { createEngine } from "../engine.ts";
 import type { PlanOptions } from "../plan/plan.ts";
 import { createTestState } from "../testing/state-fixture.ts";
-import { builtinOrigin, programOrigin } from "./builtin-origin.ts";
+import { builtinOrigin, inProcessOrigin } from "./builtin-origin.ts";
 
 /** A shelf whose books are gone with it. Its types are `shelf:index:book` and `shelf:index:label`. */
 const SHELF = createProvider({
@@ -64,7 +64,7 @@ function createRun({ state } = createTestState(), grown = false) {
   const engine = createEngine({
     origins: [
       builtinOrigin(),
-      programOrigin("local", {
+      inProcessOrigin("local", {
         "stackwright.local/pulumi/shelf": shelf,
         "stackwright.local/pulumi/cluster": () =>
           adaptPulumiProvider(unimplementedProvider(), { schema: CLUSTER }),

@@ -8,11 +8,11 @@ import { MemoryBlobs } from "../testing/memory-blobs.ts";
 import { loadText } from "../testing/simulation/sim-parts.ts";
 import { createTestState, TEST_STACK } from "../testing/state-fixture.ts";
 import { equalParts } from "./equal-parts.ts";
-import { cutJsonParts } from "./json-parts.ts";
+import { extractJsonParts } from "./json-parts.ts";
 
 function found(data: object, ...sensitive: string[]) {
   const json = JSON.stringify(data);
-  const { json: rest, parts } = cutJsonParts(
+  const { json: rest, parts } = extractJsonParts(
     json,
     sensitive.map((name) => [name]),
   );

@@ -20,7 +20,7 @@ export interface JsonPart {
  * Takes the parts at the given paths out of a JSON text and leaves `null` in their place. A path that cannot be
  * followed to its end takes the innermost part that it surely leads through.
  */
-export function cutJsonParts(
+export function extractJsonParts(
   json: string,
   paths: readonly JsonPath[],
 ): { readonly json: string; readonly parts: readonly JsonPart[] } {
@@ -40,8 +40,8 @@ export function cutJsonParts(
   return { json: rest + json.slice(position), parts };
 }
 
-/** Puts parts back that {@link cutJsonParts} took out. `SyntaxError` when the text has no such place. */
-export function putJsonParts(json: string, parts: readonly JsonPart[]): string {
+/** Puts parts back that {@link extractJsonParts} took out. `SyntaxError` when the text has no such place. */
+export function insertJsonParts(json: string, parts: readonly JsonPart[]): string {
   const spans = parts
     .map(({ at, text }) => {
       const found = locate(json, at);

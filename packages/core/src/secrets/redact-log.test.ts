@@ -7,7 +7,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createEngine } from "../engine.ts";
 import { installedOrigin } from "../providers/installed-origin.ts";
-import { KeptProviders } from "../providers/kept-providers.ts";
+import { ProviderInstancePool } from "../providers/provider-instance-pool.ts";
 import { loadText } from "../testing/simulation/sim-parts.ts";
 import { createTestState } from "../testing/state-fixture.ts";
 import { redactLog, redactProcess } from "./redact-log.ts";
@@ -102,7 +102,7 @@ resource "notes_note" "a" {
 async function run({ secret = SECRET, kept = false, dies = false }) {
   const folder = await mkdtemp(join(tmpdir(), "babbling-"));
   const log: string[] = [];
-  const keeping = new KeptProviders();
+  const keeping = new ProviderInstancePool();
   try {
     const program = join(import.meta.dirname, "../testing/notes/babbling-program.ts");
     const note = (data: object, message: string): void =>

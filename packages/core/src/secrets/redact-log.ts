@@ -1,7 +1,7 @@
 import type { Logger } from "@stackwright/base/logger";
 import type { ProcessLine } from "@stackwright/mux/host";
 import type { ProviderLogEntry } from "@stackwright/tfplugin/launch";
-import type { Redactor, Unfinished } from "./redactor.ts";
+import type { PartialSecretMatch, Redactor } from "./redactor.ts";
 
 // What a provider writes comes line by line, and lines that are too long in pieces: a secret may go over several of them.
 
@@ -42,7 +42,7 @@ export function redactLogger(secrets: Redactor, logger: Logger): Logger {
 }
 
 function redactLines(secrets: Redactor): (line: string) => string {
-  let before: Unfinished = [];
+  let before: PartialSecretMatch = [];
   return (line) => {
     const { text, unfinished } = secrets.redactPiece(line, before);
     before = unfinished;

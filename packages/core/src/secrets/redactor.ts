@@ -32,7 +32,7 @@ export interface Redactor {
    * The next piece of a text that arrives in lines or in parts of lines, without any part of a secret that goes on from
    * piece to piece; of one that begins at the end of a piece, fewer than `minLength` characters may be left.
    */
-  redactPiece(piece: string, before?: Unfinished): RedactedPiece;
+  redactPiece(piece: string, before?: PartialSecretMatch): RedactedPiece;
   /** Tells another redactor all secrets that this one knows, and those that it learns later. */
   feed(other: Redactor): void;
   /** A JSON-like value with all texts redacted, keys included. Other objects become their texts. */
@@ -42,13 +42,13 @@ export interface Redactor {
 }
 
 /** Secrets that had begun when a piece of text ended: in which form, and how much of it has come. */
-export type Unfinished = readonly { readonly form: string; readonly length: number }[];
+export type PartialSecretMatch = readonly { readonly form: string; readonly length: number }[];
 
 /** A piece of text without secrets. */
 export interface RedactedPiece {
   readonly text: string;
   /** To be given with the next piece. */
-  readonly unfinished: Unfinished;
+  readonly unfinished: PartialSecretMatch;
 }
 
 /** A redactor that knows nothing yet. */
@@ -58,10 +58,10 @@ export function createRedactor(options: RedactorOptions = {}): Redactor {
 
 const LONG_LINE = 16;
 
-type Begun = Unfinished[number];
+type Begun = PartialSecretMatch[number];
 
 /** How much of a piece belongs to what had begun before it. Notes what has not come to its end in this piece either. */
-function goOn(piece: string, before: Unfinished, unfinished: Begun[]): number {
+function goOn(piece: string, before: PartialSecretMatch, unfinished: Begun[]): number {
   let hidden = 0;
   for (const { form, length } of before) {
     // The end of a line is between two pieces, unless a line was too long for one.
@@ -127,7 +127,7 @@ class PatternRedactor implements Redactor {
     return this.#hide(text, 0);
   }
 
-  redactPiece(piece: string, before: Unfinished = []): RedactedPiece {
+  redactPiece(piece: string, before: PartialSecretMatch = []): RedactedPiece {
     if (this.isEmpty) return { text: piece, unfinished: [] };
     this.#learn();
     const unfinished: Begun[] = [];

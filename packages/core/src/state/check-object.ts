@@ -4,7 +4,7 @@ import type { StateObject } from "./state-object.ts";
 
 // Rules of one step, checked before it is written:
 //
-//   shape      the members fit the phase (see Phase); the deposed key is well-formed; there is a JSON object
+//   shape      the members fit the phase (see ObjectPhase); the deposed key is well-formed; there is a JSON object
 //   existence  a new instance dependency names a current object that exists, and a created object only such that are
 //              finished: nothing is made from something whose making is under way
 //   removal    nothing is deleted or given up while a current object depends on it, unless a new object takes its

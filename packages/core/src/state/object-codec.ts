@@ -16,14 +16,14 @@ import {
 import type { BlobStore } from "@stackwright/storage/blob";
 import { EngineError } from "../errors.ts";
 import { equalParts } from "../secrets/equal-parts.ts";
-import { cutJsonParts, type JsonPath, putJsonParts } from "../secrets/json-parts.ts";
+import { extractJsonParts, insertJsonParts, type JsonPath } from "../secrets/json-parts.ts";
 import type { StackCipher } from "../secrets/stack-cipher.ts";
 import { inlineContent, loadContent, spillContents } from "./content.ts";
 import { jsonPathOf } from "./record-value.ts";
 import type { StackReference } from "./stack-state.ts";
 import type {
   Dependency,
-  Operation,
+  ObjectOperation,
   Probe,
   RecordedIdentity,
   RecordedValue,
@@ -157,9 +157,9 @@ async function encodeValue(
   content: (bytes: Uint8Array) => Content,
 ): Promise<WireValue> {
   const sensitive = value.sensitive.map(jsonPathOf);
-  const marked = cutJsonParts(value.json, sensitive);
+  const marked = extractJsonParts(value.json, sensitive);
   const equal = equalParts(marked.json, marked.parts);
-  const cut = equal.length === 0 ? marked : cutJsonParts(value.json, [...sensitive, ...equal]);
+  const cut = equal.length === 0 ? marked : extractJsonParts(value.json, [...sensitive, ...equal]);
   const cipher = cut.parts.length === 0 ? undefined : await parts.cipher();
   return {
     schemaVersion: BigInt(value.schemaVersion),
@@ -190,7 +190,7 @@ async function decodeValue(
       opened.push({ at, text: textOf(plain) });
     }
     try {
-      json = putJsonParts(json, opened);
+      json = insertJsonParts(json, opened);
     } catch (error) {
       throw corrupt(message, "has secrets without a place", error);
     }
@@ -246,7 +246,7 @@ function plainJsonStep({ step }: PathStep): string | number {
   return step?.$case === "position" ? Number(step.value) : (step?.value ?? "");
 }
 
-function wireOperation(operation: Operation): WireOperation {
+function wireOperation(operation: ObjectOperation): WireOperation {
   const { probe } = operation;
   return {
     id: operation.id,
@@ -266,7 +266,7 @@ function wireOperation(operation: Operation): WireOperation {
   };
 }
 
-function plainOperation(operation: WireOperation, owner: Named): Operation {
+function plainOperation(operation: WireOperation, owner: Named): ObjectOperation {
   const { probe } = operation;
   return {
     id: operation.id,

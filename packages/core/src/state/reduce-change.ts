@@ -4,7 +4,7 @@ import type {
   ObjectPatch,
   ObjectPlan,
   OperationPlan,
-  Outcome,
+  OperationResult,
   StateChange,
 } from "./state-change.ts";
 import {
@@ -12,9 +12,9 @@ import {
   isPending,
   isPlaceholder,
   type ObjectKey,
-  type Operation,
+  type ObjectOperation,
+  type ObjectPhase,
   objectKey,
-  type Phase,
   type StateObject,
 } from "./state-object.ts";
 
@@ -165,7 +165,7 @@ class Reducer {
     ];
   }
 
-  settle(key: ObjectKey, id: string, outcome: Outcome): Edit {
+  settle(key: ObjectKey, id: string, outcome: OperationResult): Edit {
     const before = this.#in(key, "settle", ["creating", "updating", "deleting", "unresolved"]);
     const { operation, ...rest } = before;
     if (operation?.started !== true || operation.id !== id) {
@@ -228,7 +228,7 @@ class Reducer {
     return { key, before, after: undefined };
   }
 
-  #operation(kind: Operation["kind"], plan: OperationPlan): Operation {
+  #operation(kind: ObjectOperation["kind"], plan: OperationPlan): ObjectOperation {
     const { id, replace = false, probe } = plan;
     const { run, epoch } = this.#context;
     return {
@@ -283,7 +283,7 @@ class Reducer {
   }
 
   /** The object as it was before an operation that did nothing. */
-  #untouched(key: ObjectKey, rest: StateObject, operation: Operation): StateObject {
+  #untouched(key: ObjectKey, rest: StateObject, operation: ObjectOperation): StateObject {
     if (operation.kind === "create") {
       throw refused(key, "settle", "a create that did nothing leaves nothing: settle it as absent");
     }
@@ -297,7 +297,7 @@ class Reducer {
     return false;
   }
 
-  #in(key: ObjectKey, change: string, phases: readonly Phase[]): StateObject {
+  #in(key: ObjectKey, change: string, phases: readonly ObjectPhase[]): StateObject {
     const object = this.#view.get(key);
     if (object === undefined) throw refused(key, change, "there is no such object");
     if (phases.includes(object.phase)) return object;
@@ -342,7 +342,7 @@ function withContent(object: StateObject, content: ObjectContent): StateObject {
   };
 }
 
-function placeholder(rest: StateObject, operation: Operation): StateObject {
+function placeholder(rest: StateObject, operation: ObjectOperation): StateObject {
   const { value: _value, identity: _identity, ...kept } = rest;
   const {
     probe: _probe,

@@ -5,6 +5,7 @@ import { createMemoryStorage } from "@stackwright/storage/memory";
 import { describe, expect, it } from "vitest";
 import { TEST_STACK } from "../testing/state-fixture.ts";
 import { decodeKind, memberId, STATE_KINDS } from "./kinds.ts";
+import { cleanUpRuns } from "./run-cleanup.ts";
 import {
   createRuns,
   FIRST_PHASES,
@@ -12,7 +13,6 @@ import {
   RUN_TRANSITIONS,
   type RunPhase,
 } from "./runs.ts";
-import { tidyRuns } from "./tidy-runs.ts";
 
 function runsOf(storage = createMemoryStorage()) {
   const token = createUlidGenerator({ wallMs: () => Date.now() });
@@ -166,7 +166,7 @@ describe("runs that nobody ends", () => {
       await runs.transition(id, "approved", "applying", { epoch });
     }
     await runs.create({ id: "young", cause: "" });
-    await tidyRuns(runs, { epoch: 3n, head, nowMs: Date.now() });
+    await cleanUpRuns(runs, { epoch: 3n, head, nowMs: Date.now() });
     const phases = Object.fromEntries((await runs.list()).map(({ id, phase }) => [id, phase]));
     expect(phases).toEqual({
       stale: "superseded",
@@ -177,7 +177,7 @@ describe("runs that nobody ends", () => {
       mine: "applying",
       young: "queued",
     });
-    await tidyRuns(runs, { epoch: 3n, head, nowMs: Date.now() + 25 * 60 * 60 * 1000 });
+    await cleanUpRuns(runs, { epoch: 3n, head, nowMs: Date.now() + 25 * 60 * 60 * 1000 });
     expect(await runs.read("young")).toMatchObject({
       phase: "canceled",
       reason: "nobody works on it any more",
@@ -191,7 +191,7 @@ describe("runs that nobody ends", () => {
       await runs.create({ id, cause: "" });
       await runs.transition(id, "queued", "canceled");
     }
-    await tidyRuns(runs, { epoch: 1n, head, nowMs: Date.now() });
+    await cleanUpRuns(runs, { epoch: 1n, head, nowMs: Date.now() });
     expect((await runs.list()).length).toBe(200);
   });
 });

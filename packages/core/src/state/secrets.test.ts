@@ -8,7 +8,7 @@ import { keyEncryptionKey, loadKey } from "../secrets/key-encryption.ts";
 import { createStackCipher } from "../secrets/stack-cipher.ts";
 import { TEST_STACK } from "../testing/state-fixture.ts";
 import { recordValue, restoreValue } from "./record-value.ts";
-import { createStoredKeys, lentKeys } from "./stack-keys.ts";
+import { createStoredKeys, delegatedKeys } from "./stack-keys.ts";
 
 const KEY = new Uint8Array(32).fill(3);
 
@@ -101,9 +101,9 @@ describe("data keys in a store", () => {
     expect(Buffer.from(cipher.open(old, "c")).toString()).toBe("old");
     expect((await alone.dataKeys(TEST_STACK)).map(({ number }) => number)).toEqual([1, 2]);
     await expect(keys.load(TEST_STACK)).rejects.toMatchObject({ code: "ENGINE_KEY_UNAVAILABLE" });
-    const lent = lentKeys(() => [{ number: 1, bytes: KEY }]);
+    const lent = delegatedKeys(() => [{ number: 1, bytes: KEY }]);
     expect((await lent.load(TEST_STACK)) === undefined).toBe(false);
-    const nothing = lentKeys(() => []);
+    const nothing = delegatedKeys(() => []);
     await expect(nothing.ensure(TEST_STACK)).rejects.toMatchObject({
       code: "ENGINE_KEY_UNAVAILABLE",
     });

@@ -20,7 +20,7 @@ import { decodeKind, STATE_KINDS, stackResourceId, typeUrl } from "./kinds.ts";
 import type { StackReference } from "./stack-state.ts";
 
 /** Where the data keys of stacks come from: a store, or a server that lends them to a remote worker. */
-export interface CipherSource {
+export interface CipherFactory {
   /** The cipher of a stack; `undefined` when it has no data keys, so that nothing of it can be encrypted. */
   load(reference: StackReference, options?: CallOptions): Promise<StackCipher | undefined>;
   /** The same; makes the first data key where there is none. `ENGINE_KEY_UNAVAILABLE` where it cannot. */
@@ -41,7 +41,7 @@ export interface StoredKey {
 }
 
 /** Data keys in the store, encrypted with key-encryption keys. */
-export interface StoredKeys extends CipherSource {
+export interface StoredKeys extends CipherFactory {
   /** The data keys as stored, oldest first. Needs no key-encryption key. */
   list(reference: StackReference, options?: CallOptions): Promise<readonly StoredKey[]>;
   /**
@@ -76,7 +76,9 @@ export function createStoredKeys(options: StoredKeysOptions): StoredKeys {
 }
 
 /** A source with fixed data keys per stack, for a worker that was lent them. */
-export function lentKeys(keys: (reference: StackReference) => readonly DataKey[]): CipherSource {
+export function delegatedKeys(
+  keys: (reference: StackReference) => readonly DataKey[],
+): CipherFactory {
   const load = (reference: StackReference): StackCipher | undefined => cipherOf(keys(reference));
   return {
     load: async (reference) => load(reference),

@@ -31,18 +31,18 @@ import {
   typeUrl,
 } from "./kinds.ts";
 import { type CodecParts, decodeObject, encodeObject } from "./object-codec.ts";
-import type { CipherSource } from "./stack-keys.ts";
+import type { CipherFactory } from "./stack-keys.ts";
 import type { StackHead, StackInput, StackOutput, StackReference } from "./stack-state.ts";
 import type { ObjectKey, StateObject } from "./state-object.ts";
 
 /** A stored message with what it takes to replace it. */
-export interface Stored<M> {
+export interface StoredStateRecord<M> {
   readonly message: M;
   readonly resource: Resource;
 }
 
 /** An object with the resource that it was read from. */
-export interface StoredObject {
+export interface StoredStateObject {
   readonly object: StateObject;
   readonly resource: Resource;
 }
@@ -50,7 +50,7 @@ export interface StoredObject {
 export interface RecordParts {
   readonly storage: StorageBackend;
   readonly blobs: BlobStore;
-  readonly ciphers: CipherSource;
+  readonly ciphers: CipherFactory;
   readonly converters?: Converters | undefined;
 }
 
@@ -93,14 +93,14 @@ export class StackRecords {
     return this.#parts.blobs;
   }
 
-  async head(options?: CallOptions): Promise<Stored<StackHead> | undefined> {
+  async head(options?: CallOptions): Promise<StoredStateRecord<StackHead> | undefined> {
     const stored = await this.one(STATE_KINDS.head, HeadMessage, options);
     if (stored === undefined) return undefined;
     const { revision, run } = stored.message;
     return { message: { revision, run }, resource: stored.resource };
   }
 
-  async objects(options?: CallOptions): Promise<readonly StoredObject[]> {
+  async objects(options?: CallOptions): Promise<readonly StoredStateObject[]> {
     const resources = await this.#parts.storage.list(
       "strong",
       STATE_KINDS.object,
@@ -112,12 +112,12 @@ export class StackRecords {
     return Promise.all(resources.map((resource) => this.#object(resource, codec)));
   }
 
-  async #object(resource: Resource, codec: CodecParts): Promise<StoredObject> {
+  async #object(resource: Resource, codec: CodecParts): Promise<StoredStateObject> {
     const message = decodeKind(resource, ObjectMessage, this.#parts.converters);
     return { object: await decodeObject(message, codec), resource };
   }
 
-  async outputs(options?: CallOptions): Promise<Stored<PublishedOutputs> | undefined> {
+  async outputs(options?: CallOptions): Promise<StoredStateRecord<PublishedOutputs> | undefined> {
     const stored = await this.one(STATE_KINDS.outputs, OutputsMessage, options);
     if (stored === undefined) return undefined;
     const outputs = new Map<string, StackOutput>();
@@ -136,7 +136,7 @@ export class StackRecords {
     codec: Codec<M>,
     options?: CallOptions,
     member?: string,
-  ): Promise<Stored<M> | undefined> {
+  ): Promise<StoredStateRecord<M> | undefined> {
     const id =
       member === undefined
         ? stackResourceId(this.reference, kind)

@@ -124,13 +124,13 @@ export interface StackState {
   plan(digest: string, options?: CallOptions): Promise<StoredPlan | undefined>;
 
   /** Takes the fence of the stack; waits until it is free or its holder shows no life. */
-  acquire(options?: CallOptions): Promise<StackHold>;
+  acquire(options?: CallOptions): Promise<StackLock>;
   /** The same without waiting; `undefined` when another worker holds the stack. */
-  tryAcquire(options?: CallOptions): Promise<StackHold | undefined>;
+  tryAcquire(options?: CallOptions): Promise<StackLock | undefined>;
 }
 
 /** The right to write one stack. One holder at a time; disposing releases. */
-export interface StackHold extends AsyncDisposable {
+export interface StackLock extends AsyncDisposable {
   /** Rises with every acquisition. Handed to providers with each operation. */
   readonly epoch: bigint;
   /** Aborts when the hold is lost: stop provider calls and write nothing more. */

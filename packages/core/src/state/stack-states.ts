@@ -21,7 +21,7 @@ import {
 import { EngineError } from "../errors.ts";
 import { checkState } from "./check-state.ts";
 import { inlineContent, loadContent, spillContents } from "./content.ts";
-import { GuardedWrites } from "./guarded-writes.ts";
+import { FencedWriter } from "./fenced-writer.ts";
 import { revisionChanges, revisionEntry } from "./history.ts";
 import {
   type Converters,
@@ -32,14 +32,15 @@ import {
   STATE_KINDS,
   stackTenancy,
 } from "./kinds.ts";
-import type { CipherSource } from "./stack-keys.ts";
+import { HEAD_IDLE, StackStateLoader } from "./loaded-stack-state.ts";
+import type { CipherFactory } from "./stack-keys.ts";
 import { StackRecords } from "./stack-records.ts";
 import type {
   BeginRun,
   RevisionChange,
   RevisionEntry,
   StackHead,
-  StackHold,
+  StackLock,
   StackReference,
   StackSnapshot,
   StackState,
@@ -47,7 +48,6 @@ import type {
   StoredPlan,
 } from "./stack-state.ts";
 import { invariant, RunStateWriter } from "./state-writer.ts";
-import { AT_REST, WholeStateReader } from "./whole-state.ts";
 
 /** Options of {@link createStackStates}. */
 export interface StackStatesOptions {
@@ -55,7 +55,7 @@ export interface StackStatesOptions {
   readonly storage: StorageBackend;
   /** Beside the storage: what one can read, the other can read. */
   readonly blobs: BlobStore;
-  readonly ciphers: CipherSource;
+  readonly ciphers: CipherFactory;
   /** Names this worker; another one after every start of the process. */
   readonly owner: string;
   readonly timing?: LeaseTiming;
@@ -97,7 +97,7 @@ export function createStackStates(options: StackStatesOptions): StackStates {
 interface StateParts {
   readonly storage: StorageBackend;
   readonly blobs: BlobStore;
-  readonly ciphers: CipherSource;
+  readonly ciphers: CipherFactory;
   readonly converters?: Converters;
   readonly scheduler: Clock;
   readonly leases: Leases;
@@ -108,17 +108,17 @@ class StoredStackState implements StackState {
   readonly reference: StackReference;
   readonly #parts: StateParts;
   readonly #records: StackRecords;
-  readonly #reader: WholeStateReader;
+  readonly #reader: StackStateLoader;
 
   constructor(reference: StackReference, parts: StateParts) {
     this.reference = reference;
     this.#parts = parts;
     this.#records = new StackRecords(reference, parts);
-    this.#reader = new WholeStateReader(this.#records);
+    this.#reader = new StackStateLoader(this.#records);
   }
 
   async head(options?: CallOptions): Promise<StackHead> {
-    return (await this.#records.head(options))?.message ?? AT_REST;
+    return (await this.#records.head(options))?.message ?? HEAD_IDLE;
   }
 
   async read(options?: CallOptions): Promise<StackSnapshot> {
@@ -126,7 +126,7 @@ class StoredStackState implements StackState {
     const fence = await readStored(this.#parts.storage, "strong", fenceResourceId(name), options);
     const { head, objects, outputs } = await this.#reader.read(options);
     return {
-      head: head?.message ?? AT_REST,
+      head: head?.message ?? HEAD_IDLE,
       objects,
       outputs: outputs?.message.outputs ?? new Map(),
       checks: outputs?.message.checks ?? [],
@@ -212,11 +212,11 @@ class StoredStackState implements StackState {
     return { digest, baseRevision, createdAtMs: Number(createdAtMs), bytes };
   }
 
-  async acquire(options?: CallOptions): Promise<StackHold> {
+  async acquire(options?: CallOptions): Promise<StackLock> {
     return this.#hold(await this.#parts.leases.acquire(this.#lease(), options));
   }
 
-  async tryAcquire(options?: CallOptions): Promise<StackHold | undefined> {
+  async tryAcquire(options?: CallOptions): Promise<StackLock | undefined> {
     const lease = await this.#parts.leases.tryAcquire(this.#lease(), options);
     return lease && this.#hold(lease);
   }
@@ -225,7 +225,7 @@ class StoredStackState implements StackState {
     return { tenancy: stackTenancy(this.reference), name: this.reference.stack };
   }
 
-  #hold(lease: Lease): StackHold {
+  #hold(lease: Lease): StackLock {
     return new Hold(lease, { ...this.#parts, records: this.#records, reader: this.#reader });
   }
 
@@ -237,10 +237,10 @@ class StoredStackState implements StackState {
 
 interface HoldParts extends StateParts {
   readonly records: StackRecords;
-  readonly reader: WholeStateReader;
+  readonly reader: StackStateLoader;
 }
 
-class Hold implements StackHold {
+class Hold implements StackLock {
   readonly epoch: bigint;
   readonly signal: AbortSignal;
   readonly #lease: Lease;
@@ -259,7 +259,7 @@ class Hold implements StackHold {
 
   async begin({ run, base }: BeginRun, options?: CallOptions): Promise<StateWriter> {
     const { storage, scheduler, token, records, reader } = this.#parts;
-    const writes = new GuardedWrites(storage, this.#lease, scheduler);
+    const writes = new FencedWriter(storage, this.#lease, scheduler);
     writes.assertHeld();
     // Nobody else writes any more: what was read before the stack was taken counts if the head is still the same.
     const state = await reader.read(options, (head) => {
@@ -267,7 +267,7 @@ class Hold implements StackHold {
     });
     reader.forget();
     const { stored: objects, outputs } = state;
-    const head = state.head?.message ?? AT_REST;
+    const head = state.head?.message ?? HEAD_IDLE;
     const problems = checkState(state.objects.values(), { interrupted: head.run !== "" });
     if (problems.length > 0) throw invariant("the recorded state is broken", problems);
     return new RunStateWriter({

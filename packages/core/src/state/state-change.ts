@@ -3,7 +3,7 @@ import type {
   Dependency,
   ObjectKey,
   ObjectMode,
-  Operation,
+  ObjectOperation,
   Probe,
   RecordedIdentity,
   RecordedValue,
@@ -53,7 +53,7 @@ export interface ObjectPatch {
 }
 
 /** How a call ended. */
-export type Outcome =
+export type OperationResult =
   /** The object exists like this. */
   | {
       readonly kind: "exists";
@@ -125,8 +125,8 @@ export type StateChange =
   | {
       readonly kind: "settle";
       readonly key: ObjectKey;
-      readonly operation: Operation["id"];
-      readonly outcome: Outcome;
+      readonly operation: ObjectOperation["id"];
+      readonly outcome: OperationResult;
     }
   /** A change without a call: refresh, upgrade, dependencies, taint. */
   | { readonly kind: "record"; readonly key: ObjectKey; readonly patch: ObjectPatch }

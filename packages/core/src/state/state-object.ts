@@ -11,7 +11,7 @@ import type { ProviderReference } from "@stackwright/mux/router";
  * - `tainted`: exists, but has to be replaced.
  * - `unresolved`: a call was made, its result is not known and could not be found out. Only an operator ends this.
  */
-export type Phase = "creating" | "ready" | "updating" | "deleting" | "tainted" | "unresolved";
+export type ObjectPhase = "creating" | "ready" | "updating" | "deleting" | "tainted" | "unresolved";
 
 /** What a state object is of: something that the stack owns, or something that it only read. */
 export type ObjectMode = "managed" | "data";
@@ -58,7 +58,7 @@ export interface Probe {
 }
 
 /** One announced call on one object. */
-export interface Operation {
+export interface ObjectOperation {
   /** ULID; handed to the provider, so that a repeated delivery can be recognised. */
   readonly id: string;
   readonly kind: "create" | "update" | "delete";
@@ -93,9 +93,9 @@ export interface StateObject {
   readonly mode: ObjectMode;
   readonly type: string;
   readonly provider: ProviderReference;
-  readonly phase: Phase;
+  readonly phase: ObjectPhase;
   /** Present in `creating`, `updating`, `deleting` and `unresolved`, and only there. */
-  readonly operation?: Operation;
+  readonly operation?: ObjectOperation;
   /** What exists; absent while nothing does (`creating`, and `unresolved` after a create). */
   readonly value?: RecordedValue;
   readonly identity?: RecordedIdentity;
@@ -137,6 +137,6 @@ export function isPlaceholder({ phase, operation }: StateObject): boolean {
   return phase === "creating" && !started(operation);
 }
 
-function started(operation: Operation | undefined): boolean {
+function started(operation: ObjectOperation | undefined): boolean {
   return operation?.started === true;
 }

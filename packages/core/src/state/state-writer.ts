@@ -5,7 +5,7 @@ import { EngineError } from "../errors.ts";
 import { checkEdits } from "./check-object.ts";
 import type { CheckResult } from "./check-result.ts";
 import { checkState } from "./check-state.ts";
-import type { GuardedWrites } from "./guarded-writes.ts";
+import type { FencedWriter } from "./fenced-writer.ts";
 import { revisionOperation } from "./history.ts";
 import { STATE_KINDS, stackResourceId } from "./kinds.ts";
 import { ObjectIndex } from "./object-index.ts";
@@ -20,7 +20,7 @@ const PLACEHOLDERS_AT_ONCE = 16;
 /** What a writer begins with. */
 export interface WriterParts {
   readonly records: StackRecords;
-  readonly writes: GuardedWrites;
+  readonly writes: FencedWriter;
   readonly scheduler: Clock;
   /** Makes a ULID. */
   readonly token: () => string;

@@ -4,7 +4,7 @@ import { assert, describe, expect, it } from "vitest";
 import { EngineError, type EngineErrorCode } from "../errors.ts";
 import { STATE_KINDS, stackTenancy } from "../state/kinds.ts";
 import { recordValue, restoreValue } from "../state/record-value.ts";
-import type { StackHold, StateWriter } from "../state/stack-state.ts";
+import type { StackLock, StateWriter } from "../state/stack-state.ts";
 import type { ObjectContent, ObjectPlan, StateChange } from "../state/state-change.ts";
 import type { Dependency } from "../state/state-object.ts";
 import { createTestState, TEST_STACK, type TestState } from "./state-fixture.ts";
@@ -51,7 +51,7 @@ export function describeStackState(name: string, open: OpenStore): void {
     await using store = await open();
     await run(createTestState({ storage: store.storage }));
   };
-  const written = (run: (writer: StateWriter, test: TestState, hold: StackHold) => Promise<void>) =>
+  const written = (run: (writer: StateWriter, test: TestState, hold: StackLock) => Promise<void>) =>
     withState(async (test) => {
       await using hold = await test.state.acquire();
       await run(await hold.begin({ run: RUN, base: 0n }), test, hold);

@@ -26,7 +26,7 @@ import type {
 import { findType } from "../providers/find-type.ts";
 import { blockType } from "../walk/block-type.ts";
 import { withoutMarks } from "../walk/object-marks.ts";
-import { mistakesOf } from "./condition-mistakes.ts";
+import { conditionErrors } from "./condition-errors.ts";
 import { anyInstance, type OpenModule } from "./open-module.ts";
 import type { ValidationProviders } from "./validation-providers.ts";
 
@@ -147,8 +147,8 @@ function conditionsOf(
   const any = anyInstance(config);
   const self = block === undefined ? Value.dynamic : Value.unknown(blockType(block));
   return [
-    ...mistakesOf(preconditions, scope.forInstance(any), { decided: false }),
-    ...mistakesOf(postconditions, scope.forInstance({ ...any, self }), { decided: false }),
+    ...conditionErrors(preconditions, scope.forInstance(any), { decided: false }),
+    ...conditionErrors(postconditions, scope.forInstance({ ...any, self }), { decided: false }),
   ];
 }
 

@@ -2,7 +2,7 @@ import { EMPTY_BUNDLE } from "@stackwright/lang";
 import { describe, expect, it } from "vitest";
 import { loadConfiguration } from "../configuration/configuration.ts";
 import { createEngine } from "../engine.ts";
-import { builtinOrigin, programOrigin } from "../providers/builtin-origin.ts";
+import { builtinOrigin, inProcessOrigin } from "../providers/builtin-origin.ts";
 import { createMockProvider, MockCloud } from "../testing/conformance/mock-provider.ts";
 
 const HEAD = `terraform {
@@ -44,7 +44,7 @@ async function check(text: string) {
     };
   };
   const engine = createEngine({
-    origins: [builtinOrigin(), programOrigin("mock", { "test.local/conf/mock": provider })],
+    origins: [builtinOrigin(), inProcessOrigin("mock", { "test.local/conf/mock": provider })],
   });
   const configuration = await loadConfiguration({
     ...EMPTY_BUNDLE,

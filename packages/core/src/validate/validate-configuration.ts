@@ -15,13 +15,13 @@ import {
 import type { Configuration } from "../configuration/configuration.ts";
 import type { ProviderCatalog } from "../providers/catalog.ts";
 import { providerFunctions } from "../providers/provider-functions.ts";
-import { RunProviders } from "../providers/run-providers.ts";
+import { ProviderInstances } from "../providers/provider-instances.ts";
 import { blockType } from "../walk/block-type.ts";
 import { forEachLimited } from "../walk/semaphore.ts";
-import { mistakesOf } from "./condition-mistakes.ts";
+import { conditionErrors } from "./condition-errors.ts";
 import { OpenModule } from "./open-module.ts";
 import { checkProvider, checkResource } from "./validate-block.ts";
-import { type UncheckedProvider, ValidationProviders } from "./validation-providers.ts";
+import { type SkippedProvider, ValidationProviders } from "./validation-providers.ts";
 
 export interface ValidateRequest {
   readonly configuration: Configuration;
@@ -36,7 +36,7 @@ export interface ValidationResult {
   /** Everything that is wrong, in the order of the files. */
   readonly diagnostics: readonly Diagnostic[];
   /** Providers that are not there, with what was not checked because of that. */
-  readonly unchecked: readonly UncheckedProvider[];
+  readonly unchecked: readonly SkippedProvider[];
 }
 
 /**
@@ -52,7 +52,7 @@ export async function validateConfiguration(request: ValidateRequest): Promise<V
   if (!configuration.isSound) {
     return { diagnostics: configuration.diagnostics, unchecked: [] };
   }
-  await using running = new RunProviders({ catalog, sessionId, ...(signal && { signal }) });
+  await using running = new ProviderInstances({ catalog, sessionId, ...(signal && { signal }) });
   const { resolution, root, graph } = configuration;
   const providers = await ValidationProviders.start(resolution, catalog, running, signal);
   const functions = await FunctionTables.create(configuration, running, providers.versions);
@@ -106,7 +106,7 @@ class FunctionTables {
 
   static async create(
     configuration: Configuration,
-    providers: RunProviders,
+    providers: ProviderInstances,
     versions: ReadonlyMap<string, string>,
   ): Promise<FunctionTables> {
     return new FunctionTables(await providerFunctions(configuration, providers, versions));
@@ -177,7 +177,7 @@ class ConfigurationCheck {
         return evaluated(() => module.variable(node.variable.name).diagnostics);
       case "validation":
         return evaluated(() =>
-          mistakesOf(node.variable.validations, module.scope, { decided: true }),
+          conditionErrors(node.variable.validations, module.scope, { decided: true }),
         );
       case "local":
         return evaluated(() => module.scope.local(node.local.name).diagnostics);
@@ -190,7 +190,9 @@ class ConfigurationCheck {
           return diagnostics;
         });
       case "check":
-        return evaluated(() => mistakesOf(node.check.assertions, module.scope, { decided: false }));
+        return evaluated(() =>
+          conditionErrors(node.check.assertions, module.scope, { decided: false }),
+        );
       case "provider":
         return checkProvider({ ...shared, provider: node.provider });
       case "resource":

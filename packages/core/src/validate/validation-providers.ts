@@ -1,10 +1,10 @@
 import type { ModuleNode, ProviderResolution, ResourceConfig } from "@stackwright/lang";
 import type { ProviderAddress } from "@stackwright/provider-source";
 import type { ProviderCatalog } from "../providers/catalog.ts";
-import type { RunProvider, RunProviders } from "../providers/run-providers.ts";
+import type { ProviderInstance, ProviderInstances } from "../providers/provider-instances.ts";
 
 /** A provider without which something cannot be checked. */
-export interface UncheckedProvider {
+export interface SkippedProvider {
   readonly source: string;
   /** Why it cannot be had. */
   readonly reason: string;
@@ -15,7 +15,7 @@ export interface UncheckedProvider {
 /** The providers of a check: started for their schemas and to be asked about configurations, and never configured. */
 export class ValidationProviders {
   readonly versions = new Map<string, string>();
-  readonly #started = new Map<string, RunProvider>();
+  readonly #started = new Map<string, ProviderInstance>();
   readonly #missing = new Map<string, { readonly reason: string; readonly blocks: string[] }>();
   readonly #resolution: ProviderResolution;
 
@@ -26,7 +26,7 @@ export class ValidationProviders {
   static async start(
     resolution: ProviderResolution,
     catalog: ProviderCatalog,
-    providers: RunProviders,
+    providers: ProviderInstances,
     signal: AbortSignal | undefined,
   ): Promise<ValidationProviders> {
     const all = new ValidationProviders(resolution);
@@ -50,7 +50,7 @@ export class ValidationProviders {
     return all;
   }
 
-  ofResource(module: ModuleNode, config: ResourceConfig): RunProvider | undefined {
+  ofResource(module: ModuleNode, config: ResourceConfig): ProviderInstance | undefined {
     const resolved = this.#resolution.forResource(module, config);
     return resolved && this.of(resolved.source);
   }
@@ -59,7 +59,7 @@ export class ValidationProviders {
     return this.#resolution.forResource(module, config)?.source;
   }
 
-  of(source: ProviderAddress): RunProvider | undefined {
+  of(source: ProviderAddress): ProviderInstance | undefined {
     return this.#started.get(source.toString());
   }
 
@@ -69,7 +69,7 @@ export class ValidationProviders {
   }
 
   /** Providers that could not be had, with what was not checked because of that. */
-  get unchecked(): readonly UncheckedProvider[] {
+  get unchecked(): readonly SkippedProvider[] {
     return [...this.#missing]
       .map(([source, { reason, blocks }]) => ({ source, reason, blocks: blocks.toSorted() }))
       .toSorted((a, b) => (a.source < b.source ? -1 : 1));

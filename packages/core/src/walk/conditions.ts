@@ -73,7 +73,7 @@ export function evaluateConditions({
 }
 
 /** Evaluates conditions for what they ask for alone: nothing comes of them. */
-export function rehearseConditions(
+export function validateConditions(
   conditions: readonly ConditionRule[],
   scope: EvaluationScope,
 ): void {

@@ -2,14 +2,14 @@ import { Value } from "@stackwright/cty";
 import type { Expansion, InstanceContext, InstanceKey } from "@stackwright/lang";
 
 /** Which instances something has: the part of an expansion that a plan freezes. */
-export type FrozenKeys =
+export type RecordedKeys =
   | { readonly kind: "single" }
   | { readonly kind: "count"; readonly count: number }
   | { readonly kind: "for_each"; readonly keys: readonly string[] };
 
 /** The instances of something, and the names that each of them sees. */
 export interface Keys {
-  readonly kind: FrozenKeys["kind"];
+  readonly kind: RecordedKeys["kind"];
   readonly list: readonly (InstanceKey | undefined)[];
   contextOf(key: InstanceKey | undefined): InstanceContext;
 }
@@ -27,12 +27,12 @@ export function keysOf(
 }
 
 /** The frozen instances again; values of `for_each` are asked for when they are used. */
-export function thaw(frozen: FrozenKeys, valueOf: (key: string) => Value): Keys {
+export function restoreKeys(frozen: RecordedKeys, valueOf: (key: string) => Value): Keys {
   if (frozen.kind === "single") return SINGLE;
   return frozen.kind === "count" ? countKeys(frozen.count) : forEachKeys(frozen.keys, valueOf);
 }
 
-export function freeze(keys: Keys): FrozenKeys {
+export function recordKeys(keys: Keys): RecordedKeys {
   if (keys.kind === "single") return { kind: "single" };
   if (keys.kind === "count") return { kind: "count", count: keys.list.length };
   return { kind: "for_each", keys: keys.list.map(String) };

@@ -2,10 +2,10 @@ import { type ProviderCallLimits } from "@stackwright/mux/router";
 import type { EngineClock } from "./clock.ts";
 
 /** How much may happen at once, and how often something may begin, under one name. */
-export type Limit = Pick<ProviderCallLimits, "maxConcurrent" | "callsPerSecond" | "burst">;
+export type CallLimit = Pick<ProviderCallLimits, "maxConcurrent" | "callsPerSecond" | "burst">;
 
 interface Bucket {
-  readonly limit: Limit;
+  readonly limit: CallLimit;
   running: number;
   tokens: number;
   filledAt: number;
@@ -20,7 +20,7 @@ export class LimitTable {
   readonly #buckets = new Map<string, Bucket>();
   readonly #clock: EngineClock;
 
-  constructor(limits: Readonly<Record<string, Limit>>, clock: EngineClock) {
+  constructor(limits: Readonly<Record<string, CallLimit>>, clock: EngineClock) {
     this.#clock = clock;
     for (const [name, limit] of Object.entries(limits)) {
       const { callsPerSecond = Infinity } = limit;

@@ -24,19 +24,19 @@ import {
   sourceRange,
 } from "@stackwright/lang";
 import type { CheckResult } from "../state/check-result.ts";
+import type { EvaluationState } from "./evaluation-state.ts";
 import { type Keys, keysOf } from "./keys.ts";
 import { LazyVariables } from "./lazy-variables.ts";
 import type { Target } from "./recorder.ts";
 import { NOT_OPEN, ResourceValues } from "./resource-values.ts";
 import { VariableValidations } from "./variable-validations.ts";
-import type { World } from "./world.ts";
 
 type ResourceSubject = Extract<ReferenceSubject, { kind: "resource" }>;
 type ModuleSubject = Extract<ReferenceSubject, { kind: "module" }>;
 type LocalResult = ReturnType<ModuleScope["local"]>;
 
 /** Something that is evaluated once, with what that looked at and what is wrong with it. */
-export interface Memo {
+export interface LazyResult {
   readonly value: Value;
   readonly diagnostics: readonly Diagnostic[];
   readonly targets: ReadonlySet<Target>;
@@ -46,7 +46,7 @@ export interface Memo {
   readonly conditions?: readonly ConditionResult[];
 }
 
-type Evaluated = Omit<Memo, "targets" | "blocked">;
+type Evaluated = Omit<LazyResult, "targets" | "blocked">;
 
 /** The instances of a called module. */
 export class CallValues {
@@ -98,7 +98,7 @@ interface Place {
  * are first asked for; the order of the walk makes sure that what they need is there by then.
  */
 export class ModuleInstance implements ModuleValues {
-  readonly world: World;
+  readonly world: EvaluationState;
   readonly node: ModuleNode;
   readonly place: Place | undefined;
   /** Empty for the root module. */
@@ -111,13 +111,13 @@ export class ModuleInstance implements ModuleValues {
   readonly workspace: string;
   readonly applying: boolean;
   readonly variables: ReadonlyMap<string, Value>;
-  readonly #variables = new Map<string, Memo>();
-  readonly #outputs = new Map<string, Memo>();
-  readonly #locals = new Map<string, Pick<Memo, "targets" | "blocked">>();
+  readonly #variables = new Map<string, LazyResult>();
+  readonly #outputs = new Map<string, LazyResult>();
+  readonly #locals = new Map<string, Pick<LazyResult, "targets" | "blocked">>();
   readonly #validations: VariableValidations;
   #arguments: ReadonlyMap<string, ContentAttribute> | undefined;
 
-  constructor(world: World, node: ModuleNode, place?: Place) {
+  constructor(world: EvaluationState, node: ModuleNode, place?: Place) {
     this.world = world;
     this.node = node;
     this.place = place;
@@ -193,13 +193,13 @@ export class ModuleInstance implements ModuleValues {
     return [...this.resources.values(), ...inner.flatMap((instance) => instance.everything())];
   }
 
-  variable(name: string): Memo {
+  variable(name: string): LazyResult {
     const address = this.addressOf(`var.${name}`);
     return this.#once(this.#variables, name, address, () => this.#evaluateVariable(name));
   }
 
   /** A variable for what uses it: with what its conditions need, and blocked where they do not hold. */
-  guardedVariable(name: string): Memo {
+  guardedVariable(name: string): LazyResult {
     const memo = this.variable(name);
     this.#validations.guard(name);
     return memo;
@@ -228,7 +228,7 @@ export class ModuleInstance implements ModuleValues {
     return this.address === "" ? name : `${this.address}.${name}`;
   }
 
-  output(name: string): Memo {
+  output(name: string): LazyResult {
     const address = this.addressOf(`output.${name}`);
     return this.#once(this.#outputs, name, address, () => this.#evaluateOutput(name));
   }
@@ -296,11 +296,11 @@ export class ModuleInstance implements ModuleValues {
   }
 
   #once(
-    memos: Map<string, Memo>,
+    memos: Map<string, LazyResult>,
     name: string,
     address: string,
     evaluateIt: () => Evaluated,
-  ): Memo {
+  ): LazyResult {
     const { recorder } = this.world;
     const known = memos.get(name);
     if (known !== undefined) {

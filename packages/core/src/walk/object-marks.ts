@@ -46,7 +46,7 @@ export function markObject(
 const SENSITIVE = Marks.of(Mark.sensitive);
 
 /** A configured value without marks, and where it is secret. Other marks end here. */
-export function takeMarks(value: Value): {
+export function extractMarks(value: Value): {
   readonly plain: Value;
   readonly sensitive: readonly Path[];
 } {

@@ -18,7 +18,7 @@ const COLLECTIVE = 16;
  * Records what evaluations ask for. Evaluation is synchronous, so one set at a time is the current one; what is
  * evaluated once and used often (locals, variables, outputs) is recorded once and added wherever it is used.
  */
-export class Recorder {
+export class DependencyRecorder {
   #current: Set<Target> | undefined;
   #blocked: Set<string> | undefined;
 
@@ -62,7 +62,7 @@ export class Recorder {
     this.#blocked = blocked;
     try {
       const result = evaluate();
-      return { result, targets: condense(targets), blocked };
+      return { result, targets: mergeDependencies(targets), blocked };
     } finally {
       this.#current = outer;
       this.#blocked = outerBlocked;
@@ -76,7 +76,7 @@ export class Recorder {
  * Takes many instances of one resource together, and drops instances that are covered by their resource. Keeps the
  * number of edges linear where many look at many through one local.
  */
-export function condense(targets: ReadonlySet<Target>): ReadonlySet<Target> {
+export function mergeDependencies(targets: ReadonlySet<Target>): ReadonlySet<Target> {
   const counts = new Map<ResourceValues, number>();
   for (const target of targets) {
     if (target.kind === "instance") {

@@ -1,12 +1,12 @@
 import type { Diagnostic, EvaluationScope, SourceRange, VariableConfig } from "@stackwright/lang";
 import type { CheckResult } from "../state/check-result.ts";
 import { evaluateConditions, INVALID_VARIABLE } from "./conditions.ts";
+import type { EvaluationState } from "./evaluation-state.ts";
 import type { Recorded } from "./recorder.ts";
-import type { World } from "./world.ts";
 
 /** The module whose variables are checked. */
 interface CheckedModule {
-  readonly world: World;
+  readonly world: EvaluationState;
   readonly node: { readonly config: { readonly variables: ReadonlyMap<string, VariableConfig> } };
   readonly scope: EvaluationScope;
   addressOf(name: string): string;

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { loadConfiguration } from "../../configuration/configuration.ts";
 import { createEngine } from "../../engine.ts";
 import type { RunEvent } from "../../events.ts";
-import { programOrigin } from "../../providers/builtin-origin.ts";
+import { inProcessOrigin } from "../../providers/builtin-origin.ts";
 import { processClock } from "../../walk/clock.ts";
 import { createTestState } from "../state-fixture.ts";
 import { createVirtualScheduler } from "../virtual-scheduler.ts";
@@ -39,7 +39,7 @@ async function planned(virtual = createVirtualScheduler()) {
   const { state } = createTestState();
   const engine = createEngine({
     clock,
-    origins: [programOrigin("mock", { "test.local/conf/mock": () => createMockProvider(cloud) })],
+    origins: [inProcessOrigin("mock", { "test.local/conf/mock": () => createMockProvider(cloud) })],
   });
   const configuration = await loadConfiguration({
     ...EMPTY_BUNDLE,

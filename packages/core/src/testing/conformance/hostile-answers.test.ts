@@ -3,7 +3,7 @@ import type { LifecycleProvider } from "@stackwright/mux/router";
 import { describe, expect, it } from "vitest";
 import { createEngine } from "../../engine.ts";
 import { hasChanges } from "../../plan/plan.ts";
-import { programOrigin } from "../../providers/builtin-origin.ts";
+import { inProcessOrigin } from "../../providers/builtin-origin.ts";
 import { type EngineClock, processClock } from "../../walk/clock.ts";
 import { loadText } from "../simulation/sim-parts.ts";
 import { createTestState } from "../state-fixture.ts";
@@ -26,7 +26,7 @@ function lab() {
   const schedule: EngineClock["schedule"] = (callback, delayMs) =>
     processClock.schedule(callback, Math.min(delayMs, 100));
   const engine = createEngine({
-    origins: [programOrigin("mock", { [SOURCE]: create })],
+    origins: [inProcessOrigin("mock", { [SOURCE]: create })],
     clock: { ...processClock, schedule },
   });
   const misbehave = (next: typeof twist): void => {

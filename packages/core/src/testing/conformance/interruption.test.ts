@@ -2,7 +2,7 @@ import { EMPTY_BUNDLE } from "@stackwright/lang";
 import { describe, expect, it } from "vitest";
 import { loadConfiguration } from "../../configuration/configuration.ts";
 import { createEngine, type EngineApplyRequest } from "../../engine.ts";
-import { programOrigin } from "../../providers/builtin-origin.ts";
+import { inProcessOrigin } from "../../providers/builtin-origin.ts";
 import { createTestState } from "../state-fixture.ts";
 import { createMockProvider, MockCloud } from "./mock-provider.ts";
 
@@ -15,7 +15,7 @@ async function prepare(text: string) {
   const cloud = new MockCloud();
   const { state, ulid } = createTestState();
   const engine = createEngine({
-    origins: [programOrigin("mock", { "test.local/conf/mock": () => createMockProvider(cloud) })],
+    origins: [inProcessOrigin("mock", { "test.local/conf/mock": () => createMockProvider(cloud) })],
   });
   const load = async (content: string) =>
     loadConfiguration({

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { loadConfiguration } from "../../configuration/configuration.ts";
 import { createEngine, type EngineApplyRequest, type EnginePlanRequest } from "../../engine.ts";
 import type { RunEvent } from "../../events.ts";
-import { programOrigin } from "../../providers/builtin-origin.ts";
+import { inProcessOrigin } from "../../providers/builtin-origin.ts";
 import type { EngineClock } from "../../walk/clock.ts";
 import { createTestState } from "../state-fixture.ts";
 import { createVirtualScheduler } from "../virtual-scheduler.ts";
@@ -35,7 +35,7 @@ async function prepare(text: string, takesMs: number | ((name: string) => number
   const cloud = new MockCloud();
   const { state } = createTestState({ scheduler });
   const engine = createEngine({
-    origins: [programOrigin("mock", { [SOURCE]: () => createMockProvider(cloud) })],
+    origins: [inProcessOrigin("mock", { [SOURCE]: () => createMockProvider(cloud) })],
     clock,
   });
   const load = async (content: string) =>

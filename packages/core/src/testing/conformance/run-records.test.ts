@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { loadConfiguration } from "../../configuration/configuration.ts";
 import { createEngine, type EngineApplyRequest } from "../../engine.ts";
 import type { Plan } from "../../plan/plan.ts";
-import { programOrigin } from "../../providers/builtin-origin.ts";
+import { inProcessOrigin } from "../../providers/builtin-origin.ts";
 import { createRuns, type RunPhase, type Runs } from "../../state/runs.ts";
 import { createTestState } from "../state-fixture.ts";
 import { createMockProvider, MockCloud } from "./mock-provider.ts";
@@ -38,7 +38,7 @@ async function prepare(text: string) {
   const heard: string[] = [];
   const runs = createRuns(state.reference, { storage, scheduler: systemClock, token: ulid });
   const engine = createEngine({
-    origins: [programOrigin("mock", { "test.local/conf/mock": () => createMockProvider(cloud) })],
+    origins: [inProcessOrigin("mock", { "test.local/conf/mock": () => createMockProvider(cloud) })],
     runs: () => listening(runs, heard),
   });
   const load = async (content: string) =>

@@ -7,7 +7,7 @@ import type { RunEvent } from "../../events.ts";
 import type { ResourceChange } from "../../plan/change.ts";
 import type { Plan, PlanOptions } from "../../plan/plan.ts";
 import { decodePlan, encodePlan } from "../../plan/plan-codec.ts";
-import { builtinOrigin, programOrigin } from "../../providers/builtin-origin.ts";
+import { builtinOrigin, inProcessOrigin } from "../../providers/builtin-origin.ts";
 import { createTestState } from "../state-fixture.ts";
 import { createMockProvider, MockCloud } from "./mock-provider.ts";
 
@@ -54,7 +54,7 @@ export function scenario(name: string, steps: readonly ScenarioStep[]): void {
     const engine = createEngine({
       origins: [
         builtinOrigin(),
-        programOrigin("mock", { "test.local/conf/mock": () => createMockProvider(cloud) }),
+        inProcessOrigin("mock", { "test.local/conf/mock": () => createMockProvider(cloud) }),
       ],
     });
     for (const [at, step] of steps.entries()) {

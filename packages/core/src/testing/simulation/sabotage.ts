@@ -1,6 +1,6 @@
 import type { LifecycleProvider } from "@stackwright/mux/router";
 import type { Plan } from "../../plan/plan.ts";
-import type { StackHold, StackState, StateWriter } from "../../state/stack-state.ts";
+import type { StackLock, StackState, StateWriter } from "../../state/stack-state.ts";
 import type { StateChange } from "../../state/state-change.ts";
 import type { StateObject } from "../../state/state-object.ts";
 
@@ -24,9 +24,9 @@ export interface Sabotage {
 /** A state whose writes go through a sabotage. */
 export function sabotaged(state: StackState, { write }: Sabotage): StackState {
   if (write === undefined) return state;
-  const wrapHold = (hold: StackHold): StackHold =>
+  const wrapHold = (hold: StackLock): StackLock =>
     overriding(hold, {
-      begin: async (...given: Parameters<StackHold["begin"]>) => {
+      begin: async (...given: Parameters<StackLock["begin"]>) => {
         const writer = await hold.begin(...given);
         return overriding(writer, {
           write: (change: StateChange) => write(change, (other) => writer.write(other), writer),

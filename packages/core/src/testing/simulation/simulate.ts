@@ -5,7 +5,7 @@ import { createEngine, type Engine } from "../../engine.ts";
 import { isEngineError } from "../../errors.ts";
 import { hasChanges } from "../../plan/plan.ts";
 import { encodePlan } from "../../plan/plan-codec.ts";
-import { programOrigin } from "../../providers/builtin-origin.ts";
+import { inProcessOrigin } from "../../providers/builtin-origin.ts";
 import { keyEncryptionKey } from "../../secrets/key-encryption.ts";
 import { checkState } from "../../state/check-state.ts";
 import { createStoredKeys } from "../../state/stack-keys.ts";
@@ -243,7 +243,7 @@ class Process {
       return sabotage.provider?.(provider) ?? provider;
     };
     this.#engine = createEngine({
-      origins: [programOrigin("model", { [MODEL_SOURCE]: create })],
+      origins: [inProcessOrigin("model", { [MODEL_SOURCE]: create })],
       clock,
     });
     this.#ulid = createUlidGenerator({ wallMs: () => scheduler.wallMs(), randomBytes: random });

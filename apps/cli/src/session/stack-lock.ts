@@ -1,0 +1,103 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { StackLock } from "@stackwright/core";
+import { stackTenancy } from "@stackwright/core";
+import { readStored } from "@stackwright/storage";
+import { fenceHolderOf, fenceResourceId, heartbeatId } from "@stackwright/storage/lease";
+import type { CommandContext } from "../command-context.ts";
+import { CommandError } from "../command-error.ts";
+import { parseDuration, type StackSession, type StoreOptions } from "./session.ts";
+
+const POLL_MS = 500;
+/** A holder without a sign of life for so long is dead or cut off, and the stack should be ours by then. */
+const SILENCE_MS = 30_000;
+
+/** What of a session is needed to take its stack. */
+export type LockTarget = Pick<StackSession, "state" | "stack"> & {
+  readonly store: Pick<StackSession["store"], "storage">;
+};
+
+/**
+ * Takes the stack. A holder that lives is waited for as long as `--lock-timeout` says, and the refusal says who
+ * it is. One that shows no life, because it was killed or its machine is gone, is waited for until the
+ * stack may be taken from it, whatever the timeout: nobody else would ever end its run.
+ */
+export async function acquireStackLock(
+  session: LockTarget,
+  options: Pick<StoreOptions, "lockTimeout">,
+  { terminal, signal }: Pick<CommandContext, "terminal" | "signal">,
+): Promise<StackLock> {
+  const patienceMs = parseDuration(options.lockTimeout);
+  const free = await session.state.tryAcquire({ signal });
+  if (free !== undefined) return free;
+  const { who } = await readLockHolder(session);
+  terminal.writeError(`Waiting for the stack: ${who} works on it, or did until it ended.\n`);
+  const over = new AbortController();
+  const refusal = new AbortController();
+  const watching = refuseInTime(session, patienceMs, AbortSignal.any([signal, over.signal])).then(
+    (error) => refusal.abort(error),
+    // Given up, or the stack was taken.
+    () => undefined,
+  );
+  try {
+    const hold = await session.state.acquire({ signal: AbortSignal.any([signal, refusal.signal]) });
+    return hold;
+  } catch (error) {
+    throw refusal.signal.aborted ? refusal.signal.reason : error;
+  } finally {
+    over.abort();
+    await watching;
+  }
+}
+
+/**
+ * Takes the stack and lets it go where a run has begun that did not end: the next plan then finds nobody in
+ * the way of finding out what became of it.
+ */
+export async function releaseInterruptedLock(
+  session: LockTarget,
+  options: Pick<StoreOptions, "lockTimeout">,
+  context: Pick<CommandContext, "terminal" | "signal">,
+): Promise<void> {
+  if ((await session.state.head()).run === "") return;
+  const hold = await acquireStackLock(session, options, context);
+  await hold.release();
+}
+
+/** The refusal, once there was patience enough and the holder has shown that it lives, or nobody can tell. */
+async function refuseInTime(
+  session: LockTarget,
+  patienceMs: number,
+  signal: AbortSignal,
+): Promise<CommandError> {
+  const start = performance.now();
+  let first: string | undefined;
+  for (;;) {
+    // A store that does not answer is no sign of life.
+    const seen = await readLockHolder(session).catch(() => undefined);
+    first ??= seen?.sign;
+    const lives = seen !== undefined && seen.sign !== first;
+    const waited = performance.now() - start;
+    if (waited >= patienceMs && (lives || waited >= SILENCE_MS)) {
+      const who = seen?.who ?? "another run";
+      return new CommandError(`The stack "${session.stack.name}" is in use by ${who}.`, {
+        advice: "Wait until that run has ended, or let this command wait with --lock-timeout 5m.",
+      });
+    }
+    await delay(POLL_MS, undefined, { signal });
+  }
+}
+
+/** Who has the stack, as it named itself, and what changes whenever it shows that it lives. */
+async function readLockHolder({
+  store: { storage },
+  state,
+}: LockTarget): Promise<{ readonly who: string; readonly sign: string }> {
+  const name = { tenancy: stackTenancy(state.reference), name: state.reference.stack };
+  const fence = await readStored(storage, "strong", fenceResourceId(name));
+  const heartbeat = await readStored(storage, "strong", heartbeatId(name));
+  const { owner } = fenceHolderOf(fence);
+  return {
+    who: owner === "" ? "another run" : owner,
+    sign: `${fence?.version} ${heartbeat?.version}`,
+  };
+}

@@ -1,0 +1,19 @@
+import type { StateObject } from "../state/state-object.ts";
+import { recordedClosure } from "./recorded-closure.ts";
+import type { Selection } from "./selection.ts";
+
+/**
+ * Objects that cannot be ended because the plan leaves out something that needs them by record, and would go on to need them.
+ *
+ * @param stays whether an object that is needed stays as it is recorded, and so needs what it needed; what is planned may
+ *   let go of it
+ */
+export function blockedRemovals(
+  objects: ReadonlyMap<string, StateObject>,
+  selection: Selection,
+  stays: (object: StateObject) => boolean,
+): ReadonlySet<StateObject> {
+  if (!selection.partial) return new Set();
+  const isLeftOut = ({ address }: StateObject): boolean => selection.isLeftOut(address);
+  return recordedClosure([...objects.values()], isLeftOut, "dependencies", stays);
+}

@@ -1,0 +1,90 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { VersionConstraints } from "@stackwright/provider-source";
+import { EngineError } from "../errors.ts";
+import type { OpenedProviders, ProviderOrigin } from "./catalog.ts";
+import { LOCAL_HOST, type LocalProvider, localName } from "./local-provider.ts";
+import type { ProviderLog } from "./provider-log.ts";
+
+/** A program of the protocol of 2017. The protocol has no schema, so that each needs one from outside. */
+type LegacyProgram = LocalProvider & { readonly schema: string };
+
+export interface LegacyOriginOptions {
+  /** Programs by name; others are looked for in the folders. */
+  readonly providers?: Readonly<Record<string, LegacyProgram>>;
+  /** Folders with programs `coco-resource-<name>`, each with its schema beside it in `coco-resource-<name>.json`. @default none */
+  readonly directories?: readonly string[];
+  /** From the start of a process to the line with its port, in milliseconds. @default 10_000 */
+  readonly startTimeoutMs?: number;
+  /** Is given every line that programs write to standard error (`debug`). @default drops it */
+  readonly onLog?: (entry: ProviderLog) => void;
+}
+
+/**
+ * Providers of the protocol of 2017 that are programs on this machine, under sources `stackwright.local/cocorpc/<name>`.
+ * A program prints the port that it serves on 127.0.0.1 as its first line; its schema is the text of a Pulumi package schema.
+ */
+export function cocorpcOrigin({
+  providers = {},
+  directories = [],
+  startTimeoutMs = 10_000,
+  onLog,
+}: LegacyOriginOptions = {}): ProviderOrigin {
+  return {
+    name: "local providers of 2017",
+    handles: (source) => localName(source, "cocorpc") !== undefined,
+    async select({ source, constraints }): Promise<string> {
+      const wanted = VersionConstraints.intersection(...constraints);
+      if (wanted.items.length === 0) return Promise.resolve("");
+      throw new EngineError(
+        "ENGINE_PROVIDER_UNAVAILABLE",
+        `Providers of the cocorpc protocol have no versions, so none matches "${wanted.toString()}". ` +
+          `Remove the version constraint of ${source.toString()}.`,
+      );
+    },
+    async open({ source }, { signal, secrets } = {}): Promise<OpenedProviders> {
+      const name = localName(source, "cocorpc");
+      if (name === undefined)
+        throw new TypeError(`${source} does not begin with ${LOCAL_HOST}/cocorpc/`);
+      const known = Object.hasOwn(providers, name) ? providers[name] : undefined;
+      const program = known ?? (await programIn(directories, name));
+      const late = AbortSignal.timeout(startTimeoutMs);
+      const { startCocorpcProvider } = await import("./cocorpc-process.ts");
+      const provider = await startCocorpcProvider(
+        program,
+        signal === undefined ? late : AbortSignal.any([late, signal]),
+        (text) => {
+          const message = secrets?.redact(text) ?? text;
+          onLog?.({ provider: name, severity: "debug", message });
+        },
+      );
+      return [{ name: source, provider }];
+    },
+  };
+}
+
+/** The program of the first folder that has one with this name. */
+async function programIn(directories: readonly string[], name: string): Promise<LegacyProgram> {
+  const program = `coco-resource-${name}`;
+  for (const directory of directories) {
+    const command = join(directory, program);
+    const schema = await textOf(`${command}.json`);
+    if (schema !== undefined) return { command, schema };
+  }
+  const where =
+    directories.length === 0
+      ? "no folder is named; the command takes folders from STACKWRIGHT_COCORPC_PLUGINS"
+      : `looked in ${directories.join(", ")}`;
+  throw new EngineError(
+    "ENGINE_PROVIDER_UNAVAILABLE",
+    `there is no ${program} with its schema ${program}.json beside it (${where})`,
+  );
+}
+
+async function textOf(path: string): Promise<string | undefined> {
+  return readFile(path, "utf8").catch((error: unknown) => {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT" || code === "ENOTDIR") return undefined;
+    throw new EngineError("ENGINE_PROVIDER_UNAVAILABLE", `${path} cannot be read: ${code}`);
+  });
+}

@@ -1,0 +1,215 @@
+import type {
+  ApplyReply,
+  ApplyResourceRequest,
+  CallFunctionReply,
+  CallFunctionRequest,
+  ConfigureRequest,
+  EphemeralHandleRequest,
+  ImportReply,
+  ImportResourceRequest,
+  LifecycleContext,
+  LifecycleProvider,
+  MoveReply,
+  MoveRequest,
+  OpenEphemeralRequest,
+  OpenReply,
+  PlanReply,
+  PlanResourceRequest,
+  ProviderReference,
+  ReadDataReply,
+  ReadDataRequest,
+  ReadReply,
+  ReadResourceRequest,
+  RenewReply,
+  Reply,
+  SchemaReply,
+  UpgradeReply,
+  UpgradeRequest,
+  ValidateProviderRequest,
+  ValidateResourceRequest,
+} from "@stackwright/mux/router";
+import { EngineError } from "../errors.ts";
+import type { Redactor } from "../secrets/redactor.ts";
+import type { OpenedProvider } from "./catalog.ts";
+
+/** A provider that is kept, and what became of it. */
+export interface PooledInstance {
+  /** As whoever borrowed it last called it. */
+  reference: ProviderReference;
+  readonly opened: OpenedProvider;
+  /** The secrets of all who borrowed it: it may write of any of them at any time. */
+  readonly secrets: Redactor;
+  /** What it was configured with, and what it said. */
+  configured: { readonly request: ConfigureRequest; readonly reply: Reply } | undefined;
+  /** Somebody told it to stop, or could not get an answer. */
+  isSpoiled: boolean;
+  /** Calls that have no answer yet. */
+  underWay: number;
+}
+
+/** Which one is wanted. */
+export interface ProviderInstanceRequest {
+  /** Whether one has the right configuration; without, whichever there is. */
+  readonly isConfigured?: (kept: PooledInstance) => boolean;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Where a borrowed one comes from, and where it goes. */
+export interface InstanceReleaser {
+  giveBack(kept: PooledInstance): Promise<void>;
+  /** Another one in place of this one. */
+  exchange(kept: PooledInstance, wanted: ProviderInstanceRequest): Promise<PooledInstance>;
+}
+
+/** A kept provider as somebody sees it who has borrowed it: closing gives it back. */
+export class PooledProvider implements LifecycleProvider {
+  readonly #releaser: InstanceReleaser;
+  #kept: PooledInstance;
+  #closing: Promise<void> | undefined;
+
+  constructor(kept: PooledInstance, releaser: InstanceReleaser) {
+    this.#kept = kept;
+    this.#releaser = releaser;
+  }
+
+  async configure(request: ConfigureRequest, context: LifecycleContext): Promise<Reply> {
+    const isConfigured = ({ configured }: PooledInstance): boolean =>
+      configured !== undefined && isSame(configured.request, request);
+    if (this.#kept.configured !== undefined && !isConfigured(this.#kept)) {
+      const { signal } = context;
+      this.#kept = await this.#releaser.exchange(this.#kept, { isConfigured, signal });
+    }
+    const kept = this.#kept;
+    if (kept.configured !== undefined) return kept.configured.reply;
+    const reply = await this.#call(async (provider) => provider.configure(request, context));
+    if (reply.diagnostics.some(({ severity }) => severity === "error")) kept.isSpoiled = true;
+    else kept.configured = { request, reply };
+    return reply;
+  }
+
+  async schema(context: LifecycleContext): Promise<SchemaReply> {
+    return this.#call(async (provider) => provider.schema(context));
+  }
+
+  async validateProvider(
+    request: ValidateProviderRequest,
+    context: LifecycleContext,
+  ): Promise<Reply> {
+    return this.#call(async (provider) => provider.validateProvider(request, context));
+  }
+
+  async validateResource(
+    request: ValidateResourceRequest,
+    context: LifecycleContext,
+  ): Promise<Reply> {
+    return this.#call(async (provider) => provider.validateResource(request, context));
+  }
+
+  async validateDataSource(
+    request: ValidateResourceRequest,
+    context: LifecycleContext,
+  ): Promise<Reply> {
+    return this.#call(async (provider) => provider.validateDataSource(request, context));
+  }
+
+  async validateEphemeral(
+    request: ValidateResourceRequest,
+    context: LifecycleContext,
+  ): Promise<Reply> {
+    return this.#call(async (provider) => provider.validateEphemeral(request, context));
+  }
+
+  async upgrade(request: UpgradeRequest, context: LifecycleContext): Promise<UpgradeReply> {
+    return this.#call(async (provider) => provider.upgrade(request, context));
+  }
+
+  async move(request: MoveRequest, context: LifecycleContext): Promise<MoveReply> {
+    return this.#call(async (provider) => provider.move(request, context));
+  }
+
+  async read(request: ReadResourceRequest, context: LifecycleContext): Promise<ReadReply> {
+    return this.#call(async (provider) => provider.read(request, context));
+  }
+
+  async plan(request: PlanResourceRequest, context: LifecycleContext): Promise<PlanReply> {
+    return this.#call(async (provider) => provider.plan(request, context));
+  }
+
+  async apply(request: ApplyResourceRequest, context: LifecycleContext): Promise<ApplyReply> {
+    return this.#call(async (provider) => provider.apply(request, context));
+  }
+
+  async import(request: ImportResourceRequest, context: LifecycleContext): Promise<ImportReply> {
+    return this.#call(async (provider) => provider.import(request, context));
+  }
+
+  async readDataSource(
+    request: ReadDataRequest,
+    context: LifecycleContext,
+  ): Promise<ReadDataReply> {
+    return this.#call(async (provider) => provider.readDataSource(request, context));
+  }
+
+  async openEphemeral(
+    request: OpenEphemeralRequest,
+    context: LifecycleContext,
+  ): Promise<OpenReply> {
+    return this.#call(async (provider) => provider.openEphemeral(request, context));
+  }
+
+  async renewEphemeral(
+    request: EphemeralHandleRequest,
+    context: LifecycleContext,
+  ): Promise<RenewReply> {
+    return this.#call(async (provider) => provider.renewEphemeral(request, context));
+  }
+
+  async closeEphemeral(request: EphemeralHandleRequest, context: LifecycleContext): Promise<Reply> {
+    return this.#call(async (provider) => provider.closeEphemeral(request, context));
+  }
+
+  async callFunction(
+    request: CallFunctionRequest,
+    context: LifecycleContext,
+  ): Promise<CallFunctionReply> {
+    return this.#call(async (provider) => provider.callFunction(request, context));
+  }
+
+  async stop(context: LifecycleContext): Promise<void> {
+    this.#kept.isSpoiled = true;
+    return this.#call(async (provider) => provider.stop(context));
+  }
+
+  async close(): Promise<void> {
+    this.#closing ??= this.#releaser.giveBack(this.#kept);
+    return this.#closing;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #call<T>(call: (provider: LifecycleProvider) => Promise<T>): Promise<T> {
+    if (this.#closing !== undefined) {
+      throw new EngineError("ENGINE_PROVIDER_UNAVAILABLE", "the provider was given back");
+    }
+    const kept = this.#kept;
+    kept.underWay += 1;
+    try {
+      return await call(kept.opened.provider);
+    } catch (error) {
+      kept.isSpoiled = true;
+      throw error;
+    } finally {
+      kept.underWay -= 1;
+    }
+  }
+}
+
+function isSame(one: ConfigureRequest, other: ConfigureRequest): boolean {
+  return (
+    one.engineVersion === other.engineVersion &&
+    one.deferralAllowed === other.deferralAllowed &&
+    one.config.rawEquals(other.config)
+  );
+}

@@ -1,0 +1,171 @@
+import type { LifecycleProvider, ProviderReference } from "@stackwright/mux/router";
+import { createRedactor, type Redactor } from "../secrets/redactor.ts";
+import { type EngineClock, processClock } from "../walk/clock.ts";
+import type { OpenedProvider, OpenedProviders, OpenOptions, ProviderOrigin } from "./catalog.ts";
+import {
+  type PooledInstance,
+  PooledProvider,
+  type ProviderInstanceRequest,
+} from "./pooled-provider.ts";
+
+export interface KeptProvidersOptions {
+  /** How long one waits for the next who wants it, in milliseconds. @default 60_000 */
+  readonly idleMs?: number;
+  /** @default that of the process */
+  readonly clock?: Pick<EngineClock, "schedule">;
+}
+
+/*
+ * A provider is *borrowed* by one, *idle*, or *ending*.
+ *
+ * Invariants. It is configured at most once, and whoever configures it afterwards with something else gets another one. An
+ * idle one has never rejected a call, has not been told to stop, and has nothing under way. Nobody sees that it was used before:
+ * a provider is what it was configured to be.
+ */
+
+/**
+ * Keeps the providers that a command starts until its end, so that planning, showing and applying share them: one start and one
+ * configuration for each of those that differ. Disposing ends all that are idle; those that are borrowed end when they are
+ * given back.
+ */
+export class ProviderInstancePool implements AsyncDisposable {
+  readonly #options: Required<KeptProvidersOptions>;
+  /** The one that became idle last comes last. */
+  readonly #idle = new Map<PooledInstance, Disposable>();
+  readonly #ending = new Set<Promise<void>>();
+  #isClosed = false;
+
+  constructor({ idleMs = 60_000, clock = processClock }: KeptProvidersOptions = {}) {
+    this.#options = { idleMs, clock };
+  }
+
+  /** The same origin; what it opens is kept. For origins whose providers are processes. */
+  keep(origin: ProviderOrigin): ProviderOrigin {
+    return {
+      name: origin.name,
+      handles: (source) => origin.handles(source),
+      select: async (requirement, options) => origin.select(requirement, options),
+      open: async (reference, options) => this.#open(origin, reference, options),
+      ...(origin.identify && { identify: origin.identify.bind(origin) }),
+    };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosed = true;
+    await Promise.all([...this.#idle.keys()].map(async (kept) => this.#end(kept)));
+    await Promise.all(this.#ending);
+  }
+
+  async #open(
+    origin: ProviderOrigin,
+    reference: ProviderReference,
+    options: OpenOptions = {},
+  ): Promise<OpenedProviders> {
+    const found = await this.#reuse(reference, options);
+    if (found !== undefined) return this.#lend(origin, found, options);
+    const secrets = createRedactor();
+    options.secrets?.feed(secrets);
+    const opened = await origin.open(reference, { ...options, secrets });
+    const [only, second] = opened;
+    // Several that are one package are configured together; they are not told apart here.
+    return second === undefined
+      ? this.#lend(origin, keptOf(reference, only, secrets), options)
+      : opened;
+  }
+
+  #lend(
+    origin: ProviderOrigin,
+    kept: PooledInstance,
+    { secrets }: Pick<OpenOptions, "secrets">,
+  ): OpenedProviders {
+    const { reference } = kept;
+    secrets?.feed(kept.secrets);
+    const provider: LifecycleProvider = new PooledProvider(kept, {
+      giveBack: async (one) => this.#giveBack(one),
+      exchange: async (former, wanted) => {
+        const other = await this.#exchange(origin, former, wanted);
+        secrets?.feed(other.secrets);
+        await this.#giveBack(former);
+        return other;
+      },
+    });
+    const { identity } = kept.opened;
+    return [{ name: reference.source, provider, ...(identity !== undefined && { identity }) }];
+  }
+
+  /** Another one that has the wanted configuration, or none yet. */
+  async #exchange(
+    origin: ProviderOrigin,
+    { reference }: PooledInstance,
+    wanted: ProviderInstanceRequest,
+  ): Promise<PooledInstance> {
+    const found = await this.#reuse(reference, wanted);
+    if (found !== undefined) return found;
+    const { signal } = wanted;
+    const secrets = createRedactor();
+    const [only] = await origin.open(reference, { ...(signal && { signal }), secrets });
+    return keptOf(reference, only, secrets);
+  }
+
+  /** One that is idle and well. Without a wanted configuration the one that was last used under the same alias comes first. */
+  async #reuse(
+    reference: ProviderReference,
+    { isConfigured, signal }: ProviderInstanceRequest,
+  ): Promise<PooledInstance | undefined> {
+    for (;;) {
+      const same = [...this.#idle.keys()].filter(
+        (kept) =>
+          kept.reference.source === reference.source &&
+          kept.reference.version === reference.version,
+      );
+      const fresh = same.find(({ configured }) => configured === undefined);
+      const kept =
+        isConfigured === undefined
+          ? (same.findLast((one) => one.reference.alias === reference.alias) ??
+            fresh ??
+            same.at(-1))
+          : (same.find(isConfigured) ?? fresh);
+      if (kept === undefined) return undefined;
+      this.#idle.get(kept)?.[Symbol.dispose]();
+      this.#idle.delete(kept);
+      try {
+        await kept.opened.check?.(signal);
+        kept.reference = reference;
+        return kept;
+      } catch {
+        signal?.throwIfAborted();
+        // It ended by itself; the next one is asked for.
+        await this.#end(kept);
+      }
+    }
+  }
+
+  async #giveBack(kept: PooledInstance): Promise<void> {
+    if (this.#isClosed || kept.isSpoiled || kept.underWay > 0) {
+      await this.#end(kept);
+      return;
+    }
+    const timer = this.#options.clock.schedule(() => void this.#end(kept), this.#options.idleMs);
+    this.#idle.set(kept, timer);
+  }
+
+  async #end(kept: PooledInstance): Promise<void> {
+    this.#idle.get(kept)?.[Symbol.dispose]();
+    this.#idle.delete(kept);
+    const ending = kept.opened.provider.close();
+    this.#ending.add(ending);
+    try {
+      await ending;
+    } finally {
+      this.#ending.delete(ending);
+    }
+  }
+}
+
+function keptOf(
+  reference: ProviderReference,
+  opened: OpenedProvider,
+  secrets: Redactor,
+): PooledInstance {
+  return { reference, opened, secrets, configured: undefined, isSpoiled: false, underWay: 0 };
+}
