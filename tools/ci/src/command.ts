@@ -11,7 +11,7 @@ export interface CommandResult {
   readonly stdout: string;
 }
 
-export interface CommandOptions {
+interface CommandOptions {
   readonly cwd: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly timeoutMs: number;

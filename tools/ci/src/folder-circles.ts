@@ -3,7 +3,7 @@ import { importsOf, sourceFiles } from "./source-imports.ts";
 import { listPackages } from "./workspace.ts";
 
 /** An import that does not count, `file -> file` relative to the package's `src`, by package folder, with its reason. */
-export const UNCOUNTED_IMPORTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+const UNCOUNTED_IMPORTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   "packages/cty": {
     "type/capsule.ts -> value/value.ts": "a capsule type converts to values; types alone",
   },

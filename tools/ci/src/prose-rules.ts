@@ -16,7 +16,7 @@ interface ProseRule {
 }
 
 /** A flagged word: where it is, and what to write instead. */
-export interface ProseHit {
+interface ProseHit {
   readonly file: string;
   readonly line: number;
   readonly place: Place;

@@ -2,10 +2,10 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
 /** Where a condition of an exports map leads, or the conditions themselves. */
-export type ExportTarget = string | Readonly<Record<string, string>>;
+type ExportTarget = string | Readonly<Record<string, string>>;
 
 /** The part of a package manifest that the checks look at. */
-export interface Manifest {
+interface Manifest {
   readonly name: string;
   readonly private?: boolean;
   readonly exports?: Readonly<Record<string, ExportTarget>>;

@@ -35,7 +35,7 @@ export async function removeImages(docker: Docker, tag: string): Promise<void> {
 }
 
 /** What images are built of, and where. */
-export interface BuildOptions {
+interface BuildOptions {
   readonly docker: Docker;
   /** Of the repository. */
   readonly root: string;

@@ -17,7 +17,7 @@ export interface Machine {
   readonly aptGet: (args: readonly string[]) => Promise<unknown>;
 }
 
-export const THIS_MACHINE: Machine = {
+const THIS_MACHINE: Machine = {
   isRoot: process.getuid?.() === 0,
   has: isInPath,
   aptGet: async (args) =>

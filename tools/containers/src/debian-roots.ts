@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { runCommand } from "./run-command.ts";
 
 /** Folders that are whole systems. */
-export interface DebianRoots {
+interface DebianRoots {
   /** As little as there can be, with what Node is linked with. */
   readonly base: string;
   /** The same with the server of PostgreSQL. */

@@ -16,7 +16,7 @@ import { debianRoots } from "./debian-roots.ts";
 import { runCommand, tryCommand } from "./run-command.ts";
 
 /** What a fresh system is made of. */
-export interface FreshSystemOptions {
+interface FreshSystemOptions {
   /** Of the repository; its last commit is what is cloned. */
   readonly root: string;
   readonly cache: string;

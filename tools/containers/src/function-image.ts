@@ -5,7 +5,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { buildTool, discoverTools } from "@stackwright-tools/go";
 import type { Docker } from "./docker.ts";
 
-export interface FunctionImageOptions {
+interface FunctionImageOptions {
   readonly docker: Docker;
   /** Of the repository. */
   readonly root: string;

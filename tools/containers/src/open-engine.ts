@@ -3,7 +3,7 @@ import { Docker } from "./docker.ts";
 import { DockerDaemon } from "./docker-daemon.ts";
 
 /** A Docker engine that can be used. Disposing ends it where it is our own. */
-export interface OpenEngine extends AsyncDisposable {
+interface OpenEngine extends AsyncDisposable {
   readonly docker: Docker;
   /** Whether it was started for us, with nothing in it, and goes with everything in it. */
   readonly isOurs: boolean;

@@ -17,7 +17,7 @@ import { dirname, join } from "node:path";
 import { runCommand } from "./run-command.ts";
 
 /** Folders that are laid over a system. */
-export interface NodeRoots {
+interface NodeRoots {
   /** Node alone. */
   readonly node: string;
   /** Node, pnpm, and a store with everything that the lock file names for the images. */

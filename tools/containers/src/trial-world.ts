@@ -12,7 +12,7 @@ import { type RunResult, tryCommand } from "./run-command.ts";
 import type { RunningProject } from "./running-project.ts";
 import { type BootstrapCredentials, ServerClient } from "./server-client.ts";
 
-export interface TrialWorldOptions {
+interface TrialWorldOptions {
   readonly docker: Docker;
   /** Of the repository. */
   readonly root: string;

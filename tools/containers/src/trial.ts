@@ -12,13 +12,13 @@ import { CONTAINERS, ENDING, STARTING, type TrialStep } from "./trial-steps.ts";
 import { TrialWorld } from "./trial-world.ts";
 
 /** What came of it: steps that held, and one line each for what did not, or could not be tried. */
-export interface TrialReport {
+interface TrialReport {
   readonly passed: number;
   readonly failed: readonly string[];
   readonly skipped: readonly string[];
 }
 
-export interface TrialOptions {
+interface TrialOptions {
   /** Of the repository. */
   readonly root: string;
   readonly cache: string;

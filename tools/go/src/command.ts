@@ -18,7 +18,7 @@ Exit code 1 when a tool that was named, or that is required, could not be built.
 `;
 
 /** Where the command writes; a test gives its own. */
-export interface CommandOutput {
+interface CommandOutput {
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
 }

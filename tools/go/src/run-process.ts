@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 
 /** How a process ended. */
-export type ProcessEnd =
+type ProcessEnd =
   | { readonly kind: "exit"; readonly code: number; readonly output: string }
   | { readonly kind: "stopped"; readonly output: string };
 

@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { aptGet } from "./ensure-postgres.ts";
 
 /** What the machine is asked; a test answers in its place. */
-export interface TmuxMachine {
+interface TmuxMachine {
   readonly isRoot: boolean;
   readonly hasTmux: () => boolean;
   /** Runs `apt-get`; returns what was wrong, in a few words, or undefined. */

@@ -4,7 +4,7 @@ import type { Account } from "./account.ts";
 import type { Guard } from "./guard.ts";
 
 /** What to run as a server. */
-export interface ServerCommand {
+interface ServerCommand {
   readonly command: string;
   readonly args: readonly string[];
   readonly env: NodeJS.ProcessEnv;

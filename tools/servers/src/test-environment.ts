@@ -6,7 +6,7 @@ import { startPostgres } from "./postgres.ts";
 import { findPostgres, type PostgresInstallation } from "./postgres-installation.ts";
 
 /** Which servers and programs a command is given. */
-export interface TestEnvironmentOptions {
+interface TestEnvironmentOptions {
   /** @default both */
   readonly servers?: readonly ("postgres" | "etcd")[] | undefined;
   /** Names of Go tools to build and pass on, or all of them. @default the required ones */
@@ -17,7 +17,7 @@ export interface TestEnvironmentOptions {
 }
 
 /** Variables for the tests, and the servers behind them. */
-export interface TestEnvironment extends AsyncDisposable {
+interface TestEnvironment extends AsyncDisposable {
   readonly variables: Readonly<Record<string, string>>;
 }
 

@@ -3,7 +3,7 @@ import { logTail, ServerError } from "./server-error.ts";
 import type { ServerProcess } from "./server-process.ts";
 
 /** How long to wait for a server, and for what. */
-export interface ReadyCheck {
+interface ReadyCheck {
   readonly what: string;
   readonly isReady: () => boolean | Promise<boolean>;
   readonly logFile: string;
