@@ -8,7 +8,7 @@ import {
   hasRole,
   type Registry,
 } from "@stackwright/registry";
-import { nativePlugin } from "@stackwright/registry/native";
+import { stackwrightApiPlugin } from "@stackwright/registry/api";
 import { rfsPlugin } from "@stackwright/registry/rfs";
 import {
   type PublishLimits,
@@ -124,7 +124,7 @@ export async function createServerApp(options: ServerAppOptions): Promise<Fastif
     limits: publishLimits,
     prefix: "/api/v1/registry",
   });
-  await app.register(nativePlugin, { ...common, credentials, prefix: "/api/v1/registry" });
+  await app.register(stackwrightApiPlugin, { ...common, credentials, prefix: "/api/v1/registry" });
   for (const { prefix, plugin } of options.plugins ?? []) await app.register(plugin, { prefix });
 
   const operations = { schema: { tags: ["operations"] } } as object;

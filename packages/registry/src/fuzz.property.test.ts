@@ -5,8 +5,8 @@ import type { TSchema } from "typebox";
 import { Value } from "typebox/value";
 import { expect, it } from "vitest";
 import { ROLES } from "./access/principal.ts";
-import { nativePlugin } from "./native/native-plugin.ts";
 import { rfsPlugin } from "./rfs/rfs-plugin.ts";
+import { stackwrightApiPlugin } from "./stackwright-api/stackwright-api-plugin.ts";
 import { publishPlugin } from "./terraform/publish-plugin.ts";
 import { terraformPlugin } from "./terraform/terraform-plugin.ts";
 import { createRegistryFixture, TEST_CONTEXT, TEST_REGION } from "./testing/registry-fixture.ts";
@@ -45,7 +45,11 @@ it(
     await server.register(rfsPlugin, { ...common, prefix: "/v1" });
     await server.register(terraformPlugin, { ...common, mirrorHosts: ["registry.example"] });
     await server.register(publishPlugin, { ...common, prefix: "/api/v1/registry" });
-    await server.register(nativePlugin, { ...common, credentials, prefix: "/api/v1/registry" });
+    await server.register(stackwrightApiPlugin, {
+      ...common,
+      credentials,
+      prefix: "/api/v1/registry",
+    });
     const scope = { account: "acme", region: TEST_REGION };
     const restore = async (): Promise<void> => {
       const input = { name: "hello", version: "1.0.0", functionUrn: SAMPLE_URN };

@@ -1,7 +1,7 @@
 import { createMemoryStorage } from "@stackwright/storage/memory";
 import type { FastifyInstance } from "fastify";
 import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
-import { nativePlugin } from "./native/native-plugin.ts";
+import { stackwrightApiPlugin } from "./stackwright-api/stackwright-api-plugin.ts";
 import { claimNamespace } from "./terraform/namespaces.ts";
 import { publishPlugin } from "./terraform/publish-plugin.ts";
 import { terraformPlugin } from "./terraform/terraform-plugin.ts";
@@ -34,7 +34,7 @@ describe("names that cannot exist", () => {
     server = fixture.server();
     await server.register(terraformPlugin, { ...common, mirrorHosts: ["registry.example"] });
     await server.register(publishPlugin, { ...common, prefix: "/api" });
-    await server.register(nativePlugin, { ...common, credentials, prefix: "/api" });
+    await server.register(stackwrightApiPlugin, { ...common, credentials, prefix: "/api" });
     const scope = { account: "acme", region: TEST_REGION };
     const input = { name: "hello", version: "1.0.0", functionUrn: SAMPLE_URN };
     await registry.createProvider(scope, input, TEST_CONTEXT);

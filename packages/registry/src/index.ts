@@ -34,7 +34,7 @@ export type { ResolvedPrivateProvider } from "./domain/resolve.ts";
 export { privateProviderAddress } from "./domain/resolve.ts";
 export { schemaDigest } from "./domain/schema-cache.ts";
 export type { RegistryScope } from "./domain/scope.ts";
-export type { VersionUse } from "./domain/usage.ts";
+export type { ProviderUsage } from "./domain/usage.ts";
 export type { VersionName } from "./domain/versions.ts";
 export type {
   FieldProblem,

@@ -34,14 +34,14 @@ import {
 import { type ResolvedPrivateProvider, resolvePrivateProvider } from "./domain/resolve.ts";
 import { readSchema, writeSchema } from "./domain/schema-cache.ts";
 import { type RegistryScope, SYSTEM_TENANCY, scopeTenancy } from "./domain/scope.ts";
-import { dropVersions, sweepLeftovers } from "./domain/sweep.ts";
+import { deleteVersionRecords, sweepDeletedRecords } from "./domain/sweep.ts";
 import {
-  dropUses,
-  listUses,
-  recordUse,
-  releaseUse,
+  deleteUsage,
+  deleteUsageRecords,
+  listUsage,
+  type ProviderUsage,
+  recordUsage,
   type UseOptions,
-  type VersionUse,
 } from "./domain/usage.ts";
 import { createVersion, deleteVersion, showVersion, type VersionName } from "./domain/versions.ts";
 import { RegistryError } from "./errors.ts";
@@ -136,11 +136,11 @@ export class Registry {
     context: RequestContext,
   ): Promise<Deletion> {
     const usersOf = async (id: string): Promise<readonly string[]> =>
-      (await this.listUses(scope, id)).map(({ user }) => user);
+      (await this.listUsage(scope, id)).map(({ user }) => user);
     const { usedBy, providerId } = await deleteProvider(this.#parts, scope, at, context, usersOf);
     await this.#afterwards(async () => {
-      await dropVersions(this.#parts, scopeTenancy(scope), providerId);
-      await dropUses(this.#parts, scopeTenancy(scope), providerId);
+      await deleteVersionRecords(this.#parts, scopeTenancy(scope), providerId);
+      await deleteUsageRecords(this.#parts, scopeTenancy(scope), providerId);
     });
     return { usedBy };
   }
@@ -179,10 +179,15 @@ export class Registry {
     context: RequestContext,
   ): Promise<Deletion> {
     const usersOf = async (id: string, version: string): Promise<readonly string[]> =>
-      (await this.listUses(scope, id, version)).map(({ user }) => user);
+      (await this.listUsage(scope, id, version)).map(({ user }) => user);
     const deleted = await deleteVersion(this.#parts, scope, at, context, usersOf);
     await this.#afterwards(async () => {
-      await dropUses(this.#parts, scopeTenancy(scope), deleted.version.providerId, at.version);
+      await deleteUsageRecords(
+        this.#parts,
+        scopeTenancy(scope),
+        deleted.version.providerId,
+        at.version,
+      );
     });
     return { usedBy: deleted.usedBy };
   }
@@ -198,31 +203,31 @@ export class Registry {
   }
 
   /** Notes that `user`, a stack for instance, needs a version. */
-  async recordUse(
+  async recordUsage(
     scope: RegistryScope,
     at: VersionName,
     user: string,
     options?: UseOptions,
   ): Promise<void> {
-    await recordUse(this.#parts, scope, at, user, options);
+    await recordUsage(this.#parts, scope, at, user, options);
   }
 
-  async releaseUse(
+  async deleteUsage(
     scope: RegistryScope,
     use: { readonly providerId: string; readonly version: string; readonly user: string },
     options?: UseOptions,
   ): Promise<void> {
-    await releaseUse(this.#parts, scope, use, options);
+    await deleteUsage(this.#parts, scope, use, options);
   }
 
   /** Where a provider, or one version of it, is used. */
-  async listUses(
+  async listUsage(
     scope: RegistryScope,
     providerId: string,
     version?: string,
     options?: CallOptions,
-  ): Promise<readonly VersionUse[]> {
-    return listUses(this.#parts, scope, providerId, version, options);
+  ): Promise<readonly ProviderUsage[]> {
+    return listUsage(this.#parts, scope, providerId, version, options);
   }
 
   async showHealth(
@@ -291,7 +296,7 @@ export class Registry {
 
   /** Deletes what crashes left over, and audit entries past their time. */
   async sweep(): Promise<{ readonly leftovers: number; readonly auditEntries: number }> {
-    const leftovers = await sweepLeftovers(this.#parts);
+    const leftovers = await sweepDeletedRecords(this.#parts);
     const auditEntries = await this.#parts.audit.prune(this.#parts.policy.auditDays);
     return { leftovers, auditEntries };
   }

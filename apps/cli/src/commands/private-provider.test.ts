@@ -38,7 +38,7 @@ async function users(cwd: string): Promise<readonly string[]> {
   const registry = createRegistry({ ...store, keys: createKeyRing([new Uint8Array(32)]) });
   const scope = { account: "default", region: "cn-north-7" };
   const { providerId } = await registry.showProvider(scope, { name: "notes" });
-  const uses = await registry.listUses(scope, providerId);
+  const uses = await registry.listUsage(scope, providerId);
   return uses.map(({ user }) => user);
 }
 

@@ -34,13 +34,13 @@ export interface PrivateRegistry {
     version: string,
     options?: { readonly signal?: AbortSignal },
   ) => Promise<RegisteredVersion>;
-  readonly recordUse: (
+  readonly recordUsage: (
     use: UsedVersion & { readonly providerId: string },
     user: string,
   ) => Promise<void>;
   /** Versions of a provider that somebody uses, as far as the registry was told. */
-  readonly listUses: (name: string, user: string) => Promise<readonly string[]>;
-  readonly releaseUse: (use: UsedVersion, user: string) => Promise<void>;
+  readonly listUsage: (name: string, user: string) => Promise<readonly string[]>;
+  readonly deleteUsage: (use: UsedVersion, user: string) => Promise<void>;
 }
 
 /**
@@ -69,15 +69,15 @@ export function storeRegistry(
         throw new RegistryError(error.code, text, { cause: error });
       }
     },
-    recordUse: async (use, user) => registry.recordUse(scope, use, user),
-    listUses: async (name, user) => {
+    recordUsage: async (use, user) => registry.recordUsage(scope, use, user),
+    listUsage: async (name, user) => {
       const { providerId } = await registry.showProvider(scope, { name });
-      const uses = await registry.listUses(scope, providerId);
+      const uses = await registry.listUsage(scope, providerId);
       return uses.filter((use) => use.user === user).map(({ version }) => version);
     },
-    releaseUse: async ({ name, version }, user) => {
+    deleteUsage: async ({ name, version }, user) => {
       const { providerId } = await registry.showProvider(scope, { name });
-      await registry.releaseUse(scope, { providerId, version, user });
+      await registry.deleteUsage(scope, { providerId, version, user });
     },
   };
 }
@@ -117,9 +117,9 @@ export async function remoteRegistry(
   return {
     resolve: async (source, version, options) =>
       client.resolvePrivateProvider(source, version, options),
-    recordUse: async (use, user) => noted(client.recordUse(use, user)),
-    listUses: async (name, user) => (await noted(client.listUses(name, user))) ?? [],
-    releaseUse: async (use, user) => noted(client.releaseUse(use, user)),
+    recordUsage: async (use, user) => noted(client.recordUsage(use, user)),
+    listUsage: async (name, user) => (await noted(client.listUsage(name, user))) ?? [],
+    deleteUsage: async (use, user) => noted(client.deleteUsage(use, user)),
   };
 }
 

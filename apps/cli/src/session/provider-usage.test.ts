@@ -142,13 +142,17 @@ describe.each(["the registry of a server", "the registry in the store"])(
     it("that a killed run left behind go with the next one", async () => {
       await run("2.0.0", "up", "--yes");
       const { providerId } = await server.registry.showProvider(scope, { name: "notes" });
-      const [use] = await server.registry.listUses(scope, providerId);
+      const [use] = await server.registry.listUsage(scope, providerId);
       const user = use?.user ?? "";
       const leave = async (version: string) =>
-        server.registry.recordUse(scope, { name: "notes", version }, user);
+        server.registry.recordUsage(scope, { name: "notes", version }, user);
       await leave("1.0.0");
       await leave("3.0.0");
-      await server.registry.recordUse(scope, { name: "notes", version: "1.0.0" }, "somebody/else");
+      await server.registry.recordUsage(
+        scope,
+        { name: "notes", version: "1.0.0" },
+        "somebody/else",
+      );
       await run("2.0.0", "up", "--yes");
       expect(await uses()).toEqual(["1.0.0 somebody", "2.0.0 default/default"]);
 

@@ -43,12 +43,12 @@ export async function recordProviderUsage(
     for (const version of versions) {
       await unlessGone(async () => {
         const { providerId } = await registry.resolve(source, version);
-        await registry.recordUse({ name, version, providerId }, user);
+        await registry.recordUsage({ name, version, providerId }, user);
       });
     }
     await unlessGone(async () => {
-      for (const version of await registry.listUses(name, user)) {
-        if (!versions.includes(version)) await registry.releaseUse({ name, version }, user);
+      for (const version of await registry.listUsage(name, user)) {
+        if (!versions.includes(version)) await registry.deleteUsage({ name, version }, user);
       }
     });
   }

@@ -87,7 +87,7 @@ describe("a registry elsewhere", () => {
   const run = async (...words: string[]): Promise<CommandResult> => tryCommand(words, { cwd, env });
   const users = async () => {
     const { providerId } = await server.registry.showProvider(scope, at);
-    const uses = await server.registry.listUses(scope, providerId);
+    const uses = await server.registry.listUsage(scope, providerId);
     return uses.map(({ user, version }) => `${version} ${user.split("/").slice(0, 2).join("/")}`);
   };
 
@@ -119,8 +119,8 @@ describe("a registry elsewhere", () => {
   it("learns of uses with the next run, where it was not told", async () => {
     await run("up", "--yes", "--registry", server.url);
     const { providerId } = await server.registry.showProvider(scope, at);
-    const [use] = await server.registry.listUses(scope, providerId);
-    await server.registry.releaseUse(scope, {
+    const [use] = await server.registry.listUsage(scope, providerId);
+    await server.registry.deleteUsage(scope, {
       providerId,
       version: "1.0.0",
       user: use?.user ?? "",

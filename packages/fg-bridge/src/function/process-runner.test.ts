@@ -20,7 +20,7 @@ beforeAll(async () => {
   programs = await mkdtempDisposable(join(tmpdir(), "odd-program-"));
   PROGRAM = join(programs.path, "terraform-provider-odd");
   const { outputFiles } = await build({
-    entryPoints: [fileURLToPath(new URL("./programs/odd-provider.ts", import.meta.url))],
+    entryPoints: [fileURLToPath(new URL("../testing/programs/odd-provider.ts", import.meta.url))],
     bundle: true,
     platform: "node",
     format: "cjs",

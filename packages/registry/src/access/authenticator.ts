@@ -59,7 +59,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     ...(options.maxSkewMs === undefined ? {} : { maxSkewMs: options.maxSkewMs }),
   });
 
-  async function recognise(request: SignableRequest): Promise<Principal> {
+  async function authenticateRequest(request: SignableRequest): Promise<Principal> {
     const authorization = only(request, "authorization");
     const xAuthToken = only(request, "x-auth-token");
     if (authorization !== undefined && xAuthToken !== undefined) {
@@ -80,7 +80,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
   return {
     async authenticate(request) {
       try {
-        const principal = await recognise(request);
+        const principal = await authenticateRequest(request);
         checkSelection(request, principal);
         return principal;
       } catch (error) {

@@ -7,8 +7,8 @@ import { createMemoryStorage } from "@stackwright/storage/memory";
 import fastify, { type FastifyInstance } from "fastify";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Role } from "../access/principal.ts";
-import { nativePlugin } from "../native/native-plugin.ts";
 import { rfsPlugin } from "../rfs/rfs-plugin.ts";
+import { stackwrightApiPlugin } from "../stackwright-api/stackwright-api-plugin.ts";
 import { createRegistryFixture, TEST_CONTEXT, TEST_REGION } from "../testing/registry-fixture.ts";
 import { createRegistryClient, type RegistryClientOptions } from "./registry-client.ts";
 
@@ -51,7 +51,11 @@ async function setUp(tls?: { readonly cert: string; readonly key: string }) {
         }) as unknown as FastifyInstance);
   const common = { registry, authenticator, region: TEST_REGION };
   await server.register(rfsPlugin, { ...common, prefix: "/v1" });
-  await server.register(nativePlugin, { ...common, credentials, prefix: "/api/v1/registry" });
+  await server.register(stackwrightApiPlugin, {
+    ...common,
+    credentials,
+    prefix: "/api/v1/registry",
+  });
   const listening = await server.listen({ host: "127.0.0.1", port: 0 });
   // The name that is in the certificate.
   const url = listening.replace("https://127.0.0.1", "https://localhost");
@@ -122,24 +126,26 @@ describe("a client of a registry", () => {
     const client = await clientOf("acme");
     const { providerId } = await client.resolvePrivateProvider(HELLO, "1.0.0");
     const user = "acme/shop/01J+ä&b=c";
-    const users = async () => (await registry.listUses(scope, providerId)).map((use) => use.user);
-    await client.recordUse({ ...at, providerId }, user);
-    await client.recordUse({ ...at, providerId }, user);
-    await client.recordUse(at, "acme/shop/other");
+    const users = async () => (await registry.listUsage(scope, providerId)).map((use) => use.user);
+    await client.recordUsage({ ...at, providerId }, user);
+    await client.recordUsage({ ...at, providerId }, user);
+    await client.recordUsage(at, "acme/shop/other");
     expect(await users()).toEqual(expect.arrayContaining([user, "acme/shop/other"]));
-    expect(await client.listUses(at.name, user)).toEqual(["1.0.0"]);
-    expect(await client.listUses(at.name, "nobody")).toEqual([]);
-    await expect(client.listUses("absent", user)).rejects.toMatchObject({
+    expect(await client.listUsage(at.name, user)).toEqual(["1.0.0"]);
+    expect(await client.listUsage(at.name, "nobody")).toEqual([]);
+    await expect(client.listUsage("absent", user)).rejects.toMatchObject({
       code: "REGISTRY_PROVIDER_NOT_FOUND",
     });
-    await client.releaseUse(at, "acme/shop/other");
-    await client.releaseUse(at, user);
-    await client.releaseUse(at, user);
+    await client.deleteUsage(at, "acme/shop/other");
+    await client.deleteUsage(at, user);
+    await client.deleteUsage(at, user);
     expect(await users()).toEqual([]);
-    const wrong = client.recordUse({ ...at, providerId: crypto.randomUUID() }, user);
+    const wrong = client.recordUsage({ ...at, providerId: crypto.randomUUID() }, user);
     await expect(wrong).rejects.toMatchObject({ code: "REGISTRY_ID_MISMATCH" });
     const worker = await clientOf("acme", "worker");
-    await expect(worker.recordUse(at, user)).rejects.toMatchObject({ code: "REGISTRY_FORBIDDEN" });
+    await expect(worker.recordUsage(at, user)).rejects.toMatchObject({
+      code: "REGISTRY_FORBIDDEN",
+    });
   });
 
   it("tells a wrong key, and never its secret", async () => {

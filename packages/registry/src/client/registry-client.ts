@@ -104,14 +104,14 @@ export class RegistryClient {
   /**
    * Notes that somebody needs a version; harmless when repeated. `REGISTRY_NOT_FOUND` where the registry keeps no uses.
    */
-  async recordUse(at: RemoteVersion, user: string, { signal }: CallOptions = {}): Promise<void> {
+  async recordUsage(at: RemoteVersion, user: string, { signal }: CallOptions = {}): Promise<void> {
     const { providerId } = at;
     const body = { user, ...(providerId !== undefined && { provider_id: providerId }) };
     await this.#call({ method: "PUT", target: usesOf(at), body }, signal);
   }
 
   /** Versions of a provider that somebody uses. `REGISTRY_NOT_FOUND` where the registry keeps no uses. */
-  async listUses(name: string, user: string, { signal }: CallOptions = {}): Promise<string[]> {
+  async listUsage(name: string, user: string, { signal }: CallOptions = {}): Promise<string[]> {
     const target = `${nativePathOf(name)}/uses?user=${encodeURIComponent(user)}`;
     const { uses } = (await this.#call({ method: "GET", target }, signal)) as { uses?: unknown };
     if (!Array.isArray(uses)) {
@@ -125,7 +125,7 @@ export class RegistryClient {
   }
 
   /** Forgets a use; harmless when there is none. */
-  async releaseUse(at: RemoteVersion, user: string, { signal }: CallOptions = {}): Promise<void> {
+  async deleteUsage(at: RemoteVersion, user: string, { signal }: CallOptions = {}): Promise<void> {
     const target = `${usesOf(at)}?user=${encodeURIComponent(user)}`;
     await this.#call({ method: "DELETE", target }, signal);
   }

@@ -11,7 +11,7 @@ import {
 import type { RequestContext } from "./model.ts";
 import { deleteOperation, type RecordStore, recordKind, writeOperation } from "./record-store.ts";
 
-export const AUDIT = recordKind("AuditEntry", AuditMessage);
+export const AUDIT_KIND = recordKind("AuditEntry", AuditMessage);
 
 /** What was done, or refused. */
 export interface AuditFacts {
@@ -65,7 +65,7 @@ export class AuditLog {
   entry(tenancy: Tenancy, context: RequestContext, facts: AuditFacts): BatchOperation {
     const id = this.#ulid();
     return writeOperation(
-      { kind: AUDIT, tenancy, name: `${dayOf(ulidTime(id))}/${id}` },
+      { kind: AUDIT_KIND, tenancy, name: `${dayOf(ulidTime(id))}/${id}` },
       {
         timeMs: BigInt(this.#clock.wallMs()),
         actor: context.actor,
@@ -100,7 +100,7 @@ export class AuditLog {
 
   /** The entries of one day (`YYYY-MM-DD`, UTC), oldest first. */
   async day(tenancy: Tenancy, day: string): Promise<readonly AuditEntry[]> {
-    const found = await this.#records.list(AUDIT, tenancy, `${day}/`);
+    const found = await this.#records.list(AUDIT_KIND, tenancy, `${day}/`);
     return found
       .map(({ value, resource }) => ({
         id: resource.id.name.slice(day.length + 1),
@@ -121,7 +121,7 @@ export class AuditLog {
   async prune(keepDays: number): Promise<number> {
     const oldest = dayOf(this.#clock.wallMs() - keepDays * DAY_MS);
     const everywhere = { partition: WILDCARD, peerName: WILDCARD, namespace: WILDCARD };
-    const entries = await this.#records.list(AUDIT, everywhere, "");
+    const entries = await this.#records.list(AUDIT_KIND, everywhere, "");
     const old = entries.filter(({ resource }) => resource.id.name < oldest);
     for (let at = 0; at < old.length; at += 32) {
       await this.#records.storage.batch(old.slice(at, at + 32).map(deleteOperation));

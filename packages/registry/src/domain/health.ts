@@ -1,6 +1,6 @@
 import type { ProviderHealth as HealthMessage } from "@stackwright/proto/stackwright";
 import { type CallOptions, isStorageError, type Tenancy, WILDCARD } from "@stackwright/storage";
-import { HEALTH, VERSION } from "./kinds.ts";
+import { HEALTH_KIND, VERSION_KIND } from "./kinds.ts";
 import { type PrivateProviderVersion, versionOf } from "./model.ts";
 import type { RegistryParts } from "./parts.ts";
 import type { RecordName } from "./record-store.ts";
@@ -67,7 +67,7 @@ export async function checkAllHealth(
   options: CallOptions = {},
 ): Promise<number> {
   const everywhere = { partition: WILDCARD, peerName: WILDCARD, namespace: WILDCARD };
-  const versions = await parts.records.list(VERSION, everywhere, "", options);
+  const versions = await parts.records.list(VERSION_KIND, everywhere, "", options);
   let checked = 0;
   for (const { value, resource } of versions) {
     options.signal?.throwIfAborted();
@@ -124,7 +124,7 @@ async function probeVersion(
 }
 
 function healthAt(tenancy: Tenancy, versionId: string): RecordName<HealthMessage> {
-  return { kind: HEALTH, tenancy, name: versionId };
+  return { kind: HEALTH_KIND, tenancy, name: versionId };
 }
 
 function healthOf(message: HealthMessage): VersionHealth {

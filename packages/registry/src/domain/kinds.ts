@@ -27,32 +27,35 @@ import { type RecordName, recordKind } from "./record-store.ts";
 // Versions hang on the id of the provider, not on its name: what is left over of a deleted provider
 // can never come up under a later one of the same name.
 
-export const PROVIDER = recordKind("PrivateProvider", ProviderMessage);
-export const PROVIDER_ENTRY = recordKind(
+export const PROVIDER_KIND = recordKind("PrivateProvider", ProviderMessage);
+export const PROVIDER_ENTRY_KIND = recordKind(
   "PrivateProviderEntry",
   ProviderMessage,
   "PrivateProvider",
 );
-export const VERSION = recordKind("PrivateProviderVersion", VersionMessage);
-export const ACCOUNT = recordKind("ProviderAccount", ProviderAccount);
-export const TOMBSTONE = recordKind("VersionTombstone", VersionTombstone);
-export const USE = recordKind("ProviderUse", ProviderUse);
-export const HEALTH = recordKind("ProviderHealth", ProviderHealth);
-export const PUBLISHED_RELEASE = recordKind(
+export const VERSION_KIND = recordKind("PrivateProviderVersion", VersionMessage);
+export const ACCOUNT_KIND = recordKind("ProviderAccount", ProviderAccount);
+export const TOMBSTONE_KIND = recordKind("VersionTombstone", VersionTombstone);
+export const USE_KIND = recordKind("ProviderUse", ProviderUse);
+export const HEALTH_KIND = recordKind("ProviderHealth", ProviderHealth);
+export const PUBLISHED_RELEASE_KIND = recordKind(
   "PublishedRelease",
   ProviderRelease,
   "ProviderRelease",
   releaseBlobs,
 );
-export const FUNCTION_RELEASE = recordKind(
+export const FUNCTION_RELEASE_KIND = recordKind(
   "FunctionRelease",
   ProviderRelease,
   "ProviderRelease",
   releaseBlobs,
 );
-export const SCHEMA = recordKind("ProviderSchema", ProviderSchema, "ProviderSchema", (schema) => [
-  schema.blobSha256,
-]);
+export const SCHEMA_KIND = recordKind(
+  "ProviderSchema",
+  ProviderSchema,
+  "ProviderSchema",
+  (schema) => [schema.blobSha256],
+);
 
 /** Digits of a sequence in a name: enough for 2^48 providers of one account. */
 export const SEQUENCE_DIGITS = 12;
@@ -63,11 +66,11 @@ function releaseBlobs({ archives, withdrawn }: ProviderRelease): readonly string
 }
 
 export function providerAt(tenancy: Tenancy, name: string): RecordName<ProviderMessage> {
-  return { kind: PROVIDER, tenancy, name };
+  return { kind: PROVIDER_KIND, tenancy, name };
 }
 
 export function providerEntryAt(tenancy: Tenancy, sequence: bigint): RecordName<ProviderMessage> {
-  return { kind: PROVIDER_ENTRY, tenancy, name: sequenceName(sequence) };
+  return { kind: PROVIDER_ENTRY_KIND, tenancy, name: sequenceName(sequence) };
 }
 
 export function versionAt(
@@ -75,11 +78,11 @@ export function versionAt(
   providerId: string,
   version: string,
 ): RecordName<VersionMessage> {
-  return { kind: VERSION, tenancy, name: `${providerId}/${version}` };
+  return { kind: VERSION_KIND, tenancy, name: `${providerId}/${version}` };
 }
 
 export function accountAt(tenancy: Tenancy): RecordName<ProviderAccount> {
-  return { kind: ACCOUNT, tenancy, name: "account" };
+  return { kind: ACCOUNT_KIND, tenancy, name: "account" };
 }
 
 export function tombstoneAt(
@@ -87,7 +90,7 @@ export function tombstoneAt(
   providerName: string,
   version: string,
 ): RecordName<VersionTombstone> {
-  return { kind: TOMBSTONE, tenancy, name: `${providerName}/${version}` };
+  return { kind: TOMBSTONE_KIND, tenancy, name: `${providerName}/${version}` };
 }
 
 export function sequenceName(sequence: bigint): string {

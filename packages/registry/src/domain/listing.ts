@@ -4,7 +4,7 @@ import type {
 } from "@stackwright/proto/stackwright";
 import type { CallOptions, Tenancy } from "@stackwright/storage";
 import { invalidField } from "../errors.ts";
-import { accountAt, PROVIDER_ENTRY, SEQUENCE_DIGITS, VERSION } from "./kinds.ts";
+import { accountAt, PROVIDER_ENTRY_KIND, SEQUENCE_DIGITS, VERSION_KIND } from "./kinds.ts";
 import { formatMarker, type PagePosition, parseMarker } from "./marker.ts";
 import {
   type PrivateProvider,
@@ -75,7 +75,7 @@ export async function listVersions(
   const tenancy = scopeTenancy(scope);
   const { providerId } = (await readProvider(parts, tenancy, provider, options)).value;
   const scan: Scan<VersionMessage> = async (from, direction, limit) => {
-    const all = await parts.records.list(VERSION, tenancy, `${providerId}/`, options);
+    const all = await parts.records.list(VERSION_KIND, tenancy, `${providerId}/`, options);
     return ordered(
       all.map(({ value }) => value),
       from,
@@ -188,7 +188,7 @@ async function scanProviders(
   /** The place beyond which to read on: all before it are in the result. */
   let beyond = from ?? (rising ? -1n : end);
   const read = async (prefix: string): Promise<readonly ProviderMessage[]> => {
-    const found = await records.list(PROVIDER_ENTRY, tenancy, prefix, options);
+    const found = await records.list(PROVIDER_ENTRY_KIND, tenancy, prefix, options);
     return ordered(
       found.map(({ value }) => value),
       beyond,

@@ -170,14 +170,14 @@ describe("policies", () => {
       const input = { name: "hello", version: "1.0.0", functionUrn: URN };
       const { providerId } = await registry.createProvider(scope, input, TEST_CONTEXT);
       const at = { name: "hello", version: "1.0.0" };
-      await registry.recordUse(scope, at, "stack/one");
-      await registry.recordUse(scope, at, "stack/one");
-      expect(await registry.listUses(scope, providerId)).toMatchObject([{ user: "stack/one" }]);
+      await registry.recordUsage(scope, at, "stack/one");
+      await registry.recordUsage(scope, at, "stack/one");
+      expect(await registry.listUsage(scope, providerId)).toMatchObject([{ user: "stack/one" }]);
       if (deleteUsed === "warn") {
         expect(await registry.deleteVersion(scope, at, TEST_CONTEXT)).toEqual({
           usedBy: ["stack/one"],
         });
-        expect(await registry.listUses(scope, providerId)).toEqual([]);
+        expect(await registry.listUsage(scope, providerId)).toEqual([]);
         continue;
       }
       for (const attempt of [
@@ -189,7 +189,7 @@ describe("policies", () => {
           details: { users: ["stack/one"] },
         });
       }
-      await registry.releaseUse(scope, { providerId, version: "1.0.0", user: "stack/one" });
+      await registry.deleteUsage(scope, { providerId, version: "1.0.0", user: "stack/one" });
       await registry.deleteVersion(scope, at, TEST_CONTEXT);
     }
   });
@@ -202,7 +202,7 @@ describe("policies", () => {
       await registry.createProvider(scope, input, TEST_CONTEXT);
       const at = { name, version: "1.0.0" };
       const [used, deleted] = await Promise.allSettled([
-        registry.recordUse(scope, at, "stack"),
+        registry.recordUsage(scope, at, "stack"),
         round % 2 === 0
           ? registry.deleteVersion(scope, at, TEST_CONTEXT)
           : registry.deleteProvider(scope, at, TEST_CONTEXT),

@@ -3,7 +3,7 @@ import type { ProviderSchema } from "@stackwright/proto/stackwright";
 import { type CallOptions, isStorageError } from "@stackwright/storage";
 import type { BlobStore } from "@stackwright/storage/blob";
 import { invalidField } from "../errors.ts";
-import { SCHEMA } from "./kinds.ts";
+import { SCHEMA_KIND } from "./kinds.ts";
 import type { RegistryParts } from "./parts.ts";
 import type { RecordName } from "./record-store.ts";
 import { type RegistryScope, scopeTenancy } from "./scope.ts";
@@ -75,5 +75,5 @@ export async function writeSchema(
 
 function schemaAt(scope: RegistryScope, digest: string): RecordName<ProviderSchema> {
   if (!DIGEST.test(digest)) throw invalidField("digest", "pattern", "a digest is SHA-256 in hex");
-  return { kind: SCHEMA, tenancy: scopeTenancy(scope), name: digest };
+  return { kind: SCHEMA_KIND, tenancy: scopeTenancy(scope), name: digest };
 }

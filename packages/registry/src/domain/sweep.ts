@@ -1,5 +1,11 @@
 import { type Tenancy, WILDCARD } from "@stackwright/storage";
-import { FUNCTION_RELEASE, HEALTH, PROVIDER, USE, VERSION } from "./kinds.ts";
+import {
+  FUNCTION_RELEASE_KIND,
+  HEALTH_KIND,
+  PROVIDER_KIND,
+  USE_KIND,
+  VERSION_KIND,
+} from "./kinds.ts";
 import type { RegistryParts } from "./parts.ts";
 import { deleteOperation, type RecordKind, type StoredRecord } from "./record-store.ts";
 import { isTurnstile } from "./use-turnstile.ts";
@@ -7,12 +13,12 @@ import { isTurnstile } from "./use-turnstile.ts";
 const BATCH = 32;
 
 /** Deletes the version records of a provider that is gone. */
-export async function dropVersions(
+export async function deleteVersionRecords(
   parts: RegistryParts,
   tenancy: Tenancy,
   providerId: string,
 ): Promise<void> {
-  await deleteAll(parts, await parts.records.list(VERSION, tenancy, `${providerId}/`));
+  await deleteAll(parts, await parts.records.list(VERSION_KIND, tenancy, `${providerId}/`));
 }
 
 /**
@@ -21,12 +27,12 @@ export async function dropVersions(
  * Children are listed before their parents, so that none of a parent that is being created is taken
  * for left over. Any number of instances may sweep at the same time. Returns how many were deleted.
  */
-export async function sweepLeftovers(parts: RegistryParts): Promise<number> {
-  const uses = await everywhere(parts, USE);
-  const health = await everywhere(parts, HEALTH);
-  const releases = await everywhere(parts, FUNCTION_RELEASE);
-  const versions = await everywhere(parts, VERSION);
-  const providers = await everywhere(parts, PROVIDER);
+export async function sweepDeletedRecords(parts: RegistryParts): Promise<number> {
+  const uses = await everywhere(parts, USE_KIND);
+  const health = await everywhere(parts, HEALTH_KIND);
+  const releases = await everywhere(parts, FUNCTION_RELEASE_KIND);
+  const versions = await everywhere(parts, VERSION_KIND);
+  const providers = await everywhere(parts, PROVIDER_KIND);
   const living = new Set(providers.map(({ value }) => value.providerId));
   const reachable = versions.filter(({ value }) => living.has(value.providerId));
   const livingVersions = new Set(reachable.map(({ value }) => value.versionId));

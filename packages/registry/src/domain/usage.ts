@@ -3,7 +3,7 @@ import type { ProviderUse } from "@stackwright/proto/stackwright";
 import type { BatchOperation, CallOptions, Tenancy } from "@stackwright/storage";
 import { invalidField } from "../errors.ts";
 import { checkProviderId, checkProviderVersion } from "./fields.ts";
-import { USE } from "./kinds.ts";
+import { USE_KIND } from "./kinds.ts";
 import type { RequestContext } from "./model.ts";
 import type { RegistryParts } from "./parts.ts";
 import { readProvider } from "./providers.ts";
@@ -14,7 +14,7 @@ import { passUses, readTurnstile } from "./use-turnstile.ts";
 import { readVersion, type VersionName } from "./versions.ts";
 
 /** Who needs a version, since when. */
-export interface VersionUse {
+export interface ProviderUsage {
   readonly version: string;
   readonly versionId: string;
   /** Opaque to the registry; the engine names stacks. */
@@ -37,7 +37,7 @@ export interface UseOptions extends CallOptions {
  *
  * Throws `REGISTRY_PROVIDER_NOT_FOUND`, `REGISTRY_VERSION_NOT_FOUND`, `REGISTRY_ID_MISMATCH`.
  */
-export async function recordUse(
+export async function recordUsage(
   parts: RegistryParts,
   scope: RegistryScope,
   at: VersionName,
@@ -75,7 +75,7 @@ export async function recordUse(
  * Deletes a use. Harmless when there is none, or when the provider was deleted. Throws `REGISTRY_INVALID_FIELD` for
  * names that no use can have.
  */
-export async function releaseUse(
+export async function deleteUsage(
   parts: RegistryParts,
   scope: RegistryScope,
   use: { readonly providerId: string; readonly version: string; readonly user: string },
@@ -99,15 +99,15 @@ export async function releaseUse(
 }
 
 /** Who uses a provider, or one version of it; by version and name of the user. */
-export async function listUses(
+export async function listUsage(
   parts: RegistryParts,
   scope: RegistryScope,
   providerId: string,
   version?: string,
   options: CallOptions = {},
-): Promise<readonly VersionUse[]> {
+): Promise<readonly ProviderUsage[]> {
   const prefix = `${providerId}/${version === undefined ? "" : `${version}/`}`;
-  const found = await parts.records.list(USE, scopeTenancy(scope), prefix, options);
+  const found = await parts.records.list(USE_KIND, scopeTenancy(scope), prefix, options);
   return found
     .map(({ value }) => ({
       version: value.version,
@@ -120,14 +120,14 @@ export async function listUses(
 }
 
 /** Forgets all uses of a provider, or of one version, that is gone. */
-export async function dropUses(
+export async function deleteUsageRecords(
   parts: RegistryParts,
   tenancy: Tenancy,
   providerId: string,
   version?: string,
 ): Promise<void> {
   const prefix = `${providerId}/${version === undefined ? "" : `${version}/`}`;
-  const uses = await parts.records.list(USE, tenancy, prefix);
+  const uses = await parts.records.list(USE_KIND, tenancy, prefix);
   const turnstile =
     version === undefined ? await readTurnstile(parts, tenancy, providerId) : undefined;
   const found = turnstile === undefined ? uses : [...uses, turnstile];
@@ -164,5 +164,5 @@ function nameOf(
   user: string,
 ): RecordName<ProviderUse> {
   const digest = createHash("sha256").update(user).digest("hex");
-  return { kind: USE, tenancy, name: `${providerId}/${version}/${digest}` };
+  return { kind: USE_KIND, tenancy, name: `${providerId}/${version}/${digest}` };
 }

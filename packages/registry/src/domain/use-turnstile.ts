@@ -1,6 +1,6 @@
 import type { ProviderUse } from "@stackwright/proto/stackwright";
 import type { BatchOperation, CallOptions, Tenancy } from "@stackwright/storage";
-import { USE } from "./kinds.ts";
+import { USE_KIND } from "./kinds.ts";
 import type { RegistryParts } from "./parts.ts";
 import { type RecordName, type StoredRecord, writeOperation } from "./record-store.ts";
 
@@ -37,7 +37,7 @@ export async function readTurnstile(
 }
 
 function turnstileAt(tenancy: Tenancy, providerId: string): RecordName<ProviderUse> {
-  return { kind: USE, tenancy, name: `~${providerId}` };
+  return { kind: USE_KIND, tenancy, name: `~${providerId}` };
 }
 
 /** Whether a record of the kind of uses is a turnstile: a use has a user. */

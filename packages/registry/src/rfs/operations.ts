@@ -10,7 +10,7 @@ import * as schemas from "./schemas.ts";
 import { pageInfo, providerView, versionItemView, versionView } from "./views.ts";
 
 /** Everything in a request that an operation works with. */
-export interface Call {
+export interface RfsCall {
   readonly registry: Registry;
   readonly scope: RegistryScope;
   readonly context: RequestContext;
@@ -22,7 +22,7 @@ export interface Call {
 }
 
 /** One operation of the API. */
-export interface Operation {
+export interface RfsOperation {
   readonly name: string;
   readonly method: "GET" | "POST" | "PATCH" | "DELETE";
   readonly path: string;
@@ -30,7 +30,7 @@ export interface Operation {
   readonly status: number;
   readonly schema: FastifySchema;
   /** What the response body says; `undefined` for none. */
-  readonly run: (call: Call) => Promise<object | undefined>;
+  readonly run: (call: RfsCall) => Promise<object | undefined>;
 }
 
 const PROVIDERS = "/private-providers";
@@ -48,7 +48,7 @@ function describe(
 }
 
 /** The nine private-provider operations, and the bare name as another address of one of them. */
-export const OPERATIONS: readonly Operation[] = [
+export const OPERATIONS: readonly RfsOperation[] = [
   {
     name: "CreatePrivateProvider",
     method: "POST",
@@ -97,7 +97,7 @@ export const OPERATIONS: readonly Operation[] = [
     },
   },
   ...[`${PROVIDER}/metadata`, PROVIDER].map(
-    (path): Operation => ({
+    (path): RfsOperation => ({
       name: "ShowPrivateProviderMetadata",
       method: "GET",
       path,
@@ -126,7 +126,7 @@ export const OPERATIONS: readonly Operation[] = [
     schema: describe("UpdatePrivateProviderMetadata", "Set the description of a provider", {
       params: schemas.ProviderParams,
       body: schemas.UpdateProviderBody,
-      response: schemas.answers(schemas.NOTHING, [404]),
+      response: schemas.answers(schemas.EMPTY_BODY, [404]),
     }),
     async run({ registry, scope, context, params, body }) {
       const fields = new BodyFields(body(), Object.keys(schemas.UpdateProviderBody.properties));
@@ -148,7 +148,7 @@ export const OPERATIONS: readonly Operation[] = [
     schema: describe("DeletePrivateProvider", "Delete a provider and, by policy, its versions", {
       params: schemas.ProviderParams,
       querystring: schemas.IdQuery,
-      response: schemas.answers(schemas.NOTHING, [404]),
+      response: schemas.answers(schemas.EMPTY_BODY, [404]),
     }),
     async run({ registry, scope, context, params, query, warn }) {
       const { usedBy } = await registry.deleteProvider(scope, named(params, query), context);
@@ -226,7 +226,7 @@ export const OPERATIONS: readonly Operation[] = [
     schema: describe("DeletePrivateProviderVersion", "Delete a version", {
       params: schemas.VersionParams,
       querystring: schemas.IdQuery,
-      response: schemas.answers(schemas.NOTHING, [404]),
+      response: schemas.answers(schemas.EMPTY_BODY, [404]),
     }),
     async run({ registry, scope, context, params, query, warn }) {
       const at = { ...named(params, query), version: params["provider_version"] ?? "" };

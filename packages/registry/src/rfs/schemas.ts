@@ -142,4 +142,4 @@ export function answers(
   return { ...success, ...(Object.fromEntries(errors) as Record<number, object>) };
 }
 
-export const NOTHING = { 204: Type.Null({ description: "done" }) };
+export const EMPTY_BODY = { 204: Type.Null({ description: "done" }) };

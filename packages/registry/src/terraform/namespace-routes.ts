@@ -2,9 +2,9 @@ import type { FastifyInstance } from "fastify";
 import { Type } from "typebox";
 import { hasRole } from "../access/principal.ts";
 import { RegistryError } from "../errors.ts";
-import { NATIVE_FAILURES, type PrincipalOf } from "../http/native-face.ts";
 import { requestContext } from "../http/request-audit.ts";
 import { describeRoute } from "../http/route-description.ts";
+import { type PrincipalOf, STACKWRIGHT_API_ERRORS } from "../http/stackwright-api.ts";
 import type { Registry } from "../registry.ts";
 import { claimNamespace, listNamespaces, type Namespace, transferNamespace } from "./namespaces.ts";
 import { releaseNamespace } from "./release-namespace.ts";
@@ -44,7 +44,7 @@ export function namespaceRoutes(
 ): void {
   const config = { role: "admin" } as const;
   const tags = ["publishing"];
-  const one = { 200: NamespaceView, ...NATIVE_FAILURES };
+  const one = { 200: NamespaceView, ...STACKWRIGHT_API_ERRORS };
 
   fastify.get(
     "/namespaces",
@@ -55,7 +55,7 @@ export function namespaceRoutes(
         summary: "Namespaces of the account and those offered to it; all for operators",
         response: {
           200: Type.Object({ namespaces: Type.Array(NamespaceView) }),
-          ...NATIVE_FAILURES,
+          ...STACKWRIGHT_API_ERRORS,
         },
       }),
     },
@@ -125,7 +125,7 @@ export function namespaceRoutes(
         tags,
         summary: "Release a namespace without releases",
         params: NamespaceParams,
-        response: { 204: Type.Null({ description: "done" }), ...NATIVE_FAILURES },
+        response: { 204: Type.Null({ description: "done" }), ...STACKWRIGHT_API_ERRORS },
       }),
     },
     async (request, reply) => {

@@ -2,19 +2,19 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import { Type } from "typebox";
 import { RegistryError } from "../errors.ts";
 import { clientSignal } from "../http/client-signal.ts";
-import {
-  announcedDigest,
-  NATIVE_FAILURES,
-  type NativeFaceOptions,
-  nativeFace,
-} from "../http/native-face.ts";
 import { requestContext } from "../http/request-audit.ts";
 import { describeRoute } from "../http/route-description.ts";
+import {
+  announcedDigest,
+  registerStackwrightApi,
+  STACKWRIGHT_API_ERRORS,
+  type StackwrightApiOptions,
+} from "../http/stackwright-api.ts";
 import { namespaceRoutes } from "./namespace-routes.ts";
 import { changeRelease, checkPublication, type PublishLimits, publishArchive } from "./publish.ts";
 
 /** Options of {@link publishPlugin}. */
-export interface PublishOptions extends NativeFaceOptions {
+export interface PublishOptions extends StackwrightApiOptions {
   readonly limits?: PublishLimits | undefined;
 }
 
@@ -56,10 +56,10 @@ export async function publishPlugin(
   options: PublishOptions,
 ): Promise<void> {
   const { registry, region, limits = {} } = options;
-  const principalOf = nativeFace(fastify, options);
+  const principalOf = registerStackwrightApi(fastify, options);
   namespaceRoutes(fastify, registry, principalOf);
   const tags = ["publishing"];
-  const failures = NATIVE_FAILURES;
+  const failures = STACKWRIGHT_API_ERRORS;
 
   fastify.put<{
     Params: Type.Static<typeof ArchiveParams>;

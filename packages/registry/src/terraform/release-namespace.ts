@@ -1,5 +1,5 @@
 import { WILDCARD } from "@stackwright/storage";
-import { PUBLISHED_RELEASE } from "../domain/kinds.ts";
+import { PUBLISHED_RELEASE_KIND } from "../domain/kinds.ts";
 import type { RequestContext } from "../domain/model.ts";
 import { deleteOperation } from "../domain/record-store.ts";
 import { retryCollisions } from "../domain/retry-collisions.ts";
@@ -29,7 +29,7 @@ export async function releaseNamespace(
     if (stored === undefined) return;
     const partition = releaseAccount === "" ? account : releaseAccount;
     const everywhere = { partition, peerName: "local", namespace: WILDCARD };
-    const [release] = await records.list(PUBLISHED_RELEASE, everywhere, `${name}/`);
+    const [release] = await records.list(PUBLISHED_RELEASE_KIND, everywhere, `${name}/`);
     if (release !== undefined) {
       throw new RegistryError(
         "REGISTRY_NAMESPACE_IN_USE",

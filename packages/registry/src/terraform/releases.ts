@@ -1,6 +1,6 @@
 import type { ProviderRelease } from "@stackwright/proto/stackwright";
 import type { CallOptions, Tenancy } from "@stackwright/storage";
-import { FUNCTION_RELEASE, PUBLISHED_RELEASE } from "../domain/kinds.ts";
+import { FUNCTION_RELEASE_KIND, PUBLISHED_RELEASE_KIND } from "../domain/kinds.ts";
 import type { RecordName, StoredRecord } from "../domain/record-store.ts";
 import { scopeTenancy } from "../domain/scope.ts";
 import type { Registry } from "../registry.ts";
@@ -28,7 +28,7 @@ export interface Release {
 
 export function releaseAt(region: string, key: ReleaseKey): RecordName<ProviderRelease> {
   return {
-    kind: key.origin === "published" ? PUBLISHED_RELEASE : FUNCTION_RELEASE,
+    kind: key.origin === "published" ? PUBLISHED_RELEASE_KIND : FUNCTION_RELEASE_KIND,
     tenancy: scopeTenancy({ account: key.account, region }),
     name: key.name,
   };
@@ -54,7 +54,7 @@ export async function listReleases(
   options: CallOptions = {},
 ): Promise<readonly Release[]> {
   const prefix = `${namespace}/${type}/`;
-  const found = await registry.parts.records.list(PUBLISHED_RELEASE, tenancy, prefix, options);
+  const found = await registry.parts.records.list(PUBLISHED_RELEASE_KIND, tenancy, prefix, options);
   return found.map((stored) =>
     releaseOf(
       { origin: "published", account: tenancy.partition, name: stored.resource.id.name },

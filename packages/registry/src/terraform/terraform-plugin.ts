@@ -12,10 +12,10 @@ import { auditRefusal } from "../http/request-audit.ts";
 import { describeRoute } from "../http/route-description.ts";
 import { signableRequest } from "../http/signable.ts";
 import type { Registry } from "../registry.ts";
-import { Catalog, type OfferedProvider } from "./catalog.ts";
 import { serveFile } from "./file-route.ts";
 import { type FileTarget, formatFileToken } from "./file-tokens.ts";
 import { FunctionReleases } from "./function-releases.ts";
+import { type OfferedProvider, ReleaseIndex } from "./release-index.ts";
 import type { Release, ReleaseArchive } from "./releases.ts";
 import { SigningKey } from "./signing-key.ts";
 
@@ -57,7 +57,7 @@ export async function terraformPlugin(
   requireParamLength(fastify, PARAM_LENGTH);
   const { clock } = registry.parts;
   const signingKey = new SigningKey(registry.secrets);
-  const catalog = new Catalog({
+  const releases = new ReleaseIndex({
     registry,
     region,
     functions: options.bridge && new FunctionReleases(registry, options.bridge),
@@ -68,7 +68,7 @@ export async function terraformPlugin(
   const fileKey = (): Promise<Buffer> => registry.secrets.key("file-address");
 
   /** Whoever shows a credential has to show a good one; nobody has to show any. */
-  async function recognise(request: FastifyRequest): Promise<Principal | undefined> {
+  async function authenticateRequest(request: FastifyRequest): Promise<Principal | undefined> {
     const { authorization, "x-auth-token": token } = request.headers;
     if (authorization === undefined && token === undefined) return undefined;
     const principal = await authenticator.authenticate(signableRequest(request));
@@ -184,9 +184,9 @@ export async function terraformPlugin(
     document("Versions, or the packages of a version", "Network mirror protocol."),
     async (request, reply) => {
       const { hostname, namespace, type, "*": file } = request.params;
-      const principal = await recognise(request);
+      const principal = await authenticateRequest(request);
       const options = { signal: clientSignal(reply) };
-      const provider = await catalog.findMirrored(hostname, namespace, type, principal, options);
+      const provider = await releases.findMirrored(hostname, namespace, type, principal, options);
       if (!file.endsWith(".json") || file.includes("/")) {
         throw new RegistryError("REGISTRY_NOT_FOUND");
       }
@@ -229,8 +229,8 @@ export async function terraformPlugin(
     options: CallOptions,
   ): Promise<OfferedProvider> {
     const { namespace, type } = request.params;
-    const principal = await recognise(request);
-    return catalog.find(namespace, type, principal, options);
+    const principal = await authenticateRequest(request);
+    return releases.find(namespace, type, principal, options);
   }
 }
 

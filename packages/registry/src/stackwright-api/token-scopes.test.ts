@@ -2,7 +2,7 @@ import { createMemoryStorage } from "@stackwright/storage/memory";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { Role } from "../access/principal.ts";
 import { createRegistryFixture, TEST_REGION } from "../testing/registry-fixture.ts";
-import { nativePlugin } from "./native-plugin.ts";
+import { stackwrightApiPlugin } from "./stackwright-api-plugin.ts";
 
 async function start() {
   const storage = createMemoryStorage();
@@ -13,7 +13,12 @@ async function start() {
   });
   const { registry, credentials, authenticator } = fixture;
   const app = fixture.server();
-  await app.register(nativePlugin, { registry, credentials, authenticator, region: TEST_REGION });
+  await app.register(stackwrightApiPlugin, {
+    registry,
+    credentials,
+    authenticator,
+    region: TEST_REGION,
+  });
   const post = async (url: string, payload: object, ...roles: readonly Role[]) =>
     app.inject({
       method: "POST",

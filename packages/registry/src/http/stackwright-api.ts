@@ -12,7 +12,7 @@ import { signableRequest } from "./signable.ts";
 import { compileValidator } from "./validation.ts";
 
 /** Options of plugins that are our own API. */
-export interface NativeFaceOptions {
+export interface StackwrightApiOptions {
   readonly registry: Registry;
   readonly authenticator: Authenticator;
   readonly region: string;
@@ -32,7 +32,10 @@ const DIGEST = /^[0-9a-f]{64}$/;
  * signature or token, has the role that the route's `config` names, and the request is valid by the schemas
  * of the route. Errors are `{error: {code, message}}`; refusals are audited.
  */
-export function nativeFace(fastify: FastifyInstance, options: NativeFaceOptions): PrincipalOf {
+export function registerStackwrightApi(
+  fastify: FastifyInstance,
+  options: StackwrightApiOptions,
+): PrincipalOf {
   const { registry, authenticator, region } = options;
   const { clock } = registry.parts;
   const limiter = new AccountLimiter(options.rateLimit, clock);
@@ -108,7 +111,7 @@ const Problem = Type.Object({
 });
 
 /** Descriptions of the errors of our own API. */
-export const NATIVE_FAILURES: Readonly<Record<number, object>> = Object.freeze({
+export const STACKWRIGHT_API_ERRORS: Readonly<Record<number, object>> = Object.freeze({
   400: { ...Problem, description: "the request is not valid" },
   401: { ...Problem, description: "the caller could not be recognised" },
   403: { ...Problem, description: "the caller may not do this" },

@@ -139,4 +139,4 @@ export const Credentials = exactly({
 });
 export const NewAccessKey = exactly({ access_key: Type.String(), secret_key: Type.String() });
 export const NewToken = exactly({ token: Type.String(), token_id: Type.String() });
-export const NOTHING = Type.Null({ description: "done" });
+export const EMPTY_BODY = Type.Null({ description: "done" });

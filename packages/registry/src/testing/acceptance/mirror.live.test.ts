@@ -3,9 +3,9 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { archiveFromBytes, hashArchive } from "@stackwright/provider-source";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { claimNamespace } from "../terraform/namespaces.ts";
-import { packProvider } from "../testing/pack-provider.ts";
-import { TEST_CONTEXT } from "../testing/registry-fixture.ts";
+import { claimNamespace } from "../../terraform/namespaces.ts";
+import { packProvider } from "../pack-provider.ts";
+import { TEST_CONTEXT } from "../registry-fixture.ts";
 import { type AcceptanceServer, startAcceptanceServer } from "./acceptance-server.ts";
 import { missingTerraform, TerraformFolder } from "./terraform-command.ts";
 

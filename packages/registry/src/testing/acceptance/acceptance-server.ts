@@ -3,13 +3,9 @@ import type { AddressInfo } from "node:net";
 import { createSelfSignedIdentity } from "@stackwright/proto/grpc";
 import { createMemoryStorage } from "@stackwright/storage/memory";
 import fastify, { type FastifyInstance } from "fastify";
-import { publishPlugin } from "../terraform/publish-plugin.ts";
-import { terraformPlugin } from "../terraform/terraform-plugin.ts";
-import {
-  createRegistryFixture,
-  type RegistryFixture,
-  TEST_REGION,
-} from "../testing/registry-fixture.ts";
+import { publishPlugin } from "../../terraform/publish-plugin.ts";
+import { terraformPlugin } from "../../terraform/terraform-plugin.ts";
+import { createRegistryFixture, type RegistryFixture, TEST_REGION } from "../registry-fixture.ts";
 
 /** A request that reached the server. */
 export interface SeenRequest {

@@ -1,16 +1,16 @@
 import type { FastifyInstance } from "fastify";
 import type { Static } from "typebox";
-import { type NativeParts, nativeSchema } from "./native-parts.ts";
+import { apiSchema, type StackwrightApiParts } from "./api-parts.ts";
 import * as schemas from "./schemas.ts";
 
 /** The audit trail of the caller's account. */
-export function auditRoutes(fastify: FastifyInstance, parts: NativeParts): void {
+export function auditRoutes(fastify: FastifyInstance, parts: StackwrightApiParts): void {
   const { registry, region, principalOf } = parts;
   fastify.get<{ Querystring: Static<typeof schemas.AuditQuery> }>(
     "/audit",
     {
       config: { role: "admin" },
-      schema: nativeSchema(
+      schema: apiSchema(
         "administration",
         "The audit trail of a day",
         { 200: schemas.AuditEntries },

@@ -3,14 +3,14 @@ import type { Static } from "typebox";
 import { type Principal, requireUser } from "../access/principal.ts";
 import { clientSignal } from "../http/client-signal.ts";
 import { requestContext } from "../http/request-audit.ts";
-import { type NativeParts, nativeSchema } from "./native-parts.ts";
+import { apiSchema, type StackwrightApiParts } from "./api-parts.ts";
 import * as schemas from "./schemas.ts";
 
 const TAG = "private providers";
 const VERSION = "/private-providers/:name/versions/:version";
 
 /** Where versions are used, and how their functions are. */
-export function versionRoutes(fastify: FastifyInstance, parts: NativeParts): void {
+export function versionRoutes(fastify: FastifyInstance, parts: StackwrightApiParts): void {
   const { registry, region, principalOf } = parts;
   const scopeOf = ({ account }: Principal) => ({ account, region });
 
@@ -21,7 +21,7 @@ export function versionRoutes(fastify: FastifyInstance, parts: NativeParts): voi
     "/private-providers/:name/uses",
     {
       config: { role: "reader" },
-      schema: nativeSchema(
+      schema: apiSchema(
         TAG,
         "Where a provider is used",
         { 200: schemas.Uses },
@@ -31,7 +31,7 @@ export function versionRoutes(fastify: FastifyInstance, parts: NativeParts): voi
     async (request) => {
       const scope = scopeOf(principalOf(request));
       const { providerId } = await registry.showProvider(scope, request.params);
-      const uses = await registry.listUses(scope, providerId);
+      const uses = await registry.listUsage(scope, providerId);
       const { user } = request.query;
       return { uses: uses.filter((use) => user === undefined || use.user === user) };
     },
@@ -44,10 +44,10 @@ export function versionRoutes(fastify: FastifyInstance, parts: NativeParts): voi
     `${VERSION}/uses`,
     {
       config: { role: "deployer" },
-      schema: nativeSchema(
+      schema: apiSchema(
         TAG,
         "Record that a stack uses a version; harmless when repeated",
-        { 204: schemas.NOTHING },
+        { 204: schemas.EMPTY_BODY },
         { params: schemas.VersionParams, body: schemas.RecordUseBody },
       ),
     },
@@ -58,7 +58,7 @@ export function versionRoutes(fastify: FastifyInstance, parts: NativeParts): voi
       const signal = clientSignal(reply);
       const at = { ...request.params, providerId };
       const context = requestContext(request, principal, signal);
-      await registry.recordUse(scopeOf(principal), at, user, { signal, context });
+      await registry.recordUsage(scopeOf(principal), at, user, { signal, context });
       return reply.code(204).send();
     },
   );
@@ -70,10 +70,10 @@ export function versionRoutes(fastify: FastifyInstance, parts: NativeParts): voi
     `${VERSION}/uses`,
     {
       config: { role: "deployer" },
-      schema: nativeSchema(
+      schema: apiSchema(
         TAG,
         "Release the use of a version; harmless when repeated",
-        { 204: schemas.NOTHING },
+        { 204: schemas.EMPTY_BODY },
         { params: schemas.VersionParams, querystring: schemas.ReleaseUseQuery },
       ),
     },
@@ -86,7 +86,7 @@ export function versionRoutes(fastify: FastifyInstance, parts: NativeParts): voi
       const signal = clientSignal(reply);
       const { providerId } = await registry.showProvider(scope, { name }, { signal });
       const context = requestContext(request, principal, signal);
-      await registry.releaseUse(scope, { providerId, version, user }, { signal, context });
+      await registry.deleteUsage(scope, { providerId, version, user }, { signal, context });
       return reply.code(204).send();
     },
   );
@@ -95,7 +95,7 @@ export function versionRoutes(fastify: FastifyInstance, parts: NativeParts): voi
     `${VERSION}/health`,
     {
       config: { role: "reader" },
-      schema: nativeSchema(
+      schema: apiSchema(
         TAG,
         "What the last check of a function found",
         { 200: schemas.Health },
@@ -112,7 +112,7 @@ export function versionRoutes(fastify: FastifyInstance, parts: NativeParts): voi
     `${VERSION}/checks`,
     {
       config: { role: "publisher" },
-      schema: nativeSchema(
+      schema: apiSchema(
         TAG,
         "Check a function now",
         { 200: schemas.Health },

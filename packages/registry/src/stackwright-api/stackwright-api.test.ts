@@ -10,7 +10,7 @@ import { createKeyRing } from "../access/key-ring.ts";
 import type { Role } from "../access/principal.ts";
 import { SharedSecrets } from "../access/shared-secrets.ts";
 import { createStoreReplayGuard, sweepSignatures } from "../access/store-replay-guard.ts";
-import { SCHEMA } from "../domain/kinds.ts";
+import { SCHEMA_KIND } from "../domain/kinds.ts";
 import { RECORD_BLOB_KINDS } from "../domain/record-store.ts";
 import { schemaDigest } from "../domain/schema-cache.ts";
 import { scopeTenancy } from "../domain/scope.ts";
@@ -21,7 +21,7 @@ import {
   TEST_CONTEXT,
   TEST_REGION,
 } from "../testing/registry-fixture.ts";
-import { nativePlugin } from "./native-plugin.ts";
+import { stackwrightApiPlugin } from "./stackwright-api-plugin.ts";
 
 const URN = `urn:fss:${TEST_REGION}:a61dfe3154de42829367056598d5040f:function:default:test:latest`;
 const scope = { account: "acme", region: TEST_REGION };
@@ -40,7 +40,7 @@ describe("our own API", () => {
     });
     const { registry, authenticator, credentials } = fixture;
     server = fixture.server();
-    await server.register(nativePlugin, {
+    await server.register(stackwrightApiPlugin, {
       registry,
       authenticator,
       credentials,
@@ -239,7 +239,7 @@ describe("our own API", () => {
   });
 
   it("shows uses and the audit trail of the account", async () => {
-    await fixture.registry.recordUse(scope, at, "stack/one");
+    await fixture.registry.recordUsage(scope, at, "stack/one");
     expect((await send("GET", "/private-providers/hello/uses")).json()).toMatchObject({
       uses: [{ user: "stack/one", version: "1.0.0" }],
     });
@@ -306,8 +306,8 @@ describe("schemas", () => {
     await registry.writeSchema(scope, digest, schema);
     await registry.writeSchema(scope, digest, Buffer.from("other"));
     expect((await registry.readSchema(scope, digest))?.equals(schema)).toBe(true);
-    const [stored] = await storage.list("strong", SCHEMA.type, scopeTenancy(scope), "");
-    const kind = RECORD_BLOB_KINDS.find(({ type }) => type === SCHEMA.type);
+    const [stored] = await storage.list("strong", SCHEMA_KIND.type, scopeTenancy(scope), "");
+    const kind = RECORD_BLOB_KINDS.find(({ type }) => type === SCHEMA_KIND.type);
     expect([...(kind?.blobs?.(stored as Resource) ?? [])]).toHaveLength(1);
     expect(await registry.readSchema({ ...scope, account: "other" }, digest)).toBeUndefined();
   });

@@ -1,20 +1,24 @@
 import type { FastifySchema } from "fastify";
 import type { CredentialStore } from "../access/credentials.ts";
-import { NATIVE_FAILURES, type NativeFaceOptions, type PrincipalOf } from "../http/native-face.ts";
 import { describeRoute } from "../http/route-description.ts";
+import {
+  type PrincipalOf,
+  STACKWRIGHT_API_ERRORS,
+  type StackwrightApiOptions,
+} from "../http/stackwright-api.ts";
 
-/** Options of {@link nativePlugin}. */
-export interface NativeOptions extends NativeFaceOptions {
+/** Options of {@link stackwrightApiPlugin}. */
+export interface StackwrightApiPluginOptions extends StackwrightApiOptions {
   readonly credentials: CredentialStore;
 }
 
-/** What the routes of {@link nativePlugin} work with. */
-export interface NativeParts extends NativeOptions {
+/** What the routes of {@link stackwrightApiPlugin} work with. */
+export interface StackwrightApiParts extends StackwrightApiPluginOptions {
   readonly principalOf: PrincipalOf;
 }
 
 /** A route's description, with the refusals that all routes have in common. */
-export function nativeSchema(
+export function apiSchema(
   tag: string,
   summary: string,
   success: Readonly<Record<number, object>>,
@@ -23,7 +27,7 @@ export function nativeSchema(
   return describeRoute({
     tags: [tag],
     summary,
-    response: { ...success, ...NATIVE_FAILURES },
+    response: { ...success, ...STACKWRIGHT_API_ERRORS },
     ...request,
   });
 }

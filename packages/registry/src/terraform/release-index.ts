@@ -25,8 +25,8 @@ export interface OfferedProvider {
   release(version: string, options?: CallOptions): Promise<Release | undefined>;
 }
 
-/** Parts of a {@link Catalog}. */
-export interface CatalogOptions {
+/** Parts of a {@link ReleaseIndex}. */
+export interface ReleaseIndexOptions {
   readonly registry: Registry;
   readonly region: string;
   /** Makes archives of function-hosted providers; without it those cannot be installed. */
@@ -38,10 +38,10 @@ export interface CatalogOptions {
 const PAGE = 1000;
 
 /** Which providers there are, and for whom. */
-export class Catalog {
-  readonly #options: CatalogOptions;
+export class ReleaseIndex {
+  readonly #options: ReleaseIndexOptions;
 
-  constructor(options: CatalogOptions) {
+  constructor(options: ReleaseIndexOptions) {
     this.#options = options;
   }
 

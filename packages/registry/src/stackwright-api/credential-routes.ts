@@ -6,7 +6,7 @@ import { nameOfRole, rolesNamed } from "../access/role-names.ts";
 import type { TokenStorageScope } from "../access/storage-scopes.ts";
 import { RegistryError } from "../errors.ts";
 import { requestContext } from "../http/request-audit.ts";
-import { type NativeParts, nativeSchema } from "./native-parts.ts";
+import { apiSchema, type StackwrightApiParts } from "./api-parts.ts";
 import * as schemas from "./schemas.ts";
 import { needsSiteAdmin, requestedScopes } from "./token-scopes.ts";
 
@@ -15,7 +15,7 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
 /** Access keys and tokens: of the caller's account, and of all accounts for operators. */
-export function credentialRoutes(fastify: FastifyInstance, parts: NativeParts): void {
+export function credentialRoutes(fastify: FastifyInstance, parts: StackwrightApiParts): void {
   const { registry, region, credentials, principalOf } = parts;
   const config = { role: "admin" } as const;
   /** Answers with a secret are shown once and kept by no cache. */
@@ -27,7 +27,7 @@ export function credentialRoutes(fastify: FastifyInstance, parts: NativeParts): 
     "/credentials",
     {
       config,
-      schema: nativeSchema(TAG, "Access keys and tokens, without their secrets", {
+      schema: apiSchema(TAG, "Access keys and tokens, without their secrets", {
         200: schemas.Credentials,
       }),
     },
@@ -43,7 +43,7 @@ export function credentialRoutes(fastify: FastifyInstance, parts: NativeParts): 
     "/access-keys",
     {
       config,
-      schema: nativeSchema(
+      schema: apiSchema(
         TAG,
         "Make an access key; its secret is shown once",
         { 201: schemas.NewAccessKey },
@@ -63,7 +63,7 @@ export function credentialRoutes(fastify: FastifyInstance, parts: NativeParts): 
     "/tokens",
     {
       config,
-      schema: nativeSchema(
+      schema: apiSchema(
         TAG,
         "Make a token; it is shown once",
         { 201: schemas.NewToken },
@@ -86,7 +86,7 @@ export function credentialRoutes(fastify: FastifyInstance, parts: NativeParts): 
     "/access-keys/:actor/rotation",
     {
       config: { ...config, bodyOptional: true },
-      schema: nativeSchema(
+      schema: apiSchema(
         TAG,
         "Replace an access key; the old one stays valid for a day",
         { 201: schemas.NewAccessKey },
@@ -109,10 +109,10 @@ export function credentialRoutes(fastify: FastifyInstance, parts: NativeParts): 
     "/credentials/:actor",
     {
       config,
-      schema: nativeSchema(
+      schema: apiSchema(
         TAG,
         "Revoke an access key or a token",
-        { 204: schemas.NOTHING },
+        { 204: schemas.EMPTY_BODY },
         { params: schemas.ActorParams },
       ),
     },

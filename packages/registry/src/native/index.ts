@@ -1,2 +1,0 @@
-export type { NativeOptions } from "./native-parts.ts";
-export { nativePlugin } from "./native-plugin.ts";
