@@ -8,7 +8,7 @@ import {
   writeCredentials,
 } from "./bootstrap.ts";
 import { parseServeArguments } from "./serve-arguments.ts";
-import { serverKey } from "./server-key.ts";
+import { serverKeys } from "./server-key.ts";
 import { resolveServerOptions, type ServerOptions } from "./server-options.ts";
 
 /**
@@ -27,10 +27,10 @@ export async function bootstrap(
   const resolved = resolveServerOptions(options);
   const { env = process.env, directory = process.cwd(), evenIfThereAreSome = false } = parts;
   const address = parseStoreAddress(resolved.store, directory);
-  const key = await serverKey(resolved, address, env);
+  const loaded = await serverKeys(resolved, address, env);
   const blobDirectory = resolve(directory, resolved.blobDirectory ?? "blobs");
   await using store = await openStore(address, { blobDirectory });
-  const keys = createKeyRing([key.bytes]);
+  const keys = createKeyRing(loaded.map(({ bytes }) => bytes));
   const registry = createRegistry({ storage: store.storage, blobs: store.blobs, keys });
   const { records } = registry.parts;
   const credentials = new CredentialStore({ records, keys, clock: systemClock });

@@ -5,6 +5,13 @@ export { serve } from "./serve.ts";
 export { parseServeArguments, SERVE_OPTIONS } from "./serve-arguments.ts";
 export type { ServerAppOptions, ServerPlugin } from "./server-app.ts";
 export { createServerApp } from "./server-app.ts";
+export type { ServerKeyRotation } from "./server-key-command.ts";
+export {
+  listServerKeys,
+  rotateServerKey,
+  runServerKeyList,
+  runServerKeyRotate,
+} from "./server-key-command.ts";
 export type { ResolvedServerOptions, ServerOptions } from "./server-options.ts";
 export { resolveServerOptions, ServerOptionsSchema } from "./server-options.ts";
 export { startStorageEndpoint } from "./storage-endpoint.ts";

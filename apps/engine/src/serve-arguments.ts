@@ -31,6 +31,21 @@ export const SERVE_OPTIONS: Readonly<Record<string, Flag>> = Object.freeze({
   "key-file": { path: ["keyFile"], kind: "text", help: "file with the key for secrets" },
   "key-variable": { path: ["keyVariable"], kind: "text", help: "variable with that key" },
   "key-command": { path: ["keyCommand"], kind: "words", help: "command that prints that key" },
+  "former-key-file": {
+    path: ["formerKeyFile"],
+    kind: "text",
+    help: "file with a key that only decrypts",
+  },
+  "former-key-variable": {
+    path: ["formerKeyVariable"],
+    kind: "text",
+    help: "variable with such a key",
+  },
+  "former-key-command": {
+    path: ["formerKeyCommand"],
+    kind: "words",
+    help: "command that prints such a key",
+  },
   "bootstrap-file": { path: ["bootstrapFile"], kind: "text", help: "file for first credentials" },
   functions: { path: ["functionsFile"], kind: "text", help: "table of functions, as JSON" },
   "max-providers": { path: ["quotas", "providers"], kind: "number", help: "per account" },

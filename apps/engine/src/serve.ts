@@ -23,7 +23,7 @@ import { createFirstCredentials, writeCredentials } from "./bootstrap.ts";
 import { checkListening } from "./listening-rules.ts";
 import { runMaintenance } from "./maintenance.ts";
 import { createServerApp, type ServerPlugin } from "./server-app.ts";
-import { serverKey } from "./server-key.ts";
+import { serverKeys } from "./server-key.ts";
 import { createServerLogger } from "./server-logger.ts";
 import { ServerMetrics } from "./server-metrics.ts";
 import { resolveServerOptions, type ServerOptions } from "./server-options.ts";
@@ -98,7 +98,7 @@ export async function serve(
   const logger = createServerLogger(resolved.logLevel, parts.logs);
   const clock = systemClock;
   const address = parseStoreAddress(resolved.store, directory);
-  const key = await serverKey(resolved, address, env);
+  const loaded = await serverKeys(resolved, address, env);
   const tls = resolved.tls && (await readTlsFiles(resolved.tls));
 
   await using stack = new AsyncDisposableStack();
@@ -119,7 +119,7 @@ export async function serve(
             region: resolved.region,
           }),
         );
-  const keys = createKeyRing([key.bytes]);
+  const keys = createKeyRing(loaded.map(({ bytes }) => bytes));
   const registry = createRegistry({
     storage: store.storage,
     blobs: store.blobs,

@@ -1,42 +1,70 @@
 import { randomBytes } from "node:crypto";
-import { readFile, writeFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { StoreAddress } from "@stackwright/core";
-import { type KeyEncryptionKey, keyEncryptionKey, loadKey } from "@stackwright/core";
+import {
+  ensureKeyFile,
+  type KeyEncryptionKey,
+  keyEncryptionKey,
+  loadKey,
+  type StoreAddress,
+} from "@stackwright/core";
 import { EngineError } from "@stackwright/core/errors";
 import { makeDirectory } from "@stackwright/storage";
-import { keySourceOf, type ServerOptions } from "./server-options.ts";
+import { formerKeySourcesOf, keySourceOf, type ServerOptions } from "./server-options.ts";
 
 /**
- * The key that encrypts stored secrets: the one that is configured; for an embedded store without one,
- * a key in a file beside it that is made when it is first needed; for a store in memory, any.
+ * The keys of a server: the first encrypts stored secrets, all decrypt them. The first is the configured one, for an embedded store
+ * without one the key in the file `registry.key` next to it, which is created when it is first needed, for a store in memory a new one.
  *
  * Stores that others can reach need a configured key (`ENGINE_KEY_UNAVAILABLE`): all servers have to
- * have the same, and a key that lies where its ciphertexts lie protects nothing.
+ * have the same, and a key that is stored with its ciphertexts protects nothing.
  */
-export async function serverKey(
+export async function serverKeys(
   options: ServerOptions,
   address: StoreAddress,
   env: NodeJS.ProcessEnv,
-): Promise<KeyEncryptionKey> {
+): Promise<readonly [KeyEncryptionKey, ...KeyEncryptionKey[]]> {
+  const [current, ...implied] = await currentKeys(options, address, env);
+  const former = await Promise.all(formerKeySourcesOf(options, env).map(loadKey));
+  return [current, ...former, ...implied];
+}
+
+/** The file with the key of an embedded store, where none is configured; undefined for other stores. */
+export function keyFileOf(
+  options: ServerOptions,
+  address: StoreAddress,
+  env: NodeJS.ProcessEnv,
+): string | undefined {
+  const isImplied = keySourceOf(options, env) === undefined && address.kind === "sqlite";
+  return isImplied ? join(address.directory, "registry.key") : undefined;
+}
+
+/** The key that an interrupted rotation was changing to. */
+export function nextKeyFile(path: string): string {
+  return `${path}.next`;
+}
+
+async function currentKeys(
+  options: ServerOptions,
+  address: StoreAddress,
+  env: NodeJS.ProcessEnv,
+): Promise<readonly [KeyEncryptionKey, ...KeyEncryptionKey[]]> {
   const source = keySourceOf(options, env);
-  if (source !== undefined) return loadKey(source);
-  if (address.kind === "memory") return keyEncryptionKey(randomBytes(32));
-  if (address.kind !== "sqlite") {
+  if (source !== undefined) return [await loadKey(source)];
+  if (address.kind === "memory") return [keyEncryptionKey(randomBytes(32))];
+  const path = keyFileOf(options, address, env);
+  if (path === undefined || address.kind !== "sqlite") {
     throw new EngineError(
       "ENGINE_KEY_UNAVAILABLE",
-      "a store that others can reach needs a key for secrets: give keyFile, keyVariable or keyCommand",
+      "a store that others can reach needs a key for secrets: set keyFile, keyVariable or keyCommand",
     );
   }
-  const path = join(address.directory, "registry.key");
   makeDirectory(address.directory);
-  try {
-    await writeFile(path, `${randomBytes(32).toString("base64")}\n`, { mode: 0o600, flag: "wx" });
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-  }
+  await ensureKeyFile(path);
   if ((await readFile(path, "utf8")).trim() === "") {
     throw new EngineError("ENGINE_KEY_UNAVAILABLE", `the key file "${path}" is empty`);
   }
-  return loadKey({ kind: "file", path });
+  const current = await loadKey({ kind: "file", path });
+  const next = await loadKey({ kind: "file", path: nextKeyFile(path) }).catch(() => undefined);
+  return next === undefined ? [current] : [current, next];
 }

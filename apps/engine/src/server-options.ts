@@ -50,6 +50,11 @@ export const ServerOptionsSchema = Type.Object(
     keyCommand: Type.Optional(
       Type.Array(text("a word"), { description: "command that prints that key", minItems: 1 }),
     ),
+    formerKeyFile: Type.Optional(text("file with a key that only decrypts stored secrets")),
+    formerKeyVariable: Type.Optional(text("environment variable with such a key")),
+    formerKeyCommand: Type.Optional(
+      Type.Array(text("a word"), { description: "command that prints such a key", minItems: 1 }),
+    ),
     bootstrapFile: Type.Optional(
       text("file for the first token and access key, written if there are none yet"),
     ),
@@ -181,11 +186,28 @@ export function resolveServerOptions(options: unknown): ResolvedServerOptions {
   };
 }
 
-/** Where the key that encrypts stored secrets comes from; `undefined` where nothing is said. */
+/** Where the key that encrypts stored secrets comes from; `undefined` where none is configured. */
 export function keySourceOf(options: ServerOptions, env: NodeJS.ProcessEnv): KeySource | undefined {
   const { keyFile, keyVariable, keyCommand } = options;
-  if (keyFile !== undefined) return { kind: "file", path: keyFile };
-  if (keyVariable !== undefined) return { kind: "environment", variable: keyVariable, env };
-  const [file, ...args] = keyCommand ?? [];
-  return file === undefined ? undefined : { kind: "command", file, args };
+  return sourcesOf(keyFile, keyVariable, keyCommand, env)[0];
+}
+
+/** Where the keys come from that only decrypt: those of before a rotation, or the one that the next rotation uses. */
+export function formerKeySourcesOf(options: ServerOptions, env: NodeJS.ProcessEnv): KeySource[] {
+  const { formerKeyFile, formerKeyVariable, formerKeyCommand } = options;
+  return sourcesOf(formerKeyFile, formerKeyVariable, formerKeyCommand, env);
+}
+
+function sourcesOf(
+  path: string | undefined,
+  variable: string | undefined,
+  command: readonly string[] | undefined,
+  env: NodeJS.ProcessEnv,
+): KeySource[] {
+  const sources: KeySource[] = [];
+  if (path !== undefined) sources.push({ kind: "file", path });
+  if (variable !== undefined) sources.push({ kind: "environment", variable, env });
+  const [file, ...args] = command ?? [];
+  if (file !== undefined) sources.push({ kind: "command", file, args });
+  return sources;
 }

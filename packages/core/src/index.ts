@@ -89,6 +89,7 @@ export type { JsonPath } from "./secrets/json-parts.ts";
 export { extractJsonParts } from "./secrets/json-parts.ts";
 export type { KeyEncryptionKey, KeySource } from "./secrets/key-encryption.ts";
 export { keyEncryptionKey, loadKey } from "./secrets/key-encryption.ts";
+export { ensureKeyFile, replaceKeyFile } from "./secrets/key-file.ts";
 export type { Redactor } from "./secrets/redactor.ts";
 export { createRedactor } from "./secrets/redactor.ts";
 // State.

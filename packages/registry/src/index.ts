@@ -13,6 +13,8 @@ export { hasRole, isRole, ROLES, requireRole } from "./access/principal.ts";
 export type { RequestedScope, TokenStorageScope } from "./access/storage-scopes.ts";
 export { KIND_SETS, storageScopesOf } from "./access/storage-scopes.ts";
 export { createStoreReplayGuard, sweepSignatures } from "./access/store-replay-guard.ts";
+export type { SecretKeyUse } from "./access/stored-secrets.ts";
+export { listSecretKeys, reencryptSecrets } from "./access/stored-secrets.ts";
 export type { AuditEntry, AuditFacts } from "./domain/audit-log.ts";
 export type { FunctionUrn } from "./domain/function-urn.ts";
 export { parseFunctionUrn } from "./domain/function-urn.ts";

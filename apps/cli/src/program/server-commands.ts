@@ -15,6 +15,28 @@ Further ones are asked of the running server: POST /api/v1/registry/tokens with 
 "storage_scopes": [{"project": "default"}]} for the stacks of one project.
 `;
 
+/** Name, description, usage and further help of each command of `server-key`. */
+const SERVER_KEY_COMMANDS = [
+  [
+    "list",
+    "list the keys that the stored secrets of a server need",
+    "[--json] [--store ADDRESS] [options of the server]",
+    "\n  --json           as JSON\n",
+  ],
+  [
+    "rotate",
+    "encrypt all stored secrets of a server with its current key",
+    "[--store ADDRESS] [options of the server]",
+    `
+  --former-key-file FILE, --former-key-variable NAME, --former-key-command TEXT
+                   the key that the secrets are encrypted with so far
+
+An embedded store without a configured key gets a new one: the file registry.key is replaced. Stop its server first.
+An interrupted rotation leaves a store that opens; repeat the command to complete it.
+`,
+  ],
+] as const;
+
 /** Commands that run until they are stopped. */
 export function defineServerCommands(
   define: Define,
@@ -58,6 +80,26 @@ export function defineServerCommands(
         return 0;
       });
     });
+
+  const serverKey = define(
+    "server-key",
+    "list and rotate the key that encrypts a server's secrets",
+  );
+  for (const [name, description, usage, help] of SERVER_KEY_COMMANDS) {
+    define(name, description, serverKey)
+      .allowUnknownOption()
+      .allowExcessArguments()
+      .usage(usage)
+      .addHelpText("after", help)
+      .action(async (_options: unknown, command: Command) => {
+        const { runServerKeyList, runServerKeyRotate } = await import("@stackwright/engine");
+        const work = name === "list" ? runServerKeyList : runServerKeyRotate;
+        await run(command, async ({ terminal, env, directory }) => {
+          terminal.write(await opening(async () => work(command.args, env, directory)));
+          return 0;
+        });
+      });
+  }
 
   const functions = define(
     "functions",

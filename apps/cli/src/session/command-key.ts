@@ -1,8 +1,12 @@
-import { randomBytes } from "node:crypto";
-import { stat, writeFile } from "node:fs/promises";
+import { stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import type { CipherFactory } from "@stackwright/core";
-import { type KeyEncryptionKey, type KeySource, loadKey } from "@stackwright/core";
+import {
+  type CipherFactory,
+  ensureKeyFile,
+  type KeyEncryptionKey,
+  type KeySource,
+  loadKey,
+} from "@stackwright/core";
 import { EngineError, isEngineError } from "@stackwright/core/errors";
 import type { CommandContext } from "../command-context.ts";
 import { CommandError } from "../command-error.ts";
@@ -36,13 +40,7 @@ export async function commandKey(
     return load(`STACKWRIGHT_KEY_FILE (${path})`, { kind: "file", path });
   }
   const path = join(folder, KEY_FILE);
-  if (access === "write" && !(await exists(path))) {
-    const made = `${randomBytes(32).toString("base64")}\n`;
-    // Two first writers at once: the one that comes second reads what the other wrote.
-    await writeFile(path, made, { mode: 0o600, flag: "wx" }).catch((error: unknown) => {
-      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-    });
-  }
+  if (access === "write") await ensureKeyFile(path);
   if (access === "read" && !(await exists(path))) {
     return { key: { id: "none", bytes: new Uint8Array(32) }, from: undefined };
   }

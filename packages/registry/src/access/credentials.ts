@@ -22,8 +22,14 @@ import { isRole, type Principal, type Role } from "./principal.ts";
 import { nameOfRole, rolesNamed } from "./role-names.ts";
 import { KIND_SETS, type TokenStorageScope } from "./storage-scopes.ts";
 
-const KEY = recordKind("AccessKey", KeyMessage);
+/** Access keys, with their secrets encrypted. */
+export const ACCESS_KEY = recordKind("AccessKey", KeyMessage);
 const TOKEN = recordKind("AccessToken", TokenMessage);
+
+/** What is authenticated with the secret of an access key. */
+export function purposeOfAccessKey(accessKey: string): string {
+  return `access-key\0${accessKey}`;
+}
 
 /** What a credential is made from. */
 export interface NewCredential {
@@ -103,7 +109,7 @@ export class CredentialStore {
     const message: KeyMessage = {
       ...this.#describe(input),
       accessKey,
-      secret: this.#keys.seal(Buffer.from(secretKey), `access-key\0${accessKey}`),
+      secret: this.#keys.seal(Buffer.from(secretKey), purposeOfAccessKey(accessKey)),
     };
     if ((await this.records.read(keyAt(accessKey))) !== undefined) {
       throw invalidField("access_key", "duplicate", "the access key exists already");
@@ -157,7 +163,7 @@ export class CredentialStore {
       writeOperation(keyAt(next), {
         ...old.value,
         accessKey: next,
-        secret: this.#keys.seal(Buffer.from(secretKey), `access-key\0${next}`),
+        secret: this.#keys.seal(Buffer.from(secretKey), purposeOfAccessKey(next)),
         createTimeMs: BigInt(nowMs),
         rotatedFrom: accessKey,
       }),
@@ -182,7 +188,7 @@ export class CredentialStore {
 
   /** The credentials of an account, or of all of them, without secrets. */
   async list(account?: string): Promise<readonly Credential[]> {
-    const keys = await this.records.list(KEY, SYSTEM_TENANCY, "");
+    const keys = await this.records.list(ACCESS_KEY, SYSTEM_TENANCY, "");
     const tokens = await this.records.list(TOKEN, SYSTEM_TENANCY, "");
     return [
       ...keys.map(({ value }) => credentialOf(value.accessKey, value)),
@@ -200,7 +206,7 @@ export class CredentialStore {
     const found = await this.#keyCache.get(accessKey, async () => {
       const stored = await this.records.read(keyAt(accessKey));
       if (stored?.value.secret === undefined) return undefined;
-      const secret = this.#keys.open(stored.value.secret, `access-key\0${accessKey}`);
+      const secret = this.#keys.open(stored.value.secret, purposeOfAccessKey(accessKey));
       return { principal: credentialOf(accessKey, stored.value), secret: secret.toString() };
     });
     return found && this.#isValid(found.principal) ? found : undefined;
@@ -318,7 +324,7 @@ function credentialOf(
 }
 
 function keyAt(accessKey: string): RecordName<KeyMessage> {
-  return { kind: KEY, tenancy: SYSTEM_TENANCY, name: accessKey };
+  return { kind: ACCESS_KEY, tenancy: SYSTEM_TENANCY, name: accessKey };
 }
 
 function tokenAt(digest: string): RecordName<TokenMessage> {

@@ -4,6 +4,10 @@ import { RegistryError } from "../errors.ts";
 
 /** Encrypts stored secrets. */
 export interface KeyRing {
+  /** The id of the key that encrypts. */
+  readonly currentId: string;
+  /** Whether a key is in the ring. */
+  has(keyId: string): boolean;
   /** Encrypts a secret so that it opens only in its place: `purpose` is authenticated with it. */
   seal(secret: Uint8Array, purpose: string): SealedValue;
   /** Throws `REGISTRY_KEY_MISSING` for a key that is not in the ring, `REGISTRY_CORRUPT` otherwise. */
@@ -29,6 +33,8 @@ export function createKeyRing(keys: readonly Uint8Array[]): KeyRing {
   if (first === undefined) throw new RangeError("a key ring has at least one key");
   const [keyId, current] = first;
   return {
+    currentId: keyId,
+    has: (id) => byId.has(id),
     seal(secret, purpose) {
       const nonce = randomBytes(NONCE_BYTES);
       const cipher = createCipheriv(ALGORITHM, current, nonce).setAAD(Buffer.from(purpose));

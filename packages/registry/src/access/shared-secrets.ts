@@ -8,6 +8,11 @@ import type { KeyRing } from "./key-ring.ts";
 
 export const SECRET = recordKind("RegistrySecret", RegistrySecret);
 
+/** What is authenticated with a secret of this name. */
+export function purposeOfSecret(name: string): string {
+  return `registry-secret\0${name}`;
+}
+
 /**
  * Secrets that all instances on one store share: the key of markers and of file addresses, the signing
  * key. Made by whoever needs one first, stored encrypted, and kept in memory from then on.
@@ -42,7 +47,7 @@ export class SharedSecrets {
 
   async #obtain(name: string, make: () => Promise<Uint8Array>): Promise<Buffer> {
     const at: RecordName<RegistrySecret> = { kind: SECRET, tenancy: SYSTEM_TENANCY, name };
-    const purpose = `registry-secret\0${name}`;
+    const purpose = purposeOfSecret(name);
     const stored = await this.#records.read(at);
     if (stored?.value.value !== undefined) return this.#keys.open(stored.value.value, purpose);
     const secret = Buffer.from(await make());

@@ -1,0 +1,128 @@
+import { mkdtempDisposable, readdir, readFile, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { systemClock } from "@stackwright/base/clock";
+import { openStore } from "@stackwright/core";
+import { type FirstCredentials, serve } from "@stackwright/engine";
+import { CredentialStore, createKeyRing, createRegistry } from "@stackwright/registry";
+import { describe, expect, it } from "vitest";
+import { tryCommand } from "../testing/try-command.ts";
+
+const STORE = ["--store", "sqlite:data"];
+const OLD = Buffer.alloc(32, 1).toString("base64");
+const NEW = Buffer.alloc(32, 2).toString("base64");
+
+async function bootstrapped(env: NodeJS.ProcessEnv = {}, ...options: string[]) {
+  const folder = await mkdtempDisposable(join(tmpdir(), "server-key-"));
+  const cwd = folder.path;
+  const run = async (given: NodeJS.ProcessEnv, ...words: string[]) =>
+    tryCommand(words, { cwd, env: given });
+  const made = await run(env, "bootstrap", ...STORE, ...options);
+  expect(made).toMatchObject({ code: 0, error: "" });
+  const first = JSON.parse(made.output) as FirstCredentials;
+  return {
+    cwd,
+    run,
+    first,
+    list: async (given: NodeJS.ProcessEnv, ...words: string[]) =>
+      JSON.parse((await run(given, "server-key", "list", "--json", ...STORE, ...words)).output)
+        .keys as { key: string; secrets: number; current: boolean; available: boolean }[],
+    [Symbol.asyncDispose]: async () => folder[Symbol.asyncDispose](),
+  };
+}
+
+/** The secret of an access key, as a server with these keys reads it. */
+async function secretOf(cwd: string, accessKey: string, ...keys: Uint8Array[]) {
+  const blobDirectory = join(cwd, "blobs");
+  const directory = join(cwd, "data");
+  await using store = await openStore({ kind: "sqlite", directory }, { blobDirectory });
+  const ring = createKeyRing(keys);
+  const registry = createRegistry({ storage: store.storage, blobs: store.blobs, keys: ring });
+  const { records } = registry.parts;
+  const credentials = new CredentialStore({ records, keys: ring, clock: systemClock });
+  return (await credentials.keyWithSecret(accessKey))?.secret;
+}
+
+describe("the key of a server", { timeout: 60_000 }, () => {
+  it("is replaced where none is configured; the former one is not needed afterwards", async () => {
+    await using made = await bootstrapped();
+    const before = await readFile(join(made.cwd, "data/registry.key"), "utf8");
+    const [listed] = await made.list({});
+    expect(listed).toMatchObject({ current: true, available: true });
+    expect(listed?.secrets).toBeGreaterThan(0);
+    const rotated = await made.run({}, "server-key", "rotate", ...STORE);
+    expect(rotated).toMatchObject({ code: 0, error: "" });
+    expect(rotated.output).toContain(`${listed?.secrets} secret`);
+    const after = await readFile(join(made.cwd, "data/registry.key"), "utf8");
+    expect(after).not.toBe(before);
+    expect(await readdir(join(made.cwd, "data"))).not.toContain("registry.key.next");
+    expect(await made.list({})).toEqual([
+      {
+        key: expect.not.stringContaining(listed?.key ?? ""),
+        secrets: listed?.secrets,
+        current: true,
+        available: true,
+      },
+    ]);
+    const key = Buffer.from(after.trim(), "base64");
+    expect(await secretOf(made.cwd, made.first.accessKey, key)).toBe(made.first.secretKey);
+  });
+
+  it("is replaced by a configured one, which needs the former one once", async () => {
+    const env = { OLD, NEW };
+    await using made = await bootstrapped(env, "--key-variable", "OLD");
+    const rotate = ["server-key", "rotate", ...STORE, "--key-variable", "NEW"];
+    const refused = await made.run(env, ...rotate);
+    expect(refused.code).toBe(1);
+    expect(refused.error).toContain("not configured");
+    expect(refused.error).toContain("--former-key-file");
+    expect((await made.list(env, "--key-variable", "OLD")).map(({ current }) => current)).toEqual([
+      true,
+    ]);
+    const done = await made.run(env, ...rotate, "--former-key-variable", "OLD");
+    expect(done).toMatchObject({ code: 0, error: "" });
+    expect(await made.list(env, "--key-variable", "OLD")).toMatchObject([
+      { current: true, secrets: 0 },
+      { available: false },
+    ]);
+    expect((await made.run(env, ...rotate)).output).toContain("0 secrets were encrypted again");
+    const key = Buffer.from(NEW, "base64");
+    expect(await secretOf(made.cwd, made.first.accessKey, key)).toBe(made.first.secretKey);
+  });
+
+  it("stays as it is while a server uses the store", async () => {
+    await using made = await bootstrapped();
+    await using _server = await serve(
+      { store: "sqlite:data", port: 0, logLevel: "silent" },
+      { directory: made.cwd, env: {} },
+    );
+    const refused = await made.run({}, "server-key", "rotate", ...STORE);
+    expect(refused.code).toBe(1);
+    expect(refused.error).toContain("The store is in use");
+    expect(await readdir(join(made.cwd, "data"))).not.toContain("registry.key.next");
+  });
+
+  it("may be half replaced: a server starts, and a repetition completes the rotation", async () => {
+    await using made = await bootstrapped();
+    // As after an end behind the last record and before the file was replaced.
+    const env = { NEXT: NEW };
+    await made.run(
+      env,
+      "server-key",
+      "rotate",
+      ...STORE,
+      "--key-variable",
+      "NEXT",
+      "--former-key-file",
+      join(made.cwd, "data/registry.key"),
+    );
+    await writeFile(join(made.cwd, "data/registry.key.next"), NEW);
+    const [former, next] = await made.list({});
+    expect([former?.secrets, next?.available]).toEqual([0, true]);
+    expect((await made.run({}, "bootstrap", ...STORE, "--again")).code).toBe(0);
+    expect(await made.list({})).toMatchObject([{ available: true }, { available: true }]);
+    expect((await made.run({}, "server-key", "rotate", ...STORE)).code).toBe(0);
+    expect(await made.list({})).toMatchObject([{ current: true }]);
+    expect(await readFile(join(made.cwd, "data/registry.key"), "utf8")).toBe(NEW);
+  });
+});
