@@ -2,7 +2,7 @@ import { type FSWatcher, watch } from "node:fs";
 import { mkdtempDisposable, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { FirstCredentials } from "@stackwright/engine";
+import type { BootstrapCredentials } from "@stackwright/engine";
 import { expect, it } from "vitest";
 import { runSpawned, spawnCommand } from "../testing/spawned-command.ts";
 import { tryCommand } from "../testing/try-command.ts";
@@ -87,7 +87,7 @@ it("the rotation of a server's key survives kill -9 at any moment", {
   const cwd = folder.path;
   const store = ["--store", "sqlite:data"];
   const made = await tryCommand(["bootstrap", ...store], { cwd });
-  const first = JSON.parse(made.output) as FirstCredentials;
+  const first = JSON.parse(made.output) as BootstrapCredentials;
   expect(first.accessKey).toBeDefined();
   const list = async () => {
     const { code, output } = await tryCommand(["server-key", "list", "--json", ...store], { cwd });

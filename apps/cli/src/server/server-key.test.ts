@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { systemClock } from "@stackwright/base/clock";
 import { openStore } from "@stackwright/core";
-import { type FirstCredentials, serve } from "@stackwright/engine";
+import { type BootstrapCredentials, serve } from "@stackwright/engine";
 import { CredentialStore, createKeyRing, createRegistry } from "@stackwright/registry";
 import { describe, expect, it } from "vitest";
 import { tryCommand } from "../testing/try-command.ts";
@@ -19,7 +19,7 @@ async function bootstrapped(env: NodeJS.ProcessEnv = {}, ...options: string[]) {
     tryCommand(words, { cwd, env: given });
   const made = await run(env, "bootstrap", ...STORE, ...options);
   expect(made).toMatchObject({ code: 0, error: "" });
-  const first = JSON.parse(made.output) as FirstCredentials;
+  const first = JSON.parse(made.output) as BootstrapCredentials;
   return {
     cwd,
     run,
