@@ -43,6 +43,7 @@ export const ENGINE_ERRORS = Object.freeze({
   ENGINE_PROVIDER_UNAVAILABLE: kind("a provider that is needed cannot be had", 9, 503, true),
   ENGINE_SECRET_EXPOSED: kind("a secret value would leave the engine unencrypted", 13, 500),
   ENGINE_STATE_CORRUPT: kind("what is stored for the stack cannot be understood", 15, 500),
+  ENGINE_STATE_ADOPTED: kind("another stack has adopted this Terraform state", 9, 409),
   ENGINE_STATE_FILE_INVALID: kind("the file is not a Terraform state of version 4", 3, 400),
   ENGINE_STATE_INVARIANT: kind("the recorded state breaks a rule, or would do so", 9, 409),
   ENGINE_STATE_NOT_ADOPTED: kind(
@@ -50,6 +51,7 @@ export const ENGINE_ERRORS = Object.freeze({
     9,
     409,
   ),
+  ENGINE_STATE_NOT_EMPTY: kind("the stack has objects already, or is in use", 9, 409),
   ENGINE_STATE_TRANSITION: kind("the object is not in a phase that allows the change", 9, 409),
   ENGINE_SURGERY_INVALID: kind("the operation on the state cannot be done", 3, 400),
   ENGINE_WALK_ORDER: kind(

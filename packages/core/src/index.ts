@@ -2,9 +2,13 @@
 
 export type { TerraformState } from "@stackwright/tfstate";
 export { formatStateFile } from "@stackwright/tfstate";
+export type { AdoptStateRequest } from "./adoption/adopt-state.ts";
+export { adoptState } from "./adoption/adopt-state.ts";
+export type { BackendRecord } from "./adoption/backend-record.ts";
+export { readBackendRecord } from "./adoption/backend-record.ts";
 export type { Detection } from "./adoption/detect-adoption.ts";
 export { detectAdoption } from "./adoption/detect-adoption.ts";
-export { selectedWorkspace } from "./adoption/terraform-workspace.ts";
+export { selectedWorkspace, terraformDataFolder } from "./adoption/terraform-workspace.ts";
 export type {
   ApplyResult,
   ApplyStatus,
@@ -115,7 +119,7 @@ export {
   STORED_RUN_PHASES,
   storedRunPhase,
 } from "./state/runs.ts";
-export type { NamedStack, ProjectReference, StackOrigin } from "./state/stack-directory.ts";
+export type { NamedStack, ProjectReference } from "./state/stack-directory.ts";
 export { StackDirectory } from "./state/stack-directory.ts";
 export type {
   PublishedStack,
@@ -127,6 +131,8 @@ export type {
 export { checkInputs, StackInputs } from "./state/stack-inputs.ts";
 export type { CipherFactory, StoredKey, StoredKeys } from "./state/stack-keys.ts";
 export { createStoredKeys, delegatedKeys } from "./state/stack-keys.ts";
+export type { AdoptedState, StackOrigin, StateMirrorRecord } from "./state/stack-origin.ts";
+export { exportedSerial, NO_MIRROR } from "./state/stack-origin.ts";
 export type {
   RevisionEntry,
   StackInput,
@@ -146,6 +152,7 @@ export type { ExportOptions } from "./state-transfer/export-state.ts";
 export { exportState } from "./state-transfer/export-state.ts";
 export type { ImportedState } from "./state-transfer/import-state.ts";
 export { importState } from "./state-transfer/import-state.ts";
+export { importedState } from "./state-transfer/imported-snapshot.ts";
 export { parseStateFile } from "./state-transfer/parse-state-file.ts";
 export type { OpenStore } from "./store/open-store.ts";
 export { openStore } from "./store/open-store.ts";

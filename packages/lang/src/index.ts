@@ -27,7 +27,9 @@ export {
 } from "./address/parse-address.ts";
 export type { ProviderConfigAddress } from "./address/provider-config-address.ts";
 export { formatProviderConfig, parseProviderConfig } from "./address/provider-config-address.ts";
-
+// Configuration.
+export type { BackendArgumentValues } from "./config/backend-arguments.ts";
+export { backendArguments, backendFileArguments } from "./config/backend-arguments.ts";
 export type {
   BodyContent,
   BodySchema,
@@ -39,7 +41,6 @@ export type {
   MergedBody,
   ReadOptions,
 } from "./config/body-content.ts";
-// Configuration.
 export { bodyRange, jsonRootBody, readAttributes, readBody } from "./config/body-content.ts";
 export { bodyReferences } from "./config/body-references.ts";
 export type { ReferenceOwner } from "./config/check-references.ts";

@@ -8,20 +8,57 @@ export const TFSTATE_ERRORS = Object.freeze({
     grpcStatus: 3,
     httpStatus: 400,
   },
+  TFSTATE_BACKEND_INVALID: {
+    summary: "the backend configuration is invalid",
+    retryable: false,
+    grpcStatus: 3,
+    httpStatus: 400,
+  },
+  TFSTATE_BACKEND_UNSUPPORTED: {
+    summary: "the backend has no reader of its own",
+    retryable: false,
+    grpcStatus: 12,
+    httpStatus: 501,
+  },
+  TFSTATE_BACKEND_LOCKED: {
+    summary: "the state is locked",
+    retryable: true,
+    grpcStatus: 9,
+    httpStatus: 409,
+  },
+  TFSTATE_BACKEND_UNAVAILABLE: {
+    summary: "the backend is not available",
+    retryable: true,
+    grpcStatus: 14,
+    httpStatus: 503,
+  },
+  TFSTATE_BACKEND_DIGEST: {
+    summary: "the state does not agree with its recorded digest",
+    retryable: true,
+    grpcStatus: 15,
+    httpStatus: 500,
+  },
 } satisfies Record<string, ErrorKind>);
 
 /** Code of a {@link TfstateError}. */
 export type TfstateErrorCode = keyof typeof TFSTATE_ERRORS;
 
-/** The one error class of this package. The message quotes no value of the file: values may be secrets. */
+/** The one error class of this package. The message quotes no value of a state: values may be secrets. */
 export class TfstateError extends Error {
   override readonly name = "TfstateError";
   readonly code: TfstateErrorCode;
   readonly retryable: boolean;
+  /** The record of the lock holder, where the backend has one; with `TFSTATE_BACKEND_LOCKED`. */
+  readonly lock: string | undefined;
 
-  constructor(code: TfstateErrorCode, message: string = TFSTATE_ERRORS[code].summary) {
-    super(message);
+  constructor(
+    code: TfstateErrorCode,
+    message: string = TFSTATE_ERRORS[code].summary,
+    options: { readonly cause?: unknown; readonly lock?: string | undefined } = {},
+  ) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
     this.retryable = TFSTATE_ERRORS[code].retryable;
+    this.lock = options.lock;
   }
 }

@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { mkdir, mkdtempDisposable, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -6,7 +6,19 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { type CommandResult, tryCommand } from "../testing/try-command.ts";
 
 const RESOURCE = `resource "terraform_data" "a" {\n  input = 1\n}\n`;
-const S3 = `terraform {\n  backend "s3" {\n    bucket = "states"\n    key    = "app"\n  }\n}\n`;
+// Nothing listens there, and the keys end the search for others.
+const S3 = `terraform {
+  backend "s3" {
+    bucket      = "states"
+    key         = "app"
+    region      = "eu-west-1"
+    access_key  = "a"
+    secret_key  = "hidden"
+    max_retries = 1
+    endpoints   = { s3 = "http://127.0.0.1:1" }
+  }
+}
+`;
 
 const instance = { schema_version: 0, attributes: { id: "1" }, sensitive_attributes: [] };
 const STATE = JSON.stringify({
@@ -170,8 +182,8 @@ describe("an empty stack beside a Terraform state", () => {
 describe("adopt", () => {
   it("shows what was found", async () => {
     const { run } = await folderWith({ "backend.tf": S3 });
-    expect(await run(["adopt"])).toMatchObject({ code: 1 });
-    const { output } = await run(["adopt", "--json"]);
+    expect(await run(["adopt", "--detect"])).toMatchObject({ code: 1 });
+    const { output } = await run(["adopt", "--detect", "--json"]);
     expect(JSON.parse(output)).toMatchObject({
       stack: "default",
       state: "not-adopted",
@@ -193,7 +205,8 @@ describe("adopt", () => {
     expect(await run(["up", "-y"])).toMatchObject({ code: 0 });
     expect(await run(["destroy", "-y"])).toMatchObject({ code: 0 });
     expect(await run(["up", "-y"])).toMatchObject({ code: 0 });
-    expect((await run(["adopt"])).output).toContain("began without a former state");
+    const { output } = await run(["adopt", "--detect"]);
+    expect(output).toContain("began without a former state");
     expect(await run(["plan", "--stack", "other"])).toMatchObject({ code: 1 });
     expect((await run(["adopt", "--fresh"])).error).toContain("has objects");
   });
@@ -214,9 +227,83 @@ describe("adopt", () => {
     const { run } = await folderWith({ "terraform.tfstate": STATE });
     expect(await run(["import-state", "terraform.tfstate"])).toMatchObject({ code: 0 });
     expect(await run(["plan", "-detailed-exitcode"])).toMatchObject({ code: 0 });
-    expect((await run(["adopt"])).output).toContain("serial 7");
+    expect((await run(["adopt", "--detect"])).output).toContain("serial 7");
     expect(await run(["destroy", "-y"])).toMatchObject({ code: 0 });
     expect(await run(["plan"])).toMatchObject({ code: 0 });
+  });
+});
+
+describe("adopting a state file", () => {
+  it("records it after an empty plan, and leaves a marker in its place", async () => {
+    const { run, path } = await folderWith({ "terraform.tfstate": STATE });
+    expect(await run(["adopt", "--dry-run"])).toMatchObject({ code: 0 });
+    expect(existsSync(path(".stackwright"))).toBe(false);
+    const { code, output } = await run(["adopt", "--yes"]);
+    expect(code).toBe(0);
+    expect(output).toContain("1 objects, 0 outputs; the plan is empty");
+    expect(await run(["plan", "-detailed-exitcode"])).toMatchObject({ code: 0 });
+    expect(JSON.parse(readFileSync(path("terraform.tfstate"), "utf8"))).toMatchObject({
+      version: 99,
+      adopted_stack: "default",
+    });
+    expect(readFileSync(path("terraform.tfstate.adopted-7"), "utf8")).toBe(STATE);
+    expect((await run(["adopt", "--yes"])).output).toContain("adopted it before");
+    const exported = JSON.parse((await run(["export-state"])).output) as { serial: number };
+    expect(exported).toMatchObject({ lineage: "11111111-2222-3333-4444-555555555555" });
+    expect(exported.serial).toBeGreaterThan(7);
+  });
+
+  it("keeps a fresh clone from planning on the marker that was left", async () => {
+    const { run, path } = await folderWith({ "terraform.tfstate": STATE });
+    expect(await run(["adopt", "--yes"])).toMatchObject({ code: 0 });
+    rmSync(path(".stackwright"), { recursive: true });
+    const { code, error } = await run(["up", "-y"]);
+    expect(code).toBe(1);
+    expect(error).toContain("it was adopted by the stack default");
+  });
+
+  it("does not record it where the plan has changes", async () => {
+    const { run, path } = await folderWith({ "terraform.tfstate": STATE });
+    writeFileSync(path("main.tf"), RESOURCE.replace("1", "2"));
+    const { code, output } = await run(["adopt", "--yes"]);
+    expect(code).toBe(2);
+    expect(output).toContain("update terraform_data.a");
+    expect(existsSync(path(".stackwright"))).toBe(false);
+    expect(await run(["adopt", "--yes", "--accept-changes"])).toMatchObject({ code: 0 });
+    expect(await run(["plan", "-detailed-exitcode"])).toMatchObject({ code: 2 });
+  });
+
+  it.each([
+    ["an empty file", "", "the state file is empty"],
+    ["a text that was cut off", STATE.slice(0, 40), "JSON (line 1)"],
+    ["version 3", `{"version":3}`, "version 3"],
+    ["an encrypted state", `{"encrypted_data":"x"}`, "encrypted"],
+  ])("is refused for %s", async (_name, text, problem) => {
+    const { run } = await folderWith({ "terraform.tfstate": text });
+    const { code, output, error } = await run(["adopt", "--yes"]);
+    expect(code).toBe(1);
+    expect(output + error).toContain(problem);
+  });
+
+  it("adopts one lineage once", async () => {
+    const { run } = await folderWith({ "terraform.tfstate": STATE });
+    expect(await run(["adopt", "--yes", "--old", "none"])).toMatchObject({ code: 0 });
+    const { code, output } = await run([
+      "adopt",
+      "--yes",
+      "--workspace",
+      "default",
+      "--stack",
+      "b",
+    ]);
+    expect(code).toBe(1);
+    expect(output).toContain('the stack "default" has adopted the state');
+  });
+
+  it("needs an approval", async () => {
+    const { run, path } = await folderWith({ "terraform.tfstate": STATE });
+    expect((await run(["adopt"])).output).toContain("--yes");
+    expect(existsSync(path(".stackwright"))).toBe(false);
   });
 });
 

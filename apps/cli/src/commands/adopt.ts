@@ -4,25 +4,38 @@ import { CommandError } from "../command-error.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { loadProject } from "../session/project.ts";
 import { detectFor, isEmpty, notAdopted } from "../session/require-adopted.ts";
-import { openReader, openWriter, type Session, type StoreOptions } from "../session/session.ts";
+import { openReader } from "../session/session.ts";
 import { stackName } from "../session/stack-name.ts";
+import { type AdoptAllOptions, adoptAll } from "./adopt-all.ts";
+import { adoptFresh, type FreshOptions } from "./adopt-fresh.ts";
+import { adoptRoot } from "./adopt-root.ts";
 
-export interface AdoptOptions extends StoreOptions {
+export interface AdoptOptions extends FreshOptions, AdoptAllOptions {
   /** Record that there is nothing to adopt. */
   readonly fresh: boolean;
-  /** With `fresh`: although a state with objects was found. */
-  readonly force: boolean;
-  /** Name of the stack, as the answer to the question of `force`. */
-  readonly confirm?: string;
-  readonly json: boolean;
+  /** Only show what was detected; nothing is contacted. */
+  readonly detect: boolean;
+  /** Adopt the root modules of a directory. */
+  readonly all: boolean;
 }
 
-/**
- * Shows which Terraform state the configuration has and whether the stack adopted it. With `--fresh` it records that there
- * is nothing to adopt, so that the stack may begin empty.
- */
-export async function adopt(options: AdoptOptions, context: CommandContext): Promise<ExitCode> {
+/** Adopts the Terraform state of the configuration, of the root modules below, or records that there is none. */
+export async function adopt(
+  file: string | undefined,
+  options: AdoptOptions,
+  context: CommandContext,
+): Promise<ExitCode> {
   if (options.force && !options.fresh) throw new CommandError("--force is for --fresh alone.");
+  if (options.fresh) return adoptFresh(options, context);
+  if (options.all) {
+    const directory = file ?? ".";
+    return adoptAll(directory, options, context);
+  }
+  if (options.detect) return showDetection(options, context);
+  return adoptRoot(file, options, context);
+}
+
+async function showDetection(options: AdoptOptions, context: CommandContext): Promise<ExitCode> {
   const { terminal } = context;
   const project = await loadProject(context);
   const detection = detectFor(project, options, context);
@@ -36,8 +49,19 @@ export async function adopt(options: AdoptOptions, context: CommandContext): Pro
   } finally {
     await session?.[Symbol.asyncDispose]();
   }
-  const show = (state: "adopted" | "fresh" | "in-use" | "not-adopted" | "nothing"): void => {
-    if (!options.json) return;
+  const state =
+    origin !== undefined
+      ? origin.kind === "fresh"
+        ? "fresh"
+        : origin.handedBack
+          ? "handed-back"
+          : "adopted"
+      : detection.verdict === "none"
+        ? "nothing"
+        : empty
+          ? "not-adopted"
+          : "in-use";
+  if (options.json) {
     const evidence = detection.evidence.map(({ path, objects, ...rest }) => ({
       ...rest,
       ...(path !== undefined && { path }),
@@ -45,88 +69,26 @@ export async function adopt(options: AdoptOptions, context: CommandContext): Pro
     }));
     const report = { stack: name, state, verdict: detection.verdict, evidence };
     terminal.write(`${JSON.stringify(report, undefined, 2)}\n`);
-  };
-  const say = (text: string): void => {
-    if (!options.json) terminal.write(`${text}\n`);
-  };
-
-  if (options.fresh) {
-    if (!empty) {
-      throw new CommandError(`The stack "${name}" has objects; --fresh is for an empty stack.`, {
-        advice: "Nothing has to be recorded for it: plans work on what it has.",
-      });
-    }
-    const objects = detection.evidence.find(
-      ({ verdict, kind, objects: count }) =>
-        kind === "state" && verdict === "certain" && (count ?? 0) > 0,
-    );
-    if (objects !== undefined) await confirmForce(objects.text, name, options, context);
-    await using writer = await openWriter(context, options);
-    await writer.stacks.recordOrigin(writer.project, name, {
-      kind: "fresh",
-      timeMs: Date.now(),
-      actor: actorOf(writer),
-      evidence: detection.evidence.map(({ text }) => text),
-      forced: objects !== undefined,
-    });
-    show("fresh");
-    say(`Recorded: the stack "${name}" begins without a former state.`);
-    return EXIT.ok;
   }
-  if (origin !== undefined) {
-    show(origin.kind === "fresh" ? "fresh" : "adopted");
-    say(originText(name, origin));
-    return EXIT.ok;
+  if (state === "not-adopted") throw notAdopted(detection);
+  if (options.json) return EXIT.ok;
+  if (origin !== undefined) terminal.write(`${originText(name, origin)}\n`);
+  else if (state === "nothing") {
+    terminal.write("Nothing to adopt: this configuration has no Terraform state.\n");
+  } else {
+    terminal.write(`Nothing to adopt: the stack "${name}" has objects already.\n`);
+    for (const { text } of detection.evidence) terminal.write(`  ${text}\n`);
   }
-  if (detection.verdict === "none") {
-    show("nothing");
-    say("Nothing to adopt: this configuration has no Terraform state.");
-    return EXIT.ok;
-  }
-  if (!empty) {
-    show("in-use");
-    say(`Nothing to adopt: the stack "${name}" has objects already.`);
-    for (const { text } of detection.evidence) say(`  ${text}`);
-    return EXIT.ok;
-  }
-  show("not-adopted");
-  throw notAdopted(detection);
+  return EXIT.ok;
 }
 
-async function confirmForce(
-  found: string,
-  name: string,
-  options: AdoptOptions,
-  { terminal, signal }: CommandContext,
-): Promise<void> {
-  if (!options.force) {
-    throw new CommandError(`A state with objects was found: ${found}.`, {
-      advice:
-        "A stack that begins without it creates these objects a second time. If that is what you want: stackwright adopt --fresh --force",
-    });
-  }
-  let answer = options.confirm;
-  if (answer === undefined && terminal.interactive && !options.json) {
-    const question = `${found}\nThis state is left out, and its objects would be created a second time. Enter the name of the stack to confirm: `;
-    answer = await terminal.ask(question, { signal });
-  }
-  if (answer === undefined) {
-    throw new CommandError("--force needs a confirmation.", {
-      advice: `Run it in a terminal, or with --confirm ${name}`,
-    });
-  }
-  if (answer.trim() !== name) {
-    throw new CommandError(`"${answer.trim()}" is not the name of the stack "${name}".`);
-  }
-}
-
-function originText(name: string, origin: StackOrigin): string {
-  const when = new Date(origin.timeMs).toISOString();
-  return origin.kind === "fresh"
-    ? `The stack "${name}" began without a former state (${origin.actor}, ${when}).`
-    : `The stack "${name}" has the state with lineage ${origin.lineage}, serial ${origin.serial} (${origin.actor}, ${when}).`;
-}
-
-function actorOf(session: Session): string {
-  return session.newRun().cause;
+/** One line about where the objects of a stack come from. */
+export function originText(name: string, origin: StackOrigin): string {
+  const by = `${origin.actor}, ${new Date(origin.timeMs).toISOString()}`;
+  if (origin.kind === "fresh") return `The stack "${name}" began without a former state (${by}).`;
+  const { lineage, serial, place, handedBack } = origin;
+  const from = place === "" ? "" : ` of ${place}`;
+  return handedBack
+    ? `The stack "${name}" was handed back to ${place} with lineage ${lineage}.`
+    : `The stack "${name}" has the state${from} with lineage ${lineage}, serial ${serial} (${by}).`;
 }

@@ -2,6 +2,7 @@ import { exportState } from "@stackwright/core";
 import { formatStateFile } from "@stackwright/tfstate";
 import type { CommandContext } from "../command-context.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
+import { exportLine } from "../session/export-line.ts";
 import { readOnlyState } from "../session/read-only-state.ts";
 import { openReader, type StoreOptions } from "../session/session.ts";
 
@@ -16,7 +17,8 @@ export async function exportStateCommand(
       session?.stack === undefined ? undefined : session.stateOf(session.stack),
     );
     const snapshot = await state.read({ signal: context.signal });
-    context.terminal.write(formatStateFile(exportState(state.reference, snapshot)));
+    const file = exportState(state.reference, snapshot, exportLine(session?.stack, snapshot));
+    context.terminal.write(formatStateFile(file));
     return EXIT.ok;
   } finally {
     await session?.[Symbol.asyncDispose]();

@@ -1,12 +1,11 @@
+import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import { importState, parseStateFile } from "@stackwright/core";
-import { createUlidGenerator } from "@stackwright/storage";
+import { adoptState, importState, NO_MIRROR, parseStateFile } from "@stackwright/core";
 import type { CommandContext } from "../command-context.ts";
 import { CommandError } from "../command-error.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { openWriter, type StoreOptions } from "../session/session.ts";
-import { acquireStackLock } from "../session/stack-lock.ts";
 import { type PlanCommandOptions, plan } from "./plan.ts";
 
 /** Options of `import-state`. */
@@ -14,9 +13,6 @@ export interface ImportStateOptions extends StoreOptions, Omit<PlanCommandOption
   /** Do not show a plan afterwards. */
   readonly plan: boolean;
 }
-
-/** Writes that are under way at the same time. */
-const CONCURRENCY = 32;
 
 /**
  * Takes a Terraform state of version 4 over into a stack that has none yet, and shows a plan, which is empty where the
@@ -34,30 +30,30 @@ export async function importStateCommand(
   const { changes, outputs } = importState(found);
   {
     await using session = await openWriter(context, options);
-    const { objects } = await session.state.read();
-    if (objects.size > 0) {
-      throw new CommandError(
-        `The stack "${session.stack.name}" has ${objects.size} objects already.`,
-        {
-          advice:
-            "A state is taken over by a stack that has none. Name another one with --stack NAME.",
-        },
-      );
-    }
-    await using hold = await acquireStackLock(session, options, context);
-    const writer = await hold.begin({ run: createUlidGenerator({ wallMs: Date.now })() });
-    const queue = changes.values();
-    const work = async (): Promise<void> => {
-      for (const change of queue) await writer.write(change);
-    };
-    await Promise.all(Array.from({ length: CONCURRENCY }, work));
-    await writer.finish({ outputs });
-    await session.stacks.recordOrigin(session.project, session.stack.name, {
-      kind: "state",
-      timeMs: Date.now(),
-      actor: session.newRun().cause,
-      lineage: found.lineage,
-      serial: found.serial,
+    await adoptState({
+      stacks: session.stacks,
+      stateOf: (reference) => session.stateOf({ ...session.stack, reference }),
+      project: session.project,
+      name: session.stack.name,
+      file: found,
+      origin: {
+        kind: "state",
+        timeMs: Date.now(),
+        actor: session.newRun().cause,
+        lineage: found.lineage,
+        serial: found.serial,
+        backend: "",
+        place: `file ${file}`,
+        workspace: "",
+        sha256: createHash("sha256").update(text).digest("hex"),
+        terraformVersion: found.terraformVersion,
+        acceptedChanges: 0,
+        lockId: "",
+        renamedTo: "",
+        mirror: NO_MIRROR,
+        handedBack: false,
+      },
+      signal: context.signal,
     });
   }
   if (!options.json) {

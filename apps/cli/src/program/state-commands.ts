@@ -1,12 +1,12 @@
 import type { StateEdit } from "@stackwright/core";
 import type { Command } from "commander";
-import type { AdoptOptions } from "../commands/adopt.ts";
 import type { ImportStateOptions } from "../commands/import-state.ts";
 import type { OutputOptions } from "../commands/output.ts";
 import type { RecoverOptions } from "../commands/recover.ts";
 import type { SecretOptions, ShowOptions } from "../commands/show.ts";
 import type { StateEditOptions } from "../commands/state-edit.ts";
 import type { StoreOptions } from "../session/session.ts";
+import { defineAdoption } from "./adoption-commands.ts";
 import type { CommandAction, Define } from "./program.ts";
 import { collect, withInputs, withRunOptions, withStoreOptions } from "./run-commands.ts";
 
@@ -86,15 +86,7 @@ export function defineStateCommands(define: Define, run: CommandAction): void {
     await run(command, async (context) => exportStateCommand(options, context));
   });
 
-  withStoreOptions(define("adopt", "show the Terraform state of the configuration, if any"))
-    .option("--fresh", "record that there is nothing to adopt", false)
-    .option("--force", "with --fresh: although a state with objects was found", false)
-    .option("--confirm <stack>", "with --force: the name of the stack, instead of a question")
-    .option("--json", "as JSON", false)
-    .action(async (options: AdoptOptions, command: Command) => {
-      const { adopt } = await import("../commands/adopt.ts");
-      await run(command, async (context) => adopt(options, context));
-    });
+  defineAdoption(define, run);
 
   const importing = withRunOptions(
     define("import-state <file>", "take a Terraform state of version 4 over, and show a plan"),

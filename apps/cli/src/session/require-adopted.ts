@@ -21,7 +21,9 @@ export async function requireAdopted(
   if (detection.verdict === "none") return;
   const session = await openReader(context, options);
   try {
-    if (session?.stack?.adoption !== undefined || !(await isEmpty(session, context))) return;
+    const origin = session?.stack?.adoption;
+    if (origin?.kind === "state" && origin.handedBack) throw handedBack(origin.place);
+    if (origin !== undefined || !(await isEmpty(session, context))) return;
   } finally {
     await session?.[Symbol.asyncDispose]();
   }
@@ -60,21 +62,25 @@ export function notAdopted({ evidence }: Detection): EngineError {
   );
 }
 
+function handedBack(place: string): EngineError {
+  return new EngineError(
+    "ENGINE_STATE_NOT_ADOPTED",
+    `The state of this stack was handed back to ${place} (ENGINE_STATE_NOT_ADOPTED).`,
+    { details: { advice: "To use the stack again, adopt that state: stackwright adopt" } },
+  );
+}
+
 /** The commands that lead on from a detected state. */
 export function adoptionAdvice(evidence: Detection["evidence"]): string {
   const file = evidence.find(({ kind, objects }) => kind === "state" && objects !== undefined);
   const remote = evidence.some(({ kind }) => kind === "backend" || kind === "terragrunt");
   const steps = [
-    ["stackwright adopt", "shows what was found"],
-    ...(file?.path === undefined
+    ["stackwright adopt", "plans against it, and adopts it if nothing would change"],
+    ["stackwright adopt --dry-run", "only shows what would be adopted"],
+    ...(file?.path === undefined || file.path === "terraform.tfstate"
       ? []
-      : [[`stackwright import-state ${file.path}`, "records its objects, then shows a plan"]]),
-    ...(remote
-      ? [
-          ["terraform state pull > pulled.tfstate", "fetches the state from its backend"],
-          ["stackwright import-state pulled.tfstate", "records its objects, then shows a plan"],
-        ]
-      : []),
+      : [[`stackwright adopt ${file.path}`, "adopts this file"]]),
+    ...(remote ? [["stackwright adopt --pull", "reads it with the terraform command"]] : []),
     ["stackwright adopt --fresh", "records that there is nothing to adopt"],
   ] as const;
   const width = Math.max(...steps.map(([command]) => command?.length ?? 0));

@@ -1,10 +1,12 @@
 import { readFileSync } from "node:fs";
 
-/** The backend that `terraform init` recorded, without its credentials. */
+/** The backend that `terraform init` recorded. */
 export interface BackendRecord {
   readonly type: string;
   /** Arguments that are set and are texts. */
   readonly config: ReadonlyMap<string, string>;
+  /** All arguments that are set, credentials included. */
+  readonly values: Readonly<Record<string, unknown>>;
 }
 
 /** Reads the record of a data folder (`.terraform/terraform.tfstate`). Undefined where none was made. */
@@ -24,5 +26,8 @@ export function readBackendRecord(path: string): BackendRecord | undefined {
   const texts = Object.entries(config ?? {}).filter(
     (entry): entry is [string, string] => typeof entry[1] === "string" && entry[1] !== "",
   );
-  return { type, config: new Map(texts) };
+  const values = Object.fromEntries(
+    Object.entries(config ?? {}).filter(([, value]) => value !== null && value !== ""),
+  );
+  return { type, config: new Map(texts), values };
 }

@@ -35,6 +35,14 @@ export function findState(path: string): FoundState | undefined {
   }
   const { version, lineage, serial } = file;
   if (typeof version !== "number") return { kind: "unreadable", problem: "it is not a state" };
+  if (version > 4) {
+    const { adopted_stack: stack, adopted_store: store } = file;
+    const problem =
+      file["adopted_by"] === undefined
+        ? `it has version ${version}`
+        : `it was adopted by the stack ${String(stack)} of the store ${String(store)}`;
+    return { kind: "unreadable", problem };
+  }
   return {
     kind: "state",
     // Up to version 3 resources and outputs are those of modules.

@@ -1,4 +1,4 @@
-import { Stack, StackAdoption } from "@stackwright/proto/stackwright";
+import { Stack } from "@stackwright/proto/stackwright";
 import {
   type CallOptions,
   createUlidGenerator,
@@ -12,6 +12,7 @@ import {
 } from "@stackwright/storage";
 import { EngineError } from "../errors.ts";
 import { decodeKind, typeUrl } from "./kinds.ts";
+import { decodeOrigin, encodeOrigin, type StackOrigin } from "./stack-origin.ts";
 import type { StackReference } from "./stack-state.ts";
 
 /** Type of the resource that gives a stack its name. */
@@ -37,16 +38,6 @@ export interface NamedStack {
   /** What was decided about a Terraform state that the configuration had before. */
   readonly adoption: StackOrigin | undefined;
 }
-
-/** Where the objects of a stack come from, if its configuration was used with another command before. */
-export type StackOrigin = {
-  /** Milliseconds since 1970. */
-  readonly timeMs: number;
-  readonly actor: string;
-} & (
-  | { readonly kind: "fresh"; readonly evidence: readonly string[]; readonly forced: boolean }
-  | { readonly kind: "state"; readonly lineage: string; readonly serial: bigint }
-);
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
 
@@ -89,12 +80,7 @@ export class StackDirectory {
     name: string,
     options?: CallOptions,
   ): Promise<NamedStack> {
-    if (!isStackName(name)) {
-      throw new EngineError(
-        "ENGINE_CONFIG_INVALID",
-        `"${name}" is no name for a stack: letters, digits, ".", "_" and "-", at most 128`,
-      );
-    }
+    requireName(name);
     const found = await this.find(project, name, options);
     if (found !== undefined) return found;
     const message = Stack.fromPartial({ id: this.#nextId(), createTimeMs: BigInt(this.#wallMs()) });
@@ -131,7 +117,7 @@ export class StackDirectory {
       const resource = await readStored(this.#storage, "strong", stackId(project, name), options);
       // Removed by another process just now.
       if (resource === undefined) continue;
-      const message = { ...decodeKind(resource, Stack), adoption: adoptionOf(origin) };
+      const message = { ...decodeKind(resource, Stack), adoption: encodeOrigin(origin) };
       try {
         const written = await this.#storage.writeCAS(
           {
@@ -144,6 +130,47 @@ export class StackDirectory {
       } catch (error) {
         if (!isStorageError(error, "STORAGE_CAS_FAILURE", "STORAGE_WRONG_UID")) throw error;
       }
+    }
+  }
+
+  /**
+   * Gives a name to a stack that was written before it had one. `ENGINE_STATE_NOT_EMPTY` where the name belongs to
+   * another stack than `replaces` by now.
+   */
+  async bind(
+    project: ProjectReference,
+    name: string,
+    bound: {
+      readonly stack: string;
+      readonly replaces: NamedStack | undefined;
+      readonly origin: StackOrigin;
+    },
+    options?: CallOptions,
+  ): Promise<NamedStack> {
+    requireName(name);
+    const { stack, replaces, origin } = bound;
+    const found = await readStored(this.#storage, "strong", stackId(project, name), options);
+    const earlier = found && decodeKind(found, Stack);
+    if (earlier?.id !== replaces?.reference.stack) throw boundMeanwhile(name);
+    const message = Stack.fromPartial({
+      ...earlier,
+      id: stack,
+      createTimeMs: earlier?.createTimeMs ?? BigInt(this.#wallMs()),
+      adoption: encodeOrigin(origin),
+    });
+    const base = found ?? {
+      id: { ...stackId(project, name), uid: this.#nextId() },
+      version: "",
+      generation: "",
+      metadata: {},
+      status: {},
+    };
+    const data = { typeUrl: typeUrl(STACK_KIND), value: Stack.encode(message).finish() };
+    try {
+      return namedStack(await this.#storage.writeCAS({ ...base, data }, options));
+    } catch (error) {
+      if (!isStorageError(error, "STORAGE_CAS_FAILURE", "STORAGE_WRONG_UID")) throw error;
+      throw boundMeanwhile(name);
     }
   }
 
@@ -170,6 +197,21 @@ export class StackDirectory {
   }
 }
 
+function requireName(name: string): void {
+  if (isStackName(name)) return;
+  throw new EngineError(
+    "ENGINE_CONFIG_INVALID",
+    `"${name}" is not a valid stack name: use letters, digits, ".", "_" and "-", at most 128`,
+  );
+}
+
+function boundMeanwhile(name: string): EngineError {
+  return new EngineError(
+    "ENGINE_STATE_NOT_EMPTY",
+    `another process wrote the stack "${name}" at the same time`,
+  );
+}
+
 function stackId(project: ProjectReference, name: string): ResourceId {
   return { uid: "", name, type: STACK_KIND, tenancy: tenancyOf({ kind: "project", ...project }) };
 }
@@ -182,42 +224,6 @@ function namedStack(resource: Resource): NamedStack {
     reference: { account: partition, project: namespace, stack: id },
     description,
     createdAtMs: Number(createTimeMs),
-    adoption: adoption && originOf(adoption),
+    adoption: adoption && decodeOrigin(adoption),
   };
-}
-
-function originOf({ timeMs, actor, origin }: StackAdoption): StackOrigin | undefined {
-  const base = { timeMs: Number(timeMs), actor };
-  switch (origin?.$case) {
-    case "fresh":
-      return {
-        ...base,
-        kind: "fresh",
-        evidence: origin.value.evidence,
-        forced: origin.value.forced,
-      };
-    case "state":
-      return {
-        ...base,
-        kind: "state",
-        lineage: origin.value.lineage,
-        serial: origin.value.serial,
-      };
-    case undefined:
-      return undefined;
-    default:
-      return origin satisfies never;
-  }
-}
-
-function adoptionOf(origin: StackOrigin): StackAdoption {
-  const { timeMs, actor } = origin;
-  return StackAdoption.fromPartial({
-    timeMs: BigInt(timeMs),
-    actor,
-    origin:
-      origin.kind === "fresh"
-        ? { $case: "fresh", value: { evidence: [...origin.evidence], forced: origin.forced } }
-        : { $case: "state", value: { lineage: origin.lineage, serial: origin.serial } },
-  });
 }

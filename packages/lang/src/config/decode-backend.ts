@@ -43,7 +43,7 @@ export function decodeBackend(block: ContentBlock): BackendConfig {
   };
   read(block);
   const type = block.type === "cloud" ? "cloud" : (block.labels[0]?.value ?? "");
-  return { type, place, range: block.headerRange };
+  return { type, place, body: block.body, range: block.headerRange };
 }
 
 /** An address without the user and the query, which may hold credentials. */

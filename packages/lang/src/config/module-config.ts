@@ -42,6 +42,8 @@ export interface BackendConfig extends Declared {
   readonly type: string;
   /** The arguments that say where the state is, as far as they are constants: `bucket`, `key`, `path` and such. */
   readonly place: ReadonlyMap<string, string>;
+  /** The whole body, credentials included; `backendArguments` reads it. */
+  readonly body: ConfigBody;
 }
 
 export interface RequiredProvider extends Declared {

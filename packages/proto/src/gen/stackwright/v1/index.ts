@@ -50,6 +50,7 @@ export {
   ImportedState,
   Stack,
   StackAdoption,
+  StateMirror,
 } from "./stack.ts";
 export {
   BlobReference,

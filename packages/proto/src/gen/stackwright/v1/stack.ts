@@ -53,6 +53,43 @@ export interface ImportedState {
   lineage: string;
   /** Serial of the state. */
   serial: bigint;
+  /** Type of the backend that kept the state, such as "s3"; empty for a file that was named. */
+  backend: string;
+  /** Where the state is, without credentials. */
+  place: string;
+  /** Workspace of the state. */
+  workspace: string;
+  /** SHA-256 of the bytes of the state, in hexadecimal digits. */
+  sha256: string;
+  /** Version of the command that wrote the state. */
+  terraformVersion: string;
+  /** Changes that the plan had which was shown before, and which were accepted. */
+  acceptedChanges: number;
+  /** ID of the lock that stays in the backend; empty: none. */
+  lockId: string;
+  /** Name of the file that the state was renamed to; empty: not renamed. */
+  renamedTo: string;
+  /** The copy of the state that is kept in the backend. */
+  mirror:
+    | StateMirror
+    | undefined;
+  /** The backend has the state again: the stack takes no further runs. */
+  handedBack: boolean;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** A copy of the state of a stack in the backend that it was adopted from. */
+export interface StateMirror {
+  /** Whether every revision is written there. */
+  enabled: boolean;
+  /** Revision that was written last; zero: none yet. */
+  revision: bigint;
+  /** Serial of that copy. */
+  serial: bigint;
+  /** When it was written, in milliseconds since the Unix epoch. */
+  timeMs: bigint;
+  /** Why the last attempt failed; empty: it did not. */
+  problem: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -399,7 +436,20 @@ export const FreshStart: MessageFns<FreshStart> = {
 };
 
 function createBaseImportedState(): ImportedState {
-  return { lineage: "", serial: 0n };
+  return {
+    lineage: "",
+    serial: 0n,
+    backend: "",
+    place: "",
+    workspace: "",
+    sha256: "",
+    terraformVersion: "",
+    acceptedChanges: 0,
+    lockId: "",
+    renamedTo: "",
+    mirror: undefined,
+    handedBack: false,
+  };
 }
 
 export const ImportedState: MessageFns<ImportedState> = {
@@ -412,6 +462,36 @@ export const ImportedState: MessageFns<ImportedState> = {
         throw new globalThis.Error("value provided for field message.serial of type uint64 too large");
       }
       writer.uint32(16).uint64(message.serial);
+    }
+    if (message.backend !== "") {
+      writer.uint32(26).string(message.backend);
+    }
+    if (message.place !== "") {
+      writer.uint32(34).string(message.place);
+    }
+    if (message.workspace !== "") {
+      writer.uint32(42).string(message.workspace);
+    }
+    if (message.sha256 !== "") {
+      writer.uint32(50).string(message.sha256);
+    }
+    if (message.terraformVersion !== "") {
+      writer.uint32(58).string(message.terraformVersion);
+    }
+    if (message.acceptedChanges !== 0) {
+      writer.uint32(64).uint32(message.acceptedChanges);
+    }
+    if (message.lockId !== "") {
+      writer.uint32(74).string(message.lockId);
+    }
+    if (message.renamedTo !== "") {
+      writer.uint32(82).string(message.renamedTo);
+    }
+    if (message.mirror !== undefined) {
+      StateMirror.encode(message.mirror, writer.uint32(90).fork()).join();
+    }
+    if (message.handedBack !== false) {
+      writer.uint32(96).bool(message.handedBack);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -453,6 +533,86 @@ export const ImportedState: MessageFns<ImportedState> = {
             message.serial = reader.uint64() as bigint;
             continue;
           }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.backend = reader.string(true);
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.place = reader.string(true);
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.workspace = reader.string(true);
+            continue;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.sha256 = reader.string(true);
+            continue;
+          }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.terraformVersion = reader.string(true);
+            continue;
+          }
+          case 8: {
+            if (tag !== 64) {
+              break;
+            }
+
+            message.acceptedChanges = reader.uint32();
+            continue;
+          }
+          case 9: {
+            if (tag !== 74) {
+              break;
+            }
+
+            message.lockId = reader.string(true);
+            continue;
+          }
+          case 10: {
+            if (tag !== 82) {
+              break;
+            }
+
+            message.renamedTo = reader.string(true);
+            continue;
+          }
+          case 11: {
+            if (tag !== 90) {
+              break;
+            }
+
+            message.mirror = StateMirror.decode(reader, reader.uint32());
+            continue;
+          }
+          case 12: {
+            if (tag !== 96) {
+              break;
+            }
+
+            message.handedBack = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -487,6 +647,153 @@ export const ImportedState: MessageFns<ImportedState> = {
     const message = createBaseImportedState();
     message.lineage = object.lineage ?? "";
     message.serial = (object.serial !== undefined && object.serial !== null) ? BigInt(object.serial) : 0n;
+    message.backend = object.backend ?? "";
+    message.place = object.place ?? "";
+    message.workspace = object.workspace ?? "";
+    message.sha256 = object.sha256 ?? "";
+    message.terraformVersion = object.terraformVersion ?? "";
+    message.acceptedChanges = object.acceptedChanges ?? 0;
+    message.lockId = object.lockId ?? "";
+    message.renamedTo = object.renamedTo ?? "";
+    message.mirror = (object.mirror !== undefined && object.mirror !== null)
+      ? StateMirror.fromPartial(object.mirror)
+      : undefined;
+    message.handedBack = object.handedBack ?? false;
+    return message;
+  },
+};
+
+function createBaseStateMirror(): StateMirror {
+  return { enabled: false, revision: 0n, serial: 0n, timeMs: 0n, problem: "" };
+}
+
+export const StateMirror: MessageFns<StateMirror> = {
+  encode(message: StateMirror, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.enabled !== false) {
+      writer.uint32(8).bool(message.enabled);
+    }
+    if (message.revision !== 0n) {
+      if (BigInt.asUintN(64, message.revision) !== message.revision) {
+        throw new globalThis.Error("value provided for field message.revision of type uint64 too large");
+      }
+      writer.uint32(16).uint64(message.revision);
+    }
+    if (message.serial !== 0n) {
+      if (BigInt.asUintN(64, message.serial) !== message.serial) {
+        throw new globalThis.Error("value provided for field message.serial of type uint64 too large");
+      }
+      writer.uint32(24).uint64(message.serial);
+    }
+    if (message.timeMs !== 0n) {
+      if (BigInt.asUintN(64, message.timeMs) !== message.timeMs) {
+        throw new globalThis.Error("value provided for field message.timeMs of type uint64 too large");
+      }
+      writer.uint32(32).uint64(message.timeMs);
+    }
+    if (message.problem !== "") {
+      writer.uint32(42).string(message.problem);
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): StateMirror {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseStateMirror();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.enabled = reader.bool();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.revision = reader.uint64() as bigint;
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.serial = reader.uint64() as bigint;
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.timeMs = reader.uint64() as bigint;
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.problem = reader.string(true);
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag >>> 3 === 0) {
+          throw new globalThis.Error("protobuf decode found an invalid tag");
+        }
+        const buf = reader.skip(tag & 7);
+
+        if (message._unknownFields === undefined) {
+          message._unknownFields = {};
+        }
+
+        const list = message._unknownFields[tag];
+
+        if (list === undefined) {
+          message._unknownFields[tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      if (reader.pos !== end) {
+        throw new globalThis.Error("protobuf decode read past the end of a message");
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<StateMirror>): StateMirror {
+    return StateMirror.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<StateMirror>): StateMirror {
+    const message = createBaseStateMirror();
+    message.enabled = object.enabled ?? false;
+    message.revision = (object.revision !== undefined && object.revision !== null) ? BigInt(object.revision) : 0n;
+    message.serial = (object.serial !== undefined && object.serial !== null) ? BigInt(object.serial) : 0n;
+    message.timeMs = (object.timeMs !== undefined && object.timeMs !== null) ? BigInt(object.timeMs) : 0n;
+    message.problem = object.problem ?? "";
     return message;
   },
 };

@@ -1,0 +1,332 @@
+import { createHash, randomUUID } from "node:crypto";
+import { hostname } from "node:os";
+import { setTimeout as delay } from "node:timers/promises";
+import { adoptState, hasChanges, importedState, NO_MIRROR, type Plan } from "@stackwright/core";
+import {
+  parseStateFile as parseFile,
+  type TerraformState,
+  TfstateError,
+} from "@stackwright/tfstate";
+import type { HeldLock, LockRecord, StateBackend } from "@stackwright/tfstate/backend";
+import type { CommandContext } from "../command-context.ts";
+import { commandVersion } from "../command-version.ts";
+import { CollectingView } from "../session/collecting-view.ts";
+import { makePlan } from "../session/create-plan.ts";
+import { openEngine } from "../session/open-engine.ts";
+import type { Project } from "../session/project.ts";
+import type { PlanningOptions } from "../session/run-options.ts";
+import { openReader, openWriter, parseDuration } from "../session/session.ts";
+import { adoptionMarker } from "./adoption-marker.ts";
+import { comparePlans, type PlanComparison } from "./compare-plans.ts";
+
+/** What is to be done with the old state once the stack has it. */
+export type OldStateTreatment = "fence" | "none";
+
+export interface AdoptWorkspaceOptions extends PlanningOptions {
+  /** Only report. */
+  readonly dryRun: boolean;
+  /** Record the state although the plan has changes. */
+  readonly acceptChanges: boolean;
+  readonly old: OldStateTreatment;
+  /** Keep a copy of the state in the old backend. */
+  readonly mirror: boolean;
+  /** A command whose plan is compared with ours: `terraform`, `tofu` or a path. */
+  readonly verify?: string;
+  /** Approves what was found; undefined: approved. */
+  readonly approve?: (report: WorkspaceReport) => Promise<boolean>;
+}
+
+/** What became of one workspace. */
+export interface WorkspaceReport {
+  readonly workspace: string;
+  readonly stack: string;
+  readonly place: string;
+  /**
+   * `adopted` now, `adoptable` (dry run), `already` adopted before, `changes`: the plan is not empty, `none`: no state,
+   * `declined`, `failed`.
+   */
+  readonly verdict:
+    | "adopted"
+    | "adoptable"
+    | "already"
+    | "changes"
+    | "none"
+    | "declined"
+    | "failed";
+  readonly lineage?: string;
+  readonly serial?: string;
+  readonly objects?: number;
+  readonly outputs?: number;
+  /** Planned changes by address; outputs as `output.NAME`. */
+  readonly changes?: readonly { readonly address: string; readonly action: string }[];
+  /** Objects that are other than recorded while the configuration agrees with them. */
+  readonly drift?: readonly string[];
+  readonly comparison?: PlanComparison;
+  /** What keeps the other command from writing. */
+  readonly old?: string;
+  readonly problem?: string;
+  readonly plan?: Plan;
+}
+
+interface Ground {
+  readonly project: Project;
+  readonly backend: StateBackend;
+  readonly workspace: string;
+  readonly stack: string;
+  readonly options: AdoptWorkspaceOptions;
+  readonly context: CommandContext;
+}
+
+/**
+ * Adopts the state of one workspace: locks it, plans against it before anything is recorded, records it in one step, and
+ * keeps the other command from writing. Failures are part of the report.
+ */
+export async function adoptWorkspace(ground: Ground): Promise<WorkspaceReport> {
+  const { workspace, stack, backend, context } = ground;
+  const base = { workspace, stack, place: backend.place(workspace) };
+  let held: HeldLock | undefined;
+  let keep = false;
+  try {
+    const adopted = await adoptedBefore(ground);
+    if (adopted !== undefined) return { ...base, ...adopted };
+    // A workspace without a state is not locked: a lock would make one in some backends.
+    if ((await backend.read(workspace, { signal: context.signal })) === undefined) {
+      return { ...base, verdict: "none" };
+    }
+    held = await lockInTime(ground);
+    const report = await adoptLocked({ ...ground, held }, base);
+    keep = report.keep;
+    return report.report;
+  } catch (error) {
+    if (context.signal.aborted) throw error;
+    const problem = error instanceof Error ? error.message : String(error);
+    return { ...base, verdict: "failed", problem };
+  } finally {
+    // The lock is released also when the command is stopped.
+    if (!keep) await held?.release();
+  }
+}
+
+async function adoptedBefore({
+  stack,
+  options,
+  context,
+}: Ground): Promise<
+  Pick<WorkspaceReport, "verdict" | "lineage" | "serial" | "problem"> | undefined
+> {
+  const session = await openReader(context, { ...options, stack });
+  try {
+    const origin = session?.stack?.adoption;
+    if (origin?.kind === "state" && !origin.handedBack) {
+      const { lineage, serial } = origin;
+      return { verdict: "already", lineage, serial: serial.toString() };
+    }
+    if (session?.stack === undefined || origin !== undefined) return undefined;
+    const { objects } = await session.stateOf(session.stack).read({ signal: context.signal });
+    return objects.size === 0
+      ? undefined
+      : { verdict: "failed", problem: `the stack "${stack}" has ${objects.size} objects already` };
+  } finally {
+    await session?.[Symbol.asyncDispose]();
+  }
+}
+
+async function adoptLocked(
+  ground: Ground & { readonly held: HeldLock },
+  base: Pick<WorkspaceReport, "workspace" | "stack" | "place">,
+): Promise<{ readonly report: WorkspaceReport; readonly keep: boolean }> {
+  const { backend, workspace, options, context, held } = ground;
+  const { signal } = context;
+  const bytes = await backend.read(workspace, { signal });
+  if (bytes === undefined) return { report: { ...base, verdict: "none" }, keep: false };
+  const file = parseState(bytes);
+  const counts = {
+    lineage: file.lineage,
+    serial: file.serial.toString(),
+    objects: file.resources.reduce((sum, { instances }) => sum + instances.length, 0),
+    outputs: file.outputs.length,
+  };
+  if (counts.objects === 0 && counts.outputs === 0) {
+    return { report: { ...base, ...counts, verdict: "none" }, keep: false };
+  }
+  const planned = await trialPlan(file, ground);
+  const found = { ...base, ...counts, ...planned };
+  if (planned.problem !== undefined) {
+    return { report: { ...found, verdict: "failed" }, keep: false };
+  }
+  const differs = (planned.comparison?.differences.length ?? 0) > 0;
+  if ((planned.changes.length > 0 || differs) && !options.acceptChanges) {
+    return { report: { ...found, verdict: "changes" }, keep: false };
+  }
+  if (options.dryRun) return { report: { ...found, verdict: "adoptable" }, keep: false };
+  const approved = (await options.approve?.({ ...found, verdict: "adoptable" })) ?? true;
+  if (!approved) return { report: { ...found, verdict: "declined" }, keep: false };
+  const fenced = await record(file, bytes, planned.changes.length, ground);
+  return {
+    report: { ...found, verdict: "adopted", old: fenced },
+    keep: options.old === "fence" && held.outlivesProcess,
+  };
+}
+
+/** A plan against the state, made in memory: nothing is recorded. */
+async function trialPlan(
+  file: TerraformState,
+  { project, stack, workspace, options, context }: Ground,
+): Promise<
+  Pick<WorkspaceReport, "drift" | "problem" | "plan" | "comparison"> & {
+    readonly changes: NonNullable<WorkspaceReport["changes"]>;
+  }
+> {
+  const session = await openReader(context, { ...options, stack });
+  try {
+    const reference = {
+      account: session?.project.account ?? "default",
+      project: session?.project.project ?? "default",
+      stack: session?.stack?.reference.stack ?? "",
+    };
+    const state = importedState(reference, file);
+    const view = new CollectingView();
+    await using engine = await openEngine(project, context, {
+      state,
+      session,
+      registry: options.registry,
+    });
+    const made = await makePlan({ engine, project, state, workspace }, options, view, context);
+    if (made === undefined) {
+      const first = view.found.find(({ severity }) => severity === "error");
+      const text = [first?.summary, first?.detail].filter(Boolean).join(": ");
+      return { changes: [], problem: `no plan: ${text}` };
+    }
+    const { plan } = made;
+    const comparison =
+      options.verify === undefined
+        ? undefined
+        : await comparePlans(
+            { command: options.verify, workspace, plan, engine, project },
+            options,
+            context,
+          );
+    return {
+      plan,
+      changes: changesOf(plan),
+      drift: plan.drift.map(({ address }) => address),
+      ...(comparison !== undefined && { comparison }),
+    };
+  } finally {
+    await session?.[Symbol.asyncDispose]();
+  }
+}
+
+/** What applying a plan would do, one line per object and output. */
+export function changesOf(plan: Plan): { address: string; action: string }[] {
+  if (!hasChanges(plan)) return [];
+  const resources = plan.changes.flatMap(({ address, action, previousAddress, importing }) => {
+    if (action !== "no-op") return [{ address, action }];
+    if (importing !== undefined) return [{ address, action: "import" }];
+    return previousAddress === undefined ? [] : [{ address, action: "move" }];
+  });
+  const outputs = plan.outputs
+    .filter(({ action }) => action !== "no-op")
+    .map(({ name, action }) => ({ address: `output.${name}`, action }));
+  return [...resources, ...outputs];
+}
+
+/** Records the state, after it was read a second time, and fences the old one. Returns what fences it. */
+async function record(
+  file: TerraformState,
+  bytes: Uint8Array,
+  acceptedChanges: number,
+  { backend, workspace, stack, options, context, held }: Ground & { readonly held: HeldLock },
+): Promise<string> {
+  const { signal } = context;
+  await using session = await openWriter(context, { ...options, stack });
+  const keepsLock = options.old === "fence" && held.outlivesProcess;
+  const marks = options.old === "fence" && !keepsLock && !options.mirror;
+  const suffix = `adopted-${file.serial}`;
+  await adoptState({
+    stacks: session.stacks,
+    stateOf: (reference) => session.stateOf({ ...session.stack, reference }),
+    project: session.project,
+    name: stack,
+    file,
+    origin: {
+      kind: "state",
+      timeMs: Date.now(),
+      actor: session.newRun().cause,
+      lineage: file.lineage,
+      serial: file.serial,
+      backend: backend.type,
+      place: backend.place(workspace),
+      workspace,
+      sha256: sha256(bytes),
+      terraformVersion: file.terraformVersion,
+      acceptedChanges,
+      lockId: keepsLock ? held.id : "",
+      renamedTo: marks && backend.retire !== undefined ? suffix : "",
+      mirror: { ...NO_MIRROR, enabled: options.mirror },
+      handedBack: false,
+    },
+    beforeCommit: async () => {
+      const again = await backend.read(workspace, { signal });
+      if (again === undefined || sha256(again) !== sha256(bytes)) {
+        throw new TfstateError(
+          "TFSTATE_BACKEND_DIGEST",
+          `${backend.place(workspace)}: another command wrote the state meanwhile, in spite of the lock`,
+        );
+      }
+    },
+    signal,
+  });
+  if (keepsLock) {
+    return `locked with ID ${held.id}; "terraform force-unlock ${held.id}" releases it`;
+  }
+  if (marks && backend.retire !== undefined) {
+    const marker = adoptionMarker({ stack, store: session.storeName, file });
+    const kept = await backend.retire(workspace, suffix, marker);
+    return `kept as ${kept}; the old name holds a marker that the other command refuses`;
+  }
+  return "left as it is: do not use the other command on it";
+}
+
+function parseState(bytes: Uint8Array): TerraformState {
+  if (bytes.length === 0) throw new TfstateError("TFSTATE_FILE_INVALID", "the state file is empty");
+  const text = new TextDecoder("utf-8", { fatal: false }).decode(bytes);
+  if (text.includes('"encrypted_data"')) {
+    throw new TfstateError(
+      "TFSTATE_FILE_INVALID",
+      'the state is encrypted; read it with its own command: "adopt --pull tofu"',
+    );
+  }
+  return parseFile(text);
+}
+
+async function lockInTime({ backend, workspace, options, context }: Ground): Promise<HeldLock> {
+  const deadline = performance.now() + parseDuration(options.lockTimeout);
+  const record = lockRecord();
+  for (;;) {
+    try {
+      return await backend.lock(workspace, record, { signal: context.signal });
+    } catch (error) {
+      const locked = error instanceof TfstateError && error.code === "TFSTATE_BACKEND_LOCKED";
+      if (!locked || performance.now() >= deadline) throw error;
+      await delay(500, undefined, { signal: context.signal });
+    }
+  }
+}
+
+/** What a lock of this command tells other commands. */
+export function lockRecord(operation = "stackwright adopt"): LockRecord {
+  return {
+    ID: randomUUID(),
+    Operation: operation,
+    Info: `process ${process.pid}`,
+    Who: `${process.env["USER"] ?? "stackwright"}@${hostname()}`,
+    Version: commandVersion(),
+    Created: new Date().toISOString(),
+    Path: "",
+  };
+}
+
+function sha256(bytes: Uint8Array): string {
+  return createHash("sha256").update(bytes).digest("hex");
+}

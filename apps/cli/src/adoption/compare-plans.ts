@@ -1,0 +1,275 @@
+import { existsSync } from "node:fs";
+import { copyFile, mkdtemp, readdir, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { basename, dirname, join } from "node:path";
+import {
+  configurationSchemas,
+  type Plan,
+  planToTerraformJson,
+  terraformDataFolder,
+} from "@stackwright/core";
+import type { CommandContext } from "../command-context.ts";
+import { CommandError } from "../command-error.ts";
+import type { CommandEngine } from "../session/open-engine.ts";
+import type { Project } from "../session/project.ts";
+import type { PlanningOptions } from "../session/run-options.ts";
+import { runProgram } from "./run-program.ts";
+
+/** How the plan of an installed command differs from ours. */
+export interface PlanComparison {
+  readonly command: string;
+  readonly version: string;
+  /** Objects and outputs that were compared. */
+  readonly compared: number;
+  readonly differences: readonly PlanDifference[];
+}
+
+export interface PlanDifference {
+  /** Address of an object, or `output.NAME`. */
+  readonly address: string;
+  /** Member of its change, such as `actions` or `after.tags.Name`. */
+  readonly path: string;
+  /** JSON texts; undefined: absent. Values are shown only where they are not sensitive. */
+  readonly ours: string | undefined;
+  readonly theirs: string | undefined;
+}
+
+export interface CompareRequest {
+  /** `terraform`, `tofu`, or a path. */
+  readonly command: string;
+  readonly workspace: string;
+  readonly plan: Plan;
+  readonly engine: CommandEngine;
+  readonly project: Project;
+  /** The text of a version 4 state to plan against. @default that of the backend of the directory */
+  readonly state?: string;
+}
+
+/**
+ * Plans with an installed command too, and compares the two plans in their JSON form. The command reads the state of its
+ * backend, without its lock; or one that is given, in a directory of its own beside that of the configuration, with links to
+ * its files.
+ */
+export async function comparePlans(
+  request: CompareRequest,
+  options: PlanningOptions,
+  context: CommandContext,
+): Promise<PlanComparison> {
+  const { command, plan, engine, project } = request;
+  const { configuration } = project;
+  const schemas = await configurationSchemas(configuration, plan, engine.catalog);
+  const ours = JSON.parse(
+    planToTerraformJson(plan, { described: { configuration, schemas }, secrets: "shown" }),
+  ) as PlanJson;
+  const theirs = await planOf(request, options, context);
+  const pairs = [
+    ...pairsOf(changesOf(ours), changesOf(theirs)),
+    ...pairsOf(outputsOf(ours), outputsOf(theirs)),
+  ];
+  return {
+    command,
+    version: theirs.terraform_version ?? "",
+    compared: pairs.length,
+    differences: pairs.flatMap(({ address, ours: mine, theirs: other }) =>
+      differencesOf(address, mine, other),
+    ),
+  };
+}
+
+interface ChangeJson {
+  readonly actions: readonly string[];
+  readonly before?: unknown;
+  readonly after?: unknown;
+  readonly after_unknown?: unknown;
+  readonly before_sensitive?: unknown;
+  readonly after_sensitive?: unknown;
+}
+
+interface PlanJson {
+  readonly terraform_version?: string;
+  readonly resource_changes?: readonly {
+    readonly address: string;
+    readonly deposed?: string;
+    readonly mode: string;
+    readonly change: ChangeJson;
+  }[];
+  readonly output_changes?: Readonly<Record<string, ChangeJson>>;
+}
+
+async function planOf(
+  { command, workspace, state }: CompareRequest,
+  options: PlanningOptions,
+  context: CommandContext,
+): Promise<PlanJson> {
+  const scratch = await mkdtemp(join(tmpdir(), "stackwright-compare-"));
+  let directory = context.directory;
+  const env: NodeJS.ProcessEnv = { ...context.env, TF_IN_AUTOMATION: "1", TF_INPUT: "0" };
+  try {
+    if (state === undefined) env["TF_WORKSPACE"] = workspace;
+    else {
+      directory = await linkedDirectory(state, scratch, context);
+      env["TF_DATA_DIR"] = join(scratch, "data");
+      delete env["TF_WORKSPACE"];
+      await initialize(command, directory, env, context);
+    }
+    const out = join(scratch, "plan");
+    const words = [
+      "plan",
+      "-input=false",
+      "-lock=false",
+      "-no-color",
+      `-out=${out}`,
+      ...(options.refresh ? [] : ["-refresh=false"]),
+      ...(options.destroy ? ["-destroy"] : []),
+      ...options.target.map((address) => `-target=${address}`),
+      ...options.replace.map((address) => `-replace=${address}`),
+      ...options.inputs.map((input) =>
+        input.kind === "var" ? `-var=${input.text}` : `-var-file=${input.path}`,
+      ),
+    ];
+    await runProgram(command, words, { directory, env, signal: context.signal });
+    const shown = ["show", "-json", out];
+    const text = await runProgram(command, shown, { directory, env, signal: context.signal });
+    return JSON.parse(text) as PlanJson;
+  } finally {
+    await rm(scratch, { recursive: true, force: true });
+    if (directory !== context.directory) await rm(directory, { recursive: true, force: true });
+  }
+}
+
+/** A directory beside that of the configuration, so that relative module sources lead to the same places. */
+async function linkedDirectory(
+  state: string,
+  scratch: string,
+  { directory }: CommandContext,
+): Promise<string> {
+  const linked = await mkdtemp(join(dirname(directory), `.${basename(directory)}-compare-`)).catch(
+    (error: unknown) => {
+      throw new CommandError(
+        `Cannot make a directory beside "${directory}" for the comparison of plans.`,
+        { cause: error },
+      );
+    },
+  );
+  for (const name of await readdir(directory)) {
+    if ([".terraform", ".stackwright", "terraform.tfstate", "terraform.tfstate.d"].includes(name)) {
+      continue;
+    }
+    if (name === ".terraform.lock.hcl") await copyFile(join(directory, name), join(linked, name));
+    else await symlink(join(directory, name), join(linked, name));
+  }
+  const path = join(scratch, "terraform.tfstate");
+  await writeFile(path, state, { mode: 0o600 });
+  const block = `terraform {\n  backend "local" {\n    path = ${JSON.stringify(path)}\n  }\n}\n`;
+  await writeFile(join(linked, "stackwright_compare_override.tf"), block);
+  return linked;
+}
+
+async function initialize(
+  command: string,
+  directory: string,
+  env: NodeJS.ProcessEnv,
+  context: CommandContext,
+): Promise<void> {
+  const folder = terraformDataFolder(context);
+  const providers = join(folder, "providers");
+  const words = ["init", "-input=false", "-no-color"];
+  // What is installed already is used, so that no network is needed.
+  if (existsSync(providers)) words.push(`-plugin-dir=${providers}`);
+  await runProgram(command, words, { directory, env, signal: context.signal });
+}
+
+function changesOf({ resource_changes: changes = [] }: PlanJson): Map<string, ChangeJson> {
+  return new Map(
+    changes
+      // Reads that neither side plans for are in neither form of the plan.
+      .filter(({ mode, change }) => mode === "managed" || change.actions.join() !== "no-op")
+      .map(({ address, deposed, change }) => [
+        deposed === undefined ? address : `${address} (${deposed})`,
+        change,
+      ]),
+  );
+}
+
+function outputsOf({ output_changes: outputs = {} }: PlanJson): Map<string, ChangeJson> {
+  return new Map(Object.entries(outputs).map(([name, change]) => [`output.${name}`, change]));
+}
+
+interface ChangePair {
+  readonly address: string;
+  readonly ours: ChangeJson | undefined;
+  readonly theirs: ChangeJson | undefined;
+}
+
+function pairsOf(
+  ours: ReadonlyMap<string, ChangeJson>,
+  theirs: ReadonlyMap<string, ChangeJson>,
+): ChangePair[] {
+  return [...new Set([...ours.keys(), ...theirs.keys()])]
+    .sort()
+    .map((address) => ({ address, ours: ours.get(address), theirs: theirs.get(address) }));
+}
+
+const MEMBERS = ["actions", "after", "after_unknown", "after_sensitive"] as const;
+
+/** The members of a change that differ. */
+export function differencesOf(
+  address: string,
+  ours: ChangeJson | undefined,
+  theirs: ChangeJson | undefined,
+): PlanDifference[] {
+  if (ours === undefined || theirs === undefined) {
+    const text = (change: ChangeJson | undefined): string | undefined =>
+      change && JSON.stringify(change.actions);
+    // An object without a change that only one side lists is not a difference.
+    const only = ours ?? theirs;
+    if (only?.actions.join() === "no-op") return [];
+    return [{ address, path: "actions", ours: text(ours), theirs: text(theirs) }];
+  }
+  return MEMBERS.flatMap((member) => {
+    const hidden = member === "after" ? [ours.after_sensitive, theirs.after_sensitive] : [];
+    return leaves(ours[member], theirs[member], member, hidden).map((found) => ({
+      address,
+      ...found,
+    }));
+  });
+}
+
+function leaves(
+  ours: unknown,
+  theirs: unknown,
+  path: string,
+  hidden: readonly unknown[],
+): Omit<PlanDifference, "address">[] {
+  if (Object.is(ours, theirs) || (isBlank(ours) && isBlank(theirs))) return [];
+  if (isObject(ours) && isObject(theirs)) {
+    return [...new Set([...Object.keys(ours), ...Object.keys(theirs)])].sort().flatMap((name) =>
+      leaves(
+        member(ours, name),
+        member(theirs, name),
+        `${path}.${name}`,
+        hidden.map((mask) => (isObject(mask) ? member(mask, name) : mask)),
+      ),
+    );
+  }
+  const secret = hidden.some((mask) => mask === true);
+  const text = (value: unknown): string | undefined =>
+    value === undefined ? undefined : secret ? "(sensitive value)" : JSON.stringify(value);
+  return JSON.stringify(ours) === JSON.stringify(theirs)
+    ? []
+    : [{ path, ours: text(ours), theirs: text(theirs) }];
+}
+
+/** Masks say the same by an empty object, by false and by being absent. */
+function isBlank(value: unknown): boolean {
+  if (value === undefined || value === null || value === false) return true;
+  return isObject(value) && Object.values(value).every(isBlank);
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
+}
+
+function member(value: object, name: string): unknown {
+  return (value as Readonly<Record<string, unknown>>)[name];
+}

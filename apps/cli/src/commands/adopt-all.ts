@@ -1,0 +1,127 @@
+import { writeFile } from "node:fs/promises";
+import { join, relative, resolve } from "node:path";
+import { Semaphore } from "@stackwright/base/limiter";
+import { adoptWorkspaces, type RootReport } from "../adoption/adopt-workspaces.ts";
+import {
+  countVerdicts,
+  reportExitCode,
+  reportJson,
+  workspaceText,
+} from "../adoption/adoption-report.ts";
+import { findRoots, repositoryRoot } from "../adoption/find-roots.ts";
+import type { CommandContext } from "../command-context.ts";
+import { CommandError } from "../command-error.ts";
+import { EXIT, type ExitCode } from "../exit-code.ts";
+import { type AdoptRootOptions, oldTreatment } from "./adopt-root.ts";
+
+export interface AdoptAllOptions extends AdoptRootOptions {
+  /** File that the report is written to. */
+  readonly report?: string;
+  /** How stacks are named in a store that the root modules share. */
+  readonly nameTemplate?: string;
+}
+
+const SHARED_TEMPLATE = "{dir}-{workspace}";
+const ROOTS_AT_ONCE = 4;
+
+/**
+ * Adopts every root module below a directory and reports on each. A root that fails does not stop the others, and one that
+ * was adopted before is left alone, so the command can be repeated.
+ */
+export async function adoptAll(
+  directory: string,
+  options: AdoptAllOptions,
+  context: CommandContext,
+): Promise<ExitCode> {
+  const { terminal } = context;
+  const old = oldTreatment(options.old);
+  const base = resolve(context.directory, directory);
+  const roots = findRoots(base);
+  if (roots.length === 0) {
+    if (options.json) terminal.write(reportJson([]));
+    else
+      terminal.write(`No root module with a backend or a state was found below "${directory}".\n`);
+    return EXIT.ok;
+  }
+  if (!options.yes && !options.dryRun) {
+    throw new CommandError(`${roots.length} root modules would be adopted.`, {
+      advice: "See what would happen with --dry-run, then run it with --yes.",
+    });
+  }
+  const nameOf = stackNames(roots, base, options, context);
+  const limiter = new Semaphore(ROOTS_AT_ONCE);
+  const reports = await Promise.all(
+    roots.map(async (root) =>
+      limiter.run(async () => {
+        const report = await adoptWorkspaces(
+          { ...options, old },
+          { ...context, directory: join(base, root), workingDirectory: join(base, root) },
+          { directory: root, stackOf: (workspace) => nameOf(root, workspace) },
+        );
+        if (!options.json) terminal.write(rootText(report));
+        return report;
+      }),
+    ),
+  );
+  if (options.report !== undefined) {
+    await writeFile(resolve(context.directory, options.report), reportJson(reports));
+  }
+  if (options.json) terminal.write(reportJson(reports));
+  else terminal.write(`\n${summaryText(reports)}\n`);
+  return reportExitCode(reports);
+}
+
+/**
+ * Names of stacks. In a store of its own a root names them as its workspaces; in a shared one by the directory too, and names
+ * that two roots would have are an error before anything is done.
+ */
+function stackNames(
+  roots: readonly string[],
+  base: string,
+  { store, nameTemplate }: AdoptAllOptions,
+  { env }: CommandContext,
+): (root: string, workspace: string) => string {
+  const isShared = (store ?? env["STACKWRIGHT_STORE"] ?? env["STACKWRIGHT_DIR"] ?? "") !== "";
+  const template = nameTemplate ?? (isShared ? SHARED_TEMPLATE : "{workspace}");
+  const top = repositoryRoot(base);
+  const nameOf = (root: string, workspace: string): string => {
+    const path = relative(top, join(base, root));
+    const dir = (path === "" ? "root" : path).replaceAll("/", "-").replace(/[^A-Za-z0-9._-]/g, "-");
+    const text = template.replaceAll("{dir}", dir);
+    return workspace === "default" && nameTemplate === undefined
+      ? text.replace("-{workspace}", "").replace("{workspace}", "default")
+      : text.replaceAll("{workspace}", workspace);
+  };
+  if (!isShared) return nameOf;
+  const seen = new Map<string, string>();
+  for (const root of roots) {
+    const name = nameOf(root, "default");
+    const other = seen.get(name);
+    if (other !== undefined) {
+      throw new CommandError(
+        `The root modules "${other}" and "${root}" would both be the stack "${name}".`,
+        {
+          advice: "Name the stacks with --name-template, such as {dir}-{workspace}.",
+        },
+      );
+    }
+    seen.set(name, root);
+  }
+  return nameOf;
+}
+
+function rootText({ directory, backend, workspaces, problem }: RootReport): string {
+  const head = `${directory}${backend === "" ? "" : ` (${backend})`}`;
+  if (problem !== undefined) return `${head}\n  Not adopted: ${problem}\n`;
+  return `${head}\n${workspaces.map((report) => indented(workspaceText(report))).join("")}`;
+}
+
+function indented(text: string): string {
+  return text.replace(/^(?=.)/gm, "  ");
+}
+
+function summaryText(reports: readonly RootReport[]): string {
+  const counts = Object.entries(countVerdicts(reports)).filter(([, count]) => count > 0);
+  const parts = counts.map(([name, count]) => `${count} ${name}`);
+  return `${reports.length} root modules: ${parts.join(", ")}.`;
+}

@@ -1,0 +1,24 @@
+import {
+  type ExportOptions,
+  exportedSerial,
+  type NamedStack,
+  type StackSnapshot,
+} from "@stackwright/core";
+
+/**
+ * Lineage and serial of an exported state: those of the adopted state, continued, so that `terraform state push` accepts it.
+ * A stack that began by itself has its own.
+ */
+export function exportLine(
+  stack: Pick<NamedStack, "adoption"> | undefined,
+  { head }: Pick<StackSnapshot, "head">,
+): ExportOptions {
+  const origin = stack?.adoption;
+  if (origin?.kind !== "state" || origin.lineage === "") return {};
+  const { lineage, terraformVersion } = origin;
+  return {
+    lineage,
+    serial: exportedSerial(origin, head.revision),
+    ...(terraformVersion !== "" && { terraformVersion }),
+  };
+}

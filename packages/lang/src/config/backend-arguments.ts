@@ -1,0 +1,78 @@
+import { encodeJson } from "@stackwright/cty";
+import type { Diagnostic } from "../syntax/diagnostic.ts";
+import { parseJson } from "../syntax/json-parser.ts";
+import { parseFile } from "../syntax/parse.ts";
+import {
+  type ConfigBody,
+  type ContentAttribute,
+  jsonRootBody,
+  readAttributes,
+  readBody,
+} from "./body-content.ts";
+import { StaticReader } from "./static-reader.ts";
+
+/** The arguments of a backend, as JSON; nested blocks are objects. */
+export interface BackendArgumentValues {
+  readonly values: Readonly<Record<string, unknown>>;
+  /** What is not a constant, or not readable. */
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+/** The blocks that the known backends have. */
+const BLOCKS = [
+  "assume_role",
+  "assume_role_with_web_identity",
+  "endpoints",
+  "exec",
+  "workspaces",
+] as const;
+
+/** Reads all arguments of a `backend` or `cloud` block: constants only, as init needs them before anything is evaluated. */
+export function backendArguments(body: ConfigBody): BackendArgumentValues {
+  const reader = new StaticReader([]);
+  return { values: valuesOf(body, reader), diagnostics: reader.diagnostics };
+}
+
+/** Reads a file of `-backend-config`: arguments in the form of a variables file. */
+export function backendFileArguments(file: {
+  readonly name: string;
+  readonly text: string | Uint8Array;
+}): BackendArgumentValues {
+  const diagnostics: Diagnostic[] = [];
+  if (file.name.endsWith(".json")) {
+    const { root, diagnostics: found } = parseJson(file);
+    diagnostics.push(...found);
+    const reader = new StaticReader(diagnostics);
+    const read = readAttributes(jsonRootBody(root, diagnostics), diagnostics, { literals: true });
+    return { values: attributeValues(read.values(), reader), diagnostics };
+  }
+  const { body, diagnostics: found } = parseFile(file);
+  diagnostics.push(...found);
+  return { values: valuesOf(body, new StaticReader(diagnostics)), diagnostics };
+}
+
+function valuesOf(body: ConfigBody, reader: StaticReader): Record<string, unknown> {
+  const blocks = Object.fromEntries(BLOCKS.map((name) => [name, []]));
+  const nested = readBody(body, { blocks }, [], { ignore: true }).blocks;
+  // The blocks were read before, and are no arguments here; what a JSON file writes as one is read as a block.
+  const names = new Set(nested.map(({ type }) => type));
+  const attributes = [...readAttributes(body, [], { literals: true }).values()].filter(
+    ({ name }) => !names.has(name),
+  );
+  const values = attributeValues(attributes, reader);
+  for (const { type, body: inner } of nested) values[type] = valuesOf(inner, reader);
+  return values;
+}
+
+function attributeValues(
+  attributes: Iterable<ContentAttribute>,
+  reader: StaticReader,
+): Record<string, unknown> {
+  const values: Record<string, unknown> = {};
+  for (const { name, expression } of attributes) {
+    const value = reader.literal(expression);
+    if (value === undefined) continue;
+    values[name] = JSON.parse(encodeJson(value, value.type)) as unknown;
+  }
+  return values;
+}

@@ -1,0 +1,83 @@
+import { copyFile, mkdir, open, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { basename, dirname, join, relative, resolve } from "node:path";
+import type { BackendArguments } from "./backend-arguments.ts";
+import { lockedError, lockText } from "./lock-record.ts";
+import { holdFileLock } from "./posix-file-lock.ts";
+import {
+  DEFAULT_WORKSPACE,
+  type HeldLock,
+  type LockRecord,
+  type StateBackend,
+  sortedWorkspaces,
+} from "./state-backend.ts";
+
+/** State files in a directory: `terraform.tfstate`, and one per workspace below `terraform.tfstate.d`. */
+export function localBackend(configuration: BackendArguments, directory: string): StateBackend {
+  const path = configuration.text("path") ?? "terraform.tfstate";
+  const parent = configuration.text("workspace_dir") ?? "terraform.tfstate.d";
+  const fileOf = (workspace: string): string =>
+    resolve(
+      directory,
+      workspace === DEFAULT_WORKSPACE ? path : join(parent, workspace, "terraform.tfstate"),
+    );
+  const overwrite = async (file: string, bytes: Uint8Array): Promise<void> => {
+    await mkdir(dirname(file), { recursive: true });
+    // In place: a lock belongs to the file, not to its name.
+    const handle = await open(file, "a+", 0o600);
+    try {
+      await handle.truncate(0);
+      await handle.writeFile(bytes);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+  };
+  return {
+    type: "local",
+    place: (workspace) => `file ${relative(directory, fileOf(workspace))}`,
+    workspaces: async () => sortedWorkspaces(await namesIn(resolve(directory, parent))),
+    read: async (workspace) => readIfFound(fileOf(workspace)),
+    write: async (workspace, bytes) => overwrite(fileOf(workspace), bytes),
+    retire: async (workspace, suffix, marker) => {
+      const file = fileOf(workspace);
+      const kept = `${file}.${suffix}`;
+      await copyFile(file, kept);
+      await overwrite(file, marker);
+      return relative(directory, kept);
+    },
+    lock: async (workspace, record) => lockFile(fileOf(workspace), record, directory),
+    [Symbol.asyncDispose]: async () => undefined,
+  };
+}
+
+async function lockFile(file: string, record: LockRecord, directory: string): Promise<HeldLock> {
+  const info = join(dirname(file), `.${basename(file)}.lock.info`);
+  const held = await holdFileLock(file);
+  if (held === undefined) {
+    const holder = await readIfFound(info);
+    throw lockedError(`file ${relative(directory, file)}`, holder?.toString("utf8"));
+  }
+  await writeFile(info, lockText({ ...record, Path: file }), { mode: 0o600 });
+  return {
+    id: record.ID,
+    outlivesProcess: false,
+    release: async () => {
+      await rm(info, { force: true });
+      await held[Symbol.asyncDispose]();
+    },
+  };
+}
+
+async function namesIn(directory: string): Promise<string[]> {
+  const found = await readdir(directory, { withFileTypes: true }).catch(ifMissing);
+  return (found ?? []).filter((entry) => entry.isDirectory()).map(({ name }) => name);
+}
+
+async function readIfFound(file: string): Promise<Buffer | undefined> {
+  return readFile(file).catch(ifMissing);
+}
+
+function ifMissing(error: NodeJS.ErrnoException): undefined {
+  if (error.code === "ENOENT" || error.code === "ENOTDIR") return undefined;
+  throw error;
+}

@@ -1,0 +1,46 @@
+import { TfstateError } from "../errors.ts";
+import type { LockRecord } from "./state-backend.ts";
+
+/** The JSON text of a lock record, as all backends store it. */
+export function lockText(record: LockRecord): string {
+  return JSON.stringify(record);
+}
+
+/** The lock's ID of a stored record; empty where the text is not one. */
+export function lockIdOf(text: string): string {
+  try {
+    const { ID } = JSON.parse(text) as { readonly ID?: unknown };
+    return typeof ID === "string" ? ID : "";
+  } catch {
+    return "";
+  }
+}
+
+/** One line for the user: who holds a lock, for what, since when. */
+export function describeLock(text: string): string {
+  let record: Partial<Record<keyof LockRecord, unknown>>;
+  try {
+    record = JSON.parse(text) as typeof record;
+  } catch {
+    return "its record is not readable";
+  }
+  const named: readonly (readonly [string, unknown])[] = [
+    ["ID", record.ID],
+    ["held by", record.Who],
+    ["for", record.Operation],
+    ["since", record.Created],
+    ["", record.Info],
+  ];
+  const parts = named.flatMap(([name, value]) =>
+    typeof value === "string" && value !== "" ? [`${name} ${value}`.trim()] : [],
+  );
+  return parts.join(", ");
+}
+
+/** `TFSTATE_BACKEND_LOCKED` with the record of the holder. */
+export function lockedError(place: string, lock: string | undefined): TfstateError {
+  const holder = lock === undefined || lock === "" ? "" : `: ${describeLock(lock)}`;
+  return new TfstateError("TFSTATE_BACKEND_LOCKED", `${place}: the state is locked${holder}`, {
+    lock,
+  });
+}

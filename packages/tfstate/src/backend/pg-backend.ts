@@ -1,0 +1,152 @@
+import postgres from "postgres";
+import { TfstateError } from "../errors.ts";
+import type { BackendArguments } from "./backend-arguments.ts";
+import { lockedError } from "./lock-record.ts";
+import { type HeldLock, type StateBackend, sortedWorkspaces } from "./state-backend.ts";
+
+interface StateRow {
+  readonly id: string;
+  readonly data: string | null;
+}
+
+/** Rows of a table in PostgreSQL. Its locks are advisory ones of a session: they end with the process. */
+export function pgBackend(configuration: BackendArguments, env: NodeJS.ProcessEnv): StateBackend {
+  const address = configuration.text("conn_str", "PG_CONN_STR") ?? "postgres://";
+  const schema = configuration.text("schema_name", "PG_SCHEMA_NAME") ?? "terraform_remote_state";
+  const shown = `schema ${schema} of ${serverOf(address, env)}`;
+  // One connection: an advisory lock belongs to its session.
+  const sql = connect(address, env);
+
+  const guarded = async <T>(what: string, task: () => Promise<T>): Promise<T> => {
+    try {
+      return await task();
+    } catch (error) {
+      if (error instanceof TfstateError) throw error;
+      const message = error instanceof Error ? error.message : String(error);
+      throw new TfstateError(
+        "TFSTATE_BACKEND_UNAVAILABLE",
+        `${shown}: ${what} failed: ${message}`,
+        { cause: error },
+      );
+    }
+  };
+  const table = sql`${sql(schema)}.states`;
+  const rowOf = async (workspace: string): Promise<StateRow | undefined> => {
+    if (!(await hasTable())) return undefined;
+    const [row] = await sql<
+      StateRow[]
+    >`SELECT id::text, data FROM ${table} WHERE name = ${workspace}`;
+    return row;
+  };
+  const hasTable = async (): Promise<boolean> => {
+    const [row] = await sql<{ found: boolean }[]>`
+      SELECT to_regclass(${`${quoteName(schema)}.states`}) IS NOT NULL AS found`;
+    return row?.found === true;
+  };
+
+  return {
+    type: "pg",
+    place: (workspace) => `${shown}, workspace ${workspace}`,
+    workspaces: async () =>
+      guarded("listing the workspaces", async () => {
+        if (!(await hasTable())) return sortedWorkspaces([]);
+        const rows = await sql<{ name: string }[]>`SELECT name FROM ${table}`;
+        return sortedWorkspaces(rows.map(({ name }) => name));
+      }),
+    read: async (workspace) =>
+      guarded("reading the state", async () => {
+        const row = await rowOf(workspace);
+        const data = row?.data ?? "";
+        return data === "" ? undefined : Buffer.from(data);
+      }),
+    write: async (workspace, bytes) =>
+      guarded("writing the state", async () => {
+        const data = Buffer.from(bytes).toString("utf8");
+        await sql`
+          INSERT INTO ${table} (name, data) VALUES (${workspace}, ${data})
+          ON CONFLICT (name) DO UPDATE SET data = ${data}`;
+      }),
+    retire: async (workspace, suffix, marker) =>
+      guarded("marking the state", async () => {
+        const kept = `${workspace}.${suffix}`;
+        const data = Buffer.from(marker).toString("utf8");
+        await sql.begin(async (transaction) => {
+          await transaction`
+            INSERT INTO ${table} (name, data) SELECT ${kept}, data FROM ${table} WHERE name = ${workspace}
+            ON CONFLICT (name) DO NOTHING`;
+          await transaction`UPDATE ${table} SET data = ${data} WHERE name = ${workspace}`;
+        });
+        return `workspace ${kept}`;
+      }),
+    lock: async (workspace, record): Promise<HeldLock> =>
+      guarded("locking the state", async () => {
+        // The reference command locks the number -1 while it creates the row of a workspace.
+        const id = (await rowOf(workspace))?.id ?? "-1";
+        const [row] = await sql<{ held: boolean }[]>`SELECT pg_try_advisory_lock(${id}) AS held`;
+        if (row?.held !== true) throw lockedError(shown, undefined);
+        return {
+          id: record.ID,
+          outlivesProcess: false,
+          release: async () => void (await sql`SELECT pg_advisory_unlock(${id})`),
+        };
+      }),
+    [Symbol.asyncDispose]: async () => sql.end({ timeout: 5 }),
+  };
+}
+
+/** Connection texts are URLs, or `name=value` pairs of libpq. */
+function connect(address: string, env: NodeJS.ProcessEnv): postgres.Sql {
+  const parts = partsOf(address);
+  const url = /^postgres(ql)?:\/\//.test(address) ? new URL(address) : undefined;
+  const mode = url?.searchParams.get("sslmode") ?? parts.get("sslmode") ?? env["PGSSLMODE"];
+  const host = parts.get("host") ?? (url?.hostname || env["PGHOST"] || "localhost");
+  const user = parts.get("user") ?? decoded(url?.username) ?? env["PGUSER"] ?? env["USER"];
+  const password = parts.get("password") ?? decoded(url?.password) ?? env["PGPASSWORD"];
+  const database =
+    parts.get("dbname") ?? decoded(url?.pathname.slice(1)) ?? env["PGDATABASE"] ?? user;
+  return postgres({
+    host,
+    port: Number(parts.get("port") ?? (url?.port || env["PGPORT"] || 5432)),
+    ...(user !== undefined && { username: user }),
+    ...(password !== undefined && { password }),
+    ...(database !== undefined && { database }),
+    ssl: mode === "disable" ? false : tlsOf(mode ?? "prefer"),
+    max: 1,
+    idle_timeout: 0,
+    connect_timeout: 20,
+    onnotice: () => undefined,
+    connection: { application_name: "stackwright adopt" },
+  });
+}
+
+function tlsOf(mode: string): "allow" | "prefer" | "require" | "verify-full" {
+  switch (mode) {
+    case "allow":
+    case "prefer":
+    case "require":
+      return mode;
+    default:
+      return "verify-full";
+  }
+}
+
+function partsOf(address: string): ReadonlyMap<string, string> {
+  if (/^postgres(ql)?:\/\//.test(address)) return new Map();
+  const found = address.matchAll(/(\w+)\s*=\s*(?:'((?:[^'\\]|\\.)*)'|(\S*))/g);
+  return new Map([...found].map(([, name = "", quoted, bare]) => [name, quoted ?? bare ?? ""]));
+}
+
+function decoded(text: string | undefined): string | undefined {
+  return text === undefined || text === "" ? undefined : decodeURIComponent(text);
+}
+
+function serverOf(address: string, env: NodeJS.ProcessEnv): string {
+  const fallback = env["PGHOST"] ?? "localhost";
+  if (!/^postgres(ql)?:\/\//.test(address)) return partsOf(address).get("host") ?? fallback;
+  const { host, pathname } = new URL(address);
+  return `${host === "" ? fallback : host}${pathname === "/" ? "" : pathname}`;
+}
+
+function quoteName(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}

@@ -1,0 +1,140 @@
+import { readFileSync } from "node:fs";
+import { request as plainRequest } from "node:http";
+import { request as secureRequest } from "node:https";
+import { TfstateError } from "../errors.ts";
+
+/** What protects a connection. */
+export interface WebSecurity {
+  readonly ca?: string | undefined;
+  readonly cert?: string | undefined;
+  readonly key?: string | undefined;
+  /** Accept any certificate. */
+  readonly insecure?: boolean | undefined;
+}
+
+export interface WebRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: Uint8Array | string;
+  readonly security?: WebSecurity;
+  readonly signal?: AbortSignal | undefined;
+  /** Attempts after a failed connection or an answer of 500 and above. @default 2 */
+  readonly retries?: number;
+}
+
+export interface WebAnswer {
+  readonly status: number;
+  readonly headers: ReadonlyMap<string, string>;
+  readonly body: Buffer;
+}
+
+const TIMEOUT_MS = 60_000;
+const MAX_BYTES = 512 * 1024 * 1024;
+const RETRY_MS = 500;
+
+/**
+ * Sends a request and reads the whole answer; any method, as backends need `LOCK` and `UNLOCK`. Requests that may be repeated
+ * are; `TFSTATE_BACKEND_UNAVAILABLE` names the host, never the path or the query.
+ */
+export async function sendRequest(request: WebRequest): Promise<WebAnswer> {
+  const { retries = 2, signal } = request;
+  for (let attempt = 0; ; attempt += 1) {
+    signal?.throwIfAborted();
+    try {
+      const answer = await send(request);
+      if (answer.status < 500 || attempt >= retries) return answer;
+    } catch (error) {
+      if (signal?.aborted === true) throw signal.reason;
+      if (attempt >= retries) throw unavailable(request.url, error);
+    }
+    await new Promise((resolve) => setTimeout(resolve, RETRY_MS * 2 ** attempt));
+  }
+}
+
+async function send({
+  method,
+  url,
+  headers,
+  body,
+  security,
+  signal,
+}: WebRequest): Promise<WebAnswer> {
+  const target = new URL(url);
+  const secure = target.protocol === "https:";
+  const options = {
+    method,
+    headers: {
+      ...headers,
+      ...(body !== undefined && { "Content-Length": String(Buffer.byteLength(body)) }),
+    },
+    timeout: TIMEOUT_MS,
+    ...(signal !== undefined && { signal }),
+    ...(secure && {
+      rejectUnauthorized: security?.insecure !== true,
+      ...(security?.ca !== undefined && { ca: security.ca }),
+      ...(security?.cert !== undefined && { cert: security.cert }),
+      ...(security?.key !== undefined && { key: security.key }),
+    }),
+  };
+  return new Promise((resolve, reject) => {
+    const outgoing = (secure ? secureRequest : plainRequest)(target, options, (incoming) => {
+      const parts: Buffer[] = [];
+      let size = 0;
+      incoming.on("data", (part: Buffer) => {
+        size += part.length;
+        if (size > MAX_BYTES) incoming.destroy(new Error("the answer is larger than 512 MiB"));
+        else parts.push(part);
+      });
+      incoming.on("error", reject);
+      incoming.on("end", () => {
+        const found = Object.entries(incoming.headers).map(
+          ([name, value]) =>
+            [name, Array.isArray(value) ? value.join(", ") : (value ?? "")] as const,
+        );
+        resolve({
+          status: incoming.statusCode ?? 0,
+          headers: new Map(found),
+          body: Buffer.concat(parts),
+        });
+      });
+    });
+    outgoing.on("timeout", () => outgoing.destroy(new Error("no answer in 60 seconds")));
+    outgoing.on("error", reject);
+    outgoing.end(body);
+  });
+}
+
+/** The failure of an answer that is not the expected one. */
+export function answerError(
+  place: string,
+  what: string,
+  { status, body }: WebAnswer,
+): TfstateError {
+  const permission = status === 401 || status === 403 ? ": permission denied" : "";
+  const detail =
+    body.length > 0 && body.length < 300 && status >= 400
+      ? ` (${body.toString("utf8").trim()})`
+      : "";
+  return new TfstateError(
+    "TFSTATE_BACKEND_UNAVAILABLE",
+    `${place}: ${what} failed: HTTP status ${status}${permission}${detail}`,
+  );
+}
+
+function unavailable(url: string, error: unknown): TfstateError {
+  const cause = error instanceof Error ? error : new Error(String(error));
+  const code = (cause as NodeJS.ErrnoException).code;
+  const reason = cause.message === "" ? (code ?? "unknown error") : cause.message;
+  return new TfstateError(
+    "TFSTATE_BACKEND_UNAVAILABLE",
+    `cannot reach ${new URL(url).host}: ${reason}`,
+    { cause },
+  );
+}
+
+/** The text of a PEM argument, which is the text itself or the path of its file. */
+export function pemText(value: string | undefined): string | undefined {
+  if (value === undefined || value.includes("-----BEGIN")) return value;
+  return readFileSync(value, "utf8");
+}
