@@ -1,3 +1,5 @@
+import { randomBytes as systemRandomBytes } from "node:crypto";
+import { type Clock, systemClock } from "@stackwright/base/clock";
 import type { Value } from "@stackwright/cty";
 import type { Diagnostic } from "@stackwright/lang";
 import { ProviderAddress } from "@stackwright/provider-source";
@@ -23,7 +25,6 @@ import {
   type ValidationResult,
   validateConfiguration,
 } from "./validate/validate-configuration.ts";
-import { type EngineClock, processClock } from "./walk/clock.ts";
 
 export interface EngineOptions {
   /** Where providers come from; the first origin that handles a source is asked. */
@@ -33,7 +34,9 @@ export interface EngineOptions {
   /** Finds stacks whose outputs templates read. @default there are none */
   readonly stacks?: StackFinder;
   /** @default that of the process */
-  readonly clock?: EngineClock;
+  readonly clock?: Clock;
+  /** Random bytes for ULIDs and for functions of the language. @default those of the system */
+  readonly randomBytes?: (size: number) => Uint8Array;
 }
 
 type Shared =
@@ -61,7 +64,7 @@ export interface EnginePlanResult extends PlanResult {
 export interface EngineApplyRequest
   extends Omit<
     ExecutePlanRequest,
-    "hold" | "run" | "catalog" | "stacks" | "clock" | "ulid" | "secrets" | "onBegin"
+    "hold" | "run" | "catalog" | "stacks" | "clock" | "randomBytes" | "ulid" | "secrets" | "onBegin"
   > {
   readonly state: StackState;
   /** ULID of the run; that of an interrupted one goes on with it. @default a new one */
@@ -110,13 +113,11 @@ export function createEngine({
   origins,
   stacks,
   runs,
-  clock = processClock,
+  clock = systemClock,
+  randomBytes = systemRandomBytes,
 }: EngineOptions): Engine {
   const catalog = createCatalog(origins, (source) => ProviderAddress.parse(source));
-  const ulid = createUlidGenerator({
-    wallMs: () => clock.wallTime(),
-    randomBytes: (size) => clock.randomBytes(size),
-  });
+  const ulid = createUlidGenerator({ wallMs: () => clock.wallMs(), randomBytes });
 
   /** Ends an interrupted run, unless somebody holds the stack: then it is not interrupted. */
   async function recover(
@@ -163,7 +164,7 @@ export function createEngine({
   async function tidy(state: StackState, epoch: bigint): Promise<void> {
     if (runs === undefined) return;
     const head = await state.head();
-    await cleanUpRuns(runs(state.reference), { epoch, head, nowMs: clock.wallTime() });
+    await cleanUpRuns(runs(state.reference), { epoch, head, nowMs: clock.wallMs() });
   }
 
   /** Writes down how an apply ended. It has ended, whether that can be written or not: a later run tidies up. */
@@ -255,6 +256,7 @@ export function createEngine({
               ...(stacks && { stacks }),
               ...(record && { onBegin: async () => record.applying(epoch) }),
               clock,
+              randomBytes,
               ulid,
             });
             const diagnostics = redactDiagnostics(secrets, result.diagnostics);

@@ -87,7 +87,6 @@ export type { ProviderLog } from "./providers/provider-log.ts";
 export type { PulumiOriginOptions } from "./providers/pulumi-origin.ts";
 export { pulumiOrigin } from "./providers/pulumi-origin.ts";
 // Providers.
-export type { RetryPolicy } from "./providers/retry-provider.ts";
 export { blankSecrets, Concealer, revealSecrets } from "./secrets/concealer.ts";
 export type { JsonPath } from "./secrets/json-parts.ts";
 export { extractJsonParts } from "./secrets/json-parts.ts";
@@ -160,8 +159,6 @@ export type { StoreAddress } from "./store/store-address.ts";
 export { parseStoreAddress, StoreAddressError, storeName } from "./store/store-address.ts";
 export type { ValidationResult } from "./validate/validate-configuration.ts";
 export type { SkippedProvider } from "./validate/validation-providers.ts";
-export type { EngineClock } from "./walk/clock.ts";
-export { processClock } from "./walk/clock.ts";
 export { EvaluationState } from "./walk/evaluation-state.ts";
 export type { CallLimit } from "./walk/limits.ts";
 export { loadStateIntoContext } from "./walk/load-state.ts";

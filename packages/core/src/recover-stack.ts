@@ -1,3 +1,4 @@
+import { type Clock, systemClock } from "@stackwright/base/clock";
 import type { Value } from "@stackwright/cty";
 import type { Diagnostic } from "@stackwright/lang";
 import type { ProviderReference } from "@stackwright/mux/router";
@@ -21,7 +22,6 @@ import { selectVersions } from "./providers/select-versions.ts";
 import type { Redactor } from "./secrets/redactor.ts";
 import type { StackHead, StackLock } from "./state/stack-state.ts";
 import type { StateObject } from "./state/state-object.ts";
-import { type EngineClock, processClock } from "./walk/clock.ts";
 import { EvaluationState } from "./walk/evaluation-state.ts";
 import { loadStateIntoContext } from "./walk/load-state.ts";
 
@@ -38,7 +38,7 @@ export interface RecoverRequest {
   /** Learns the secrets of the run. @default nobody does */
   readonly secrets?: Redactor;
   /** @default that of the process */
-  readonly clock?: EngineClock;
+  readonly clock?: Clock;
   readonly signal?: AbortSignal;
   readonly onEvent?: RunEventHandler;
 }
@@ -93,7 +93,7 @@ export async function recoverStack(request: RecoverRequest): Promise<RecoverResu
   loadStateIntoContext(world, values);
   await using ephemerals = new EphemeralResources({
     world,
-    clock: request.clock ?? processClock,
+    clock: request.clock ?? systemClock,
     onEvent,
     context: { sessionId: request.run, ...(signal && { signal }) },
     call: async (work) => work(),

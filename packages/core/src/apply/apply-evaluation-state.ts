@@ -1,7 +1,7 @@
+import type { Clock } from "@stackwright/base/clock";
 import type { Value } from "@stackwright/cty";
 import type { Configuration } from "../configuration/configuration.ts";
 import type { Plan } from "../plan/plan.ts";
-import type { EngineClock } from "../walk/clock.ts";
 import { EvaluationState, type EvaluationStateOptions } from "../walk/evaluation-state.ts";
 import { loadStateIntoContext } from "../walk/load-state.ts";
 import type { InstanceSlot } from "../walk/resource-values.ts";
@@ -12,7 +12,8 @@ export interface ApplyEvaluationStateOptions {
   readonly plan: Plan;
   readonly configuration: Configuration;
   readonly variables: ReadonlyMap<string, Value>;
-  readonly clock: EngineClock;
+  readonly clock: Pick<Clock, "wallMs">;
+  readonly randomBytes: (size: number) => Uint8Array;
   readonly functions: EvaluationStateOptions["providerFunctions"];
 }
 
@@ -28,6 +29,7 @@ export function createApplyWorld({
   configuration,
   variables,
   clock,
+  randomBytes,
   functions,
 }: ApplyEvaluationStateOptions): ApplyEvaluationState {
   const open = new Set(openChecks(plan).map(({ kind, address }) => `${kind} ${address}`));
@@ -37,8 +39,8 @@ export function createApplyWorld({
     workspace: plan.workspace,
     host: {
       planTime: new Date(plan.createdAtMs),
-      now: () => new Date(clock.wallTime()),
-      randomBytes: (size) => clock.randomBytes(size),
+      now: () => new Date(clock.wallMs()),
+      randomBytes,
       maxStringLength: 32 * 1024 * 1024,
     },
     applying: true,

@@ -1,3 +1,4 @@
+import type { Clock } from "@stackwright/base/clock";
 import type { Value } from "@stackwright/cty";
 import {
   type BoundBody,
@@ -27,7 +28,6 @@ import type { StateWriter } from "../state/stack-state.ts";
 import type { ObjectContent, ObjectPlan } from "../state/state-change.ts";
 import type { Dependency } from "../state/state-object.ts";
 import { blockType } from "../walk/block-type.ts";
-import type { EngineClock } from "../walk/clock.ts";
 import type { EvaluationState } from "../walk/evaluation-state.ts";
 import { recordIdentity } from "../walk/identity.ts";
 import type { InstanceSlot } from "../walk/resource-values.ts";
@@ -40,7 +40,7 @@ export interface ApplyRunOptions {
   readonly slots: ReadonlyMap<string, InstanceSlot>;
   readonly writer: StateWriter;
   readonly providers: ProviderInstances;
-  readonly clock: EngineClock;
+  readonly clock: Clock;
   readonly ulid: () => string;
   readonly onEvent: RunEventHandler;
   /** The first stage of cancelling: a step that has not written its intent yet does nothing more. */
@@ -236,24 +236,30 @@ export class ApplyRun {
     call: (context: LifecycleContext) => Promise<T>,
   ): Promise<T> {
     const { clock, onEvent, force, progressMs, sessionId, timeouts } = this.given;
-    const begun = clock.now();
+    const begun = clock.monotonicMs();
     const { address, deposed } = change;
     const limitMs = timeoutOf(timeouts, change, action);
     const controller = limitMs === undefined ? undefined : new AbortController();
     const timers = new Set<Disposable>();
     if (controller !== undefined && limitMs !== undefined) {
       timers.add(
-        clock.schedule(() => {
+        clock.after(limitMs, () => {
           controller.abort(new Error(`${action} of ${address} took longer than ${limitMs} ms`));
-        }, limitMs),
+        }),
       );
     }
     let ticking: Disposable | undefined;
     const tick = (): void => {
-      ticking = clock.schedule(() => {
-        onEvent({ type: "progress", address, deposed, action, elapsedMs: clock.now() - begun });
+      ticking = clock.after(progressMs, () => {
+        onEvent({
+          type: "progress",
+          address,
+          deposed,
+          action,
+          elapsedMs: clock.monotonicMs() - begun,
+        });
         tick();
-      }, progressMs);
+      });
     };
     tick();
     try {

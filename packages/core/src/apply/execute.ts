@@ -1,3 +1,5 @@
+import type { Clock } from "@stackwright/base/clock";
+import type { RetryPolicy } from "@stackwright/base/retry";
 import type { Value } from "@stackwright/cty";
 import { type Diagnostic, hasErrors } from "@stackwright/lang";
 import type { ProviderCallLimits } from "@stackwright/mux/router";
@@ -13,13 +15,11 @@ import {
   providerChanged,
   versionText,
 } from "../providers/provider-instances.ts";
-import type { RetryPolicy } from "../providers/retry-provider.ts";
 import type { Redactor } from "../secrets/redactor.ts";
 import type { CheckResult } from "../state/check-result.ts";
 import { checkInputs, mergeInputs, type StackFinder, StackInputs } from "../state/stack-inputs.ts";
 import type { StackHead, StackInput, StackLock, StackOutput } from "../state/stack-state.ts";
-import type { EngineClock } from "../walk/clock.ts";
-import { type CallLimit, LimitTable } from "../walk/limits.ts";
+import { type CallLimit, LimiterSet } from "../walk/limits.ts";
 import { walkGraph } from "../walk/ready-queue.ts";
 import { createApplyWorld } from "./apply-evaluation-state.ts";
 import { ApplyRun } from "./apply-run.ts";
@@ -49,7 +49,9 @@ export interface ExecutePlanRequest {
   readonly secrets?: Redactor;
   /** Finds other stacks. @default nothing of other stacks can be read */
   readonly stacks?: StackFinder;
-  readonly clock: EngineClock;
+  readonly clock: Clock;
+  /** Random bytes for functions of the language, such as `uuid`. */
+  readonly randomBytes: (size: number) => Uint8Array;
   /** ULIDs for operations. */
   readonly ulid: () => string;
   /** Steps that call a provider at the same time. @default 10 */
@@ -167,7 +169,7 @@ export async function executePlan(request: ExecutePlanRequest): Promise<ApplyRes
     if (signal?.aborted === true) onStop();
     signal?.addEventListener("abort", onStop, { once: true });
   }
-  using limits = new LimitTable(
+  using limits = new LimiterSet(
     { "": { maxConcurrent: request.parallelism ?? 10 }, ...request.limits },
     clock,
   );

@@ -96,7 +96,7 @@ export class StepRunner {
     const { address, deposed } = change;
     const action = actionOf(step);
     const silent = action === "record";
-    const begun = clock.now();
+    const begun = clock.monotonicMs();
     let status: StepStatus;
     try {
       const closed = await this.#ephemerals.open(step);
@@ -129,7 +129,7 @@ export class StepRunner {
     }
     this.#end(vertex, step, status);
     if (silent && status === "done") return;
-    const elapsedMs = clock.now() - begun;
+    const elapsedMs = clock.monotonicMs() - begun;
     const value = this.#run.slot(change)?.value;
     onEvent({
       type: "end",

@@ -1,3 +1,4 @@
+import type { Clock } from "@stackwright/base/clock";
 import { getAttribute, Mark, Value } from "@stackwright/cty";
 import {
   type Diagnostic,
@@ -13,7 +14,6 @@ import { assertObject, violationsToDiagnostics } from "@stackwright/tfplugin/che
 import type { RunEventHandler } from "../events.ts";
 import type { ReadyProvider } from "../providers/ready-provider.ts";
 import type { CheckResult } from "../state/check-result.ts";
-import type { EngineClock } from "../walk/clock.ts";
 import { evaluateConditions, validateConditions } from "../walk/conditions.ts";
 import type { EvaluationState } from "../walk/evaluation-state.ts";
 import { keysOf } from "../walk/keys.ts";
@@ -27,7 +27,7 @@ import { EphemeralSession } from "./ephemeral-session.ts";
 /** What a walk has for its ephemeral resources. */
 export interface EphemeralHost {
   readonly world: EvaluationState;
-  readonly clock: EngineClock;
+  readonly clock: Clock;
   readonly onEvent: RunEventHandler;
   readonly context: LifecycleContext;
   /** Makes a call to a provider, under the limits of the walk. */
@@ -245,9 +245,15 @@ export class EphemeralResources implements AsyncDisposable {
     const { clock, onEvent, context } = this.#host;
     const { address } = slot;
     const type = slot.resource.config?.type ?? "";
-    const begun = clock.now();
+    const begun = clock.monotonicMs();
     const tell = (status: "start" | "done" | "failed"): void =>
-      onEvent({ type: "ephemeral", address, step: "open", status, elapsedMs: clock.now() - begun });
+      onEvent({
+        type: "ephemeral",
+        address,
+        step: "open",
+        status,
+        elapsedMs: clock.monotonicMs() - begun,
+      });
     tell("start");
     try {
       const reply = await this.#host.call(async () =>

@@ -53,12 +53,7 @@ function lend(
       privateBytes: bytes("p"),
       ...(renewInMs !== undefined && { renewAtMs: begin + renewInMs }),
     },
-    clock: {
-      now: () => scheduler.monotonicMs(),
-      wallTime: () => scheduler.wallMs(),
-      schedule: (callback, delayMs) => scheduler.after(delayMs, callback),
-      randomBytes: (size) => new Uint8Array(size),
-    },
+    clock: scheduler,
     onEvent: (event: RunEvent) => {
       if (event.type === "ephemeral") events.push(`${event.step} ${event.status}`);
     },

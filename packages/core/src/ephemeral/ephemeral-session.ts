@@ -1,3 +1,4 @@
+import type { Clock } from "@stackwright/base/clock";
 import type { Diagnostic } from "@stackwright/lang";
 import {
   hasProviderErrors,
@@ -7,7 +8,6 @@ import {
 } from "@stackwright/mux/router";
 import type { RunEventHandler } from "../events.ts";
 import type { ProviderInstance } from "../providers/provider-instances.ts";
-import type { EngineClock } from "../walk/clock.ts";
 
 /** What an open ephemeral resource is made of. */
 export interface EphemeralSessionOptions {
@@ -15,7 +15,7 @@ export interface EphemeralSessionOptions {
   readonly type: string;
   readonly use: ProviderInstance;
   readonly reply: Pick<OpenReply, "privateBytes" | "renewAtMs">;
-  readonly clock: EngineClock;
+  readonly clock: Clock;
   readonly onEvent: RunEventHandler;
   readonly report: (diagnostics: readonly Diagnostic[]) => void;
   readonly context: LifecycleContext;
@@ -56,12 +56,12 @@ export class EphemeralSession {
   #arm(renewAtMs: number | undefined, leastMs: number): void {
     if (renewAtMs === undefined || this.#closed !== undefined) return;
     const { clock } = this.#it;
-    const delayMs = Math.min(Math.max(renewAtMs - clock.wallTime(), leastMs), LONGEST_MS);
-    this.#timer = clock.schedule(() => {
+    const delayMs = Math.min(Math.max(renewAtMs - clock.wallMs(), leastMs), LONGEST_MS);
+    this.#timer = clock.after(delayMs, () => {
       this.#timer = undefined;
-      if (clock.wallTime() < renewAtMs) this.#arm(renewAtMs, 0);
+      if (clock.wallMs() < renewAtMs) this.#arm(renewAtMs, 0);
       else this.#renewing = this.#renew();
-    }, delayMs);
+    });
   }
 
   async #renew(): Promise<void> {
@@ -83,10 +83,7 @@ export class EphemeralSession {
     const late = new AbortController();
     let grace: Disposable | undefined;
     const onAbort = (): void => {
-      grace ??= clock.schedule(
-        () => late.abort(new Error("the run was cancelled")),
-        CLOSE_GRACE_MS,
-      );
+      grace ??= clock.after(CLOSE_GRACE_MS, () => late.abort(new Error("the run was cancelled")));
     };
     if (signal?.aborted === true) onAbort();
     signal?.addEventListener("abort", onAbort, { once: true });
@@ -109,9 +106,9 @@ export class EphemeralSession {
     call: () => Promise<R>,
   ): Promise<R | undefined> {
     const { address, onEvent, clock, report } = this.#it;
-    const begun = clock.now();
+    const begun = clock.monotonicMs();
     const tell = (status: "start" | "done" | "failed"): void =>
-      onEvent({ type: "ephemeral", address, step, status, elapsedMs: clock.now() - begun });
+      onEvent({ type: "ephemeral", address, step, status, elapsedMs: clock.monotonicMs() - begun });
     tell("start");
     try {
       const reply = await call();

@@ -1,3 +1,5 @@
+import { randomBytes } from "node:crypto";
+import { systemClock } from "@stackwright/base/clock";
 import { EMPTY_BUNDLE, resolveVariables } from "@stackwright/lang";
 import { ProviderAddress } from "@stackwright/provider-source";
 import { describe, expect, it } from "vitest";
@@ -7,7 +9,6 @@ import { hasChanges } from "../plan/plan.ts";
 import { builtinOrigin } from "../providers/builtin-origin.ts";
 import { createCatalog } from "../providers/catalog.ts";
 import { createTestState } from "../testing/state-fixture.ts";
-import { processClock } from "../walk/clock.ts";
 import { createPlan } from "./planner.ts";
 
 const text = `
@@ -36,7 +37,7 @@ describe("the main line", () => {
     expect(configuration.diagnostics).toEqual([]);
     const { values: variables } = resolveVariables(configuration.root.config.variables, []);
     const catalog = createCatalog([builtinOrigin()], (source) => ProviderAddress.parse(source));
-    const common = { configuration, variables, catalog, clock: processClock };
+    const common = { configuration, variables, catalog, clock: systemClock };
     const planNow = async () =>
       createPlan({ ...common, stack: "s", sessionId: "x", snapshot: await state.read() });
     const first = await planNow();
@@ -49,7 +50,7 @@ describe("the main line", () => {
       'create terraform_data.b["y"]',
     ]);
     await using hold = await state.acquire();
-    const result = await executePlan({ ...common, plan, hold, run: ulid(), ulid });
+    const result = await executePlan({ ...common, randomBytes, plan, hold, run: ulid(), ulid });
     expect(result.diagnostics).toEqual([]);
     expect(result.status).toBe("applied");
     const again = await planNow();

@@ -1,8 +1,8 @@
+import { forEachLimited } from "@stackwright/base/limiter";
 import { parseAddress, removedBy } from "@stackwright/lang";
 import type { Configuration } from "../configuration/configuration.ts";
 import type { ActionReason } from "../plan/change.ts";
 import { objectKey, type StateObject } from "../state/state-object.ts";
-import { forEachLimited } from "../walk/semaphore.ts";
 import { blockedRemovals } from "./blocked-removals.ts";
 import { planRemoval, type Removal } from "./plan-removal.ts";
 import type { PlanRun } from "./plan-run.ts";

@@ -1,3 +1,4 @@
+import { forEachLimited } from "@stackwright/base/limiter";
 import { encodeJson, Value } from "@stackwright/cty";
 import type { GraphNode, ResolvedImport } from "@stackwright/lang";
 import { hasProviderErrors } from "@stackwright/mux/router";
@@ -8,7 +9,6 @@ import type { StateObject } from "../state/state-object.ts";
 import { blockType } from "../walk/block-type.ts";
 import type { Target } from "../walk/recorder.ts";
 import type { InstanceSlot, ResourceValues } from "../walk/resource-values.ts";
-import { forEachLimited } from "../walk/semaphore.ts";
 import { importObject } from "./imports.ts";
 import type { ManagedInstance } from "./managed-instance.ts";
 import { planData } from "./plan-data.ts";

@@ -1,3 +1,5 @@
+import type { Clock } from "@stackwright/base/clock";
+import { Semaphore } from "@stackwright/base/limiter";
 import type { Value } from "@stackwright/cty";
 import {
   type Address,
@@ -27,11 +29,9 @@ import type { ReadyProvider } from "../providers/ready-provider.ts";
 import type { CheckResult } from "../state/check-result.ts";
 import { resourceOf } from "../state/check-state.ts";
 import { type Dependency, objectKey, type StateObject } from "../state/state-object.ts";
-import type { EngineClock } from "../walk/clock.ts";
 import type { EvaluationState } from "../walk/evaluation-state.ts";
 import type { Target } from "../walk/recorder.ts";
 import type { InstanceSlot, ResourceValues } from "../walk/resource-values.ts";
-import { Semaphore } from "../walk/semaphore.ts";
 import { type ImportsByNode, importRequests } from "./imports.ts";
 import { isReplaceRequest } from "./replace-requests.ts";
 
@@ -45,7 +45,7 @@ export interface PlanRunOptions {
   /** What somebody asked to be replaced. */
   readonly replace: readonly Address[];
   readonly parallelism: number;
-  readonly clock: EngineClock;
+  readonly clock: Clock;
   readonly signal?: AbortSignal;
   readonly onEvent: RunEventHandler;
   /** Recorded objects under the addresses that they will have, with those they had. */
@@ -85,7 +85,7 @@ export class PlanRun {
   constructor(given: PlanRunOptions) {
     this.given = given;
     this.calls = new Semaphore(given.parallelism);
-    this.nowMs = given.clock.wallTime();
+    this.nowMs = given.clock.wallMs();
     const { world, clock, onEvent, signal } = given;
     this.ephemerals = new EphemeralResources({
       world,

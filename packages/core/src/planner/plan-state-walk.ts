@@ -1,9 +1,9 @@
+import { forEachLimited } from "@stackwright/base/limiter";
 import type { Value } from "@stackwright/cty";
 import { hasErrors } from "@stackwright/lang";
 import type { Configuration } from "../configuration/configuration.ts";
 import { isPlaceholder, type StateObject } from "../state/state-object.ts";
 import { loadStateIntoContext } from "../walk/load-state.ts";
-import { forEachLimited } from "../walk/semaphore.ts";
 import { planRemoval } from "./plan-removal.ts";
 import type { PlanRun } from "./plan-run.ts";
 import { upgradeObject } from "./read-object.ts";

@@ -1,10 +1,10 @@
+import { forEachLimited } from "@stackwright/base/limiter";
 import { type Diagnostic, expandRepetition, type GraphNode, hasErrors } from "@stackwright/lang";
 import { evaluateConditions, validateConditions } from "../walk/conditions.ts";
 import { type Keys, keysOf, recordKeys } from "../walk/keys.ts";
 import type { CallValues, ModuleInstance } from "../walk/module-instance.ts";
 import type { Target } from "../walk/recorder.ts";
 import { NOT_OPEN, type ResourceValues } from "../walk/resource-values.ts";
-import { forEachLimited } from "../walk/semaphore.ts";
 import { planResource } from "./plan-resource.ts";
 import type { PlanRun } from "./plan-run.ts";
 

@@ -1,3 +1,5 @@
+import type { Clock } from "@stackwright/base/clock";
+import type { RetryPolicy } from "@stackwright/base/retry";
 import { Mark, type Value } from "@stackwright/cty";
 import {
   checkMovedInstances,
@@ -15,13 +17,11 @@ import type { Plan, PlanOptions, PlanResult } from "../plan/plan.ts";
 import type { ProviderCatalog } from "../providers/catalog.ts";
 import { providerFunctions } from "../providers/provider-functions.ts";
 import { ProviderInstances, versionText } from "../providers/provider-instances.ts";
-import type { RetryPolicy } from "../providers/retry-provider.ts";
 import { selectVersions } from "../providers/select-versions.ts";
 import type { Redactor } from "../secrets/redactor.ts";
 import type { StackInputs } from "../state/stack-inputs.ts";
 import type { StackSnapshot } from "../state/stack-state.ts";
 import { objectKey } from "../state/state-object.ts";
-import type { EngineClock } from "../walk/clock.ts";
 import { EvaluationState } from "../walk/evaluation-state.ts";
 import { walkGraph } from "../walk/ready-queue.ts";
 import { blockedRemovals } from "./blocked-removals.ts";
@@ -60,7 +60,7 @@ export interface CreatePlanRequest {
   readonly secrets?: Redactor;
   /** @default nothing of other stacks can be read */
   readonly inputs?: StackInputs;
-  readonly clock: EngineClock;
+  readonly clock: Clock;
   readonly sessionId: string;
   readonly signal?: AbortSignal;
   readonly onEvent?: RunEventHandler;
@@ -105,7 +105,7 @@ export async function createPlan(request: CreatePlanRequest): Promise<PlanResult
   );
   const moves = resolveMoves(configuration, request.snapshot.objects, diagnostics);
   if (hasErrors(diagnostics)) return { plan: undefined, diagnostics };
-  const createdAtMs = request.clock.wallTime();
+  const createdAtMs = request.clock.wallMs();
   const workspace = request.workspace ?? "default";
   const reads = new FileReads();
   const world = new EvaluationState({

@@ -1,3 +1,4 @@
+import { forEachLimited } from "@stackwright/base/limiter";
 import { type GraphNode } from "@stackwright/lang";
 import type { Configuration } from "../configuration/configuration.ts";
 import type { ResourceChange } from "../plan/change.ts";
@@ -5,7 +6,6 @@ import { isPlaceholder, type StateObject } from "../state/state-object.ts";
 import { fillResource } from "../walk/load-state.ts";
 import { walkGraph } from "../walk/ready-queue.ts";
 import type { ResourceValues } from "../walk/resource-values.ts";
-import { forEachLimited } from "../walk/semaphore.ts";
 import { partsOf, previousOf, readAndRecordDrift } from "./plan-removal.ts";
 import type { PlanRun } from "./plan-run.ts";
 import { visitNode } from "./plan-walk.ts";

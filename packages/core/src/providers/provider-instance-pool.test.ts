@@ -63,7 +63,7 @@ function setUp() {
   };
   const kept = new ProviderInstancePool({
     clock: {
-      schedule: (callback) => {
+      after: (_delayMs, callback) => {
         timers.add(callback);
         return { [Symbol.dispose]: () => void timers.delete(callback) };
       },

@@ -1,6 +1,6 @@
+import { type Clock, systemClock } from "@stackwright/base/clock";
 import type { LifecycleProvider, ProviderReference } from "@stackwright/mux/router";
 import { createRedactor, type Redactor } from "../secrets/redactor.ts";
-import { type EngineClock, processClock } from "../walk/clock.ts";
 import type { OpenedProvider, OpenedProviders, OpenOptions, ProviderOrigin } from "./catalog.ts";
 import {
   type PooledInstance,
@@ -12,7 +12,7 @@ export interface KeptProvidersOptions {
   /** How long one waits for the next who wants it, in milliseconds. @default 60_000 */
   readonly idleMs?: number;
   /** @default that of the process */
-  readonly clock?: Pick<EngineClock, "schedule">;
+  readonly clock?: Pick<Clock, "after">;
 }
 
 /*
@@ -35,7 +35,7 @@ export class ProviderInstancePool implements AsyncDisposable {
   readonly #ending = new Set<Promise<void>>();
   #isClosed = false;
 
-  constructor({ idleMs = 60_000, clock = processClock }: KeptProvidersOptions = {}) {
+  constructor({ idleMs = 60_000, clock = systemClock }: KeptProvidersOptions = {}) {
     this.#options = { idleMs, clock };
   }
 
@@ -145,7 +145,7 @@ export class ProviderInstancePool implements AsyncDisposable {
       await this.#end(kept);
       return;
     }
-    const timer = this.#options.clock.schedule(() => void this.#end(kept), this.#options.idleMs);
+    const timer = this.#options.clock.after(this.#options.idleMs, () => void this.#end(kept));
     this.#idle.set(kept, timer);
   }
 

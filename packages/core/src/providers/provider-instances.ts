@@ -1,3 +1,5 @@
+import { type Clock, systemClock } from "@stackwright/base/clock";
+import type { RetryPolicy } from "@stackwright/base/retry";
 import type { Value } from "@stackwright/cty";
 import {
   createRouter,
@@ -16,11 +18,10 @@ import { EngineError } from "../errors.ts";
 import { createRedactor, type Redactor } from "../secrets/redactor.ts";
 import type { StackInputs } from "../state/stack-inputs.ts";
 import type { ObjectMode } from "../state/state-object.ts";
-import { type EngineClock, processClock } from "../walk/clock.ts";
 import type { OpenedProviders, ProviderCatalog } from "./catalog.ts";
 import { checkedProvider } from "./checked-provider.ts";
 import { rejectOnAbort } from "./reject-on-abort.ts";
-import { type RetryPolicy, retryProvider } from "./retry-provider.ts";
+import { retryProvider } from "./retry-provider.ts";
 
 /** Names a version of a provider, whatever its configuration is. */
 export function versionText({ source, version }: Omit<ProviderReference, "alias">): string {
@@ -63,7 +64,7 @@ export interface RunProvidersOptions {
   readonly limits?: Readonly<Record<string, ProviderCallLimits>>;
   /** @default no call is repeated */
   readonly retry?: RetryPolicy | undefined;
-  readonly clock?: EngineClock;
+  readonly clock?: Clock;
   /** What is known of the run's secrets. @default one of its own */
   readonly secrets?: Redactor | undefined;
   /** What versions have to be, by {@link versionText}; what is opened first says what the others have to be. */
@@ -107,7 +108,7 @@ export class ProviderInstances implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.allSettled(this.#open.values());
     const { promise, resolve } = Promise.withResolvers<void>();
-    using _timer = (this.#options.clock ?? processClock).schedule(resolve, CLOSE_MS);
+    using _timer = (this.#options.clock ?? systemClock).after(CLOSE_MS, resolve);
     const closed = this.#router.close();
     closed.catch(() => undefined);
     await Promise.race([closed, promise]);
@@ -140,7 +141,7 @@ export class ProviderInstances implements AsyncDisposable {
       providers,
       ...(limit !== undefined && { limits: limit }),
     });
-    const { retry, clock = processClock } = this.#options;
+    const { retry, clock = systemClock } = this.#options;
     const called = rejectOnAbort(registered);
     const provider = retry === undefined ? called : retryProvider(called, retry, clock);
     const context = { ...(signal && { signal }), sessionId };

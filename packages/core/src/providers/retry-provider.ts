@@ -1,13 +1,6 @@
+import type { Clock } from "@stackwright/base/clock";
+import { type RetryPolicy, retry } from "@stackwright/base/retry";
 import type { LifecycleContext, LifecycleProvider } from "@stackwright/mux/router";
-import type { EngineClock } from "../walk/clock.ts";
-
-/** How often calls that surely did nothing are repeated. */
-export interface RetryPolicy {
-  /** Calls in all, the first one included. */
-  readonly attempts: number;
-  /** Pause before the first repetition, in milliseconds; each further one is twice as long. @default 500 */
-  readonly delayMs?: number;
-}
 
 /**
  * The same provider, with calls repeated that failed by a rejection that says it may be repeated. Calls that only look or
@@ -17,24 +10,14 @@ export interface RetryPolicy {
 export function retryProvider(
   provider: LifecycleProvider,
   policy: RetryPolicy,
-  clock: Pick<EngineClock, "schedule">,
+  clock: Pick<Clock, "after">,
+  random: () => number = Math.random,
 ): LifecycleProvider {
   const repeat = async <T>(
     { signal }: LifecycleContext,
     isSafe: (error: unknown) => boolean,
     call: () => Promise<T>,
-  ): Promise<T> => {
-    let delayMs = policy.delayMs ?? 500;
-    for (let attempt = 1; ; attempt++) {
-      try {
-        return await call();
-      } catch (error) {
-        if (attempt >= policy.attempts || signal?.aborted === true || !isSafe(error)) throw error;
-        await pause(clock, delayMs, signal);
-        delayMs *= 2;
-      }
-    }
-  };
+  ): Promise<T> => retry({ policy, clock, random, isRetryable: isSafe, signal }, call);
   const look = async <Q, R>(
     method: (request: Q, context: LifecycleContext) => Promise<R>,
     request: Q,
@@ -90,20 +73,4 @@ function wasNotApplied(error: unknown): boolean {
     "outcome" in error &&
     error.outcome === "not-applied"
   );
-}
-
-async function pause(
-  clock: Pick<EngineClock, "schedule">,
-  delayMs: number,
-  signal: AbortSignal | undefined,
-): Promise<void> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  using _timer = clock.schedule(resolve, delayMs);
-  const abort = (): void => reject(signal?.reason);
-  signal?.addEventListener("abort", abort, { once: true });
-  try {
-    await promise;
-  } finally {
-    signal?.removeEventListener("abort", abort);
-  }
 }

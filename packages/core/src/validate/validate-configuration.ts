@@ -1,3 +1,4 @@
+import { forEachLimited } from "@stackwright/base/limiter";
 import { Type } from "@stackwright/cty";
 import {
   createFunctionTable,
@@ -17,7 +18,6 @@ import type { ProviderCatalog } from "../providers/catalog.ts";
 import { providerFunctions } from "../providers/provider-functions.ts";
 import { ProviderInstances } from "../providers/provider-instances.ts";
 import { blockType } from "../walk/block-type.ts";
-import { forEachLimited } from "../walk/semaphore.ts";
 import { conditionErrors } from "./condition-errors.ts";
 import { OpenModule } from "./open-module.ts";
 import { checkProvider, checkResource } from "./validate-block.ts";

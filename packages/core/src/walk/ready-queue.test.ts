@@ -1,30 +1,7 @@
+import { createManualClock } from "@stackwright/base/testing";
 import { describe, expect, it } from "vitest";
-import { LimitTable } from "./limits.ts";
+import { LimiterSet } from "./limits.ts";
 import { walkGraph } from "./ready-queue.ts";
-
-/** A clock that is moved by hand. */
-function manualClock() {
-  let now = 0;
-  const timers: { readonly at: number; readonly callback: () => void }[] = [];
-  return {
-    now: () => now,
-    wallTime: () => now,
-    randomBytes: (size: number) => new Uint8Array(size),
-    schedule(callback: () => void, delayMs: number) {
-      const timer = { at: now + delayMs, callback };
-      timers.push(timer);
-      return { [Symbol.dispose]: () => void timers.splice(timers.indexOf(timer), 1) };
-    },
-    async advance(ms: number) {
-      now += ms;
-      for (const timer of timers.filter(({ at }) => at <= now)) {
-        timers.splice(timers.indexOf(timer), 1);
-        timer.callback();
-      }
-      await new Promise((resolve) => setImmediate(resolve));
-    },
-  };
-}
 
 const turn = async (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
@@ -50,9 +27,9 @@ describe("walkGraph", () => {
     let running = 0;
     let most = 0;
     const size = 500;
-    using limits = new LimitTable(
+    using limits = new LimiterSet(
       { "": { maxConcurrent: 3 }, x: { maxConcurrent: 1 } },
-      manualClock(),
+      createManualClock(),
     );
     let withX = 0;
     let mostX = 0;
@@ -76,9 +53,9 @@ describe("walkGraph", () => {
   it("does not let one exhausted limit hold up what does not count against it", async () => {
     const begun: number[] = [];
     const gate = Promise.withResolvers<void>();
-    using limits = new LimitTable(
+    using limits = new LimiterSet(
       { "": { maxConcurrent: 2 }, slow: { maxConcurrent: 1 } },
-      manualClock(),
+      createManualClock(),
     );
     const walk = walkGraph(
       { size: 5, next: [[], [], [], [], []] },
@@ -98,8 +75,8 @@ describe("walkGraph", () => {
   });
 
   it("begins no more often than a bucket of tokens fills", async () => {
-    const clock = manualClock();
-    using limits = new LimitTable({ "": { callsPerSecond: 10, burst: 2 } }, clock);
+    const clock = createManualClock();
+    using limits = new LimiterSet({ "": { callsPerSecond: 10, burst: 2 } }, clock);
     const begun: number[] = [];
     const walk = walkGraph(
       { size: 4, next: [[], [], [], []] },
@@ -153,7 +130,7 @@ describe("walkGraph", () => {
 
   it("takes time in proportion to vertices, whatever is parked", async () => {
     const size = 20_000;
-    using limits = new LimitTable({ "": { maxConcurrent: 10 } }, manualClock());
+    using limits = new LimiterSet({ "": { maxConcurrent: 10 } }, createManualClock());
     let attempts = 0;
     const take = limits.take.bind(limits);
     limits.take = (...given) => {

@@ -1,4 +1,4 @@
-import type { LimitTable } from "./limits.ts";
+import type { LimiterSet } from "./limits.ts";
 
 /** A graph of work. Vertices are numbers below `size`. */
 export interface WorkGraph {
@@ -14,7 +14,7 @@ export interface QueueOptions {
   run(vertex: number): void | Promise<void>;
   /** Limits that a vertex counts against; none: it begins as soon as it is ready. */
   limitsOf?(vertex: number): readonly string[];
-  readonly limits?: LimitTable;
+  readonly limits?: LimiterSet;
   /** Once aborted nothing new begins; what runs is waited for. */
   readonly stop?: AbortSignal;
 }

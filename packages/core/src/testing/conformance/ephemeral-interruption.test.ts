@@ -4,7 +4,6 @@ import { loadConfiguration } from "../../configuration/configuration.ts";
 import { createEngine } from "../../engine.ts";
 import type { RunEvent } from "../../events.ts";
 import { inProcessOrigin } from "../../providers/builtin-origin.ts";
-import { processClock } from "../../walk/clock.ts";
 import { createTestState } from "../state-fixture.ts";
 import { createVirtualScheduler } from "../virtual-scheduler.ts";
 import { createMockProvider, MockCloud } from "./mock-provider.ts";
@@ -30,15 +29,9 @@ const TEXT = `
 async function planned(virtual = createVirtualScheduler()) {
   const cloud = new MockCloud();
   cloud.now = () => virtual.wallMs();
-  const clock = {
-    ...processClock,
-    now: () => virtual.monotonicMs(),
-    wallTime: () => virtual.wallMs(),
-    schedule: (callback: () => void, delayMs: number) => virtual.after(delayMs, callback),
-  };
   const { state } = createTestState();
   const engine = createEngine({
-    clock,
+    clock: virtual,
     origins: [inProcessOrigin("mock", { "test.local/conf/mock": () => createMockProvider(cloud) })],
   });
   const configuration = await loadConfiguration({

@@ -1,10 +1,10 @@
+import { type Clock, systemClock } from "@stackwright/base/clock";
 import { Type, Value } from "@stackwright/cty";
 import type { LifecycleProvider } from "@stackwright/mux/router";
 import { describe, expect, it } from "vitest";
 import { createEngine } from "../../engine.ts";
 import { hasChanges } from "../../plan/plan.ts";
 import { inProcessOrigin } from "../../providers/builtin-origin.ts";
-import { type EngineClock, processClock } from "../../walk/clock.ts";
 import { loadText } from "../simulation/sim-parts.ts";
 import { createTestState } from "../state-fixture.ts";
 import { createMockProvider, MockCloud } from "./mock-provider.ts";
@@ -23,11 +23,10 @@ function lab() {
     return { ...provider, ...twist(provider) };
   };
   // Nothing that is tested here takes longer, unless it waits for ever.
-  const schedule: EngineClock["schedule"] = (callback, delayMs) =>
-    processClock.schedule(callback, Math.min(delayMs, 100));
+  const after: Clock["after"] = (delayMs, task) => systemClock.after(Math.min(delayMs, 100), task);
   const engine = createEngine({
     origins: [inProcessOrigin("mock", { [SOURCE]: create })],
-    clock: { ...processClock, schedule },
+    clock: { ...systemClock, after },
   });
   const misbehave = (next: typeof twist): void => {
     twist = next;

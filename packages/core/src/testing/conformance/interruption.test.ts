@@ -288,7 +288,10 @@ describe("lost answers", () => {
         throw Object.assign(new Error("not now"), { outcome: "not-applied", retryable: true });
       return Promise.resolve();
     };
-    const { status } = await stack.apply({ plan, retry: { attempts: 3, delayMs: 1 } });
+    const { status } = await stack.apply({
+      plan,
+      retry: { maxAttempts: 3, initialDelayMs: 1, maxDelayMs: 1, jitter: 0 },
+    });
     expect(status).toBe("applied");
     expect(stack.cloud.calls.filter((call) => call.startsWith("create"))).toEqual(["create a"]);
   });

@@ -1,3 +1,4 @@
+import type { RetryPolicy } from "@stackwright/base/retry";
 import { EMPTY_BUNDLE } from "@stackwright/lang";
 import { formatProviderReference } from "@stackwright/mux/router";
 import { describe, expect, it } from "vitest";
@@ -5,7 +6,6 @@ import { loadConfiguration } from "../../configuration/configuration.ts";
 import { createEngine, type EngineApplyRequest, type EnginePlanRequest } from "../../engine.ts";
 import type { RunEvent } from "../../events.ts";
 import { inProcessOrigin } from "../../providers/builtin-origin.ts";
-import type { EngineClock } from "../../walk/clock.ts";
 import { createTestState } from "../state-fixture.ts";
 import { createVirtualScheduler } from "../virtual-scheduler.ts";
 import { createMockProvider, MockCloud } from "./mock-provider.ts";
@@ -15,6 +15,13 @@ const HEAD = `terraform {\n  required_providers {\n    mock = { source = "${SOUR
 const resource = (type: string, name: string, body = ""): string =>
   `resource "${type}" "${name}" {\n  name = "${name}"\n${body}\n}\n`;
 const thing = (name: string, body = ""): string => resource("mock_thing", name, body);
+
+const retries = (maxAttempts: number, initialDelayMs: number): RetryPolicy => ({
+  maxAttempts,
+  initialDelayMs,
+  maxDelayMs: 10_000,
+  jitter: 0,
+});
 
 /** What happened to one call, in virtual time. */
 interface Call {
@@ -26,17 +33,12 @@ interface Call {
 /** A stack in virtual time, whose calls take a while each. */
 async function prepare(text: string, takesMs: number | ((name: string) => number) = 10) {
   const scheduler = createVirtualScheduler();
-  const clock: EngineClock = {
-    now: () => scheduler.monotonicMs(),
-    wallTime: () => scheduler.wallMs(),
-    schedule: (callback, delayMs) => scheduler.after(delayMs, callback),
-    randomBytes: (size) => new Uint8Array(size).fill(7),
-  };
   const cloud = new MockCloud();
   const { state } = createTestState({ scheduler });
   const engine = createEngine({
     origins: [inProcessOrigin("mock", { [SOURCE]: () => createMockProvider(cloud) })],
-    clock,
+    clock: scheduler,
+    randomBytes: (size) => new Uint8Array(size).fill(7),
   });
   const load = async (content: string) =>
     loadConfiguration({
@@ -329,13 +331,13 @@ describe("repeated calls", () => {
 
   it("wait twice as long each time", async () => {
     const { stack, began } = await failing(3, safe);
-    expect((await stack.apply({ retry: { attempts: 4, delayMs: 100 } })).status).toBe("applied");
+    expect((await stack.apply({ retry: retries(4, 100) })).status).toBe("applied");
     expect(began).toEqual([0, 110, 320, 730]);
   });
 
   it("end after as many as were asked for", async () => {
     const { stack } = await failing(3, safe);
-    expect((await stack.apply({ retry: { attempts: 3, delayMs: 1 } })).status).toBe("failed");
+    expect((await stack.apply({ retry: retries(3, 1) })).status).toBe("failed");
     expect(stack.calls).toHaveLength(3);
     expect((await stack.state.read()).objects.size).toBe(0);
   });
@@ -345,7 +347,7 @@ describe("repeated calls", () => {
     ["says nothing of itself", {}],
   ])("are not made where the call %s", async (_what, facts) => {
     const { stack } = await failing(1, refusal(facts));
-    const { nodes } = await stack.apply({ retry: { attempts: 5, delayMs: 1 } });
+    const { nodes } = await stack.apply({ retry: retries(5, 1) });
     expect(stack.calls).toHaveLength(1);
     expect(nodes).toMatchObject([{ status: "unresolved" }]);
   });

@@ -11,7 +11,6 @@ import { checkState } from "../../state/check-state.ts";
 import { createStoredKeys } from "../../state/stack-keys.ts";
 import type { StackState } from "../../state/stack-state.ts";
 import { createStackStates } from "../../state/stack-states.ts";
-import type { EngineClock } from "../../walk/clock.ts";
 import { MemoryBlobs } from "../memory-blobs.ts";
 import { CloudError, type CloudFault, ModelCloud } from "../model/model-cloud.ts";
 import { ModelLeases } from "../model/model-leases.ts";
@@ -226,12 +225,6 @@ class Process {
     });
     this.state = sabotaged(states.stack(TEST_STACK), sabotage);
     cloud.behaviour = behaviourOf(step, chance, cloud);
-    const clock: EngineClock = {
-      now: () => scheduler.monotonicMs(),
-      wallTime: () => scheduler.wallMs(),
-      schedule: (callback, delayMs) => scheduler.after(delayMs, callback),
-      randomBytes: random,
-    };
     const create = () => {
       const provider = createModelProvider({
         cloud,
@@ -244,7 +237,8 @@ class Process {
     };
     this.#engine = createEngine({
       origins: [inProcessOrigin("model", { [MODEL_SOURCE]: create })],
-      clock,
+      clock: scheduler,
+      randomBytes: random,
     });
     this.#ulid = createUlidGenerator({ wallMs: () => scheduler.wallMs(), randomBytes: random });
   }
