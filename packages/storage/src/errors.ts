@@ -77,6 +77,12 @@ export const STORAGE_ERRORS = Object.freeze({
     httpStatus: 413,
     summary: "a limit of the engine is exceeded",
   },
+  STORAGE_QUOTA_EXCEEDED: {
+    retryable: false,
+    grpcStatus: 8,
+    httpStatus: 507,
+    summary: "the owner's quota of bytes for blobs is exceeded",
+  },
   STORAGE_UNSUPPORTED: {
     retryable: false,
     grpcStatus: 12,
@@ -136,6 +142,10 @@ export interface StorageErrorDetails {
   readonly field?: string;
   readonly limit?: number;
   readonly actual?: number;
+  /** Of `STORAGE_QUOTA_EXCEEDED`: whose quota it is. */
+  readonly owner?: string;
+  /** Of `STORAGE_QUOTA_EXCEEDED`: bytes that the blobs of the owner have. */
+  readonly used?: number;
   /**
    * Of `STORAGE_INCONSISTENT` on writes: `not-applied` when nothing was changed, `unknown` when the
    * answer was lost; then read and compare `generation` to learn whether the write happened.

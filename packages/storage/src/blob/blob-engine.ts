@@ -16,15 +16,24 @@ export interface BlobChunk {
   readonly bytes: Uint8Array;
 }
 
+/** The account that a blob counts against, and the bytes that all blobs of it may have. */
+export interface BlobCharge {
+  readonly owner: string;
+  /** @default unlimited */
+  readonly quotaBytes?: number;
+}
+
 /** A content that is being written and does not exist yet. */
 export interface BlobUpload {
   /** Adds the next chunk. */
   append(position: number, chunk: BlobChunk): Promise<void>;
   /**
    * Makes the blob exist durably and holds it for at least so long, in one step. If it exists
-   * already, that one is held and this content is dropped.
+   * already, that one is held and this content is dropped. With a charge the blob counts against the
+   * owner in the same step; `STORAGE_QUOTA_EXCEEDED` when the owner's blobs would exceed the quota,
+   * unless the blob counts against the owner already.
    */
-  finish(blob: Omit<BlobHead, "content">, holdMs: number): Promise<void>;
+  finish(blob: Omit<BlobHead, "content">, holdMs: number, charge?: BlobCharge): Promise<void>;
   /** Drops the content. */
   abort(): Promise<void>;
 }
@@ -45,7 +54,7 @@ export interface BlobEngine {
   chunk(blob: BlobHead, position: number): Promise<BlobChunk | undefined>;
   /** Some blobs whose holds ended before a time, in order, after the given one. */
   expired(before: number, after: string, limit: number): Promise<readonly string[]>;
-  /** Removes a blob if its hold ended before a time, in one step. */
+  /** Removes a blob, and what it counts against, if its hold ended before a time, in one step. */
   remove(sha256: string, before: number): Promise<boolean>;
   /** Removes unfinished uploads without an addition since a time; returns their number. */
   removeUploads(before: number): Promise<number>;

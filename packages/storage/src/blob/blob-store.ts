@@ -1,8 +1,16 @@
 import { createHash } from "node:crypto";
 import { StorageError } from "../errors.ts";
 import type { CallOptions } from "../types.ts";
-import type { BlobEngine, BlobHead } from "./blob-engine.ts";
-import { blobCorrupt, blobNotFound, checkDigest, checkExpected, checkRange } from "./checks.ts";
+import type { BlobCharge, BlobEngine, BlobHead } from "./blob-engine.ts";
+import {
+  blobCorrupt,
+  blobNotFound,
+  checkDigest,
+  checkExpected,
+  checkOwner,
+  checkRange,
+  quotaExceeded,
+} from "./checks.ts";
 import { cutChunks } from "./chunks.ts";
 import type {
   BlobCapabilities,
@@ -29,6 +37,8 @@ export interface BlobStoreOptions {
   readonly maxBytes?: number;
   /** Bytes per chunk of new blobs. @default 256 KiB */
   readonly chunkBytes?: number;
+  /** Bytes that all blobs of one owner may have. @default unlimited */
+  readonly ownerQuotaBytes?: number;
 }
 
 const HOUR = 3_600_000;
@@ -53,6 +63,7 @@ export class ChunkedBlobStore implements BlobStore {
   readonly #uploadIdleMs: number;
   readonly #maxBytes: number;
   readonly #chunkBytes: number;
+  readonly #ownerQuotaBytes: number | undefined;
   #closing: Promise<void> | undefined;
 
   constructor(engine: BlobEngine, options: BlobStoreOptions = {}) {
@@ -61,6 +72,7 @@ export class ChunkedBlobStore implements BlobStore {
     this.#uploadIdleMs = options.uploadIdleMs ?? HOUR;
     this.#maxBytes = options.maxBytes ?? 16 * 1024 ** 3;
     this.#chunkBytes = options.chunkBytes ?? 256 * 1024;
+    this.#ownerQuotaBytes = options.ownerQuotaBytes;
   }
 
   get capabilities(): BlobCapabilities {
@@ -70,6 +82,7 @@ export class ChunkedBlobStore implements BlobStore {
   async write(content: BlobContent, options: BlobWriteOptions = {}): Promise<BlobReference> {
     this.#begin(options);
     if (options.expected?.sha256 !== undefined) checkDigest(options.expected.sha256);
+    const charge = this.#charge(options.owner);
     const upload = await this.#engine.begin();
     try {
       const hash = createHash("sha256");
@@ -87,6 +100,10 @@ export class ChunkedBlobStore implements BlobStore {
             },
           );
         }
+        // What fits into no quota is not stored first. The exact comparison is that of the last step.
+        if (charge?.quotaBytes !== undefined && size > charge.quotaBytes) {
+          throw quotaExceeded(charge, 0, size);
+        }
         hash.update(bytes);
         await answered(upload.append(position, { bytes, sha256: sha256Of(bytes) }));
         position += 1;
@@ -94,7 +111,8 @@ export class ChunkedBlobStore implements BlobStore {
       this.#begin(options);
       const reference = { sha256: hash.digest("hex"), size };
       checkExpected(reference, options.expected);
-      await answered(upload.finish({ ...reference, chunkBytes: this.#chunkBytes }, this.#holdMs));
+      const blob = { ...reference, chunkBytes: this.#chunkBytes };
+      await answered(upload.finish(blob, this.#holdMs, charge));
       return reference;
     } catch (error) {
       await upload.abort().catch(() => undefined);
@@ -168,6 +186,13 @@ export class ChunkedBlobStore implements BlobStore {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
+  }
+
+  #charge(owner: string | undefined): BlobCharge | undefined {
+    if (owner === undefined) return undefined;
+    checkOwner(owner);
+    const quotaBytes = this.#ownerQuotaBytes;
+    return { owner, ...(quotaBytes === undefined ? {} : { quotaBytes }) };
   }
 
   async #readChunk(blob: BlobHead, position: number): Promise<Uint8Array> {

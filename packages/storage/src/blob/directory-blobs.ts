@@ -5,13 +5,15 @@ import { KeyedMutex } from "@stackwright/base/keyed-mutex";
 import { acquireWriterLock } from "../engine/sqlite/writer-lock.ts";
 import { StorageError } from "../errors.ts";
 import { makeDirectory } from "../make-directory.ts";
-import type { BlobChunk, BlobEngine, BlobHead, BlobUpload } from "./blob-engine.ts";
+import type { BlobCharge, BlobChunk, BlobEngine, BlobHead, BlobUpload } from "./blob-engine.ts";
 import { type BlobStoreOptions, ChunkedBlobStore } from "./blob-store.ts";
+import { DirectoryOwners } from "./directory-owners.ts";
 import type { BlobCapabilities, BlobStore } from "./types.ts";
 
 // Layout of the directory:
 //
-//   blobs/<first two digits>/<sha256>/   data, and sums: a header line and the chunks' digests
+//   blobs/<first two digits>/<sha256>/   data, and sums: a header line and the chunks' digests;
+//                                         owner-<hex> for each account that it counts against
 //   uploads/<uuid>/                       the same, while it is written
 //
 // A blob becomes one by the rename of its upload, after its files and before its parent are synced,
@@ -61,10 +63,12 @@ class DirectoryEngine implements BlobEngine {
   readonly #directory: string;
   readonly #lock: Disposable | undefined;
   readonly #mutex = new KeyedMutex();
+  readonly #owners: DirectoryOwners;
 
   constructor(directory: string, lock: Disposable | undefined) {
     this.#directory = directory;
     this.#lock = lock;
+    this.#owners = new DirectoryOwners(join(directory, "blobs"));
   }
 
   async now(): Promise<number> {
@@ -88,13 +92,13 @@ class DirectoryEngine implements BlobEngine {
         await writeAll(sums, chunk.sha256, HEADER_BYTES + position * DIGEST_BYTES);
         offset += chunk.bytes.length;
       },
-      finish: async (blob, holdMs) => {
+      finish: async (blob, holdMs, charge) => {
         const header = `${blob.size} ${blob.chunkBytes}`.padEnd(HEADER_BYTES - 1);
         await writeAll(sums, Buffer.from(`${header}\n`), 0);
         await data.sync();
         await sums.sync();
         await close();
-        await this.#mutex.run(ALL_BLOBS, () => this.#publish(path, blob.sha256, holdMs));
+        await this.#mutex.run(ALL_BLOBS, () => this.#publish(path, blob, holdMs, charge));
       },
       abort: async () => {
         await close();
@@ -155,7 +159,11 @@ class DirectoryEngine implements BlobEngine {
     const doomed = join(this.#directory, "uploads", randomUUID());
     const isRemoved = await this.#mutex.run(ALL_BLOBS, async () => {
       if ((await this.#heldUntil(sha256)) >= before) return false;
-      await rename(this.#path(sha256), doomed);
+      const path = this.#path(sha256);
+      const owners = await this.#owners.ownersOf(path);
+      const size = owners.length === 0 ? 0 : (await stat(join(path, "data"))).size;
+      await rename(path, doomed);
+      this.#owners.add(owners, -size);
       return true;
     });
     if (isRemoved) await rm(doomed, { recursive: true, force: true });
@@ -182,9 +190,20 @@ class DirectoryEngine implements BlobEngine {
     this.#lock?.[Symbol.dispose]();
   }
 
-  async #publish(upload: string, sha256: string, holdMs: number): Promise<void> {
+  async #publish(
+    upload: string,
+    { sha256, size }: Omit<BlobHead, "content">,
+    holdMs: number,
+    charge: BlobCharge | undefined,
+  ): Promise<void> {
     const path = this.#path(sha256);
-    if ((await this.head(sha256)) !== undefined) {
+    const exists = (await this.head(sha256)) !== undefined;
+    const counts =
+      charge !== undefined && (await this.#owners.claim(exists ? path : upload, charge, size));
+    const claimed = counts ? [charge.owner] : [];
+    if (exists) {
+      if (claimed.length > 0) await syncDirectory(path);
+      this.#owners.add(claimed, size);
       await this.#extend(sha256, holdMs);
       await rm(upload, { recursive: true, force: true });
       return;
@@ -193,6 +212,7 @@ class DirectoryEngine implements BlobEngine {
     await utimes(join(upload, "sums"), end, end);
     await mkdir(dirname(path), { recursive: true, mode: 0o700 });
     await rename(upload, path);
+    this.#owners.add(claimed, size);
     await syncDirectory(path);
     await syncDirectory(dirname(path));
     await syncDirectory(join(this.#directory, "blobs"));

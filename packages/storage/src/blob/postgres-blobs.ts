@@ -7,8 +7,9 @@ import {
 import { prepareDatabase } from "../engine/postgres/migrate.ts";
 import { asBuffer, byteaArray } from "../engine/postgres/rows.ts";
 import { StorageError } from "../errors.ts";
-import type { BlobChunk, BlobEngine, BlobHead, BlobUpload } from "./blob-engine.ts";
+import type { BlobCharge, BlobChunk, BlobEngine, BlobHead, BlobUpload } from "./blob-engine.ts";
 import { type BlobStoreOptions, ChunkedBlobStore } from "./blob-store.ts";
+import { quotaExceeded } from "./checks.ts";
 import type { BlobCapabilities, BlobStore } from "./types.ts";
 
 /** Options of {@link createPostgresBlobs}; the schema may be that of a resource store. */
@@ -77,7 +78,7 @@ class PostgresBlobEngine implements BlobEngine {
         );
         if (rows.length === 0) throw uploadLost();
       },
-      finish: (blob, holdMs) => this.#finish(content, blob, holdMs),
+      finish: (blob, holdMs, charge) => this.#finish(content, blob, holdMs, charge),
       abort: () => this.#drop(content),
     };
   }
@@ -165,21 +166,24 @@ class PostgresBlobEngine implements BlobEngine {
     await this.#connections.close();
   }
 
-  async #finish(content: string, blob: Omit<BlobHead, "content">, holdMs: number): Promise<void> {
+  async #finish(
+    content: string,
+    blob: Omit<BlobHead, "content">,
+    holdMs: number,
+    charge: BlobCharge | undefined,
+  ): Promise<void> {
     const sha256 = bytesOf(blob.sha256);
     const [row] = await this.#connections.run(
       "write",
-      (sql) => sql<{ content: string }[]>`
-        WITH upload AS (DELETE FROM blob_upload WHERE content = ${content} RETURNING content)
-        INSERT INTO blob AS b (sha256, size, chunk_bytes, content, held_until)
-          SELECT ${sha256}, ${blob.size}, ${blob.chunkBytes}, content,
-            clock_timestamp() + ${holdMs} * interval '1 millisecond' FROM upload
-          ON CONFLICT (sha256) DO UPDATE
-            SET held_until = greatest(b.held_until, excluded.held_until)
-          RETURNING content`,
+      (sql) => sql<{ stored: string | null; used: string | null }[]>`
+        SELECT stored, used FROM finish_blob(${content}, ${sha256}, ${blob.size}, ${blob.chunkBytes},
+          ${holdMs}, ${charge?.owner ?? null}, ${charge?.quotaBytes ?? null})`,
     );
     if (row === undefined) throw uploadLost();
-    if (row.content !== content) await this.#drop(content);
+    if (row.stored !== content) await this.#drop(content);
+    if (row.stored === null && charge !== undefined) {
+      throw quotaExceeded(charge, Number(row.used), blob.size);
+    }
   }
 
   async #drop(content: string): Promise<void> {

@@ -48,6 +48,13 @@ const LAYOUT = `
     content TEXT PRIMARY KEY,
     active_at REAL NOT NULL
   ) STRICT;
+  CREATE TABLE IF NOT EXISTS claim (
+    owner TEXT NOT NULL,
+    sha256 TEXT NOT NULL,
+    size INTEGER NOT NULL,
+    PRIMARY KEY (owner, sha256)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX IF NOT EXISTS claim_sha256 ON claim (sha256);
 `;
 
 const port = parentPort;

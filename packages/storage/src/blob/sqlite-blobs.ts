@@ -7,6 +7,7 @@ import { StorageError } from "../errors.ts";
 import { makeDirectory } from "../make-directory.ts";
 import type { BlobChunk, BlobEngine, BlobHead, BlobUpload } from "./blob-engine.ts";
 import { type BlobStoreOptions, ChunkedBlobStore } from "./blob-store.ts";
+import { quotaExceeded } from "./checks.ts";
 import type { BlobStatement, BlobWorkerAnswer, BlobWorkerRequest } from "./sqlite-blob-worker.ts";
 import type { BlobCapabilities, BlobStore } from "./types.ts";
 
@@ -48,6 +49,9 @@ interface Waiting {
 }
 
 const HEAD = "sha256, size, chunk_bytes, content";
+const USED_BY_OWNER = "(SELECT coalesce(sum(size), 0) FROM claim WHERE owner = ?)";
+/** Without an owner, or with one that the blob counts against. */
+const MAY_EXIST = "(? IS NULL OR EXISTS (SELECT 1 FROM claim WHERE owner = ? AND sha256 = ?))";
 
 class SqliteBlobEngine implements BlobEngine {
   readonly capabilities: BlobCapabilities = { engine: "sqlite", durability: "os", shared: false };
@@ -92,10 +96,31 @@ class SqliteBlobEngine implements BlobEngine {
         );
         if (inserted?.length === 0) throw uploadLost();
       },
-      finish: async (blob, holdMs) => {
-        const [finished] = await this.#run(
+      finish: async (blob, holdMs, charge) => {
+        const owner = charge?.owner ?? null;
+        const [, usage, finished] = await this.#run(
+          // A blob that the owner has already counts once; otherwise it has to fit into the quota.
           {
-            sql: `INSERT INTO blob SELECT ?, ?, ?, ?, ? WHERE ${isActive}
+            sql: `INSERT INTO claim SELECT ?, ?, ? WHERE ? IS NOT NULL AND ${isActive} AND
+                ${USED_BY_OWNER} + ? <= ?
+              ON CONFLICT (owner, sha256) DO NOTHING`,
+            values: [
+              owner,
+              blob.sha256,
+              blob.size,
+              owner,
+              content,
+              owner,
+              blob.size,
+              charge?.quotaBytes ?? Number.MAX_SAFE_INTEGER,
+            ],
+          },
+          {
+            sql: `SELECT ${USED_BY_OWNER} AS used, ${isActive} AS active, ${MAY_EXIST} AS fits`,
+            values: [owner, content, owner, owner, blob.sha256],
+          },
+          {
+            sql: `INSERT INTO blob SELECT ?, ?, ?, ?, ? WHERE ${isActive} AND ${MAY_EXIST}
               ON CONFLICT (sha256) DO UPDATE SET held_until = max(held_until, excluded.held_until)
               RETURNING content`,
             values: [
@@ -105,6 +130,9 @@ class SqliteBlobEngine implements BlobEngine {
               content,
               Date.now() + holdMs,
               content,
+              owner,
+              owner,
+              blob.sha256,
             ],
           },
           { sql: "DELETE FROM upload WHERE content = ?", values: [content] },
@@ -114,6 +142,10 @@ class SqliteBlobEngine implements BlobEngine {
             values: [content, content],
           },
         );
+        const { used, active, fits } = usage?.[0] ?? {};
+        if (charge !== undefined && active === 1 && fits === 0) {
+          throw quotaExceeded(charge, Number(used), blob.size);
+        }
         if (finished?.length === 0) throw uploadLost();
       },
       abort: async () => {
@@ -161,10 +193,15 @@ class SqliteBlobEngine implements BlobEngine {
   }
 
   async remove(sha256: string, before: number): Promise<boolean> {
-    const [, removed] = await this.#run(
+    const [, , removed] = await this.#run(
       {
         sql: `DELETE FROM chunk WHERE content IN
           (SELECT content FROM blob WHERE sha256 = ? AND held_until < ?)`,
+        values: [sha256, before],
+      },
+      {
+        sql: `DELETE FROM claim WHERE sha256 IN
+          (SELECT sha256 FROM blob WHERE sha256 = ? AND held_until < ?)`,
         values: [sha256, before],
       },
       {

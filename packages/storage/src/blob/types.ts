@@ -16,6 +16,12 @@ export type BlobContent = Uint8Array | Iterable<Uint8Array> | AsyncIterable<Uint
 export interface BlobWriteOptions extends CallOptions {
   /** What the content has to be; anything else is `STORAGE_INVALID_ARGUMENT` and leaves nothing. */
   readonly expected?: Partial<BlobReference>;
+  /**
+   * The account that the blob counts against, in the same step in which the blob begins to exist. A blob
+   * counts once for each account that has written it, until it is collected. Without an owner it counts
+   * against no quota; over a connection the token's scopes then name the owner.
+   */
+  readonly owner?: string;
 }
 
 /** Options of `read`. */
@@ -70,7 +76,7 @@ export interface BlobCapabilities {
  * loses its blob to a collection, also under concurrent calls.
  *
  * Errors: `STORAGE_NOT_FOUND`, `STORAGE_CORRUPT` when stored bytes are not what was written,
- * `STORAGE_INVALID_ARGUMENT`, `STORAGE_TOO_LARGE`, `STORAGE_INCONSISTENT`.
+ * `STORAGE_INVALID_ARGUMENT`, `STORAGE_TOO_LARGE`, `STORAGE_QUOTA_EXCEEDED`, `STORAGE_INCONSISTENT`.
  *
  * Source: the design of this project; `stackwright.storage.v1.Blobs` has the same rules.
  */
@@ -78,7 +84,7 @@ export interface BlobStore extends AsyncDisposable {
   readonly capabilities: BlobCapabilities;
   /**
    * Stores a content. The blob exists, durably, when the call resolves; when it fails, or the
-   * content throws, nothing does. Content that is there already is kept and held anew.
+   * content throws, nothing does. Content that exists already is kept and held again.
    */
   write(content: BlobContent, options?: BlobWriteOptions): Promise<BlobReference>;
   /**

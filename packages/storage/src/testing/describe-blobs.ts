@@ -5,6 +5,7 @@ import { describe, test } from "vitest";
 import type { BlobStoreOptions } from "../blob/blob-store.ts";
 import type { BlobGcOptions, BlobGcResult, BlobStore } from "../blob/types.ts";
 import { assertCode } from "./assertions.ts";
+import { blobQuotaScenarios } from "./blob-quota-scenarios.ts";
 import { createRandom } from "./random.ts";
 
 /** One empty place for blobs, and instances over it. */
@@ -19,8 +20,15 @@ export interface BlobHarness extends AsyncDisposable {
 
 const CHUNK = 64;
 
+/** Registers one case, with options of the store that it works with. */
+export type BlobScenario = (
+  title: string,
+  run: (parts: BlobScenarioParts) => Promise<void>,
+  options?: BlobStoreOptions,
+) => void;
+
 /** What a case works with. */
-interface Parts {
+export interface BlobScenarioParts {
   readonly blobs: BlobStore;
   readonly harness: BlobHarness;
   readonly collect: (options: BlobGcOptions) => Promise<BlobGcResult>;
@@ -32,11 +40,7 @@ export function describeBlobs(
   create: () => Promise<BlobHarness>,
   features: { readonly damage: boolean },
 ): void {
-  const scenario = (
-    title: string,
-    run: (parts: Parts) => Promise<void>,
-    options: BlobStoreOptions = {},
-  ): void => {
+  const scenario: BlobScenario = (title, run, options = {}) => {
     test(title, async () => {
       await using harness = await create();
       await using blobs = await harness.open({ chunkBytes: CHUNK, ...options });
@@ -110,6 +114,8 @@ export function describeBlobs(
       { maxBytes: 100 },
     );
 
+    blobQuotaScenarios(scenario);
+
     scenario("finds what exists, each once", async ({ blobs }) => {
       const first = await blobs.write(randomBytes(10, 1));
       const second = await blobs.write(randomBytes(20, 2));
@@ -147,7 +153,7 @@ export function describeBlobs(
     }
 
     scenario(
-      "collects what nobody refers to, and nothing else",
+      "collects blobs without references, and nothing else",
       async ({ blobs, collect }) => {
         const kept = await blobs.write(randomBytes(100, 1));
         const doomed = await blobs.write(randomBytes(200, 2));
@@ -206,7 +212,7 @@ export function describeBlobs(
           }
           return removed;
         })();
-        // Its failure is seen at the end; before that nobody looks.
+        // Its failure is seen at the end.
         collecting.catch(() => undefined);
         const random = createRandom(7);
         for (let round = 0; round < 40; round += 1) {

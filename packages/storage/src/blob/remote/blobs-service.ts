@@ -13,7 +13,7 @@ import {
 } from "@stackwright/proto/storage";
 import { Authority, type AuthorityOptions } from "../../engine/remote/authority.ts";
 import { endingRequests } from "../../engine/remote/ending-requests.ts";
-import { requireBlobAccess } from "../../engine/remote/grant.ts";
+import { blobOwnerOf, requireBlobAccess } from "../../engine/remote/grant.ts";
 import { MAX_REQUEST_BYTES } from "../../engine/remote/large-requests.ts";
 import { durabilityToMessage } from "../../engine/remote/wire.ts";
 import { storageToRpcError } from "../../engine/remote/wire-error.ts";
@@ -33,7 +33,8 @@ export interface BlobsServiceOptions extends AuthorityOptions {
  * beside a storage service in one server.
  *
  * What a token may do is `blobs` of its grant; anything else is `STORAGE_PERMISSION_DENIED`. A call
- * without a valid token is refused by its headers, before anything of its request is read. `FindBlobs`
+ * without a valid token is refused by its headers, before anything of its request is read. What a token
+ * with scopes writes counts against the account of its scopes, unless it names another account of them. `FindBlobs`
  * returns to a token with scopes only blobs that it wrote lately through this service, so that it does not
  * reveal which blobs others store. Streams end when their token does.
  *
@@ -104,10 +105,30 @@ class Service implements ServiceImplementation<typeof BlobsService> {
     using held = await this.#authority.hold(context);
     const { grant, signal } = held;
     requireBlobAccess(grant, "write");
-    const blob = await this.#blobs.write(contentOf(endingRequests(requests, signal)), { signal });
-    if (grant.scopes !== "all") this.#written.add(context.metadata, blob.sha256);
-    return { blob: referenceToMessage(blob) };
+    const messages = endingRequests(requests, signal)[Symbol.asyncIterator]();
+    // The first message names the owner, which has to be known before the store is called.
+    try {
+      const first = await messages.next();
+      const named = first.done === true ? "" : first.value.owner;
+      const owner = blobOwnerOf(grant, named === "" ? undefined : named);
+      const blob = await this.#blobs.write(contentOf(withFirst(first, messages)), {
+        signal,
+        ...(owner === undefined ? {} : { owner }),
+      });
+      if (grant.scopes !== "all") this.#written.add(context.metadata, blob.sha256);
+      return { blob: referenceToMessage(blob) };
+    } finally {
+      await messages.return?.(undefined);
+    }
   };
+}
+
+/** The messages of an iterator of which the first was taken. */
+async function* withFirst<T>(
+  first: IteratorResult<T, unknown>,
+  rest: AsyncIterator<T>,
+): AsyncGenerator<T> {
+  for (let next = first; next.done !== true; next = await rest.next()) yield next.value;
 }
 
 /**

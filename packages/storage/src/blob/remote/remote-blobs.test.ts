@@ -25,6 +25,12 @@ async function createHarness(): Promise<BlobHarness> {
   let served: { readonly blobs: BlobStore; readonly server: RpcServer } | undefined;
   return {
     open: async (options) => {
+      // Other options are those of another run of the server.
+      if (served !== undefined && options?.ownerQuotaBytes !== undefined) {
+        await served.server.close();
+        await served.blobs.close();
+        served = undefined;
+      }
       if (served === undefined) {
         const blobs = await createSqliteBlobs({ directory, ...options });
         const authorize = () => ({ scopes: "all" }) as const;

@@ -10,7 +10,7 @@ import { messageToDurability } from "../../engine/remote/wire.ts";
 import { rpcToStorageError } from "../../engine/remote/wire-error.ts";
 import { StorageError } from "../../errors.ts";
 import type { CallOptions } from "../../types.ts";
-import { blobCorrupt, checkDigest, checkExpected, checkRange } from "../checks.ts";
+import { blobCorrupt, checkDigest, checkExpected, checkOwner, checkRange } from "../checks.ts";
 import type {
   BlobCapabilities,
   BlobContent,
@@ -72,6 +72,7 @@ class RemoteBlobStore implements BlobStore {
   async write(content: BlobContent, options: BlobWriteOptions = {}): Promise<BlobReference> {
     this.#begin(options);
     if (options.expected?.sha256 !== undefined) checkDigest(options.expected.sha256);
+    if (options.owner !== undefined) checkOwner(options.owner);
     const upload = new Upload(content, options, this.#connection.timeoutMs);
     try {
       const { blob } = await this.#client.writeBlob(upload.requests(), { signal: upload.signal });
@@ -170,10 +171,17 @@ class Upload {
   readonly #content: BlobContent;
   readonly #expected: Partial<BlobReference> | undefined;
   readonly #patience: Patience;
+  /** Sent with the first message. */
+  #owner: string | undefined;
 
-  constructor(content: BlobContent, { expected, signal }: BlobWriteOptions, timeoutMs: number) {
+  constructor(
+    content: BlobContent,
+    { expected, owner, signal }: BlobWriteOptions,
+    timeoutMs: number,
+  ) {
     this.#content = content;
     this.#expected = expected;
+    this.#owner = owner;
     this.#patience = new Patience(timeoutMs, signal);
   }
 
@@ -192,14 +200,14 @@ class Upload {
         for (const piece of cutPieces(new Uint8Array(bytes))) {
           hash.update(piece);
           size += piece.length;
-          yield WriteBlobRequest.create({ step: { $case: "chunk", value: piece } });
+          yield this.#request({ $case: "chunk", value: piece });
         }
       }
       const reference = { sha256: hash.digest("hex"), size };
       checkExpected(reference, this.#expected);
       this.#patience.start();
       const value = referenceToMessage(reference);
-      yield WriteBlobRequest.create({ step: { $case: "commit", value } });
+      yield this.#request({ $case: "commit", value });
     } catch (error) {
       this.failure = { error };
       throw error;
@@ -208,6 +216,12 @@ class Upload {
 
   end(): void {
     this.#patience.end();
+  }
+
+  #request(step: WriteBlobRequest["step"]): WriteBlobRequest {
+    const owner = this.#owner;
+    this.#owner = undefined;
+    return WriteBlobRequest.create({ step, ...(owner === undefined ? {} : { owner }) });
   }
 }
 

@@ -121,6 +121,25 @@ export const blobChunk = pgTable(
   (table) => [primaryKey({ columns: [table.content, table.position] })],
 );
 
+/** The accounts that a blob counts against. With the blob they go, and a trigger subtracts its size. */
+export const blobClaim = pgTable(
+  "blob_claim",
+  {
+    sha256: bytea()
+      .notNull()
+      .references(() => blob.sha256, { onDelete: "cascade" }),
+    owner: bytewise().notNull(),
+    size: bigint({ mode: "number" }).notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.sha256, table.owner] })],
+);
+
+/** What the blobs that count against an account add up to. Its row orders writers at the quota. */
+export const blobOwner = pgTable("blob_owner", {
+  owner: bytewise().primaryKey(),
+  bytes: bigint({ mode: "number" }).notNull().default(0),
+});
+
 /** Contents that are being written and belong to no blob yet. */
 export const blobUpload = pgTable("blob_upload", {
   content: uuid().primaryKey(),

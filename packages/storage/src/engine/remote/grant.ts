@@ -71,6 +71,27 @@ export function requireBlobAccess(grant: Grant, access: "read" | "write"): void 
   );
 }
 
+/**
+ * The account that blobs of a call count against: the one that the caller names, which one of the grant's
+ * scopes has to cover (`STORAGE_PERMISSION_DENIED`), else the first that the scopes name. `undefined`,
+ * for no quota, only where the scopes are for all accounts.
+ */
+export function blobOwnerOf(grant: Grant, named: string | undefined): string | undefined {
+  if (grant.scopes === "all") return named;
+  const writable = grant.scopes.filter(({ access }) => access !== "read");
+  const partitions = (writable.length > 0 ? writable : grant.scopes).map(
+    ({ tenancy }) => tenancy.partition,
+  );
+  const isForAll = partitions.includes("*");
+  if (named === undefined) return isForAll ? undefined : partitions[0];
+  if (isForAll || partitions.includes(named)) return named;
+  throw new StorageError(
+    "STORAGE_PERMISSION_DENIED",
+    `the token does not allow to write blobs of account "${named}"`,
+    { details: { field: "owner" } },
+  );
+}
+
 function hasKind({ kinds }: GrantScope, { group, kind }: UnversionedType): boolean {
   return kinds === undefined || kinds.some((one) => one.group === group && one.kind === kind);
 }

@@ -37,6 +37,8 @@ export function storageToRpcError(thrown: unknown): RpcError {
     limit: details.limit === undefined ? undefined : BigInt(Math.trunc(details.limit)),
     actual: details.actual === undefined ? undefined : BigInt(Math.trunc(details.actual)),
     outcome: outcomeToMessage(details.outcome),
+    owner: details.owner,
+    used: details.used === undefined ? undefined : BigInt(Math.trunc(details.used)),
     groupVersionMismatch:
       thrown instanceof GroupVersionMismatchError
         ? {
@@ -80,7 +82,8 @@ export function rpcToStorageError(thrown: unknown, kind: "read" | "write"): Stor
 }
 
 function detailToError(detail: StorageErrorDetail, cause: RpcError): StorageError {
-  const { code, index, id, guard, field, limit, actual, outcome, groupVersionMismatch } = detail;
+  const { code, index, id, guard, field, limit, actual, outcome, owner, used } = detail;
+  const { groupVersionMismatch } = detail;
   if (groupVersionMismatch?.stored !== undefined) {
     const requested = messageToType(groupVersionMismatch.requestedType);
     return new GroupVersionMismatchError(requested, messageToResource(groupVersionMismatch.stored));
@@ -97,6 +100,8 @@ function detailToError(detail: StorageErrorDetail, cause: RpcError): StorageErro
     ...(field === undefined ? {} : { field }),
     ...(limit === undefined ? {} : { limit: Number(limit) }),
     ...(actual === undefined ? {} : { actual: Number(actual) }),
+    ...(owner === undefined ? {} : { owner }),
+    ...(used === undefined ? {} : { used: Number(used) }),
     ...(knownOutcome === undefined ? {} : { outcome: knownOutcome }),
   };
   return new StorageError(code, cause.rawMessage, { details, cause });

@@ -90,6 +90,11 @@ export interface WriteBlobRequest {
      */
     { $case: "commit"; value: BlobReference }
     | undefined;
+  /**
+   * Of the first message: the account whose quota the blob counts against. Where it is empty the
+   * token's scopes name the account. A token with scopes can only name accounts of them.
+   */
+  owner: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -692,7 +697,7 @@ export const ReadBlobResponse: MessageFns<ReadBlobResponse> = {
 };
 
 function createBaseWriteBlobRequest(): WriteBlobRequest {
-  return { step: undefined };
+  return { step: undefined, owner: "" };
 }
 
 export const WriteBlobRequest: MessageFns<WriteBlobRequest> = {
@@ -704,6 +709,9 @@ export const WriteBlobRequest: MessageFns<WriteBlobRequest> = {
       case "commit":
         BlobReference.encode(message.step.value, writer.uint32(18).fork()).join();
         break;
+    }
+    if (message.owner !== "") {
+      writer.uint32(26).string(message.owner);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -743,6 +751,14 @@ export const WriteBlobRequest: MessageFns<WriteBlobRequest> = {
             }
 
             message.step = { $case: "commit", value: BlobReference.decode(reader, reader.uint32()) };
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.owner = reader.string(true);
             continue;
           }
         }
@@ -791,6 +807,7 @@ export const WriteBlobRequest: MessageFns<WriteBlobRequest> = {
         break;
       }
     }
+    message.owner = object.owner ?? "";
     return message;
   },
 };

@@ -55,7 +55,15 @@ export interface StorageErrorDetail {
   /** Of a write: whether it took effect. */
   outcome: WriteOutcome;
   /** With STORAGE_GROUP_VERSION_MISMATCH. */
-  groupVersionMismatch: StorageErrorDetail_GroupVersionMismatch | undefined;
+  groupVersionMismatch:
+    | StorageErrorDetail_GroupVersionMismatch
+    | undefined;
+  /** With STORAGE_QUOTA_EXCEEDED: the owner of the blobs. */
+  owner?:
+    | string
+    | undefined;
+  /** With STORAGE_QUOTA_EXCEEDED: bytes that the owner's blobs have. */
+  used?: bigint | undefined;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -108,6 +116,15 @@ export const StorageErrorDetail: MessageFns<StorageErrorDetail> = {
     }
     if (message.groupVersionMismatch !== undefined) {
       StorageErrorDetail_GroupVersionMismatch.encode(message.groupVersionMismatch, writer.uint32(74).fork()).join();
+    }
+    if (message.owner !== undefined) {
+      writer.uint32(82).string(message.owner);
+    }
+    if (message.used !== undefined) {
+      if (BigInt.asUintN(64, message.used) !== message.used) {
+        throw new globalThis.Error("value provided for field message.used of type uint64 too large");
+      }
+      writer.uint32(88).uint64(message.used);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -205,6 +222,22 @@ export const StorageErrorDetail: MessageFns<StorageErrorDetail> = {
             message.groupVersionMismatch = StorageErrorDetail_GroupVersionMismatch.decode(reader, reader.uint32());
             continue;
           }
+          case 10: {
+            if (tag !== 82) {
+              break;
+            }
+
+            message.owner = reader.string(true);
+            continue;
+          }
+          case 11: {
+            if (tag !== 88) {
+              break;
+            }
+
+            message.used = reader.uint64() as bigint;
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -248,6 +281,8 @@ export const StorageErrorDetail: MessageFns<StorageErrorDetail> = {
     message.groupVersionMismatch = (object.groupVersionMismatch !== undefined && object.groupVersionMismatch !== null)
       ? StorageErrorDetail_GroupVersionMismatch.fromPartial(object.groupVersionMismatch)
       : undefined;
+    message.owner = object.owner ?? undefined;
+    message.used = (object.used !== undefined && object.used !== null) ? BigInt(object.used) : undefined;
     return message;
   },
 };
