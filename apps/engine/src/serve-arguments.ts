@@ -51,6 +51,11 @@ export const SERVE_OPTIONS: Readonly<Record<string, Flag>> = Object.freeze({
   "max-providers": { path: ["quotas", "providers"], kind: "number", help: "per account" },
   "max-versions": { path: ["quotas", "versionsPerProvider"], kind: "number", help: "per provider" },
   "max-archive-bytes": { path: ["quotas", "archiveBytes"], kind: "number", help: "per archive" },
+  "max-blob-bytes": {
+    path: ["quotas", "blobBytes"],
+    kind: "number",
+    help: "of all plans, states and archives of an account",
+  },
   "delete-provider": { path: ["deleteProvider"], kind: "text", help: "cascade or refuse" },
   "delete-used": { path: ["deleteUsed"], kind: "text", help: "allow, warn or refuse" },
   tombstones: { path: ["tombstones"], kind: "boolean", help: "keep deleted version numbers" },

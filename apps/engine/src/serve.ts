@@ -105,6 +105,9 @@ export async function serve(
   const store = stack.use(
     await openStore(address, {
       ...(parts.blobHoldMs !== undefined && { blobHoldMs: parts.blobHoldMs }),
+      ...(resolved.quotas?.blobBytes !== undefined && {
+        blobQuotaBytes: resolved.quotas.blobBytes,
+      }),
       blobDirectory: resolved.blobDirectory ?? join(directory, "blobs"),
       logger,
       ...(env["STACKWRIGHT_TOKEN"] === undefined ? {} : { token: env["STACKWRIGHT_TOKEN"] }),

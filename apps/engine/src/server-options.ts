@@ -67,6 +67,9 @@ export const ServerOptionsSchema = Type.Object(
           providers: Type.Optional(count("private providers per account", 0, 10_000_000)),
           versionsPerProvider: Type.Optional(count("versions per provider", 0, 100_000)),
           archiveBytes: Type.Optional(count("bytes of a published archive", 1, 2 ** 40)),
+          blobBytes: Type.Optional(
+            count("bytes of all blobs of an account", 0, Number.MAX_SAFE_INTEGER),
+          ),
         },
         { additionalProperties: false },
       ),

@@ -13,7 +13,7 @@ import {
   readStored,
   type StorageBackend,
 } from "@stackwright/storage";
-import type { BlobStore } from "@stackwright/storage/blob";
+import { type BlobStore, ownedBlobs } from "@stackwright/storage/blob";
 import { EngineError } from "../errors.ts";
 import type { StackCipher } from "../secrets/stack-cipher.ts";
 import type { CheckResult } from "./check-result.ts";
@@ -86,7 +86,7 @@ export class StackRecords {
 
   constructor(reference: StackReference, parts: RecordParts) {
     this.reference = reference;
-    this.#parts = parts;
+    this.#parts = { ...parts, blobs: ownedBlobs(parts.blobs, reference.account) };
   }
 
   get blobs(): BlobStore {

@@ -27,6 +27,8 @@ export interface OpenStoreOptions {
   readonly logger?: Logger;
   /** How long blobs stay that nothing refers to. @default one hour */
   readonly blobHoldMs?: number;
+  /** Bytes that the blobs of one account may have. Of a store on a server, the server's count. @default unlimited */
+  readonly blobQuotaBytes?: number;
 }
 
 /**
@@ -37,8 +39,11 @@ export async function openStore(
   address: StoreAddress,
   options: OpenStoreOptions,
 ): Promise<OpenStore> {
-  const { readOnly = false, blobDirectory, logger, blobHoldMs } = options;
-  const hold = { ...(blobHoldMs !== undefined && { holdMs: blobHoldMs }) };
+  const { readOnly = false, blobDirectory, logger, blobHoldMs, blobQuotaBytes } = options;
+  const limits = {
+    ...(blobHoldMs !== undefined && { holdMs: blobHoldMs }),
+    ...(blobQuotaBytes !== undefined && { ownerQuotaBytes: blobQuotaBytes }),
+  };
   switch (address.kind) {
     case "sqlite": {
       const { createSqliteStorage } = await import("@stackwright/storage/sqlite");
@@ -52,7 +57,7 @@ export async function openStore(
         return createDirectoryBlobs({
           directory: join(address.directory, "blobs"),
           readOnly,
-          ...hold,
+          ...limits,
         });
       });
     }
@@ -69,7 +74,7 @@ export async function openStore(
       };
       return withBlobs(storage, renewal, async () => {
         const { createPostgresBlobs } = await import("@stackwright/storage/blob/postgres");
-        return createPostgresBlobs({ url: address.url, ...hold });
+        return createPostgresBlobs({ url: address.url, ...limits });
       });
     }
     case "etcd": {
@@ -85,7 +90,7 @@ export async function openStore(
         options: etcd,
       };
       return withBlobs(storage, renewal, async () =>
-        folderBlobs({ directory: blobDirectory, ...hold }),
+        folderBlobs({ directory: blobDirectory, ...limits }),
       );
     }
     case "remote": {
@@ -111,7 +116,7 @@ export async function openStore(
     default: {
       const { createMemoryStorage } = await import("@stackwright/storage/memory");
       return withBlobs(createMemoryStorage(), undefined, async () =>
-        folderBlobs({ directory: blobDirectory, ...hold }),
+        folderBlobs({ directory: blobDirectory, ...limits }),
       );
     }
   }

@@ -3,6 +3,7 @@ import type { ProviderSchema } from "@stackwright/proto/stackwright";
 import { type CallOptions, isStorageError } from "@stackwright/storage";
 import type { BlobStore } from "@stackwright/storage/blob";
 import { invalidField } from "../errors.ts";
+import { writeAccountBlob } from "./account-blobs.ts";
 import { SCHEMA_KIND } from "./kinds.ts";
 import type { RegistryParts } from "./parts.ts";
 import type { RecordName } from "./record-store.ts";
@@ -58,7 +59,7 @@ export async function writeSchema(
   if (stored !== undefined && (await blobs.find([stored.value.blobSha256], options)).length > 0) {
     return;
   }
-  const blob = await blobs.write(schema, options);
+  const blob = await writeAccountBlob(blobs, scope.account, schema, options);
   const createTimeMs = BigInt(parts.clock.wallMs());
   const value: ProviderSchema = {
     digest,

@@ -8,6 +8,7 @@ import {
   zipHashHex,
 } from "@stackwright/provider-source";
 import { type CallOptions, isStorageError } from "@stackwright/storage";
+import { writeAccountBlob } from "../domain/account-blobs.ts";
 import { type PrivateProviderVersion, providerSource } from "../domain/model.ts";
 import type { RegistryScope } from "../domain/scope.ts";
 import { RegistryError } from "../errors.ts";
@@ -78,7 +79,7 @@ export class FunctionReleases {
         throw new RegistryError("REGISTRY_CORRUPT", `there is no archive for ${String(platform)}`);
       }
       // What does not have the announced digest and size is not stored, and so never signed.
-      await this.#registry.blobs.write(archive.read(signalOf(options)), {
+      await writeAccountBlob(this.#registry.blobs, scope.account, archive.read(signalOf(options)), {
         ...options,
         expected: { sha256, size: archive.sizeBytes },
       });

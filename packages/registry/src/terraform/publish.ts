@@ -7,6 +7,7 @@ import {
   Version,
 } from "@stackwright/provider-source";
 import type { BlobReference } from "@stackwright/storage/blob";
+import { writeAccountBlob } from "../domain/account-blobs.ts";
 import type { RequestContext } from "../domain/model.ts";
 import { type StoredRecord, writeOperation } from "../domain/record-store.ts";
 import { retryCollisions } from "../domain/retry-collisions.ts";
@@ -120,21 +121,19 @@ export async function publishArchive(
   if (expected !== undefined && before !== undefined) existing(before, publication, expected);
 
   const bounded = boundedContent(content, limits);
-  const blob = await registry.blobs
-    .write(bounded, {
-      ...callOptions,
-      ...(expected === undefined ? {} : { expected: { sha256: expected } }),
-    })
-    .catch((error: unknown) => {
-      if ((error as { code?: unknown }).code === "STORAGE_INVALID_ARGUMENT") {
-        throw new RegistryError(
-          "REGISTRY_ARCHIVE_INVALID",
-          "the archive has another digest than was announced",
-          { cause: error },
-        );
-      }
-      throw error;
-    });
+  const blob = await writeAccountBlob(registry.blobs, publication.account, bounded, {
+    ...callOptions,
+    ...(expected === undefined ? {} : { expected: { sha256: expected } }),
+  }).catch((error: unknown) => {
+    if ((error as { code?: unknown }).code === "STORAGE_INVALID_ARGUMENT") {
+      throw new RegistryError(
+        "REGISTRY_ARCHIVE_INVALID",
+        "the archive has another digest than was announced",
+        { cause: error },
+      );
+    }
+    throw error;
+  });
   if (before !== undefined) existing(before, publication, blob.sha256);
   const provider = { type: publication.type, platform: publication.parsedPlatform };
   const h1 = await checkArchive(registry.blobs, blob, provider, limits.archive ?? {}, signal);

@@ -56,6 +56,26 @@ test("a directory has one process at a time", async () => {
   await rm(directory, { recursive: true });
 });
 
+test("an SQLite file of a release without owners gets them when it is opened", async () => {
+  const directory = await newDirectory();
+  const blobs = await createSqliteBlobs({ directory });
+  const { sha256 } = await blobs.write(Buffer.from("of before"), { owner: "acme" });
+  await blobs.close();
+  const database = new DatabaseSync(join(directory, "blobs.db"));
+  database.exec("DROP TABLE claim");
+  database.close();
+  await using reopened = await createSqliteBlobs({ directory, ownerQuotaBytes: 10 });
+  expect(await reopened.find([sha256])).toHaveLength(1);
+  await reopened.write(Buffer.from("of before"), { owner: "acme" });
+  const error = await assertCode(
+    reopened.write(Buffer.from("xx"), { owner: "acme" }),
+    "STORAGE_QUOTA_EXCEEDED",
+  );
+  expect(error.details.used).toBe(9);
+  await reopened.close();
+  await rm(directory, { recursive: true });
+});
+
 test("a directory of blobs can be read beside its writer", async () => {
   const directory = await newDirectory();
   await using writer = await createDirectoryBlobs({ directory });

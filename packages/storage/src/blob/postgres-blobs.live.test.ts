@@ -1,5 +1,6 @@
 import postgres from "postgres";
-import { test } from "vitest";
+import { expect, test } from "vitest";
+import { assertCode } from "../testing/assertions.ts";
 import { describeBlobs } from "../testing/describe-blobs.ts";
 import { createSchema, postgresServers } from "../testing/live/postgres-servers.ts";
 import { createPostgresBlobs } from "./postgres-blobs.ts";
@@ -31,4 +32,34 @@ for (const { name, url } of servers) {
     },
     { damage: true },
   );
+
+  test(`${name}: tables of a release without owners get them when they are opened`, async () => {
+    const schema = await createSchema(url);
+    await using stack = new AsyncDisposableStack();
+    stack.defer(() => schema.drop());
+    const before = await createPostgresBlobs({ url, schema: schema.name });
+    const { sha256 } = await before.write(Buffer.from("of before"));
+    await before.close();
+    const client = postgres(url, {
+      max: 1,
+      connection: { search_path: schema.name },
+      onnotice: () => undefined,
+    });
+    await client.unsafe(`
+      DROP TABLE blob_claim, blob_owner;
+      DROP FUNCTION finish_blob;
+      DROP FUNCTION release_blob_claim;
+      DELETE FROM migration WHERE created_at = (SELECT max(created_at) FROM migration)`);
+    const options = { url, schema: schema.name, ownerQuotaBytes: 10 };
+    await using after = await createPostgresBlobs(options);
+    await using beside = await createPostgresBlobs(options);
+    expect(await after.find([sha256])).toHaveLength(1);
+    await after.write(Buffer.from("of before"), { owner: "acme" });
+    await assertCode(beside.write(Buffer.from("xx"), { owner: "acme" }), "STORAGE_QUOTA_EXCEEDED");
+    // Such a release, running on meanwhile, removes blobs without knowing of owners.
+    await client`DELETE FROM blob`;
+    await client.end();
+    await beside.write(Buffer.from("0123456789"), { owner: "acme" });
+    await assertCode(after.write(Buffer.from("x"), { owner: "acme" }), "STORAGE_QUOTA_EXCEEDED");
+  });
 }

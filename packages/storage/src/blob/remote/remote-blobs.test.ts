@@ -16,7 +16,7 @@ import { createRemoteStorage, createStorageService, type Grant } from "../../eng
 import { assertCode, assertSame } from "../../testing/assertions.ts";
 import { type BlobHarness, describeBlobs } from "../../testing/describe-blobs.ts";
 import { A1, HOME, sample } from "../../testing/samples.ts";
-import { createDirectoryBlobs, createSqliteBlobs } from "../index.ts";
+import { type BlobStoreOptions, createDirectoryBlobs, createSqliteBlobs } from "../index.ts";
 import { createBlobsService, createRemoteBlobs } from "../remote.ts";
 import type { BlobStore } from "../types.ts";
 
@@ -59,13 +59,14 @@ const GRANTS: Readonly<Record<string, Grant>> = {
   scoped: { scopes: [{ tenancy: HOME }] },
   reader: { scopes: [{ tenancy: HOME }], blobs: "read" },
   writer: { scopes: [{ tenancy: HOME }], blobs: "write" },
+  site: { scopes: [{ tenancy: { ...HOME, partition: "*" } }], blobs: "write" },
 };
 const authorize = (token: string | undefined) => GRANTS[token ?? ""];
 const sha256 = "0".repeat(64);
 
-async function serve() {
+async function serve(options: BlobStoreOptions = {}) {
   const directory = await mkdtemp(join(tmpdir(), "stackwright-blobs-"));
-  const blobs = await createDirectoryBlobs({ directory });
+  const blobs = await createDirectoryBlobs({ directory, ...options });
   const server = await startServer({ services: [createBlobsService({ blobs, authorize })] });
   const { address } = server;
   const close = async (): Promise<void> => {
@@ -95,6 +96,25 @@ describe("a blob service", () => {
       expect(await textOf(reader, reference.sha256)).toBe("content");
       await assertCode(reader.write(Buffer.from("more")), "STORAGE_PERMISSION_DENIED");
     }
+  });
+
+  test("counts what a token writes against the account of its scopes", async () => {
+    await using service = await serve({ ownerQuotaBytes: 10 });
+    const account = HOME.partition;
+    const owned = async (token: string, owner?: string) => {
+      await using blobs = await service.open(token);
+      return await blobs.write(randomBytes(6), owner === undefined ? {} : { owner });
+    };
+    await assertCode(owned("writer", "another"), "STORAGE_PERMISSION_DENIED");
+    await owned("writer");
+    const error = await assertCode(owned("writer", account), "STORAGE_QUOTA_EXCEEDED");
+    expect(error.details).toMatchObject({ owner: account, used: 6, limit: 10, actual: 12 });
+    await assertCode(owned("all", account), "STORAGE_QUOTA_EXCEEDED");
+    // A token for all accounts names the one that it writes for, or none.
+    await owned("site", "another");
+    await assertCode(owned("site", "another"), "STORAGE_QUOTA_EXCEEDED");
+    await owned("site");
+    await owned("site");
   });
 
   test("leaves collecting to where the blobs are", async () => {
