@@ -192,12 +192,57 @@ describe("the keys of a stack", { timeout: 60_000 }, () => {
     expect(await made.succeed(env, ...words)).not.toContain("wraps data");
   });
 
+  it("leave everything readable that is not sensitive when the key is lost", async () => {
+    await using made = await project();
+    await writeFile(
+      join(made.cwd, "main.tf"),
+      `${template("hunter2-and-more")}
+resource "terraform_data" "b" {
+  input = "visible"
+}
+output "open" { value = "visible output" }
+`,
+    );
+    await made.succeed(keyEnv(OLD), "up", "--yes");
+    for (const env of [{}, keyEnv(WRONG)]) {
+      const shown = await made.run(env, "show");
+      expect(shown.code).toBe(0);
+      expect(shown.error).toContain("Warning: Sensitive values are omitted: ");
+      expect(shown.error).toContain(idOf(OLD));
+      expect(shown.output).toContain('"visible"');
+      expect(shown.output).toContain("(sensitive value; key missing)");
+      expect(shown.output).toContain('open = "visible output"');
+      expect(shown.output).toContain("word = (sensitive value; key missing)");
+      const one = await made.run(env, "state", "show", "terraform_data.a");
+      expect([one.code, one.output.includes("key missing")]).toEqual([0, true]);
+      expect(one.output).toMatch(/id += "/);
+      const outputs = await made.run(env, "output");
+      expect(outputs.output).toBe(
+        'open = "visible output"\nword = (sensitive value; key missing)\n',
+      );
+      const json = JSON.parse((await made.run(env, "show", "--json")).output);
+      expect(json.values.outputs.word).toMatchObject({ sensitive: true, value: null });
+      for (const words of [
+        ["show", "--show-secrets"],
+        ["output", "--json"],
+        ["output", "--raw", "word"],
+        ["export-state"],
+      ]) {
+        const refused = await made.run(env, ...words);
+        expect([words, refused.code]).toEqual([words, 1]);
+        expect(refused.error).toContain(idOf(OLD));
+      }
+      expect(shown.output + outputs.output + one.output).not.toContain("hunter2");
+    }
+    expect((await made.run(keyEnv(OLD), "show")).output).not.toContain("key missing");
+  });
+
   it("leave the addresses readable when the key is lost", async () => {
     await using made = await project();
     await made.succeed({}, "up", "--yes");
     await rm(join(made.cwd, ".stackwright/key"));
     expect(await made.succeed({}, "state", "list")).toBe("terraform_data.a\n");
-    expect((await made.run({}, "show")).code).toBe(1);
+    expect((await made.run({}, "plan")).code).toBe(1);
   });
 
   it("of a stack that does not exist are not made", async () => {

@@ -6,6 +6,7 @@ import { EXIT, type ExitCode } from "../exit-code.ts";
 import { outputsText } from "../render/human-renderer.ts";
 import { exactJson, type JsonMember, writeExactJson } from "../render/lossless-json.ts";
 import { ShownState } from "../render/shown-state.ts";
+import { omitSecrets } from "../session/omit-secrets.ts";
 import { openReader, type StoreOptions } from "../session/session.ts";
 
 export interface OutputOptions extends StoreOptions {
@@ -21,7 +22,9 @@ export async function output(
   context: CommandContext,
 ): Promise<ExitCode> {
   const { terminal } = context;
-  const session = await openReader(context, options);
+  // Programs get all values or none.
+  const reading = options.json || options.raw ? {} : omitSecrets({}, context);
+  const session = await openReader(context, options, reading);
   try {
     const { signal } = context;
     const state = session?.stack === undefined ? undefined : session.stateOf(session.stack);
@@ -55,7 +58,8 @@ export async function output(
     if (options.raw) terminal.write(rawText(name, one));
     else if (options.json) terminal.write(`${writeExactJson(exactJson(one.json), 2)}\n`);
     else {
-      const text = outputsText(new Map([[name, one]]), new Set());
+      const hidden = new Set(one.isOmitted === true ? [name] : []);
+      const text = outputsText(new Map([[name, one]]), hidden);
       terminal.write(text.slice(`${name} = `.length));
     }
     return EXIT.ok;

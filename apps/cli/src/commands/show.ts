@@ -9,6 +9,7 @@ import { outputsText } from "../render/human-renderer.ts";
 import { inputLines, planText, type SchemaOf } from "../render/plan-text.ts";
 import { ShownState } from "../render/shown-state.ts";
 import { stateJson } from "../render/state-json.ts";
+import { omitSecrets } from "../session/omit-secrets.ts";
 import { openEngine } from "../session/open-engine.ts";
 import { planNotFoundError, readPlanFile } from "../session/plan-file.ts";
 import { loadProject } from "../session/project.ts";
@@ -39,7 +40,7 @@ export async function show(
 ): Promise<ExitCode> {
   const { terminal } = context;
   if (planFile !== undefined) return showPlan(planFile, options, context);
-  const session = await openReader(context, options);
+  const session = await openReader(context, options, omitSecrets(options, context));
   try {
     const snapshot = await snapshotOf(session, context);
     const project = await loadProject(context);
@@ -163,6 +164,7 @@ export function objectText(
             style,
             verbose: true,
             secrets: shown.secrets,
+            secretsOmitted: shown.secretsOmitted,
             forcesReplacement: () => false,
           },
         );

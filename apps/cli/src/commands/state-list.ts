@@ -4,6 +4,7 @@ import type { CommandContext } from "../command-context.ts";
 import { CommandError } from "../command-error.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { ShownState } from "../render/shown-state.ts";
+import { omitSecrets } from "../session/omit-secrets.ts";
 import { loadProject } from "../session/project.ts";
 import { recordedSchemas } from "../session/recorded-schemas.ts";
 import { openReader, type StoreOptions } from "../session/session.ts";
@@ -46,7 +47,7 @@ export async function stateShow(
   options: StoreOptions & SecretOptions,
   context: CommandContext,
 ): Promise<ExitCode> {
-  const session = await openReader(context, options);
+  const session = await openReader(context, options, omitSecrets(options, context));
   try {
     const snapshot = await snapshotOf(session, context);
     const { objects } = snapshot;

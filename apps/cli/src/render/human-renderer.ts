@@ -8,7 +8,7 @@ import { LiveRun } from "./live-run.ts";
 import { planText, type SchemaOf } from "./plan-text.ts";
 import { isShownStep, type RunRenderer, renderedSteps, subjectOf } from "./run-renderer.ts";
 import { showDiagnostics } from "./show-diagnostics.ts";
-import { SENSITIVE_TEXT } from "./value-diff.ts";
+import { sensitiveText } from "./value-diff.ts";
 
 /** A run as people follow it. */
 export class HumanRenderer implements RunRenderer, Disposable {
@@ -131,9 +131,9 @@ export function outputsText(
 ): string {
   return [...outputs]
     .toSorted(([left], [right]) => (left < right ? -1 : 1))
-    .map(([name, { type, json }]) => {
+    .map(([name, { type, json, isOmitted }]) => {
       const text = hidden.has(name)
-        ? SENSITIVE_TEXT
+        ? sensitiveText({ secretsOmitted: isOmitted === true })
         : valueText(decodeJson(json, decodeTypeJson(type)));
       return `${name} = ${text}\n`;
     })

@@ -22,7 +22,8 @@ import type { SchemaOf } from "./plan-text.ts";
 export function recordedValue(object: StateObject, schemaOf: SchemaOf): Value | undefined {
   const { value } = object;
   if (value === undefined) return undefined;
-  const typed = decodeTyped(value.json, schemaOf(object));
+  // The places of omitted parts are those of the text.
+  const typed = value.omitted === undefined ? decodeTyped(value.json, schemaOf(object)) : undefined;
   if (typed === undefined) return impliedValue(value);
   return markWithPaths(
     typed,
@@ -44,8 +45,8 @@ function decodeTyped(json: string, schema: BlockSchema | undefined): Value | und
 }
 
 /** A path of the schema may not lead through the types that JSON has: the places of the text are marked instead. */
-function impliedValue({ json, sensitive }: RecordedValue): Value {
-  const { parts } = extractJsonParts(json, sensitive.map(jsonPathOf));
+function impliedValue({ json, sensitive, omitted = [] }: RecordedValue): Value {
+  const { parts } = extractJsonParts(json, [...sensitive.map(jsonPathOf), ...omitted]);
   return markWithPaths(
     decodeJsonImplied(json),
     parts.map(({ at }) => ({ path: impliedPath(at), marks: SENSITIVE })),

@@ -10,6 +10,8 @@ import { recordedValue } from "./recorded-value.ts";
  */
 export class ShownState {
   readonly secrets: SecretDisplay;
+  /** Secrets of the state were read without their key. */
+  readonly secretsOmitted: boolean;
   readonly #values = new Map<StateObject, Value>();
   readonly #concealer = new Concealer();
 
@@ -18,6 +20,9 @@ export class ShownState {
     { schemaOf, secrets }: { readonly schemaOf: SchemaOf; readonly secrets: SecretDisplay },
   ) {
     this.secrets = secrets;
+    this.secretsOmitted =
+      [...objects.values()].some(({ value }) => value?.omitted !== undefined) ||
+      [...outputs.values()].some(({ isOmitted }) => isOmitted === true);
     for (const object of objects.values()) {
       const value = recordedValue(object, schemaOf);
       if (value === undefined) continue;

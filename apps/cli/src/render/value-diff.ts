@@ -16,6 +16,8 @@ export interface ValueDisplay {
   readonly verbose: boolean;
   /** Whether attributes are hidden that their schema calls sensitive; marked values are hidden always. */
   readonly secrets: SecretDisplay;
+  /** Secrets were read without their key. */
+  readonly secretsOmitted?: boolean;
 }
 
 /** A place in the object being shown. */
@@ -33,6 +35,13 @@ export interface Versions {
 
 export const UNKNOWN_TEXT = "(known after apply)";
 export const SENSITIVE_TEXT = "(sensitive value)";
+/** Stands for a secret that was read without its key. */
+export const OMITTED_TEXT = "(sensitive value; key missing)";
+
+/** The text in place of a sensitive value: one that is null was read without its key. */
+export function sensitiveText(display: Pick<ValueDisplay, "secretsOmitted">): string {
+  return display.secretsOmitted === true ? OMITTED_TEXT : SENSITIVE_TEXT;
+}
 
 /** Whether two values are the same to a reader: marks do not count. */
 export function looksEqual(before: Value | undefined, after: Value | undefined): boolean {
@@ -68,7 +77,7 @@ export function versionsText(versions: Versions, place: Place, display: ValueDis
   if (after === undefined || isNull(after)) {
     return `${valueText(before, "-", place, display)}${display.style.paint("quiet", " -> null")}${forced(place, display)}`;
   }
-  if (sensitive(before) || sensitive(after)) return SENSITIVE_TEXT + forced(place, display);
+  if (sensitive(before) || sensitive(after)) return sensitiveText(display) + forced(place, display);
   if (!after.isKnown || !before.isKnown || before.type.kind !== after.type.kind) {
     if (bothIterable(before, after)) return structureText({ before, after }, place, display);
     const arrow = display.style.paint("update", "->");
@@ -247,7 +256,7 @@ function stringText(before: string, after: string, place: Place, display: ValueD
 
 /** A whole value under one sign, as in an object that is created or deleted. */
 export function valueText(marked: Value, sign: Sign, place: Place, display: ValueDisplay): string {
-  if (sensitive(marked)) return SENSITIVE_TEXT;
+  if (sensitive(marked)) return sensitiveText(display);
   if (!marked.isKnown) return UNKNOWN_TEXT;
   const [value] = marked.unmark();
   if (value.isNull) return "null";

@@ -77,16 +77,23 @@ export function dataFolder({ env, directory }: CommandContext): string {
     : resolve(directory, named);
 }
 
+/** How states are read. */
+export interface ReadingOptions {
+  /** Receives why secrets cannot be decrypted; they are omitted then. @default reading rejects */
+  readonly onMissingKey?: (error: Error) => void;
+}
+
 /** Opens the store to look at it; works while another process writes. Undefined where there is none yet. */
 export async function openReader(
   context: CommandContext,
   options: StoreOptions,
+  reading: ReadingOptions = {},
 ): Promise<Session | undefined> {
   const address = storeAddress(context, options);
   // A mistake is one, also where there is nothing to wait for.
   parseDuration(options.lockTimeout);
   if (address.kind === "sqlite" && !(await exists(address.directory))) return undefined;
-  return openSession(context, options, address, "read");
+  return openSession(context, options, address, "read", reading);
 }
 
 /** Opens the store to write to stacks that exist. Undefined where there is no store yet; no stack is created. */
@@ -131,6 +138,7 @@ async function openSession(
   options: StoreOptions,
   address: StoreAddress,
   access: "read" | "write",
+  reading: ReadingOptions = {},
 ): Promise<Session> {
   const { env, signal } = context;
   const project = checkedProject({
@@ -161,6 +169,7 @@ async function openSession(
     blobs,
     ciphers: withKeyAdvice(createStoredKeys({ storage, current: key.key }), key),
     ...(renewer !== undefined && { renewer }),
+    ...reading,
     owner: `${userName()}@${hostname()} (process ${process.pid}, ${randomUUID().slice(0, 8)})`,
   });
   const scheduler = systemClock;

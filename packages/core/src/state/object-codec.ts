@@ -38,6 +38,14 @@ export interface CodecParts {
   readonly cipher: () => Promise<StackCipher>;
 }
 
+/** What turning messages into objects needs. */
+export interface OpenParts {
+  readonly reference: StackReference;
+  readonly blobs: BlobStore;
+  /** Asked only where there is something secret. Undefined: secrets are omitted. */
+  readonly cipher: () => Promise<StackCipher | undefined>;
+}
+
 const MODES = { managed: StateObject_Mode.MODE_MANAGED, data: StateObject_Mode.MODE_DATA } as const;
 const PHASES = {
   creating: StateObject_Phase.PHASE_CREATING,
@@ -110,14 +118,16 @@ export async function encodeObject(object: StateObject, parts: CodecParts): Prom
 }
 
 /** What {@link encodeObject} made, as the object. `ENGINE_STATE_CORRUPT`, `ENGINE_KEY_UNAVAILABLE`. */
-export async function decodeObject(message: WireObject, parts: CodecParts): Promise<StateObject> {
+export async function decodeObject(message: WireObject, parts: OpenParts): Promise<StateObject> {
   const { provider, identity, operation } = message;
   if (provider === undefined) throw corrupt(message, "has no provider");
   let privateBytes: Uint8Array = new Uint8Array();
   if (message.private !== undefined) {
     const cipher = await parts.cipher();
-    const sealed = await loadContent(message.private, parts.blobs);
-    privateBytes = cipher.open(sealed, sealContext(parts.reference, message, "private"));
+    if (cipher !== undefined) {
+      const sealed = await loadContent(message.private, parts.blobs);
+      privateBytes = cipher.open(sealed, sealContext(parts.reference, message, "private"));
+    }
   }
   return {
     address: message.address,
@@ -156,6 +166,7 @@ async function encodeValue(
   parts: CodecParts,
   content: (bytes: Uint8Array) => Content,
 ): Promise<WireValue> {
+  if (value.omitted !== undefined) throw corrupt(object, "was read without its secrets");
   const sensitive = value.sensitive.map(jsonPathOf);
   const marked = extractJsonParts(value.json, sensitive);
   const equal = equalParts(marked.json, marked.parts);
@@ -177,11 +188,19 @@ async function encodeValue(
 async function decodeValue(
   message: WireObject,
   value: WireValue,
-  parts: CodecParts,
+  parts: OpenParts,
 ): Promise<RecordedValue> {
   let json = textOf(await loadContent(value.json, parts.blobs));
   if (value.sealed.length > 0) {
     const cipher = await parts.cipher();
+    if (cipher === undefined) {
+      return {
+        schemaVersion: Number(value.schemaVersion),
+        json,
+        sensitive: value.sensitive.map(plainPath),
+        omitted: value.sealed.map(({ at }) => (at?.steps ?? []).map(plainJsonStep)),
+      };
+    }
     const opened = [];
     for (const part of value.sealed) {
       const at = (part.at?.steps ?? []).map(plainJsonStep);

@@ -14,7 +14,7 @@ import {
   type StorageBackend,
 } from "@stackwright/storage";
 import { type BlobStore, ownedBlobs } from "@stackwright/storage/blob";
-import { EngineError } from "../errors.ts";
+import { EngineError, isEngineError } from "../errors.ts";
 import type { StackCipher } from "../secrets/stack-cipher.ts";
 import type { CheckResult } from "./check-result.ts";
 import { inlineContent, loadContent, spillContents } from "./content.ts";
@@ -30,7 +30,7 @@ import {
   stackTenancy,
   typeUrl,
 } from "./kinds.ts";
-import { type CodecParts, decodeObject, encodeObject } from "./object-codec.ts";
+import { decodeObject, encodeObject, type OpenParts } from "./object-codec.ts";
 import type { CipherFactory } from "./stack-keys.ts";
 import type { StackHead, StackInput, StackOutput, StackReference } from "./stack-state.ts";
 import type { ObjectKey, StateObject } from "./state-object.ts";
@@ -52,6 +52,8 @@ export interface RecordParts {
   readonly blobs: BlobStore;
   readonly ciphers: CipherFactory;
   readonly converters?: Converters | undefined;
+  /** Receives why secrets cannot be decrypted; they are omitted then. @default reading rejects */
+  readonly onMissingKey?: ((error: EngineError) => void) | undefined;
 }
 
 /** What a run published beside the objects. */
@@ -112,7 +114,7 @@ export class StackRecords {
     return Promise.all(resources.map((resource) => this.#object(resource, codec)));
   }
 
-  async #object(resource: Resource, codec: CodecParts): Promise<StoredStateObject> {
+  async #object(resource: Resource, codec: OpenParts): Promise<StoredStateObject> {
     const message = decodeKind(resource, ObjectMessage, this.#parts.converters);
     return { object: await decodeObject(message, codec), resource };
   }
@@ -194,7 +196,10 @@ export class StackRecords {
   async #plainOutput(output: OutputMessage, options?: CallOptions): Promise<StackOutput> {
     let json = await loadContent(output.json, this.blobs);
     if (output.sensitive) {
-      const cipher = await this.loadCipher(options);
+      const cipher = await this.#cipherOrNone(options);
+      if (cipher === undefined) {
+        return { type: output.type, json: "null", sensitive: true, isOmitted: true };
+      }
       json = cipher.open(json, outputContext(this.reference, output.name));
     }
     return {
@@ -205,13 +210,13 @@ export class StackRecords {
   }
 
   /** Decrypts with the data keys as they are at its first use: they may have been rotated since the last. */
-  #opening(options?: CallOptions): CodecParts {
-    let cipher: Promise<StackCipher> | undefined;
+  #opening(options?: CallOptions): OpenParts {
+    let cipher: Promise<StackCipher | undefined> | undefined;
     return {
       reference: this.reference,
       blobs: this.blobs,
       cipher: () => {
-        cipher ??= this.loadCipher(options);
+        cipher ??= this.#cipherOrNone(options);
         return cipher;
       },
     };
@@ -235,6 +240,17 @@ export class StackRecords {
       throw error;
     });
     return this.#cipher;
+  }
+
+  /** The cipher to read with; undefined where its key is missing and secrets are omitted. */
+  async #cipherOrNone(options?: CallOptions): Promise<StackCipher | undefined> {
+    const { onMissingKey } = this.#parts;
+    if (onMissingKey === undefined) return this.loadCipher(options);
+    return this.loadCipher(options).catch((error: unknown) => {
+      if (!isEngineError(error, "ENGINE_KEY_UNAVAILABLE")) throw error;
+      onMissingKey(error);
+      return undefined;
+    });
   }
 
   /** The cipher to decrypt with, as of now. */

@@ -29,6 +29,8 @@ export interface StackOutput {
   readonly json: string;
   /** Encrypted at rest, and shown to nobody who did not ask for it. */
   readonly sensitive: boolean;
+  /** Read without its key: the text is `null`. Such an output is for display, and is never stored. */
+  readonly isOmitted?: true;
 }
 
 /** What a stack took from the outputs of another one. */

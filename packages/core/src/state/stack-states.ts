@@ -56,6 +56,11 @@ export interface StackStatesOptions {
   /** Beside the storage: what one can read, the other can read. */
   readonly blobs: BlobStore;
   readonly ciphers: CipherFactory;
+  /**
+   * Receives why secrets cannot be decrypted. States then read without them: `null` in their places, which `omitted` lists. For
+   * display; such values cannot be stored. @default reading rejects with `ENGINE_KEY_UNAVAILABLE`
+   */
+  readonly onMissingKey?: (error: EngineError) => void;
   /** Names this worker; another one after every start of the process. */
   readonly owner: string;
   readonly timing?: LeaseTiming;
@@ -98,6 +103,7 @@ interface StateParts {
   readonly storage: StorageBackend;
   readonly blobs: BlobStore;
   readonly ciphers: CipherFactory;
+  readonly onMissingKey?: (error: EngineError) => void;
   readonly converters?: Converters;
   readonly scheduler: Clock;
   readonly leases: Leases;

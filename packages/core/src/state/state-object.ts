@@ -1,5 +1,6 @@
 import type { Path } from "@stackwright/cty";
 import type { ProviderReference } from "@stackwright/mux/router";
+import type { JsonPath } from "../secrets/json-parts.ts";
 
 /**
  * Where an object is in its life.
@@ -26,6 +27,8 @@ export interface RecordedValue {
   readonly json: string;
   /** Secret parts; their bytes are encrypted at rest. Ordered, none below another. */
   readonly sensitive: readonly Path[];
+  /** Secret parts that were read without their key: `null` in the text. Such a value is for display, and is never stored. */
+  readonly omitted?: readonly JsonPath[];
 }
 
 /** The identity that a provider gave an object; never secret. */
