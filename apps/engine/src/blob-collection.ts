@@ -3,6 +3,7 @@ import { STATE_BLOB_KINDS } from "@stackwright/core";
 import { RECORD_BLOB_KINDS } from "@stackwright/registry";
 import { isStorageError } from "@stackwright/storage";
 import { type BlobGcResult, collectUnreferenced } from "@stackwright/storage/blob";
+import { SERVER_BLOB_KINDS } from "./domain/server-kinds.ts";
 
 /**
  * Removes the blobs of a store that nothing refers to any more: refused uploads, archives that were withdrawn, what
@@ -13,7 +14,7 @@ export async function collectBlobs(
   { storage, blobs }: Pick<OpenStore, "storage" | "blobs">,
   signal: AbortSignal,
 ): Promise<BlobGcResult | undefined> {
-  const kinds = [...STATE_BLOB_KINDS, ...RECORD_BLOB_KINDS];
+  const kinds = [...STATE_BLOB_KINDS, ...RECORD_BLOB_KINDS, ...SERVER_BLOB_KINDS];
   try {
     return await collectUnreferenced({ storage, blobs, kinds, signal });
   } catch (error) {

@@ -59,11 +59,6 @@ export const SERVE_OPTIONS: Readonly<Record<string, Flag>> = Object.freeze({
   "delete-provider": { path: ["deleteProvider"], kind: "text", help: "cascade or refuse" },
   "delete-used": { path: ["deleteUsed"], kind: "text", help: "allow, warn or refuse" },
   tombstones: { path: ["tombstones"], kind: "boolean", help: "keep deleted version numbers" },
-  "reserved-namespace": {
-    path: ["reservedNamespaces"],
-    kind: "list",
-    help: "namespace that operators alone grant; repeatable",
-  },
   "audit-days": { path: ["auditDays"], kind: "number", help: "days that entries are kept" },
   "rate-per-second": { path: ["rateLimit", "perSecond"], kind: "number", help: "per account" },
   "rate-burst": { path: ["rateLimit", "burst"], kind: "number", help: "requests at once" },

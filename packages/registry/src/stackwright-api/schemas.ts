@@ -98,10 +98,7 @@ export const NewCredentialBody = exactly({
     }),
   ),
   projects: Type.Optional(
-    Type.Array(Type.String({ minLength: 1, maxLength: 64 }), {
-      description: "projects that it is limited to; those of the caller by default, [] for all",
-      maxItems: 100,
-    }),
+    Type.Array(Type.String({ minLength: 1, maxLength: 64 }), { maxItems: 100 }),
   ),
   description: Type.Optional(Type.String({ maxLength: 256 })),
   expires_in_days: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: MAX_DAYS })),

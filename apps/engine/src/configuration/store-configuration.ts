@@ -1,0 +1,93 @@
+import { createReadStream } from "node:fs";
+import { mkdtempDisposable, open } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { StackReference } from "@stackwright/core";
+import type { ConfigurationVersion } from "@stackwright/proto/stackwright";
+import {
+  ProviderSourceError,
+  readTarball,
+  type TarballSummary,
+} from "@stackwright/provider-source";
+import type { BlobStore } from "@stackwright/storage/blob";
+import { memberPlace, projectTenancy, STACK_KIND } from "../domain/run-places.ts";
+import { ServerError } from "../domain/server-error.ts";
+import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import { type TransactionParts, transact } from "../queue/transaction.ts";
+import { CONFIGURATION_LIMITS, MAX_PACKED_BYTES } from "./configuration-limits.ts";
+
+export interface StoreConfigurationParts extends TransactionParts {
+  readonly blobs: BlobStore;
+}
+
+export interface NewConfiguration {
+  readonly stack: StackReference;
+  readonly stackName: string;
+  readonly actor: string;
+  /** A gzip-compressed tar archive. */
+  readonly content: AsyncIterable<Uint8Array>;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Stores a configuration version: the archive is checked before anything of it is stored. The same files again give the
+ * version that exists. `bundle_invalid` and `too_large` say what is wrong with the archive.
+ */
+export async function storeConfiguration(
+  parts: StoreConfigurationParts,
+  { stack, stackName, actor, content, signal }: NewConfiguration,
+): Promise<{ readonly version: ConfigurationVersion; readonly isNew: boolean }> {
+  await using scratch = await mkdtempDisposable(join(tmpdir(), "configuration-"));
+  const path = join(scratch.path, "archive");
+  const packed = await receive(content, path, signal);
+  const summary = await inspect(path, signal);
+  const archive = await parts.blobs.write(createReadStream(path), { signal });
+  return await transact(parts, async (tx) => {
+    const place = memberPlace(stack, summary.digest);
+    const found = await tx.find(SERVER_KINDS.configuration, place);
+    if (found !== undefined) return { version: found.message, isNew: false };
+    const named = { tenancy: projectTenancy(stack), name: stackName };
+    tx.guardRow(await tx.get(STACK_KIND, named));
+    const version: ConfigurationVersion = {
+      digest: summary.digest,
+      archiveSha256: archive.sha256,
+      archiveBytes: BigInt(packed),
+      files: summary.files,
+      contentBytes: BigInt(summary.totalBytes),
+      actor,
+      createdAtMs: BigInt(tx.nowMs),
+    };
+    tx.create(SERVER_KINDS.configuration, place, version);
+    return { version, isNew: true };
+  });
+}
+
+async function receive(
+  content: AsyncIterable<Uint8Array>,
+  path: string,
+  signal: AbortSignal,
+): Promise<number> {
+  let size = 0;
+  await using file = await open(path, "wx", 0o600);
+  for await (const chunk of content) {
+    signal.throwIfAborted();
+    size += chunk.byteLength;
+    if (size > MAX_PACKED_BYTES) {
+      throw new ServerError("too_large", `an archive has at most ${MAX_PACKED_BYTES} bytes`);
+    }
+    await file.writeFile(chunk);
+  }
+  return size;
+}
+
+async function inspect(path: string, signal: AbortSignal): Promise<TarballSummary> {
+  let summary: TarballSummary;
+  try {
+    summary = await readTarball(createReadStream(path), { limits: CONFIGURATION_LIMITS, signal });
+  } catch (error) {
+    if (!(error instanceof ProviderSourceError)) throw error;
+    throw new ServerError("bundle_invalid", error.message, { cause: error });
+  }
+  if (summary.files === 0) throw new ServerError("bundle_invalid", "the archive holds no files");
+  return summary;
+}

@@ -1,0 +1,71 @@
+import type { ErrorKind } from "@stackwright/base/error-kind";
+
+function kind(httpStatus: number, summary: string, retryable = false): ErrorKind {
+  return { httpStatus, summary, retryable };
+}
+
+/** Every code of a problem document below `/api/v1`. Codes are contract, texts are not. */
+export const SERVER_ERRORS = Object.freeze({
+  invalid_request: kind(400, "the request is not valid"),
+  unauthenticated: kind(401, "the request has no valid credential"),
+  forbidden: kind(403, "the credential does not allow this"),
+  not_found: kind(404, "the resource does not exist"),
+  conflict: kind(409, "the resource is in a state that does not allow this"),
+  name_taken: kind(409, "the name is in use"),
+  in_progress: kind(409, "a request with this idempotency key is in progress", true),
+  illegal_transition: kind(409, "the phase of the run does not allow this"),
+  run_ended: kind(409, "the run has ended"),
+  plan_changed: kind(409, "the run has another plan than the one that was approved"),
+  claim_lost: kind(409, "the claim of the worker is no longer valid"),
+  changed: kind(412, "the resource changed since it was read"),
+  too_large: kind(413, "the request body is too large"),
+  unsupported_media_type: kind(415, "the content type is not supported"),
+  bundle_invalid: kind(422, "the archive of the configuration is not valid"),
+  unprocessable: kind(422, "the request cannot be processed"),
+  idempotency_mismatch: kind(422, "the idempotency key was used for another request"),
+  precondition_required: kind(428, "the request needs the header If-Match"),
+  rate_limited: kind(429, "too many requests", true),
+  queue_full: kind(429, "the queue of the stack is full", true),
+  internal: kind(500, "the server failed"),
+  key_unavailable: kind(500, "the key of the stack is not available to this server"),
+  store_unavailable: kind(503, "the store does not answer", true),
+  draining: kind(503, "the server is stopping", true),
+} satisfies Record<string, ErrorKind>);
+
+export type ServerErrorCode = keyof typeof SERVER_ERRORS;
+
+/** One thing that is wrong with a request. */
+export interface FieldError {
+  /** JSON pointer into the request. */
+  readonly pointer: string;
+  readonly detail: string;
+}
+
+export interface ServerErrorOptions {
+  readonly cause?: unknown;
+  readonly errors?: readonly FieldError[];
+}
+
+/** The error of everything that `/api/v1` does. */
+export class ServerError extends Error {
+  override readonly name = "ServerError";
+  readonly code: ServerErrorCode;
+  readonly errors: readonly FieldError[];
+
+  constructor(code: ServerErrorCode, message?: string, options: ServerErrorOptions = {}) {
+    super(message ?? SERVER_ERRORS[code].summary, { cause: options.cause });
+    this.code = code;
+    this.errors = options.errors ?? [];
+  }
+
+  get retryable(): boolean {
+    return SERVER_ERRORS[this.code].retryable;
+  }
+}
+
+export function isServerError(
+  error: unknown,
+  ...codes: readonly ServerErrorCode[]
+): error is ServerError {
+  return error instanceof ServerError && (codes.length === 0 || codes.includes(error.code));
+}

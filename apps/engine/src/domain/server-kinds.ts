@@ -1,0 +1,107 @@
+import {
+  ConfigurationVersion,
+  IdempotencyRecord,
+  PlanSummary,
+  RunLog,
+  RunLogSegment,
+  RunTicket,
+  StackQueue,
+  Variable,
+} from "@stackwright/proto/stackwright";
+import type { Resource } from "@stackwright/storage";
+import type { BlobReferenceKind } from "@stackwright/storage/blob";
+import { decodeRecord, type RecordKind, recordKind } from "./record-kind.ts";
+
+/** What is fixed for a kind that the server stores. */
+export interface ServerKind<M = never> extends RecordKind<M> {
+  /** Where its resources are. */
+  readonly scope: "account" | "project";
+  /** What a name consists of, separated by dots. */
+  readonly nameParts: readonly string[];
+  /** Bound of the encoded message, in bytes. */
+  readonly maxBytes: number;
+  /** Digests of the blobs that a message needs. @default none */
+  blobs?(message: M): readonly string[];
+  /** When a resource may go. */
+  readonly retention: "with the stack" | "with the run" | "while needed" | "24 h" | "50 per stack";
+}
+
+const KIB = 1024;
+
+/** The kinds of the runs of a server. `Run`, `StackPlan` and the state are kinds of `@stackwright/core`. */
+export const SERVER_KINDS = Object.freeze({
+  configuration: kindOf("ConfigurationVersion", ConfigurationVersion, {
+    scope: "project",
+    nameParts: ["stack", "digest"],
+    maxBytes: 4 * KIB,
+    blobs: ({ archiveSha256 }) => [archiveSha256],
+    retention: "50 per stack",
+  }),
+  queue: kindOf("StackQueue", StackQueue, {
+    scope: "project",
+    nameParts: ["stack"],
+    maxBytes: 64 * KIB,
+    retention: "with the stack",
+  }),
+  ticket: kindOf("RunTicket", RunTicket, {
+    scope: "project",
+    nameParts: ["pool", "run"],
+    maxBytes: 4 * KIB,
+    retention: "while needed",
+  }),
+  log: kindOf("RunLog", RunLog, {
+    scope: "project",
+    nameParts: ["stack", "run"],
+    maxBytes: KIB,
+    retention: "with the run",
+  }),
+  segment: kindOf("RunLogSegment", RunLogSegment, {
+    scope: "project",
+    nameParts: ["stack", "run", "first"],
+    maxBytes: 256 * KIB,
+    retention: "with the run",
+  }),
+  summary: kindOf("PlanSummary", PlanSummary, {
+    scope: "project",
+    nameParts: ["stack", "run"],
+    maxBytes: KIB,
+    blobs: ({ documentSha256 }) => (documentSha256 === "" ? [] : [documentSha256]),
+    retention: "with the run",
+  }),
+  variable: kindOf("Variable", Variable, {
+    scope: "project",
+    nameParts: ["owner", "category", "key"],
+    maxBytes: 320 * KIB,
+    retention: "with the stack",
+  }),
+  idempotency: kindOf("IdempotencyRecord", IdempotencyRecord, {
+    scope: "account",
+    nameParts: ["actor", "sha256"],
+    maxBytes: 32 * KIB,
+    retention: "24 h",
+  }),
+});
+
+/** The kinds with the blobs that they refer to, for the collection of blobs. */
+export const SERVER_BLOB_KINDS: readonly BlobReferenceKind[] = Object.values(SERVER_KINDS).map(
+  ({ blobReference }) => blobReference,
+);
+
+function kindOf<M>(
+  name: string,
+  codec: RecordKind<M>["codec"],
+  facts: Pick<ServerKind<M>, "scope" | "nameParts" | "maxBytes" | "blobs" | "retention">,
+): ServerKind<M> & { readonly blobReference: BlobReferenceKind } {
+  const kind = recordKind(name, codec);
+  const { type } = kind;
+  return {
+    ...kind,
+    ...facts,
+    blobReference: {
+      type,
+      ...(facts.blobs !== undefined && {
+        blobs: (resource: Resource) => facts.blobs?.(decodeRecord(kind, resource)) ?? [],
+      }),
+    },
+  };
+}

@@ -1,0 +1,23 @@
+import type { RunLogEvent } from "../logs/run-log-event.ts";
+import type { ExecutionJob, ExecutionResult } from "./execution-job.ts";
+
+/** Version of what parent and child say to each other. */
+export const CHILD_PROTOCOL = 1;
+
+/** File descriptors of the pipes in a child. */
+export const CONTROL_FD = 3;
+export const EVENTS_FD = 4;
+
+/** Parent to child. */
+export type ControlFrame =
+  | { readonly type: "job"; readonly job: ExecutionJob }
+  | { readonly type: "cancel"; readonly stage: 1 | 2 }
+  | { readonly type: "answer"; readonly id: number; readonly error?: string };
+
+/** Child to parent. */
+export type EventFrame =
+  | { readonly type: "hello"; readonly protocol: number; readonly pid: number }
+  | { readonly type: "event"; readonly at: number; readonly event: RunLogEvent }
+  | { readonly type: "begin-planning"; readonly id: number }
+  | { readonly type: "begin-apply"; readonly id: number; readonly epoch: string }
+  | { readonly type: "result"; readonly result: ExecutionResult };

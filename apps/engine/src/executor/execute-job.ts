@@ -1,0 +1,247 @@
+import {
+  type Configuration,
+  decodePlan,
+  type Engine,
+  hasChanges,
+  loadConfiguration,
+  type Plan,
+  planToJson,
+  planVariables,
+  type RunEvent,
+  type StackState,
+  summarizePlan,
+} from "@stackwright/core";
+import { isEngineError } from "@stackwright/core/errors";
+import { createDirectoryFiles, type Diagnostic, hasErrors } from "@stackwright/lang";
+import { isStorageError } from "@stackwright/storage";
+import type { RunLogEvent } from "../logs/run-log-event.ts";
+import type { ExecutionJob, ExecutionResult } from "./execution-job.ts";
+import type { ExecutionHost } from "./executor.ts";
+import { ForwardedRuns } from "./forwarded-runs.ts";
+import { type JobGround, jobVariables, openJobEngine, openJobState } from "./job-engine.ts";
+import { unpackBundle } from "./unpack-bundle.ts";
+
+export interface ExecutionSignals {
+  /** Stage 1 of a cancel. */
+  readonly stop: AbortSignal;
+  /** Stage 2. */
+  readonly force: AbortSignal;
+}
+
+/** Executes one step of a run: over the store that it is given, and with nothing else of the server. */
+export async function executeJob(
+  job: ExecutionJob,
+  host: ExecutionHost,
+  signals: ExecutionSignals,
+  ground: JobGround,
+): Promise<ExecutionResult> {
+  try {
+    return await execute(job, host, signals, ground);
+  } catch (error) {
+    return failure(error, job, signals);
+  }
+}
+
+async function execute(
+  job: ExecutionJob,
+  host: ExecutionHost,
+  signals: ExecutionSignals,
+  ground: JobGround,
+): Promise<ExecutionResult> {
+  const { step } = job;
+  const { stop: signal } = signals;
+  if (step === "plan") await host.beginPlanning();
+  const directory = await unpackBundle(job, ground.blobs, signal);
+  const configuration = await loadConfiguration(createDirectoryFiles(directory));
+  const state = openJobState(job, ground);
+  const phase = { plan: "planning", apply: "approved", recover: "applying" } as const;
+  const runs = new ForwardedRuns(job.run, phase[step], async (epoch) => host.beginApply(epoch));
+  const report = (found: readonly Diagnostic[]): void => {
+    for (const diagnostic of found) host.onEvent(diagnosticEvent(diagnostic), Date.now());
+  };
+  const onEvent = (event: RunEvent): void => {
+    if (event.type !== "diagnostic") host.onEvent({ ...event }, Date.now());
+  };
+  const variables = await jobVariables(job, configuration, directory);
+  if (hasErrors([...configuration.diagnostics, ...variables.diagnostics])) {
+    report([...configuration.diagnostics, ...variables.diagnostics]);
+    return { phase: "failed", reason: "the configuration has errors", reasonCode: "configuration" };
+  }
+  const opened = { configuration, directory, state, runs, signal };
+  const given = { configuration, state, onEvent, signal, variables: variables.values };
+  if (step === "plan") {
+    const engine = await openJobEngine(job, ground, opened);
+    return makePlan(job, ground, engine, { ...given, report });
+  }
+  if (step === "recover") {
+    const engine = await openJobEngine(job, ground, opened);
+    return recover(job, engine, runs, { ...given, report });
+  }
+  const stored = await state.plan(job.planDigest ?? "", { signal });
+  const plan = stored && decodePlan(stored.bytes);
+  if (plan === undefined) {
+    return {
+      phase: "failed",
+      reason: "the approved plan is not stored",
+      reasonCode: "plan_missing",
+    };
+  }
+  const engine = await openJobEngine(job, ground, { ...opened, plan });
+  return apply(job, engine, runs, { ...given, plan, report, signals });
+}
+
+interface Given {
+  readonly configuration: Configuration;
+  readonly state: StackState;
+  readonly variables: Plan["variables"];
+  readonly signal: AbortSignal;
+  readonly onEvent: (event: RunEvent) => void;
+  readonly report: (found: readonly Diagnostic[]) => void;
+}
+
+async function makePlan(
+  { mode, targets, replace, workspace }: ExecutionJob,
+  { blobs }: JobGround,
+  engine: Engine,
+  { report, ...given }: Given,
+): Promise<ExecutionResult> {
+  const { plan, diagnostics } = await engine.plan({
+    ...given,
+    workspace,
+    options: { mode, targets, replace },
+  });
+  report(diagnostics);
+  if (plan === undefined) {
+    return { phase: "failed", reason: firstError(diagnostics), reasonCode: "plan" };
+  }
+  if (!hasChanges(plan)) return { phase: "no_changes", revision: plan.revision.toString() };
+  const { digest } = await engine.savePlan(given.state, plan);
+  const document = await blobs.write(Buffer.from(planToJson(plan, digest)), {
+    signal: given.signal,
+  });
+  const { read: _, ...summary } = summarizePlan(plan);
+  return {
+    phase: "planned",
+    planDigest: digest,
+    baseRevision: plan.revision.toString(),
+    summary,
+    documentSha256: document.sha256,
+  };
+}
+
+async function apply(
+  { run }: ExecutionJob,
+  engine: Engine,
+  runs: ForwardedRuns,
+  {
+    plan,
+    report,
+    signals,
+    variables,
+    ...given
+  }: Given & { readonly plan: Plan; readonly signals: ExecutionSignals },
+): Promise<ExecutionResult> {
+  const ephemeral = new Map([...variables].filter(([name]) => !plan.variables.has(name)));
+  const result = await engine
+    .apply({
+      ...given,
+      plan,
+      run,
+      variables: planVariables(plan, ephemeral),
+      forceSignal: signals.force,
+    })
+    .catch((error: unknown) => {
+      if (runs.outcome === undefined) throw error;
+      return undefined;
+    });
+  report(result?.diagnostics ?? []);
+  return outcomeOf(runs, "the apply was interrupted");
+}
+
+/** Resolves the operations of an interrupted apply, or says how it ended where that was not recorded. */
+async function recover(
+  { run }: ExecutionJob,
+  engine: Engine,
+  runs: ForwardedRuns,
+  { report, state, ...given }: Given,
+): Promise<ExecutionResult> {
+  await using hold = await state.acquire({ signal: given.signal });
+  const head = await state.head();
+  if (head.run !== "") {
+    const { diagnostics } = await engine.resolve({
+      ...given,
+      state,
+      hold,
+      resolve: () => undefined,
+    });
+    report(diagnostics);
+    return outcomeOf(runs, "the recovery was interrupted");
+  }
+  const entry = (await state.history({ limit: 20 })).find((one) => one.run === run);
+  return entry === undefined
+    ? {
+        phase: "failed",
+        reason: "the worker was lost before the apply changed anything",
+        reasonCode: "worker_lost",
+      }
+    : {
+        phase: "partially_applied",
+        revision: entry.revision.toString(),
+        reason: "the worker was lost after the apply ended, before its result was recorded",
+        reasonCode: "result_lost",
+      };
+}
+
+const ENDS = ["applied", "partially_applied", "failed", "canceled", "superseded"] as const;
+
+function outcomeOf({ outcome }: ForwardedRuns, otherwise: string): ExecutionResult {
+  const phase = ENDS.find((end) => end === outcome?.phase);
+  if (outcome === undefined || phase === undefined) {
+    return { phase: "interrupted", reason: otherwise };
+  }
+  const { revision, reason } = outcome;
+  return {
+    phase,
+    ...(revision !== undefined && { revision: revision.toString() }),
+    ...(reason !== undefined && { reason }),
+  };
+}
+
+function failure(
+  error: unknown,
+  { step }: ExecutionJob,
+  { stop }: ExecutionSignals,
+): ExecutionResult {
+  const reason = error instanceof Error ? error.message : String(error);
+  const isLost =
+    isEngineError(error, "ENGINE_FENCE_LOST") ||
+    isStorageError(
+      error,
+      "STORAGE_INCONSISTENT",
+      "STORAGE_LEASE_LOST",
+      "STORAGE_PERMISSION_DENIED",
+    );
+  if (isLost || step === "recover") return { phase: "interrupted", reason };
+  if (stop.aborted) return { phase: "canceled", reason: "canceled" };
+  const { code } = error as { code?: unknown };
+  const reasonCode = typeof code === "string" ? code : "internal";
+  return { phase: "failed", reason, reasonCode };
+}
+
+function diagnosticEvent({ severity, summary, detail, address, subject }: Diagnostic): RunLogEvent {
+  const place = subject?.source.locate(subject.start, subject.end);
+  return {
+    type: "diagnostic",
+    severity,
+    summary,
+    detail,
+    ...(address !== undefined && { address }),
+    ...(place !== undefined && { file: place.filename, line: place.start.line }),
+  };
+}
+
+function firstError(diagnostics: readonly Diagnostic[]): string {
+  const first = diagnostics.find(({ severity }) => severity === "error");
+  if (first === undefined) return "the plan could not be made";
+  return first.detail === "" ? first.summary : `${first.summary}: ${first.detail}`;
+}

@@ -1,0 +1,59 @@
+import type { StackReference } from "@stackwright/core";
+import type { RunClaim } from "../queue/claim.ts";
+
+/** What an executor has to do. JSON, as it travels over the control pipe of a child process. */
+export interface ExecutionJob {
+  /** `sw-<run>-<attempt>`. */
+  readonly name: string;
+  readonly stack: StackReference;
+  readonly run: string;
+  readonly step: RunClaim["step"];
+  readonly mode: "normal" | "destroy" | "refresh-only";
+  /** Name of the stack: `terraform.workspace`. */
+  readonly workspace: string;
+  readonly configuration: { readonly digest: string; readonly archiveSha256: string };
+  readonly targets: readonly string[];
+  readonly replace: readonly string[];
+  /** The approved plan. */
+  readonly planDigest?: string;
+  /** Values of root variables, as texts. */
+  readonly variables: Readonly<Record<string, string>>;
+  /** Environment of provider processes. */
+  readonly environment: Readonly<Record<string, string>>;
+  /** A folder of its own, with mode 0700. */
+  readonly folder: string;
+  /** Where providers are installed for all runs of this machine. */
+  readonly providersFolder: string;
+  /** Data keys of the stack, lent for this execution: number and bytes in base64. */
+  readonly keys: readonly { readonly number: number; readonly bytes: string }[];
+  /** Where the store is, for an executor in another process. */
+  readonly store?: { readonly socketPath: string; readonly token: string };
+}
+
+/** How an execution ended. Without one of these the executor was lost, and the store says what it left. */
+export type ExecutionResult =
+  | {
+      readonly phase: "planned";
+      readonly planDigest: string;
+      readonly baseRevision: string;
+      readonly summary: {
+        readonly create: number;
+        readonly update: number;
+        readonly replace: number;
+        readonly delete: number;
+        readonly import: number;
+        readonly move: number;
+        readonly forget: number;
+      };
+      /** The redacted plan, in the blob store. */
+      readonly documentSha256: string;
+    }
+  | { readonly phase: "no_changes"; readonly revision: string }
+  | {
+      readonly phase: "applied" | "partially_applied" | "failed" | "canceled" | "superseded";
+      readonly revision?: string;
+      readonly reason?: string;
+      readonly reasonCode?: string;
+    }
+  /** Something of the run is still open: the next executor recovers it. */
+  | { readonly phase: "interrupted"; readonly reason: string };

@@ -1,0 +1,153 @@
+import { randomUUID } from "node:crypto";
+import { readdirSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { hostname } from "node:os";
+import { join } from "node:path";
+import {
+  builtinOrigin,
+  type Configuration,
+  createEngine,
+  createStackStates,
+  delegatedKeys,
+  type Engine,
+  installedOrigin,
+  LOCAL_HOST,
+  type Plan,
+  type Runs,
+  type StackState,
+} from "@stackwright/core";
+import { resolveVariables, selectVariableFiles, type VariableValueOrigin } from "@stackwright/lang";
+import {
+  LOCK_FILE_NAME,
+  LockFile,
+  ProviderAddress,
+  readLockFile,
+  VersionConstraints,
+} from "@stackwright/provider-source";
+import type { StorageBackend } from "@stackwright/storage";
+import type { BlobStore } from "@stackwright/storage/blob";
+import type { Renewer } from "@stackwright/storage/lease";
+import { httpStateBackend, localStateBackend } from "@stackwright/tfplugin/builtin";
+import { installProviders, loadCliConfiguration } from "@stackwright/tfplugin/install";
+import { stackEnvironment } from "@stackwright/tfplugin/launch";
+import type { ExecutionJob } from "./execution-job.ts";
+
+/** The store as an executor reaches it. */
+export interface JobGround {
+  readonly storage: StorageBackend;
+  readonly blobs: BlobStore;
+  readonly renewer?: Renewer | undefined;
+  /** The process's own environment, of which providers get what the network needs. */
+  readonly env: NodeJS.ProcessEnv;
+}
+
+/** The state of the job's stack, opened with the lent keys alone. */
+export function openJobState(
+  { stack, keys, name }: ExecutionJob,
+  { storage, blobs, renewer }: JobGround,
+): StackState {
+  const lent = keys.map(({ number, bytes }) => ({ number, bytes: Buffer.from(bytes, "base64") }));
+  const states = createStackStates({
+    storage,
+    blobs,
+    ciphers: delegatedKeys(({ stack: wanted }) => (wanted === stack.stack ? lent : [])),
+    owner: `${name}@${hostname()} (process ${process.pid}, ${randomUUID().slice(0, 8)})`,
+    ...(renewer !== undefined && { renewer }),
+  });
+  return states.stack(stack);
+}
+
+/** Hosts whose providers are not installed: programs of one machine, and functions. */
+const NOT_INSTALLED: ReadonlySet<string> = new Set([LOCAL_HOST, "huawei.com"]);
+
+/**
+ * An engine with the providers that a configuration, the recorded objects and, for an apply, the plan need: built in, or
+ * installed from where the operator's CLI configuration says.
+ */
+export async function openJobEngine(
+  job: ExecutionJob,
+  { env }: JobGround,
+  {
+    configuration,
+    directory,
+    state,
+    plan,
+    runs,
+    signal,
+  }: {
+    readonly configuration: Configuration;
+    readonly directory: string;
+    readonly state: StackState;
+    readonly plan?: Plan | undefined;
+    readonly runs: Runs;
+    readonly signal: AbortSignal;
+  },
+): Promise<Engine> {
+  const constraints = new Map<string, VersionConstraints>();
+  const { objects } = await state.read({ signal });
+  for (const { provider } of objects.values())
+    constraints.set(provider.source, VersionConstraints.any);
+  for (const [source, requirement] of configuration.resolution.requirements) {
+    constraints.set(source, requirement.constraints);
+  }
+  // A plan is applied with the versions that it was made with.
+  for (const { source, version } of plan?.providers ?? []) {
+    if (version !== "") constraints.set(source, VersionConstraints.parse(`= ${version}`));
+  }
+  const requirements = [...constraints]
+    .map(([source, wanted]) => ({ address: ProviderAddress.parse(source), constraints: wanted }))
+    .filter(
+      ({ address }) =>
+        address.kind !== "builtin" && !NOT_INSTALLED.has(address.toString().split("/")[0] ?? ""),
+    );
+  const own = { ...env, ...job.environment };
+  const installed =
+    requirements.length === 0
+      ? new Map()
+      : (
+          await installProviders({
+            requirements,
+            lock: (await readLockFile(join(directory, LOCK_FILE_NAME)))?.locks ?? LockFile.empty,
+            directory: job.providersFolder,
+            configuration: await loadCliConfiguration({ env, cwd: directory }),
+            cwd: directory,
+            env: own,
+            signal,
+          })
+        ).providers;
+  return createEngine({
+    runs: () => runs,
+    origins: [
+      builtinOrigin({
+        backends: [localStateBackend({ workingDirectory: directory }), httpStateBackend()],
+      }),
+      installedOrigin({
+        providers: installed,
+        launch: {
+          env: { ...stackEnvironment({ variables: job.environment, own: env }) },
+          cwd: directory,
+        },
+      }),
+    ],
+  });
+}
+
+/** Values of the root variables: files of the bundle, then `TF_VAR_*` of the stack, then its variables. */
+export async function jobVariables(
+  { variables, environment }: Pick<ExecutionJob, "variables" | "environment">,
+  configuration: Configuration,
+  directory: string,
+) {
+  const declared = configuration.root.config.variables;
+  const sources: VariableValueOrigin[] = [];
+  for (const name of selectVariableFiles(readdirSync(directory))) {
+    sources.push({ kind: "file", name, text: await readFile(join(directory, name)) });
+  }
+  const fromEnvironment = Object.entries(environment).flatMap(([key, value]) =>
+    key.startsWith("TF_VAR_") ? [[key.slice(7), value] as const] : [],
+  );
+  sources.push({ kind: "environment", values: Object.fromEntries(fromEnvironment) });
+  // Variables of a stack that the configuration does not declare are no mistake.
+  sources.push({ kind: "environment", values: variables });
+  return resolveVariables(declared, sources);
+}

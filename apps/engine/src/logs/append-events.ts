@@ -1,0 +1,60 @@
+import type { RunLog } from "@stackwright/proto/stackwright";
+import { type RunReference, runPlace, segmentPlace } from "../domain/run-places.ts";
+import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import type { Transaction } from "../queue/transaction.ts";
+import type { RunLogEvent } from "./run-log-event.ts";
+
+/** Bounds of one log: log lines beyond them are dropped, all other events are stored. */
+export interface LogBounds {
+  readonly maxBytes: number;
+  readonly maxEvents: number;
+}
+
+export const DEFAULT_LOG_BOUNDS: LogBounds = Object.freeze({
+  maxBytes: 64 * 1024 * 1024,
+  maxEvents: 500_000,
+});
+
+export interface TimedEvent {
+  readonly at: number;
+  readonly event: RunLogEvent;
+}
+
+const EMPTY: RunLog = { next: 1n, bytes: 0n, segments: 0, closed: false, truncated: false };
+
+/**
+ * Appends events to the log of a run within a transaction: the sequence has no gaps, because segment and log are written
+ * in one step. A closed log takes nothing more.
+ */
+export async function appendEvents(
+  tx: Transaction,
+  run: RunReference,
+  events: readonly TimedEvent[],
+  { close = false, bounds = DEFAULT_LOG_BOUNDS }: { close?: boolean; bounds?: LogBounds } = {},
+): Promise<void> {
+  const row = await tx.findOrNew(SERVER_KINDS.log, runPlace(run), () => ({ ...EMPTY }));
+  const log = row.message;
+  if (log.closed) return;
+  const first = Number(log.next);
+  const isFull = Number(log.bytes) >= bounds.maxBytes || first > bounds.maxEvents;
+  const taken = isFull ? events.filter(({ event }) => event.type !== "log") : [...events];
+  if (isFull && !log.truncated) {
+    taken.push({ at: tx.nowMs, event: { type: "truncated" } });
+  }
+  const lines = taken.map(({ at, event }, index) =>
+    JSON.stringify({ seq: first + index, at, ...event }),
+  );
+  tx.update(row, {
+    next: BigInt(first + lines.length),
+    bytes: log.bytes + BigInt(lines.reduce((sum, line) => sum + Buffer.byteLength(line), 0)),
+    segments: log.segments + (lines.length === 0 ? 0 : 1),
+    closed: close,
+    truncated: log.truncated || isFull,
+  });
+  if (lines.length === 0) return;
+  // A second move of one transaction writes a second segment, which begins where the first one ends.
+  tx.create(SERVER_KINDS.segment, segmentPlace(run, first), {
+    first: BigInt(first),
+    events: lines,
+  });
+}

@@ -1,0 +1,76 @@
+import {
+  FENCE_KIND,
+  type RunReference,
+  STACK_HEAD_KIND,
+  stackPlace,
+} from "../domain/run-places.ts";
+import { ServerError } from "../domain/server-error.ts";
+import { type RunClaim, requireClaim } from "./claim.ts";
+import { isAt, move, readRun, requireAt } from "./run-row.ts";
+import { leaveQueue } from "./stack-queue.ts";
+import { type Transaction, type TransactionParts, transact } from "./transaction.ts";
+
+/** `approved` (or `applying`, after an interruption) to `applying`, under the stack's fence of the given epoch. */
+export async function beginApply(
+  parts: TransactionParts,
+  claim: RunClaim,
+  epoch: bigint,
+): Promise<void> {
+  await transact(parts, async (tx) => {
+    await requireClaim(tx, claim);
+    const run = requireAt(await readRun(tx, claim.reference), "approved", "applying");
+    const fence = await tx.find(FENCE_KIND, stackPlace(claim.reference.stack));
+    if (fence === undefined || fence.message.epoch !== epoch || fence.message.owner === "") {
+      throw new ServerError("claim_lost", "the stack is held by another worker");
+    }
+    tx.guardRow(fence);
+    await move(tx, run, "applying", claim.worker.id, { epoch });
+  });
+}
+
+/** How an apply ends. */
+export interface ApplyEnd {
+  readonly phase: "applied" | "partially_applied" | "failed" | "canceled" | "superseded";
+  readonly revision?: bigint;
+  readonly reason?: string;
+  readonly reasonCode?: string;
+}
+
+/**
+ * Ends a run that was to be applied and lets the next run of the stack begin. `conflict` while the state is open: then
+ * something of the run is still to be resolved.
+ */
+export async function endApply(
+  parts: TransactionParts,
+  claim: RunClaim,
+  { phase, ...change }: ApplyEnd,
+): Promise<void> {
+  const { reference, worker } = claim;
+  await transact(parts, async (tx) => {
+    const ticket = await requireClaim(tx, claim);
+    const run = requireAt(await readRun(tx, reference), "approved", "applying");
+    if (isAt(run, "applying")) {
+      if (phase === "superseded") throw new ServerError("illegal_transition");
+      await requireRest(tx, reference);
+      await move(tx, run, phase, worker.id, change);
+    } else {
+      const before = requireAt(run, "approved");
+      if (phase === "applied" || phase === "partially_applied") {
+        throw new ServerError("illegal_transition", `an approved run cannot be ${phase}`);
+      }
+      await move(tx, before, phase, worker.id, change);
+    }
+    tx.remove(ticket);
+    await leaveQueue(tx, reference);
+  });
+}
+
+/** The head of the stack is at rest, and stays so until the batch is written. */
+async function requireRest(tx: Transaction, { stack, run }: RunReference): Promise<void> {
+  const head = await tx.find(STACK_HEAD_KIND, stackPlace(stack));
+  if (head === undefined) return;
+  if (head.message.run === run) {
+    throw new ServerError("conflict", "the state of the stack is still open");
+  }
+  tx.guardRow(head);
+}

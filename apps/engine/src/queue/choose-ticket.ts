@@ -1,0 +1,52 @@
+import { type RunTicket, RunTicket_Class, RunTicket_Step } from "@stackwright/proto/stackwright";
+import type { ResourceId } from "@stackwright/storage";
+
+/** A ticket as it was listed. */
+export interface ListedTicket {
+  readonly id: ResourceId;
+  readonly ticket: RunTicket;
+}
+
+/** How long a ticket waits before it counts as one class higher. */
+const PROMOTED_MS = 600_000;
+
+/**
+ * The free tickets in the order in which a worker tries them: recoveries, applies, plans, speculative plans; within a class
+ * projects with fewer claimed tickets first, then those whose oldest ticket is older, then by run. A pure function of the
+ * list, so that every worker answers "why does it wait" alike.
+ */
+export function orderTickets(tickets: readonly ListedTicket[], nowMs: number): ListedTicket[] {
+  const claimed = new Map<string, number>();
+  const oldest = new Map<string, number>();
+  for (const { id, ticket } of tickets) {
+    const project = projectOf(id);
+    if (ticket.claim !== undefined) claimed.set(project, (claimed.get(project) ?? 0) + 1);
+    else {
+      const age = Number(ticket.createdAtMs);
+      oldest.set(project, Math.min(oldest.get(project) ?? age, age));
+    }
+  }
+  const rank = ({ ticket }: ListedTicket): number =>
+    classOf(ticket) - (nowMs - Number(ticket.createdAtMs) >= PROMOTED_MS ? 1 : 0);
+  return tickets
+    .filter(({ ticket }) => ticket.claim === undefined)
+    .toSorted((a, b) => {
+      const [left, right] = [projectOf(a.id), projectOf(b.id)];
+      return (
+        rank(a) - rank(b) ||
+        (claimed.get(left) ?? 0) - (claimed.get(right) ?? 0) ||
+        (oldest.get(left) ?? 0) - (oldest.get(right) ?? 0) ||
+        (a.ticket.run < b.ticket.run ? -1 : 1)
+      );
+    });
+}
+
+function classOf({ step, class: ticketClass }: RunTicket): number {
+  if (step === RunTicket_Step.STEP_RECOVER) return 0;
+  if (step === RunTicket_Step.STEP_APPLY) return 1;
+  return ticketClass === RunTicket_Class.CLASS_SPECULATIVE ? 3 : 2;
+}
+
+function projectOf({ tenancy }: ResourceId): string {
+  return `${tenancy.partition}/${tenancy.namespace}`;
+}

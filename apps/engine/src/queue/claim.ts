@@ -1,0 +1,100 @@
+import { type RunTicket, RunTicket_Step } from "@stackwright/proto/stackwright";
+import type { Guard, ResourceId } from "@stackwright/storage";
+import { FENCE_KIND, type RunReference, runOfTicket } from "../domain/run-places.ts";
+import { ServerError } from "../domain/server-error.ts";
+import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import { isAt, move, readRun } from "./run-row.ts";
+import {
+  type StoredRow,
+  type Transaction,
+  type TransactionParts,
+  transact,
+} from "./transaction.ts";
+
+/** A worker with its lease. */
+export interface WorkerTenure {
+  readonly id: string;
+  readonly epoch: bigint;
+  /** Names the fence of the worker's lease. */
+  readonly guard: Guard;
+}
+
+/** The right to execute one step of a run: valid while the ticket has this version. */
+export interface RunClaim {
+  readonly reference: RunReference;
+  readonly step: "plan" | "apply" | "recover";
+  readonly ticket: ResourceId;
+  readonly worker: WorkerTenure;
+  readonly tokenDigest: string;
+  /** Claims before this one that ended without a result. */
+  readonly attempts: number;
+}
+
+export const STEPS: Readonly<Record<RunTicket_Step, RunClaim["step"] | undefined>> = {
+  [RunTicket_Step.STEP_UNSPECIFIED]: undefined,
+  [RunTicket_Step.STEP_PLAN]: "plan",
+  [RunTicket_Step.STEP_APPLY]: "apply",
+  [RunTicket_Step.STEP_RECOVER]: "recover",
+};
+
+/**
+ * Claims a ticket for a worker; a run that is to be planned is `preparing` from then on. Undefined where another worker
+ * was faster or the ticket is gone.
+ */
+export async function claimTicket(
+  parts: TransactionParts,
+  ticketId: ResourceId,
+  worker: WorkerTenure,
+  tokenDigest: string,
+): Promise<RunClaim | undefined> {
+  const place = { tenancy: ticketId.tenancy, name: ticketId.name };
+  return transact(parts, async (tx) => {
+    const ticket = await tx.find(SERVER_KINDS.ticket, place);
+    if (ticket === undefined || ticket.message.claim !== undefined) return undefined;
+    const step = STEPS[ticket.message.step];
+    if (step === undefined) return undefined;
+    await requireTenure(tx, worker);
+    const reference = runOfTicket(ticketId.tenancy, ticket.message);
+    const run = await readRun(tx, reference);
+    if (step === "plan") {
+      if (!isAt(run, "queued")) return undefined;
+      await move(tx, run, "preparing", worker.id);
+    } else {
+      // Nobody ends the run in the moment of the claim.
+      tx.guardRow(run.row);
+    }
+    const { attempts } = ticket.message;
+    tx.update(ticket, {
+      claim: {
+        worker: worker.id,
+        epoch: worker.epoch,
+        tokenDigest,
+        sinceMs: BigInt(tx.nowMs),
+      },
+    });
+    return { reference, step, ticket: ticket.id, worker, tokenDigest, attempts };
+  });
+}
+
+/** The ticket of a claim, as a guard of everything that is written with it. `claim_lost` where another has it. */
+export async function requireClaim(
+  tx: Transaction,
+  { ticket: { tenancy, name }, worker, tokenDigest }: RunClaim,
+): Promise<StoredRow<RunTicket>> {
+  const ticket = await tx.find(SERVER_KINDS.ticket, { tenancy, name });
+  const claim = ticket?.message.claim;
+  if (ticket === undefined || claim?.tokenDigest !== tokenDigest || claim.worker !== worker.id) {
+    throw new ServerError("claim_lost");
+  }
+  tx.guardRow(ticket);
+  return ticket;
+}
+
+/** A worker that lost its lease claims nothing more. */
+async function requireTenure(tx: Transaction, { guard }: WorkerTenure): Promise<void> {
+  tx.guard(guard);
+  const fence = await tx.find(FENCE_KIND, guard.id);
+  if (fence?.resource.version !== guard.version) {
+    throw new ServerError("claim_lost", "the lease of the worker was lost");
+  }
+}

@@ -1,0 +1,76 @@
+import { RunTicket_Step } from "@stackwright/proto/stackwright";
+import {
+  memberPlace,
+  type RunReference,
+  STACK_PLAN_KIND,
+  ticketPlace,
+} from "../domain/run-places.ts";
+import { ServerError } from "../domain/server-error.ts";
+import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import { appendEvents } from "../logs/append-events.ts";
+import { move, readRun, requireAt } from "./run-row.ts";
+import { freeTicket, leaveQueue } from "./stack-queue.ts";
+import { type TransactionParts, transact } from "./transaction.ts";
+
+/** An approval, for the plan that its author was shown. */
+export interface NewApproval {
+  readonly actor: string;
+  readonly planDigest: string;
+  readonly comment?: string;
+}
+
+/**
+ * Approves the plan of a run. The approval that completes the rule makes the run `approved` and gives it a ticket. A
+ * second approval by one actor counts once. `plan_changed` if the run has another plan than the one that was shown.
+ */
+export async function approveRun(
+  parts: TransactionParts,
+  reference: RunReference,
+  { actor, planDigest, comment = "" }: NewApproval,
+): Promise<void> {
+  await transact(parts, async (tx) => {
+    const run = requireAt(await readRun(tx, reference), "awaiting_approval");
+    const { message } = run.row;
+    if (message.planDigest !== planDigest) {
+      throw new ServerError(
+        "plan_changed",
+        `the plan of the run is ${message.planDigest}; show it, and approve that digest`,
+      );
+    }
+    if (message.approvals.some((one) => one.actor === actor)) return;
+    const plan = await tx.find(STACK_PLAN_KIND, memberPlace(reference.stack, planDigest));
+    if (plan === undefined) throw new ServerError("conflict", "the plan is no longer stored");
+    tx.guardRow(plan);
+    const approvals = [
+      ...message.approvals,
+      { actor, planDigest, comment, atMs: BigInt(tx.nowMs) },
+    ];
+    const event = { type: "approval", actor, plan_digest: planDigest, comment };
+    await appendEvents(tx, reference, [{ at: tx.nowMs, event }]);
+    if (approvals.length < message.requiredApprovals) {
+      tx.update(run.row, { approvals, updatedAtMs: BigInt(tx.nowMs) });
+      return;
+    }
+    await move(tx, run, "approved", actor, { approvals });
+    const ticket = freeTicket(reference, RunTicket_Step.STEP_APPLY, tx.nowMs);
+    tx.create(SERVER_KINDS.ticket, ticketPlace(reference), ticket);
+  });
+}
+
+/** Gives a plan up, as long as no worker began to apply it. */
+export async function discardRun(
+  parts: TransactionParts,
+  reference: RunReference,
+  { actor, reason = "" }: { readonly actor: string; readonly reason?: string },
+): Promise<void> {
+  await transact(parts, async (tx) => {
+    const run = requireAt(await readRun(tx, reference), "awaiting_approval", "approved");
+    const ticket = await tx.find(SERVER_KINDS.ticket, ticketPlace(reference));
+    if (ticket?.message.claim !== undefined) {
+      throw new ServerError("illegal_transition", "a worker applies the run; cancel it instead");
+    }
+    await move(tx, run, "discarded", actor, { reason });
+    if (ticket !== undefined) tx.remove(ticket);
+    await leaveQueue(tx, reference);
+  });
+}

@@ -1,0 +1,126 @@
+import { STORED_RUN_PHASES } from "@stackwright/core";
+import {
+  type IdempotencyRecord,
+  Run,
+  Run_Mode,
+  Run_Phase,
+  RunTicket_Class,
+  RunTicket_Step,
+} from "@stackwright/proto/stackwright";
+import {
+  memberPlace,
+  type Place,
+  projectTenancy,
+  RUN_KIND,
+  type RunReference,
+  runPlace,
+  STACK_KIND,
+  ticketPlace,
+} from "../domain/run-places.ts";
+import { ServerError } from "../domain/server-error.ts";
+import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import { appendEvents } from "../logs/append-events.ts";
+import { freeTicket, readQueue } from "./stack-queue.ts";
+import { type TransactionParts, transact } from "./transaction.ts";
+
+/** A run that is requested. */
+export interface NewServerRun {
+  readonly reference: RunReference;
+  /** Name of the stack. */
+  readonly stackName: string;
+  /** Digest of a configuration version of the stack. */
+  readonly configuration: string;
+  readonly mode: Run_Mode;
+  readonly actor: string;
+  readonly message?: string;
+  /** @default false */
+  readonly autoApply?: boolean;
+  readonly targets?: readonly string[];
+  readonly replace?: readonly string[];
+  /** The answer to the request is stored with the run. */
+  readonly idempotency?: {
+    readonly place: Place;
+    readonly record: (run: Run) => IdempotencyRecord;
+  };
+}
+
+/** Runs that may wait for their turn at one stack. */
+export const MAX_PENDING = 100;
+
+/**
+ * Adds a run to the queue of its stack; with a free place it becomes the current run and gets a ticket. A run that only
+ * plans needs no place: it gets its ticket at once.
+ *
+ * `not_found` for the stack, `unprocessable` for an unknown configuration, `queue_full`, `conflict` where the idempotency
+ * key was used by another request meanwhile.
+ */
+export async function enqueueRun(parts: TransactionParts, given: NewServerRun): Promise<Run> {
+  const { reference, configuration, mode, actor, idempotency } = given;
+  const { stack } = reference;
+  return transact(parts, async (tx) => {
+    const place = { tenancy: projectTenancy(stack), name: given.stackName };
+    const named = await tx.get(STACK_KIND, place);
+    if (named.message.id !== stack.stack) throw new ServerError("not_found");
+    tx.guardRow(named);
+    const version = await tx.find(SERVER_KINDS.configuration, memberPlace(stack, configuration));
+    if (version === undefined) {
+      throw new ServerError(
+        "unprocessable",
+        `the stack has no configuration version ${configuration}; upload it first`,
+      );
+    }
+    tx.guardRow(version);
+    if (idempotency !== undefined) {
+      const known = await tx.find(SERVER_KINDS.idempotency, idempotency.place);
+      if (known !== undefined) throw new ServerError("in_progress");
+    }
+    const queue = await readQueue(tx, stack);
+    const number = queue.message.lastNumber + 1n;
+    const speculative = mode === Run_Mode.MODE_PLAN_ONLY;
+    const starts = !speculative && queue.message.current === "";
+    const { pending } = queue.message;
+    if (!speculative && !starts && pending.length >= MAX_PENDING) {
+      throw new ServerError("queue_full", `${MAX_PENDING} runs of the stack wait already`);
+    }
+    tx.update(queue, {
+      lastNumber: number,
+      ...(starts && { current: reference.run }),
+      ...(!speculative && !starts && { pending: [...pending, reference.run] }),
+    });
+    const now = BigInt(tx.nowMs);
+    const run = Run.create({
+      id: reference.run,
+      stack: stack.stack,
+      phase: STORED_RUN_PHASES.queued,
+      cause: `user:${actor}`,
+      createdAtMs: now,
+      updatedAtMs: now,
+      configuration,
+      mode,
+      actor,
+      message: given.message ?? "",
+      number,
+      requiredApprovals: 1,
+      autoApply: given.autoApply ?? false,
+      targets: [...(given.targets ?? [])],
+      replace: [...(given.replace ?? [])],
+      history: [
+        { from: Run_Phase.PHASE_UNSPECIFIED, to: STORED_RUN_PHASES.queued, actor, atMs: now },
+      ],
+    });
+    tx.create(RUN_KIND, runPlace(reference), run);
+    const event = { type: "phase-change", to: "queued", actor };
+    await appendEvents(tx, reference, [{ at: tx.nowMs, event }]);
+    if (starts || speculative) {
+      const ticketClass = speculative
+        ? RunTicket_Class.CLASS_SPECULATIVE
+        : RunTicket_Class.CLASS_BLOCKING;
+      const ticket = freeTicket(reference, RunTicket_Step.STEP_PLAN, tx.nowMs, ticketClass);
+      tx.create(SERVER_KINDS.ticket, ticketPlace(reference), ticket);
+    }
+    if (idempotency !== undefined) {
+      tx.create(SERVER_KINDS.idempotency, idempotency.place, idempotency.record(run));
+    }
+    return run;
+  });
+}

@@ -1,0 +1,91 @@
+import { type PlanSummary, Run_Mode, RunTicket_Step } from "@stackwright/proto/stackwright";
+import { memberPlace, runPlace, STACK_PLAN_KIND } from "../domain/run-places.ts";
+import { ServerError } from "../domain/server-error.ts";
+import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import { type RunClaim, requireClaim } from "./claim.ts";
+import { move, readRun, requireAt } from "./run-row.ts";
+import { leaveQueue } from "./stack-queue.ts";
+import { type TransactionParts, transact } from "./transaction.ts";
+
+/** The plan that an executor made and stored. */
+export interface MadePlan {
+  readonly digest: string;
+  readonly baseRevision: bigint;
+  readonly summary: Omit<PlanSummary, "planDigest">;
+}
+
+/** `preparing` to `planning`: the executor answers. */
+export async function beginPlanning(parts: TransactionParts, claim: RunClaim): Promise<void> {
+  await transact(parts, async (tx) => {
+    await requireClaim(tx, claim);
+    const run = requireAt(await readRun(tx, claim.reference), "preparing");
+    await move(tx, run, "planning", claim.worker.id);
+  });
+}
+
+/**
+ * Records the plan of a run. A run that only plans ends; one that is applied without approval keeps its ticket, for the
+ * next step; any other waits for its approvals without one.
+ */
+export async function recordPlan(
+  parts: TransactionParts,
+  claim: RunClaim,
+  { digest, baseRevision, summary }: MadePlan,
+): Promise<void> {
+  const { reference, worker } = claim;
+  await transact(parts, async (tx) => {
+    const ticket = await requireClaim(tx, claim);
+    const run = requireAt(await readRun(tx, reference), "planning");
+    const { mode, autoApply } = run.row.message;
+    const plan = await tx.find(STACK_PLAN_KIND, memberPlace(reference.stack, digest));
+    if (plan === undefined) {
+      throw new ServerError("conflict", `the plan ${digest} is not stored`);
+    }
+    tx.guardRow(plan);
+    const former = await tx.findOrNew(SERVER_KINDS.summary, runPlace(reference), () => ({
+      ...summary,
+      planDigest: digest,
+    }));
+    tx.update(former, { ...summary, planDigest: digest });
+    const planned = await move(tx, run, "planned", worker.id, {
+      planDigest: digest,
+      baseRevision,
+      approvals: [],
+    });
+    if (mode === Run_Mode.MODE_PLAN_ONLY) {
+      await move(tx, planned, "plan_finished", worker.id);
+      tx.remove(ticket);
+    } else if (autoApply) {
+      await move(tx, planned, "approved", worker.id);
+      tx.update(ticket, { step: RunTicket_Step.STEP_APPLY, claim: undefined, attempts: 0 });
+    } else {
+      await move(tx, planned, "awaiting_approval", worker.id);
+      tx.remove(ticket);
+    }
+  });
+}
+
+/** How a run ends without a plan. */
+export type PlanEnd =
+  | { readonly phase: "no_changes"; readonly revision: bigint }
+  | { readonly phase: "failed"; readonly reason: string; readonly reasonCode: string }
+  | { readonly phase: "canceled"; readonly reason: string };
+
+/** Ends a run whose plan has no changes, could not be made, or was canceled. */
+export async function endWithoutPlan(
+  parts: TransactionParts,
+  claim: RunClaim,
+  { phase, ...change }: PlanEnd,
+): Promise<void> {
+  await transact(parts, async (tx) => {
+    const ticket = await requireClaim(tx, claim);
+    const run = await readRun(tx, claim.reference);
+    if (phase === "no_changes") {
+      await move(tx, requireAt(run, "planning"), phase, claim.worker.id, change);
+    } else {
+      await move(tx, requireAt(run, "preparing", "planning"), phase, claim.worker.id, change);
+    }
+    tx.remove(ticket);
+    await leaveQueue(tx, claim.reference);
+  });
+}

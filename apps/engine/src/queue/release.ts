@@ -1,0 +1,68 @@
+import { isEnded } from "@stackwright/core";
+import { RunTicket_Step } from "@stackwright/proto/stackwright";
+import type { Guard, ResourceId } from "@stackwright/storage";
+import { FENCE_KIND, runOfTicket } from "../domain/run-places.ts";
+import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import { isAt, move, readRun } from "./run-row.ts";
+import { leaveQueue } from "./stack-queue.ts";
+import { type TransactionParts, transact } from "./transaction.ts";
+
+/** Claims of one step that may end without a result before the run fails. */
+export const MAX_ATTEMPTS = 3;
+
+/** A claim that ended without a result. */
+export interface DeadClaim {
+  readonly ticket: ResourceId;
+  /** Worker of the claim. */
+  readonly worker: string;
+  /** The lease of that worker as the caller holds it: its own, or stolen from a dead worker. */
+  readonly guard: Guard;
+  /** Who releases it. */
+  readonly actor: string;
+  readonly reason: string;
+}
+
+/**
+ * Gives a ticket back whose worker or executor died: the run is planned again, or applied by the next worker; one that was
+ * being applied is recovered. After three attempts a run that changed nothing fails. False where the ticket is no longer
+ * the dead worker's.
+ */
+export async function releaseClaim(parts: TransactionParts, dead: DeadClaim): Promise<boolean> {
+  const { ticket: id, worker, guard, actor, reason } = dead;
+  return transact(parts, async (tx): Promise<boolean> => {
+    const ticket = await tx.find(SERVER_KINDS.ticket, id);
+    if (ticket?.message.claim?.worker !== worker) return false;
+    const fence = await tx.find(FENCE_KIND, guard.id);
+    if (fence?.resource.version !== guard.version) return false;
+    tx.guard(guard);
+    const reference = runOfTicket(id.tenancy, ticket.message);
+    const run = await readRun(tx, reference);
+    if (isEnded(run.phase)) {
+      tx.remove(ticket);
+      return true;
+    }
+    const attempts = ticket.message.attempts + 1;
+    const free = { claim: undefined, attempts };
+    if (isAt(run, "applying")) {
+      tx.guardRow(run.row);
+      tx.update(ticket, { ...free, step: RunTicket_Step.STEP_RECOVER });
+      return true;
+    }
+    const { cancel } = run.row.message;
+    if (cancel !== undefined && isAt(run, "preparing", "planning", "planned", "approved")) {
+      await move(tx, run, "canceled", actor, { reason: `canceled by ${cancel.actor}` });
+    } else if (attempts >= MAX_ATTEMPTS && isAt(run, "preparing", "planning", "approved")) {
+      const failure = { reason, reasonCode: "worker_lost" };
+      await move(tx, run, "failed", actor, failure);
+    } else {
+      if (isAt(run, "preparing", "planning", "planned")) {
+        await move(tx, run, "queued", actor, { planDigest: "", approvals: [], reason });
+      } else tx.guardRow(run.row);
+      tx.update(ticket, free);
+      return true;
+    }
+    tx.remove(ticket);
+    await leaveQueue(tx, reference);
+    return true;
+  });
+}

@@ -1,0 +1,70 @@
+import type { StackReference } from "@stackwright/core";
+import {
+  type RunTicket,
+  RunTicket_Class,
+  RunTicket_Step,
+  type StackQueue,
+} from "@stackwright/proto/stackwright";
+import { RUN_KIND, type RunReference, stackPlace, ticketPlace } from "../domain/run-places.ts";
+import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import { phaseOf } from "./run-row.ts";
+import type { Row, Transaction } from "./transaction.ts";
+
+/** The queue of a stack; the first run of the stack makes it. */
+export async function readQueue(tx: Transaction, stack: StackReference): Promise<Row<StackQueue>> {
+  return tx.findOrNew(SERVER_KINDS.queue, stackPlace(stack), () => ({
+    current: "",
+    pending: [],
+    lastNumber: 0n,
+  }));
+}
+
+/** A ticket that no worker has claimed. */
+export function freeTicket(
+  { stack, run }: RunReference,
+  step: RunTicket_Step,
+  nowMs: number,
+  ticketClass: RunTicket_Class = RunTicket_Class.CLASS_BLOCKING,
+): RunTicket {
+  return {
+    run,
+    stack: stack.stack,
+    step,
+    class: ticketClass,
+    attempts: 0,
+    claim: undefined,
+    createdAtMs: BigInt(nowMs),
+  };
+}
+
+/**
+ * Takes an ended run out of the queue. Where it held the place of the stack, the next run that still waits gets it, and
+ * a ticket with it.
+ */
+export async function leaveQueue(tx: Transaction, { stack, run }: RunReference): Promise<void> {
+  const row = await readQueue(tx, stack);
+  const { current, pending } = row.message;
+  if (current !== run) {
+    if (pending.includes(run)) tx.update(row, { pending: pending.filter((id) => id !== run) });
+    return;
+  }
+  const rest = [...pending];
+  for (let next = rest.shift(); next !== undefined; next = rest.shift()) {
+    const reference = { stack, run: next };
+    const waiting = await tx.find(RUN_KIND, {
+      ...stackPlace(stack),
+      name: `${stack.stack}.${next}`,
+    });
+    if (waiting === undefined || phaseOf(waiting.message) !== "queued") continue;
+    // Somebody may end it in the same moment.
+    tx.guardRow(waiting);
+    tx.create(
+      SERVER_KINDS.ticket,
+      ticketPlace(reference),
+      freeTicket(reference, RunTicket_Step.STEP_PLAN, tx.nowMs),
+    );
+    tx.update(row, { current: next, pending: rest });
+    return;
+  }
+  tx.update(row, { current: "", pending: [] });
+}

@@ -1,0 +1,212 @@
+import { type Clock, sleep } from "@stackwright/base/clock";
+import {
+  type BatchOperation,
+  type Guard,
+  isStorageError,
+  type Resource,
+  type ResourceId,
+  type ResourceType,
+  readStored,
+  type StorageBackend,
+  StorageError,
+} from "@stackwright/storage";
+import { decodeRecord, type RecordKind, typeUrlOf } from "../domain/record-kind.ts";
+import type { Place } from "../domain/run-places.ts";
+import { ServerError } from "../domain/server-error.ts";
+
+/** A stored message, or the place of one that is not stored. */
+export interface Row<M> {
+  readonly kind: RecordKind<M>;
+  readonly id: ResourceId;
+  /** As it was read. */
+  readonly resource: Resource | undefined;
+  /** As it will be written, if this transaction writes it. */
+  message: M;
+}
+
+export interface StoredRow<M> extends Row<M> {
+  readonly resource: Resource;
+}
+
+export interface TransactionParts {
+  readonly storage: StorageBackend;
+  readonly clock: Clock;
+  /** Makes a text that no other write has. */
+  readonly token: () => string;
+}
+
+/** One attempt: strong reads, then at most one atomic batch. */
+export class Transaction {
+  readonly nowMs: number;
+  readonly #parts: TransactionParts;
+  readonly #rows = new Map<string, Row<unknown>>();
+  readonly #added = new Map<string, Row<unknown>>();
+  readonly #written = new Set<Row<unknown>>();
+  readonly #removed = new Set<Row<unknown>>();
+  readonly #guards: Guard[] = [];
+  readonly #generation: string;
+
+  constructor(parts: TransactionParts) {
+    this.#parts = parts;
+    this.nowMs = Math.floor(parts.clock.wallMs());
+    this.#generation = parts.token();
+  }
+
+  /** Reads once; a second read of one place gives the same row. */
+  async find<M>(kind: RecordKind<M>, place: Place): Promise<StoredRow<M> | undefined> {
+    const id = idOf(kind, place);
+    const key = keyOf(id);
+    const known = this.#rows.get(key);
+    if (known !== undefined) return known as StoredRow<M>;
+    const resource = await readStored(this.#parts.storage, "strong", id);
+    if (resource === undefined) return undefined;
+    const row = { kind, id: resource.id, resource, message: decodeRecord(kind, resource) };
+    this.#rows.set(key, row);
+    return row;
+  }
+
+  /** Reads, and refuses what does not exist. */
+  async get<M>(kind: RecordKind<M>, place: Place): Promise<StoredRow<M>> {
+    const row = await this.find(kind, place);
+    if (row === undefined) {
+      throw new ServerError("not_found", `there is no ${kind.type.kind} "${place.name}"`);
+    }
+    return row;
+  }
+
+  /** Reads; where nothing is stored, the row adds the resource as soon as it is updated. */
+  async findOrNew<M>(kind: RecordKind<M>, place: Place, empty: () => M): Promise<Row<M>> {
+    const found = await this.find(kind, place);
+    if (found !== undefined) return found;
+    const id = idOf(kind, place);
+    const known = this.#added.get(keyOf(id));
+    if (known !== undefined) return known as Row<M>;
+    const row: Row<M> = { kind, id, resource: undefined, message: empty() };
+    this.#added.set(keyOf(id), row);
+    return row;
+  }
+
+  /** Adds a resource; the batch fails if the name is taken. */
+  create<M>(kind: RecordKind<M>, place: Place, message: M): void {
+    this.#written.add({ kind, id: idOf(kind, place), resource: undefined, message });
+  }
+
+  /** Replaces what was read. */
+  update<M>(row: Row<M>, change: Partial<M>): void {
+    row.message = { ...row.message, ...change };
+    this.#written.add(row);
+  }
+
+  /** Deletes what was read; the batch fails unless it is this batch that deletes it. */
+  remove<M>(row: StoredRow<M>): void {
+    this.#removed.add(row);
+    this.guard({ id: row.resource.id, version: row.resource.version });
+  }
+
+  /** The batch fails unless this holds in the same step. */
+  guard(guard: Guard): void {
+    const isKnown = this.#guards.some(
+      ({ id, version }) => keyOf(id) === keyOf(guard.id) && version === guard.version,
+    );
+    if (!isKnown) this.#guards.push(guard);
+  }
+
+  /** The batch fails if a row was changed by another writer meanwhile. */
+  guardRow<M>(row: StoredRow<M>): void {
+    this.guard({ id: row.resource.id, version: row.resource.version });
+  }
+
+  get isEmpty(): boolean {
+    return this.#written.size === 0 && this.#removed.size === 0;
+  }
+
+  /** Writes everything in one step. Resolves with the stored resources by row. */
+  async commit(): Promise<ReadonlyMap<Row<unknown>, Resource>> {
+    const rows = [...this.#written].filter((row) => !this.#removed.has(row));
+    const operations: BatchOperation[] = [
+      ...rows.map((row) => ({ kind: "write" as const, resource: this.#resource(row) })),
+      ...[...this.#removed].flatMap(({ resource }) =>
+        resource === undefined
+          ? []
+          : [{ kind: "delete" as const, id: resource.id, version: resource.version }],
+      ),
+    ];
+    if (operations.length === 0) return new Map();
+    let results: readonly (Resource | undefined)[];
+    try {
+      results = await this.#parts.storage.batch(operations, { guards: this.#guards });
+    } catch (thrown) {
+      const error = StorageError.from(thrown);
+      const isUnknown =
+        error.code === "STORAGE_INCONSISTENT" && error.details.outcome !== "not-applied";
+      if (!isUnknown || !(await this.#happened(rows))) throw error;
+      results = await Promise.all(
+        rows.map(({ id }) => readStored(this.#parts.storage, "strong", { ...id, uid: "" })),
+      );
+    }
+    const stored = new Map<Row<unknown>, Resource>();
+    for (const [at, row] of rows.entries()) {
+      const resource = results[at];
+      if (resource !== undefined) stored.set(row, resource);
+    }
+    return stored;
+  }
+
+  /** Whether the batch is what is stored: all of its writes carry one generation that no other has. */
+  async #happened([first]: readonly Row<unknown>[]): Promise<boolean> {
+    if (first === undefined) return false;
+    const id = { ...first.id, uid: "" };
+    const stored = await readStored(this.#parts.storage, "strong", id);
+    return stored?.generation === this.#generation;
+  }
+
+  #resource({ kind, id, resource, message }: Row<unknown>): Resource {
+    return {
+      id: { ...id, uid: resource?.id.uid ?? this.#generation },
+      version: resource?.version ?? "",
+      generation: this.#generation,
+      metadata: {},
+      status: {},
+      data: { typeUrl: typeUrlOf(kind.type), value: kind.codec.encode(message).finish() },
+    };
+  }
+}
+
+/** Attempts before a transaction gives up: each lost one means that another writer succeeded. */
+const ATTEMPTS = 40;
+
+/**
+ * Runs a transaction until its batch succeeds: reads, decides, writes in one atomic step, and begins again where another
+ * writer was faster or a guard did not hold. So `decide` has to refuse by what it reads whatever cannot be done.
+ */
+export async function transact<T>(
+  parts: TransactionParts,
+  decide: (tx: Transaction) => Promise<T>,
+): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    const tx = new Transaction(parts);
+    const result = await decide(tx);
+    try {
+      await tx.commit();
+      return result;
+    } catch (error) {
+      const isLost = isStorageError(
+        error,
+        "STORAGE_CAS_FAILURE",
+        "STORAGE_WRONG_UID",
+        "STORAGE_GUARD_FAILED",
+        "STORAGE_INCONSISTENT",
+      );
+      if (!isLost || attempt >= ATTEMPTS) throw error;
+      await sleep(parts.clock, Math.random() * Math.min(200, 2 ** attempt));
+    }
+  }
+}
+
+/** Id of a record in any lifetime. */
+export function idOf({ type }: { readonly type: ResourceType }, place: Place): ResourceId {
+  return { uid: "", name: place.name, type, tenancy: place.tenancy };
+}
+function keyOf({ name, type, tenancy }: ResourceId): string {
+  return [type.kind, tenancy.partition, tenancy.namespace, name].join("\0");
+}

@@ -1,0 +1,159 @@
+import { randomBytes } from "node:crypto";
+import { mkdtempDisposable } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { systemClock } from "@stackwright/base/clock";
+import { silentLogger } from "@stackwright/base/logger";
+import {
+  createStackStates,
+  createStoredKeys,
+  keyEncryptionKey,
+  type RunPhase,
+  StackDirectory,
+  storedRunPhase,
+} from "@stackwright/core";
+import { Run_Mode } from "@stackwright/proto/stackwright";
+import { createUlidGenerator } from "@stackwright/storage";
+import { createDirectoryBlobs } from "@stackwright/storage/blob";
+import { createMemoryStorage } from "@stackwright/storage/memory";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { storeConfiguration } from "../configuration/store-configuration.ts";
+import { decodeRecord } from "../domain/record-kind.ts";
+import { RUN_KIND, type RunReference, runPlace } from "../domain/run-places.ts";
+import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import { createChildExecutor } from "../executor/child-executor.ts";
+import { createInProcessExecutor } from "../executor/in-process-executor.ts";
+import { cancelRun } from "../queue/cancel.ts";
+import { approveRun } from "../queue/decide.ts";
+import { enqueueRun } from "../queue/enqueue.ts";
+import { idOf } from "../queue/transaction.ts";
+import { startRunWorker } from "../worker/run-worker.ts";
+import { tarOf } from "./tar-of.ts";
+
+const MAIN = `
+variable "word" { default = "hello" }
+resource "terraform_data" "a" { input = var.word }
+resource "terraform_data" "b" { input = sensitive("canary-\${terraform_data.a.output}") }
+output "b" {
+  value = terraform_data.b.id
+}
+`;
+
+async function start(kind: "child" | "in-process") {
+  const stack = new AsyncDisposableStack();
+  onTestFinished(() => stack.disposeAsync());
+  const scratch = stack.use(await mkdtempDisposable(join(tmpdir(), "worker-")));
+  const storage = stack.use(createMemoryStorage());
+  const blobs = stack.use(await createDirectoryBlobs({ directory: join(scratch.path, "blobs") }));
+  const token = createUlidGenerator({ wallMs: () => Date.now() });
+  const keys = createStoredKeys({ storage, current: keyEncryptionKey(randomBytes(32)) });
+  const parts = { storage, clock: systemClock, token, blobs };
+  const executor = stack.use(
+    kind === "child"
+      ? createChildExecutor({ compileCache: join(scratch.path, "cache") })
+      : createInProcessExecutor({ storage, blobs, env: process.env }),
+  );
+  stack.use(
+    await startRunWorker({
+      ...parts,
+      keys,
+      executor,
+      logger: silentLogger,
+      directory: join(scratch.path, "runs"),
+      stackNameOf: async () => Promise.resolve("one"),
+    }),
+  );
+  const stacks = new StackDirectory({ storage });
+  const { reference } = await stacks.ensure({ account: "acme", project: "web" }, "one");
+  const upload = async (text: string): Promise<string> => {
+    const { version } = await storeConfiguration(parts, {
+      stack: reference,
+      stackName: "one",
+      actor: "ann",
+      content: (async function* () {
+        yield await Promise.resolve(gzipSync(tarOf({ "main.tf": text })));
+      })(),
+      signal: AbortSignal.timeout(10_000),
+    });
+    return version.digest;
+  };
+  const enqueue = async (configuration: string, mode: Run_Mode = Run_Mode.MODE_APPLY) => {
+    const run: RunReference = { stack: reference, run: token() };
+    await enqueueRun(parts, {
+      reference: run,
+      stackName: "one",
+      configuration,
+      mode,
+      actor: "ann",
+    });
+    return run;
+  };
+  const read = async (run: RunReference) =>
+    decodeRecord(RUN_KIND, await storage.read("strong", idOf(RUN_KIND, runPlace(run))));
+  const reaches = async (run: RunReference, phase: RunPhase) => {
+    await expect
+      .poll(async () => storedRunPhase((await read(run)).phase), { timeout: 60_000, interval: 50 })
+      .toBe(phase);
+    return read(run);
+  };
+  const states = createStackStates({
+    storage,
+    blobs,
+    ciphers: keys,
+    owner: "test",
+  });
+  return { parts, storage, reference, upload, enqueue, reaches, state: states.stack(reference) };
+}
+
+/** What a worker does with either executor. */
+export function describeWorker(kind: "child" | "in-process"): void {
+  describe(`a worker with the executor ${kind}`, () => {
+    it("plans, waits for the approval, and applies", { timeout: 120_000 }, async () => {
+      const { parts, storage, upload, enqueue, reaches, state } = await start(kind);
+      const configuration = await upload(MAIN);
+      const run = await enqueue(configuration);
+      const waiting = await enqueue(configuration);
+      const looking = await enqueue(configuration, Run_Mode.MODE_PLAN_ONLY);
+      const planned = await reaches(run, "awaiting_approval");
+      expect(planned.planDigest).toMatch(/^[0-9a-f]{64}$/);
+      await reaches(looking, "plan_finished");
+      expect((await reaches(waiting, "queued")).number).toBe(2n);
+      await approveRun(parts, run, { actor: "bea", planDigest: planned.planDigest });
+      const applied = await reaches(run, "applied");
+      expect(applied.revision).toBe((await state.head()).revision);
+      const { objects } = await state.read();
+      expect([...objects.values()].map(({ address }) => address).toSorted()).toEqual([
+        "terraform_data.a",
+        "terraform_data.b",
+      ]);
+      // The next run of the stack gets its turn and finds nothing to do.
+      await reaches(waiting, "no_changes");
+      const { type } = SERVER_KINDS.segment;
+      const place = runPlace(run);
+      const segments = await storage.list("strong", type, place.tenancy, `${place.name}.`);
+      const text = segments
+        .flatMap((one) => decodeRecord(SERVER_KINDS.segment, one).events)
+        .join("\n");
+      expect(text).toContain('"address":"terraform_data.b"');
+      expect(text).not.toContain("canary-hello");
+    });
+
+    it("says why a configuration cannot be planned", { timeout: 60_000 }, async () => {
+      const { upload, enqueue, reaches } = await start(kind);
+      const run = await enqueue(await upload("resource terraform_data a { input = var.missing }"));
+      expect(await reaches(run, "failed")).toMatchObject({ reasonCode: "configuration" });
+    });
+
+    it("cancels a run that waits, and lets the next one begin", { timeout: 60_000 }, async () => {
+      const { parts, upload, enqueue, reaches } = await start(kind);
+      const configuration = await upload(MAIN);
+      const run = await enqueue(configuration);
+      await reaches(run, "awaiting_approval");
+      const next = await enqueue(configuration);
+      expect(await cancelRun(parts, run, { actor: "bea" })).toBe("canceled");
+      await reaches(run, "canceled");
+      await reaches(next, "awaiting_approval");
+    });
+  });
+}

@@ -1,0 +1,216 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { Logger } from "@stackwright/base/logger";
+import type { StackReference, StoredKeys } from "@stackwright/core";
+import { isEngineError } from "@stackwright/core/errors";
+import { Run_Mode } from "@stackwright/proto/stackwright";
+import { readStored } from "@stackwright/storage";
+import { decodeRecord, type RecordKind } from "../domain/record-kind.ts";
+import {
+  memberPlace,
+  type Place,
+  RUN_KIND,
+  runPlace,
+  STACK_HEAD_KIND,
+  stackPlace,
+} from "../domain/run-places.ts";
+import { isServerError, ServerError } from "../domain/server-error.ts";
+import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import type { ExecutionJob, ExecutionResult } from "../executor/execution-job.ts";
+import type { Execution, ExecutionEnd, Executor } from "../executor/executor.ts";
+import { LogWriter } from "../logs/log-writer.ts";
+import { beginApply, endApply } from "../queue/apply-steps.ts";
+import type { RunClaim } from "../queue/claim.ts";
+import { beginPlanning, endWithoutPlan, recordPlan } from "../queue/plan-steps.ts";
+import { releaseClaim } from "../queue/release.ts";
+import { idOf, type TransactionParts } from "../queue/transaction.ts";
+import type { RunGrants } from "./run-grants.ts";
+import { readRunVariables } from "./run-variables.ts";
+
+export interface ExecuteClaimParts extends TransactionParts {
+  readonly keys: StoredKeys;
+  readonly executor: Executor;
+  readonly grants: RunGrants;
+  readonly logger: Logger;
+  /** The worker's folder, with mode 0700. */
+  readonly folder: string;
+  /** Where executors reach the store. */
+  readonly socketPath: string | undefined;
+  /** Names the stacks of the server: `terraform.workspace`. */
+  readonly stackNameOf: (stack: StackReference) => Promise<string>;
+}
+
+const MODES = new Map<Run_Mode, ExecutionJob["mode"]>([
+  [Run_Mode.MODE_DESTROY, "destroy"],
+  [Run_Mode.MODE_REFRESH_ONLY, "refresh-only"],
+]);
+
+/** Executes the step of a claim and writes how it ended: a result, or the ticket for the next worker. */
+export async function executeClaim(
+  parts: ExecuteClaimParts,
+  claim: RunClaim,
+  token: string,
+  onStart: (execution: Execution) => void,
+): Promise<void> {
+  const { executor, logger, folder: root } = parts;
+  const { run } = claim.reference;
+  const folder = await mkdtemp(join(root, `run-${run}-`));
+  try {
+    await using log = new LogWriter(parts, claim, logger);
+    const job = await jobOf(parts, claim, folder, token);
+    const execution = executor.start(job, {
+      onEvent: (event, at) => log.add(event, at),
+      beginPlanning: async () => beginPlanning(parts, claim),
+      beginApply: async (epoch) => beginApply(parts, claim, epoch),
+    });
+    onStart(execution);
+    const end = await execution.ended;
+    await log.flush();
+    await writeEnd(parts, claim, end);
+  } catch (error) {
+    logger.warn({ run, err: error }, "a step of a run could not be executed");
+    await giveUp(parts, claim, error);
+  } finally {
+    // Files of a bundle cannot be written, and so not removed without their folder's mode, which is ours.
+    await rm(folder, { recursive: true, force: true, maxRetries: 3 });
+  }
+}
+
+async function jobOf(
+  parts: ExecuteClaimParts,
+  { reference, step, attempts }: RunClaim,
+  folder: string,
+  token: string,
+): Promise<ExecutionJob> {
+  const { keys, socketPath, executor } = parts;
+  const { stack } = reference;
+  const run = await stored(parts, RUN_KIND, runPlace(reference));
+  const version = await stored(
+    parts,
+    SERVER_KINDS.configuration,
+    memberPlace(stack, run.configuration),
+  );
+  await keys.ensure(stack);
+  const lent = await keys.dataKeys(stack);
+  return {
+    name: `sw-${reference.run}-${attempts + 1}`,
+    stack,
+    run: reference.run,
+    step,
+    mode: MODES.get(run.mode) ?? "normal",
+    workspace: await parts.stackNameOf(stack),
+    configuration: { digest: version.digest, archiveSha256: version.archiveSha256 },
+    targets: run.targets,
+    replace: run.replace,
+    ...(run.planDigest !== "" && { planDigest: run.planDigest }),
+    ...(await readRunVariables(parts, stack)),
+    folder,
+    providersFolder: join(parts.folder, "..", "providers"),
+    keys: lent.map(({ number, bytes }) => ({
+      number,
+      bytes: Buffer.from(bytes).toString("base64"),
+    })),
+    ...(executor.isRemote && socketPath !== undefined && { store: { socketPath, token } }),
+  };
+}
+
+/** Whether a step may write the state: an apply does, and a plan only where an interrupted run has to be recovered. */
+export async function accessOf(
+  parts: TransactionParts,
+  { step, reference }: Pick<RunClaim, "step" | "reference">,
+): Promise<"plan" | "write"> {
+  if (step !== "plan") return "write";
+  const id = idOf(STACK_HEAD_KIND, stackPlace(reference.stack));
+  const found = await readStored(parts.storage, "strong", id);
+  return found !== undefined && decodeRecord(STACK_HEAD_KIND, found).run !== "" ? "write" : "plan";
+}
+
+async function writeEnd(
+  parts: ExecuteClaimParts,
+  claim: RunClaim,
+  end: ExecutionEnd,
+): Promise<void> {
+  if (end.how === "result" && end.result.phase !== "interrupted") {
+    return writeResult(parts, claim, end.result);
+  }
+  const reason = lossOf(end);
+  parts.logger.warn({ run: claim.reference.run, reason }, "an executor was lost");
+  await release(parts, claim, reason);
+}
+
+function lossOf(end: ExecutionEnd): string {
+  switch (end.how) {
+    case "result":
+      return end.result.phase === "interrupted" ? end.result.reason : end.result.phase;
+    case "exit":
+      return `the executor ended with code ${end.code}`;
+    case "signal":
+      return `the executor was ended by ${end.signal}`;
+    case "lost":
+      return `the executor missed its ${end.reason === "deadline" ? "deadline" : "start deadline"}`;
+    default:
+      return end satisfies never;
+  }
+}
+
+type Ended = Exclude<ExecutionResult, { phase: "interrupted" }>;
+
+async function writeResult(parts: TransactionParts, claim: RunClaim, result: Ended): Promise<void> {
+  if (result.phase === "planned") {
+    const { planDigest: digest, baseRevision, summary, documentSha256 } = result;
+    return recordPlan(parts, claim, {
+      digest,
+      baseRevision: BigInt(baseRevision),
+      summary: { ...summary, documentSha256 },
+    });
+  }
+  if (result.phase === "no_changes") {
+    const { phase, revision } = result;
+    return endWithoutPlan(parts, claim, { phase, revision: BigInt(revision) });
+  }
+  const { phase, reason = "", reasonCode = "", revision } = result;
+  if (claim.step !== "plan") {
+    const at = revision === undefined ? {} : { revision: BigInt(revision) };
+    return endApply(parts, claim, { phase, reason, reasonCode, ...at });
+  }
+  if (phase === "canceled") return endWithoutPlan(parts, claim, { phase, reason });
+  return endWithoutPlan(parts, claim, { phase: "failed", reason, reasonCode });
+}
+
+/** Ends a run that no worker could execute, or gives its ticket back. */
+async function giveUp(parts: ExecuteClaimParts, claim: RunClaim, error: unknown): Promise<void> {
+  if (isServerError(error, "claim_lost")) return;
+  const reason = error instanceof Error ? error.message : String(error);
+  try {
+    if (isEngineError(error, "ENGINE_KEY_UNAVAILABLE") && claim.step !== "recover") {
+      const failed = { phase: "failed", reason, reasonCode: "key_unavailable" } as const;
+      await writeResult(parts, claim, failed);
+    } else await release(parts, claim, reason);
+  } catch (thrown) {
+    // The lease of the worker ends with it; a sweep releases the claim then.
+    parts.logger.error({ run: claim.reference.run, err: thrown }, "a claim was not released");
+  }
+}
+
+async function release(parts: TransactionParts, claim: RunClaim, reason: string): Promise<void> {
+  const { ticket, worker } = claim;
+  await releaseClaim(parts, {
+    ticket,
+    worker: worker.id,
+    guard: worker.guard,
+    actor: worker.id,
+    reason,
+  });
+}
+
+async function stored<M>(
+  { storage }: TransactionParts,
+  kind: RecordKind<M>,
+  place: Place,
+): Promise<M> {
+  const found = await readStored(storage, "strong", idOf(kind, place));
+  if (found === undefined) {
+    throw new ServerError("not_found", `there is no ${kind.type.kind} "${place.name}"`);
+  }
+  return decodeRecord(kind, found);
+}

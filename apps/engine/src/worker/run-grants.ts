@@ -1,0 +1,48 @@
+import { randomBytes } from "node:crypto";
+import type { StackReference } from "@stackwright/core";
+import type { Grant } from "@stackwright/storage/remote";
+import { projectTenancy } from "../domain/run-places.ts";
+
+const READABLE = [
+  "StackHead",
+  "StateObject",
+  "StackOutputs",
+  "StackPlan",
+  "StackRevision",
+  "Fence",
+  "Heartbeat",
+];
+/** What planning writes: its plan. */
+const PLANNING = ["StackPlan"];
+
+/** Tokens of the executions of one worker. A token is valid exactly while its execution runs. */
+export class RunGrants {
+  readonly #grants = new Map<string, Grant>();
+
+  /**
+   * A token for the resources of one stack. One that only plans cannot write the state, unless an interrupted run has to be
+   * recovered first.
+   */
+  issue(stack: StackReference, access: "plan" | "write"): string {
+    const token = `swr_${randomBytes(32).toString("base64url")}`;
+    const tenancy = projectTenancy(stack);
+    const own = (kinds: readonly string[]) => kinds.map((kind) => ({ group: "stackwright", kind }));
+    const scope = { tenancy, namePrefix: stack.stack };
+    this.#grants.set(token, {
+      scopes: [
+        { ...scope, kinds: own(READABLE), access: "read" },
+        { ...scope, kinds: own(access === "plan" ? PLANNING : READABLE), access: "write" },
+      ],
+      blobs: "write",
+    });
+    return token;
+  }
+
+  revoke(token: string): void {
+    this.#grants.delete(token);
+  }
+
+  /** What a token allows, for the storage service. */
+  readonly authorize = (token: string | undefined): Grant | undefined =>
+    token === undefined ? undefined : this.#grants.get(token);
+}

@@ -1,0 +1,3 @@
+import { describeWorker } from "../testing/worker-suite.ts";
+
+describeWorker("child");

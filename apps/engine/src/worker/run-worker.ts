@@ -1,0 +1,316 @@
+import { createHash } from "node:crypto";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { availableParallelism } from "node:os";
+import { join } from "node:path";
+import { sleep } from "@stackwright/base/clock";
+import { startServer } from "@stackwright/proto/grpc";
+import { tenancyOf, WILDCARD } from "@stackwright/storage";
+import type { BlobStore } from "@stackwright/storage/blob";
+import { createBlobsService } from "@stackwright/storage/blob/remote";
+import {
+  createLeases,
+  type Lease,
+  type LeaseTiming,
+  type Renewer,
+} from "@stackwright/storage/lease";
+import { createStorageService } from "@stackwright/storage/remote";
+import { decodeRecord } from "../domain/record-kind.ts";
+import { RUN_KIND, runOfTicket, runPlace } from "../domain/run-places.ts";
+import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import type { Execution } from "../executor/executor.ts";
+import { type ListedTicket, orderTickets } from "../queue/choose-ticket.ts";
+import { claimTicket, type RunClaim, STEPS } from "../queue/claim.ts";
+import { releaseClaim } from "../queue/release.ts";
+import { listTickets, sweepQueues } from "../queue/sweep.ts";
+import { idOf } from "../queue/transaction.ts";
+import { accessOf, type ExecuteClaimParts, executeClaim } from "./execute-claim.ts";
+import { RunGrants } from "./run-grants.ts";
+
+export interface RunWorkerOptions
+  extends Omit<ExecuteClaimParts, "grants" | "folder" | "socketPath"> {
+  readonly blobs: BlobStore;
+  /** Folder for bundles, sockets and installed providers. */
+  readonly directory: string;
+  /** Steps that are executed at the same time. @default the cores of the machine */
+  readonly capacity?: number;
+  /** How often everything is looked through, in milliseconds. @default 10,000 */
+  readonly sweepMs?: number;
+  readonly timing?: LeaseTiming;
+  readonly renewer?: Renewer | undefined;
+}
+
+/** A worker that claims tickets and executes them. Disposing ends it. */
+export interface RunWorker extends AsyncDisposable {
+  readonly id: string;
+  /** Looks for tickets soon. */
+  wake(): void;
+  /** Claims nothing more; plans are given back, applies may end within the time, then they are canceled. */
+  close(graceMs?: number): Promise<void>;
+}
+
+interface Running {
+  readonly claim: RunClaim;
+  execution: Execution | undefined;
+  readonly done: Promise<void>;
+  stage: 0 | 1 | 2;
+}
+
+const ANYWHERE = { partition: WILDCARD, peerName: WILDCARD, namespace: WILDCARD };
+/** A ticket whose execution was lost here is not tried again at once. */
+const RETRY_MS = 1_000;
+
+/** Starts a worker. Its life is a lease: while that is renewed, no other worker takes its claims. */
+export async function startRunWorker(options: RunWorkerOptions): Promise<RunWorker> {
+  const id = options.token();
+  await using stack = new AsyncDisposableStack();
+  await mkdir(options.directory, { recursive: true, mode: 0o700 });
+  const folder = await mkdtemp(join(options.directory, "w-"));
+  stack.defer(async () => rm(folder, { recursive: true, force: true }));
+  const leases = createLeases({
+    storage: options.storage,
+    owner: id,
+    clock: options.clock,
+    ...(options.timing !== undefined && { timing: options.timing }),
+    ...(options.renewer !== undefined && { renewer: options.renewer }),
+  });
+  const lease = stack.use(await leases.acquire(leaseName(id)));
+  const grants = new RunGrants();
+  let socketPath: string | undefined;
+  if (options.executor.isRemote) {
+    socketPath = join(folder, "s");
+    const { authorize } = grants;
+    stack.adopt(
+      await startServer({
+        address: { socketPath },
+        services: [
+          createStorageService({ storage: options.storage, authorize }),
+          createBlobsService({ blobs: options.blobs, authorize }),
+        ],
+      }),
+      async (server) => server.close({ graceMs: 0 }),
+    );
+  }
+  const parts = { ...options, grants, folder, socketPath };
+  const worker = new Worker(id, lease, parts, async (dead, signal) =>
+    leases.acquire(leaseName(dead), { signal }),
+  );
+  worker.start();
+  const kept = stack.move();
+  let closing: Promise<void> | undefined;
+  const close = async (graceMs = 0): Promise<void> => {
+    closing ??= (async () => {
+      try {
+        await worker.close(graceMs);
+      } finally {
+        await kept.disposeAsync();
+      }
+    })();
+    return closing;
+  };
+  return {
+    id,
+    wake: () => worker.wake(),
+    close,
+    [Symbol.asyncDispose]: async () => close(),
+  };
+}
+
+function leaseName(id: string) {
+  return { tenancy: tenancyOf({ kind: "site" }), name: `worker.${id}` };
+}
+
+type WorkerParts = ExecuteClaimParts & Pick<RunWorkerOptions, "capacity" | "sweepMs">;
+
+class Worker {
+  readonly #id: string;
+  readonly #lease: Lease;
+  readonly #parts: WorkerParts;
+  readonly #steal: (worker: string, signal: AbortSignal) => Promise<Lease>;
+  readonly #running = new Map<string, Running>();
+  readonly #notBefore = new Map<string, number>();
+  /** Foreign workers with claims, each waited for until it is dead. */
+  readonly #watched = new Map<string, Promise<void>>();
+  readonly #ending = new AbortController();
+  #bell = Promise.withResolvers<void>();
+  #loops: Promise<unknown> = Promise.resolve();
+
+  constructor(
+    id: string,
+    lease: Lease,
+    parts: WorkerParts,
+    steal: (worker: string, signal: AbortSignal) => Promise<Lease>,
+  ) {
+    this.#id = id;
+    this.#lease = lease;
+    this.#parts = parts;
+    this.#steal = steal;
+  }
+
+  start(): void {
+    const { type: tickets } = SERVER_KINDS.ticket;
+    this.#loops = Promise.all([this.#loop(), this.#listen(tickets), this.#listen(RUN_KIND.type)]);
+    this.#lease.signal.addEventListener("abort", () => void this.close(0), { once: true });
+  }
+
+  wake(): void {
+    this.#bell.resolve();
+  }
+
+  async close(graceMs: number): Promise<void> {
+    this.#ending.abort(new Error("the worker ends"));
+    this.wake();
+    for (const one of this.#running.values()) {
+      if (one.claim.step === "plan") one.execution?.stop(2);
+    }
+    const all = Promise.all(Array.from(this.#running.values(), async ({ done }) => done));
+    const { clock } = this.#parts;
+    const over = new AbortController();
+    await Promise.race([all, sleep(clock, graceMs, over.signal).catch(() => undefined)]);
+    for (const one of this.#running.values()) one.execution?.stop(1);
+    await Promise.race([all, sleep(clock, STOP_MS, over.signal).catch(() => undefined)]);
+    over.abort();
+    for (const one of this.#running.values()) one.execution?.stop(2);
+    await all;
+    await Promise.all([this.#loops, ...this.#watched.values()]);
+  }
+
+  /** Rings when something changes; what it misses, the next sweep finds. */
+  async #listen(type: { readonly group: string; readonly kind: string }): Promise<void> {
+    const { signal } = this.#ending;
+    const { storage, clock, logger } = this.#parts;
+    while (!signal.aborted) {
+      try {
+        using watch = await storage.watchList(type, ANYWHERE, "", { signal });
+        for (;;) {
+          await watch.next({ signal });
+          this.wake();
+        }
+      } catch (error) {
+        if (signal.aborted) return;
+        logger.warn({ err: error }, "a watch ended and is opened again");
+        await sleep(clock, 1_000, signal).catch(() => undefined);
+      }
+    }
+  }
+
+  async #loop(): Promise<void> {
+    const { signal } = this.#ending;
+    const { clock, logger, sweepMs = 10_000 } = this.#parts;
+    let sweptAt = Number.NEGATIVE_INFINITY;
+    while (!signal.aborted) {
+      this.#bell = Promise.withResolvers<void>();
+      try {
+        if (clock.monotonicMs() - sweptAt >= sweepMs) {
+          sweptAt = clock.monotonicMs();
+          const repairs = await sweepQueues(this.#parts, { signal });
+          if (repairs > 0) logger.warn({ repairs }, "queues were repaired");
+        }
+        await this.#turn();
+      } catch (error) {
+        if (signal.aborted) return;
+        logger.warn({ err: error }, "the worker could not look for tickets and tries again");
+      }
+      const pause = new AbortController();
+      const retry = this.#notBefore.size > 0 ? RETRY_MS : sweepMs * (0.75 + Math.random() / 2);
+      await Promise.race([
+        this.#bell.promise,
+        sleep(clock, retry, AbortSignal.any([signal, pause.signal])).catch(() => undefined),
+      ]);
+      pause.abort();
+    }
+  }
+
+  async #turn(): Promise<void> {
+    const { signal } = this.#ending;
+    const { clock, capacity = availableParallelism() } = this.#parts;
+    const tickets = await listTickets(this.#parts, { signal });
+    for (const { ticket } of tickets) {
+      const { worker } = ticket.claim ?? {};
+      if (worker !== undefined && worker !== this.#id) this.#watchOver(worker);
+    }
+    await this.#passCancels();
+    for (const one of orderTickets(tickets, clock.wallMs())) {
+      if (signal.aborted || this.#running.size >= capacity) return;
+      const wait = this.#notBefore.get(one.ticket.run);
+      if (wait !== undefined && clock.monotonicMs() < wait) continue;
+      this.#notBefore.delete(one.ticket.run);
+      if (!this.#running.has(one.ticket.run)) await this.#claim(one);
+    }
+  }
+
+  async #claim({ id, ticket }: ListedTicket): Promise<void> {
+    const step = STEPS[ticket.step];
+    if (step === undefined) return;
+    const reference = runOfTicket(id.tenancy, ticket);
+    const { grants, logger, clock } = this.#parts;
+    const access = await accessOf(this.#parts, { step, reference });
+    const token = grants.issue(reference.stack, access);
+    const tokenDigest = createHash("sha256").update(token).digest("hex");
+    const { guard, tenure } = this.#lease;
+    const worker = { id: this.#id, epoch: tenure.epoch, guard };
+    let claim: RunClaim | undefined;
+    try {
+      claim = await claimTicket(this.#parts, id, worker, tokenDigest);
+    } finally {
+      if (claim === undefined) grants.revoke(token);
+    }
+    if (claim === undefined) return;
+    logger.info({ run: ticket.run, step: claim.step }, "a run was claimed");
+    const done = Promise.withResolvers<void>();
+    const running: Running = { claim, execution: undefined, done: done.promise, stage: 0 };
+    this.#running.set(ticket.run, running);
+    void executeClaim(this.#parts, claim, token, (execution) => {
+      running.execution = execution;
+      if (this.#ending.signal.aborted) execution.stop(claim.step === "plan" ? 2 : 1);
+    }).finally(() => {
+      grants.revoke(token);
+      this.#running.delete(ticket.run);
+      this.#notBefore.set(ticket.run, clock.monotonicMs() + RETRY_MS);
+      done.resolve();
+      this.wake();
+    });
+  }
+
+  /** Passes requests to cancel on to the executors. */
+  async #passCancels(): Promise<void> {
+    for (const running of this.#running.values()) {
+      const { claim, execution, stage } = running;
+      const id = idOf(RUN_KIND, runPlace(claim.reference));
+      const found = await this.#parts.storage.read("strong", id).catch(() => undefined);
+      const wanted = found && decodeRecord(RUN_KIND, found).cancel?.stage;
+      if (execution === undefined || wanted === undefined || wanted <= stage) continue;
+      running.stage = wanted >= 2 ? 2 : 1;
+      execution.stop(running.stage);
+    }
+  }
+
+  /** Waits until a foreign worker is dead, and gives its tickets back. One that lives is waited for without end. */
+  #watchOver(worker: string): void {
+    if (this.#watched.has(worker)) return;
+    const { signal } = this.#ending;
+    const watching = (async () => {
+      await using lease = await this.#steal(worker, signal);
+      for (const { id, ticket } of await listTickets(this.#parts, { signal })) {
+        if (ticket.claim?.worker !== worker) continue;
+        const reason = "the worker of the run was lost";
+        const dead = { ticket: id, worker, guard: lease.guard, actor: this.#id, reason };
+        if (await releaseClaim(this.#parts, dead)) {
+          this.#parts.logger.warn(
+            { run: ticket.run, worker },
+            "a claim of a dead worker was released",
+          );
+        }
+      }
+      this.wake();
+    })()
+      .catch((error: unknown) => {
+        if (!signal.aborted)
+          this.#parts.logger.warn({ err: error }, "a dead worker was not relieved");
+      })
+      .finally(() => this.#watched.delete(worker));
+    this.#watched.set(worker, watching);
+  }
+}
+
+/** How long executions that were asked to stop have until they are ended. */
+const STOP_MS = 10_000;
