@@ -24,7 +24,7 @@ export async function broadcastParallel<T>(
   return Promise.all(servers.map((server, index) => askOne(server, index, ask)));
 }
 
-/** Asks one server after the other, in order, all of them whatever they answer. */
+/** Asks one server after the other, in order, and all of them regardless of the answers. */
 export async function broadcastSequential<T>(
   servers: readonly ServerHandle[],
   ask: Ask<T>,

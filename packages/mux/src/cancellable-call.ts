@@ -1,10 +1,10 @@
 import type { CallContext } from "./call-context.ts";
 
 /**
- * A call to a server while it is under way: it can be given up from outside, whatever the server does about it.
+ * A call to a server while it is under way: it can be given up from outside, regardless of what the server does.
  *
  * Two things end with it: the promise that the caller waits for, at once, and the signal that the server sees. The
- * signal is made when the server looks at it: for one that does not, a call costs no listener.
+ * signal is made when the server reads it: for one that does not, a call costs no listener.
  */
 export class CancellableCall implements Disposable {
   /** What the server is given. */

@@ -2,7 +2,7 @@ import { type CapabilityMask, createCapabilityMask } from "./capability-mask.ts"
 import type { Capabilities } from "./core/combine-configure.ts";
 import type { ServerHandle } from "./server-handle.ts";
 
-/** What a caller was told that it may send: parts of values that some servers may not take. */
+/** What the answer to a caller allowed it to send: parts of values that some servers may not take. */
 export type AcceptedFeatures = Pick<
   Capabilities,
   "acceptSecrets" | "acceptResources" | "acceptOutputs"

@@ -37,7 +37,7 @@ export async function checkConfig(
     const given = members(seen[index]?.news).filter(({ key }) => declared?.has(key) === true);
     return { server: server.name, reply, given: new Set(given.map(({ key }) => key)) };
   });
-  // A server without CheckConfig takes its configuration as it comes, and nobody may lose it. Keys that no
+  // A server without CheckConfig takes its configuration as it comes, and none of it may be lost. Keys that no
   // server knows stay as well: each of those who saw them may have left them out as none of its own.
   const silent = servers.flatMap((server, index) =>
     filter === undefined || replies.some((reply) => reply.server === server)

@@ -3,7 +3,7 @@ import type { Routing } from "./routing.ts";
 /** Which server a token would reach, and why. */
 export interface TokenExplanation {
   readonly token: string;
-  /** One line per use of the token; empty for a token that nobody has. */
+  /** One line per use of the token; empty for a token without a server. */
   readonly uses: readonly {
     readonly kind: "resource" | "function" | "list";
     readonly server: string;

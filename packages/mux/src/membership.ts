@@ -29,7 +29,7 @@ interface Recorded {
   parameterize: readonly { readonly server: string; readonly request: ParameterizeRequest }[];
 }
 
-/** What a server was told last; equal to what is recorded when it stands where the others are. */
+/** What a server received last; equal to what is recorded when it stands where the others are. */
 type Told = Pick<Recorded, "handshake" | "configure">;
 
 /**
@@ -37,10 +37,10 @@ type Told = Pick<Recorded, "handshake" | "configure">;
  *
  * Changes run one after the other. A change prepares everything first (connect, schema, handshake, parameters,
  * configuration); then the routing is replaced in one step; then the server that left is drained, while further
- * changes may go on. A change that fails leaves the mux as it was.
+ * changes may continue. A change that fails leaves the mux as it was.
  *
- * A Handshake or Configure may come while a server is being prepared, and nobody waits for the other. Invariant: a
- * server in the routing was told what is recorded, or is being told. What is recorded before the swap, the change
+ * A Handshake or Configure may come while a server is being prepared, and neither waits for the other. Invariant: a
+ * server in the routing has received what is recorded, or is receiving it. What is recorded before the swap, the change
  * sees in the same turn in which it swaps; what is recorded after it finds the server in the routing.
  */
 export class Membership {
@@ -240,7 +240,7 @@ export class Membership {
     if (old !== undefined) this.#hand(old, handle);
   }
 
-  /** Tells a server what is recorded and it has not heard, until there is nothing left. */
+  /** Sends a server what is recorded and it has not received, until there is nothing left. */
   async #catchUp(
     server: ServerHandle,
     routing: Pick<Routing, "servers" | "schemas" | "table">,
@@ -285,7 +285,7 @@ export class Membership {
     return { signal: this.#closing.signal };
   }
 
-  /** The parameters of a server that left belong to the one in its place, whatever that is called. */
+  /** The parameters of a server that left belong to the one in its place, under any name. */
   #hand(old: ServerHandle, next: ServerHandle | undefined): void {
     this.#recorded.parameterize = this.#recorded.parameterize.flatMap((entry) => {
       if (entry.server !== old.name) return [entry];

@@ -47,7 +47,7 @@ interface CallUnderWay {
   readonly guard: CancellableCall;
   /** Whether it may begin. */
   readonly isAdmitted: boolean;
-  /** Whether it has a place in the gate, to be given back. */
+  /** Whether it has a place in the limiter, to be released. */
   hasPlace: boolean;
   startedAt: number;
   timer: Disposable | undefined;
@@ -133,7 +133,7 @@ export class ServerHandle {
     } catch (error) {
       throw this.#fail(call, error);
     } finally {
-      // A reader that leaves cancels the server's stream; how the server takes that concerns nobody.
+      // A reader that leaves cancels the server's stream; the server's reaction does not matter.
       iterator?.return?.().catch(() => undefined);
       this.#end(call);
     }

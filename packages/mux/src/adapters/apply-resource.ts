@@ -58,7 +58,7 @@ export async function change(
   return session.object(shapes, idOf(prior), properties, inputs);
 }
 
-/** What is there after a failed change, as far as the error says. */
+/** The object after a failed change, as far as the error describes it. */
 export function failedChange(
   session: PulumiAdapterSession,
   shapes: MemberShapes,
@@ -105,7 +105,7 @@ function priorPrivate({ plannedPrivate }: ApplyResourceRequest): Uint8Array {
   return encodePrivate({ inputs: prior ?? inputs });
 }
 
-/** After these nobody knows whether a change happened. */
+/** After these errors it is unknown whether a change happened. */
 const STATE_UNKNOWN = new Set([
   "INTERNAL",
   "DATA_LOSS",

@@ -80,7 +80,7 @@ export async function planObject(
   return { ...planned, requiresReplace: replaces, plannedPrivate };
 }
 
-/** What a change comes to, from Diff; compared here where the provider cannot tell. */
+/** The action of a change, from Diff; compared here where the provider does not report it. */
 async function diff(
   session: PulumiAdapterSession,
   urn: string,

@@ -6,7 +6,7 @@ import {
 } from "@stackwright/proto/property";
 
 /**
- * What a lifted provider keeps as private bytes: the checked inputs of an object, and in a plan those of the object
+ * What an adapted provider keeps as private bytes: the checked inputs of an object, and in a plan those of the object
  * before it as well. Pulumi's calls want both, and the object itself has only what became of them.
  */
 export interface PrivateInputs {

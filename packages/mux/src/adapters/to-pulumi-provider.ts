@@ -48,7 +48,7 @@ const NO_BYTES = new Uint8Array();
  * | Cancel | stop |
  *
  * Private bytes and the schema version of an object travel in the reserved output `__meta`. A create that failed and
- * left something behind is an init-failed error with what is there.
+ * left something behind is an init-failed error with the object that exists.
  */
 export function toPulumiProvider(
   lifecycle: LifecycleProvider,

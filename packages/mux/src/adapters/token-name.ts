@@ -20,8 +20,8 @@ export interface NameCollision {
 
 /**
  * Names all tokens of a package. Several tokens with one name by the rule of {@link typeNameOfToken} do not have it, but their
- * long names as far as these are nobody else's, and else the name by the rule with a digest of the token.
- * So a name means the same token whatever order they come in.
+ * long names as far as these are unique, and else the name by the rule with a digest of the token.
+ * So a name means the same token in any order of the tokens.
  */
 export function nameTokens(tokens: Iterable<string>): TokenNames {
   const byName = Map.groupBy(new Set(tokens), typeNameOfToken);

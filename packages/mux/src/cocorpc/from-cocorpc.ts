@@ -121,7 +121,7 @@ export function fromCocorpcProvider(
     async create(request, context) {
       const type = requireType(request.urn);
       const inputs = decodeProperties(request.properties);
-      // An engine that was told that previews are not supported does not ask for one; this is for those that do.
+      // An engine that respects the missing support for previews does not ask for one; this is for others.
       if (request.preview) return { ...NO_RESOURCE, properties: request.properties };
       const properties = encodeForCocorpc(inputs);
       const { id } = await nothingHappened(legacy.create({ type, properties }, context));
@@ -152,7 +152,7 @@ export function fromCocorpcProvider(
 
     delete: ({ id, urn }, context) => legacy.delete({ id, type: requireType(urn) }, context),
 
-    // There is nothing to tell a 2017 provider, and nothing of it that could be ended early.
+    // The 2017 protocol has no such call, and nothing of it that could be ended early.
     cancel: () => Promise.resolve({}),
   };
 }

@@ -23,7 +23,7 @@ export interface NamedCheck {
 export interface CheckCombination {
   /** What to do when servers give one key different values. */
   readonly mismatch: "error" | "first-wins";
-  /** Members that are kept when no server returned their key, such as keys that nobody knows. */
+  /** Members that are kept when no server returned their key, such as unknown keys. */
   readonly kept: readonly StructMember[];
 }
 

@@ -2,7 +2,7 @@ import type { JsonObject, JsonValue } from "@stackwright/base/json";
 import { MuxError } from "../errors.ts";
 
 /**
- * A Pulumi package schema as `GetSchema` returns it, with the parts that merging looks at. Whatever
+ * A Pulumi package schema as `GetSchema` returns it, with the parts that merging reads. All that
  * else is in it is carried along untouched.
  */
 export interface PackageSchema extends JsonObject {

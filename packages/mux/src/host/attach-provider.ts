@@ -44,17 +44,17 @@ export interface AttachOptions {
   readonly clock?: Clock;
 }
 
-/** A provider that somebody else started, under a debugger perhaps. */
+/** A provider that another program started, under a debugger perhaps. */
 export interface AttachedProvider extends AsyncDisposable {
   readonly provider: ResourceProvider;
   readonly handshake: ProviderHandshakeResponse | undefined;
-  /** Closes the connection; the process goes on. */
+  /** Closes the connection; the process continues. */
   close(): Promise<void>;
 }
 
 /**
- * Connects to a provider that is running, shakes hands (without folders, which are not ours to know) and tells it
- * where the engine is. Rejects with the signal's reason or a `MuxError`: `MUX_PROCESS_START_TIMEOUT`,
+ * Connects to a provider that is running, shakes hands (without folders, which are not ours to know) and passes it
+ * the address of the engine. Rejects with the signal's reason or a `MuxError`: `MUX_PROCESS_START_TIMEOUT`,
  * `MUX_PROCESS_HANDSHAKE_FAILED`, `MUX_ATTACH_FAILED` for any error of Attach, UNIMPLEMENTED included: such a provider
  * would call an engine back that is not there.
  *

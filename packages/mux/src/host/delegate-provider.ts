@@ -6,9 +6,9 @@ import { unimplementedProvider } from "../unimplemented-provider.ts";
 export interface Delegation {
   /** The provider that takes the next call; rejects when there is none. */
   target(context: CallContext): ResourceProvider | Promise<ResourceProvider>;
-  /** What the caller is told for an error of a call. */
+  /** What the caller receives for an error of a call. */
   explain(error: unknown): unknown;
-  /** Is told of every call that succeeded. */
+  /** Called after every call that succeeded. */
   succeeded?(method: keyof ResourceProvider, request: unknown): void;
 }
 

@@ -15,7 +15,7 @@ export interface EngineHostOptions {
   readonly rootResource?: string;
   /** Whether a range of Pulumi versions that a provider asks for is satisfied. @default every range is */
   readonly acceptsVersion?: (range: string) => boolean;
-  /** Is told that a debugger may attach to a provider. @default UNIMPLEMENTED */
+  /** Called when a debugger may attach to a provider. @default UNIMPLEMENTED */
   readonly onDebugging?: (request: StartDebuggingRequest) => void;
   /** Where to listen. @default a free port of 127.0.0.1 */
   readonly address?: { readonly host: string; readonly port: number };

@@ -1,7 +1,7 @@
 import { ConfigureRequest, CreateRequest } from "@stackwright/proto/pulumirpc";
 import { describe, expect, it, vi } from "vitest";
+import { ECHO, isThere } from "../testing/programs/programs.ts";
 import { hostProvider } from "./hosted-provider.ts";
-import { ECHO, isThere } from "./programs/programs.ts";
 
 const create = (name: string) =>
   CreateRequest.create({ urn: `urn:pulumi:dev::shop::echo:index:Echo::${name}` });

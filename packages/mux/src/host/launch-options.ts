@@ -24,7 +24,7 @@ export interface LaunchOptions {
   readonly cwd?: string;
   /** Added to the environment of this process; `undefined` takes a variable out. */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** `host:port` of the engine that the provider calls back; without it the provider is told of none. */
+  /** `host:port` of the engine that the provider calls back; without it the provider gets none. */
   readonly engineAddress?: string;
   readonly handshake?: EngineFeatures;
   /** From the start of the process to the end of the handshake, in milliseconds. @default 10_000 */
@@ -35,7 +35,7 @@ export interface LaunchOptions {
   readonly graceMs?: number;
   /** Is given every line that the provider writes. It is called at the pace of the provider: it must not wait. */
   readonly onLine?: (line: ProcessLine) => void;
-  /** Cleans each line before anybody is given it; that includes the last ones, which explain an end. @default nothing */
+  /** Cleans each line before it is passed on; that includes the last ones, which explain an end. @default nothing */
   readonly redact?: (line: ProcessLine) => ProcessLine;
   /** Gets the lines too (at `debug`), and what happens to the process. @default drops everything */
   readonly logger?: Logger;

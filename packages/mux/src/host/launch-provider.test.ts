@@ -1,10 +1,10 @@
 import { createServer } from "node:net";
 import { CreateRequest } from "@stackwright/proto/pulumirpc";
 import { describe, expect, it, vi } from "vitest";
+import { ECHO, isThere, shell } from "../testing/programs/programs.ts";
 import { startEngineHost } from "./engine-host.ts";
 import type { ProcessLine } from "./launch-options.ts";
 import { launchProvider } from "./launch-provider.ts";
-import { ECHO, isThere, shell } from "./programs/programs.ts";
 
 const create = (name: string) =>
   CreateRequest.create({ urn: `urn:pulumi:dev::shop::echo:index:Echo::${name}` });

@@ -28,11 +28,11 @@ export interface LaunchedProvider extends AsyncDisposable {
   /** Pid of the provider itself, and the process group that it is in. */
   readonly pid: number | undefined;
   readonly group: number;
-  /** Settles when the process has ended, for whatever reason; never rejects. */
+  /** Settles when the process has ended, for any reason; never rejects. */
   readonly exited: Promise<ProcessExit>;
   /** Present once the process has ended. */
   readonly exit: ProcessExit | undefined;
-  /** Kills the process group at once, as a loss that nobody asked for. */
+  /** Kills the process group at once, as an unexpected loss. */
   kill(): Promise<ProcessExit>;
   /**
    * Sends Cancel and waits for its answer, then asks the process group to end, and kills it after the grace. May be
@@ -89,7 +89,7 @@ export async function startProcess(options: ResolvedLaunchOptions): Promise<Laun
     ended.catch(() => undefined);
     const port = await deadline.bound(Promise.race([output.port.port, ended]));
     const connecting = connectProvider(port, handshakeOf(options, path), deadline);
-    // A connection that comes when nobody waits for it any more is not kept.
+    // A connection that comes too late is not kept.
     const connection = await Promise.race([connecting, ended]).catch(async (error: unknown) => {
       deadline.abandon();
       await connecting.then(({ channel }) => channel.close()).catch(() => undefined);

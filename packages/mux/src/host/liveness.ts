@@ -12,7 +12,7 @@ export interface LivenessPolicy {
 }
 
 /**
- * Asks a provider again and again for its version, which it can tell without doing anything. Any answer will do, an
+ * Asks a provider again and again for its version, which it can answer without doing anything. Any answer will do, an
  * error too. Ends with the first time that `failures` questions in a row stay without one.
  */
 export class LivenessProbe implements Disposable {

@@ -19,7 +19,7 @@ export class PortLine {
   constructor(onRest: (chunk: Buffer) => void) {
     this.#onRest = onRest;
     this.port = this.#settled.promise;
-    // Whoever launches may fail for another reason, and not look at the port any more.
+    // The launch may fail for another reason and never read the port.
     this.port.catch(() => undefined);
   }
 

@@ -23,9 +23,9 @@ import { createResourceProviderClient } from "../grpc/resource-provider-client.t
 import { serveResourceProvider } from "../grpc/resource-provider-server.ts";
 import { createMux, type Mux } from "../mux.ts";
 import type { ResourceProvider } from "../resource-provider.ts";
+import { isThere } from "../testing/programs/programs.ts";
 import { type EngineHost, startEngineHost } from "./engine-host.ts";
 import { type LaunchedProvider, launchProvider } from "./launch-provider.ts";
-import { isThere } from "./programs/programs.ts";
 
 /*
  * Providers that others wrote, as processes, behind one mux: a native one in Go, Pulumi's bridge to Terraform providers

@@ -11,8 +11,8 @@ import {
   type ProviderReference,
 } from "../router/index.ts";
 import { proposeState } from "../router/propose-state.ts";
+import { isThere } from "../testing/programs/programs.ts";
 import { launchProvider } from "./launch-provider.ts";
-import { isThere } from "./programs/programs.ts";
 
 /* A provider that others wrote, as processes behind the router: plan and apply on typed values. */
 

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import type { HostSlot } from "../host-client.ts";
 import { createMux } from "../mux.ts";
+import { ECHO } from "../testing/programs/programs.ts";
 import { unimplementedProvider } from "../unimplemented-provider.ts";
 import { attachProvider } from "./attach-provider.ts";
 import { startEngineHost } from "./engine-host.ts";
 import { launchProvider } from "./launch-provider.ts";
-import { ECHO } from "./programs/programs.ts";
 import { runProvider } from "./run-provider.ts";
 
 /** Runs a provider in this process; resolves with its port. */

@@ -15,7 +15,7 @@ export interface RunProviderOptions {
   readonly engineTimeoutMs?: number;
   /** How often the engine is asked whether it is still there. @default 30_000 */
   readonly healthIntervalMs?: number;
-  /** How long calls may go on after the provider was asked to end. @default 5_000 */
+  /** How long calls may continue after the provider was asked to end. @default 5_000 */
   readonly graceMs?: number;
   /** Signals of the process that end it. @default SIGINT and SIGTERM */
   readonly stopSignals?: readonly NodeJS.Signals[];

@@ -1,7 +1,7 @@
 import type { Clock } from "@stackwright/base/clock";
 import { MuxError } from "../errors.ts";
 
-/** Bounds a start: by time, and by the signal of whoever asked for it. */
+/** Bounds a start: by time, and by the signal of the caller. */
 export class StartupTimeout implements Disposable {
   readonly signal: AbortSignal;
   readonly #controller = new AbortController();
@@ -39,7 +39,7 @@ export class StartupTimeout implements Disposable {
   /** The promise, or the reason why it is not waited for any more. */
   async bound<T>(promise: Promise<T>): Promise<T> {
     const { signal } = this;
-    // It may fail later, when nobody waits for it any more.
+    // It may fail later, when the wait for it has ended.
     promise.catch(() => undefined);
     signal.throwIfAborted();
     const { promise: aborted, reject } = Promise.withResolvers<never>();

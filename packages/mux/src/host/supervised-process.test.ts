@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { describe, expect, it, vi } from "vitest";
-import { ECHO, isThere } from "./programs/programs.ts";
+import { ECHO, isThere } from "../testing/programs/programs.ts";
 import { SupervisedProcess } from "./supervised-process.ts";
 
 async function run(text: string, env: NodeJS.ProcessEnv = process.env) {
@@ -84,7 +84,11 @@ describe("a supervised process", () => {
   it("ends with us, also when we are killed", async () => {
     const parent = spawn(
       process.execPath,
-      [join(import.meta.dirname, "programs/launching-parent.ts"), ECHO.command, ...ECHO.args],
+      [
+        join(import.meta.dirname, "../testing/programs/launching-parent.ts"),
+        ECHO.command,
+        ...ECHO.args,
+      ],
       { stdio: ["ignore", "pipe", "inherit"] },
     );
     const lines = createInterface({ input: parent.stdout })[Symbol.asyncIterator]();

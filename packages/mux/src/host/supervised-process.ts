@@ -7,7 +7,7 @@ import { MuxError } from "../errors.ts";
 /**
  * The supervisor: a POSIX shell that leads a process group, runs the program in it, and never outlives its pipe.
  *
- * Standard input is a pipe whose other end only we hold, so that it ends when we close it or die in whatever way. A
+ * Standard input is a pipe whose other end only we hold, so that it ends when we close it or die in any way. A
  * second shell reads it, and at its end kills the whole group, itself included. The leader waits for the program and
  * writes to descriptor 3 `pid <n>` when it starts and `exit <status>` when it has ended; then it reaps the
  * reader, and kills what the program left behind in the group.

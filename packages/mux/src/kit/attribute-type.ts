@@ -14,7 +14,7 @@ import {
  * A type of attributes, with its form in JavaScript. Both functions are for known values that are not null;
  * null and unknown are dealt with around them.
  *
- * `T` is what provider code gets. `I` is what it may give back: that, and whatever else says the same.
+ * `T` is what provider code gets. `I` is what it may return: that, and other forms with the same meaning.
  */
 export interface AttributeType<T, I = T> {
   readonly type: Type;

@@ -46,7 +46,7 @@ export async function changeObject<Client>(
   return changedObject(resource, request, outcome);
 }
 
-/** What is there after a change, from what its code says; where that does not fit, as it was before. */
+/** The object after a change, from what its code says; where that does not fit, as it was before. */
 export function changedObject(
   { attributes }: { readonly attributes: Attributes },
   { prior, planned }: ApplyResourceRequest,

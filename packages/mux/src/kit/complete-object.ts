@@ -10,7 +10,7 @@ export interface CompletedObject {
 
 /**
  * An object with what was decided, and for the rest what was known of it; nothing of it unknown. What does not fit
- * its attribute is told, and `fallback` has the value in its place: whoever has made something must not lose it
+ * its attribute is reported, and `fallback` has the value in its place: a provider that made an object must not lose it
  * over one attribute.
  */
 export function completeObject(

@@ -1,7 +1,7 @@
 import { CtyError, Path, type PathStep } from "@stackwright/cty";
 import { ProviderFailure } from "../router/provider-failure.ts";
 
-/** One step from a whole to its part: as people read it, and as a path where parts have one. */
+/** One step from a whole to its part: as a text for the user, and as a path where parts have one. */
 export interface ContentStep {
   readonly text: string;
   /** Elements of a set have no place of their own: what fails in one is shown at the set. */
@@ -33,7 +33,7 @@ export class ContentFailure extends ProviderFailure {
     return new ContentFailure(reason, textOf(path), addressable(path), { cause: error });
   }
 
-  /** The same failure, told from the whole that has it in one of its parts. */
+  /** The same failure, seen from the whole that has it in one of its parts. */
   within({ text, path }: ContentStep): ContentFailure {
     const below = path && this.attribute ? path.concat(this.attribute) : path;
     return new ContentFailure(this.reason, join(text, this.place), below, { cause: this.cause });

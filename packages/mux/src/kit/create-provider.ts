@@ -39,7 +39,7 @@ const NO_BYTES = new Uint8Array();
 
 export interface CreateProviderOptions {
   /**
-   * Is told what provider code threw that is no {@link ProviderFailure}, unless the call had been given up.
+   * Receives what provider code threw that is no {@link ProviderFailure}, unless the call had been given up.
    *
    * @default its text, with the stack, goes to standard error
    */
@@ -60,7 +60,7 @@ export function createProvider<C extends Attributes, Client>(
   return new KitProvider(definition, options);
 }
 
-/** A call of provider code, for whoever has to tell of its failure. */
+/** A call of provider code, for the report of its failure. */
 interface Call {
   readonly operation: string;
   /** @default the provider itself */

@@ -46,7 +46,7 @@ export interface ResourceDefinition<A extends Attributes, Client> {
   validate?(config: PartlyKnown<A>): MaybePromise<readonly ProviderDiagnostic[]>;
   plan?(draft: PlanDraft<A>, context: KitContext<Client>): MaybePromise<void>;
   create(planned: PartlyKnown<A>, context: KitContext<Client>): MaybePromise<HandlerResult<A>>;
-  /** What is there now; `undefined` when it is gone. Without it the stored object is believed. */
+  /** The current object; `undefined` when it is gone. Without it the stored object is believed. */
   read?(state: StateOf<A>, context: KitContext<Client>): MaybePromise<HandlerResult<A> | undefined>;
   /** Without it every change replaces the object. */
   update?(
@@ -55,7 +55,7 @@ export interface ResourceDefinition<A extends Attributes, Client> {
     context: KitContext<Client>,
   ): MaybePromise<HandlerResult<A>>;
   delete(state: StateOf<A>, context: KitContext<Client>): MaybePromise<void>;
-  /** Finds an object by what people call it; `undefined` when there is none. */
+  /** Finds an object by the id that its users know; `undefined` when there is none. */
   import?(id: string, context: KitContext<Client>): MaybePromise<HandlerResult<A> | undefined>;
   /**
    * Brings an object that an older version stored to the present form; `version` is the one it was stored with.
@@ -137,7 +137,7 @@ export function defineDataSource<A extends Attributes, Client>(
   return definition;
 }
 
-/** Parameters and results are no attributes, so they are told by name alone. */
+/** Parameters and results are no attributes, so they are identified by name alone. */
 const place = (text: string) => ({ text, path: undefined });
 
 /** Types a function from its parameters. Arguments are known and not null. */

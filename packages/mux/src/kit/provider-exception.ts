@@ -29,9 +29,9 @@ export function writeFault({ text }: ProviderException): void {
 }
 
 /**
- * The fault of a call. Which texts of a request are secret, nobody knows here (a template may mark any), and an
- * error may quote each of them: so all that are long enough are taken out of the text. Of errors only the stack is
- * told: other members of theirs may have whole requests.
+ * The fault of a call. Which texts of a request are secret is unknown here (a template may mark any), and an
+ * error may quote each of them: so all that are long enough are taken out of the text. Of errors only the stack
+ * is passed on: other members of theirs may have whole requests.
  */
 export function toProviderException(
   operation: string,

@@ -2,7 +2,7 @@ import type { AttributeSchema, BlockSchema } from "./schema.ts";
 
 /**
  * Where two block schemas differ, as a dotted path and what is different there, or `undefined` when a
- * configuration means the same under both. Texts for people and the order of names do not count.
+ * configuration means the same under both. Descriptions and the order of names do not count.
  */
 export function differenceOfBlocks(
   left: BlockSchema | undefined,

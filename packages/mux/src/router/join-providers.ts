@@ -43,7 +43,7 @@ interface Discovery {
  * Schemas are asked for on first need, once. What is wrong with the combination (a name with two owners,
  * different provider configurations) is reported all at once, as error diagnostics of `schema`; a name
  * with two owners answers no call. Configuration goes to the providers one after the other and stops at the
- * first that reports an error. `stop` and `close` reach all, whatever some of them answer.
+ * first that reports an error. `stop` and `close` reach all, regardless of the answers.
  *
  * Model: the strict combination of Terraform's plugin mux, where every name has one owner.
  */

@@ -3,8 +3,8 @@ import type { ProviderDiagnostic } from "./diagnostic.ts";
 import type { ProviderSchema } from "./schema.ts";
 
 /**
- * A provider as the engine sees it: plan and apply on typed values. Whoever implements this interface
- * can be routed to, whatever its protocol is underneath.
+ * A provider as the engine sees it: plan and apply on typed values. Every implementation of this interface
+ * can be routed to, regardless of the protocol underneath.
  *
  * Terms. An *object* is a value of the object type that the block of a resource's schema implies: every
  * attribute present, null where unset. A *configuration* is an object with null where the template says
@@ -15,7 +15,7 @@ import type { ProviderSchema } from "./schema.ts";
  * - Values carry no marks; the engine takes them off before and puts them on after a call.
  * - Replies have the exact types of the schema. `diagnostics` may hold warnings in any reply. A reply
  *   with an error diagnostic may leave out its result, except where a method says otherwise.
- * - A rejection means that no answer can be had (process gone, deadline, protocol broken). A rejected `apply`
+ * - A rejection means that no answer is available (process gone, deadline, protocol broken). A rejected `apply`
  *   may have happened, unless the error says otherwise by an `outcome` of `"not-applied"`.
  * - `context.signal` ends the wait of the caller. A provider that can stop its work does so; the result
  *   of an aborted `apply` is unknown unless the rejection says otherwise.
@@ -45,7 +45,7 @@ export interface LifecycleProvider extends AsyncDisposable {
   /** Turns an object of another resource type, perhaps of another provider, into one of this type. */
   move(request: MoveRequest, context: LifecycleContext): Promise<MoveReply>;
 
-  /** Looks at the real object. A null `state` in the reply: it is gone. */
+  /** Reads the real object. A null `state` in the reply: it is gone. */
   read(request: ReadResourceRequest, context: LifecycleContext): Promise<ReadReply>;
 
   /**
@@ -57,11 +57,11 @@ export interface LifecycleProvider extends AsyncDisposable {
 
   /**
    * Creates (prior null), updates, or deletes (planned null). Even with error diagnostics the reply says
-   * what is there now: `state` is what exists (null: nothing), `privateBytes` go with it.
+   * the current object: `state` is what exists (null: nothing), `privateBytes` go with it.
    */
   apply(request: ApplyResourceRequest, context: LifecycleContext): Promise<ApplyReply>;
 
-  /** Finds real objects by an id that people know. May return several, of several types. */
+  /** Finds real objects by an id that users know. May return several, of several types. */
   import(request: ImportResourceRequest, context: LifecycleContext): Promise<ImportReply>;
 
   readDataSource(request: ReadDataRequest, context: LifecycleContext): Promise<ReadDataReply>;
@@ -85,7 +85,7 @@ export interface LifecycleProvider extends AsyncDisposable {
 export interface LifecycleContext {
   /** Ends the wait of the caller; its reason is the rejection. */
   readonly signal?: AbortSignal;
-  /** One run of a template; a provider behind a function is told of it. */
+  /** One run of a template; a provider behind a function receives it. */
   readonly sessionId?: string;
 }
 
@@ -114,7 +114,7 @@ export interface LifecycleCapabilities {
   readonly moveState: boolean;
   /**
    * Whether a create that failed with an error diagnostic and a null `state` surely created nothing.
-   * `false` for protocols that cannot tell.
+   * `false` for protocols that do not report it.
    */
   readonly failedCreateIsClean: boolean;
 }
@@ -133,7 +133,7 @@ export interface ValidateResourceRequest {
 export interface ConfigureRequest {
   /** Wholly known unless {@link deferralAllowed}. */
   readonly config: Value;
-  /** Told to the provider as the version of the calling engine. */
+  /** Passed to the provider as the version of the calling engine. */
   readonly engineVersion: string;
   readonly deferralAllowed: boolean;
 }

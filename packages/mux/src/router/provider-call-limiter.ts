@@ -24,7 +24,7 @@ interface Waiter {
  * State: `running` calls, a bucket of tokens that fills with time up to `burst`, and a queue. Invariant:
  * while the queue is not empty, either all places are taken (and the end of a call admits the next), or
  * the bucket is empty (and a timer is set for the moment when it holds a token again). So a waiting call
- * always has somebody who will look at it.
+ * is always reconsidered by one of them.
  */
 export class ProviderCallLimiter {
   readonly #maxConcurrent: number;
@@ -64,7 +64,7 @@ export class ProviderCallLimiter {
     }
   }
 
-  /** Takes a place if there is one and nobody waits. Whoever took one calls {@link leave} once. */
+  /** Takes a place if there is one and no call waits. A caller that took one calls {@link leave} once. */
   tryEnter(): boolean {
     return this.#queue.size === 0 && this.#take();
   }

@@ -14,7 +14,7 @@ export interface ProviderReference {
   readonly source: string;
   /** Exact version; empty for providers without one, such as built-in ones. */
   readonly version: string;
-  /** Alias of the configuration, with whatever else tells it from others; empty for the default one. */
+  /** Alias of the configuration, with all else that distinguishes it from others; empty for the default one. */
   readonly alias: string;
 }
 
@@ -35,7 +35,7 @@ export interface ProviderRegistration {
 export interface Router extends AsyncDisposable {
   /** Adds a configured provider, which the router owns from now on. `MUX_OPTIONS_INVALID` if it is there. */
   register(registration: ProviderRegistration): LifecycleProvider;
-  /** The provider of a reference. `MUX_PROVIDER_UNKNOWN`, naming what there is of the same source. */
+  /** The provider of a reference. `MUX_PROVIDER_UNKNOWN`, naming the registered ones of the same source. */
   provider(reference: ProviderReference): LifecycleProvider;
   /** What is registered, in order of registration. */
   readonly references: readonly ProviderReference[];

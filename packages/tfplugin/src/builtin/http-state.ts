@@ -190,7 +190,7 @@ async function followRedirects(
 ): Promise<Answer> {
   let url = start;
   for (let count = 0; count <= MAX_REDIRECTS; count += 1) {
-    // The credentials are for the configured host, whatever that answers.
+    // The credentials are for the configured host, regardless of its answers.
     const authorization = url.origin === start.origin ? settings.authorization : undefined;
     const answer = await get(url, authorization, settings, options, signal);
     if (answer.status < 300 || answer.status > 399 || answer.location === undefined) return answer;

@@ -17,7 +17,7 @@ export interface StateBackend {
   /** The name that templates use: `local`. */
   readonly type: string;
   readonly settings: ReadonlyMap<string, StateBackendSetting>;
-  /** Whether sensitive outputs are always reported as such, whatever the provider does for other backends. @default false */
+  /** Whether sensitive outputs are always reported as such, regardless of what the provider does for other backends. @default false */
   readonly keepsSensitive?: boolean;
   /** What is wrong with known settings, for the author of the template; `undefined` when nothing is. */
   check(settings: StateBackendSettings): string | undefined;

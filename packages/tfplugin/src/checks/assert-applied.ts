@@ -16,7 +16,7 @@ export interface ResultToCheck {
 }
 
 /**
- * Rules for what is there after an apply: the type of the schema, nothing unknown, no write-only values; and, where the
+ * Rules for the object after an apply: the type of the schema, nothing unknown, no write-only values; and, where the
  * apply succeeded, what was planned. What comes back is to be stored in any case, also when a rule was broken.
  *
  * Source: Terraform's contract of ApplyResourceChange.
@@ -31,7 +31,7 @@ export function assertApplied(result: ResultToCheck): CheckedObject {
   if (failed) return { violations: violations.found, object };
   if (state.isNull !== planned.isNull) {
     const message = planned.isNull ? "it was to be deleted and is there" : "nothing is there";
-    // An object that is there or not is no matter of taste, whatever type system the provider has.
+    // An object that is there or not is no matter of taste, in any type system.
     violations.found.push({ rule: "presence", path: Path.root, message, tolerated: false });
   } else if (state.isWhollyKnown) {
     new CompatibilityCheck(violations).block(block, Path.root, planned, object);

@@ -30,7 +30,7 @@ export interface CheckedPlan {
 }
 
 /**
- * Rules for a plan, whatever the provider wants to do.
+ * Rules for a plan, regardless of what the provider wants to do.
  *
  * - It has the type of the schema, and write-only attributes are null in it.
  * - There is a planned object if and only if there is a configuration.

@@ -11,7 +11,7 @@ export interface ReplacementPlan {
 }
 
 /**
- * The paths that force replacement because what is there changed. Without a prior object there is nothing to replace.
+ * The paths that force replacement because the value there changed. Without a prior object there is nothing to replace.
  * Write-only values cannot be compared, so their paths always count. A path that leads nowhere in both objects is a
  * violation.
  */

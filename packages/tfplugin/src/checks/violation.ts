@@ -64,7 +64,7 @@ export class Violations {
     this.found.push({ rule, path, message, tolerated });
   }
 
-  /** Recorded whatever the provider says of itself. */
+  /** Recorded regardless of what the provider says of itself. */
   addTolerated(rule: ContractRule, path: Path, message: string): void {
     this.found.push({ rule, path, message, tolerated: true });
   }
@@ -75,7 +75,7 @@ export function isRefused(violations: readonly ContractViolation[]): boolean {
   return violations.some(({ tolerated }) => !tolerated);
 }
 
-/** What the checks look at, for the summary of a diagnostic. */
+/** What the checks inspect, for the summary of a diagnostic. */
 export type CheckedAnswer = "plan" | "final plan" | "result" | "object";
 
 const SUMMARIES: Readonly<Record<CheckedAnswer, string>> = {
@@ -86,7 +86,7 @@ const SUMMARIES: Readonly<Record<CheckedAnswer, string>> = {
 };
 
 /**
- * Diagnostics for people: errors for what is refused, warnings for what is tolerated.
+ * Diagnostics for the user: errors for what is refused, warnings for what is tolerated.
  *
  * @param subject what the provider was asked about, for example an address and the provider's source
  */

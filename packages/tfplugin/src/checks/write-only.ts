@@ -2,7 +2,7 @@ import { Path, Value } from "@stackwright/cty";
 import type { AttributeSchema, BlockSchema, NestedBlockSchema } from "@stackwright/mux/router";
 import { elementsByKey, isPresent } from "./parts.ts";
 
-/* Most schemas have no write-only attributes, and objects are looked at often: what has none is not walked. */
+/* Most schemas have no write-only attributes, and objects are checked often: what has none is not walked. */
 const KNOWN_BLOCKS = new WeakMap<BlockSchema, boolean>();
 
 function hasWriteOnly(block: BlockSchema): boolean {

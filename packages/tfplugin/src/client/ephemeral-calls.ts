@@ -73,7 +73,7 @@ export class EphemeralCalls {
   }
 }
 
-/** What there is to keep between the calls. */
+/** The parts to keep between the calls. */
 function heldParts(reply: {
   readonly private?: Uint8Array | undefined;
   readonly renewAt?: Parameters<typeof timestampFromWire>[0];

@@ -9,7 +9,7 @@ import { PLUGIN_METHODS, type PluginMethod, type PluginMethods } from "../wire/m
 /**
  * Calls of one provider with decoded messages, and the conversion of the values in them with errors that say which side
  * is at fault: `TFPLUGIN_VALUE_INVALID` for what a caller gave (nothing was sent), `TFPLUGIN_REPLY_INVALID` for what the
- * provider answered (it did whatever it did).
+ * provider answered (the call may have had any effect).
  */
 export class WireCalls {
   readonly methods: PluginMethods;
@@ -37,7 +37,7 @@ export class WireCalls {
     }
   }
 
-  /** A call whose answer is not looked at. */
+  /** A call whose answer is not read. */
   async bytes<Request>(
     method: PluginMethod<Request, unknown>,
     request: Request,

@@ -22,7 +22,7 @@ export type InstallationMethod = MethodScope &
 
 /** What the command's configuration file says about providers. */
 export interface CliConfiguration {
-  /** Folder of a provider's program by address: used as it is, whatever version is asked for. */
+  /** Folder of a provider's program by address: used as it is, for every version that is asked for. */
   readonly devOverrides: ReadonlyMap<string, string>;
   /** In the order of the file; undefined where the file says nothing. */
   readonly methods: readonly InstallationMethod[] | undefined;
@@ -35,7 +35,7 @@ export interface CliConfiguration {
   readonly tokens: ReadonlyMap<string, string>;
 }
 
-/** That of somebody without a file. */
+/** The configuration without a file. */
 export const EMPTY_CLI_CONFIGURATION: CliConfiguration = {
   devOverrides: new Map(),
   methods: undefined,

@@ -14,7 +14,7 @@ export interface DownloadOptions {
 
 /**
  * Fetches a file to a path that does not exist yet, and returns the hash of what was written. A download that breaks
- * off goes on where it was, if the server allows it and says that the file is the same; else it starts anew.
+ * off continues where it was, if the server allows it and says that the file is the same; else it starts anew.
  *
  * `TFPLUGIN_DOWNLOAD_TOO_LARGE`, and what `InstallHttpClient` rejects with. What was written stays for the caller to remove.
  */

@@ -27,7 +27,7 @@ export interface InstallOptions {
   readonly lock: LockFile;
   /** Where packages are installed, such as `.terraform/providers`. */
   readonly directory: string;
-  /** @default that of somebody without a configuration file */
+  /** @default the one without a configuration file */
   readonly configuration?: CliConfiguration;
   /** Selects the newest versions again instead of those that are locked. @default false */
   readonly upgrade?: boolean;
@@ -99,7 +99,7 @@ export async function installProviders(options: InstallOptions): Promise<Install
       try {
         selected.push(await installer.install(requirement));
       } catch (error) {
-        // The first failure is the one that is told; what it cuts short is not.
+        // The first failure is the one that is reported; what it cuts short is not.
         failed.abort(error);
         throw error;
       }

@@ -22,7 +22,7 @@ import { directRegistry } from "./registry.ts";
 import { mergeRequirements, type ProviderRequirement, selectVersion } from "./select-version.ts";
 import { findOffer, type ScopedInstallationSource } from "./sources.ts";
 
-/** Where hashes come from. A mirror is asked for all providers, whatever the configuration says of it. */
+/** Where hashes come from. A mirror is asked for all providers, regardless of the configuration. */
 export type LockInstallationSource =
   | { readonly kind: "registry" }
   | { readonly kind: "filesystem_mirror"; readonly path: string }
@@ -36,13 +36,13 @@ export interface LockProvidersOptions extends FetchLimits {
   readonly platforms: readonly Platform[];
   /** @default the registry of each provider's host */
   readonly source?: LockInstallationSource;
-  /** Hosts and tokens; its methods of installation do not count. @default that of somebody without a configuration file */
+  /** Hosts and tokens; its methods of installation do not count. @default the one without a configuration file */
   readonly configuration?: CliConfiguration;
   /** Relative paths start here. @default the present one */
   readonly cwd?: string;
   readonly http?: HttpClientOptions;
   readonly archiveLimits?: ArchiveLimits;
-  /** Told of each package when its hashes are known. */
+  /** Called for each package when its hashes are known. */
   readonly onPackage?: (done: LockedPackage) => void;
   readonly signal?: AbortSignal;
 }

@@ -27,12 +27,12 @@ export interface MirrorProvidersOptions extends FetchLimits {
   readonly platforms: readonly Platform[];
   /** The folder, which is made where it is missing. */
   readonly directory: string;
-  /** Hosts and tokens; its methods of installation do not count. @default that of somebody without a configuration file */
+  /** Hosts and tokens; its methods of installation do not count. @default the one without a configuration file */
   readonly configuration?: CliConfiguration;
   /** Relative paths start here. @default the present one */
   readonly cwd?: string;
   readonly http?: HttpClientOptions;
-  /** Told of each package when it is in its place. */
+  /** Called for each package when it is in its place. */
   readonly onPackage?: (done: MirroredPackage) => void;
   readonly signal?: AbortSignal;
 }
@@ -120,7 +120,7 @@ function requireLocked(requirements: readonly ProviderRequirement[], lock: LockF
   }
 }
 
-/** Puts one archive in its place. It is looked at under another name, which is that of no package. */
+/** Puts one archive in its place. It is checked under another name, which is that of no package. */
 async function bring(
   id: PackageId,
   root: string,

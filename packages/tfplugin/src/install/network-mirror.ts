@@ -10,7 +10,7 @@ import type { PackageInstallationSource } from "./provider-source.ts";
 
 /**
  * Packages on a web server that has a copy of those of registries. `url` ends with a slash. The command's configuration
- * allows https only, since nothing else vouches for the hashes; here that is for whoever makes the URL.
+ * allows https only, since nothing else vouches for the hashes; here that is for the caller that makes the URL.
  *
  * Source: Terraform's provider network mirror protocol.
  */

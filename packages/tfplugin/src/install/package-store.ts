@@ -29,7 +29,7 @@ const MAX_ATTEMPTS = 8;
 
 /*
  * A folder of unpacked packages that several processes may use at the same time, without locks: a package appears whole,
- * by one rename, or not at all; whoever comes second finds it there, and makes sure that it is the same.
+ * by one rename, or not at all; the second process finds it there, and makes sure that it is the same.
  */
 export class PackageStore {
   readonly root: string;
@@ -76,7 +76,7 @@ export class PackageStore {
     for (let attempt = 0; ; attempt += 1) {
       const present = await this.hashOf(id, signal);
       if (present === h1) return h1;
-      // Only what was seen to be another package makes way: what somebody has just put there may be in use.
+      // Only what was seen to be another package makes way: what another process has just put there may be in use.
       if (present !== undefined) await setAside(place);
       try {
         await unpackArchive(archive, place, options);
@@ -127,7 +127,7 @@ export async function executableIn(folder: string, type: string): Promise<string
   throw new TfpluginError("TFPLUGIN_PACKAGE_INVALID", text);
 }
 
-/** Puts a link, or a folder, in the place of what is there. A link takes the place of another one without a moment between. */
+/** Puts a link, or a folder, in the place of what exists. A link takes the place of another one without a moment between. */
 async function replace(fresh: string, place: string): Promise<void> {
   for (let attempt = 0; ; attempt += 1) {
     try {
@@ -142,7 +142,7 @@ async function replace(fresh: string, place: string): Promise<void> {
   }
 }
 
-/** Takes away what is at a path, at once. A process that runs from it goes on. */
+/** Takes away what is at a path, at once. A process that runs from it continues. */
 async function setAside(place: string): Promise<void> {
   const aside = `${place}.${randomBytes(6).toString("hex")}.old`;
   try {

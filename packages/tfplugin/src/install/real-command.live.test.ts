@@ -228,7 +228,7 @@ describe("over https, with an authority of one's own", () => {
     };
     const theirs = await init("theirs", "command" in found ? found.command : "", ["init"]);
     const theirRequests = registry.requests.splice(0);
-    const program = join(import.meta.dirname, "programs/init.ts");
+    const program = join(import.meta.dirname, "../testing/programs/init.ts");
     const ours = await init("ours", process.execPath, [program, source(registry), "~> 1.0"]);
     return { theirs, ours, theirRequests, ourRequests: registry.requests };
   }

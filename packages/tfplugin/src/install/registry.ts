@@ -20,7 +20,7 @@ export interface ProviderRegistryOptions {
 const SERVICE = "providers.v1";
 
 /**
- * The registry of whatever host an address names, found by service discovery. Packages are trusted by the publisher's
+ * The registry of the host that an address names, found by service discovery. Packages are trusted by the publisher's
  * signature of the list of their checksums.
  *
  * Source: Terraform's remote service discovery and provider registry protocols.

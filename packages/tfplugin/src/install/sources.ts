@@ -61,7 +61,7 @@ export function sourcesOf(
   });
 }
 
-/** Folders in which people, and distributions of the system, put providers by convention. */
+/** Folders in which users, and distributions of the system, put providers by convention. */
 function impliedFolders({ env, cwd }: SourcesContext): readonly string[] {
   const home = env.HOME === undefined || env.HOME === "" ? homedir() : env.HOME;
   const listed = (name: string, otherwise: string): readonly string[] =>

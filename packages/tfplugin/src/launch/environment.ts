@@ -3,7 +3,7 @@ import { COOKIE_NAME, PLUGIN_VARIABLES } from "./plugin-protocol.ts";
 /** The variables of a process. */
 export type Environment = Readonly<Record<string, string>>;
 
-/** Set by whoever launches; what comes from elsewhere under these names is dropped. */
+/** Set by the launching side; what comes from elsewhere under these names is dropped. */
 const RESERVED: ReadonlySet<string> = new Set([COOKIE_NAME, ...Object.values(PLUGIN_VARIABLES)]);
 
 /** How a provider reaches the network of the machine it runs on. */

@@ -35,7 +35,7 @@ export interface LaunchTerraformOptions {
   readonly maxMessageBytes?: number;
   /** Is given the provider's log, at the pace of the provider: it must not wait. */
   readonly onLog?: (entry: ProviderLogEntry) => void;
-  /** Cleans each entry before anybody is given it; that includes the last lines that explain an end. @default nothing */
+  /** Cleans each entry before it is passed on; that includes the last lines that explain an end. @default nothing */
   readonly redact?: (entry: ProviderLogEntry) => ProviderLogEntry;
   /** Gets the provider's log too, and what happens to the process. @default drops everything */
   readonly logger?: Logger;

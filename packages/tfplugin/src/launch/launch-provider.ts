@@ -38,13 +38,13 @@ export interface LaunchedTerraformProvider extends AsyncDisposable {
   /** Pid of the provider itself, and the process group that it is in. */
   readonly pid: number | undefined;
   readonly group: number;
-  /** Settles when the process has ended, for whatever reason; never rejects. */
+  /** Settles when the process has ended, for any reason; never rejects. */
   readonly exited: Promise<ProcessExit>;
   /** Present once the process has ended. */
   readonly exit: ProcessExit | undefined;
   /** Asks whether the provider is well; rejects with a `TfpluginError` where it is not. */
   checkHealth(signal?: AbortSignal): Promise<void>;
-  /** Kills the process group at once, as a loss that nobody asked for. */
+  /** Kills the process group at once, as an unexpected loss. */
   kill(): Promise<ProcessExit>;
   /**
    * Rejects the calls under way, asks the provider to shut down, then sends SIGTERM to its process group, and then
@@ -190,10 +190,10 @@ async function connect(start: {
   try {
     return await limit.bound(Promise.race([connecting, ended]));
   } catch (error) {
-    // A connection that comes when nobody waits for it any more is not kept.
+    // A connection that comes too late is not kept.
     given.abort();
     await connecting.then((late) => late.close()).catch(() => undefined);
-    // That the process has ended tells more than that there is nobody to talk to.
+    // That the process has ended says more than that no process answers.
     const isLost = TfpluginError.is(error, "TFPLUGIN_CONNECT_FAILED");
     const exit = isLost ? await exitSoon(child, launch.clock) : undefined;
     throw exit === undefined ? error : exitedEarly(launch, exit, output.tail);
@@ -234,7 +234,7 @@ class ProviderOutput {
   constructor(launch: ResolvedLaunch) {
     this.#launch = launch;
     this.handshake = this.#settle.promise;
-    // A start can fail before anybody waits for it.
+    // A start can fail before its first wait.
     this.handshake.catch(() => undefined);
     this.#stderr = new LineSplitter(this.take);
     this.#stdout = new LineSplitter((line) => {

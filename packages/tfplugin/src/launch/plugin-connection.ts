@@ -58,7 +58,7 @@ export class PluginConnection implements AsyncDisposable {
       options: {
         // A call is sent once: whether it may be repeated is not for the connection to decide.
         "grpc.enable_retries": 0,
-        // Providers are on this machine, whatever its proxy settings are.
+        // Providers are on this machine, regardless of its proxy settings.
         "grpc.enable_http_proxy": 0,
         // Sockets end with this channel instead of lingering for others.
         "grpc.use_local_subchannel_pool": 1,

@@ -9,7 +9,7 @@ export const CORE_PROTOCOL = 1;
 /** Versions of the provider protocol that this package speaks. */
 export const PLUGIN_PROTOCOLS = [5, 6] as const;
 
-/** Tells a provider that it was started as one, and not by a person. */
+/** Shows a provider that it was started as one, and not by a user. */
 export const COOKIE_NAME = "TF_PLUGIN_MAGIC_COOKIE";
 export const COOKIE_VALUE = "d602bf8f470bc67ca7faa0386276bbdd4330efaf76d1a219cb4d6991ca9872b2";
 

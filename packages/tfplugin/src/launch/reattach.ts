@@ -10,7 +10,7 @@ import { PluginConnection } from "./plugin-connection.ts";
 import { DEFAULT_MAX_MESSAGE_BYTES } from "./plugin-protocol.ts";
 import { StartLimit } from "./start-limit.ts";
 
-/** Where a provider listens that somebody else has started, under a debugger perhaps. */
+/** Where a provider listens that another program has started, under a debugger perhaps. */
 export interface ReattachTarget {
   readonly protocol: 5 | 6;
   readonly address: RpcAddress;

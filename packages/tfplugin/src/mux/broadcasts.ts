@@ -130,7 +130,7 @@ export class Broadcasts {
     return getResourceIdentitySchemas.response.encode(combined).finish();
   }
 
-  /** What servers make of the configuration is not looked at: the next call gets the one that was given. */
+  /** What servers make of the configuration is not read: the next call gets the one that was given. */
   async #validate(request: Uint8Array, call: TransportCall): Promise<Uint8Array> {
     const method = this.#methods.validateProvider;
     const diagnostics: t6.Diagnostic[] = [];
@@ -157,7 +157,7 @@ export class Broadcasts {
     return method.response.encode({ diagnostics }).finish();
   }
 
-  /** One that cannot be told, or does not answer, must not keep the others from stopping. */
+  /** One that cannot be reached, or does not answer, must not keep the others from stopping. */
   async #stop(request: Uint8Array, call: TransportCall): Promise<Uint8Array> {
     const method = this.#methods.stop;
     const problems: string[] = [];

@@ -14,7 +14,7 @@ export interface Inventory {
 /** Who owns what, and what is wrong with the combination. */
 export interface Ownership {
   readonly owners: Readonly<Record<RouteKind, ReadonlyMap<string, MuxMember>>>;
-  /** Names that several servers have: nobody owns them. */
+  /** Names that several servers have: they have no owner. */
   readonly shared: Readonly<Record<RouteKind, ReadonlySet<string>>>;
   readonly planDestroy: ReadonlySet<MuxMember>;
   readonly diagnostics: readonly t6.Diagnostic[];

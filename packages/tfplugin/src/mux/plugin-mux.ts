@@ -16,7 +16,7 @@ import { KIND_NAMES, ROUTES, type Route } from "./routes.ts";
  *   nothing behind and is asked again with the next call.
  * - Names that several servers have are reported all at once, as diagnostics of the schema; calls for them are refused,
  *   all others work. Unknown names are error diagnostics too, in streams as their only message.
- * - Configurations go to all in order; configuring stops at the first error. Stop reaches all, whatever some answer.
+ * - Configurations go to all in order; configuring stops at the first error. Stop reaches all, regardless of the answers.
  * - A server that lacks a call is made up for where that can be done: metadata and functions from its schema, identities
  *   none, deletes planned as what they are.
  *
@@ -54,7 +54,7 @@ class PluginMux implements PluginTransport {
     const name = (method: string) => (protocol === 5 ? (NAMES_IN_5.get(method) ?? method) : method);
     this.#routes = new Map([...ROUTES].map(([method, route]) => [name(method), route]));
     this.#broadcasts = new Broadcasts(members, PLUGIN_METHODS[protocol], (found) => {
-      // Whoever has seen everything need not ask again.
+      // A call that has seen everything need not ask again.
       this.#discovery ??= Promise.resolve(found);
     });
   }

@@ -10,7 +10,7 @@ export type RouteKind =
   | "action"
   | "stateStore";
 
-/** How people call the kinds. */
+/** The kinds by name, for messages. */
 export const KIND_NAMES: Readonly<Record<RouteKind, string>> = {
   resource: "Resource",
   dataSource: "Data Source",
@@ -30,7 +30,7 @@ export interface Route {
   readonly shape: Shape;
   /** Number of the field of the request that holds the name. */
   readonly nameField: number;
-  /** The answer where there is nobody to answer: with an error diagnostic, and with what there was before. */
+  /** The answer where no server answers: with an error diagnostic, and with the object as it was before. */
   readonly failed: (diagnostic: t6.Diagnostic, request: Uint8Array) => Uint8Array;
 }
 
@@ -58,7 +58,7 @@ function route(
 /**
  * Methods that are routed, by their names in protocol 6.
  *
- * A read and an apply that nobody answers leave what there was: an answer without an object would say that it is gone.
+ * A read and an apply without an answer leave what there was: an answer without an object would say that it is gone.
  */
 export const ROUTES: ReadonlyMap<string, Route> = new Map<string, Route>([
   ["ValidateResourceConfig", route("resource", t6.ValidateResourceConfig_Response)],

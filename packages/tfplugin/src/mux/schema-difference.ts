@@ -2,7 +2,7 @@ import type * as t6 from "@stackwright/proto/tfplugin6";
 
 /**
  * Where two schemas mean something else, as a dotted path and what is different there; `undefined` where a
- * configuration means the same under both. Texts for people, the order of names, and how many blocks there may be do not
+ * configuration means the same under both. Descriptions, the order of names, and how many blocks there may be do not
  * count.
  */
 export function schemaDifference(left: t6.Schema, right: t6.Schema): string | undefined {

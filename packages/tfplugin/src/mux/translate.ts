@@ -22,7 +22,7 @@ const ONLY_6: ReadonlySet<string> = new Set(
 export function upgradeToProtocol6(provider: PluginTransport): PluginTransport {
   expectProtocol(provider, 5);
   const nameIn5 = (method: string) => {
-    // A method of that name does not exist here, whatever it does in protocol 5.
+    // A method of that name does not exist here, regardless of its meaning in protocol 5.
     if (ONLY_6.has(method) || NAMES_IN_6.has(method)) throw unimplemented(method);
     return NAMES_IN_5.get(method) ?? method;
   };

@@ -10,7 +10,7 @@ import { type PoolUse, ProviderPool } from "./provider-pool.ts";
 it("a pool starts processes, reuses them for reads, and ends all of them", async () => {
   await using scratch = await mkdtempDisposable(join(tmpdir(), "pool-"));
   const launch = {
-    ...program("../../serve/programs/toy-provider.ts"),
+    ...program("toy-provider.ts"),
     runtimeDirectory: scratch.path,
   };
   const key = {

@@ -1,6 +1,6 @@
 import type { LifecycleProvider } from "@stackwright/mux/router";
 
-/** The same provider as somebody sees it who has borrowed it: Stop is noticed, and closing gives it back. */
+/** The provider as the holder of a lease sees it: Stop is noticed, and closing releases the lease. */
 export function borrowPooledProvider(
   provider: LifecycleProvider,
   lease: { readonly onStop: () => void; readonly onClose: () => Promise<void> },

@@ -5,7 +5,7 @@ import type { Environment } from "../launch/environment.ts";
 
 /** What has to be equal for a running provider to serve another request. */
 export interface PoolKey {
-  /** The tenant. Providers are never shared between projects, whatever else is equal. */
+  /** The tenant. Providers are never shared between projects, even where all else is equal. */
   readonly project: string;
   /** Of the program; see {@link fileDigest}. */
   readonly binaryDigest: string;
@@ -28,7 +28,7 @@ export async function fileDigest(path: string): Promise<string> {
   return hash.digest("hex");
 }
 
-/** SHA-256 of an environment in hex, whatever the order of its variables. It stands for secrets: keep it in memory. */
+/** SHA-256 of an environment in hex, independent of the order of its variables. It stands for secrets: keep it in memory. */
 export function environmentDigest(env: Environment): string {
   const pairs = Object.entries(env).toSorted(([a], [b]) => (a < b ? -1 : 1));
   return createHash("sha256").update(JSON.stringify(pairs)).digest("hex");

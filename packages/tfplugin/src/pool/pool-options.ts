@@ -6,7 +6,7 @@ import { TfpluginError } from "../errors.ts";
 /** A provider that was started, and configured where its key says so. */
 export interface PoolMember {
   readonly provider: LifecycleProvider;
-  /** Settles when it has ended, for whatever reason; never rejects. */
+  /** Settles when it has ended, for any reason; never rejects. */
   readonly exited: Promise<unknown>;
   /** Rejects where it is not well. */
   checkHealth(signal: AbortSignal): Promise<void>;

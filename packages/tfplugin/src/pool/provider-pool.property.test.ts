@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { FakeProcess } from "../testing/programs/fake-process.ts";
 import type { PoolKey } from "./pool-key.ts";
-import { FakeProcess } from "./programs/fake-process.ts";
 import { type PooledProviderHandle, type PoolUse, ProviderPool } from "./provider-pool.ts";
 
 /*

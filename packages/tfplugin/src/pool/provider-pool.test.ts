@@ -1,8 +1,8 @@
 import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { FakeProcess } from "../testing/programs/fake-process.ts";
 import type { PoolKey } from "./pool-key.ts";
 import { environmentDigest } from "./pool-key.ts";
 import type { ProviderPoolOptions } from "./pool-options.ts";
-import { FakeProcess } from "./programs/fake-process.ts";
 import { type AcquireRequest, ProviderPool } from "./provider-pool.ts";
 
 const KEY: PoolKey = {

@@ -26,9 +26,9 @@ export interface AcquireRequest {
   readonly signal?: AbortSignal;
 }
 
-/** A provider that is one's own until it is given back. */
+/** A provider with one user until it is released. */
 export interface PooledProviderHandle extends AsyncDisposable {
-  /** A `stop` of it retires the process: it serves nobody else afterwards. `close` releases the lease. */
+  /** A `stop` of it retires the process: it serves no other user afterwards. `close` releases the lease. */
   readonly provider: LifecycleProvider;
   /** The process is not to be used again, for example because its answers were strange. */
   retire(): void;
@@ -54,7 +54,7 @@ export interface PoolStatistics {
 interface Entry {
   readonly key: string;
   readonly ready: Promise<PoolMember>;
-  /** Undefined while it is idle, or looked at before it is used again. */
+  /** Undefined while it is idle, or checked before it is used again. */
   run: string | undefined;
   leases: number;
   /** It has served another run before. */
@@ -193,7 +193,7 @@ export class ProviderPool implements AsyncDisposable {
       isRetired: false,
       idle: undefined,
     };
-    // What nobody uses makes way for what somebody waits for.
+    // An idle process makes way for one that a caller waits for.
     if (this.#slots.waiting > 0) void this.#evict();
     this.#entries.add(entry);
     void this.#watch(entry);
@@ -205,7 +205,7 @@ export class ProviderPool implements AsyncDisposable {
     try {
       await (await entry.ready).exited;
     } catch {
-      // Whoever wanted it is told.
+      // Its caller receives the error.
       this.#entries.delete(entry);
       return;
     }
@@ -260,7 +260,7 @@ export class ProviderPool implements AsyncDisposable {
     try {
       member = await entry.ready;
     } catch {
-      // It never started; whoever wanted it was told, and its place is free.
+      // It never started; its caller received the error, and its place is free.
       return;
     }
     try {

@@ -25,7 +25,7 @@ export interface PluginServerOptions {
   readonly tls?: ServerTls;
   /** What the program prints. */
   readonly stdio?: StdioCapture;
-  /** Is told of errors that calls end with, which a provider should not have. */
+  /** Receives errors that calls end with, which a provider should not have. */
   readonly onError?: (error: unknown) => void;
 }
 
@@ -177,7 +177,7 @@ function health(): ServiceBinding {
   });
 }
 
-/** Providers are not called back and call nobody back: the broker's stream is kept open, and what comes is dropped. */
+/** Providers are not called back and make no calls themselves: the broker's stream is kept open, and what comes is dropped. */
 async function* ignore(offers: AsyncIterable<unknown>): AsyncGenerator<never, void, undefined> {
   for await (const _offer of offers) continue;
   yield* [];

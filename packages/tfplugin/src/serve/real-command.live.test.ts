@@ -8,9 +8,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, 
 import { COOKIE_NAME, COOKIE_VALUE } from "../launch/plugin-protocol.ts";
 import { attachTerraformProvider, parseReattachProviders } from "../launch/reattach.ts";
 import { isThere, processesWith } from "../testing/programs/programs.ts";
+import { buildToyFolders } from "../testing/programs/toy-folder.ts";
 import { findTerraform, TerraformFolder } from "../testing/terraform-command.ts";
 import { serveLifecycleProvider } from "./lifecycle-transport.ts";
-import { buildToyFolders } from "./programs/toy-folder.ts";
 import { startReattachServer } from "./reattach-server.ts";
 
 /*

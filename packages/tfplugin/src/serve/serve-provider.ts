@@ -21,7 +21,7 @@ export type ProviderFactory = () => PluginTransport | Promise<PluginTransport>;
 export interface ServeOptions {
   /** One factory per version that the provider speaks; at least one. */
   readonly protocols: { readonly 5?: ProviderFactory; readonly 6?: ProviderFactory };
-  /** How long calls under way may go on after the client has asked for the end, in milliseconds. @default 1_000 */
+  /** How long calls in progress may continue after the client has asked for the end, in milliseconds. @default 1_000 */
   readonly graceMs?: number;
   /** How long to live on after the client is gone, in milliseconds. @default 5_000 */
   readonly orphanMs?: number;
@@ -113,7 +113,7 @@ async function startSomewhere(
 }
 
 /**
- * Resolves when nobody needs the process any more: the client has asked for the end, its process is gone (this one
+ * Resolves when the process is no longer needed: the client has asked for the end, its process is gone (this one
  * then belongs to another), or its connection has been lost for a while.
  */
 async function ended(server: PluginServer, parent: number, orphanMs: number): Promise<void> {
@@ -127,7 +127,7 @@ async function ended(server: PluginServer, parent: number, orphanMs: number): Pr
   clearInterval(timer);
 }
 
-/** For people, and for the log of the client. */
+/** For the user, and for the log of the client. */
 function writeError(error: unknown): void {
   if (error instanceof TfpluginError) writeSync(2, `${error.message}\n`);
   else writeSync(2, `${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);

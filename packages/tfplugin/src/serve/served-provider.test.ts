@@ -12,7 +12,7 @@ import { serveLifecycleProvider } from "./lifecycle-transport.ts";
 
 /* Our launcher drives a process of our own making: kit, server, handshake, TLS, client. */
 
-const toy = (protocol: 5 | 6) => program("../../serve/programs/toy-provider.ts", `${protocol}`);
+const toy = (protocol: 5 | 6) => program("toy-provider.ts", `${protocol}`);
 
 for (const protocol of [5, 6] as const) {
   describeLifecycleProvider(

@@ -1,6 +1,6 @@
 import { type StdioData, StdioData_Channel } from "@stackwright/proto/plugin";
 
-/** What is kept while nobody reads; older output makes way. */
+/** What is kept while there is no reader; older output makes way. */
 const MAX_KEPT_BYTES = 1024 * 1024;
 
 /**

@@ -8,7 +8,7 @@ export interface GrpcTransportOptions {
   /** Program or address of the provider, for messages. */
   readonly name: string;
   /**
-   * Says what a lost connection means: an error that tells more, such as that the process has ended; or undefined.
+   * Says what a lost connection means: an error that says more, such as that the process has ended; or undefined.
    * Asked before a call begins (without an error) and after one has failed.
    */
   readonly explain?: (lost: RpcError | undefined) => Promise<TfpluginError | undefined>;
@@ -149,7 +149,7 @@ class GrpcTransport implements PluginTransport {
 const MAY_BE_LOST: ReadonlySet<string> = new Set(["UNAVAILABLE", "CANCELLED", "INTERNAL"]);
 
 const pass = (bytes: Uint8Array): Uint8Array => bytes;
-/** Messages are encoded by whoever calls. */
+/** Messages are encoded by the caller. */
 const PASS = {
   requestSerialize: pass,
   requestDeserialize: pass,

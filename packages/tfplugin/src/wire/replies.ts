@@ -6,7 +6,7 @@ import { pathFromWire, pathToWire } from "./paths.ts";
 const ERROR = 1;
 const WARNING = 2;
 
-/** Diagnostics of one reply: beyond that nobody reads them, and they fill terminals. */
+/** Diagnostics of one reply: beyond that they only fill terminals. */
 const MAX_DIAGNOSTICS = 500;
 
 /**

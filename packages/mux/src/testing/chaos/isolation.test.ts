@@ -9,9 +9,9 @@ import { describe, expect, it, vi } from "vitest";
 import { createResourceProviderClient } from "../../grpc/resource-provider-client.ts";
 import { serveResourceProvider } from "../../grpc/resource-provider-server.ts";
 import { hostProvider } from "../../host/hosted-provider.ts";
-import { ECHO, isThere } from "../../host/programs/programs.ts";
 import { createMux } from "../../mux.ts";
 import type { ResourceProvider } from "../../resource-provider.ts";
+import { ECHO, isThere } from "../programs/programs.ts";
 import { createOf, namedProvider, namedSchema } from "./chaos-server.ts";
 
 /** The provider behind gRPC on a unix socket or in this process, as the mode says. */

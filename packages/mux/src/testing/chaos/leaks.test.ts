@@ -7,9 +7,9 @@ import { expect, it, vi } from "vitest";
 import { createResourceProviderClient } from "../../grpc/resource-provider-client.ts";
 import { serveResourceProvider } from "../../grpc/resource-provider-server.ts";
 import { launchProvider } from "../../host/launch-provider.ts";
-import { ECHO, isThere, shell } from "../../host/programs/programs.ts";
 import { createMux, type Mux } from "../../mux.ts";
 import type { ResourceProvider } from "../../resource-provider.ts";
+import { ECHO, isThere, shell } from "../programs/programs.ts";
 import { createOf, namedProvider, RUNS } from "./chaos-server.ts";
 
 setFlagsFromString("--expose-gc");

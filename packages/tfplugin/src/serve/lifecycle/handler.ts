@@ -29,7 +29,7 @@ export function optionalToWire(value: Value | undefined, type: Type): t6.Dynamic
 }
 
 /**
- * What a rejection of the provider is told as: people see it as any other error of the provider. An error of the call
+ * The diagnostic of a rejection of the provider: users see it as any other error of the provider. An error of the call
  * would be shown as a defect of the program.
  */
 export function failureToDiagnostic(error: unknown): ProviderDiagnostic {

@@ -5,7 +5,7 @@ import { deferralToWire, diagnosticsToWire } from "../../wire/replies.ts";
 import { type LifecycleHandlers, NO_BYTES, optionalToWire } from "./handler.ts";
 import type { ProviderTypes } from "./provider-types.ts";
 
-/** Looking at objects, planning and applying. */
+/** Reading objects, planning and applying. */
 export function createResourceHandlers(
   provider: LifecycleProvider,
   types: ProviderTypes,
@@ -106,7 +106,7 @@ export function createResourceHandlers(
           diagnostics: diagnosticsToWire(reply.diagnostics),
         };
       },
-      // Nothing is known of what happened: what was there is what is there.
+      // Nothing is known of what happened: the object is taken to be as it was.
       failed: (diagnostics, { priorState, plannedPrivate }) => ({
         newState: priorState,
         private: plannedPrivate,

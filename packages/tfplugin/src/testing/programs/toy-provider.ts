@@ -19,8 +19,8 @@ import {
   required,
   types,
 } from "@stackwright/mux/kit";
-import { serveLifecycleProvider } from "../lifecycle-transport.ts";
-import { serveTerraformProvider } from "../serve-provider.ts";
+import { serveLifecycleProvider } from "../../serve/lifecycle-transport.ts";
+import { serveTerraformProvider } from "../../serve/serve-provider.ts";
 
 class Store {
   readonly #directory: string;

@@ -10,9 +10,9 @@ import {
   VersionConstraints,
   writeLockFile,
 } from "@stackwright/provider-source";
-import { loadCliConfiguration } from "../cli-configuration.ts";
-import { installProviders } from "../installer.ts";
-import type { ProviderRequirement } from "../select-version.ts";
+import { loadCliConfiguration } from "../../install/cli-configuration.ts";
+import { installProviders } from "../../install/installer.ts";
+import type { ProviderRequirement } from "../../install/select-version.ts";
 
 const given = process.argv.slice(2);
 const requirements: ProviderRequirement[] = [];

@@ -4,7 +4,7 @@ import { rolldown } from "rolldown";
 
 /**
  * Bundles the toy provider into one file and makes folders in which it is the program of a provider, for each protocol:
- * what somebody who publishes a provider does.
+ * as the publisher of a provider does.
  */
 export async function buildToyFolders(root: string): Promise<Readonly<Record<5 | 6, string>>> {
   const bundle = await rolldown({

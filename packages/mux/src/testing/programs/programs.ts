@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { LaunchOptions } from "../launch-options.ts";
+import type { LaunchOptions } from "../../host/launch-options.ts";
 
 /** The echo provider, as a command to launch. */
 export const ECHO = {

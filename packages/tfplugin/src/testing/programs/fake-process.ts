@@ -1,5 +1,5 @@
 import { createProvider } from "@stackwright/mux/kit";
-import type { PoolMember } from "../pool-options.ts";
+import type { PoolMember } from "../../pool/pool-options.ts";
 
 /** A provider for tests of the pool that is no process. */
 export class FakeProcess implements PoolMember {

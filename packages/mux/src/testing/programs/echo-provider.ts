@@ -1,11 +1,11 @@
 import process from "node:process";
+import { runProvider } from "../../host/run-provider.ts";
 import { unimplementedProvider } from "../../unimplemented-provider.ts";
-import { runProvider } from "../run-provider.ts";
 
 /*
  * A provider process for tests: its resource `echo:index:Echo` gives back what it is given, under an id with the pid
  * of the process. Inputs are not read; the URN's name says how to behave: `crash` ends the process, `hang` never
- * answers, `log` tells the engine.
+ * answers, `log` sends a line to the engine.
  */
 
 let configured = 0;

@@ -1,5 +1,5 @@
 import process from "node:process";
-import { launchProvider } from "../launch-provider.ts";
+import { launchProvider } from "../../host/launch-provider.ts";
 
 /* Launches the provider that its arguments name, says where it is, and waits to be killed. */
 const [command = "", ...args] = process.argv.slice(2);
