@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { createServer } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
+import { freePorts } from "../../../tools/servers/src/free-ports.ts";
 
 const READY_MS = 60_000;
 
@@ -17,7 +17,7 @@ export class Moto implements AsyncDisposable {
 
   /** Undefined where the program is not installed or does not answer. */
   static async start(): Promise<Moto | undefined> {
-    const port = await freePort();
+    const [port = 0] = await freePorts(1);
     const program = process.env["TEST_MOTO_SERVER"] ?? "moto_server";
     const child = spawn(program, ["-H", "127.0.0.1", "-p", String(port)], { stdio: "ignore" });
     let failed = false;
@@ -40,14 +40,4 @@ export class Moto implements AsyncDisposable {
     this.#child.kill("SIGKILL");
     await closed;
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  const port = typeof address === "object" && address !== null ? address.port : 0;
-  server.close();
-  await once(server, "close");
-  return port;
 }

@@ -133,11 +133,12 @@ export const SUITES: readonly Suite[] = [
     "--port",
     "0",
   ]),
-  command("servers", "PostgreSQL and tmux are installed where they are missing", 10, [
-    "node",
-    "tools/servers/src/main.ts",
-    "install",
-  ]),
+  command(
+    "servers",
+    "PostgreSQL, tmux, older Nodes and moto, installed where they are missing",
+    10,
+    ["node", "tools/servers/src/main.ts", "install"],
+  ),
   {
     name: "programs",
     what: "etcd and the provider binaries, built with Go or taken from the cache",

