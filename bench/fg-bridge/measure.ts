@@ -1,12 +1,12 @@
 /** One of the subjects that are compared. */
-export interface Subject {
+interface Subject {
   readonly what: string;
   readonly call: () => Promise<unknown>;
   /** Calls of this subject per round, if fewer than the others. */
   readonly calls?: number;
 }
 
-export interface Latency {
+interface Latency {
   readonly what: string;
   readonly p50: number;
   readonly p99: number;

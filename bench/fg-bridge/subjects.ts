@@ -10,7 +10,7 @@ import { launchTerraformProvider } from "@stackwright/tfplugin/launch";
 const PROJECT = "a61dfe3154de42829367056598d5040f";
 const URN = `urn:fss:cn-north-7:${PROJECT}:function:default:bench:latest`;
 
-export const TYPE = "random_string";
+const TYPE = "random_string";
 
 /** The provider, started here and called over gRPC: the baseline. */
 export async function startLocal(program: string): Promise<PluginTransport> {
@@ -18,7 +18,7 @@ export async function startLocal(program: string): Promise<PluginTransport> {
   return transport;
 }
 
-export interface RemoteFunction extends AsyncDisposable {
+interface RemoteFunction extends AsyncDisposable {
   readonly pid: number;
   /** A transport of a session of its own. */
   connect(): PluginTransport;
@@ -58,7 +58,7 @@ export async function startRemote(program: string, pool: boolean): Promise<Remot
 }
 
 /** A configured provider, and what one resource of it needs to be planned. */
-export interface Plannable {
+interface Plannable {
   readonly provider: LifecycleProvider;
   plan(): Promise<void>;
   validateAndPlan(): Promise<void>;

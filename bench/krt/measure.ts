@@ -23,7 +23,7 @@ export interface Timing {
   readonly ratio: Spread;
 }
 
-export interface MeasureOptions {
+interface MeasureOptions {
   /** @default 5 */
   readonly rounds?: number;
   /** A sample repeats a short operation until about this long, as the processor clock is coarse. @default 200 */

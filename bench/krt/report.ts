@@ -1,11 +1,5 @@
 import { showSpread, type Timing } from "./measure.ts";
 
-/** A limit with what was measured against it. */
-export interface Target {
-  readonly text: string;
-  readonly met: boolean;
-}
-
 const missed: string[] = [];
 
 /** Prints a heading with what one operation is. */

@@ -1,5 +1,5 @@
 /** One row of the report. */
-export interface Row {
+interface Row {
   readonly what: string;
   readonly p50: number;
   readonly p10: number;
@@ -9,7 +9,7 @@ export interface Row {
   readonly high: number;
 }
 
-export interface Subject {
+interface Subject {
   readonly what: string;
   readonly call: () => Promise<unknown>;
 }

@@ -7,7 +7,7 @@ import { runInNewContext } from "node:vm";
 import { type Decoders, STRUCT_DECODERS, schemaDecoders } from "./subjects.ts";
 
 /** Bytes for each byte of the encoded message. */
-export interface Memory {
+interface Memory {
   /** Of heap and buffers that the decoded message keeps. */
   readonly retained: number;
   /** By which the process grew while decoding. */

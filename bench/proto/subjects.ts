@@ -8,13 +8,13 @@ import {
 import protobuf from "protobufjs";
 
 /** A property bag and a reader and writer of it. */
-export interface StructSubject {
+interface StructSubject {
   readonly bytes: Buffer;
   readonly codec: StructCodec;
   readonly protobufjs: StructCodec;
 }
 
-export interface StructCodec {
+interface StructCodec {
   readonly decode: () => unknown;
   readonly encode: () => unknown;
 }

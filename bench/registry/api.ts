@@ -5,7 +5,7 @@ import { printTable } from "./table.ts";
 const CLIENTS = 64;
 
 /** How much is measured. */
-export interface ApiEffort {
+interface ApiEffort {
   readonly providers: number;
   readonly rounds: number;
   readonly roundMs: number;

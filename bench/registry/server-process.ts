@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 /** A server in a process of its own. */
-export interface BenchServer extends AsyncDisposable {
+interface BenchServer extends AsyncDisposable {
   readonly url: string;
   /** The bare static file server in the same process. */
   readonly files: string;

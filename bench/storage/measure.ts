@@ -2,7 +2,7 @@
 // on a machine that others use as well, what changes from minute to minute then hits both.
 
 /** Latencies of one lot of operations, in milliseconds, and how long the lot took. */
-export interface Lot {
+interface Lot {
   readonly latencies: number[];
   readonly elapsedMs: number;
 }
@@ -39,11 +39,7 @@ export interface Effort {
 }
 
 /** Lets `concurrency` callers repeat an operation for a while. */
-export async function runLot(
-  operation: Operation,
-  concurrency: number,
-  forMs: number,
-): Promise<Lot> {
+async function runLot(operation: Operation, concurrency: number, forMs: number): Promise<Lot> {
   const latencies: number[] = [];
   const started = performance.now();
   const until = started + forMs;
@@ -154,7 +150,7 @@ export function quantile(values: readonly number[], share: number): number {
 }
 
 /** The middle value. */
-export function median(values: readonly number[]): number {
+function median(values: readonly number[]): number {
   return quantile(values, 0.5);
 }
 

@@ -21,7 +21,7 @@ export const FUNCTION_URN = `urn:fss:local:${PROJECT}:function:default:notes:lat
 /** Something that the reader of the messages can do something about. */
 export class StartFailure extends Error {}
 
-export interface Ports {
+interface Ports {
   readonly server: number;
   readonly storage: number;
   readonly functions: number;

@@ -9,7 +9,7 @@ export interface Stack {
   readonly inputs: readonly StackInput[];
 }
 
-export interface StackInput {
+interface StackInput {
   readonly stack: string;
   readonly output: string;
   readonly fingerprint: string;
@@ -23,13 +23,13 @@ export interface Output {
 }
 
 /** Why a stack should be deployed again. */
-export interface Reason {
+interface Reason {
   readonly type: "changed" | "missing" | "upstream";
   /** The output, or for `upstream` the stack, that is the reason. */
   readonly what: string;
 }
 
-export interface Staleness {
+interface Staleness {
   readonly stack: string;
   readonly deployment: number;
   readonly stale: boolean;
@@ -107,7 +107,7 @@ export function transitiveStaleness(
 }
 
 /** The stacks that use an output of each stack, so that "who is hit by this?" is one look-up. */
-export function usersByStack(scope: Scope, stacks: Collection<Stack>) {
+function usersByStack(scope: Scope, stacks: Collection<Stack>) {
   return scope.index(stacks, (stack) => [...new Set(stack.inputs.map((input) => input.stack))]);
 }
 

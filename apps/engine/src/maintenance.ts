@@ -6,7 +6,7 @@ import { collectBlobs } from "./blob-collection.ts";
 import type { ServerMetrics } from "./server-metrics.ts";
 
 /** What runs beside the requests. */
-export interface MaintenanceOptions {
+interface MaintenanceOptions {
   readonly registry: Registry;
   readonly scheduler: Clock;
   readonly metrics: ServerMetrics;

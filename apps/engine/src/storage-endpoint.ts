@@ -8,7 +8,7 @@ import { createStorageService, type Grant } from "@stackwright/storage/remote";
 import { AUDIT_KINDS, grantOfScopes, hasNoKinds } from "./storage-grant.ts";
 
 /** Where the storage service is offered, and of what. */
-export interface StorageEndpointOptions {
+interface StorageEndpointOptions {
   readonly storage: StorageBackend;
   readonly blobs: BlobStore;
   readonly credentials: CredentialStore;
@@ -43,7 +43,7 @@ export async function startStorageEndpoint(options: StorageEndpointOptions): Pro
 }
 
 /** What the tokens of a credential store allow in the store. */
-export function authorizeTokens({
+function authorizeTokens({
   credentials,
   logger,
 }: Pick<StorageEndpointOptions, "credentials" | "logger">) {

@@ -5,7 +5,7 @@ import type { Logger } from "@stackwright/base/logger";
 import { EngineError } from "@stackwright/core/errors";
 
 /** Where a certificate and its key lie. */
-export interface TlsFileNames {
+interface TlsFileNames {
   readonly certificateFile: string;
   readonly keyFile: string;
 }
@@ -17,7 +17,7 @@ export interface TlsContent {
 }
 
 /** What a watch of the files needs. */
-export interface TlsWatchOptions {
+interface TlsWatchOptions {
   readonly logger: Logger;
   readonly scheduler: Clock;
   /** Given what is in the files now; what it throws is logged, and tried again. */

@@ -19,7 +19,7 @@ export const SERVICE = kind<Service>()({
   namespace: (service) => service.namespace,
   selector: (service) => service.selector,
 });
-export const WORKLOAD = kind<Workload>()({
+const WORKLOAD = kind<Workload>()({
   name: (workload) => workload.name,
   namespace: (workload) => workload.namespace,
 });

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { type Json, type JsonObject, listOf, objectOf, parseExact, textOf } from "./exact-json.ts";
 
-export type StepMode = "apply" | "destroy" | "refresh-only" | "plan-only";
+type StepMode = "apply" | "destroy" | "refresh-only" | "plan-only";
 
 /** One step: a complete configuration and how it is run. */
 export interface CaseStep {

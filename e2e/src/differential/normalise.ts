@@ -71,7 +71,7 @@ export class RandomIds {
 }
 
 /** One instance of a version 4 state. */
-export interface StateInstance {
+interface StateInstance {
   readonly address: string;
   readonly resource: JsonObject;
   readonly instance: JsonObject;

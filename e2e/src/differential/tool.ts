@@ -28,13 +28,13 @@ export interface Tool {
 }
 
 /** One call of a command. */
-export interface ToolCall {
+interface ToolCall {
   readonly args: readonly string[];
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
 }
 
-export interface Finished {
+interface Finished {
   readonly code: number;
   readonly output: string;
   readonly error: string;

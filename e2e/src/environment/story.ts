@@ -103,7 +103,7 @@ export class Story implements AsyncDisposable {
 }
 
 /** Who runs the command in a folder. */
-export class Person {
+class Person {
   readonly folder: string;
   readonly #scratch: Scratch;
   readonly #env: Readonly<Record<string, string>>;
@@ -150,7 +150,7 @@ export class Person {
   }
 }
 
-export interface RecordedResource {
+interface RecordedResource {
   readonly address: string;
   readonly schema_version: number;
   readonly values: Readonly<Record<string, unknown>>;

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 
 /** What the tests run. */
-export interface Installation {
+interface Installation {
   /** The command: a Node, and what it is started with. */
   readonly command: readonly [string, string];
   /** Code of functions for the scenarios, in a place where it finds the libraries. */

@@ -8,7 +8,7 @@ export const COMMAND: readonly [string, string] = installation().command;
 
 const LIMIT_MS = 90_000;
 
-export interface CliOptions {
+interface CliOptions {
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
   /** Standard input; without it there is none. */

@@ -75,7 +75,7 @@ export interface EngineApplyRequest
   readonly hold?: StackLock;
 }
 
-export interface EngineResolveRequest
+interface EngineResolveRequest
   extends Pick<
     RecoverRequest,
     "configuration" | "variables" | "hold" | "workspace" | "signal" | "onEvent"

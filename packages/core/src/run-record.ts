@@ -105,7 +105,7 @@ export class RunRecord {
   }
 }
 
-export interface Rejection {
+interface Rejection {
   readonly canceled: boolean;
   readonly head: StackHead | undefined;
 }

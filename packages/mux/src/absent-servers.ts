@@ -12,7 +12,7 @@ export interface AbsentServer {
 }
 
 /** Tries to bring an absent server in. Returns what is left to do: nothing, or a later attempt. */
-export type BringIn = (absent: AbsentServer) => Promise<AbsentServer | undefined>;
+type BringIn = (absent: AbsentServer) => Promise<AbsentServer | undefined>;
 
 const FIRST_PAUSE_MS = 1000;
 const LONGEST_PAUSE_MS = 30_000;

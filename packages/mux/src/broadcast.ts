@@ -4,7 +4,7 @@ import { MuxError } from "./errors.ts";
 import type { ServerHandle } from "./server-handle.ts";
 
 /** What one server made of a broadcast. */
-export interface BroadcastResult<T> {
+interface BroadcastResult<T> {
   readonly server: ServerHandle;
   /** Place of the server in the list of the mux. */
   readonly index: number;

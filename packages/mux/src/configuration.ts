@@ -66,7 +66,7 @@ export async function diffConfig(
 }
 
 /** What configuring a mux amounts to: the reply, and what each server said of itself. */
-export interface Configured {
+interface Configured {
   readonly reply: ConfigureResponse;
   readonly capabilities: ReadonlyMap<ServerHandle, Capabilities>;
 }

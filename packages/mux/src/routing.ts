@@ -34,7 +34,7 @@ export interface Routing {
   readonly schemas: ReadonlyMap<ServerHandle, PackageSchema>;
 }
 
-export interface RoutingInput {
+interface RoutingInput {
   readonly servers: readonly ServerHandle[];
   readonly merge: MergePolicy;
   readonly configFilter: boolean;

@@ -34,7 +34,7 @@ export interface ServerLimits extends ProviderCallLimits {
   readonly drainTimeoutMs?: number;
 }
 
-export interface ServerHandleOptions {
+interface ServerHandleOptions {
   readonly name: string;
   readonly package: string;
   readonly provider: ResourceProvider;
@@ -260,7 +260,7 @@ export class ServerHandle {
 }
 
 /** Name of a method in the protocol. */
-export function wireName(method: keyof ResourceProvider): string {
+function wireName(method: keyof ResourceProvider): string {
   return method.charAt(0).toUpperCase() + method.slice(1);
 }
 

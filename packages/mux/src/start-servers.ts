@@ -9,7 +9,7 @@ import type { SubpackageSchema } from "./routing.ts";
 import { ServerHandle } from "./server-handle.ts";
 
 /** The servers that a mux starts with. */
-export interface StartedServers {
+interface StartedServers {
   readonly servers: readonly ServerHandle[];
   /** Empty where the servers were not asked. */
   readonly schemas: ReadonlyMap<ServerHandle, PackageSchema>;

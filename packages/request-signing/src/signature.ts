@@ -20,7 +20,7 @@ export interface SignatureInput {
 }
 
 /** `YYYYMMDD/region/service`, the line that ties a derived key to its use. */
-export function derivationInfo(date: string, scope: DerivedScope): string {
+function derivationInfo(date: string, scope: DerivedScope): string {
   return `${date.slice(0, 8)}/${scope.region}/${scope.service}`;
 }
 
@@ -33,7 +33,7 @@ export function stringToSign({ date, canonicalRequest, scope }: SignatureInput):
 }
 
 /** The key of the derived form: the hex digits themselves are the key, not the bytes they stand for. */
-export function deriveKey(secret: string, accessKey: string, info: string): string {
+function deriveKey(secret: string, accessKey: string, info: string): string {
   return Buffer.from(hkdfSync("sha256", secret, accessKey, info, 32)).toString("hex");
 }
 

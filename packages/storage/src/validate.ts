@@ -20,7 +20,7 @@ import type { BatchOperation, Guard, ReadConsistency } from "./types.ts";
 // a lone surrogate has no UTF-8 form and would come back as another string.
 
 /** Longest group, kind, group version, tenancy field or uid, in UTF-8 bytes. */
-export const MAX_FIELD_BYTES = 256;
+const MAX_FIELD_BYTES = 256;
 
 /** Checks an id that names one resource, and gives its size in bytes. */
 export function checkId(id: ResourceId, limits: StorageLimits, field = "id"): number {

@@ -21,7 +21,7 @@ export interface TerraformState {
   readonly checkResults: JsonNode;
 }
 
-export interface TerraformOutput {
+interface TerraformOutput {
   readonly name: string;
   readonly value: JsonNode;
   readonly type: JsonNode;

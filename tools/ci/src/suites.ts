@@ -8,10 +8,12 @@ import { checkGeneratedCode } from "./generated-code.ts";
 import { buildGoPrograms } from "./go-programs.ts";
 import { checkImports } from "./import-rules.ts";
 import { importTable } from "./import-table.ts";
+import { readModuleGraph } from "./module-graph.ts";
 import { checkPackages } from "./package-checks.ts";
 import { findProse, type ProseCounts, proseProblems } from "./prose-rules.ts";
 import { checkReadmeSnippets } from "./readme-snippets.ts";
 import { addTallies, type Tally, tallyCommand, tallyReport, tallyVitest } from "./tally.ts";
+import { unusedExports } from "./unused-exports.ts";
 
 /** One line of the table that `.ci/run` works through. */
 export interface Suite {
@@ -70,14 +72,15 @@ export const SUITES: readonly Suite[] = [
   ]),
   {
     name: "imports",
-    what: "the import rules between packages and between the folders of each",
+    what: "the import rules between packages and their folders; exports that nothing imports",
     limitMinutes: 1,
     run: ({ root }) => {
       const { files, problems } = checkImports(root);
       const graphs = folderGraphs(root);
       process.stdout.write(importTable(graphs));
       const none = files === 0 ? ["no source file was found"] : [];
-      const failed = [...problems, ...graphs.flatMap(describeCircles), ...none];
+      const unused = unusedExports(root, readModuleGraph(root));
+      const failed = [...problems, ...graphs.flatMap(describeCircles), ...unused, ...none];
       return Promise.resolve({ passed: failed.length === 0 ? 1 : 0, failed, skipped: [] });
     },
   },

@@ -20,7 +20,7 @@ import { adoptionMarker } from "./adoption-marker.ts";
 import { comparePlans, type PlanComparison } from "./compare-plans.ts";
 
 /** What is to be done with the old state once the stack has it. */
-export type OldStateTreatment = "fence" | "none";
+type OldStateTreatment = "fence" | "none";
 
 export interface AdoptWorkspaceOptions extends PlanningOptions {
   /** Only report. */
@@ -218,7 +218,7 @@ async function trialPlan(
 }
 
 /** What applying a plan would do, one line per object and output. */
-export function changesOf(plan: Plan): { address: string; action: string }[] {
+function changesOf(plan: Plan): { address: string; action: string }[] {
   if (!hasChanges(plan)) return [];
   const resources = plan.changes.flatMap(({ address, action, previousAddress, importing }) => {
     if (action !== "no-op") return [{ address, action }];
@@ -315,7 +315,7 @@ async function lockInTime({ backend, workspace, options, context }: Ground): Pro
 }
 
 /** What a lock of this command tells other commands. */
-export function lockRecord(operation = "stackwright adopt"): LockRecord {
+function lockRecord(operation = "stackwright adopt"): LockRecord {
   return {
     ID: randomUUID(),
     Operation: operation,

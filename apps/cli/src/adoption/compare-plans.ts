@@ -24,7 +24,7 @@ export interface PlanComparison {
   readonly differences: readonly PlanDifference[];
 }
 
-export interface PlanDifference {
+interface PlanDifference {
   /** Address of an object, or `output.NAME`. */
   readonly address: string;
   /** Member of its change, such as `actions` or `after.tags.Name`. */
@@ -34,7 +34,7 @@ export interface PlanDifference {
   readonly theirs: string | undefined;
 }
 
-export interface CompareRequest {
+interface CompareRequest {
   /** `terraform`, `tofu`, or a path. */
   readonly command: string;
   readonly workspace: string;
@@ -213,7 +213,7 @@ function pairsOf(
 const MEMBERS = ["actions", "after", "after_unknown", "after_sensitive"] as const;
 
 /** The members of a change that differ. */
-export function differencesOf(
+function differencesOf(
   address: string,
   ours: ChangeJson | undefined,
   theirs: ChangeJson | undefined,

@@ -42,7 +42,7 @@ interface ParsedAdopt extends Omit<AdoptOptions, "inputs" | "destroy" | "verify"
 }
 
 /** Options that say which backend another command uses. */
-export function withBackendOptions(command: Command): Command {
+function withBackendOptions(command: Command): Command {
   return command
     .option(
       "--backend-config <file or name=value>",

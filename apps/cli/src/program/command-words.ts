@@ -3,7 +3,7 @@ import { CommandError } from "../command-error.ts";
 import { SplitError, splitArguments } from "./split-arguments.ts";
 
 /** The command that words name. */
-export interface NamedCommand {
+interface NamedCommand {
   /** The command with those it belongs to, the outermost first. */
   readonly path: readonly Command[];
   /** Where the words after the command begin. */

@@ -1,10 +1,10 @@
 /** The signals that stop a command. */
-export const STOP_SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+const STOP_SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 export type StopSignal = (typeof STOP_SIGNALS)[number];
 
 /** The process as far as signals are concerned; messages come from a launcher that started it. */
-export interface SignalSource {
+interface SignalSource {
   on(event: StopSignal, listener: () => void): unknown;
   on(event: "message", listener: (message: unknown) => void): unknown;
   on(event: "disconnect", listener: () => void): unknown;

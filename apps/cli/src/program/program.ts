@@ -23,7 +23,7 @@ export type CommandAction = (
 ) => Promise<void>;
 
 /** What a command answers: how the process ends. */
-export type Report = (code: number) => void;
+type Report = (code: number) => void;
 
 /**
  * The commands with their options. Nothing is loaded that the chosen command does not need: what does

@@ -1,7 +1,7 @@
 import type { ApplyResult, RunEvent } from "@stackwright/core";
 
 /** How many steps of an apply were done, by what they do, and how many were not, by how they ended. */
-export interface ApplyCounts {
+interface ApplyCounts {
   readonly add: number;
   readonly change: number;
   readonly remove: number;

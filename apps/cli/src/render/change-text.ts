@@ -79,7 +79,7 @@ export function legend(actions: ReadonlySet<ShownAction>, style: Style): string[
 }
 
 /** How a change is written. */
-export interface ChangeDisplay {
+interface ChangeDisplay {
   readonly style: Style;
   /** Unchanged attributes as well. @default false */
   readonly verbose?: boolean;
@@ -132,7 +132,7 @@ export function changeText(
 }
 
 /** One output before and after; undefined where there is none. */
-export interface ShownOutput {
+interface ShownOutput {
   readonly name: string;
   readonly before: Value | undefined;
   readonly after: Value | undefined;

@@ -5,10 +5,10 @@ import { wrapWords } from "../terminal/wrap-words.ts";
 import { StatusArea } from "./status-area.ts";
 
 /** What is done to an object while a plan is made or applied. */
-export type LiveAction = "create" | "update" | "delete" | "read" | "refresh" | "import" | "forget";
+type LiveAction = "create" | "update" | "delete" | "read" | "refresh" | "import" | "forget";
 
 /** One event of a run, as it is shown. */
-export type LiveEvent =
+type LiveEvent =
   | {
       readonly kind: "begin";
       readonly subject: string;
@@ -26,7 +26,7 @@ export type LiveEvent =
   | { readonly kind: "unresolved"; readonly subject: string; readonly problem: string };
 
 /** Time as the display needs it. */
-export interface DisplayClock {
+interface DisplayClock {
   /** Milliseconds, monotonic. */
   now(): number;
   /** Calls again and again until the returned function is called. */
@@ -34,7 +34,7 @@ export interface DisplayClock {
 }
 
 /** The clock of the process. Its timer does not keep the process alive. */
-export const systemDisplayClock: DisplayClock = {
+const systemDisplayClock: DisplayClock = {
   now: () => performance.now(),
   every: (intervalMs, tick) => {
     const timer = setInterval(tick, intervalMs).unref();

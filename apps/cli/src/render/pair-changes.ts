@@ -2,7 +2,7 @@ import { deepValues, type Path, type Value } from "@stackwright/cty";
 import type { SequenceStep } from "./sequence-diff.ts";
 
 /** A step between two sequences of values, in which one element can become another. */
-export type PairedStep =
+type PairedStep =
   | SequenceStep<Value>
   | {
       readonly kind: "change";

@@ -29,7 +29,7 @@ export type SchemaOf = (
 ) => BlockSchema | undefined;
 
 /** How a plan is written. */
-export interface PlanDisplay {
+interface PlanDisplay {
   readonly style: Style;
   readonly schemaOf: SchemaOf;
   /** Unchanged attributes as well. */
@@ -178,7 +178,7 @@ const REASONS: Readonly<Record<NonNullable<ResourceChange["reason"]>, string>> =
 };
 
 /** A planned change with the sentences that explain it. */
-export function shownChange(change: ResourceChange, schemaOf: SchemaOf): ShownChange {
+function shownChange(change: ResourceChange, schemaOf: SchemaOf): ShownChange {
   const reasons = [change.reason === undefined ? "" : REASONS[change.reason]];
   for (const { path, because, replaces } of change.causes) {
     if (because.length === 0 || !(replaces || change.action === "update")) continue;
@@ -216,7 +216,7 @@ function listText(items: readonly string[]): string {
 }
 
 /** `Plan: 1 to add, 0 to change, 2 to destroy.` */
-export function summaryText(summary: PlanSummary, style: Style): string {
+function summaryText(summary: PlanSummary, style: Style): string {
   return `${style.paint("strong", "Plan:")} ${countsText(summary)}.`;
 }
 

@@ -34,9 +34,9 @@ export interface Versions {
 }
 
 export const UNKNOWN_TEXT = "(known after apply)";
-export const SENSITIVE_TEXT = "(sensitive value)";
+const SENSITIVE_TEXT = "(sensitive value)";
 /** Stands for a secret that was read without its key. */
-export const OMITTED_TEXT = "(sensitive value; key missing)";
+const OMITTED_TEXT = "(sensitive value; key missing)";
 
 /** The text in place of a sensitive value: one that is null was read without its key. */
 export function sensitiveText(display: Pick<ValueDisplay, "secretsOmitted">): string {

@@ -17,7 +17,7 @@ import { undeclaredProviderHint } from "./undeclared-providers.ts";
 /** Providers of these hosts are not installed: they are programs of this machine, or live in functions. */
 const NOT_INSTALLED: ReadonlySet<string> = new Set([LOCAL_HOST, "huawei.com"]);
 
-export interface InstallRequest {
+interface InstallRequest {
   /** The newest versions that are allowed, whatever is locked. @default false */
   readonly upgrade?: boolean;
   /** Sources of which something is recorded, also where the configuration no longer names them. */

@@ -23,7 +23,7 @@ export interface OldBackendOptions {
 }
 
 /** The backend of a configuration: its block, what init recorded, and what the command line adds. */
-export async function backendConfiguration(
+async function backendConfiguration(
   { configuration }: Pick<Project, "configuration">,
   { backendConfig }: OldBackendOptions,
   context: Pick<CommandContext, "directory" | "env">,

@@ -28,7 +28,7 @@ import { privateProviderUsage, recordProviderUsage } from "./provider-usage.ts";
 import type { Session } from "./session.ts";
 
 /** What an engine is opened on, as far as there is such a thing. */
-export interface EngineEnvironment {
+interface EngineEnvironment {
   /** Providers of what is recorded are there, too. */
   readonly state?: StackState;
   /** The store, whose registry knows private providers. */

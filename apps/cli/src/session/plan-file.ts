@@ -56,14 +56,6 @@ export function planNotFoundError(
   });
 }
 
-/** Whether a path leads to a plan file. */
-export async function isPlanFile(path: string): Promise<boolean> {
-  return readFile(path, "utf8").then(
-    (text) => parse(text) !== undefined,
-    () => false,
-  );
-}
-
 function parse(text: string): PlanFile | undefined {
   let value: unknown;
   try {

@@ -71,7 +71,7 @@ function handedBack(place: string): EngineError {
 }
 
 /** The commands that lead on from a detected state. */
-export function adoptionAdvice(evidence: Detection["evidence"]): string {
+function adoptionAdvice(evidence: Detection["evidence"]): string {
   const file = evidence.find(({ kind, objects }) => kind === "state" && objects !== undefined);
   const remote = evidence.some(({ kind }) => kind === "backend" || kind === "terragrunt");
   const steps = [

@@ -16,11 +16,11 @@ import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { type TransactionParts, transact } from "../queue/transaction.ts";
 import { CONFIGURATION_LIMITS, MAX_PACKED_BYTES } from "./configuration-limits.ts";
 
-export interface StoreConfigurationParts extends TransactionParts {
+interface StoreConfigurationParts extends TransactionParts {
   readonly blobs: BlobStore;
 }
 
-export interface NewConfiguration {
+interface NewConfiguration {
   readonly stack: StackReference;
   readonly stackName: string;
   readonly actor: string;

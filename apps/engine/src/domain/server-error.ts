@@ -5,7 +5,7 @@ function kind(httpStatus: number, summary: string, retryable = false): ErrorKind
 }
 
 /** Every code of a problem document below `/api/v1`. Codes are contract, texts are not. */
-export const SERVER_ERRORS = Object.freeze({
+const SERVER_ERRORS = Object.freeze({
   invalid_request: kind(400, "the request is not valid"),
   unauthenticated: kind(401, "the request has no valid credential"),
   forbidden: kind(403, "the credential does not allow this"),
@@ -32,16 +32,16 @@ export const SERVER_ERRORS = Object.freeze({
   draining: kind(503, "the server is stopping", true),
 } satisfies Record<string, ErrorKind>);
 
-export type ServerErrorCode = keyof typeof SERVER_ERRORS;
+type ServerErrorCode = keyof typeof SERVER_ERRORS;
 
 /** One thing that is wrong with a request. */
-export interface FieldError {
+interface FieldError {
   /** JSON pointer into the request. */
   readonly pointer: string;
   readonly detail: string;
 }
 
-export interface ServerErrorOptions {
+interface ServerErrorOptions {
   readonly cause?: unknown;
   readonly errors?: readonly FieldError[];
 }

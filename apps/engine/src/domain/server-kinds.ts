@@ -13,7 +13,7 @@ import type { BlobReferenceKind } from "@stackwright/storage/blob";
 import { decodeRecord, type RecordKind, recordKind } from "./record-kind.ts";
 
 /** What is fixed for a kind that the server stores. */
-export interface ServerKind<M = never> extends RecordKind<M> {
+interface ServerKind<M = never> extends RecordKind<M> {
   /** Where its resources are. */
   readonly scope: "account" | "project";
   /** What a name consists of, separated by dots. */

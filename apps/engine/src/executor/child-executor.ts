@@ -16,7 +16,7 @@ import type { ExecutionJob, ExecutionResult } from "./execution-job.ts";
 import type { Execution, ExecutionEnd, ExecutionHost, Executor } from "./executor.ts";
 import { readFrames, writeFrame } from "./frames.ts";
 
-export interface ChildExecutorOptions {
+interface ChildExecutorOptions {
   readonly logger?: Logger | undefined;
   readonly clock?: Clock;
   /** The worker's environment, of which a child gets what names programs, the network and its authorities. */

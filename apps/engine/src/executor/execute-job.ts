@@ -21,7 +21,7 @@ import { ForwardedRuns } from "./forwarded-runs.ts";
 import { type JobGround, jobVariables, openJobEngine, openJobState } from "./job-engine.ts";
 import { unpackBundle } from "./unpack-bundle.ts";
 
-export interface ExecutionSignals {
+interface ExecutionSignals {
   /** Stage 1 of a cancel. */
   readonly stop: AbortSignal;
   /** Stage 2. */

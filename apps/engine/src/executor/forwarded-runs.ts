@@ -2,7 +2,7 @@ import type { Run, RunPatch, RunPhase, Runs } from "@stackwright/core";
 import { EngineError } from "@stackwright/core/errors";
 
 /** How the engine ended the run, by its table. */
-export interface RunOutcome extends RunPatch {
+interface RunOutcome extends RunPatch {
   readonly phase: RunPhase;
 }
 

@@ -1,7 +1,7 @@
 import type { Readable, Writable } from "node:stream";
 
 /** Bytes of one frame; a longer one is an error of the protocol. */
-export const MAX_FRAME_BYTES = 8 * 1024 * 1024;
+const MAX_FRAME_BYTES = 8 * 1024 * 1024;
 
 const HEAD_BYTES = 4;
 

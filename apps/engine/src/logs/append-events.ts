@@ -5,12 +5,12 @@ import type { Transaction } from "../queue/transaction.ts";
 import type { RunLogEvent } from "./run-log-event.ts";
 
 /** Bounds of one log: log lines beyond them are dropped, all other events are stored. */
-export interface LogBounds {
+interface LogBounds {
   readonly maxBytes: number;
   readonly maxEvents: number;
 }
 
-export const DEFAULT_LOG_BOUNDS: LogBounds = Object.freeze({
+const DEFAULT_LOG_BOUNDS: LogBounds = Object.freeze({
   maxBytes: 64 * 1024 * 1024,
   maxEvents: 500_000,
 });

@@ -29,7 +29,7 @@ export async function beginApply(
 }
 
 /** How an apply ends. */
-export interface ApplyEnd {
+interface ApplyEnd {
   readonly phase: "applied" | "partially_applied" | "failed" | "canceled" | "superseded";
   readonly revision?: bigint;
   readonly reason?: string;

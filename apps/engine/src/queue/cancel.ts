@@ -8,10 +8,10 @@ import { leaveQueue } from "./stack-queue.ts";
 import { type TransactionParts, transact } from "./transaction.ts";
 
 /** What became of a request to cancel. */
-export type CancelOutcome = "canceled" | "requested";
+type CancelOutcome = "canceled" | "requested";
 
 /** How long the first stage lasts before the second may be requested without force. */
-export const STAGE_2_AFTER_MS = 30_000;
+const STAGE_2_AFTER_MS = 30_000;
 
 /**
  * Cancels a run. Without a worker it ends in this step. Otherwise the executor is asked to begin nothing more (stage 1); a

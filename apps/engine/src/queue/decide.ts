@@ -13,7 +13,7 @@ import { freeTicket, leaveQueue } from "./stack-queue.ts";
 import { type TransactionParts, transact } from "./transaction.ts";
 
 /** An approval, for the plan that its author was shown. */
-export interface NewApproval {
+interface NewApproval {
   readonly actor: string;
   readonly planDigest: string;
   readonly comment?: string;

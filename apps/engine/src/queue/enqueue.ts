@@ -24,7 +24,7 @@ import { freeTicket, readQueue } from "./stack-queue.ts";
 import { type TransactionParts, transact } from "./transaction.ts";
 
 /** A run that is requested. */
-export interface NewServerRun {
+interface NewServerRun {
   readonly reference: RunReference;
   /** Name of the stack. */
   readonly stackName: string;
@@ -45,7 +45,7 @@ export interface NewServerRun {
 }
 
 /** Runs that may wait for their turn at one stack. */
-export const MAX_PENDING = 100;
+const MAX_PENDING = 100;
 
 /**
  * Adds a run to the queue of its stack; with a free place it becomes the current run and gets a ticket. A run that only

@@ -8,7 +8,7 @@ import { leaveQueue } from "./stack-queue.ts";
 import { type TransactionParts, transact } from "./transaction.ts";
 
 /** The plan that an executor made and stored. */
-export interface MadePlan {
+interface MadePlan {
   readonly digest: string;
   readonly baseRevision: bigint;
   readonly summary: Omit<PlanSummary, "planDigest">;
@@ -66,7 +66,7 @@ export async function recordPlan(
 }
 
 /** How a run ends without a plan. */
-export type PlanEnd =
+type PlanEnd =
   | { readonly phase: "no_changes"; readonly revision: bigint }
   | { readonly phase: "failed"; readonly reason: string; readonly reasonCode: string }
   | { readonly phase: "canceled"; readonly reason: string };

@@ -8,10 +8,10 @@ import { leaveQueue } from "./stack-queue.ts";
 import { type TransactionParts, transact } from "./transaction.ts";
 
 /** Claims of one step that may end without a result before the run fails. */
-export const MAX_ATTEMPTS = 3;
+const MAX_ATTEMPTS = 3;
 
 /** A claim that ended without a result. */
-export interface DeadClaim {
+interface DeadClaim {
   readonly ticket: ResourceId;
   /** Worker of the claim. */
   readonly worker: string;

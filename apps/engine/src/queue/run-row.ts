@@ -14,14 +14,14 @@ import { appendEvents } from "../logs/append-events.ts";
 import type { StoredRow, Transaction } from "./transaction.ts";
 
 /** A run that was read in a phase. */
-export interface RunAt<P extends RunPhase> {
+interface RunAt<P extends RunPhase> {
   readonly reference: RunReference;
   readonly row: StoredRow<Run>;
   readonly phase: P;
 }
 
 /** What changes with a transition. */
-export type RunChange = Partial<
+type RunChange = Partial<
   Pick<
     Run,
     | "approvals"

@@ -26,8 +26,7 @@ import { idOf } from "../queue/transaction.ts";
 import { accessOf, type ExecuteClaimParts, executeClaim } from "./execute-claim.ts";
 import { RunGrants } from "./run-grants.ts";
 
-export interface RunWorkerOptions
-  extends Omit<ExecuteClaimParts, "grants" | "folder" | "socketPath"> {
+interface RunWorkerOptions extends Omit<ExecuteClaimParts, "grants" | "folder" | "socketPath"> {
   readonly blobs: BlobStore;
   /** Folder for bundles, sockets and installed providers. */
   readonly directory: string;
@@ -40,7 +39,7 @@ export interface RunWorkerOptions
 }
 
 /** A worker that claims tickets and executes them. Disposing ends it. */
-export interface RunWorker extends AsyncDisposable {
+interface RunWorker extends AsyncDisposable {
   readonly id: string;
   /** Looks for tickets soon. */
   wake(): void;

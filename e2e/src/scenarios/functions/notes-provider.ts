@@ -12,7 +12,7 @@ import {
 import type { LifecycleProvider } from "@stackwright/mux/router";
 
 /** Forms of the provider: the second has one more attribute, and takes over what the first one stored. */
-export type Release = 1 | 2;
+type Release = 1 | 2;
 
 /** The private provider of the scenarios: notes, which are files in a folder. */
 export function createNotesProvider(folder: string, release: Release): LifecycleProvider {

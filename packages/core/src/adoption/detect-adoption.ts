@@ -10,7 +10,7 @@ import {
 } from "./terraform-workspace.ts";
 
 /** A sign that the configuration has a state that another command keeps. */
-export interface AdoptionEvidence {
+interface AdoptionEvidence {
   /** `certain`: there is a state, or was one. `possible`: there may be one. */
   readonly verdict: "possible" | "certain";
   readonly kind: "state" | "backend" | "lock" | "terragrunt";
@@ -28,7 +28,7 @@ export interface Detection {
   readonly evidence: readonly AdoptionEvidence[];
 }
 
-export interface DetectRequest extends TerraformFolder {
+interface DetectRequest extends TerraformFolder {
   /** The `backend` or `cloud` block of the root module. */
   readonly backend: BackendConfig | undefined;
   /** The stack: a state of a workspace with its name is its own. */

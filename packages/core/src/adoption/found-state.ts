@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 
 /** What a file that may be a Terraform state holds, as far as it matters for whether there is something to adopt. */
-export type FoundState =
+type FoundState =
   | {
       readonly kind: "state";
       readonly objects: number;

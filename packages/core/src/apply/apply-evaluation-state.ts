@@ -8,7 +8,7 @@ import type { InstanceSlot } from "../walk/resource-values.ts";
 import { restoredKeys } from "../walk/restored-keys.ts";
 import { openChecks } from "./deferred-checks.ts";
 
-export interface ApplyEvaluationStateOptions {
+interface ApplyEvaluationStateOptions {
   readonly plan: Plan;
   readonly configuration: Configuration;
   readonly variables: ReadonlyMap<string, Value>;
@@ -18,7 +18,7 @@ export interface ApplyEvaluationStateOptions {
 }
 
 /** The world of an apply: the frozen instances of the plan, with the values that are known before anything is done. */
-export interface ApplyEvaluationState {
+interface ApplyEvaluationState {
   readonly world: EvaluationState;
   /** By address. */
   readonly slots: ReadonlyMap<string, InstanceSlot>;

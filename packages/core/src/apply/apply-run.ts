@@ -14,7 +14,7 @@ import type { LifecycleContext, ProviderDiagnostic } from "@stackwright/mux/rout
 import type { Configuration } from "../configuration/configuration.ts";
 import { EphemeralResources } from "../ephemeral/ephemeral-resources.ts";
 import { recordedDependencies } from "../ephemeral/recorded-dependencies.ts";
-import type { RunEventHandler, StepAction, StepStatus } from "../events.ts";
+import type { RunEventHandler, StepAction } from "../events.ts";
 import type { ResourceChange } from "../plan/change.ts";
 import type { Plan } from "../plan/plan.ts";
 import { aliasOf } from "../planner/plan-run.ts";
@@ -33,7 +33,7 @@ import { recordIdentity } from "../walk/identity.ts";
 import type { InstanceSlot } from "../walk/resource-values.ts";
 import { type ApplyTimeouts, timeoutOf } from "./timeouts.ts";
 
-export interface ApplyRunOptions {
+interface ApplyRunOptions {
   readonly plan: Plan;
   readonly configuration: Configuration;
   readonly world: EvaluationState;
@@ -50,12 +50,6 @@ export interface ApplyRunOptions {
   readonly sessionId: string;
   readonly timeouts: ApplyTimeouts;
   readonly progressMs: number;
-}
-
-/** How one step ended. Absent cause: by itself. */
-export interface StepResult {
-  readonly status: StepStatus;
-  readonly cause?: string;
 }
 
 /** What all steps of an apply share. */

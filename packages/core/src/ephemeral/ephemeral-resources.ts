@@ -25,7 +25,7 @@ import { type BoundEphemeral, bindEphemeral } from "./bind-ephemeral.ts";
 import { EphemeralSession } from "./ephemeral-session.ts";
 
 /** What a walk has for its ephemeral resources. */
-export interface EphemeralHost {
+interface EphemeralHost {
   readonly world: EvaluationState;
   readonly clock: Clock;
   readonly onEvent: RunEventHandler;

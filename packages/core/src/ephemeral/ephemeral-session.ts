@@ -10,7 +10,7 @@ import type { RunEventHandler } from "../events.ts";
 import type { ProviderInstance } from "../providers/provider-instances.ts";
 
 /** What an open ephemeral resource is made of. */
-export interface EphemeralSessionOptions {
+interface EphemeralSessionOptions {
   readonly address: string;
   readonly type: string;
   readonly use: ProviderInstance;

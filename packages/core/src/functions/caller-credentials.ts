@@ -31,10 +31,10 @@ export const CredentialsSchema = Type.Union([
 export type CredentialsLocation = Type.Static<typeof CredentialsSchema>;
 
 /** Credentials as they were found. */
-export type CallerKey = UrlCredentials;
+type CallerKey = UrlCredentials;
 
 /** Where variables and relative paths are looked up. */
-export interface CredentialsFrom {
+interface CredentialsFrom {
   readonly directory: string;
   readonly env: NodeJS.ProcessEnv;
 }

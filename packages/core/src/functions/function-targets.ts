@@ -16,7 +16,7 @@ const text = (description: string) => Type.String({ description, minLength: 1, m
 const closed = { additionalProperties: false } as const;
 
 /** What an operator's table of functions says, as JSON. It holds no secrets; it names where they are. */
-export const FunctionTargetsSchema = Type.Object(
+const FunctionTargetsSchema = Type.Object(
   {
     account: Type.Optional(text("the account whose providers are meant; without it, any")),
     region: Type.Optional(text("the region whose providers are meant")),
@@ -60,7 +60,7 @@ export const FunctionTargetsSchema = Type.Object(
 export type FunctionTargets = Type.Static<typeof FunctionTargetsSchema>;
 
 /** Where the functions of private providers are called. Disposing ends the connections. */
-export interface OpenFunctionsTable extends AsyncDisposable {
+interface OpenFunctionsTable extends AsyncDisposable {
   readonly table: FunctionTargets;
   readonly targets: FunctionTargetTable;
 }

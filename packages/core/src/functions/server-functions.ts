@@ -11,7 +11,7 @@ import { EngineError } from "../errors.ts";
 import { type FunctionTargets, loadFunctionTargets } from "./function-targets.ts";
 
 /** What a server does with functions. Disposing ends the connections to them. */
-export interface ServerFunctionTargets extends AsyncDisposable {
+interface ServerFunctionTargets extends AsyncDisposable {
   /** Makes the archives with which an unmodified `terraform` uses providers behind functions. */
   readonly bridge: BridgeArchiveSource;
   /** Checks functions. */

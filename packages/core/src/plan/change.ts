@@ -38,7 +38,7 @@ export interface AttributeCause {
 }
 
 /** What a provider said in a plan and wants to hear again. */
-export interface ProviderPrivateData {
+interface ProviderPrivateData {
   readonly priorPrivate: Uint8Array;
   readonly plannedPrivate: Uint8Array;
   readonly priorIdentity?: Value;

@@ -10,7 +10,7 @@ import type { Configuration } from "../configuration/configuration.ts";
 import { objectKey, type StateObject } from "../state/state-object.ts";
 
 /** Recorded objects under the addresses that the configuration has for them. */
-export interface Moves {
+interface Moves {
   /** By `objectKey` of the new address. */
   readonly objects: ReadonlyMap<string, StateObject>;
   /** New address to the recorded one. */

@@ -20,7 +20,7 @@ import { dependenciesOf, type PlanRun } from "./plan-run.ts";
 import { upgradeObject } from "./read-object.ts";
 
 /** One instance of a data source. */
-export interface DataInstance {
+interface DataInstance {
   readonly run: PlanRun;
   readonly slot: InstanceSlot;
   readonly config: ResourceConfig;

@@ -283,7 +283,7 @@ class ManagedPlanner {
 }
 
 /** Address of the resource in the configuration, without any keys. */
-export function configAddressOf({ resource }: InstanceSlot): string {
+function configAddressOf({ resource }: InstanceSlot): string {
   const { path } = resource.module.node;
   return [...path.map((name) => `module.${name}`), resource.name].join(".");
 }

@@ -35,7 +35,7 @@ import type { InstanceSlot, ResourceValues } from "../walk/resource-values.ts";
 import { type ImportsByNode, importRequests } from "./imports.ts";
 import { isReplaceRequest } from "./replace-requests.ts";
 
-export interface PlanRunOptions {
+interface PlanRunOptions {
   readonly world: EvaluationState;
   readonly resolution: ProviderResolution;
   readonly providers: ProviderInstances;

@@ -28,7 +28,7 @@ export interface RefreshedObject {
   readonly converted?: boolean;
 }
 
-export interface ReadObjectOptions {
+interface ReadObjectOptions {
   readonly use: ProviderInstance;
   readonly policy: ReadPolicy;
   /** False where the provider cannot be asked, as its configuration is not known yet. */

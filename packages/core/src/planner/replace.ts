@@ -10,7 +10,7 @@ import { withoutMarks } from "../walk/object-marks.ts";
 import type { InstanceSlot, ResourceValues } from "../walk/resource-values.ts";
 
 /** What `replace_triggered_by` needs to know of the plan so far. */
-export interface TriggerContext {
+interface TriggerContext {
   readonly slot: InstanceSlot;
   readonly changeOf: (slot: InstanceSlot) => ResourceChange | undefined;
 }

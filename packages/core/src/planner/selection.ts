@@ -3,7 +3,6 @@ import {
   type ConfigGraph,
   containsAddress,
   type Diagnostic,
-  formatAddress,
   type GraphNode,
   graphClosure,
   nodesOf,
@@ -156,10 +155,4 @@ export function readAddresses(
     }
     return value === undefined ? [] : [value];
   });
-}
-
-/** The text that an address has when it is written as everybody writes it. */
-export function canonicalAddress(text: string): string | undefined {
-  const { value } = parseAddress(text);
-  return value === undefined ? undefined : formatAddress(value);
 }

@@ -17,8 +17,6 @@ import {
 import type { ProviderOrigin } from "./catalog.ts";
 import { stackBackend } from "./stack-backend.ts";
 
-export { BUILTIN_ADDRESS };
-
 /**
  * The provider that every template has, without a version. Its data source for outputs of other states knows, besides the
  * given backends, the stacks of the store (`stackwright`).

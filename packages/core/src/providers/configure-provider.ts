@@ -17,7 +17,7 @@ import { withoutMarks } from "../walk/object-marks.ts";
 import type { ProviderInstance, ProviderInstances } from "./provider-instances.ts";
 import type { ReadyProvider } from "./ready-provider.ts";
 
-export interface ConfigureProviderOptions {
+interface ConfigureProviderOptions {
   readonly resolved: ResolvedProvider;
   readonly reference: ProviderReference;
   readonly providers: ProviderInstances;

@@ -12,7 +12,7 @@ type Use = Pick<ProviderInstance, "reference" | "schema" | "typeSchema">;
 type Block = Pick<ResourceConfig, "mode" | "type" | "token" | "range">;
 
 /** The type of a block with its schema, or what is wrong with it. */
-export type FoundType =
+type FoundType =
   | { readonly schema: ResourceSchema; readonly mistake?: undefined }
   | { readonly schema?: undefined; readonly mistake: Diagnostic };
 

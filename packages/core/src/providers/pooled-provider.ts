@@ -55,7 +55,7 @@ export interface ProviderInstanceRequest {
 }
 
 /** Where a borrowed one comes from, and where it goes. */
-export interface InstanceReleaser {
+interface InstanceReleaser {
   giveBack(kept: PooledInstance): Promise<void>;
   /** Another one in place of this one. */
   exchange(kept: PooledInstance, wanted: ProviderInstanceRequest): Promise<PooledInstance>;

@@ -8,7 +8,7 @@ import {
   type ProviderInstanceRequest,
 } from "./pooled-provider.ts";
 
-export interface KeptProvidersOptions {
+interface KeptProvidersOptions {
   /** How long one waits for the next who wants it, in milliseconds. @default 60_000 */
   readonly idleMs?: number;
   /** @default that of the process */

@@ -56,7 +56,7 @@ export interface ProviderInstance {
   ): Promise<readonly ProviderDiagnostic[]>;
 }
 
-export interface RunProvidersOptions {
+interface RunProvidersOptions {
   readonly catalog: ProviderCatalog;
   readonly sessionId: string;
   readonly signal?: AbortSignal;

@@ -5,7 +5,7 @@ import { deepValues, Mark, type Value } from "@stackwright/cty";
 export const REDACTED = "(sensitive value)";
 
 /** Options of {@link createRedactor}. */
-export interface RedactorOptions {
+interface RedactorOptions {
   /**
    * Secrets with fewer characters are not looked for: they would be found everywhere. @default 4
    */
@@ -45,7 +45,7 @@ export interface Redactor {
 export type PartialSecretMatch = readonly { readonly form: string; readonly length: number }[];
 
 /** A piece of text without secrets. */
-export interface RedactedPiece {
+interface RedactedPiece {
   readonly text: string;
   /** To be given with the next piece. */
   readonly unfinished: PartialSecretMatch;

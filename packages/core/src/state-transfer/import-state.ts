@@ -45,7 +45,7 @@ export function withoutKeys(address: string): string {
 }
 
 /** The address of a resource without a key. */
-export function resourceAddress({ module, mode, type, name }: TerraformResource): string {
+function resourceAddress({ module, mode, type, name }: TerraformResource): string {
   return `${module === "" ? "" : `${module}.`}${mode === "data" ? "data." : ""}${type}.${name}`;
 }
 

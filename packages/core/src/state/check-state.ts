@@ -3,7 +3,7 @@ import { ObjectIndex } from "./object-index.ts";
 import { isPending, type StateObject } from "./state-object.ts";
 
 /** Options of {@link checkState}. */
-export interface CheckStateOptions {
+interface CheckStateOptions {
   /** Whether calls may be under way, as after an interruption. @default false */
   readonly interrupted?: boolean;
   /** Highest schema version that the provider of an object knows, where that is known. */

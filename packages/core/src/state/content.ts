@@ -4,9 +4,9 @@ import type { BlobStore } from "@stackwright/storage/blob";
 import { EngineError } from "../errors.ts";
 
 /** A value larger than this goes into the blob store. */
-export const MAX_INLINE_BYTES = 64 * 1024;
+const MAX_INLINE_BYTES = 64 * 1024;
 /** Further values go there, the largest first, until a resource is smaller than this. */
-export const MAX_RESOURCE_BYTES = 256 * 1024;
+const MAX_RESOURCE_BYTES = 256 * 1024;
 
 /** Bytes within the resource; {@link spillContents} may move them out of it. */
 export function inlineContent(bytes: Uint8Array): Content {

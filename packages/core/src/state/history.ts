@@ -12,7 +12,7 @@ import type { StackRecords } from "./stack-records.ts";
 import type { RevisionChange, RevisionEntry } from "./stack-state.ts";
 
 /** What the entry of a run says beside its changes. */
-export interface RevisionFacts extends RevisionEntry {
+interface RevisionFacts extends RevisionEntry {
   readonly token: string;
 }
 

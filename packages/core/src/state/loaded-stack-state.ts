@@ -9,7 +9,7 @@ import type { StackHead } from "./stack-state.ts";
 import { objectKey, type StateObject } from "./state-object.ts";
 
 /** Everything that is recorded of a stack, with the resources that it was read from. */
-export interface LoadedStackState {
+interface LoadedStackState {
   readonly head: StoredStateRecord<StackHead> | undefined;
   readonly stored: readonly StoredStateObject[];
   /** By `objectKey`. */

@@ -31,7 +31,7 @@ import type {
 } from "./state-object.ts";
 
 /** What turning objects into messages needs. */
-export interface CodecParts {
+interface CodecParts {
   readonly reference: StackReference;
   readonly blobs: BlobStore;
   /** Asked only where there is something secret. */

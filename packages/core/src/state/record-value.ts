@@ -16,7 +16,7 @@ import type { JsonPath } from "../secrets/json-parts.ts";
 import type { RecordedValue } from "./state-object.ts";
 
 /** Options of {@link recordValue}. */
-export interface RecordOptions {
+interface RecordOptions {
   readonly schemaVersion: number;
   /** Secret parts beside those that are marked: what the schema or the provider's reply says. */
   readonly sensitive?: readonly Path[];
@@ -59,7 +59,7 @@ export function restoreValue(recorded: RecordedValue, type: Type): Value {
 }
 
 /** Paths without those that lie below another, each cut where it enters a set, in the order of their texts. */
-export function outermostPaths(paths: readonly Path[]): readonly Path[] {
+function outermostPaths(paths: readonly Path[]): readonly Path[] {
   const storable = paths.map(storablePath).sort((a, b) => a.length - b.length);
   const seen = new PathSet();
   const kept = storable.filter((path) => {

@@ -26,7 +26,7 @@ export interface Edit {
 }
 
 /** Who writes, and when. */
-export interface WriteContext {
+interface WriteContext {
   readonly run: string;
   readonly epoch: bigint;
   readonly revision: bigint;
@@ -34,7 +34,7 @@ export interface WriteContext {
 }
 
 /** The objects as they are; an `ObjectIndex` is one. */
-export interface StateView {
+interface StateView {
   get(key: ObjectKey): StateObject | undefined;
   dependentsOf(object: StateObject): Iterable<StateObject>;
 }

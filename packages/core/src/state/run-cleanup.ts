@@ -3,7 +3,7 @@ import { isEngineError } from "../errors.ts";
 import { isEnded, type Run, type RunPatch, type RunPhase, type Runs } from "./runs.ts";
 import type { StackHead } from "./stack-state.ts";
 
-export interface RunCleanup {
+interface RunCleanup {
   /** Of the holder of the stack: who was applying under a lower one is gone. */
   readonly epoch: bigint;
   /** The state after what the holder did; open while it, or who was interrupted, still has to finish. */

@@ -177,7 +177,7 @@ export function storedRunPhase(stored: Run_Phase): RunPhase | undefined {
   );
 }
 
-export interface RunsOptions {
+interface RunsOptions {
   readonly storage: StorageBackend;
   readonly scheduler: Clock;
   /** Makes a text that no other write has. */

@@ -58,7 +58,7 @@ export interface StoredKeys extends CipherFactory {
   dataKeys(reference: StackReference, options?: CallOptions): Promise<readonly DataKey[]>;
 }
 
-export interface StoredKeysOptions {
+interface StoredKeysOptions {
   readonly storage: StorageBackend;
   /** Encrypts new data keys. */
   readonly current: KeyEncryptionKey;

@@ -47,7 +47,7 @@ export interface StoredStateObject {
   readonly resource: Resource;
 }
 
-export interface RecordParts {
+interface RecordParts {
   readonly storage: StorageBackend;
   readonly blobs: BlobStore;
   readonly ciphers: CipherFactory;

@@ -38,7 +38,7 @@ export interface RecordedIdentity {
 }
 
 /** Why one object needs another. */
-export type DependencyKind = "reference" | "explicit" | "provider" | "parent" | "deletedWith";
+type DependencyKind = "reference" | "explicit" | "provider" | "parent" | "deletedWith";
 
 /**
  * A direct dependency. `instance` names one object, which has to exist as long as the dependent does; `resource`

@@ -18,7 +18,7 @@ import { isPlaceholder, objectKey, type StateObject } from "./state-object.ts";
 const PLACEHOLDERS_AT_ONCE = 16;
 
 /** What a writer begins with. */
-export interface WriterParts {
+interface WriterParts {
   readonly records: StackRecords;
   readonly writes: FencedWriter;
   readonly scheduler: Clock;

@@ -15,7 +15,7 @@ export interface OpenStore extends AsyncDisposable {
   readonly renewal: StorageModuleReference | undefined;
 }
 
-export interface OpenStoreOptions {
+interface OpenStoreOptions {
   /** Opens beside a writer, for reading. Only embedded stores know the difference. @default false */
   readonly readOnly?: boolean;
   /** Folder for the blobs of stores that have no place for them (etcd, memory). */

@@ -26,7 +26,7 @@ const FORMS =
   "a store is sqlite:FOLDER, postgres://USER@HOST/DATABASE, etcd://HOST:PORT[,HOST:PORT...], stackwright://HOST:PORT (stackwrights:// with TLS)";
 
 /** The port of the storage service where an address has none. */
-export const DEFAULT_REMOTE_PORT = 7420;
+const DEFAULT_REMOTE_PORT = 7420;
 
 /**
  * Reads the address of a store. Folders are relative to `directory`. `StoreAddressError` says which forms there

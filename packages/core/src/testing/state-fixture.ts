@@ -17,7 +17,7 @@ export const TEST_STACK: StackReference = {
 };
 
 /** What {@link createTestState} may be given instead of its own. */
-export interface TestStateOptions {
+interface TestStateOptions {
   readonly storage?: StorageBackend;
   readonly blobs?: BlobStore;
   readonly reference?: StackReference;

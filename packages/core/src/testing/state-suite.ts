@@ -10,7 +10,7 @@ import type { Dependency } from "../state/state-object.ts";
 import { createTestState, TEST_STACK, type TestState } from "./state-fixture.ts";
 
 /** Opens an empty store; disposed after each case. */
-export type OpenStore = () => Promise<{ readonly storage: StorageBackend } & AsyncDisposable>;
+type OpenStore = () => Promise<{ readonly storage: StorageBackend } & AsyncDisposable>;
 
 const RUN = "01J9ZC00000000000000000RVN";
 const OTHER_RUN = "01J9ZC00000000000000000TWO";

@@ -11,7 +11,7 @@ export interface VirtualScheduler extends Clock {
   pass(ms: number): Promise<void>;
 }
 
-export interface VirtualSchedulerOptions {
+interface VirtualSchedulerOptions {
   /** Picks among tasks that are due at the same time. @default the first that was scheduled */
   readonly pick?: (count: number) => number;
   /** @default 1,000,000 */

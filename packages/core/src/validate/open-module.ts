@@ -28,7 +28,7 @@ interface Evaluated {
 }
 
 /** What all modules of a check share. */
-export interface OpenTree {
+interface OpenTree {
   /** The type of the objects of a resource; of any type where nobody says. */
   typeOf(module: ModuleNode, config: ResourceConfig): Type;
   functionsOf(module: ModuleNode): FunctionTable;

@@ -8,7 +8,7 @@ import {
 import type { CheckKind, CheckResult } from "../state/check-result.ts";
 
 /** Conditions of one thing, and where what comes of them goes. */
-export interface ConditionsOf {
+interface ConditionsOf {
   readonly address: string;
   readonly kind: CheckKind;
   readonly conditions: readonly ConditionRule[];

@@ -20,7 +20,7 @@ import { DependencyRecorder, type Target } from "./recorder.ts";
 import type { ResourceValues } from "./resource-values.ts";
 
 /** Opens the ephemeral resources that evaluations ask for: afterwards they have values. */
-export interface EphemeralOpener {
+interface EphemeralOpener {
   open(targets: Iterable<Target>): Promise<void>;
 }
 

@@ -14,7 +14,7 @@ export interface Keys {
   contextOf(key: InstanceKey | undefined): InstanceContext;
 }
 
-export const SINGLE: Keys = { kind: "single", list: [undefined], contextOf: () => ({}) };
+const SINGLE: Keys = { kind: "single", list: [undefined], contextOf: () => ({}) };
 
 /** The instances of an expansion that is known. */
 export function keysOf(

@@ -36,7 +36,7 @@ type ModuleSubject = Extract<ReferenceSubject, { kind: "module" }>;
 type LocalResult = ReturnType<ModuleScope["local"]>;
 
 /** Something that is evaluated once, with what that looked at and what is wrong with it. */
-export interface LazyResult {
+interface LazyResult {
   readonly value: Value;
   readonly diagnostics: readonly Diagnostic[];
   readonly targets: ReadonlySet<Target>;

@@ -1,7 +1,7 @@
 import type { LimiterSet } from "./limits.ts";
 
 /** A graph of work. Vertices are numbers below `size`. */
-export interface WorkGraph {
+interface WorkGraph {
   readonly size: number;
   /** For every vertex those that wait for it. */
   readonly next: readonly (readonly number[])[];
@@ -9,7 +9,7 @@ export interface WorkGraph {
   weight?(vertex: number): number;
 }
 
-export interface QueueOptions {
+interface QueueOptions {
   /** Does the work of a vertex. A rejection ends the walk: nothing new begins, what runs is waited for. */
   run(vertex: number): void | Promise<void>;
   /** Limits that a vertex counts against; none: it begins as soon as it is ready. */

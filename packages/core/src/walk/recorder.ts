@@ -76,7 +76,7 @@ export class DependencyRecorder {
  * Takes many instances of one resource together, and drops instances that are covered by their resource. Keeps the
  * number of edges linear where many look at many through one local.
  */
-export function mergeDependencies(targets: ReadonlySet<Target>): ReadonlySet<Target> {
+function mergeDependencies(targets: ReadonlySet<Target>): ReadonlySet<Target> {
   const counts = new Map<ResourceValues, number>();
   for (const target of targets) {
     if (target.kind === "instance") {

@@ -1,7 +1,7 @@
 import { CtyError } from "../errors.ts";
 
 /** A number as it stands in a JSON text. */
-export interface RawJsonNumber {
+interface RawJsonNumber {
   readonly literal: string;
 }
 

@@ -12,7 +12,7 @@ export function bitLength(value: bigint): number {
 }
 
 /** Number of zero bits below the lowest set bit of a positive integer. */
-export function trailingZeros(value: bigint): number {
+function trailingZeros(value: bigint): number {
   let zeros = 0;
   let rest = value;
   let low = BigInt.asUintN(32, rest);

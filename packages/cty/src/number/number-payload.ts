@@ -52,10 +52,6 @@ export function parseNumberPayload(text: string): NumberPayload | undefined {
   return BigFloat.parse(text, PARSE_PRECISION);
 }
 
-export function isIntegerPayload(value: NumberPayload): boolean {
-  return typeof value === "number" ? Number.isInteger(value) : value.isInteger;
-}
-
 /** The number as a safe JavaScript integer, or undefined where it is none. */
 export function toSafeInteger(value: NumberPayload): number | undefined {
   const candidate = typeof value === "number" || !value.isInteger ? value : value.toNumber();

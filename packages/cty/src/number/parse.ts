@@ -1,7 +1,7 @@
 import { type Binary, bitLength, powerOfFive, roundBinary } from "./binary.ts";
 
 /** What a text says before it is rounded: sign, decimal digits as an integer, and the two exponents. */
-export interface DecimalLiteral {
+interface DecimalLiteral {
   readonly negative: boolean;
   readonly infinite: boolean;
   /** All digits, the point left out, without leading zeros. */
@@ -17,7 +17,7 @@ const INFINITY = /^([+-]?)[iI]nf$/;
  * Largest exponent that is read, in either direction. A text of ten bytes must not cost a hundred million digits
  * the first time it is printed.
  */
-export const MAX_LITERAL_EXPONENT = 100_000;
+const MAX_LITERAL_EXPONENT = 100_000;
 
 /**
  * Reads the number syntax of the reference's decimal parser: optional sign, digits with an optional point, an

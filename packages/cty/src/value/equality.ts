@@ -20,7 +20,7 @@ import { sameRefinement } from "./refinement.ts";
 import { setHashText } from "./set-hash.ts";
 
 /** Three-valued truth: undefined where it cannot be known yet. */
-export type Tristate = boolean | undefined;
+type Tristate = boolean | undefined;
 
 /**
  * Equality as the language sees it. Nulls are equal regardless of their types; values of different types are unequal; an

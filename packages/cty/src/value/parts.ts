@@ -46,7 +46,7 @@ export function haveCommonType(values: readonly Typed[]): boolean {
 }
 
 /** Keys in code-point order, and what is under them in the same order. */
-export interface SortedEntries<T> {
+interface SortedEntries<T> {
   readonly keys: readonly string[];
   readonly values: readonly T[];
 }

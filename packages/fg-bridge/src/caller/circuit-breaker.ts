@@ -16,7 +16,7 @@ export interface BreakerOptions {
 export type BreakerState = "closed" | "open" | "half-open";
 
 /** What a caller has to do: go ahead, try carefully first, or give up. */
-export type BreakerPermit = "go" | "probe" | "refused";
+type BreakerPermit = "go" | "probe" | "refused";
 
 /** Outcomes kept for the window at most; older ones fall out. */
 const MAX_KEPT = 1000;

@@ -11,7 +11,7 @@ import type { ResolvedCallerOptions } from "./caller-options.ts";
 import type { FunctionState } from "./function-state.ts";
 
 /** One envelope to be sent. */
-export interface EnvelopeCall {
+interface EnvelopeCall {
   readonly method: Pick<MethodFacts, "name" | "path" | "asynchronous" | "repeatable">;
   readonly request: Omit<EnvelopeRequest, "methodName">;
   readonly timeoutMs?: number;

@@ -5,7 +5,7 @@ import { CircuitBreaker } from "./circuit-breaker.ts";
 import { RetryBudget } from "./retry-budget.ts";
 
 /** The schema that a function gave, with the digest under which it announced it. */
-export interface KnownSchema {
+interface KnownSchema {
   readonly digest: string;
   readonly bytes: Uint8Array;
 }

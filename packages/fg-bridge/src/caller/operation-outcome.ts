@@ -7,7 +7,7 @@ import type { EnvelopeResponse } from "../envelope/response.ts";
 import { FgBridgeError } from "../errors.ts";
 import type { EnvelopeSender } from "./envelope-call.ts";
 
-export interface OperationOutcomeQuery {
+interface OperationOutcomeQuery {
   readonly sender: EnvelopeSender;
   readonly method: MethodFacts;
   /** Why the outcome is open. */

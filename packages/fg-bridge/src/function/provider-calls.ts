@@ -8,7 +8,7 @@ import type { RunningProvider } from "./provider-runner.ts";
 import { type Pooled, SessionPool, type SessionPoolKey } from "./session-pool.ts";
 
 /** One call of a provider. */
-export interface ProviderCall {
+interface ProviderCall {
   readonly caller: string;
   readonly method: MethodFacts;
   readonly request: EnvelopeRequest;

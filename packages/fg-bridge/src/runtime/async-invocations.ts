@@ -2,9 +2,9 @@ import { randomUUID } from "node:crypto";
 import type { AsyncResultReader } from "../target/async-results.ts";
 
 /** States of an asynchronous invocation, as the platform names them. */
-export type InvocationState = "WAIT" | "RUNNING" | "SUCCESS" | "FAIL" | "DISCARD";
+type InvocationState = "WAIT" | "RUNNING" | "SUCCESS" | "FAIL" | "DISCARD";
 
-export interface Invocation {
+interface Invocation {
   readonly requestId: string;
   readonly urn: string;
   state: InvocationState;

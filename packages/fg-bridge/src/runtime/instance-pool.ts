@@ -11,7 +11,7 @@ interface Slot {
 }
 
 /** What one invocation cost. */
-export interface Invoked {
+interface Invoked {
   readonly response: InstanceResponse;
   readonly cold: boolean;
 }

@@ -69,7 +69,7 @@ function sign(
   return Object.fromEntries(signed);
 }
 
-export interface PollOptions {
+interface PollOptions {
   readonly requestId: string;
   readonly results: AsyncResultReader;
   readonly clock: Clock;

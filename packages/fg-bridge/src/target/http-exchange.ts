@@ -16,7 +16,7 @@ export interface CallTimeouts {
   readonly totalMs: number;
 }
 
-export interface ExchangeRequest {
+interface ExchangeRequest {
   readonly url: URL;
   readonly method: "GET" | "POST";
   readonly headers: Readonly<Record<string, string>>;
@@ -48,7 +48,7 @@ export interface TlsOptions {
   readonly key?: string;
 }
 
-export interface HttpClientOptions {
+interface HttpClientOptions {
   readonly guard: AddressGuard;
   readonly clock: Clock;
   readonly tls?: TlsOptions;

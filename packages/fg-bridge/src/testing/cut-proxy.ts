@@ -6,7 +6,7 @@ export interface Cut {
   readonly afterBytes: number;
 }
 
-export interface CutProxy extends AsyncDisposable {
+interface CutProxy extends AsyncDisposable {
   readonly url: string;
   /** What happens to the next connections, in order; then nothing. */
   readonly plan: Cut[];

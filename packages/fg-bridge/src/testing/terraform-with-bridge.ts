@@ -9,7 +9,7 @@ import { bundleSchema } from "../bridge/bundled-schema.ts";
 import type { FunctionServerOptions } from "../function/function-server.ts";
 import { createLifecycleRunner } from "../function/lifecycle-runner.ts";
 import { startBridgedFunction, TEST_URN } from "./bridged-function.ts";
-import { createToyProvider, createToyWorld } from "./toy-provider.ts";
+import { createToyProvider, createToyWorld, type ToyWorld } from "./toy-provider.ts";
 
 const found = spawnSync("terraform", ["version", "-json"], { encoding: "utf8" });
 const version = /"terraform_version":\s*"([^"]+)"/.exec(found.stdout ?? "")?.[1];
@@ -22,7 +22,7 @@ export const terraformAbsent =
       : `terraform ${version} is not the recorded 1.11`;
 
 /** How a command ended. */
-export interface Ended {
+interface Ended {
   readonly code: number | null;
   readonly output: string;
 }
@@ -45,7 +45,7 @@ export async function setUpBridge(
   resources: string,
   options: BridgeSetUp = {},
 ) {
-  const world = createToyWorld();
+  const world: ToyWorld = createToyWorld();
   const runner = createLifecycleRunner({ name: "toy", create: () => createToyProvider(world) });
   const bridged = cleanup.use(
     await startBridgedFunction({ runner, ...(options.server && { server: options.server }) }),

@@ -15,7 +15,7 @@ import {
 import type { LifecycleProvider } from "@stackwright/mux/router";
 
 /** An object as the toy world has it. */
-export interface ToyObject {
+interface ToyObject {
   readonly name: string;
   readonly label: string | null;
   readonly revision: number;

@@ -1,7 +1,7 @@
 import type { Graph } from "./graph.ts";
 
 /** What the list of subscriptions with something to do needs of each. */
-export interface Deliverable {
+interface Deliverable {
   waiting: boolean;
   run(deadline: number): void;
 }

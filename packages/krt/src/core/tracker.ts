@@ -7,10 +7,10 @@ import { type AnyNode, CollectionNode, SyncState } from "./node.ts";
 import { type AnyQuery, type Projection, Query } from "./query.ts";
 
 /** Thrown out of a fetch to give up a run. Never reaches user code that lets errors pass. */
-export const ABORT_RUN = Symbol("abandon");
+const ABORT_RUN = Symbol("abandon");
 
 /** Why a run was given up: its node has to wait for its turn, or for a node to be synced. */
-export type Abandoned = "order" | AnyNode;
+type Abandoned = "order" | AnyNode;
 
 /**
  * Follows the fetches of the one run that can be on the stack, and brings the links of its entry up to

@@ -22,7 +22,7 @@ export interface WatchFilesOptions {
   readonly persistent?: boolean;
 }
 
-export interface RereaderOptions {
+interface RereaderOptions {
   readonly scheduler: Scheduler;
   readonly debounceMs: number;
   readonly resyncMs: number;

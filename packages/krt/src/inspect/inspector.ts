@@ -205,7 +205,7 @@ function explainEntry(node: DerivedNode<unknown, unknown>, entry: Entry): Explan
 /** How many different filters are listed per edge. */
 const LISTED_FILTERS = 8;
 
-export function filtersBetween(source: AnyNode, reader: AnyNode): string[] {
+function filtersBetween(source: AnyNode, reader: AnyNode): string[] {
   const texts = new Set<string>();
   for (const query of source.queries.all()) {
     for (let link = query.users; link !== undefined; link = link.nextUser) {

@@ -20,7 +20,7 @@ interface Change {
 }
 
 /** What a test wants to know of a request. */
-export interface SeenRequest {
+interface SeenRequest {
   readonly path: string;
   readonly query: Readonly<Record<string, string>>;
   readonly authorization: string | undefined;

@@ -18,7 +18,7 @@ export function bodyReferences(
 }
 
 /** The references of a body; some of them may never be evaluated. */
-export interface BodyReferences {
+interface BodyReferences {
   readonly all: ScopeTraversal[];
   /** Those in the content of `dynamic` blocks, which may turn out to be none. */
   readonly perhaps: ReadonlySet<ScopeTraversal>;

@@ -16,7 +16,7 @@ import type { BackendConfig, ModuleConfig, RequiredProvider } from "./module-con
 import { rangeOf, type StaticReader } from "./static-reader.ts";
 
 /** What the `terraform` blocks of a module say. */
-export interface TerraformSettings {
+interface TerraformSettings {
   readonly requiredVersions: ModuleConfig["requiredVersions"];
   readonly requiredProviders: Map<string, RequiredProvider>;
   /** Of several blocks the last one of an override file, else the first. */
@@ -145,7 +145,7 @@ function decodeRequirement(
   return { source, version, configurationAliases };
 }
 
-export function decodeSource(
+function decodeSource(
   reader: StaticReader,
   attribute: ContentAttribute,
 ): ProviderAddress | undefined {

@@ -2,7 +2,7 @@ import { type ContentBlock, readBody } from "./body-content.ts";
 import type { StaticReader } from "./static-reader.ts";
 
 /** The blocks of a module with its override files applied. */
-export interface Overridden {
+interface Overridden {
   readonly blocks: readonly ContentBlock[];
   /** `terraform` blocks of override files, which are merged by what is in them. */
   readonly settings: readonly ContentBlock[];

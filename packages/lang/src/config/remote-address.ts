@@ -1,5 +1,5 @@
 /** The address of a package, written out. */
-export interface RemoteAddress {
+interface RemoteAddress {
   /** What was written before `::`, or what a shorthand stands for; empty where the scheme of the URL says it. */
   readonly getter: string;
   readonly url: string;

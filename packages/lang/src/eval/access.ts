@@ -48,7 +48,7 @@ function literalKey(key: Extract<TraversalStep, { kind: "index-step" }>["key"]):
 }
 
 /** `value.name` */
-export function attributeOf(
+function attributeOf(
   context: EvaluationContext,
   value: Value,
   name: string,

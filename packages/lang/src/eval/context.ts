@@ -12,7 +12,7 @@ import { EVAL_PROBLEMS, type EvalProblemCode } from "./eval-problem.ts";
 import type { EvaluationScope } from "./scope.ts";
 
 /** Names of loops, innermost first. */
-export interface Locals {
+interface Locals {
   readonly name: string;
   readonly value: Value;
   readonly outer: Locals | undefined;
@@ -32,7 +32,7 @@ export interface EvaluationLimits {
 export class LimitReached extends Error {}
 
 /** What to report besides code, detail and place. */
-export interface EvalProblemExtra {
+interface EvalProblemExtra {
   readonly summary?: string;
   readonly context?: Expression;
   readonly call?: FunctionCallFrame;

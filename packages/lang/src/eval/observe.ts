@@ -6,7 +6,7 @@ import { evaluate } from "./evaluate.ts";
 import type { EvaluationScope } from "./scope.ts";
 
 /** What the references of an expression stand for, to be shown with a problem that it has. */
-export function observeReferences(expression: Expression, scope: EvaluationScope): ObservedValue[] {
+function observeReferences(expression: Expression, scope: EvaluationScope): ObservedValue[] {
   const values = new Map<string, ObservedValue>();
   for (const reference of expressionReferences(expression)) {
     const traversal = reference.source.text.slice(reference.start, reference.end);

@@ -10,7 +10,7 @@ import { invalidArgument, text, textParam } from "./parameter.ts";
 
 const path = textParam("path", "the path, relative to the root of the bundle");
 
-export function bundleFiles({ files }: FunctionHost): BundleFiles {
+function bundleFiles({ files }: FunctionHost): BundleFiles {
   return files ?? invalidArgument("there are no files here: no template bundle is loaded");
 }
 

@@ -1,5 +1,5 @@
 /** An address as a number, with the number of bits that its family has. */
-export interface IpAddress {
+interface IpAddress {
   readonly address: bigint;
   readonly bits: 32 | 128;
 }

@@ -2,7 +2,7 @@ import type { Diagnostic } from "../syntax/diagnostic.ts";
 import type { EdgeReason, GraphNode } from "./graph-node.ts";
 
 /** Nodes so that each stands behind what it depends on, and the cycles that make it impossible. */
-export interface GraphOrder {
+interface GraphOrder {
   readonly order: readonly GraphNode[];
   readonly diagnostics: readonly Diagnostic[];
 }

@@ -4,7 +4,7 @@ import type { Cursor } from "./cursor.ts";
 const NUMBER = /^([0-9]+)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]+))?$/;
 
 /** What is wrong with the text of a number, or undefined. */
-export type NumberProblem = "malformed" | "out-of-range";
+type NumberProblem = "malformed" | "out-of-range";
 
 /**
  * Checks the text of a number against the language and against the bound on digits and exponent,

@@ -3,7 +3,7 @@ import { evaluateNumber } from "../eval/literal.ts";
 import type { Expression, ScopeTraversal } from "../syntax/ast.ts";
 
 /** An expression whose literals have become names, and what the names stand for. */
-export interface Abstracted {
+interface Abstracted {
   readonly expression: Expression;
   readonly values: ReadonlyMap<string, Value>;
 }

@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import type { TestContext } from "vitest";
 
 /** The reference command, or why there is none. */
-export type TerraformCommand = { readonly command: string } | { readonly missing: string };
+type TerraformCommand = { readonly command: string } | { readonly missing: string };
 
 /**
  * The reference command for live comparison: what `STACKWRIGHT_TERRAFORM` names, or `terraform` on

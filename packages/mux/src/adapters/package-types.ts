@@ -127,7 +127,7 @@ export interface MemberShapes {
   readonly block: BlockSchema;
 }
 
-export interface MemberSpec {
+interface MemberSpec {
   readonly inputs: JsonObject;
   readonly requiredInputs: readonly string[];
   readonly outputs: JsonObject;

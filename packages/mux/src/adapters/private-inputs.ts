@@ -9,7 +9,7 @@ import {
  * What an adapted provider keeps as private bytes: the checked inputs of an object, and in a plan those of the object
  * before it as well. Pulumi's calls want both, and the object itself has only what became of them.
  */
-export interface PrivateInputs {
+interface PrivateInputs {
   readonly inputs: PropertyMap;
   readonly prior?: PropertyMap;
 }

@@ -5,7 +5,7 @@ import type { AttributeSchema, BlockSchema, ProviderSchema } from "../router/sch
 import { typeOfBlock } from "../router/type-of-block.ts";
 
 /** The token of a type in a Pulumi package made of a lifecycle provider. */
-export function tokenOf(pkg: string, type: string): string {
+function tokenOf(pkg: string, type: string): string {
   return `${pkg}:index:${type}`;
 }
 

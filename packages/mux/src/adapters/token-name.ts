@@ -11,7 +11,7 @@ export interface TokenNames {
   readonly collisions: readonly NameCollision[];
 }
 
-export interface NameCollision {
+interface NameCollision {
   readonly name: string;
   readonly tokens: readonly string[];
   /** What each of them is called instead, in the same order. */

@@ -2,7 +2,7 @@ import type { Type } from "@stackwright/cty";
 import type { PropertyShape } from "./package-types.ts";
 
 /** How values of a type travel as Pulumi properties: sets as lists, tuples and open types as they look. */
-export function shapeOfType(type: Type): PropertyShape {
+function shapeOfType(type: Type): PropertyShape {
   switch (type.kind) {
     case "string":
     case "number":

@@ -3,7 +3,7 @@ import type { ResourceProvider, StreamMethod } from "../resource-provider.ts";
 import { unimplementedProvider } from "../unimplemented-provider.ts";
 
 /** What stands between a caller and the provider that answers. */
-export interface Delegation {
+interface Delegation {
   /** The provider that takes the next call; rejects when there is none. */
   target(context: CallContext): ResourceProvider | Promise<ResourceProvider>;
   /** What the caller receives for an error of a call. */

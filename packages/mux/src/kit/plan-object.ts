@@ -4,12 +4,12 @@ import { contentOf, mapMembers, valueOf } from "./attribute.ts";
 import type { AnyResource, KitContext } from "./definition.ts";
 
 /** A plan before it becomes a reply. */
-export interface PlannedObject {
+interface PlannedObject {
   readonly planned: Value;
   readonly requiresReplace: readonly Path[];
 }
 
-export interface PlanInput {
+interface PlanInput {
   readonly prior: Value;
   readonly config: Value;
   readonly proposed: Value;

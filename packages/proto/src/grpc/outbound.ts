@@ -81,7 +81,7 @@ export class Outbound<T> {
 }
 
 /** Lets a source clean up. The call ignores the result. */
-export async function abandonIterator(
+async function abandonIterator(
   iterator: AsyncIterator<unknown> | Iterator<unknown>,
 ): Promise<void> {
   try {

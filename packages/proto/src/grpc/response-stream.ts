@@ -5,7 +5,7 @@ import { Outbound } from "./outbound.ts";
 import { type Messages, passBytes } from "./service.ts";
 
 /** What a method with a stream of responses is called with. */
-export type StreamRequest =
+type StreamRequest =
   | { readonly kind: "one"; readonly request: unknown }
   | { readonly kind: "many"; readonly requests: Messages<unknown> };
 

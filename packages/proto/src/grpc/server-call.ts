@@ -27,7 +27,7 @@ export interface HandlerContext {
 }
 
 /** The parts of grpc-js's server call objects that all four shapes of calls have. */
-export interface GrpcServerCall extends EventEmitter {
+interface GrpcServerCall extends EventEmitter {
   readonly metadata: Metadata;
   readonly cancelled: boolean;
   getPeer(): string;

@@ -1,4 +1,4 @@
-import { nullProperty, stringProperty, unknownProperty } from "./construct.ts";
+import { stringProperty, unknownProperty } from "./construct.ts";
 import type { PropertyErrorCode } from "./errors.ts";
 import type { ResolvedDecodeOptions } from "./options.ts";
 import type { SignatureKind } from "./signature.ts";
@@ -12,7 +12,7 @@ import type {
 } from "./value.ts";
 
 /** Ends decoding with an error at the object being read, or at the given member of it. */
-export type Fail = (code: PropertyErrorCode, detail: string, ...member: string[]) => never;
+type Fail = (code: PropertyErrorCode, detail: string, ...member: string[]) => never;
 
 /**
  * Turns an object that carries the signature key into what it stands for. Its members are decoded
@@ -251,6 +251,3 @@ function bytes(object: SignatureMembers): PropertyValue {
 function isLost(value: PropertyValue, options: ResolvedDecodeOptions): boolean {
   return options.unknowns !== "keep" && value.kind === "unknown";
 }
-
-/** What stands in a decoded list, or alone, for an unknown value that is dropped. */
-export const DROPPED = nullProperty();

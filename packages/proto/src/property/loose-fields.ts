@@ -14,7 +14,7 @@ import { TAG, WireFault, type WireReader } from "./wire.ts";
  */
 
 /** A Value that is read, or the ranges of the Struct or list that it holds. */
-export type LooseValue =
+type LooseValue =
   | { readonly value: PropertyValue }
   | { readonly container: "struct" | "list"; readonly segments: number[] };
 

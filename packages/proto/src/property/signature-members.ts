@@ -12,7 +12,7 @@ import type {
   SecretProperty,
 } from "./value.ts";
 
-export type SignatureProperty =
+type SignatureProperty =
   | SecretProperty
   | OutputProperty
   | AssetProperty

@@ -24,7 +24,7 @@ export const TAG = {
 const WIRE_TYPE = { varint: 0, fixed64: 1, bytes: 2, startGroup: 3, endGroup: 4, fixed32: 5 };
 
 /** What a fault is about: the structure of the message, a string in it, or a key in it. */
-export type WireFaultKind = "message" | "text" | "key";
+type WireFaultKind = "message" | "text" | "key";
 
 /** Why bytes are not a protobuf message; the decoder adds the path. */
 export class WireFault extends Error {

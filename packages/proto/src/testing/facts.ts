@@ -20,7 +20,7 @@ export interface FieldFacts {
   readonly jsonName: string;
 }
 
-export interface MethodFacts {
+interface MethodFacts {
   readonly name: string;
   readonly request: string;
   readonly response: string;

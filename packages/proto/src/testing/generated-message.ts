@@ -10,7 +10,7 @@ import {
 } from "./random-message.ts";
 
 /** What a generated message type is at run time. */
-export interface GeneratedType {
+interface GeneratedType {
   encode(message: object): { finish(): Uint8Array };
   decode(bytes: Uint8Array): object;
   create(base?: object): object;

@@ -50,7 +50,7 @@ const FILES: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** A service definition of `*_grpc_pb.js`, by method in lower camel case. */
-export type PulumiService = Readonly<
+type PulumiService = Readonly<
   Record<string, { path: string; requestStream: boolean; responseStream: boolean }>
 >;
 

@@ -16,7 +16,7 @@ export type RandomValue =
   | readonly RandomValue[]
   | ReadonlyMap<RandomScalar, RandomValue>;
 
-export interface RandomMessageOptions {
+interface RandomMessageOptions {
   /** For implementations that read 64-bit integers into doubles. */
   readonly safeIntegers?: boolean;
   /** For implementations that keep maps in plain objects: no keys such as `__proto__`. */

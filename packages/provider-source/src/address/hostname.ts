@@ -4,7 +4,7 @@ import { toAsciiName, toUnicodeName } from "./idna.ts";
 export const DEFAULT_REGISTRY_HOST = "registry.terraform.io";
 
 /** What {@link parseHost} found: the form for comparison, or why the text is no host. */
-export type HostResult =
+type HostResult =
   | { readonly ok: true; readonly host: string }
   | { readonly ok: false; readonly reason: string };
 

@@ -5,7 +5,7 @@ import { checkLimit, type ResolvedArchiveLimits } from "./limits.ts";
 const FORBIDDEN = /[\p{Cc}\\:]/u;
 
 /** An entry's path that is safe below any directory, and whether it names a directory. */
-export interface EntryPath {
+interface EntryPath {
   /** Relative, with slashes, without a slash at its end. */
   readonly path: string;
   readonly isDirectory: boolean;

@@ -1,7 +1,7 @@
 import { LockSyntaxError, type LockToken, LockTokens, type Position } from "./lock-tokens.ts";
 
 /** The value of an argument, as written. */
-export type LockValue = Position &
+type LockValue = Position &
   (
     | { readonly kind: "string"; readonly text: string }
     | { readonly kind: "list"; readonly items: readonly (Position & { readonly text: string })[] }

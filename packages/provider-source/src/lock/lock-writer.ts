@@ -26,7 +26,7 @@ function escapeByNumber(char: string): string {
 const PLAIN = /^[0-9A-Za-z:/+=._, <>!~-]*$/;
 
 /** A string in the quoted form of HCL, as the command writes it. */
-export function quoteHcl(text: string): string {
+function quoteHcl(text: string): string {
   if (PLAIN.test(text)) return `"${text}"`;
   let out = "";
   for (const char of text.replace(/[$%](?=\{)/g, "$&$&")) {

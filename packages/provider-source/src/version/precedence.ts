@@ -1,7 +1,7 @@
 import { compareUtf8 } from "../order.ts";
 
 /** What precedence is decided by; build metadata never takes part. */
-export interface Precedence {
+interface Precedence {
   readonly major: bigint;
   readonly minor: bigint;
   readonly patch: bigint;

@@ -6,7 +6,7 @@ import { type SigningCredentials, signRequest } from "@stackwright/request-signi
 import { RegistryError } from "../errors.ts";
 
 /** Where a registry is, and who asks it. */
-export interface ExchangeOptions {
+interface ExchangeOptions {
   /** Origin of the registry: `https`, or `http` to this machine. */
   readonly url: string;
   readonly key: SigningCredentials;

@@ -11,7 +11,7 @@ import {
 import type { RequestContext } from "./model.ts";
 import { deleteOperation, type RecordStore, recordKind, writeOperation } from "./record-store.ts";
 
-export const AUDIT_KIND = recordKind("AuditEntry", AuditMessage);
+const AUDIT_KIND = recordKind("AuditEntry", AuditMessage);
 
 /** What was done, or refused. */
 export interface AuditFacts {

@@ -6,7 +6,7 @@ import { invalidField, RegistryError } from "../errors.ts";
 // so that no pattern ever sees a long text.
 
 /** Lengths of a text, both ends included. */
-export interface LengthRange {
+interface LengthRange {
   readonly min: number;
   readonly max: number;
 }
@@ -27,8 +27,8 @@ export const LENGTHS = Object.freeze({
  * The published pattern is `^[0-9a-z]([0-9a-z-]*[0-9a-z])*$`; this one accepts the same texts without
  * its nested repetition. Without the `m` flag `$` is the very end: no final newline gets through.
  */
-export const PROVIDER_NAME = /^[0-9a-z](?:[0-9a-z-]*[0-9a-z])?$/;
-export const PROVIDER_ID = /^[a-z0-9][a-z0-9-]*$/;
+const PROVIDER_NAME = /^[0-9a-z](?:[0-9a-z-]*[0-9a-z])?$/;
+const PROVIDER_ID = /^[a-z0-9][a-z0-9-]*$/;
 const AGENCY_URN = /^(?:iam:\*?:[A-Za-z0-9-]{1,64}:agency:.{1,64})?$/u;
 
 /**

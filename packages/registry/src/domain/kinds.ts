@@ -34,8 +34,8 @@ export const PROVIDER_ENTRY_KIND = recordKind(
   "PrivateProvider",
 );
 export const VERSION_KIND = recordKind("PrivateProviderVersion", VersionMessage);
-export const ACCOUNT_KIND = recordKind("ProviderAccount", ProviderAccount);
-export const TOMBSTONE_KIND = recordKind("VersionTombstone", VersionTombstone);
+const ACCOUNT_KIND = recordKind("ProviderAccount", ProviderAccount);
+const TOMBSTONE_KIND = recordKind("VersionTombstone", VersionTombstone);
 export const USE_KIND = recordKind("ProviderUse", ProviderUse);
 export const HEALTH_KIND = recordKind("ProviderHealth", ProviderHealth);
 export const PUBLISHED_RELEASE_KIND = recordKind(
@@ -93,6 +93,6 @@ export function tombstoneAt(
   return { kind: TOMBSTONE_KIND, tenancy, name: `${providerName}/${version}` };
 }
 
-export function sequenceName(sequence: bigint): string {
+function sequenceName(sequence: bigint): string {
   return sequence.toString(16).padStart(SEQUENCE_DIGITS, "0");
 }

@@ -19,7 +19,7 @@ export interface RegistryParts {
 }
 
 /** Options of {@link createParts}. */
-export interface PartsOptions {
+interface PartsOptions {
   readonly storage: StorageBackend;
   readonly policy?: RegistryPolicy | undefined;
   /** @default the process's */

@@ -300,7 +300,7 @@ export function latest(nowMs: number, newestMs: bigint): bigint {
 }
 
 /** Changes of one account's providers in one process go one after the other. */
-export function mutexKey(tenancy: Tenancy): string {
+function mutexKey(tenancy: Tenancy): string {
   return `${tenancy.partition}/${tenancy.namespace}`;
 }
 

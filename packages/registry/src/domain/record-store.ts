@@ -119,7 +119,7 @@ export function idOf<T>(at: RecordName<T>): ResourceId {
   return { uid: "", name: at.name, type: at.kind.type, tenancy: at.tenancy };
 }
 
-export function decodeRecord<T>(kind: RecordKind<T>, resource: Resource): StoredRecord<T> {
+function decodeRecord<T>(kind: RecordKind<T>, resource: Resource): StoredRecord<T> {
   if (resource.data?.typeUrl !== kind.typeUrl) {
     throw new RegistryError(
       "REGISTRY_CORRUPT",

@@ -35,7 +35,7 @@ export async function retryCollisions<T>(
 }
 
 /** Whether a write failed because of other writers, or its answer was lost. */
-export function isCollision(error: unknown): boolean {
+function isCollision(error: unknown): boolean {
   return (
     isStorageError(error, "STORAGE_CAS_FAILURE") ||
     isStorageError(error, "STORAGE_WRONG_UID") ||

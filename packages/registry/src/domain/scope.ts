@@ -1,6 +1,5 @@
 import {
   checkAccount as checkAccountName,
-  checkRegion,
   isStorageError,
   type Tenancy,
   tenancyOf,
@@ -20,12 +19,6 @@ export function scopeTenancy({ account, region }: RegistryScope): Tenancy {
 
 /** Where records are stored that belong to no account. */
 export const SYSTEM_TENANCY: Tenancy = tenancyOf({ kind: "credentials" });
-
-/** Refuses what is no account or region: also the wildcards of the store. */
-export function checkScope(scope: RegistryScope): void {
-  checkAccount(scope.account);
-  named(() => checkRegion(scope.region));
-}
 
 /** Refuses what is no account id. */
 export function checkAccount(account: string): void {

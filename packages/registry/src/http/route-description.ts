@@ -13,7 +13,7 @@ declare module "fastify" {
 }
 
 /** What the OpenAPI document says about a route, beyond what fastify itself knows. */
-export interface RouteDescription extends FastifySchema {
+interface RouteDescription extends FastifySchema {
   readonly operationId?: string;
   readonly tags: readonly string[];
   readonly summary: string;

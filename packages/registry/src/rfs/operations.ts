@@ -10,7 +10,7 @@ import * as schemas from "./schemas.ts";
 import { pageInfo, providerView, versionItemView, versionView } from "./views.ts";
 
 /** Everything in a request that an operation works with. */
-export interface RfsCall {
+interface RfsCall {
   readonly registry: Registry;
   readonly scope: RegistryScope;
   readonly context: RequestContext;
@@ -22,7 +22,7 @@ export interface RfsCall {
 }
 
 /** One operation of the API. */
-export interface RfsOperation {
+interface RfsOperation {
   readonly name: string;
   readonly method: "GET" | "POST" | "PATCH" | "DELETE";
   readonly path: string;

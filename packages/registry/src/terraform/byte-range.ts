@@ -1,5 +1,5 @@
 /** A part of a file: first byte and length. */
-export interface ByteRange {
+interface ByteRange {
   readonly offset: number;
   readonly length: number;
 }

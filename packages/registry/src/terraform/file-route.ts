@@ -8,7 +8,7 @@ import { checksumList, readRelease } from "./releases.ts";
 import type { SigningKey } from "./signing-key.ts";
 
 /** What the route of files works with. */
-export interface FileRouteOptions {
+interface FileRouteOptions {
   readonly registry: Registry;
   readonly region: string;
   readonly signingKey: SigningKey;

@@ -19,7 +19,7 @@ export interface ReleaseKey {
 }
 
 /** Why a token is not taken. */
-export type TokenProblem = "forged" | "expired";
+type TokenProblem = "forged" | "expired";
 
 const TAG_BYTES = 32;
 

@@ -203,7 +203,7 @@ function checkNamespaceName(name: string): void {
   }
 }
 
-export function namespaceAt(name: string): RecordName<RegistryNamespace> {
+function namespaceAt(name: string): RecordName<RegistryNamespace> {
   return { kind: NAMESPACE, tenancy: SYSTEM_TENANCY, name };
 }
 

@@ -20,7 +20,7 @@ import { isNamespaceName, isReleaseVersion, isTypeName } from "./release-name.ts
 import { type Release, releaseAt, releaseOf } from "./releases.ts";
 
 /** What is published. */
-export interface Publication {
+interface Publication {
   readonly namespace: string;
   readonly type: string;
   readonly version: string;
@@ -44,7 +44,7 @@ export interface PublishLimits {
 const PROTOCOL = /^[56]\.[0-9]{1,3}$/;
 
 /** A publication that was checked. */
-export interface CheckedPublication extends Publication {
+interface CheckedPublication extends Publication {
   /** The account that publishes. */
   readonly account: string;
   readonly key: ReleaseKey;

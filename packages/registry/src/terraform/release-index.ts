@@ -11,7 +11,7 @@ import { isReleaseVersion, isTypeName } from "./release-name.ts";
 import { listReleases, type Release, readRelease } from "./releases.ts";
 
 /** A version as lists show it. */
-export interface OfferedVersion {
+interface OfferedVersion {
   readonly version: string;
   readonly platforms: readonly string[];
   readonly protocols: readonly string[];
@@ -26,7 +26,7 @@ export interface OfferedProvider {
 }
 
 /** Parts of a {@link ReleaseIndex}. */
-export interface ReleaseIndexOptions {
+interface ReleaseIndexOptions {
   readonly registry: Registry;
   readonly region: string;
   /** Makes archives of function-hosted providers; without it those cannot be installed. */

@@ -1,7 +1,7 @@
 import type { Matcher, VectorExpect } from "./vectors.ts";
 
 /** An expectation with one thing changed, and what that was. */
-export interface Mutation {
+interface Mutation {
   readonly change: string;
   readonly expect: VectorExpect;
 }

@@ -24,7 +24,7 @@ interface Answer {
 }
 
 /** Server and credentials for one case, in the state that it is given. */
-export interface PreparedVector extends AsyncDisposable {
+interface PreparedVector extends AsyncDisposable {
   /** Sends the request and throws for the first expectation that does not hold. */
   run(expect: VectorExpect): Promise<void>;
 }

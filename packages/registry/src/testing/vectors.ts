@@ -4,7 +4,7 @@ import { join } from "node:path";
 /** A value that a response is compared with. */
 export type Matcher = string | number | boolean | null | { match: string } | { not: unknown };
 
-export interface VectorProvider {
+interface VectorProvider {
   readonly provider_name: string;
   readonly provider_id?: string;
   readonly provider_description?: string;

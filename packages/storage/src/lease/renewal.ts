@@ -26,7 +26,7 @@ export interface RenewalTask {
 }
 
 /** What a renewal needs besides its task. */
-export interface RenewalParts {
+interface RenewalParts {
   readonly storage: StorageBackend;
   readonly clock: Clock;
   /** Makes a token that no other write has. */

@@ -16,7 +16,7 @@ export interface ServiceParts {
 }
 
 /** What {@link createServiceParts} fills defaults into. */
-export interface ServicePartsOptions {
+interface ServicePartsOptions {
   readonly storage: StorageBackend;
   readonly types?: readonly TypeRegistration[];
   readonly retry?: Partial<RetryPolicy>;

@@ -47,7 +47,7 @@ export async function writeStatusOf(
 }
 
 /** The wall clock's time. */
-export function timestamp(clock: Clock): Timestamp {
+function timestamp(clock: Clock): Timestamp {
   const ms = Math.floor(clock.wallMs());
   const seconds = Math.floor(ms / 1_000);
   return { seconds, nanos: (ms - seconds * 1_000) * 1_000_000 };

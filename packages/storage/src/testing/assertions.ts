@@ -6,7 +6,7 @@ import type { Resource, Tenancy, UnversionedType } from "../resource.ts";
 import type { StorageBackend, Watch, WatchEvent } from "../types.ts";
 
 /** How long an eventual assertion is repeated, and an event is waited for. */
-export const PATIENCE_MS = 5_000;
+const PATIENCE_MS = 5_000;
 
 /** Asserts that a call fails with one of the given codes, and gives the error. */
 export async function assertCode(

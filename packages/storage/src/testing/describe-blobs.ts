@@ -28,7 +28,7 @@ export type BlobScenario = (
 ) => void;
 
 /** What a case works with. */
-export interface BlobScenarioParts {
+interface BlobScenarioParts {
   readonly blobs: BlobStore;
   readonly harness: BlobHarness;
   readonly collect: (options: BlobGcOptions) => Promise<BlobGcResult>;

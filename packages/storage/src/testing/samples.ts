@@ -8,8 +8,8 @@ export const A2: ResourceType = { group: "test", groupVersion: "v2", kind: "a" }
 export const B1: ResourceType = { group: "test", groupVersion: "v1", kind: "b" };
 
 export const HOME: Tenancy = { partition: "default", peerName: "local", namespace: "default" };
-export const OTHER_NAMESPACE: Tenancy = { ...HOME, namespace: "other" };
-export const OTHER_PEER: Tenancy = { ...HOME, peerName: "remote" };
+const OTHER_NAMESPACE: Tenancy = { ...HOME, namespace: "other" };
+const OTHER_PEER: Tenancy = { ...HOME, peerName: "remote" };
 export const BILLING: Tenancy = {
   partition: "billing",
   peerName: "local",
@@ -62,7 +62,7 @@ export const SEED: readonly Resource[] = [
 ];
 
 /** A filter over {@link SEED} and the positions that it selects. */
-export interface SeedFilter {
+interface SeedFilter {
   readonly title: string;
   readonly type: { readonly group: string; readonly kind: string };
   readonly tenancy: Tenancy;

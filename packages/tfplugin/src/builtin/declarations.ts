@@ -56,7 +56,7 @@ function documented(type: Type, use: Use, description: string): AttributeSchema 
 }
 
 /** What `terraform_remote_state` looks like. */
-export const REMOTE_STATE_BLOCK = block([
+const REMOTE_STATE_BLOCK = block([
   ["backend", documented(Type.string, "required", "Where the state lies: `local` or `http`.")],
   ["config", documented(Type.dynamic, "optional", "The settings of the backend, as an object.")],
   ["defaults", documented(Type.dynamic, "optional", "Values for outputs that the state lacks.")],

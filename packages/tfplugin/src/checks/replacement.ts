@@ -3,7 +3,7 @@ import type { AttributeSchema, BlockSchema } from "@stackwright/mux/router";
 import type { Violations } from "./violation.ts";
 
 /** What of a plan decides about replacement. */
-export interface ReplacementPlan {
+interface ReplacementPlan {
   readonly block: BlockSchema;
   readonly prior: Value;
   readonly planned: Value;

@@ -12,7 +12,7 @@ import { TypeTable } from "./type-table.ts";
 import type { WireCalls } from "./wire-calls.ts";
 
 /** A schema and what follows from it. */
-export interface LoadedSchema {
+interface LoadedSchema {
   readonly reply: SchemaReply;
   readonly types: TypeTable;
 }

@@ -14,7 +14,7 @@ export interface CliBody {
   readonly blocks: readonly CliBlock[];
 }
 
-export interface CliAttribute {
+interface CliAttribute {
   readonly name: string;
   readonly value: CliValue;
   /** Counts from 1. */

@@ -4,7 +4,7 @@ import { type PackageHash, zipHash } from "@stackwright/provider-source";
 import { TfpluginError } from "../errors.ts";
 import { type InstallHttpClient, invalidResponse, requireOk, withoutQuery } from "./http-client.ts";
 
-export interface DownloadOptions {
+interface DownloadOptions {
   readonly http: InstallHttpClient;
   readonly maxBytes: number;
   /** How often a broken download is taken up again, as long as each time something comes. */

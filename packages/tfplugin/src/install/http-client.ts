@@ -16,7 +16,7 @@ export interface HttpClientOptions {
   readonly idleMs?: number;
 }
 
-export interface GetOptions {
+interface GetOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** Sends the token that is known for the host. */
   readonly authorize?: boolean;

@@ -15,7 +15,7 @@ export interface Offered {
 }
 
 /** What goes wrong. */
-export interface Faults {
+interface Faults {
   /** Answers so many requests for archives only by half, and then drops the connection. */
   breakOffs?: number;
   /** What archives are recognised by. @default a tag of their content */
@@ -39,7 +39,7 @@ interface Identity {
   readonly privateKey: string;
 }
 
-export interface SeenRequest {
+interface SeenRequest {
   readonly url: string;
   readonly authorization: string | undefined;
   readonly range: string | undefined;

@@ -14,7 +14,7 @@ import {
 import { isPlatform, packedId } from "./filesystem-mirror.ts";
 
 /** A package in a mirror folder. */
-export interface MirrorEntry extends PackageId {
+interface MirrorEntry extends PackageId {
   /** Path of its archive; undefined for one that is unpacked. */
   readonly archive: string | undefined;
 }
@@ -23,7 +23,7 @@ export interface MirrorEntry extends PackageId {
  * All packages of a mirror folder, packed or not, by the address of their provider. Files and folders that are none are passed over;
  * a folder that is not there is empty.
  */
-export async function scanMirror(root: string): Promise<ReadonlyMap<string, MirrorEntry[]>> {
+async function scanMirror(root: string): Promise<ReadonlyMap<string, MirrorEntry[]>> {
   const found = new Map<string, MirrorEntry[]>();
   const top = await realpath(root).catch(() => root);
   for (const folder of await providerFolders(top)) {

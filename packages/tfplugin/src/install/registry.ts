@@ -11,7 +11,7 @@ import { type InstallHttpClient, invalidResponse, isRecord } from "./http-client
 import type { PackageInstallationSource, PackageOffer } from "./provider-source.ts";
 import { parseChecksums, verifySignature } from "./signature.ts";
 
-export interface ProviderRegistryOptions {
+interface ProviderRegistryOptions {
   readonly http: InstallHttpClient;
   /** Service URLs by host, which take the place of discovery. @default none */
   readonly hosts?: ReadonlyMap<string, ReadonlyMap<string, string>>;

@@ -16,7 +16,7 @@ export interface ScopedInstallationSource {
   readonly mayHave: (address: ProviderAddress) => boolean | Promise<boolean>;
 }
 
-export interface SourcesContext {
+interface SourcesContext {
   readonly http: InstallHttpClient;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** The folder of the template. */

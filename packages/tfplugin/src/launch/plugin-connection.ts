@@ -18,7 +18,7 @@ import {
 import { TfpluginError } from "../errors.ts";
 import { HEALTH_SERVICE } from "./plugin-protocol.ts";
 
-export interface ConnectOptions {
+interface ConnectOptions {
   readonly address: RpcAddress;
   /** Absent: in the clear. */
   readonly tls: ChannelTls | undefined;

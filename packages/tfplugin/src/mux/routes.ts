@@ -22,7 +22,7 @@ export const KIND_NAMES: Readonly<Record<RouteKind, string>> = {
 };
 
 /** How the messages of a method travel. */
-export type Shape = "unary" | "server stream" | "client stream";
+type Shape = "unary" | "server stream" | "client stream";
 
 /** A method that goes to the owner of a name. */
 export interface Route {

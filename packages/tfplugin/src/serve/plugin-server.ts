@@ -18,7 +18,7 @@ import type { PluginTransport } from "../transport/plugin-transport.ts";
 import { bindProvider } from "./provider-binding.ts";
 import { StdioCapture } from "./stdio-capture.ts";
 
-export interface PluginServerOptions {
+interface PluginServerOptions {
   readonly provider: PluginTransport;
   readonly address: RpcAddress;
   /** Absent: in the clear. */

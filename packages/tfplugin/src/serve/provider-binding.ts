@@ -12,7 +12,7 @@ import type { PluginTransport } from "../transport/plugin-transport.ts";
 const pass = (bytes: Uint8Array): Uint8Array => bytes;
 
 /** Notified of the calls that are being answered. */
-export interface CallCounter {
+interface CallCounter {
   begin(): void;
   end(): void;
 }

@@ -13,7 +13,7 @@ import {
 export type Resolve = (reference: string) => Value;
 
 /** A member of this name makes an object a reference: `{"$ref": "random_pet.a.id"}`. */
-export const REFERENCE = "$ref";
+const REFERENCE = "$ref";
 
 /** The object that a JSON configuration of a block evaluates to: null where it says nothing. */
 export function configObject(block: BlockSchema, json: JsonObject, resolve: Resolve): Value {

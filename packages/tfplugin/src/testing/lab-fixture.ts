@@ -52,7 +52,7 @@ export const SCHEMA = t6.GetProviderSchema_Response.fromPartial({
   serverCapabilities: { planDestroy: true, moveResourceState: true },
 });
 
-export const IDENTITIES = t6.GetResourceIdentitySchemas_Response.fromPartial({
+const IDENTITIES = t6.GetResourceIdentitySchemas_Response.fromPartial({
   identitySchemas: new Map([
     [
       "lab_thing",
@@ -64,7 +64,7 @@ export const IDENTITIES = t6.GetResourceIdentitySchemas_Response.fromPartial({
   ]),
 });
 
-export type Script = ConstructorParameters<typeof ScriptedTransport>[1];
+type Script = ConstructorParameters<typeof ScriptedTransport>[1];
 
 export function clientOf(script: Script, options: PluginClientOptions & { protocol?: 5 | 6 } = {}) {
   const { protocol = 6, ...rest } = options;

@@ -4,7 +4,7 @@ import type { JsonValue } from "@stackwright/base/json";
 import type { Transcript } from "./transcript.ts";
 
 /** What the command made of a scenario, and what our client said to the provider and heard from it. */
-export interface ScenarioFixture {
+interface ScenarioFixture {
   /** Of the server that the scenario asked. */
   readonly address: string;
   /** Without what is drawn by lot. */

@@ -14,7 +14,7 @@ import fc from "fast-check";
 const PRIMITIVES = [Type.string, Type.number, Type.bool] as const;
 
 /** Types of attributes, without `dynamic` inside. */
-export function anyType(depth = 2): fc.Arbitrary<Type> {
+function anyType(depth = 2): fc.Arbitrary<Type> {
   const primitive = fc.constantFrom<Type>(...PRIMITIVES);
   if (depth === 0) return primitive;
   const inner = anyType(depth - 1);
@@ -33,7 +33,7 @@ export function anyType(depth = 2): fc.Arbitrary<Type> {
   );
 }
 
-export interface ValueOptions {
+interface ValueOptions {
   readonly nulls?: boolean;
   readonly unknowns?: boolean;
 }
@@ -89,7 +89,7 @@ function elements(type: Type, options: ValueOptions): fc.Arbitrary<Value[]> {
 const USES = ["required", "optional", "computed", "optional computed", "write-only"] as const;
 
 /** Attributes, of which some are objects with attributes of their own. */
-export function anyAttribute(depth = 1): fc.Arbitrary<AttributeSchema> {
+function anyAttribute(depth = 1): fc.Arbitrary<AttributeSchema> {
   const flags = fc.constantFrom(...USES).map((use) => ({
     required: use === "required",
     optional: use === "optional" || use === "optional computed" || use === "write-only",

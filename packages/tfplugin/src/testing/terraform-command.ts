@@ -19,7 +19,7 @@ export function findTerraform(): { readonly command: string } | { readonly absen
   return { absent: `terraform ${version} is not the recorded 1.11` };
 }
 
-export interface TerraformFolderOptions {
+interface TerraformFolderOptions {
   readonly command: string;
   /** Files by relative path. */
   readonly files: Readonly<Record<string, string>>;

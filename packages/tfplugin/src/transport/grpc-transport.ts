@@ -2,7 +2,7 @@ import { createClient, type RpcChannel, RpcError } from "@stackwright/proto/grpc
 import { TfpluginError } from "../errors.ts";
 import type { PluginTransport, TransportCall } from "./plugin-transport.ts";
 
-export interface GrpcTransportOptions {
+interface GrpcTransportOptions {
   readonly channel: RpcChannel;
   readonly protocol: 5 | 6;
   /** Program or address of the provider, for messages. */

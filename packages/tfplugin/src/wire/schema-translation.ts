@@ -37,7 +37,7 @@ function schemasTo6(schemas: ReadonlyMap<string, t5.Schema>): Map<string, t6.Sch
 }
 
 /** A schema of protocol 5 as one of protocol 6. */
-export function schemaTo6({ block, ...schema }: t5.Schema): t6.Schema {
+function schemaTo6({ block, ...schema }: t5.Schema): t6.Schema {
   return { ...schema, block: block && blockTo6(block) };
 }
 
@@ -53,7 +53,7 @@ function blockTo6(block: t5.Schema_Block): t6.Schema_Block {
 }
 
 /** Throws `TFPLUGIN_DOWNGRADE_IMPOSSIBLE` with the kind, the type and the attribute that has attributes. */
-export function refuseNestedAttributes(message: t6.GetProviderSchema_Response): void {
+function refuseNestedAttributes(message: t6.GetProviderSchema_Response): void {
   const { provider, providerMeta } = message;
   if (provider?.block !== undefined) refuseIn("provider", "", provider.block);
   if (providerMeta?.block !== undefined) refuseIn("provider meta", "", providerMeta.block);

@@ -1,10 +1,9 @@
-import { readFileSync } from "node:fs";
 import { request as plainRequest } from "node:http";
 import { request as secureRequest } from "node:https";
 import { TfstateError } from "../errors.ts";
 
 /** What protects a connection. */
-export interface WebSecurity {
+interface WebSecurity {
   readonly ca?: string | undefined;
   readonly cert?: string | undefined;
   readonly key?: string | undefined;
@@ -12,7 +11,7 @@ export interface WebSecurity {
   readonly insecure?: boolean | undefined;
 }
 
-export interface WebRequest {
+interface WebRequest {
   readonly method: string;
   readonly url: string;
   readonly headers?: Readonly<Record<string, string>>;
@@ -131,10 +130,4 @@ function unavailable(url: string, error: unknown): TfstateError {
     `cannot reach ${new URL(url).host}: ${reason}`,
     { cause },
   );
-}
-
-/** The text of a PEM argument, which is the text itself or the path of its file. */
-export function pemText(value: string | undefined): string | undefined {
-  if (value === undefined || value.includes("-----BEGIN")) return value;
-  return readFileSync(value, "utf8");
 }

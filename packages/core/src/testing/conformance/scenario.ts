@@ -12,7 +12,7 @@ import { createTestState } from "../state-fixture.ts";
 import { createMockProvider, MockCloud } from "./mock-provider.ts";
 
 /** One plan and apply of a scenario. What is left out is not looked at. */
-export interface ScenarioStep {
+interface ScenarioStep {
   readonly config: string | Readonly<Record<string, string>>;
   readonly options?: PlanOptions;
   /** Done to the cloud before the step. */

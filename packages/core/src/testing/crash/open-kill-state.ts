@@ -11,7 +11,7 @@ import { createStackStates } from "../../state/stack-states.ts";
 import { TEST_STACK } from "../state-fixture.ts";
 
 /** A stack in a folder, for a process that may be killed. */
-export interface KillState extends AsyncDisposable {
+interface KillState extends AsyncDisposable {
   readonly state: StackState;
   readonly runs: Runs;
   readonly ulid: () => string;

@@ -26,7 +26,7 @@ import { type ModelLease, ModelLeases } from "./model-leases.ts";
 import { FORCE_NEW, MODEL_SCHEMA } from "./model-schema.ts";
 
 /** Options of {@link createModelProvider}. */
-export interface ModelProviderOptions {
+interface ModelProviderOptions {
   readonly cloud: ModelCloud;
   readonly scheduler: Clock;
   /** The process that the provider runs in: when it aborts, calls under way never answer. */

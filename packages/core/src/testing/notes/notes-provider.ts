@@ -11,7 +11,7 @@ import {
 import type { LifecycleProvider } from "@stackwright/mux/router";
 
 /** Schema versions of the provider: the second has one more attribute, and takes over what the first one stored. */
-export type NotesRelease = 1 | 2;
+type NotesRelease = 1 | 2;
 
 /** A provider of notes that are files in a folder. A note named `stuck` cannot be made. */
 export function createNotesProvider(folder: string, release: NotesRelease = 1): LifecycleProvider {

@@ -29,7 +29,7 @@ export async function shrinkCase(
 }
 
 /** All cases that are one step simpler. */
-export function* smallerCases(given: SimCase): Generator<SimCase> {
+function* smallerCases(given: SimCase): Generator<SimCase> {
   const { steps } = given;
   for (const position of steps.keys()) {
     if (steps.length > 1) yield { ...given, steps: steps.toSpliced(position, 1) };

@@ -30,7 +30,7 @@ export interface SimLease {
 }
 
 /** How a resource uses one that is written before it. */
-export interface SimNeed {
+interface SimNeed {
   readonly name: string;
   /** The id of one instance, those of all, or only the order. */
   readonly how: "first" | "all" | "explicit";

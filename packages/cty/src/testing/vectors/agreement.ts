@@ -4,7 +4,7 @@ import { type Notation, typeOfJson } from "./notation.ts";
 import type { Answer, Request } from "./perform.ts";
 
 /** Whether the answers agree, or which of the deliberate differences (see DESIGN.md) tells them apart. */
-export type Agreement =
+type Agreement =
   | "same"
   /** Where unknowns are compared, this package knows more. */
   | "decides-inequality"

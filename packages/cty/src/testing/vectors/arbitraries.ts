@@ -9,7 +9,7 @@ import {
 } from "./notation.ts";
 
 /** What generated types and values may contain. */
-export interface ValueOptions {
+interface ValueOptions {
   /** How deeply compounds are nested. @default 3 */
   readonly depth?: number;
   /** Whether there are unknown values. @default true */
@@ -290,7 +290,7 @@ function entries(
 }
 
 /** An unknown with random refinements that fit its type, do not contradict each other, and say something. */
-export function unknown(t: Type): fc.Arbitrary<Notation> {
+function unknown(t: Type): fc.Arbitrary<Notation> {
   const json = typeToJson(t);
   const plain = fc.constant<Notation>({ unknown: json });
   if (t.kind === "dynamic") return plain;

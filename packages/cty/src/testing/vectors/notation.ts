@@ -145,7 +145,7 @@ export function dump(value: Value): Notation {
   }
 }
 
-export function dumpNumber(number: BigFloat): Notation {
+function dumpNumber(number: BigFloat): Notation {
   return { n: number.text(), bits: number.precision };
 }
 

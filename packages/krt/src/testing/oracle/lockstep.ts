@@ -32,7 +32,7 @@ class Follower {
   }
 }
 
-export function textsOf(contents: Contents): Map<string, string> {
+function textsOf(contents: Contents): Map<string, string> {
   return new Map(Array.from(contents, ([key, object]) => [key, textOf(object)]));
 }
 

@@ -7,7 +7,7 @@ import { type FetchDesc, type FilterDesc, GROUPS, KEYS, type Obj } from "./progr
  */
 
 /** Answers one fetch, as objects or (for partial fetches) as projections, in any order. */
-export type Fetch = (fetch: FetchDesc, input: Obj) => readonly Obj[];
+type Fetch = (fetch: FetchDesc, input: Obj) => readonly Obj[];
 
 /** The part that partial fetches look at. */
 export function projectionOf(object: Obj): Obj {

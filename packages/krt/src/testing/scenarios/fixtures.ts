@@ -22,7 +22,7 @@ export interface Service {
   readonly name: string;
   readonly selector: Labels;
 }
-export interface Entry {
+interface Entry {
   readonly ns: string;
   readonly name: string;
   readonly selector?: Labels;
@@ -33,7 +33,7 @@ export interface ConfigMap {
   readonly labels?: Labels;
   readonly data?: Record<string, string>;
 }
-export interface SizedPod {
+interface SizedPod {
   readonly ns: string;
   readonly name: string;
   readonly size: string;
@@ -55,7 +55,7 @@ export const serviceKind = kind<Service>()({
   namespace: (service) => service.ns,
   selector: (service) => service.selector,
 });
-export const entryKind = kind<Entry>()({
+const entryKind = kind<Entry>()({
   name: (entry) => entry.name,
   namespace: (entry) => entry.ns,
   selector: (entry) => entry.selector,
@@ -65,7 +65,7 @@ export const configMapKind = kind<ConfigMap>()({
   namespace: (map) => map.ns,
   labels: (map) => map.labels,
 });
-export const sizedPodKind = kind<SizedPod>()({
+const sizedPodKind = kind<SizedPod>()({
   name: (pod) => pod.name,
   namespace: (pod) => pod.ns,
 });

@@ -6,7 +6,7 @@ import { functionName, isStream, type Protocol } from "./protocol.ts";
 import type { Behaviour, ErrorSpec, JsonObject, ServerSpec } from "./vector-file.ts";
 
 /** A call that a fake server saw. */
-export interface SeenCall {
+interface SeenCall {
   readonly server: string;
   readonly method: string;
   readonly request: JsonObject;

@@ -2,11 +2,11 @@ import { readFileSync } from "node:fs";
 import type { DispatchTable } from "../../core/dispatch-table.ts";
 
 /** A file of mux vectors; see the README of this package for the format. */
-export interface VectorFile {
+interface VectorFile {
   readonly vectors: readonly Vector[];
 }
 
-export type Json = unknown;
+type Json = unknown;
 export type JsonObject = Readonly<Record<string, Json>>;
 
 export interface Vector {
@@ -29,7 +29,7 @@ export interface Vector {
   readonly better?: Partial<Expectation> & { readonly mux?: Partial<Vector["mux"]> };
 }
 
-export type MappingHandlerSpec =
+type MappingHandlerSpec =
   | { readonly kind: "fixed"; readonly provider: string; readonly data: string }
   | { readonly kind: "fetchJoin"; readonly provider: string; readonly separator: string };
 

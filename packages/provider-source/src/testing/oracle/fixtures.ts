@@ -7,7 +7,7 @@ import type { LockAnswer } from "./ask-lock-file.ts";
 const ROOT = join(import.meta.dirname, "../../../fixtures/command");
 
 /** Answers of the command that were recorded. */
-export interface RecordedAnswers {
+interface RecordedAnswers {
   /** The release that gave them. */
   readonly version: string;
   readonly addresses: readonly AddressAnswer[];

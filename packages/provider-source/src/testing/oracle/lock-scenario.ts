@@ -1,5 +1,5 @@
 /** A file of a package, or a symbolic link to one. */
-export type ScenarioFile =
+type ScenarioFile =
   | { readonly text: string; readonly executable?: boolean }
   | { readonly link: string };
 
@@ -20,7 +20,7 @@ export function packageKey(one: Pick<ScenarioPackage, "source" | "version" | "pl
 }
 
 /** What templates ask for, module by module; the first one is the root. */
-export type ScenarioModules = readonly Readonly<Record<string, string | null>>[];
+type ScenarioModules = readonly Readonly<Record<string, string | null>>[];
 
 /** A story that ends with a lock file. */
 export interface LockScenario {

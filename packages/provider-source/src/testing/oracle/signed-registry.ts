@@ -6,7 +6,7 @@ import { createMessage, generateKey, readPrivateKey, sign } from "openpgp";
 import { ProviderAddress } from "../../address/provider-address.ts";
 
 /** An archive on offer. */
-export interface OfferedArchive {
+interface OfferedArchive {
   readonly source: string;
   readonly version: string;
   readonly platform: string;

@@ -22,7 +22,7 @@ export async function writePackageFiles(
 }
 
 /** Packs with Python's archiver, which writes entries for directories and today's times. */
-export async function packWithPython(target: string, scenario: ScenarioPackage): Promise<void> {
+async function packWithPython(target: string, scenario: ScenarioPackage): Promise<void> {
   const directory = await mkdtemp(join(tmpdir(), "provider-source-"));
   try {
     await writePackageFiles(directory, scenario);

@@ -8,7 +8,7 @@ import { terraformPlugin } from "../../terraform/terraform-plugin.ts";
 import { createRegistryFixture, type RegistryFixture, TEST_REGION } from "../registry-fixture.ts";
 
 /** A request that reached the server. */
-export interface SeenRequest {
+interface SeenRequest {
   /** Such as `GET discovery`: what was asked for, without tokens and names. */
   readonly what: string;
   readonly path: string;

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 /** What a run of the command left behind. */
-export interface CommandResult {
+interface CommandResult {
   readonly exitCode: number;
   /** Both streams, unwrapped: the command breaks lines where it likes. */
   readonly output: string;

@@ -51,7 +51,7 @@ import { EtcdWriteGroups } from "./write-groups.ts";
 const TXN_OPERATIONS = 128;
 
 /** What an {@link EtcdBackend} is made of. */
-export interface EtcdBackendParts {
+interface EtcdBackendParts {
   readonly client: EtcdClient;
   readonly layout: Layout;
   /** Names the store and the cluster, in cursors. */

@@ -24,7 +24,7 @@ import { StorageError } from "../../errors.ts";
 import { readFailure } from "./rpc-failure.ts";
 
 /** How the engine reaches a cluster. */
-export interface EtcdClientOptions {
+interface EtcdClientOptions {
   /** URLs of members, `http://host:port` or `https://host:port`. */
   readonly endpoints: readonly string[];
   /** Trusted authorities and the client's identity, for `https` endpoints. */
@@ -35,7 +35,7 @@ export interface EtcdClientOptions {
 }
 
 /** One member as this client sees it. */
-export interface Member {
+interface Member {
   readonly url: string;
   readonly channel: RpcChannel;
   readonly kv: RpcClient<typeof KVService>;

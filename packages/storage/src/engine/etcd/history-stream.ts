@@ -17,7 +17,7 @@ import { endOfRevision, firstRevisionAfter, positionOf } from "./position.ts";
 import { readFailure } from "./rpc-failure.ts";
 
 /** What a {@link historyStream} gives: the next commits, and how far it is certain to have come. */
-export interface HistoryPage {
+interface HistoryPage {
   readonly commits: readonly Commit[];
   readonly position: number;
 }

@@ -2,7 +2,7 @@ import { RpcError } from "@stackwright/proto/grpc";
 import { StorageError } from "../../errors.ts";
 
 /** What a failed call means. */
-export interface RpcFailure {
+interface RpcFailure {
   readonly error: StorageError;
   /** The server has certainly not begun with it. */
   readonly untouched: boolean;

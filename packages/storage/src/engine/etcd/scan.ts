@@ -10,7 +10,7 @@ import { type KeyRange, keyAfter, type Layout } from "./layout.ts";
 const PAGE = 256;
 
 /** Some resources, and the revision that all pages of the scan show. */
-export interface ScanPage {
+interface ScanPage {
   readonly revision: bigint;
   readonly resources: readonly Resource[];
 }

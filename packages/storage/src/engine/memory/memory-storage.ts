@@ -44,7 +44,7 @@ import { ScopeCache } from "./scope-cache.ts";
 import { selectResources } from "./select.ts";
 
 /** What a {@link MemoryStorage} is made of. */
-export interface MemoryStorageParts {
+interface MemoryStorageParts {
   readonly capabilities: StorageCapabilities;
   readonly watchBuffer?: WatchBufferOptions | undefined;
   readonly history?: HistoryOptions | undefined;

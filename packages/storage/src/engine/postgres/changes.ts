@@ -7,7 +7,7 @@ import { formatCursor } from "../../feed/cursor.ts";
 const PAGE_BYTES = 4 * 1024 * 1024;
 
 /** A stretch of the history. */
-export interface Changes {
+interface Changes {
   readonly epoch: string;
   /** The last commit of the store. */
   readonly revision: number;

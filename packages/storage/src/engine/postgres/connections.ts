@@ -26,7 +26,7 @@ export interface ConnectionOptions {
 }
 
 /** {@link ConnectionOptions} with the defaults filled in. */
-export type ResolvedConnectionOptions = Required<Omit<ConnectionOptions, "tls">> &
+type ResolvedConnectionOptions = Required<Omit<ConnectionOptions, "tls">> &
   Pick<ConnectionOptions, "tls">;
 
 /** Fills in the defaults; `STORAGE_INVALID_ARGUMENT` for what cannot work. */
@@ -178,7 +178,7 @@ function tooLate(
 }
 
 /** What makes a dedicated connection differ from those of the pool. */
-export interface DedicatedOptions {
+interface DedicatedOptions {
   /** Lets statements take their time: migrations, restores. */
   readonly patient?: boolean;
   readonly onClose?: () => void;

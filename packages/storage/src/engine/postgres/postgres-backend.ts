@@ -41,7 +41,7 @@ import { openSnapshot } from "./snapshot.ts";
 import { WriteGroups, type WriteOutcome } from "./write-groups.ts";
 
 /** What a {@link PostgresBackend} is made of. */
-export interface PostgresBackendParts {
+interface PostgresBackendParts {
   readonly connections: Connections;
   readonly capabilities: StorageCapabilities;
   readonly watchBuffer: ResolvedWatchBuffer;

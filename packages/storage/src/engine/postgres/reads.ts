@@ -137,7 +137,7 @@ function filterMatches(filter: ResourceFilter): SQL | undefined {
  * The first text behind all that start with the prefix, in the order of code points, which is that
  * of the UTF-8 bytes; `undefined` when there is none.
  */
-export function prefixEnd(prefix: string): string | undefined {
+function prefixEnd(prefix: string): string | undefined {
   const points = Array.from(prefix, (character) => character.codePointAt(0) as number);
   while (points.length > 0) {
     const last = points.pop() as number;

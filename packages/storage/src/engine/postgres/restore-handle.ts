@@ -14,7 +14,7 @@ const LOT_ROWS = 256;
 const LOT_BYTES = 1024 * 1024;
 
 /** What a restore needs of its backend. */
-export interface RestoreParts {
+interface RestoreParts {
   readonly connections: Connections;
   readonly limits: StorageLimits;
   /** Throws when the backend is closed. */

@@ -15,7 +15,7 @@ export type WriteOutcome =
   | { readonly kind: "refused"; readonly step: number; readonly reason: 2 | 3 | 4 };
 
 /** What a transaction has added to the history, roughly. */
-export interface Written {
+interface Written {
   readonly events: number;
   readonly bytes: number;
 }

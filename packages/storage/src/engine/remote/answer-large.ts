@@ -13,7 +13,7 @@ import { endingRequests } from "./ending-requests.ts";
 import { cutRequest, Pieces } from "./large-requests.ts";
 
 /** What a large request is carried out by. */
-export interface LargeWrites {
+interface LargeWrites {
   readonly limits: StorageLimits;
   readonly signal: AbortSignal;
   readonly writeCas: (request: WriteCasRequest) => Promise<WriteCasResponse>;

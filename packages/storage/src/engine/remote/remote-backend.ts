@@ -41,7 +41,7 @@ import {
 import { rpcToStorageError } from "./wire-error.ts";
 
 /** What a {@link RemoteBackend} is made of. */
-export interface RemoteBackendParts {
+interface RemoteBackendParts {
   readonly channel: RpcChannel;
   readonly client: RpcClient<typeof StorageService>;
   readonly capabilities: StorageCapabilities;

@@ -12,7 +12,7 @@ import { rpcToStorageError } from "./wire-error.ts";
 const SNAPSHOT_EVENTS = 256;
 
 /** What a remote watch is opened with. */
-export interface RemoteWatchOptions {
+interface RemoteWatchOptions {
   readonly client: RpcClient<typeof StorageService>;
   readonly filter: ResourceFilter;
   readonly options: WatchOptions;

@@ -21,13 +21,13 @@ import {
 
 /** Numbers of the operations in the event table. */
 export const UPSERT = 1;
-export const DELETE = 2;
+const DELETE = 2;
 
 /** Rows of history that are cut off at a time, so that the cost is spread over as many writes. */
 const COMPACTION_STEP = 512;
 
 /** How much history is kept. */
-export interface HistoryBounds {
+interface HistoryBounds {
   readonly events: number;
   readonly bytes: number;
 }

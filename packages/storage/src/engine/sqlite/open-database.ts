@@ -7,7 +7,7 @@ import { databasePath, requireStore } from "./store-directory.ts";
 import { inspectLog, logNotice } from "./write-ahead-log.ts";
 
 /** An open database and what its operator should know about how it was found. */
-export interface OpenedDatabase {
+interface OpenedDatabase {
   readonly database: DatabaseSync;
   readonly notices: readonly string[];
 }

@@ -33,7 +33,7 @@ export type WriteRow = readonly [
 ];
 
 /** A row to be deleted. */
-export type DeleteRow = readonly [key: string, uid: string, expected: string];
+type DeleteRow = readonly [key: string, uid: string, expected: string];
 
 /** A step of a write request: a write by its row, or a delete by its. */
 export type WriteStep = WriteRow | DeleteRow;

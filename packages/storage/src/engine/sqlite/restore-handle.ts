@@ -12,7 +12,7 @@ const LOT_ROWS = 256;
 const LOT_BYTES = 1024 * 1024;
 
 /** What a restore needs of its backend. */
-export interface RestoreParts {
+interface RestoreParts {
   readonly client: WorkerClient;
   readonly limits: StorageLimits;
   /** Throws when the backend is closed. */

@@ -13,7 +13,7 @@ import { StorageError } from "../../errors.ts";
 // prefix scans touch.
 
 /** Marks a database file as a store of this package ("SWst"). */
-export const APPLICATION_ID = 0x53_57_73_74;
+const APPLICATION_ID = 0x53_57_73_74;
 
 /** Steps from layout n to n + 1. Published steps are never changed, only followed by new ones. */
 export const MIGRATIONS: readonly string[] = [

@@ -49,7 +49,7 @@ import { closedError, type WorkerClient } from "./worker-client.ts";
 import { WriteQueue } from "./write-queue.ts";
 
 /** What a {@link SqliteBackend} is made of. */
-export interface SqliteBackendParts {
+interface SqliteBackendParts {
   readonly client: WorkerClient;
   readonly epoch: string;
   readonly capabilities: StorageCapabilities;

@@ -4,7 +4,7 @@ import { StorageError } from "../../errors.ts";
 import { makeDirectory } from "../../make-directory.ts";
 
 /** Name of the database file in the directory of a store. */
-export const DATABASE_FILE = "store.db";
+const DATABASE_FILE = "store.db";
 
 /**
  * Makes sure that a store's directory exists and is closed to other users (mode 0700): it holds the

@@ -17,7 +17,7 @@ interface Pending {
 }
 
 /** A running worker thread and what it found in the store. */
-export interface OpenedStore {
+interface OpenedStore {
   readonly client: WorkerClient;
   readonly epoch: string;
   readonly notices: readonly string[];

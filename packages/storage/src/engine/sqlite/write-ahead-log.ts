@@ -12,7 +12,7 @@ const FRAME_SALT_OFFSET = 8;
 const PAGE_SIZE_OFFSET = 8;
 
 /** What a log file holds before SQLite has opened it. */
-export interface LogFacts {
+interface LogFacts {
   /** Frames that carry the log's current salts, regardless of their checksums. */
   readonly frames: number;
   /** Whether there is a header and it does not have its checksum: then SQLite ignores the log. */

@@ -15,7 +15,7 @@ const LOCK_FILE = "writer.lock";
 const HOLDER_FILE = "writer.json";
 
 /** Who writes to a store. */
-export interface LockHolder {
+interface LockHolder {
   readonly pid: number;
   readonly host: string;
   /** ISO 8601 time of the open. */

@@ -22,7 +22,7 @@ interface Origin {
 }
 
 /** Calls by what they leave behind. */
-export interface Origins {
+interface Origins {
   /** Writes by token. */
   readonly writes: ReadonlyMap<string, Origin>;
   /** Deletes by key and version; several calls may claim the same deletion. */

@@ -7,7 +7,7 @@ import type { EventRecord, Moment, WatchRecord } from "./history.ts";
 import type { Timeline } from "./timeline.ts";
 
 /** What a recorder needs. */
-export interface RecorderOptions {
+interface RecorderOptions {
   readonly storage: StorageBackend;
   readonly instance: number;
   readonly timeline: Timeline;

@@ -255,7 +255,7 @@ class Workload {
 }
 
 /** What a watch or a read shows of a resource. */
-export function toSighting(resource: Resource): Sighting {
+function toSighting(resource: Resource): Sighting {
   return { uid: resource.id.uid, version: resource.version, token: resource.generation };
 }
 

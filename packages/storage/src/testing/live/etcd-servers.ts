@@ -2,7 +2,7 @@ import { CompactionRequest, KVService, RangeRequest } from "@stackwright/proto/e
 import { createClient, openChannel } from "@stackwright/proto/grpc";
 
 /** A cluster that live tests may use. */
-export interface EtcdCluster {
+interface EtcdCluster {
   readonly name: string;
   readonly endpoints: readonly string[];
 }

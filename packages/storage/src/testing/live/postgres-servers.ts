@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import postgres from "postgres";
 
 /** A server that live tests may use. */
-export interface PostgresServer {
+interface PostgresServer {
   /** With its version, as the title of a suite. */
   readonly name: string;
   readonly url: string;

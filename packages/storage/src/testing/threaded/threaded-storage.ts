@@ -18,7 +18,7 @@ export async function startThreadedHost(name: string): Promise<AsyncDisposable> 
 }
 
 /** Options of {@link createThreadedStorage}. */
-export interface ThreadedStorageOptions {
+interface ThreadedStorageOptions {
   /** Of the host. */
   readonly name: string;
 }

@@ -13,7 +13,7 @@ await root.load(["tfplugin5/tfplugin5.proto", "tfplugin6/tfplugin6.proto"], { ke
 root.resolveAll();
 
 /** What a method of a protocol takes and gives, and how. */
-export interface MethodTypes {
+interface MethodTypes {
   readonly request: protobuf.Type;
   readonly response: protobuf.Type;
   readonly requestStream: boolean;
