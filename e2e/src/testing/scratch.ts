@@ -72,6 +72,11 @@ export class Scratch implements AsyncDisposable {
     await writeFile(join(this.site, gate), "");
   }
 
+  /** Closes a gate again. */
+  async close(gate: string): Promise<void> {
+    await rm(join(this.site, gate), { force: true });
+  }
+
   /** The calls that began at the gate provider so far. */
   calls(): string[] {
     const path = join(this.site, "calls.log");

@@ -111,5 +111,13 @@ describe("a Pulumi provider of the command", { timeout: 120_000 }, () => {
     expect(loud.error).toContain("chatty: debug: dips the pen\n");
     expect(loud.error).toContain("chatty: debug: writes ");
     expect(loud.output + loud.error).not.toContain("hunter2");
+    // The settings of the log of Terraform providers count for it as well.
+    await tried.run(["destroy", "--yes"]);
+    const debug = await tried.up("", { TF_LOG: "trace", TF_LOG_PROVIDER: "debug" });
+    expect(debug.error).toContain("chatty: debug: dips the pen\n");
+    await tried.run(["destroy", "--yes"]);
+    const warnings = await tried.up("", { TF_LOG: "warn" });
+    expect(warnings.error).toContain("chatty: warning: ");
+    expect(warnings.error).not.toContain("chatty: makes ");
   });
 });

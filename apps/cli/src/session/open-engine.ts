@@ -84,7 +84,7 @@ export async function openEngine(
       ? undefined
       : await openRegistry(context, named ?? env.STACKWRIGHT_REGISTRY, functions, session);
   const kept = new ProviderInstancePool();
-  const onLog = providerLogs(context);
+  const onLog = providerLogs(context, "info");
   const engine = createEngine({
     ...(session && { runs: session.runsOf }),
     stacks: async ({ stack, project: named }, options) => {
@@ -100,6 +100,7 @@ export async function openEngine(
       kept.keep(
         installedOrigin({
           providers: installed,
+          onLog: providerLogs(context, "off"),
           launch:
             installed.size === 0 ? {} : { env: await providerEnvironment(env), cwd: directory },
         }),

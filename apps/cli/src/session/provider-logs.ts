@@ -1,22 +1,45 @@
 import type { ProviderLog } from "@stackwright/core";
 import type { CommandContext } from "../command-context.ts";
 
+type Severity = ProviderLog["severity"];
+
+const RANKS: Readonly<Record<Severity, number>> = { debug: 0, info: 1, warning: 2, error: 3 };
+
+/** Levels of `TF_LOG`, in any case. `JSON` is a format of the reference's log, with all levels. */
+const LEVELS: Readonly<Record<string, Severity | "off" | undefined>> = {
+  TRACE: "debug",
+  JSON: "debug",
+  DEBUG: "debug",
+  INFO: "info",
+  WARN: "warning",
+  ERROR: "error",
+  OFF: "off",
+};
+
 /**
- * Writes what providers log to standard error, one line per line of theirs, with the name of the provider. Debug entries, and what a
- * process writes by itself, only with `STACKWRIGHT_DEBUG`.
+ * Writes what providers log to standard error, one line per line of theirs, with the name of the provider. `STACKWRIGHT_DEBUG`
+ * shows everything, `TF_LOG_PROVIDER` and `TF_LOG` the entries of their level and above, for providers of all protocols alike.
+ *
+ * @param unset the least severity that is shown where none of them is set; none for providers that log to developers alone
  */
-export function providerLogs({
-  terminal,
-  env,
-}: Pick<CommandContext, "terminal" | "env">): (entry: ProviderLog) => void {
-  const withDebug = env.STACKWRIGHT_DEBUG !== undefined;
+export function providerLogs(
+  { terminal, env }: Pick<CommandContext, "terminal" | "env">,
+  unset: Severity | "off",
+): (entry: ProviderLog) => void {
+  const least = env.STACKWRIGHT_DEBUG === undefined ? (levelOf(env) ?? unset) : "debug";
   return ({ provider, severity, message }) => {
-    if (severity === "debug" && !withDebug) return;
+    if (least === "off" || RANKS[severity] < RANKS[least]) return;
     const label = severity === "info" ? provider : `${provider}: ${severity}`;
     for (const line of message.trimEnd().split(/\r?\n/)) {
       terminal.writeError(`${label}: ${printable(line)}\n`);
     }
   };
+}
+
+/** A level that the reference does not know means all of them, as there. */
+function levelOf(env: NodeJS.ProcessEnv): Severity | "off" | undefined {
+  const text = env.TF_LOG_PROVIDER || env.TF_LOG || undefined;
+  return text === undefined ? undefined : (LEVELS[text.toUpperCase()] ?? "debug");
 }
 
 /** A provider may write anything: what moves the cursor or changes colors becomes visible instead. */

@@ -30,13 +30,16 @@ const gated = defineResource({
     gate: optional(types.string),
     /** Does not listen to the engine when it asks to stop. */
     deaf: optional(types.bool),
+    /** Writes what it does to its log. */
+    logs: optional(types.bool),
     secret: optional(types.string, { sensitive: true }),
     fails: optional(types.string),
     size: computed(types.number),
   },
 
   async create(planned, { client, signal }: { client: Site; signal: AbortSignal }) {
-    const { path, content } = planned;
+    const { path, content, logs } = planned;
+    if (logs === true) process.stderr.write(`writes ${content ?? ""} to ${path ?? ""}\n`);
     await pass(client, "create", planned, signal);
     if (planned.fails !== undefined && planned.fails !== null) {
       throw new ProviderFailure("Not created on request", planned.fails);
@@ -82,6 +85,8 @@ async function pass(
   await appendFile(join(root, "calls.log"), `${call} ${path ?? ""}\n`);
   if (gate === undefined || gate === null) return;
   while (!existsSync(join(root, gate))) {
+    // As a provider that crashes: the process is gone in the middle of all its calls.
+    if (existsSync(join(root, "exit"))) process.exit(3);
     if (deaf !== true && signal.aborted) {
       throw new ProviderFailure("Stopped", `The ${call} of ${path ?? ""} was asked to stop.`);
     }

@@ -4,6 +4,7 @@ import type { InstalledProvider } from "@stackwright/tfplugin/install";
 import type { LaunchTerraformOptions } from "@stackwright/tfplugin/launch";
 import { redactLog, redactLogger } from "../secrets/redact-log.ts";
 import type { OpenedProviders, OpenOptions, ProviderOrigin } from "./catalog.ts";
+import type { ProviderLog } from "./provider-log.ts";
 
 export interface InstalledOriginOptions {
   /** By full source, as an installation returns them. */
@@ -12,7 +13,17 @@ export interface InstalledOriginOptions {
   readonly launch?: Omit<LaunchTerraformOptions, "command" | "signal" | "redact">;
   /** Schemas of programs that were asked before, by their digests. @default one of this origin, by their paths */
   readonly schemaCache?: SchemaCache;
+  /** Receives what providers log, without the secrets of the runs that use them. @default drops it */
+  readonly onLog?: (entry: ProviderLog) => void;
 }
+
+const SEVERITIES = {
+  trace: "debug",
+  debug: "debug",
+  info: "info",
+  warn: "warning",
+  error: "error",
+} as const;
 
 /** Terraform providers of protocol 5 and 6 that are installed on this machine. Every configuration has its own process. */
 export function installedOrigin(options: InstalledOriginOptions): ProviderOrigin {
@@ -44,8 +55,17 @@ export function installedOrigin(options: InstalledOriginOptions): ProviderOrigin
           import("@stackwright/tfplugin"),
         ]);
       schemaCache ??= createSchemaCache();
+      const provider = source.slice(source.lastIndexOf("/") + 1);
       const launched = await launchTerraformProvider({
         ...launch,
+        onLog: (entry) => {
+          launch.onLog?.(entry);
+          options.onLog?.({
+            provider,
+            severity: SEVERITIES[entry.level],
+            message: entry.message,
+          });
+        },
         command: executable,
         ...(signal && { signal }),
         ...(secrets && { redact: redactLog(secrets) }),
@@ -55,8 +75,10 @@ export function installedOrigin(options: InstalledOriginOptions): ProviderOrigin
         // A program does not change while it is installed here; a cache that others use wants to know which one it was.
         const schemaKey =
           options.schemaCache === undefined ? executable : await digestOf(executable);
-        const provider = createPluginClient(launched.transport, { schemaCache, schemaKey });
-        return [{ name: source, provider, check: async (end) => launched.checkHealth(end) }];
+        const client = createPluginClient(launched.transport, { schemaCache, schemaKey });
+        return [
+          { name: source, provider: client, check: async (end) => launched.checkHealth(end) },
+        ];
       } catch (error) {
         await launched.close();
         throw error;
