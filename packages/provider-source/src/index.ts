@@ -41,6 +41,8 @@ export type {
   ProviderSourceErrorDetails,
 } from "./errors.ts";
 export { PROVIDER_SOURCE_ERRORS, ProviderSourceError } from "./errors.ts";
+export type { FunctionUrn } from "./function-urn.ts";
+export { parseFunctionUrn } from "./function-urn.ts";
 export { hashDirectory } from "./hash/hash-directory.ts";
 export type { PackageHash } from "./hash/package-hash.ts";
 export {
@@ -66,6 +68,7 @@ export {
   unpackedPath,
 } from "./package-layout.ts";
 export { Platform } from "./platform.ts";
+export type { ProviderRequirement } from "./provider-requirement.ts";
 export type { TypeToken } from "./token/type-token.ts";
 export { longTypeNameOfToken, parseTypeToken, typeNameOfToken } from "./token/type-token.ts";
 export type { ConstraintOperator } from "./version/constraint.ts";

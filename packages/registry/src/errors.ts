@@ -37,12 +37,12 @@ export const REGISTRY_ERRORS = Object.freeze({
   REGISTRY_UNAUTHENTICATED: {
     retryable: false,
     httpStatus: 401,
-    summary: "the caller could not be recognised",
+    summary: "the caller could not be authenticated",
   },
   REGISTRY_FORBIDDEN: {
     retryable: false,
     httpStatus: 403,
-    summary: "the caller may not do this",
+    summary: "the caller is not allowed to do this",
   },
   REGISTRY_QUOTA_EXCEEDED: {
     retryable: false,
@@ -103,7 +103,7 @@ export const REGISTRY_ERRORS = Object.freeze({
   REGISTRY_ARCHIVE_INVALID: {
     retryable: false,
     httpStatus: 422,
-    summary: "the archive is no package of this provider",
+    summary: "the archive is not a package of this provider",
   },
   REGISTRY_ARCHIVE_TOO_LARGE: {
     retryable: false,
@@ -128,7 +128,7 @@ export const REGISTRY_ERRORS = Object.freeze({
   REGISTRY_ANSWER_INVALID: {
     retryable: false,
     httpStatus: 502,
-    summary: "what answered is no registry",
+    summary: "the response is not from a Stackwright registry",
   },
   REGISTRY_CORRUPT: { retryable: false, httpStatus: 500, summary: "the stored data is damaged" },
   REGISTRY_KEY_MISSING: {

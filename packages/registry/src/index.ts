@@ -16,8 +16,6 @@ export { createStoreReplayGuard, sweepSignatures } from "./access/store-replay-g
 export type { SecretKeyUse } from "./access/stored-secrets.ts";
 export { listSecretKeys, reencryptSecrets } from "./access/stored-secrets.ts";
 export type { AuditEntry, AuditFacts } from "./domain/audit-log.ts";
-export type { FunctionUrn } from "./domain/function-urn.ts";
-export { parseFunctionUrn } from "./domain/function-urn.ts";
 export type { FunctionProbe, VersionHealth } from "./domain/health.ts";
 export type { RegistryKind } from "./domain/kind-table.ts";
 export { REGISTRY_KINDS } from "./domain/kind-table.ts";

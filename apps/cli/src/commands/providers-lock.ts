@@ -5,6 +5,7 @@ import {
   LockFile,
   Platform,
   ProviderAddress,
+  type ProviderRequirement,
   ProviderSourceError,
   readLockFile,
   writeLockFile,
@@ -14,7 +15,6 @@ import {
   type LockInstallationSource,
   loadCliConfiguration,
   lockProviders,
-  type ProviderRequirement,
 } from "@stackwright/tfplugin/install";
 import type { CommandContext } from "../command-context.ts";
 import { CommandError } from "../command-error.ts";

@@ -4,11 +4,12 @@ import {
   LOCK_FILE_NAME,
   LockFile,
   ProviderAddress,
+  type ProviderRequirement,
   readLockFile,
   VersionConstraints,
   writeLockFile,
 } from "@stackwright/provider-source";
-import type { InstalledProvider, ProviderRequirement } from "@stackwright/tfplugin/install";
+import type { InstalledProvider } from "@stackwright/tfplugin/install";
 import type { CommandContext } from "../command-context.ts";
 import type { Project } from "./project.ts";
 import { dataFolder } from "./session.ts";

@@ -1,8 +1,8 @@
 import {
   FgBridgeError,
   FunctionCaller,
-  parseFunctionUrn,
   probeProvider,
+  requireFunctionUrn,
 } from "@stackwright/fg-bridge";
 import { type BridgeEndpoint, createBridgeArchiveSource } from "@stackwright/fg-bridge/bridge";
 import type { BridgeArchiveSource } from "@stackwright/provider-source";
@@ -72,7 +72,7 @@ export async function openServerFunctions(
 function endpointOf(table: FunctionTargets, functionUrn: string): BridgeEndpoint {
   const row = table.functions?.[functionUrn];
   if (row !== undefined) return { kind: "url", url: row.url };
-  const platform = table.regions?.[parseFunctionUrn(functionUrn).region];
+  const platform = table.regions?.[requireFunctionUrn(functionUrn).region];
   if (platform !== undefined) {
     const { endpoint, functionKind } = platform;
     return { kind: "functiongraph", endpoint, ...(functionKind !== undefined && { functionKind }) };

@@ -7,7 +7,7 @@ import {
   packBridgeArchive,
 } from "@stackwright/provider-source";
 import { FunctionCaller } from "../caller/function-caller.ts";
-import { parseFunctionUrn } from "../target/function-urn.ts";
+import { requireFunctionUrn } from "../target/function-urn.ts";
 import type { FunctionTargetTable } from "../target/target-table.ts";
 import type { BridgeEndpoint } from "./bridge-binding.ts";
 import { type BridgeProgram, loadBridgeProgram, packBridgeExecutable } from "./bridge-program.ts";
@@ -131,7 +131,7 @@ class ArchiveSource implements BridgeArchiveSource {
   }
 
   async #ask(functionUrn: string, options: { readonly signal?: AbortSignal }): Promise<Uint8Array> {
-    const { project } = parseFunctionUrn(functionUrn);
+    const { project } = requireFunctionUrn(functionUrn);
     const target = this.#options.targets.resolve(functionUrn, { projects: [project] });
     await using transport = this.#caller.transport({ target });
     return await transport.unary("GetSchema", new Uint8Array(), options);

@@ -1,7 +1,7 @@
 import { serveTerraformProvider } from "@stackwright/tfplugin/serve";
 import { FunctionCaller } from "../caller/function-caller.ts";
 import { FgBridgeError } from "../errors.ts";
-import { parseFunctionUrn } from "../target/function-urn.ts";
+import { requireFunctionUrn } from "../target/function-urn.ts";
 import { FunctionTargetTable, type TargetTableOptions } from "../target/target-table.ts";
 import type { UrlCredentials } from "../target/url-target.ts";
 import {
@@ -19,7 +19,7 @@ export function openBridge(
   environment: BridgeEnvironment,
 ): BridgeTransport {
   const { functionUrn, address, schema } = manifest;
-  const { project } = parseFunctionUrn(functionUrn);
+  const { project } = requireFunctionUrn(functionUrn);
   const table = new FunctionTargetTable({
     ...rowsOf(manifest, environment),
     guard: { allow: manifest.networks ?? [] },
@@ -58,7 +58,7 @@ function rowsOf(
     const text = `the function is called with an access key: set ${a} and ${s}`;
     throw new FgBridgeError("FG_OPTIONS_INVALID", text);
   }
-  const { region } = parseFunctionUrn(functionUrn);
+  const { region } = requireFunctionUrn(functionUrn);
   const { endpoint: url, functionKind } = endpoint;
   const row = {
     endpoint: url,

@@ -1,5 +1,5 @@
 import { FgBridgeError } from "../errors.ts";
-import { parseFunctionUrn } from "../target/function-urn.ts";
+import { requireFunctionUrn } from "../target/function-urn.ts";
 
 /** An HTTP request as an instance of a function gets it. */
 export interface InstanceRequest {
@@ -69,7 +69,7 @@ export interface ResolvedFunction {
 
 /** @throws FgBridgeError `FG_URN_INVALID`, `FG_OPTIONS_INVALID` */
 export function resolveFunction(definition: RuntimeFunction): ResolvedFunction {
-  const { region, project, name, qualifier } = parseFunctionUrn(definition.urn);
+  const { region, project, name, qualifier } = requireFunctionUrn(definition.urn);
   const numbers = {
     timeoutMs: definition.timeoutMs ?? 30_000,
     concurrency: definition.concurrency ?? 1,

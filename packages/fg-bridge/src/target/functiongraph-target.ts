@@ -1,12 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { type Clock, systemClock } from "@stackwright/base/clock";
 import { isJsonObject, readJsonObject } from "@stackwright/base/json";
+import type { FunctionUrn } from "@stackwright/provider-source";
 import { type SigningCredentials, signRequest } from "@stackwright/request-signing";
 import { type JsonMembers } from "../envelope/json-problem.ts";
 import { FgBridgeError, isFgBridgeError } from "../errors.ts";
 import { type AsyncResultReader, pollResult } from "./async-results.ts";
 import { failedStatus } from "./failed-status.ts";
-import type { FunctionUrn } from "./function-urn.ts";
 import { decodeInvocation, encodeGatewayEvent, type GatewayReply } from "./gateway-event.ts";
 import type { CallTimeouts, ExchangeResponse, FunctionHttpClient } from "./http-exchange.ts";
 import type { FunctionTarget, InvokeCall } from "./target.ts";

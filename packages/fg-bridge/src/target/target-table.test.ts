@@ -5,7 +5,7 @@ import type { TLSSocket } from "node:tls";
 import { createSelfSignedIdentity } from "@stackwright/proto/grpc";
 import { afterEach, describe, expect, it } from "vitest";
 import type { AuditEvent } from "../audit.ts";
-import { parseFunctionUrn } from "./function-urn.ts";
+import { requireFunctionUrn } from "./function-urn.ts";
 import { FunctionTargetTable, type TargetTableOptions } from "./target-table.ts";
 
 const project = "a61dfe3154de42829367056598d5040f";
@@ -34,8 +34,8 @@ function table(options: TargetTableOptions): { table: FunctionTargetTable; audit
 
 describe("URNs of functions", () => {
   it("have eight parts", () => {
-    expect(parseFunctionUrn(urn)).toMatchObject({ region: "cn-north-7", project, name: "test" });
-    expect(parseFunctionUrn(urn.replace("latest", "!prod")).qualifier).toBe("!prod");
+    expect(requireFunctionUrn(urn)).toMatchObject({ region: "cn-north-7", project, name: "test" });
+    expect(requireFunctionUrn(urn.replace("latest", "!prod")).qualifier).toBe("!prod");
   });
 
   it.each([
@@ -57,7 +57,7 @@ describe("URNs of functions", () => {
     `${urn}\n`,
     ` ${urn}`,
   ])("are not %j", (text) => {
-    expect(() => parseFunctionUrn(text)).toThrow(
+    expect(() => requireFunctionUrn(text)).toThrow(
       expect.objectContaining({ code: "FG_URN_INVALID" }),
     );
   });

@@ -1,8 +1,9 @@
 import { type Clock, systemClock } from "@stackwright/base/clock";
+import type { FunctionUrn } from "@stackwright/provider-source";
 import type { AuditSink } from "../audit.ts";
 import { FgBridgeError, type FgBridgeErrorCode } from "../errors.ts";
 import { AddressGuard, type AddressGuardOptions } from "./address-guard.ts";
-import { type FunctionUrn, parseFunctionUrn } from "./function-urn.ts";
+import { requireFunctionUrn } from "./function-urn.ts";
 import { type FunctionGraphEndpoint, FunctionGraphTarget } from "./functiongraph-target.ts";
 import { FunctionHttpClient, type TlsOptions } from "./http-exchange.ts";
 import type { FunctionTarget } from "./target.ts";
@@ -53,7 +54,7 @@ export class FunctionTargetTable implements AsyncDisposable {
     this.#functions = new Map(Object.entries(options.functions ?? {}));
     this.#regions = new Map(Object.entries(options.regions ?? {}));
     for (const [urn, row] of this.#functions) {
-      parseFunctionUrn(urn);
+      requireFunctionUrn(urn);
       void new UrlTarget(this.client, row);
     }
   }
@@ -68,7 +69,7 @@ export class FunctionTargetTable implements AsyncDisposable {
   resolve(urnText: string, scope: TargetScope): FunctionTarget {
     let urn: FunctionUrn;
     try {
-      urn = parseFunctionUrn(urnText);
+      urn = requireFunctionUrn(urnText);
     } catch (error) {
       throw this.#refuse("FG_URN_INVALID", urnText, scope, (error as Error).message);
     }

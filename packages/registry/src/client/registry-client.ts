@@ -141,7 +141,7 @@ export class RegistryClient {
   #refusal({ status, body, aheadMs }: ExchangeReply): RegistryError {
     const { code, message } = failureIn(body);
     if (code === undefined) {
-      const text = `what is at ${this.url} is no registry: it answered with status ${status}`;
+      const text = `the response from ${this.url} is not from a Stackwright registry: status ${status}`;
       return new RegistryError("REGISTRY_ANSWER_INVALID", text);
     }
     if (code !== "REGISTRY_UNAUTHENTICATED") return new RegistryError(code, message);

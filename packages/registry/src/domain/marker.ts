@@ -43,7 +43,10 @@ export function parseMarker(
   }
   const [direction, sequence = "", time = ""] = payload.split(".");
   if (nowMs - Number.parseInt(time, 36) > LIFE_MS) {
-    throw new RegistryError("REGISTRY_MARKER_INVALID", "the marker is too old; list anew");
+    throw new RegistryError(
+      "REGISTRY_MARKER_INVALID",
+      "the marker has expired; start the list again without a marker",
+    );
   }
   let value = 0n;
   for (const digit of sequence) value = value * 36n + BigInt(Number.parseInt(digit, 36));

@@ -113,10 +113,10 @@ const Problem = Type.Object({
 /** Descriptions of the errors of our own API. */
 export const STACKWRIGHT_API_ERRORS: Readonly<Record<number, object>> = Object.freeze({
   400: { ...Problem, description: "the request is not valid" },
-  401: { ...Problem, description: "the caller could not be recognised" },
-  403: { ...Problem, description: "the caller may not do this" },
+  401: { ...Problem, description: "the caller could not be authenticated" },
+  403: { ...Problem, description: "the caller is not allowed to do this" },
   404: { ...Problem, description: "there is nothing like that" },
-  409: { ...Problem, description: "it contradicts what is there" },
+  409: { ...Problem, description: "it conflicts with a stored record" },
   413: { ...Problem, description: "too large" },
   422: { ...Problem, description: "the archive cannot be taken" },
   429: { ...Problem, description: "too many requests" },

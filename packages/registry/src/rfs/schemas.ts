@@ -25,7 +25,7 @@ const id = text(
   36,
   "^[a-z0-9]+[a-z0-9-]*$",
 );
-const description = text("text for people", 0, 1024);
+const description = text("text for human readers", 0, 1024);
 const time = Type.String({ description: "UTC with milliseconds", format: "date-time" });
 const nullable = <T extends ReturnType<typeof text>>(schema: T) =>
   Type.Union([schema, Type.Null()]);
@@ -122,7 +122,7 @@ const ErrorBody = Type.Object({
 /** What each status of an error means. */
 const FAILURES: Readonly<Record<number, string>> = {
   400: "the request is not valid",
-  401: "the caller could not be recognised",
+  401: "the caller could not be authenticated",
   403: "not allowed, or a limit is reached",
   404: "the provider or the version does not exist",
   409: "the name or the version exists already",

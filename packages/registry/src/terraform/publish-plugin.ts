@@ -72,7 +72,8 @@ export async function publishPlugin(
       schema: describeRoute({
         tags,
         summary: "Publish an archive",
-        description: "The body is the zip archive. The same archive again is no error.",
+        description:
+          "The body is the zip archive. Publishing the same archive again has no effect.",
         consumes: ["application/zip"],
         params: ArchiveParams,
         querystring: ArchiveQuery,

@@ -32,4 +32,3 @@ export type {
 } from "./mirror-providers.ts";
 export { mirrorProviders } from "./mirror-providers.ts";
 export type { Authentication, PackageInstallationSource, PackageOffer } from "./provider-source.ts";
-export type { ProviderRequirement } from "./select-version.ts";

@@ -8,6 +8,7 @@ import {
   type PackageId,
   Platform,
   type ProviderAddress,
+  type ProviderRequirement,
   packageHasAnyHash,
   type Version,
   type VersionConstraints,
@@ -18,7 +19,7 @@ import { fetchArchive } from "./fetch-archive.ts";
 import { type HttpClientOptions, InstallHttpClient } from "./http-client.ts";
 import { executableIn, PackageStore } from "./package-store.ts";
 import type { Authentication, PackageOffer } from "./provider-source.ts";
-import { mergeRequirements, type ProviderRequirement, selectVersion } from "./select-version.ts";
+import { mergeRequirements, selectVersion } from "./select-version.ts";
 import { findOffer, type ScopedInstallationSource, sourcesOf } from "./sources.ts";
 
 export interface InstallOptions {

@@ -9,6 +9,7 @@ import {
   type PackageHash,
   type PackageId,
   type Platform,
+  type ProviderRequirement,
 } from "@stackwright/provider-source";
 import { TfpluginError } from "../errors.ts";
 import { type CliConfiguration, EMPTY_CLI_CONFIGURATION } from "./cli-configuration.ts";
@@ -19,7 +20,7 @@ import { networkMirror } from "./network-mirror.ts";
 import { PackageStore } from "./package-store.ts";
 import type { Authentication, PackageInstallationSource } from "./provider-source.ts";
 import { directRegistry } from "./registry.ts";
-import { mergeRequirements, type ProviderRequirement, selectVersion } from "./select-version.ts";
+import { mergeRequirements, selectVersion } from "./select-version.ts";
 import { findOffer, type ScopedInstallationSource } from "./sources.ts";
 
 /** Where hashes come from. A mirror is asked for all providers, regardless of the configuration. */

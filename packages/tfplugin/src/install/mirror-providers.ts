@@ -6,6 +6,7 @@ import {
   type PackageId,
   type Platform,
   type ProviderAddress,
+  type ProviderRequirement,
   packedPath,
   type Version,
 } from "@stackwright/provider-source";
@@ -17,7 +18,7 @@ import { httpClientOf } from "./lock-providers.ts";
 import { writeMirrorIndexes } from "./mirror-index.ts";
 import type { Authentication } from "./provider-source.ts";
 import { directRegistry } from "./registry.ts";
-import { mergeRequirements, type ProviderRequirement, selectVersion } from "./select-version.ts";
+import { mergeRequirements, selectVersion } from "./select-version.ts";
 import { findOffer, type ScopedInstallationSource } from "./sources.ts";
 
 export interface MirrorProvidersOptions extends FetchLimits {

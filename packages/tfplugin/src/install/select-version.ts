@@ -1,17 +1,11 @@
 import {
   type LockFile,
-  type ProviderAddress,
+  type ProviderRequirement,
   type Version,
   VersionConstraints,
 } from "@stackwright/provider-source";
 import { TfpluginError } from "../errors.ts";
 import { findVersions, type ScopedInstallationSource } from "./sources.ts";
-
-/** One `required_providers` entry; several for one provider all count. */
-export interface ProviderRequirement {
-  readonly address: ProviderAddress;
-  readonly constraints: VersionConstraints;
-}
 
 /** One requirement for each provider that can be installed: with all constraints, in the order of their first mention. */
 export function mergeRequirements(

@@ -6,13 +6,13 @@ import {
   LOCK_FILE_NAME,
   LockFile,
   ProviderAddress,
+  type ProviderRequirement,
   readLockFile,
   VersionConstraints,
   writeLockFile,
 } from "@stackwright/provider-source";
 import { loadCliConfiguration } from "../../install/cli-configuration.ts";
 import { installProviders } from "../../install/installer.ts";
-import type { ProviderRequirement } from "../../install/select-version.ts";
 
 const given = process.argv.slice(2);
 const requirements: ProviderRequirement[] = [];
