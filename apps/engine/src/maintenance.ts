@@ -1,8 +1,9 @@
 import { type Clock, sleep } from "@stackwright/base/clock";
 import type { Logger } from "@stackwright/base/logger";
-import type { OpenStore } from "@stackwright/core";
+import type { OpenStore, PlanRetention } from "@stackwright/core";
 import { type Registry, sweepSignatures } from "@stackwright/registry";
 import { collectBlobs } from "./blob-collection.ts";
+import { expireOldPlans } from "./plan-expiry.ts";
 import type { ServerMetrics } from "./server-metrics.ts";
 
 /** What runs beside the requests. */
@@ -15,6 +16,8 @@ interface MaintenanceOptions {
   readonly healthCheckMs: number | undefined;
   /** Where blobs are collected. */
   readonly store: Pick<OpenStore, "storage" | "blobs">;
+  /** How long saved plans stay. */
+  readonly planRetention: PlanRetention;
   /** @default ten minutes */
   readonly sweepMs?: number;
   /** How often blobs are collected: all resources are read for it. @default one hour */
@@ -40,6 +43,10 @@ export async function runMaintenance(
       metrics.maintained("signatures", await sweepSignatures(records, options.scheduler));
     }),
     repeat(options, collectMs, signal, async () => {
+      const { store, planRetention, scheduler } = options;
+      // First, so that the collection frees what only they refer to.
+      const expired = await expireOldPlans(store, planRetention, scheduler.wallMs(), signal);
+      metrics.maintained("plans", expired);
       const collected = await collectBlobs(options.store, signal);
       metrics.maintained("blobs", collected?.removed ?? 0);
       metrics.maintained("abandoned uploads", collected?.abandoned ?? 0);

@@ -56,6 +56,12 @@ export const SERVE_OPTIONS: Readonly<Record<string, Flag>> = Object.freeze({
     kind: "number",
     help: "of all plans, states and archives of an account",
   },
+  "plan-days": { path: ["plans", "days"], kind: "number", help: "days that saved plans stay" },
+  "plans-per-stack": {
+    path: ["plans", "perStack"],
+    kind: "number",
+    help: "newest saved plans of a stack that stay",
+  },
   "delete-provider": { path: ["deleteProvider"], kind: "text", help: "cascade or refuse" },
   "delete-used": { path: ["deleteUsed"], kind: "text", help: "allow, warn or refuse" },
   tombstones: { path: ["tombstones"], kind: "boolean", help: "keep deleted version numbers" },

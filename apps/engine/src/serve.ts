@@ -22,6 +22,7 @@ import type { DestinationStream } from "pino";
 import { createFirstCredentials, writeCredentials } from "./bootstrap.ts";
 import { checkListening } from "./listening-rules.ts";
 import { runMaintenance } from "./maintenance.ts";
+import { planRetentionOf } from "./plan-expiry.ts";
 import { createServerApp, type ServerPlugin } from "./server-app.ts";
 import { serverKeys } from "./server-key.ts";
 import { createServerLogger } from "./server-logger.ts";
@@ -209,6 +210,7 @@ export async function serve(
       metrics,
       logger,
       healthCheckMs,
+      planRetention: planRetentionOf(resolved),
       ...(parts.collectMs !== undefined && { collectMs: parts.collectMs }),
     },
     draining.signal,

@@ -74,6 +74,17 @@ export const ServerOptionsSchema = Type.Object(
         { additionalProperties: false },
       ),
     ),
+    plans: Type.Optional(
+      Type.Object(
+        {
+          days: Type.Optional(count("days that saved plans stay; 30 by default", 1, 36_500)),
+          perStack: Type.Optional(
+            count("newest saved plans of a stack that stay; 100 by default", 1, 100_000),
+          ),
+        },
+        { additionalProperties: false },
+      ),
+    ),
     deleteProvider: Type.Optional(Type.Union([Type.Literal("cascade"), Type.Literal("refuse")])),
     deleteUsed: Type.Optional(
       Type.Union([Type.Literal("allow"), Type.Literal("warn"), Type.Literal("refuse")]),

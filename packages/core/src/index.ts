@@ -100,6 +100,8 @@ export type { DataKey, StackCipher } from "./secrets/stack-cipher.ts";
 export { STATE_BLOB_KINDS } from "./state/blob-references.ts";
 export { ENGINE_KINDS } from "./state/kind-table.ts";
 export { stackTenancy } from "./state/kinds.ts";
+export type { ExpirePlansOptions, PlanRetention } from "./state/plan-retention.ts";
+export { DEFAULT_PLAN_RETENTION, expirePlans, expireStackPlans } from "./state/plan-retention.ts";
 export { jsonPathOf } from "./state/record-value.ts";
 export { recordedAddresses } from "./state/recorded-addresses.ts";
 export type {

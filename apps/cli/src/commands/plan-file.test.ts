@@ -40,6 +40,24 @@ describe("a plan that was kept", () => {
     expect(right).toMatchObject({ code: 0, error: "" });
   });
 
+  it("is removed when its stack has enough newer ones", async () => {
+    const env = { STACKWRIGHT_PLANS_PER_STACK: "1" };
+    const plan = (out: string, more: object) =>
+      tryCommand(["plan", "-out", out], { cwd: here, ...more });
+    expect(await plan("newer", {})).toMatchObject({ code: 0, error: "" });
+    expect((await tryCommand(["show", "kept"], { cwd: here })).code).toBe(0);
+    expect(await plan("newest", { env })).toMatchObject({ code: 0, error: "" });
+    for (const removed of ["kept", "newer"]) {
+      const shown = await tryCommand(["show", removed], { cwd: here });
+      expect(shown.code, removed).toBe(1);
+      expect(shown.error).toContain("It has expired");
+    }
+    expect((await tryCommand(["up", "newest"], { cwd: here })).code).toBe(0);
+    const wrong = await plan("none", { env: { STACKWRIGHT_PLANS_PER_STACK: "no" } });
+    expect(wrong.code).toBe(1);
+    expect(wrong.error).toContain('"no" is not a valid STACKWRIGHT_PLANS_PER_STACK');
+  });
+
   it("is refused without making anything where there is no such plan", async () => {
     const wrong = await tryCommand(["up", join(here, "kept")], { cwd: elsewhere });
     expect(wrong.code).toBe(1);

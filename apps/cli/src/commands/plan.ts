@@ -5,6 +5,7 @@ import { EXIT, type ExitCode } from "../exit-code.ts";
 import { HumanRenderer } from "../render/human-renderer.ts";
 import { JsonRenderer } from "../render/json-renderer.ts";
 import { makePlan } from "../session/create-plan.ts";
+import { expireSavedPlans, planRetention } from "../session/expire-plans.ts";
 import { openEngine } from "../session/open-engine.ts";
 import { writePlanFile } from "../session/plan-file.ts";
 import { loadProject, requireConfiguration } from "../session/project.ts";
@@ -27,6 +28,7 @@ export async function plan(
   options: PlanCommandOptions,
   context: CommandContext,
 ): Promise<ExitCode> {
+  const retention = planRetention(context.env);
   const project = await loadProject(context);
   if (!options.destroy) requireConfiguration(project);
   await requireAdopted(project, options, context);
@@ -63,6 +65,7 @@ export async function plan(
         created: new Date(stored.createdAtMs).toISOString(),
         store: session.storeName,
       });
+      await expireSavedPlans(session, state.reference, retention, context);
       if (!options.json) {
         context.terminal.write(
           `\nThe plan is kept. To do exactly this: stackwright up ${options.out}\n`,

@@ -47,7 +47,7 @@ export function planNotFoundError(
   const { store, stack, project, created } = file;
   const made =
     store === undefined || store === looked
-      ? "It was made with another store, by another account (STACKWRIGHT_ACCOUNT), or with a store that was made anew."
+      ? "It has expired, or it was made with another store, by another account (STACKWRIGHT_ACCOUNT), or before the store was created again."
       : `It was made with the store ${store}: name that with --store, or go to the folder it is in.`;
   const where =
     looked === undefined ? "There is no store here" : `The store ${looked} does not have it`;
