@@ -8,6 +8,21 @@ const PARENTS = ["packages", "apps", "tools"];
 /** Folders that hold tests themselves. */
 const SINGLE = ["e2e"];
 
+/**
+ * Packages without anything that outlives a test: their files share one worker with its loaded modules. A worker and the
+ * imports of each file are more than half of their time. The others keep a worker for each file, since they start
+ * servers and processes or change the environment.
+ */
+const SHARED_WORKERS = new Set([
+  "base",
+  "cty",
+  "krt",
+  "lang",
+  "proto",
+  "provider-source",
+  "request-signing",
+]);
+
 /** One vitest project for every workspace package, with the given files. */
 export function workspaceProjects(
   root: string,
@@ -22,7 +37,12 @@ export function workspaceProjects(
     .filter((folder) => existsSync(join(root, folder, "package.json")))
     .map((folder): UserWorkspaceConfig & { extends: true } => ({
       extends: true,
-      test: { name: basename(folder), root: join(root, folder), ...files },
+      test: {
+        name: basename(folder),
+        root: join(root, folder),
+        isolate: !SHARED_WORKERS.has(basename(folder)),
+        ...files,
+      },
     }));
 }
 
