@@ -1,9 +1,8 @@
-import { createHash } from "node:crypto";
 import type { Diagnostic } from "@stackwright/lang";
 import type { ApplyResult } from "./apply/execute.ts";
 import { isEngineError } from "./errors.ts";
 import { hasChanges, type Plan } from "./plan/plan.ts";
-import { encodePlan } from "./plan/plan-codec.ts";
+import { planDigest } from "./plan/plan-codec.ts";
 import type { NewRun, Run, RunPatch, RunPhase, Runs } from "./state/runs.ts";
 import type { StackHead } from "./state/stack-state.ts";
 
@@ -112,8 +111,7 @@ interface Rejection {
 
 /** What a run says of its plan. */
 export function planFacts(plan: Plan): Required<Pick<Run, "planDigest" | "baseRevision">> {
-  const planDigest = createHash("sha256").update(encodePlan(plan)).digest("hex");
-  return { planDigest, baseRevision: plan.revision };
+  return { planDigest: planDigest(plan), baseRevision: plan.revision };
 }
 
 function textOf({ address, summary, detail }: Diagnostic): string {

@@ -5,7 +5,7 @@ import type { Terminal } from "../terminal/terminal.ts";
 import { wrapWords } from "../terminal/wrap-words.ts";
 import { countsText, RunCounter, STATUS_TEXTS } from "./apply-counts.ts";
 import { LiveRun } from "./live-run.ts";
-import { planText, type SchemaOf } from "./plan-text.ts";
+import { planParts, type SchemaOf } from "./plan-text.ts";
 import { isShownStep, type RunRenderer, renderedSteps, subjectOf } from "./run-renderer.ts";
 import { showDiagnostics } from "./show-diagnostics.ts";
 import { sensitiveText } from "./value-diff.ts";
@@ -36,7 +36,13 @@ export class HumanRenderer implements RunRenderer, Disposable {
   planned(plan: Plan, schemaOf: SchemaOf): void {
     this.#end();
     const { style } = this.#terminal;
-    this.#say(`${this.#seen > 0 ? "\n" : ""}${planText(plan, { style, schemaOf })}`);
+    let before = this.#seen > 0 ? "\n" : "";
+    for (const part of planParts(plan, { style, schemaOf })) {
+      this.#say(before);
+      this.#say(part);
+      before = "\n\n";
+    }
+    this.#say("\n");
   }
 
   diagnostics(diagnostics: readonly Diagnostic[]): void {

@@ -40,52 +40,52 @@ interface PlanDisplay {
 
 /** A plan as people read it: what was found, what will be done and why, outputs, and how many of what. */
 export function planText(given: Plan, display: PlanDisplay): string {
+  return `${[...planParts(given, display)].join("\n\n")}\n`;
+}
+
+/** The paragraphs of {@link planText}, one after the other: a plan with long texts is never one string. */
+export function* planParts(given: Plan, display: PlanDisplay): Generator<string, void> {
   const { style, secrets = "hidden" } = display;
   const plan = secrets === "shown" ? revealPlan(given) : concealPlan(given);
-  const parts: string[] = [];
   const drift =
     plan.mode === "refresh-only"
       ? plan.drift
       : plan.drift.filter(({ relevant }) => relevant).map(relevantPart);
-  if (drift.length > 0) parts.push(driftText(drift, display));
+  if (drift.length > 0) yield driftText(drift, display);
   const outputs = outputLines(
     plan.outputs.map(({ name, before, after }) => ({ name, before, after })),
     style,
   );
   if (!hasChanges(plan)) {
-    parts.push(nothingText(plan, style));
-    return `${parts.join("\n\n")}\n`;
+    yield nothingText(plan, style);
+    return;
   }
   const changes = plan.changes.filter(isChange).filter(isShown);
   if (changes.length > 0 && plan.mode !== "refresh-only") {
     const shown = changes.map((change) => shownChange(change, display.schemaOf));
     const signs = legend(new Set(shown.map(({ action }) => action)), style);
     if (signs.length > 0) {
-      parts.push(`The signs below mean:\n${signs.join("\n")}`);
+      yield `The signs below mean:\n${signs.join("\n")}`;
     }
     // Of an import everything is shown: nobody has seen what is taken over.
     const whole = ({ importing }: ShownChange): boolean =>
       display.verbose === true || importing !== undefined;
-    parts.push(
-      ...shown.map((change) => changeText(change, { style, secrets, verbose: whole(change) })),
-    );
-    parts.push(summaryText(summarizePlan(plan), style));
+    for (const change of shown)
+      yield changeText(change, { style, secrets, verbose: whole(change) });
+    yield summaryText(summarizePlan(plan), style);
   }
-  if (outputs.length > 0) parts.push(`Changes to outputs:\n${outputs.join("\n")}`);
+  if (outputs.length > 0) yield `Changes to outputs:\n${outputs.join("\n")}`;
   const closing = closingText(plan, changes.length > 0);
-  if (closing !== undefined) parts.push(`${style.paint("strong", "Plan:")} ${closing}`);
+  if (closing !== undefined) yield `${style.paint("strong", "Plan:")} ${closing}`;
   if (plan.inputs.length > 0) {
-    parts.push(`Made with outputs of other stacks:\n${inputLines(plan.inputs).join("\n")}`);
+    yield `Made with outputs of other stacks:\n${inputLines(plan.inputs).join("\n")}`;
   }
   if (plan.partial) {
-    parts.push(
-      style.paint(
-        "warning",
-        "This plan is partial: it looks at the targeted part of the configuration alone.",
-      ),
+    yield style.paint(
+      "warning",
+      "This plan is partial: it looks at the targeted part of the configuration alone.",
     );
   }
-  return `${parts.join("\n\n")}\n`;
 }
 
 /** What is to be done, where that is nothing that is counted. */

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import type { Value } from "@stackwright/cty";
 import type { ResourceChange } from "./change.ts";
 import type { Plan } from "./plan.ts";
@@ -19,18 +20,65 @@ const FORMAT = "stackwright-plan-1";
  * digest of the bytes names the plan. Secrets are in it; whoever keeps the bytes encrypts them.
  */
 export function encodePlan(plan: Plan): Uint8Array {
-  const document = {
-    format: FORMAT,
+  const encoder = new TextEncoder();
+  const pieces = Array.from(planPieces(plan), (piece) => encoder.encode(piece));
+  const bytes = new Uint8Array(pieces.reduce((size, { length }) => size + length, 0));
+  let at = 0;
+  for (const piece of pieces) {
+    bytes.set(piece, at);
+    at += piece.length;
+  }
+  return bytes;
+}
+
+const digests = new WeakMap<Plan, string>();
+
+/** SHA-256 of {@link encodePlan} in hexadecimal. It is computed once for a plan, and never with the whole text in memory. */
+export function planDigest(plan: Plan): string {
+  const known = digests.get(plan);
+  if (known !== undefined) return known;
+  const hash = createHash("sha256");
+  for (const piece of planPieces(plan)) hash.update(piece, "utf8");
+  const digest = hash.digest("hex");
+  digests.set(plan, digest);
+  return digest;
+}
+
+/** The text of a plan. Only one element of its lists is encoded at a time. */
+function* planPieces(plan: Plan): Generator<string, void> {
+  const members = Object.entries({
     ...plan,
+    format: FORMAT,
     revision: plan.revision.toString(),
-    variables: [...plan.variables].map(([name, value]) => [name, encodeValue(value)]),
-    known: [...plan.known].map(([address, value]) => [address, encodeValue(value)]),
-    changes: plan.changes.map(encodeChange),
-    outputs: plan.outputs.map((output) => ({ ...output, ...encodeSides(output) })),
-    drift: plan.drift.map((drift) => ({ ...drift, ...encodeSides(drift) })),
+    variables: lazily(plan.variables, ([name, value]) => [name, encodeValue(value)]),
+    known: lazily(plan.known, ([address, value]) => [address, encodeValue(value)]),
+    changes: lazily(plan.changes, encodeChange),
+    outputs: lazily(plan.outputs, (output) => ({ ...output, ...encodeSides(output) })),
+    drift: lazily(plan.drift, (drift) => ({ ...drift, ...encodeSides(drift) })),
     inputs: plan.inputs.map((input) => ({ ...input, revision: input.revision.toString() })),
+  });
+  let before = "{";
+  for (const [name, value] of members.toSorted(([a], [b]) => (a < b ? -1 : 1))) {
+    if (value === undefined) continue;
+    yield `${before}${JSON.stringify(name)}:`;
+    before = ",";
+    if (typeof value === "function") {
+      let separator = "[";
+      for (const element of value()) {
+        yield separator;
+        yield JSON.stringify(element, sortMembers);
+        separator = ",";
+      }
+      yield separator === "[" ? "[]" : "]";
+    } else yield JSON.stringify(value, sortMembers);
+  }
+  yield "}";
+}
+
+function lazily<T>(items: Iterable<T>, encode: (item: T) => unknown): () => Generator {
+  return function* elements() {
+    for (const item of items) yield encode(item);
   };
-  return new TextEncoder().encode(JSON.stringify(document, sortMembers));
 }
 
 /** Members of objects in one order, whoever made the object. */

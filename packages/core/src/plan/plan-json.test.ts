@@ -1,8 +1,9 @@
+import { createHash } from "node:crypto";
 import { Mark, Type, Value } from "@stackwright/cty";
 import { describe, expect, it } from "vitest";
 import type { ResourceChange } from "./change.ts";
 import type { Plan } from "./plan.ts";
-import { decodePlan, encodePlan } from "./plan-codec.ts";
+import { decodePlan, encodePlan, planDigest } from "./plan-codec.ts";
 import { planToJson } from "./plan-json.ts";
 import { planToTerraformJson } from "./terraform-json.ts";
 
@@ -141,6 +142,34 @@ describe("a stored plan", () => {
     const again = decodePlan(bytes);
     expect(again.changes[0]?.after?.rawEquals(change.after ?? Value.dynamic)).toBe(true);
     expect(Buffer.from(encodePlan(again)).equals(bytes)).toBe(true);
+    expect(planDigest(again)).toBe(createHash("sha256").update(bytes).digest("hex"));
+  });
+
+  it("is JSON with sorted members", () => {
+    const names = Object.keys(JSON.parse(new TextDecoder().decode(encodePlan(plan))) as object);
+    expect(names).toEqual(names.toSorted());
+    expect(names).toContain("format");
+  });
+
+  it("is encoded once for its digest, one element at a time", () => {
+    let encodings = 0;
+    const counted = {
+      ...plan,
+      changes: [
+        {
+          ...change,
+          get after() {
+            encodings += 1;
+            return change.after ?? Value.dynamic;
+          },
+        },
+      ],
+    };
+    const first = planDigest(counted);
+    const once = encodings;
+    expect(once).toBeGreaterThan(0);
+    expect(planDigest(counted)).toBe(first);
+    expect(encodings).toBe(once);
   });
 
   it("of another format is refused", () => {

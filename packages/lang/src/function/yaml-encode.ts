@@ -81,6 +81,8 @@ function number(value: Value): string {
   return text === "-Inf" ? "-.inf" : text;
 }
 
+const SPACE = 0x20;
+
 /** Several lines without characters that need escapes and without space at the end of one. */
 function literalAllowed(text: string): boolean {
   if (!text.includes("\n")) return false;
@@ -129,31 +131,35 @@ function escapeCharacter(char: string): string {
 
 /** A string in double quotes, folded at spaces beyond the column where `fold` says how. */
 function quoted(text: string, fold: { indent: number; column: number } | undefined): string {
-  const chars = Array.from(text);
-  let out = '"';
+  // Runs of characters that stay as they are become one piece: a piece for each takes many times the memory of the text.
+  const pieces = ['"'];
+  let copied = 0;
   let column = (fold?.column ?? 0) + 1;
   let afterSpace = false;
-  for (const [position, char] of chars.entries()) {
-    if (char === " ") {
-      const inside = position > 0 && position < chars.length - 1;
+  for (let at = 0; at < text.length; ) {
+    const code = text.codePointAt(at) ?? 0;
+    const end = at + (code > 0xffff ? 2 : 1);
+    if (code === SPACE) {
+      const inside = at > 0 && end < text.length;
       if (fold !== undefined && !afterSpace && column > FOLD_COLUMN && inside) {
-        out += `\n${" ".repeat(fold.indent)}`;
-        column = fold.indent;
-        if (chars[position + 1] === " ") {
-          out += "\\";
-          column++;
-        }
-      } else {
-        out += " ";
-        column++;
-      }
+        const escapesNext = text.charCodeAt(end) === SPACE;
+        pieces.push(text.slice(copied, at), "\n", " ".repeat(fold.indent), escapesNext ? "\\" : "");
+        copied = end;
+        column = fold.indent + (escapesNext ? 1 : 0);
+      } else column += 1;
       afterSpace = true;
-      continue;
+    } else {
+      const char = text.slice(at, end);
+      const escaped = escapeCharacter(char);
+      if (escaped !== char) {
+        pieces.push(text.slice(copied, at), escaped);
+        copied = end;
+      }
+      column += escaped.length;
+      afterSpace = false;
     }
-    const escaped = escapeCharacter(char);
-    out += escaped;
-    column += escaped.length;
-    afterSpace = false;
+    at = end;
   }
-  return `${out}"`;
+  pieces.push(text.slice(copied), '"');
+  return pieces.join("");
 }
