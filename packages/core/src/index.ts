@@ -8,7 +8,11 @@ export type { BackendRecord } from "./adoption/backend-record.ts";
 export { readBackendRecord } from "./adoption/backend-record.ts";
 export type { Detection } from "./adoption/detect-adoption.ts";
 export { detectAdoption } from "./adoption/detect-adoption.ts";
-export { selectedWorkspace, terraformDataFolder } from "./adoption/terraform-workspace.ts";
+export {
+  selectedWorkspace,
+  terraformDataFolder,
+  writtenDataFolder,
+} from "./adoption/terraform-workspace.ts";
 export type {
   ApplyResult,
   ApplyStatus,
@@ -35,6 +39,21 @@ export type { RunEvent, RunEventHandler, RunStage, StepAction, StepStatus } from
 export { readCallerKey, signatureKey } from "./functions/caller-credentials.ts";
 export { loadFunctionTargets } from "./functions/function-targets.ts";
 export { openServerFunctions } from "./functions/server-functions.ts";
+export { moduleCacheFolder } from "./modules/module-cache.ts";
+export type {
+  InstalledModules,
+  InstallMode,
+  ModuleInstallerOptions,
+} from "./modules/module-installer.ts";
+export { ModuleInstaller } from "./modules/module-installer.ts";
+export type { LockedModule } from "./modules/module-lock.ts";
+export {
+  MODULE_LOCK_NAME,
+  ModuleLock,
+  readModuleLock,
+  writeModuleLock,
+} from "./modules/module-lock.ts";
+export type { ModuleRecord } from "./modules/module-manifest.ts";
 // Plans.
 export type {
   Action,

@@ -1,26 +1,43 @@
 import { hasErrors } from "@stackwright/lang";
 import type { CommandContext } from "../command-context.ts";
+import { CommandError } from "../command-error.ts";
 import { commandVersion } from "../command-version.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { JsonEvents } from "../render/json-events.ts";
 import { showDiagnostics } from "../render/show-diagnostics.ts";
 import { install, installedLines } from "../session/install.ts";
+import { installedModuleLines } from "../session/modules.ts";
 import { overrideWarning } from "../session/override-warning.ts";
 import { loadProject } from "../session/project.ts";
 
 export interface InitOptions {
   readonly json: boolean;
   readonly upgrade: boolean;
+  /** False: modules are not installed. */
+  readonly get: boolean;
+  readonly offline: boolean;
+  readonly lockfile?: "readonly";
 }
 
 /** Brings what a configuration needs: modules and providers. Other commands do it as well, where something is missing. */
 export async function init(options: InitOptions, context: CommandContext): Promise<ExitCode> {
   const { terminal } = context;
-  const project = await loadProject(context);
+  const { upgrade, lockfile, offline } = options;
+  const writesLock = lockfile !== "readonly";
+  if (upgrade && !writesLock) {
+    throw new CommandError('"-upgrade" and "-lockfile=readonly" cannot be used together.');
+  }
+  const project = await loadProject(context, undefined, {
+    mode: options.get ? (upgrade ? "upgrade" : "missing") : "never",
+    ...(offline && { offline }),
+    writesLock,
+    adopts: true,
+    quiet: true,
+  });
   const { diagnostics } = project.configuration;
   const failed = hasErrors(diagnostics);
-  const installed = failed ? new Map() : await install(project, context, options);
-  const lines = installedLines(installed);
+  const installed = failed ? new Map() : await install(project, context, { upgrade, writesLock });
+  const lines = [...installedModuleLines(project.modules), ...installedLines(installed)];
   const overridden = overrideWarning(installed);
   const found = overridden === undefined ? diagnostics : [...diagnostics, overridden];
   if (options.json) {

@@ -54,7 +54,9 @@ const RUN = [
 
 describe("the options of the commands", () => {
   it.each([
-    ["init", ["--upgrade", "--json"]],
+    ["init", ["--upgrade", "--json", "--no-get", "--offline", "--lockfile"]],
+    ["get", ["--update", "--offline"]],
+    ["modules", ["--json"]],
     ["validate", ["--json"]],
     ["fmt", ["--check", "--diff", "--recursive", "--no-write", "--no-list"]],
     ["plan", [...RUN, "--out", "--destroy", "--detailed-exitcode"]],

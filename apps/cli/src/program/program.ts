@@ -7,6 +7,7 @@ import {
 } from "../command-context.ts";
 import { completionScript, type Shell } from "./completion-script.ts";
 import { defineKeyCommands } from "./key-commands.ts";
+import { defineModuleCommands } from "./module-commands.ts";
 import { defineProjectCommands } from "./project-commands.ts";
 import { defineProviderCommands } from "./provider-commands.ts";
 import { defineRunCommands } from "./run-commands.ts";
@@ -63,6 +64,7 @@ export function createProgram(process: CommandProcess, report: Report): Command 
   defineRunCommands(define, run);
   defineStateCommands(define, run);
   defineKeyCommands(define, run);
+  defineModuleCommands(define, run);
   defineProviderCommands(define, run);
   defineServerCommands(define, run, process);
   defineCompletion(program, define, run);

@@ -1,8 +1,7 @@
-import { type Command, Option } from "commander";
+import type { Command } from "commander";
 import type { ConsoleOptions } from "../commands/console.ts";
 import type { FmtOptions } from "../commands/fmt.ts";
 import type { GraphOptions } from "../commands/graph.ts";
-import type { InitOptions } from "../commands/init.ts";
 import type { CommandAction, Define } from "./program.ts";
 import { withInputs, withStoreOptions } from "./run-commands.ts";
 
@@ -27,15 +26,6 @@ export function defineProjectCommands(define: Define, run: CommandAction): void 
     .action(async (options: { json: boolean }, command: Command) => {
       const { validate } = await import("../commands/validate.ts");
       await run(command, async (context) => validate(options, context));
-    });
-
-  define("init", "bring the providers that the configuration needs")
-    .option("--upgrade", "the newest versions that are allowed, whatever is locked", false)
-    .option("--json", "lines of JSON instead of text", false)
-    .addOption(new Option("--input [wanted]").hideHelp())
-    .action(async (options: InitOptions, command: Command) => {
-      const { init } = await import("../commands/init.ts");
-      await run(command, async (context) => init(options, context));
     });
 
   define("graph", "draw what depends on what")

@@ -11,6 +11,7 @@ import {
 } from "@stackwright/provider-source";
 import type { InstalledProvider } from "@stackwright/tfplugin/install";
 import type { CommandContext } from "../command-context.ts";
+import { CommandError } from "../command-error.ts";
 import type { Project } from "./project.ts";
 import { dataFolder } from "./session.ts";
 import { undeclaredProviderHint } from "./undeclared-providers.ts";
@@ -21,6 +22,8 @@ const NOT_INSTALLED: ReadonlySet<string> = new Set([LOCAL_HOST, "huawei.com"]);
 interface InstallRequest {
   /** The newest versions that are allowed, whatever is locked. @default false */
   readonly upgrade?: boolean;
+  /** The lock file is written; otherwise a difference is an error. @default true */
+  readonly writesLock?: boolean;
   /** Sources of which something is recorded, also where the configuration no longer names them. */
   readonly recorded?: Iterable<string>;
 }
@@ -57,7 +60,13 @@ export async function install(
     // What is recorded of a provider was made with it.
     throw undeclaredProviderHint(error, project.configuration, recorded);
   });
-  if (after.toString() !== lock.toString()) await writeLockFile(path, after);
+  if (after.toString() === lock.toString()) return providers;
+  if (request.writesLock === false) {
+    throw new CommandError(`The lock file of providers "${LOCK_FILE_NAME}" would change.`, {
+      advice: "Run stackwright init without -lockfile=readonly, and commit the file.",
+    });
+  }
+  await writeLockFile(path, after);
   return providers;
 }
 

@@ -2,12 +2,18 @@ import { readdirSync, statSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { isAbsolute, join, relative } from "node:path";
-import { type Configuration, findBundleRoot, loadConfiguration } from "@stackwright/core";
+import {
+  type Configuration,
+  findBundleRoot,
+  type InstalledModules,
+  loadConfiguration,
+} from "@stackwright/core";
 import type { Value } from "@stackwright/cty";
 import {
   type BundleFiles,
   createDirectoryFiles,
   type Diagnostic,
+  hasErrors,
   resolveVariables,
   type SourceRange,
   selectVariableFiles,
@@ -17,6 +23,7 @@ import {
 import type { CommandContext } from "../command-context.ts";
 import { CommandError } from "../command-error.ts";
 import { wrapWords } from "../terminal/wrap-words.ts";
+import { installedModuleLines, type ModuleOptions, openModules } from "./modules.ts";
 
 /** A value or a file of values, as given on the command line; the later one wins. */
 export type VariableInput =
@@ -26,6 +33,8 @@ export type VariableInput =
 /** The configuration of the folder that a command works in. */
 export interface Project {
   readonly directory: string;
+  /** Its modules, as they are installed. */
+  readonly modules: InstalledModules;
   readonly files: BundleFiles;
   readonly configuration: Configuration;
 }
@@ -34,10 +43,12 @@ export interface Project {
  * Loads the configuration of the folder. Mistakes in it are its diagnostics.
  *
  * @param further files by name that count as if they lay in the folder
+ * @param options what is done about modules that are not installed
  */
 export async function loadProject(
   context: CommandContext,
   further: ReadonlyMap<string, string> = new Map(),
+  options: ModuleOptions = {},
 ): Promise<Project> {
   const { directory } = context;
   const stats = statSync(directory, { throwIfNoEntry: false });
@@ -51,7 +62,14 @@ export async function loadProject(
     bundleRoot: findBundleRoot(directory),
   };
   const files = withFurther(createDirectoryFiles(directory, { machine }), further);
-  return { directory, files, configuration: await loadConfiguration(files) };
+  const installation = await openModules(files, context, options);
+  const configuration = await loadConfiguration(files, { packages: installation.packages });
+  const isComplete = !hasErrors(configuration.diagnostics);
+  const modules = await installation.finish(configuration.root, isComplete);
+  for (const line of options.quiet === true ? [] : installedModuleLines(modules)) {
+    context.terminal.writeError(wrapWords(`${line}\n`, context.terminal.columns));
+  }
+  return { directory, files, configuration, modules };
 }
 
 function withFurther(files: BundleFiles, further: ReadonlyMap<string, string>): BundleFiles {

@@ -9,10 +9,13 @@ export interface TerraformFolder {
 
 /** The folder in which the reference command keeps what it needs: `.terraform`, or `TF_DATA_DIR`. */
 export function terraformDataFolder({ directory, env }: TerraformFolder): string {
+  return resolve(directory, writtenDataFolder({ env }));
+}
+
+/** The same as it is written, which is how the paths of installed modules begin. */
+export function writtenDataFolder({ env }: Pick<TerraformFolder, "env">): string {
   const named = env["TF_DATA_DIR"];
-  return named === undefined || named === ""
-    ? join(directory, ".terraform")
-    : resolve(directory, named);
+  return named === undefined || named === "" ? ".terraform" : named;
 }
 
 /** The workspace that the user selected for the reference command, and how; undefined: none, so `default`. */

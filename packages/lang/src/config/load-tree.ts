@@ -48,6 +48,8 @@ export interface PackageLocation {
   readonly folder: string;
   /** The folder of the package: local paths of its modules do not leave it. */
   readonly packageFolder: string;
+  /** Where local paths of the module start. @default `folder` */
+  readonly base?: string;
 }
 
 /** Knows where the packages of modules are; it may install them. */
@@ -91,6 +93,7 @@ interface Place {
   readonly folder: string;
   /** Of the package that the module belongs to; undefined for that of the root module. */
   readonly packageFolder?: string;
+  readonly base?: string;
   readonly call?: ModuleCall;
   readonly ancestors: readonly { readonly files: BundleFiles; readonly folder: string }[];
 }
@@ -196,14 +199,15 @@ class TreeLoader {
   async #locate(
     parent: Place,
     call: ModuleCall,
-  ): Promise<Pick<Place, "files" | "folder" | "packageFolder"> | undefined> {
-    const { files, folder, packageFolder } = parent;
+  ): Promise<Pick<Place, "files" | "folder" | "packageFolder" | "base"> | undefined> {
+    const { files, folder, packageFolder, base = folder } = parent;
     try {
       const source = parseModuleSource(call.source);
       if (source.kind === "local") {
         const own = packageFolder === undefined ? {} : { packageFolder };
         const machine = files.machine !== undefined;
-        return { files, folder: joinFolder(folder, source.path, { machine, ...own }), ...own };
+        const joined = joinFolder(base, source.path, { machine, ...own });
+        return { files, folder: files.realFolder?.(joined) ?? joined, ...own };
       }
       const { packages } = this.#options;
       if (packages === undefined) {

@@ -37,6 +37,8 @@ export interface BundleFiles {
    * match it may be left out.
    */
   list(folder: string, pattern?: string): readonly string[];
+  /** A folder without symbolic links in its path, on a machine; without it folders are what they are written as. */
+  realFolder?(folder: string): string;
   /** The absolute form of a path, as expressions see it. */
   absolute(path: string): string;
 }

@@ -1,5 +1,5 @@
 import { lstatSync, readdirSync, readFileSync, realpathSync, type Stats, statSync } from "node:fs";
-import { join, relative, resolve, sep } from "node:path";
+import { isAbsolute, join, relative, resolve, sep } from "node:path";
 import type { BundleFiles, Machine } from "../eval/host.ts";
 import { bundlePath } from "./bundle-path.ts";
 import { invalidArgument } from "./parameter.ts";
@@ -65,7 +65,15 @@ export function createDirectoryFiles(folder: string, limits: DirectoryLimits = {
   };
 
   return {
-    ...(machine && { machine }),
+    ...(machine && {
+      machine,
+      realFolder: (path: string) => {
+        const place = resolve(root, path);
+        const real = locate(path) ?? place;
+        if (real === place) return path;
+        return isAbsolute(path) ? real : relative(root, real) || ".";
+      },
+    }),
     read: (path) => {
       const place = locate(path);
       const stats = place === undefined ? undefined : stat(place);

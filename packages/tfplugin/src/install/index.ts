@@ -7,10 +7,13 @@ export type {
 } from "./cli-configuration.ts";
 export {
   EMPTY_CLI_CONFIGURATION,
+  hostKey,
   loadCliConfiguration,
   parseCliConfiguration,
 } from "./cli-configuration.ts";
+export { download } from "./download.ts";
 export type { Fetch, HttpClientOptions } from "./http-client.ts";
+export { InstallHttpClient, requireOk } from "./http-client.ts";
 export type {
   InstalledProvider,
   InstallOptions,
@@ -32,3 +35,5 @@ export type {
 } from "./mirror-providers.ts";
 export { mirrorProviders } from "./mirror-providers.ts";
 export type { Authentication, PackageInstallationSource, PackageOffer } from "./provider-source.ts";
+export type { ServiceDiscovery, ServiceDiscoveryOptions } from "./service-discovery.ts";
+export { serviceDiscovery } from "./service-discovery.ts";

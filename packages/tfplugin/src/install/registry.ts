@@ -6,9 +6,9 @@ import {
   zipHash,
 } from "@stackwright/provider-source";
 import { TfpluginError } from "../errors.ts";
-import { hostKey } from "./cli-configuration.ts";
 import { type InstallHttpClient, invalidResponse, isRecord } from "./http-client.ts";
 import type { PackageInstallationSource, PackageOffer } from "./provider-source.ts";
+import { serviceDiscovery } from "./service-discovery.ts";
 import { parseChecksums, verifySignature } from "./signature.ts";
 
 interface ProviderRegistryOptions {
@@ -29,30 +29,13 @@ export function directRegistry({
   http,
   hosts = new Map(),
 }: ProviderRegistryOptions): PackageInstallationSource {
-  const discovered = new Map<string, Promise<URL>>();
+  const discover = serviceDiscovery({ http, hosts });
 
-  function baseOf(host: string, signal: AbortSignal | undefined): Promise<URL> {
-    const known = discovered.get(host);
-    if (known !== undefined) return known;
-    const found = discover(host, signal);
-    discovered.set(host, found);
-    // What failed may work the next time.
-    found.catch(() => discovered.delete(host));
-    return found;
-  }
-
-  async function discover(host: string, signal: AbortSignal | undefined): Promise<URL> {
-    const document = new URL(`https://${host}/.well-known/terraform.json`);
-    const given = hosts.get(hostKey(host));
-    const services =
-      given ??
-      new Map(Object.entries((await http.json(document, { authorize: true, signal })) ?? {}));
-    const service: unknown = services.get(SERVICE);
-    if (typeof service !== "string" || !URL.canParse(service, document.href)) {
-      const text = `the host ${host} does not offer a provider registry`;
-      throw new TfpluginError("TFPLUGIN_REGISTRY_INVALID", text);
-    }
-    return new URL(service, document);
+  async function baseOf(host: string, signal: AbortSignal | undefined): Promise<URL> {
+    const service = await discover(host, SERVICE, signal);
+    if (service !== undefined) return service;
+    const text = `the host ${host} does not offer a provider registry`;
+    throw new TfpluginError("TFPLUGIN_REGISTRY_INVALID", text);
   }
 
   return {

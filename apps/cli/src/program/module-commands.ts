@@ -1,0 +1,46 @@
+import { type Command, Option } from "commander";
+import type { GetOptions } from "../commands/get.ts";
+import type { InitOptions } from "../commands/init.ts";
+import type { CommandAction, Define } from "./program.ts";
+import { wanted } from "./run-commands.ts";
+
+/** Commands that install what a configuration needs. */
+export function defineModuleCommands(define: Define, run: CommandAction): void {
+  withOffline(define("init", "install the modules and providers that the configuration needs"))
+    .option("--upgrade", "the newest versions that are allowed, whatever is locked", false)
+    .option("--no-get", "use the modules that are installed; a missing one is an error")
+    .addOption(new Option("--get [wanted]").default(true).hideHelp().argParser(wanted))
+    .addOption(
+      new Option("--lockfile <mode>", "readonly: the lock files are not changed").choices([
+        "readonly",
+      ]),
+    )
+    .option("--json", "lines of JSON instead of text", false)
+    .addOption(new Option("--input [wanted]").hideHelp())
+    .action(async (options: InitOptions, command: Command) => {
+      const { init } = await import("../commands/init.ts");
+      await run(command, async (context) => init(options, context));
+    });
+
+  withOffline(define("get", "install the modules that the configuration calls"))
+    .option("--update", "the newest versions that are allowed, whatever is locked", false)
+    .action(async (options: GetOptions, command: Command) => {
+      const { get } = await import("../commands/get.ts");
+      await run(command, async (context) => get(options, context));
+    });
+
+  define("modules", "list the modules that the configuration calls")
+    .option("--json", "as JSON", false)
+    .action(async (options: { json: boolean }, command: Command) => {
+      const { modules } = await import("../commands/modules.ts");
+      await run(command, async (context) => modules(options, context));
+    });
+}
+
+function withOffline(command: Command): Command {
+  return command.option(
+    "--offline",
+    "use no network for modules: only those that are installed or in the cache",
+    false,
+  );
+}

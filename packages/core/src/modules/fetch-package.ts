@@ -1,0 +1,131 @@
+import { cp, readdir, stat } from "node:fs/promises";
+import { join, posix, relative, sep } from "node:path";
+import { fileURLToPath } from "node:url";
+import {
+  hideCredentials,
+  ModuleError,
+  packageFolder,
+  parseModuleSource,
+  type RemoteModuleSource,
+} from "@stackwright/lang";
+import { fetchGit } from "./git-package.ts";
+import { fetchHttp, type HttpPackageOptions } from "./http-package.ts";
+import { archiveKind, unpackModule } from "./module-archive.ts";
+
+interface FetchOptions extends HttpPackageOptions {
+  readonly env: NodeJS.ProcessEnv;
+  /** The commit of the lock file. */
+  readonly commit?: string;
+}
+
+/** What was fetched. */
+interface FetchedPackage {
+  /** The folder that is the package; one inside where a page sent to that. */
+  readonly folder: string;
+  /** The folder of the module in it that the address names itself. */
+  readonly inner: string;
+  readonly commit?: string;
+}
+
+/** Most addresses that may send to one another. */
+const MAX_REDIRECTS = 10;
+
+/** Fetches the package of an address into an empty folder. Rejects with an error that says why it cannot be fetched. */
+export async function fetchPackage(
+  source: RemoteModuleSource,
+  folder: string,
+  options: FetchOptions,
+  redirects = 0,
+): Promise<FetchedPackage> {
+  const { getter, url } = source;
+  switch (getter) {
+    case "git": {
+      const { env, signal, commit } = options;
+      const request = { url, env, signal, ...(commit !== undefined && { commit }) };
+      return { folder, inner: source.folder, commit: await fetchGit(request, folder) };
+    }
+    case "http":
+    case "https": {
+      const sent = await fetchHttp(url, folder, options);
+      if (sent === undefined) return { folder, inner: source.folder };
+      if (redirects >= MAX_REDIRECTS) {
+        throw failed(`more than ${MAX_REDIRECTS} addresses send to one another`);
+      }
+      const next = parseModuleSource(sent.next);
+      if (next.kind !== "remote") throw failed(`it sends to "${hideCredentials(sent.next)}"`);
+      const found = await fetchPackage(next, folder, options, redirects + 1);
+      // The folder that a page sends to is the whole package.
+      return { ...found, folder: await folderIn(found.folder, found.inner), inner: source.folder };
+    }
+    case "file":
+      await takeFile(url, folder, options);
+      return { folder, inner: source.folder };
+    case "ssh":
+      throw failed(`write "git::${hideCredentials(url)}" for a repository of git`);
+    case "s3":
+    case "gcs":
+    case "hg":
+    case "oci":
+      throw failed(
+        `addresses of the kind "${getter}::" are not fetched; fetch the package in a step before and call it by its path, or publish it as an archive over https or a repository of git`,
+      );
+    default:
+      throw failed(`addresses of the kind "${getter}" are not known`);
+  }
+}
+
+/** An archive of this machine. Folders are called where they lie. */
+async function takeFile(url: string, folder: string, options: FetchOptions): Promise<void> {
+  const path = fileURLToPath(new URL(url.replace(/\?.*$/s, "")));
+  const kind = archiveKind(path, new URL(url).searchParams.get("archive"));
+  const stats = await stat(path).catch(() => undefined);
+  if (kind === undefined || stats?.isFile() !== true) {
+    if (stats?.isDirectory() !== true) throw failed(`there is no folder and no archive at ${path}`);
+    await cp(path, folder, { recursive: true, verbatimSymlinks: true });
+    return;
+  }
+  await unpackModule(path, kind, folder, options);
+}
+
+/** A folder of a package; `*` and `?` in it stand for names, and lead to one folder only. */
+async function folderIn(root: string, wanted: string): Promise<string> {
+  let found = [root];
+  for (const part of wanted.split("/")) {
+    if (part === "." || part === "") continue;
+    const isPattern = /[*?[]/.test(part);
+    const next = await Promise.all(
+      found.map(async (folder) => {
+        if (!isPattern) return [join(folder, part)];
+        const names = await readdir(folder).catch(() => []);
+        return names
+          .filter((name) => posix.matchesGlob(name, part))
+          .map((name) => join(folder, name));
+      }),
+    );
+    found = next.flat();
+  }
+  const there: string[] = [];
+  for (const folder of found) {
+    if ((await stat(folder).catch(() => undefined))?.isDirectory() === true) there.push(folder);
+  }
+  const [only, second] = there;
+  if (only !== undefined && second === undefined) return only;
+  const detail =
+    only === undefined
+      ? `The package has no folder "${wanted}".`
+      : `The package has ${there.length} folders that fit "${wanted}"; name one of them.`;
+  throw new ModuleError("Failed to expand subdir globs", detail);
+}
+
+/** The same as a path in the package. */
+export async function pathIn(root: string, ...wanted: readonly string[]): Promise<string> {
+  const path = packageFolder(posix.join(...wanted), wanted.join("//"));
+  const found = relative(root, await folderIn(root, path))
+    .split(sep)
+    .join("/");
+  return found === "" ? "." : found;
+}
+
+function failed(why: string): ModuleError {
+  return new ModuleError("Failed to download module", `The package cannot be fetched: ${why}.`);
+}

@@ -1,0 +1,110 @@
+import { spawn } from "node:child_process";
+import { createReadStream } from "node:fs";
+import type { Readable } from "node:stream";
+import { createGunzip } from "node:zlib";
+import { ModuleError } from "@stackwright/lang";
+import { ProviderSourceError, unpackArchive } from "@stackwright/provider-source";
+import { DEFAULT_MODULE_LIMITS, type ModuleLimits } from "./module-tree.ts";
+import { unpackTar } from "./unpack-tar.ts";
+
+/** What an archive is. */
+type ArchiveKind = "zip" | "tar.gz" | "tar.bz2" | "tar.xz";
+
+const ENDINGS: readonly (readonly [ending: string, kind: ArchiveKind | "file"])[] = [
+  ["tar.tbz2", "tar.bz2"],
+  ["tar.gz", "tar.gz"],
+  ["tgz", "tar.gz"],
+  ["tar.bz2", "tar.bz2"],
+  ["tbz2", "tar.bz2"],
+  ["tar.xz", "tar.xz"],
+  ["txz", "tar.xz"],
+  ["zip", "zip"],
+  ["gz", "file"],
+  ["bz2", "file"],
+  ["xz", "file"],
+];
+
+/**
+ * The kind of archive that an address is of: by the argument `archive`, else by its ending. Undefined where it is none;
+ * rejects what is packed and no archive of several files.
+ */
+export function archiveKind(path: string, given: string | null): ArchiveKind | undefined {
+  if (given === "false" || given === "0") return undefined;
+  const wanted = given ?? "";
+  const found = ENDINGS.find(([ending]) =>
+    wanted === "" ? path.endsWith(`.${ending}`) : wanted === ending,
+  );
+  if (found === undefined && wanted === "") return undefined;
+  const [, kind = "file"] = found ?? [];
+  if (kind !== "file") return kind;
+  const detail = `"${wanted === "" ? path : wanted}" is not an archive of several files. Known are zip, tar.gz, tar.bz2 and tar.xz.`;
+  throw new ModuleError("Failed to download module", detail);
+}
+
+/** Unpacks an archive into a folder that is empty or does not exist. Rejects with a `ModuleError` where it is refused. */
+export async function unpackModule(
+  archive: string,
+  kind: ArchiveKind,
+  folder: string,
+  options: { readonly limits?: ModuleLimits; readonly signal?: AbortSignal } = {},
+): Promise<void> {
+  if (kind === "zip") return unpackZip(archive, folder, options);
+  const file = createReadStream(archive);
+  if (kind === "tar.gz") {
+    const plain = createGunzip();
+    file.on("error", (error) => plain.destroy(error));
+    await unpackTar(file.pipe(plain), folder, options).catch(damaged);
+    return;
+  }
+  const program = kind === "tar.xz" ? "xz" : "bzip2";
+  await unpackWith(program, file, folder, options);
+}
+
+async function unpackZip(
+  archive: string,
+  folder: string,
+  { limits = {}, signal }: { readonly limits?: ModuleLimits; readonly signal?: AbortSignal },
+): Promise<void> {
+  const { maxBytes, maxFiles } = { ...DEFAULT_MODULE_LIMITS, ...limits };
+  try {
+    await unpackArchive(archive, folder, {
+      limits: { maxTotalBytes: maxBytes, maxEntryBytes: maxBytes, maxEntries: maxFiles },
+      ...(signal && { signal }),
+    });
+  } catch (cause) {
+    if (!ProviderSourceError.is(cause)) throw cause;
+    throw new ModuleError("Failed to download module", cause.message, { cause });
+  }
+}
+
+/** Node has no codec for these; every system that builds packages has the program. */
+async function unpackWith(
+  program: string,
+  file: Readable,
+  folder: string,
+  options: { readonly limits?: ModuleLimits; readonly signal?: AbortSignal },
+): Promise<void> {
+  const child = spawn(program, ["-dc"], { stdio: ["pipe", "pipe", "ignore"] });
+  const failed = Promise.withResolvers<never>();
+  child.on("error", (cause) => {
+    const detail = `The program "${program}", which unpacks this archive, cannot be started. Install it, or publish the archive as tar.gz or zip.`;
+    failed.reject(new ModuleError("Failed to download module", detail, { cause }));
+  });
+  // Its end is seen where the archive ends too early.
+  child.stdin.on("error", () => undefined);
+  try {
+    file.pipe(child.stdin);
+    await Promise.race([unpackTar(child.stdout, folder, options), failed.promise]);
+  } finally {
+    file.destroy();
+    child.kill("SIGKILL");
+  }
+}
+
+function damaged(error: unknown): never {
+  if (error instanceof Error && (error as NodeJS.ErrnoException).code?.startsWith("Z_") === true) {
+    const detail = "The archive is damaged, or not packed with gzip.";
+    throw new ModuleError("Failed to download module", detail, { cause: error });
+  }
+  throw error;
+}

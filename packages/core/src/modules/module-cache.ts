@@ -1,0 +1,163 @@
+import { createHash, randomBytes } from "node:crypto";
+import { constants } from "node:fs";
+import { cp, lstat, mkdir, mkdtemp, readFile, rename, rm, stat } from "node:fs/promises";
+import { homedir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { replaceFile } from "./module-manifest.ts";
+import { hashModuleTree, type ModuleLimits } from "./module-tree.ts";
+
+/** A package that is in the cache. */
+export interface CachedPackage {
+  /** The folder of its content. */
+  readonly path: string;
+  readonly hash: string;
+}
+
+interface ModuleCacheOptions {
+  readonly limits?: ModuleLimits;
+  readonly signal?: AbortSignal;
+}
+
+/** The folder of the cache: `STACKWRIGHT_MODULE_CACHE`, else below the cache folder of the user. */
+export function moduleCacheFolder({
+  STACKWRIGHT_MODULE_CACHE: named = "",
+  XDG_CACHE_HOME: cache = "",
+  HOME = "",
+}: NodeJS.ProcessEnv): string {
+  if (named !== "") return resolve(named);
+  const folder = cache === "" ? join(HOME === "" ? homedir() : HOME, ".cache") : cache;
+  return join(folder, "stackwright/modules");
+}
+
+/*
+ * Unpacked packages by the hash of their content, shared by all configurations and processes of a user. A package appears whole,
+ * by one rename, and never changes; who comes second drops the own copy. What is taken is hashed again: the copy counts.
+ */
+export class ModuleCache {
+  readonly #root: string;
+  readonly #options: ModuleCacheOptions;
+
+  constructor(root: string, options: ModuleCacheOptions = {}) {
+    this.#root = root;
+    this.#options = options;
+  }
+
+  /** The package with a hash; undefined where it is not here. */
+  async find(hash: string): Promise<CachedPackage | undefined> {
+    const path = this.#pathOf(hash);
+    const there = (await stat(path).catch(() => undefined))?.isDirectory() === true;
+    return there ? { path, hash } : undefined;
+  }
+
+  /** The package that was once fetched under a name that always means the same, such as a version of a registry. */
+  async findNamed(name: string): Promise<(CachedPackage & { readonly inner: string }) | undefined> {
+    const text = await readFile(this.#nameFile(name), "utf8").catch(() => "");
+    const [hash = "", inner = ""] = text.split("\n");
+    const found = hash === "" ? undefined : await this.find(hash);
+    return found && { ...found, inner };
+  }
+
+  /** Fetches a package into the cache. `fetch` fills an empty folder and returns the one in it that counts. */
+  async add(
+    fetch: (folder: string) => Promise<string>,
+    named?: { readonly name: string; readonly inner: string },
+  ): Promise<CachedPackage> {
+    await mkdir(this.#root, { recursive: true });
+    const scratch = await mkdtemp(join(this.#root, ".incoming-"));
+    try {
+      const content = join(scratch, "content");
+      await mkdir(content);
+      const counts = await fetch(content);
+      const hash = await hashModuleTree(counts, this.#options);
+      const path = this.#pathOf(hash);
+      await mkdir(dirname(path), { recursive: true });
+      await renameNew(counts, path);
+      if (named !== undefined) {
+        await replaceFile(this.#nameFile(named.name), `${hash}\n${named.inner}`);
+      }
+      return { path, hash };
+    } finally {
+      await rm(scratch, { recursive: true, force: true });
+    }
+  }
+
+  /**
+   * Copies a package to a place, which then has it whole. Another one that is there makes way. False where the package in the
+   * cache is not what its hash says: it is removed, and has to be fetched again.
+   */
+  async copy({ path, hash }: CachedPackage, place: string): Promise<boolean> {
+    if (await this.#isThere(place, hash)) return true;
+    await mkdir(dirname(place), { recursive: true });
+    const fresh = `${place}.${randomBytes(6).toString("hex")}.partial`;
+    try {
+      await cp(path, fresh, {
+        recursive: true,
+        verbatimSymlinks: true,
+        mode: constants.COPYFILE_FICLONE,
+      });
+      if ((await hashModuleTree(fresh, this.#options)) !== hash) {
+        await rm(path, { recursive: true, force: true });
+        return false;
+      }
+      // What another process has just put there stays: it may be in use.
+      await replaceFolder(fresh, place, async () => this.#isThere(place, hash));
+      return true;
+    } finally {
+      await rm(fresh, { recursive: true, force: true });
+    }
+  }
+
+  /** Whether a place has a package already. */
+  async #isThere(place: string, hash: string): Promise<boolean> {
+    const stats = await lstat(place).catch(() => undefined);
+    if (stats?.isDirectory() !== true) return false;
+    const found = await hashModuleTree(place, this.#options).catch(() => undefined);
+    this.#options.signal?.throwIfAborted();
+    return found === hash;
+  }
+
+  #pathOf(hash: string): string {
+    const name = hash.replace(":", "-").replaceAll("/", "_").replaceAll("+", "-").replace("=", "");
+    return join(this.#root, "packages", name);
+  }
+
+  #nameFile(name: string): string {
+    return join(this.#root, "names", createHash("sha256").update(name).digest("hex"));
+  }
+}
+
+/** Renames a folder to where nothing is; what is there stays. */
+async function renameNew(from: string, to: string): Promise<void> {
+  try {
+    await rename(from, to);
+  } catch (error) {
+    if (!isTaken(error)) throw error;
+  }
+}
+
+/** Puts a folder or a link in the place of what is there, unless that is the same. */
+export async function replaceFolder(
+  fresh: string,
+  place: string,
+  isSame: () => Promise<boolean> = async () => false,
+): Promise<void> {
+  for (let attempt = 0; ; attempt += 1) {
+    try {
+      await rename(fresh, place);
+      return;
+    } catch (error) {
+      if (!isTaken(error) || attempt >= 8) throw error;
+    }
+    if (await isSame()) return;
+    const aside = `${place}.${randomBytes(6).toString("hex")}.old`;
+    await rename(place, aside).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== "ENOENT") throw error;
+    });
+    await rm(aside, { recursive: true, force: true });
+  }
+}
+
+function isTaken(error: unknown): boolean {
+  const { code = "" } = error as NodeJS.ErrnoException;
+  return ["EISDIR", "ENOTDIR", "ENOTEMPTY", "EEXIST", "EPERM"].includes(code);
+}

@@ -1,0 +1,199 @@
+import { copyFile, mkdir, open, symlink } from "node:fs/promises";
+import { dirname, join, posix } from "node:path";
+import type { Readable } from "node:stream";
+import { ModuleError } from "@stackwright/lang";
+import { DEFAULT_MODULE_LIMITS, type ModuleLimits } from "./module-tree.ts";
+
+const BLOCK = 512;
+/** Headers of names that are too long for the ordinary ones. */
+const MAX_HEADER_BYTES = 1024 * 1024;
+
+/** What one header of a tar archive says. */
+interface TarEntry {
+  readonly name: string;
+  readonly type: string;
+  readonly size: number;
+  readonly mode: number;
+  readonly link: string;
+}
+
+/**
+ * Unpacks a tar archive into an empty folder. Entries with unsafe paths, devices and hard links to what the archive does not
+ * have are refused; symbolic links are made after all files, so that nothing is written through one. Where links lead is for
+ * `hashModuleTree` to check.
+ */
+export async function unpackTar(
+  source: Readable,
+  folder: string,
+  { limits = {}, signal }: { readonly limits?: ModuleLimits; readonly signal?: AbortSignal } = {},
+): Promise<void> {
+  const { maxBytes, maxFiles } = { ...DEFAULT_MODULE_LIMITS, ...limits };
+  const input = new BlockReader(source);
+  const links: { readonly path: string; readonly target: string }[] = [];
+  let bytes = 0;
+  let files = 0;
+  let next: Partial<Pick<TarEntry, "name" | "link" | "size">> = {};
+  for (;;) {
+    signal?.throwIfAborted();
+    const header = await input.take(BLOCK);
+    // Two empty blocks end an archive; some end without them.
+    if (header === undefined || header.every((byte) => byte === 0)) break;
+    const entry = { ...readHeader(header), ...next };
+    if (["x", "g", "L", "K"].includes(entry.type)) {
+      if (entry.size > MAX_HEADER_BYTES) throw refused("a header of it is too large");
+      const content = await input.content(entry.size);
+      if (entry.type === "x") next = { ...next, ...paxFields(content) };
+      if (entry.type === "L") next = { ...next, name: text(content) };
+      if (entry.type === "K") next = { ...next, link: text(content) };
+      continue;
+    }
+    next = {};
+    const path = safePath(entry.name);
+    const place = join(folder, path);
+    files += 1;
+    bytes += entry.size;
+    if (files > maxFiles) throw refused(`it has more than ${maxFiles} files`);
+    if (bytes > maxBytes) throw refused(`its files have more than ${maxBytes} bytes`);
+    if (entry.type === "5" || (entry.type === "0" && entry.name.endsWith("/"))) {
+      await mkdir(place, { recursive: true });
+      continue;
+    }
+    await mkdir(dirname(place), { recursive: true });
+    if (entry.type === "0") {
+      await using file = await open(place, "w", (entry.mode & 0o111) === 0 ? 0o644 : 0o755);
+      for await (const part of input.parts(entry.size)) await file.writeFile(part);
+    } else if (entry.type === "2") {
+      links.push({ path: place, target: entry.link });
+    } else if (entry.type === "1") {
+      await copyFile(join(folder, safePath(entry.link)), place).catch(() => {
+        throw refused(`the hard link ${JSON.stringify(entry.name)} leads to nothing in it`);
+      });
+    } else {
+      throw refused(`${JSON.stringify(entry.name)} is neither a file nor a folder nor a link`);
+    }
+  }
+  for (const { path, target } of links) {
+    if (posix.isAbsolute(target)) throw refused(`a link of it leads to ${JSON.stringify(target)}`);
+    await symlink(target, path);
+  }
+  // What follows the end, such as padding, is read so that the program behind the stream can end.
+  await input.drain();
+}
+
+function readHeader(block: Buffer): TarEntry {
+  const stored = Number.parseInt(text(block.subarray(148, 156)).trim(), 8);
+  const sum = block.reduce((total, byte, at) => total + (at >= 148 && at < 156 ? 0x20 : byte), 0);
+  if (stored !== sum) throw refused("it is damaged, or no tar archive");
+  const magic = block.subarray(257, 262).toString() === "ustar";
+  const prefix = magic && block[262] === 0 ? text(block.subarray(345, 500)) : "";
+  const name = text(block.subarray(0, 100));
+  const type = String.fromCharCode(block[156] ?? 0);
+  return {
+    name: prefix === "" ? name : `${prefix}/${name}`,
+    type: type === "\0" || type === "7" ? "0" : type,
+    size: ["1", "2", "5"].includes(type) ? 0 : readNumber(block.subarray(124, 136)),
+    mode: readNumber(block.subarray(100, 108)),
+    link: text(block.subarray(157, 257)),
+  };
+}
+
+/** Octal digits, or binary where the first bit is set. */
+function readNumber(field: Buffer): number {
+  if (((field[0] ?? 0) & 0x80) === 0) {
+    return Number.parseInt(text(field).trim() || "0", 8);
+  }
+  const value = BigInt(`0x${field.toString("hex")}`) & ((1n << BigInt(field.length * 8 - 1)) - 1n);
+  return value > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : Number(value);
+}
+
+/** `LENGTH NAME=VALUE` lines. */
+function paxFields(content: Buffer): Partial<Pick<TarEntry, "name" | "link" | "size">> {
+  const found: { name?: string; link?: string; size?: number } = {};
+  let at = 0;
+  while (at < content.length) {
+    const space = content.indexOf(0x20, at);
+    const length = Number(content.subarray(at, space).toString());
+    if (space < 0 || !(length > space - at)) throw refused("a header of it is damaged");
+    const line = content.subarray(space + 1, at + length - 1).toString();
+    const split = line.indexOf("=");
+    const value = line.slice(split + 1);
+    if (line.startsWith("path=")) found.name = value;
+    if (line.startsWith("linkpath=")) found.link = value;
+    if (line.startsWith("size=")) found.size = Number(value);
+    at += length;
+  }
+  return found;
+}
+
+/** A relative path of plain parts. */
+function safePath(name: string): string {
+  const clean = posix.normalize(name).replace(/(?<=.)\/$/, "");
+  if (name.includes("\0") || posix.isAbsolute(name) || clean === ".." || clean.startsWith("../")) {
+    throw refused(`the path ${JSON.stringify(name)} leads out of it`);
+  }
+  return clean;
+}
+
+function refused(why: string): ModuleError {
+  return new ModuleError("Failed to download module", `The archive is refused: ${why}.`);
+}
+
+/** Text up to its first null character. */
+function text(bytes: Buffer): string {
+  const end = bytes.indexOf(0);
+  return bytes.subarray(0, end < 0 ? bytes.length : end).toString();
+}
+
+/** A stream, read in exact pieces. */
+class BlockReader {
+  readonly #parts: AsyncIterator<unknown>;
+  #rest: Buffer = Buffer.alloc(0);
+
+  constructor(source: Readable) {
+    this.#parts = source[Symbol.asyncIterator]();
+  }
+
+  async #more(): Promise<boolean> {
+    const { done, value } = await this.#parts.next();
+    if (done === true) return false;
+    this.#rest =
+      this.#rest.length === 0 ? (value as Buffer) : Buffer.concat([this.#rest, value as Buffer]);
+    return true;
+  }
+
+  /** Exactly so many bytes; undefined at the end. */
+  async take(size: number): Promise<Buffer | undefined> {
+    while (this.#rest.length < size) {
+      if (await this.#more()) continue;
+      if (this.#rest.length === 0) return undefined;
+      throw refused("it is cut off");
+    }
+    const taken = this.#rest.subarray(0, size);
+    this.#rest = this.#rest.subarray(size);
+    return taken;
+  }
+
+  /** The content of an entry, with what fills its last block behind it. */
+  async *parts(size: number): AsyncGenerator<Buffer, void, undefined> {
+    let left = size;
+    while (left > 0) {
+      if (this.#rest.length === 0 && !(await this.#more())) throw refused("it is cut off");
+      const part = this.#rest.subarray(0, left);
+      this.#rest = this.#rest.subarray(part.length);
+      left -= part.length;
+      yield part;
+    }
+    await this.take((BLOCK - (size % BLOCK)) % BLOCK);
+  }
+
+  async content(size: number): Promise<Buffer> {
+    const parts: Buffer[] = [];
+    for await (const part of this.parts(size)) parts.push(part);
+    return Buffer.concat(parts);
+  }
+
+  async drain(): Promise<void> {
+    this.#rest = Buffer.alloc(0);
+    while (await this.#more()) this.#rest = Buffer.alloc(0);
+  }
+}
