@@ -70,18 +70,22 @@ export async function loadConfiguration(
   };
 }
 
-/** Whether what the engine is compatible with satisfies what a module requires. */
+/**
+ * Whether the version of the language that is implemented satisfies what a module requires. Where it does not, that is a warning:
+ * constructs that are not supported are errors, each by its name.
+ */
 function checkRequiredVersions({ config }: ModuleNode): readonly Diagnostic[] {
   return config.requiredVersions.flatMap(({ constraint, range }): Diagnostic[] => {
-    const place = { severity: "error", code: "ENGINE_CONFIG", subject: range } as const;
+    const place = { code: "ENGINE_CONFIG", subject: range } as const;
     try {
       if (VersionConstraints.parse(constraint).allows(Version.parse(LANGUAGE_VERSION))) return [];
     } catch (error) {
       const detail = error instanceof Error ? error.message : String(error);
-      return [{ ...place, summary: "Invalid version constraint", detail }];
+      return [{ ...place, severity: "error", summary: "Invalid version constraint", detail }];
     }
-    const detail = `The module requires version ${constraint}, and this release speaks the language of ${LANGUAGE_VERSION}.`;
-    return [{ ...place, summary: "Unsupported Terraform Core version", detail }];
+    const detail = `The module requires version ${constraint}, and this release implements the language of version ${LANGUAGE_VERSION}. What it does not support is an error where it is written.`;
+    const summary = "Unsupported Terraform Core version";
+    return [{ ...place, severity: "warning", summary, detail }];
   });
 }
 

@@ -52,7 +52,16 @@ const ROOT: BodySchema = {
     removed: [],
     import: [],
     check: ["name"],
+    action: ["type", "name"],
+    language: [],
   },
+};
+
+/** Blocks that other versions of the language have, with what is to be done about them. */
+const REFUSED: Readonly<Record<string, string>> = {
+  action:
+    "Actions are part of Terraform 1.14. Run what the action does outside of the configuration.",
+  language: 'Blocks of the type "language" are part of OpenTofu 1.12. Remove the block.',
 };
 
 /**
@@ -69,6 +78,18 @@ export function loadModule(
   const read = (name: string): readonly ContentBlock[] => {
     const file = { name: `${options.prefix ?? ""}${name}`, text: files.get(name) ?? "" };
     const { blocks } = readBody(parseBody(file, diagnostics, options.limits), ROOT, diagnostics);
+    for (const { type, headerRange } of blocks) {
+      const advice = REFUSED[type];
+      if (advice === undefined) continue;
+      const detail = `Blocks of the type "${type}" are not supported. ${advice}`;
+      diagnostics.push({
+        severity: "error",
+        code: "LANG_CONFIG",
+        summary: "Unsupported block type",
+        detail,
+        subject: headerRange,
+      });
+    }
     return nameTypes(blocks);
   };
   const blocks = primary.flatMap(read);
