@@ -7,6 +7,7 @@ import {
   openServerFunctions,
   openStore,
   parseStoreAddress,
+  type StoreAddress,
 } from "@stackwright/core";
 import type { BridgeArchiveSource } from "@stackwright/provider-source";
 import {
@@ -23,6 +24,7 @@ import { createFirstCredentials, writeCredentials } from "./bootstrap.ts";
 import { checkListening } from "./listening-rules.ts";
 import { runMaintenance } from "./maintenance.ts";
 import { planRetentionOf } from "./plan-expiry.ts";
+import { openRunServer } from "./run-server.ts";
 import { createServerApp, type ServerPlugin } from "./server-app.ts";
 import { serverKeys } from "./server-key.ts";
 import { createServerLogger } from "./server-logger.ts";
@@ -143,15 +145,27 @@ export async function serve(
   }
 
   const draining = new AbortController();
+  const authenticator = createAuthenticator({ credentials, clock, region: resolved.region });
+  const runs = stack.use(
+    openRunServer({
+      store,
+      address,
+      keys: loaded,
+      authenticator,
+      clock,
+      logger,
+      env,
+      directory: resolve(directory, resolved.runDirectory ?? defaultRunDirectory(address)),
+      executor: resolved.executor,
+      capacity: resolved.runCapacity,
+      stopping: draining.signal,
+    }),
+  );
   const app = await createServerApp({
     storage: store.storage,
     registry,
     credentials,
-    authenticator: createAuthenticator({
-      credentials,
-      clock,
-      region: resolved.region,
-    }),
+    authenticator,
     region: resolved.region,
     metrics,
     logger,
@@ -163,7 +177,10 @@ export async function serve(
       resolved.quotas?.archiveBytes === undefined
         ? {}
         : { maxArchiveBytes: resolved.quotas.archiveBytes },
-    plugins: parts.plugins?.({ store, registry, credentials, region: resolved.region }),
+    plugins: [
+      runs.plugin,
+      ...(parts.plugins?.({ store, registry, credentials, region: resolved.region }) ?? []),
+    ],
     openMetrics: resolved.openMetrics,
     trustProxy: resolved.trustProxy ?? false,
     tls,
@@ -217,6 +234,9 @@ export async function serve(
   );
   stack.defer(() => maintenance);
 
+  const worker = await runs.startWorker();
+  stack.defer(async () => worker?.close(resolved.drainTimeoutMs));
+
   const { port } = app.server.address() as AddressInfo;
   const host = resolved.host.includes(":") ? `[${resolved.host}]` : resolved.host;
   const url = `${tls === undefined ? "http" : "https"}://${host}:${port}`;
@@ -259,6 +279,11 @@ export async function serve(
     stopped: stopped.promise,
     [Symbol.asyncDispose]: close,
   };
+}
+
+/** Where executors work: beside an embedded store, else in the folder of the server. */
+function defaultRunDirectory(address: StoreAddress): string {
+  return address.kind === "sqlite" ? join(address.directory, "runs") : "runs";
 }
 
 /** Lets running requests end, and cuts those that do not. */

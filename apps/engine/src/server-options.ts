@@ -58,6 +58,16 @@ export const ServerOptionsSchema = Type.Object(
     bootstrapFile: Type.Optional(
       text("file for the first token and access key, written if there are none yet"),
     ),
+    executor: Type.Optional(
+      Type.Union([Type.Literal("child"), Type.Literal("in-process"), Type.Literal("none")], {
+        description:
+          "where runs are executed: in child processes (default), in the server (default of memory:), or nowhere",
+      }),
+    ),
+    runDirectory: Type.Optional(text("folder of the executors; runs in the store's by default")),
+    runCapacity: Type.Optional(
+      count("steps of runs that are executed at the same time; the cores by default", 1, 1_000),
+    ),
     functionsFile: Type.Optional(
       text("table of functions: with it, providers behind functions are installed and checked"),
     ),

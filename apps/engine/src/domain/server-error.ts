@@ -5,7 +5,7 @@ function kind(httpStatus: number, summary: string, retryable = false): ErrorKind
 }
 
 /** Every code of a problem document below `/api/v1`. Codes are contract, texts are not. */
-const SERVER_ERRORS = Object.freeze({
+export const SERVER_ERRORS = Object.freeze({
   invalid_request: kind(400, "the request is not valid"),
   unauthenticated: kind(401, "the request has no valid credential"),
   forbidden: kind(403, "the credential does not allow this"),
@@ -16,7 +16,7 @@ const SERVER_ERRORS = Object.freeze({
   illegal_transition: kind(409, "the phase of the run does not allow this"),
   run_ended: kind(409, "the run has ended"),
   plan_changed: kind(409, "the run has another plan than the one that was approved"),
-  claim_lost: kind(409, "the claim of the worker is no longer valid"),
+  claim_lost: kind(409, "another worker has the claim"),
   changed: kind(412, "the resource changed since it was read"),
   too_large: kind(413, "the request body is too large"),
   unsupported_media_type: kind(415, "the content type is not supported"),
@@ -32,10 +32,10 @@ const SERVER_ERRORS = Object.freeze({
   draining: kind(503, "the server is stopping", true),
 } satisfies Record<string, ErrorKind>);
 
-type ServerErrorCode = keyof typeof SERVER_ERRORS;
+export type ServerErrorCode = keyof typeof SERVER_ERRORS;
 
 /** One thing that is wrong with a request. */
-interface FieldError {
+export interface FieldError {
   /** JSON pointer into the request. */
   readonly pointer: string;
   readonly detail: string;

@@ -1,4 +1,4 @@
-import type { RunLogEvent } from "../logs/run-log-event.ts";
+import type { RunLogEvent } from "../domain/run-log-event.ts";
 import type { ExecutionJob, ExecutionResult } from "./execution-job.ts";
 
 /** Version of what parent and child say to each other. */

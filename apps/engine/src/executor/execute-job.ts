@@ -14,12 +14,19 @@ import {
 import { isEngineError } from "@stackwright/core/errors";
 import { createDirectoryFiles, type Diagnostic, hasErrors } from "@stackwright/lang";
 import { isStorageError } from "@stackwright/storage";
-import type { RunLogEvent } from "../logs/run-log-event.ts";
+import type { RunLogEvent } from "../domain/run-log-event.ts";
 import type { ExecutionJob, ExecutionResult } from "./execution-job.ts";
 import type { ExecutionHost } from "./executor.ts";
 import { ForwardedRuns } from "./forwarded-runs.ts";
 import { type JobGround, jobVariables, openJobEngine, openJobState } from "./job-engine.ts";
 import { unpackBundle } from "./unpack-bundle.ts";
+
+/** Events of one step by their names in a log, in which `end` is the end of the run. */
+const STEP_EVENTS: Readonly<Partial<Record<RunEvent["type"], string>>> = {
+  start: "step-start",
+  progress: "step-progress",
+  end: "step-end",
+};
 
 interface ExecutionSignals {
   /** Stage 1 of a cancel. */
@@ -60,7 +67,8 @@ async function execute(
     for (const diagnostic of found) host.onEvent(diagnosticEvent(diagnostic), Date.now());
   };
   const onEvent = (event: RunEvent): void => {
-    if (event.type !== "diagnostic") host.onEvent({ ...event }, Date.now());
+    if (event.type === "diagnostic") return;
+    host.onEvent({ ...event, type: STEP_EVENTS[event.type] ?? event.type }, Date.now());
   };
   const variables = await jobVariables(job, configuration, directory);
   if (hasErrors([...configuration.diagnostics, ...variables.diagnostics])) {

@@ -1,4 +1,4 @@
-import type { RunLogEvent } from "../logs/run-log-event.ts";
+import type { RunLogEvent } from "../domain/run-log-event.ts";
 import type { ExecutionJob, ExecutionResult } from "./execution-job.ts";
 
 /** What an execution asks its worker for while it runs. */

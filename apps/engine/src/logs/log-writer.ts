@@ -1,9 +1,9 @@
 import type { Clock } from "@stackwright/base/clock";
 import type { Logger } from "@stackwright/base/logger";
+import type { RunLogEvent } from "../domain/run-log-event.ts";
+import { appendEvents, type TimedEvent } from "../queue/append-events.ts";
 import { type RunClaim, requireClaim } from "../queue/claim.ts";
 import { type TransactionParts, transact } from "../queue/transaction.ts";
-import { appendEvents, type TimedEvent } from "./append-events.ts";
-import type { RunLogEvent } from "./run-log-event.ts";
 
 /** A segment is written after so long, so many events, or so many bytes. */
 const FLUSH_MS = 250;

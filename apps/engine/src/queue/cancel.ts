@@ -2,7 +2,7 @@ import { isEnded } from "@stackwright/core";
 import { type RunReference, ticketPlace } from "../domain/run-places.ts";
 import { ServerError } from "../domain/server-error.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
-import { appendEvents } from "../logs/append-events.ts";
+import { appendEvents } from "./append-events.ts";
 import { isAt, move, readRun, requireAt } from "./run-row.ts";
 import { leaveQueue } from "./stack-queue.ts";
 import { type TransactionParts, transact } from "./transaction.ts";

@@ -7,7 +7,7 @@ import {
 } from "../domain/run-places.ts";
 import { ServerError } from "../domain/server-error.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
-import { appendEvents } from "../logs/append-events.ts";
+import { appendEvents } from "./append-events.ts";
 import { move, readRun, requireAt } from "./run-row.ts";
 import { freeTicket, leaveQueue } from "./stack-queue.ts";
 import { type TransactionParts, transact } from "./transaction.ts";
@@ -39,7 +39,8 @@ export async function approveRun(
     }
     if (message.approvals.some((one) => one.actor === actor)) return;
     const plan = await tx.find(STACK_PLAN_KIND, memberPlace(reference.stack, planDigest));
-    if (plan === undefined) throw new ServerError("conflict", "the plan is no longer stored");
+    if (plan === undefined)
+      throw new ServerError("conflict", "the plan was deleted; request another run");
     tx.guardRow(plan);
     const approvals = [
       ...message.approvals,

@@ -19,7 +19,7 @@ import {
 } from "../domain/run-places.ts";
 import { ServerError } from "../domain/server-error.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
-import { appendEvents } from "../logs/append-events.ts";
+import { appendEvents } from "./append-events.ts";
 import { freeTicket, readQueue } from "./stack-queue.ts";
 import { type TransactionParts, transact } from "./transaction.ts";
 

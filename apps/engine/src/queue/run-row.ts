@@ -10,7 +10,7 @@ import { EngineError } from "@stackwright/core/errors";
 import type { Run } from "@stackwright/proto/stackwright";
 import { RUN_KIND, type RunReference, runPlace } from "../domain/run-places.ts";
 import { ServerError } from "../domain/server-error.ts";
-import { appendEvents } from "../logs/append-events.ts";
+import { appendEvents } from "./append-events.ts";
 import type { StoredRow, Transaction } from "./transaction.ts";
 
 /** A run that was read in a phase. */

@@ -6,12 +6,12 @@ import { projectTenancy } from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 
 /** What the names of a stack's variables begin with. */
-function variablePrefix({ stack }: StackReference): string {
+export function variablePrefix({ stack }: StackReference): string {
   return `stack-${stack}.`;
 }
 
 /** Ties an encrypted value to its variable. */
-function variableContext(
+export function variableContext(
   { account, project, stack }: StackReference,
   category: string,
   key: string,
@@ -19,8 +19,13 @@ function variableContext(
   return ["variable", account, project, stack, category, key].join("\0");
 }
 
+export const CATEGORIES: Readonly<Record<"terraform" | "env", Variable_Category>> = {
+  terraform: Variable_Category.CATEGORY_TERRAFORM,
+  env: Variable_Category.CATEGORY_ENV,
+};
+
 /** The name of a stored category. */
-function categoryOf({ category }: Pick<Variable, "category">): "terraform" | "env" {
+export function categoryOf({ category }: Pick<Variable, "category">): "terraform" | "env" {
   return category === Variable_Category.CATEGORY_ENV ? "env" : "terraform";
 }
 

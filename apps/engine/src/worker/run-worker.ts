@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import { mkdir, mkdtemp, rm } from "node:fs/promises";
-import { availableParallelism } from "node:os";
+import { mkdir, mkdtemp, mkdtempDisposable, rm } from "node:fs/promises";
+import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { sleep } from "@stackwright/base/clock";
 import { startServer } from "@stackwright/proto/grpc";
@@ -39,7 +39,7 @@ interface RunWorkerOptions extends Omit<ExecuteClaimParts, "grants" | "folder" |
 }
 
 /** A worker that claims tickets and executes them. Disposing ends it. */
-interface RunWorker extends AsyncDisposable {
+export interface RunWorker extends AsyncDisposable {
   readonly id: string;
   /** Looks for tickets soon. */
   wake(): void;
@@ -76,7 +76,9 @@ export async function startRunWorker(options: RunWorkerOptions): Promise<RunWork
   const grants = new RunGrants();
   let socketPath: string | undefined;
   if (options.executor.isRemote) {
-    socketPath = join(folder, "s");
+    // The path of a socket has at most 107 bytes.
+    const place = stack.use(await mkdtempDisposable(join(tmpdir(), "sw-")));
+    socketPath = join(place.path, "s");
     const { authorize } = grants;
     stack.adopt(
       await startServer({

@@ -89,7 +89,7 @@ export async function readTarball(
           longName = members.get("path") ?? longName;
           const given = members.get("size")?.toString();
           if (given !== undefined && !/^[0-9]{1,15}$/.test(given))
-            throw damaged("a size is no number");
+            throw damaged("a size is not a number");
           size = given === undefined ? size : Number(given);
         }
         continue;

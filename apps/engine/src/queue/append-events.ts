@@ -1,8 +1,8 @@
 import type { RunLog } from "@stackwright/proto/stackwright";
+import type { RunLogEvent } from "../domain/run-log-event.ts";
 import { type RunReference, runPlace, segmentPlace } from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
-import type { Transaction } from "../queue/transaction.ts";
-import type { RunLogEvent } from "./run-log-event.ts";
+import type { Transaction } from "./transaction.ts";
 
 /** Bounds of one log: log lines beyond them are dropped, all other events are stored. */
 interface LogBounds {

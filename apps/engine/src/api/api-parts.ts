@@ -1,0 +1,115 @@
+import { createHash } from "node:crypto";
+import { type NamedStack, StackDirectory, type StoredKeys } from "@stackwright/core";
+import type { Authenticator, Principal } from "@stackwright/registry";
+import { checkProject, isStorageError } from "@stackwright/storage";
+import type { BlobStore } from "@stackwright/storage/blob";
+import type { FastifyRequest, FastifySchema } from "fastify";
+import { type TSchema, Type } from "typebox";
+import { ServerError } from "../domain/server-error.ts";
+import type { LogBell } from "../logs/log-bell.ts";
+import type { TransactionParts } from "../queue/transaction.ts";
+
+export interface ApiOptions extends TransactionParts {
+  readonly blobs: BlobStore;
+  readonly keys: StoredKeys;
+  readonly authenticator: Authenticator;
+  readonly bell: LogBell;
+  /** Ends streams when the server stops. */
+  readonly stopping: AbortSignal;
+}
+
+/** What the routes work with. */
+export interface ApiParts extends ApiOptions {
+  readonly principalOf: (request: FastifyRequest) => Principal;
+}
+
+export const ProjectName = Type.String({ pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$" });
+export const StackNameSchema = Type.String({ pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$" });
+export const Digest = Type.String({ pattern: "^[0-9a-f]{64}$" });
+const RunId = Type.String({ pattern: "^[0-9A-Za-z_.-]{1,128}$" });
+
+export const ProjectParams = Type.Object({ project: ProjectName });
+export const StackParams = Type.Object({ project: ProjectName, stack: StackNameSchema });
+export const RunParams = Type.Object({ project: ProjectName, stack: StackNameSchema, run: RunId });
+
+interface RouteDescription extends FastifySchema {
+  readonly tags: readonly string[];
+  readonly summary: string;
+  readonly operationId: string;
+}
+
+const Problem = Type.Object({
+  type: Type.String(),
+  title: Type.String(),
+  status: Type.Integer(),
+  detail: Type.String(),
+  code: Type.String(),
+  request_id: Type.String(),
+  errors: Type.Optional(Type.Array(Type.Object({ pointer: Type.String(), detail: Type.String() }))),
+});
+
+const FAILURES: Readonly<Record<number, string>> = {
+  400: "the request is not valid",
+  401: "the request has no valid credential",
+  403: "the credential does not allow this",
+  404: "the resource does not exist",
+  429: "too many requests",
+  500: "the server failed",
+  503: "the store does not answer",
+};
+
+/** The schema of a route: with the failures that every route has, and its own. */
+export function routeSchema(
+  summary: string,
+  operationId: string,
+  success: Readonly<Record<number, TSchema>>,
+  request: Pick<FastifySchema, "params" | "querystring" | "body" | "headers"> = {},
+  failures: Readonly<Record<number, string>> = {},
+): RouteDescription {
+  const problems = Object.entries({ ...FAILURES, ...failures }).map(([status, description]) => [
+    status,
+    { ...Problem, description },
+  ]);
+  return {
+    tags: ["runs"],
+    summary,
+    operationId,
+    response: { ...success, ...(Object.fromEntries(problems) as Record<string, object>) },
+    ...request,
+  };
+}
+
+/** The stack of a request in the account of the caller. */
+export async function stackOf(
+  { storage }: Pick<ApiParts, "storage">,
+  { account }: Principal,
+  { project, stack }: { readonly project: string; readonly stack: string },
+): Promise<NamedStack> {
+  checkProjectName(project);
+  const found = await new StackDirectory({ storage }).find({ account, project }, stack);
+  if (found === undefined) throw new ServerError("not_found", `there is no stack "${stack}"`);
+  return found;
+}
+
+export function checkProjectName(project: string): void {
+  try {
+    checkProject(project);
+  } catch (error) {
+    if (!isStorageError(error)) throw error;
+    throw new ServerError("not_found", `there is no project "${project}"`);
+  }
+}
+
+/** The entity tag of a stored version. */
+export function etagOf(version: string): string {
+  return `"${createHash("sha256").update(version).digest("base64url").slice(0, 22)}"`;
+}
+
+/** `changed` unless `If-Match` names the present version; `precondition_required` without it. */
+export function requireMatch(request: FastifyRequest, version: string | undefined): void {
+  const { "if-match": wanted } = request.headers;
+  if (wanted === undefined) throw new ServerError("precondition_required");
+  if (version === undefined || (wanted !== "*" && wanted !== etagOf(version))) {
+    throw new ServerError("changed");
+  }
+}

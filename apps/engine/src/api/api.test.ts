@@ -1,0 +1,186 @@
+import { mkdtempDisposable, readFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { describe, expect, it, onTestFinished } from "vitest";
+import type { BootstrapCredentials } from "../bootstrap.ts";
+import { serve } from "../serve.ts";
+import { tarOf } from "../testing/tar-of.ts";
+
+const P = "/api/v1/projects/web";
+const S = `${P}/stacks/one`;
+const MAIN = 'resource "terraform_data" "a" { input = "x" }';
+
+async function start(executor: "in-process" | "none" = "in-process") {
+  const scratch = await mkdtempDisposable(join(tmpdir(), "api-"));
+  onTestFinished(() => scratch.remove());
+  const file = join(scratch.path, "first.json");
+  const server = await serve(
+    { store: "memory:", port: 0, bootstrapFile: file, logLevel: "silent", executor },
+    { directory: scratch.path, env: {} },
+  );
+  onTestFinished(() => server.close());
+  const first = JSON.parse(await readFile(file, "utf8")) as BootstrapCredentials;
+  const tokenOf = async (role: "reader" | "deployer", projects: string[] = []) =>
+    (await server.credentials.createToken({ account: "default", roles: [role], projects })).token;
+  const call = async (
+    method: string,
+    path: string,
+    {
+      token = first.token,
+      body,
+      headers = {},
+    }: {
+      readonly token?: string | undefined;
+      readonly body?: object | Uint8Array<ArrayBuffer> | undefined;
+      readonly headers?: Readonly<Record<string, string>>;
+    } = {},
+  ) => {
+    const isBytes = body instanceof Uint8Array;
+    const answer = await fetch(server.url + path, {
+      method,
+      headers: {
+        ...(token !== "" && { authorization: `Bearer ${token}` }),
+        ...(body !== undefined && {
+          "content-type": isBytes ? "application/gzip" : "application/json",
+        }),
+        ...headers,
+      },
+      ...(body !== undefined && { body: isBytes ? body : JSON.stringify(body) }),
+    });
+    const text = await answer.text();
+    const json = text.startsWith("{") ? (JSON.parse(text) as Record<string, unknown>) : {};
+    return { status: answer.status, headers: answer.headers, text, json };
+  };
+  const upload = async (files: Record<string, string> = { "main.tf": MAIN }) => {
+    const archive = Uint8Array.from(gzipSync(tarOf(files)));
+    return call("POST", `${S}/configurations`, { body: archive });
+  };
+  return { server, call, upload, tokenOf };
+}
+
+describe("the API of runs", () => {
+  it("takes a run from its request to the end of its events", { timeout: 60_000 }, async () => {
+    const { call, upload } = await start();
+    expect((await call("POST", `${P}/stacks`, { body: { name: "one" } })).status).toBe(201);
+    expect((await call("POST", `${P}/stacks`, { body: { name: "one" } })).json).toMatchObject({
+      code: "name_taken",
+      status: 409,
+    });
+    const first = await upload();
+    const again = await upload();
+    expect([first.status, again.status]).toEqual([201, 200]);
+    expect(again.json["digest"]).toBe(first.json["digest"]);
+    const body = { configuration: first.json["digest"] };
+    const headers = { "idempotency-key": "k" };
+    const requests = await Promise.all(
+      Array.from({ length: 20 }, async () => call("POST", `${S}/runs`, { body, headers })),
+    );
+    // One run, however often it was requested, and equal answers.
+    expect(new Set(requests.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
+    const other = { ...body, message: "other" };
+    expect((await call("POST", `${S}/runs`, { body: other, headers })).json["code"]).toBe(
+      "idempotency_mismatch",
+    );
+    const run = `${S}/runs/${String(requests[0]?.json["id"])}`;
+    await expect
+      .poll(async () => (await call("GET", run)).json["phase"], { timeout: 20_000 })
+      .toBe("awaiting_approval");
+    const wrong = { plan_digest: "0".repeat(64) };
+    const refused = await call("POST", `${run}/approvals`, { body: wrong });
+    expect([refused.status, refused.json["code"]]).toEqual([409, "plan_changed"]);
+    const plan = await call("GET", `${run}/plan`);
+    const approval = { plan_digest: plan.json["digest"] };
+    expect((await call("POST", `${run}/approvals`, { body: approval })).status).toBe(201);
+    const { text } = await call("GET", `${run}/events`);
+    const ids = [...text.matchAll(/^id: .*:([0-9]+)$/gm)].map(([, seq]) => Number(seq));
+    expect(ids).toEqual(ids.map((_, index) => index + 1));
+    const middle = { "last-event-id": `${run.split("/").at(-1)}:${ids.length - 2}` };
+    const rest = await call("GET", `${run}/events`, { headers: middle });
+    expect([...rest.text.matchAll(/^id: .*:([0-9]+)$/gm)].map(([, seq]) => Number(seq))).toEqual(
+      ids.slice(-2),
+    );
+    const last = { "last-event-id": `${run.split("/").at(-1)}:${ids.length}` };
+    expect((await call("GET", `${run}/events`, { headers: last })).status).toBe(204);
+    const shown = await call("GET", run);
+    expect(shown.json["phase"]).toBe("applied");
+    const etag = shown.headers.get("etag") ?? "";
+    expect((await call("GET", run, { headers: { "if-none-match": etag } })).status).toBe(304);
+    expect((await call("POST", `${run}/cancel`, { body: {} })).json["code"]).toBe("run_ended");
+  });
+
+  it("recognises the caller before it reads, and shows each what is its own", async () => {
+    const { call, tokenOf } = await start("none");
+    await call("POST", `${P}/stacks`, { body: { name: "one" } });
+    const [reader, deployer] = [await tokenOf("reader"), await tokenOf("deployer")];
+    const elsewhere = await tokenOf("deployer", ["other"]);
+    for (const [method, path, token, body, status] of [
+      ["GET", S, "", undefined, 401],
+      ["GET", S, "wrong", undefined, 401],
+      ["POST", `${S}/configurations`, "", new Uint8Array(8), 401],
+      ["POST", `${S}/configurations`, reader, new Uint8Array(8), 403],
+      ["POST", `${P}/stacks`, deployer, { name: "two" }, 403],
+      ["GET", S, reader, undefined, 200],
+      ["GET", S, elsewhere, undefined, 404],
+      ["GET", `${P}/stacks/none`, reader, undefined, 404],
+      ["GET", `${S}/runs/none`, reader, undefined, 404],
+      ["GET", "/api/v1/projects/~account/stacks", reader, undefined, 404],
+    ] as const) {
+      const answer = await call(method, path, { token, body });
+      expect([method, path, answer.status]).toEqual([method, path, status]);
+      if (status >= 400) expect(answer.headers.get("content-type")).toContain("problem+json");
+    }
+  });
+
+  it("names every member that is wrong, and refuses archives that are none", async () => {
+    const { call, upload } = await start("none");
+    await call("POST", `${P}/stacks`, { body: { name: "one" } });
+    const wrong = await call("POST", `${S}/runs`, { body: { configuration: "x", more: 1 } });
+    expect(wrong.status).toBe(400);
+    const pointers = (wrong.json["errors"] as { pointer: string }[]).map(({ pointer }) => pointer);
+    expect(pointers).toContain("/body/configuration");
+    const unknown = { configuration: "0".repeat(64) };
+    expect((await call("POST", `${S}/runs`, { body: unknown })).status).toBe(422);
+    for (const files of [{ "../x": "1" }, { "a/../../x": "1" }, {}]) {
+      expect((await upload(files)).json["code"]).toBe("bundle_invalid");
+    }
+    const plain = Uint8Array.from(Buffer.from("no archive"));
+    expect((await call("POST", `${S}/configurations`, { body: plain })).status).toBe(422);
+  });
+
+  it("replaces variables only for those who have seen them, and shows no sensitive value", async () => {
+    const { call } = await start("none");
+    await call("POST", `${P}/stacks`, { body: { name: "one" } });
+    const path = `${S}/variables/terraform/word`;
+    const made = await call("PUT", path, { body: { value: "canary", sensitive: true } });
+    expect([made.status, made.text.includes("canary")]).toEqual([201, false]);
+    expect((await call("PUT", path, { body: { value: "b" } })).status).toBe(428);
+    const stale = { "if-match": '"x"' };
+    expect((await call("PUT", path, { body: { value: "b" }, headers: stale })).status).toBe(412);
+    const fresh = { "if-match": made.headers.get("etag") ?? "" };
+    expect((await call("PUT", path, { body: { value: "b" }, headers: fresh })).status).toBe(200);
+    expect((await call("GET", `${S}/variables`)).text).not.toContain("canary");
+    const any = { "if-match": "*" };
+    expect((await call("DELETE", path, { headers: any })).status).toBe(204);
+  });
+
+  it("pages through runs, whose order is that of their requests", async () => {
+    const { call, upload } = await start("none");
+    await call("POST", `${P}/stacks`, { body: { name: "one" } });
+    const { digest } = (await upload()).json;
+    for (let index = 0; index < 5; index += 1) {
+      await call("POST", `${S}/runs`, { body: { configuration: digest } });
+    }
+    const numbers: number[] = [];
+    for (let next: string | undefined = `${S}/runs?limit=2`; next !== undefined; ) {
+      const page: Awaited<ReturnType<typeof call>> = await call("GET", next);
+      numbers.push(...(page.json["runs"] as { number: number }[]).map(({ number }) => number));
+      next = /<(.*)>; rel="next"/.exec(page.headers.get("link") ?? "")?.[1];
+    }
+    expect(numbers).toEqual([1, 2, 3, 4, 5]);
+    const document = (await call("GET", "/openapi.json")).json as { paths: object };
+    expect(Object.keys(document.paths)).toContain(
+      "/api/v1/projects/{project}/stacks/{stack}/runs/{run}/approvals",
+    );
+  });
+});

@@ -1,0 +1,66 @@
+import type { Readable } from "node:stream";
+import type { FastifyInstance } from "fastify";
+import { type Static, Type } from "typebox";
+import { storeConfiguration } from "../../configuration/store-configuration.ts";
+import { ServerError } from "../../domain/server-error.ts";
+import { type ApiParts, routeSchema, StackParams, stackOf } from "../api-parts.ts";
+
+const ConfigurationView = Type.Object({
+  digest: Type.String(),
+  files: Type.Integer(),
+  archive_bytes: Type.Integer(),
+  content_bytes: Type.Integer(),
+  actor: Type.String(),
+  created_at: Type.String(),
+});
+
+const TYPES = new Set(["application/gzip", "application/x-gzip", "application/octet-stream"]);
+
+/** `/projects/{project}/stacks/{stack}/configurations` */
+export function configurationRoutes(fastify: FastifyInstance, parts: ApiParts): void {
+  fastify.post<{ Params: Static<typeof StackParams> }>(
+    "/projects/:project/stacks/:stack/configurations",
+    {
+      schema: routeSchema(
+        "Upload a configuration as a gzip-compressed tar archive",
+        "CreateConfiguration",
+        { 200: ConfigurationView, 201: ConfigurationView },
+        { params: StackParams },
+        { 413: "too large", 415: "not gzip", 422: "the archive is not valid" },
+      ),
+      config: { access: "operator", upload: true },
+    },
+    async (request, reply) => {
+      const principal = parts.principalOf(request);
+      const { reference, name } = await stackOf(parts, principal, request.params);
+      const [type = ""] = (request.headers["content-type"] ?? "").split(";");
+      if (!TYPES.has(type)) {
+        throw new ServerError(
+          "unsupported_media_type",
+          "a configuration is a gzip-compressed tar archive: application/gzip",
+        );
+      }
+      const { raw } = request;
+      const closed = new AbortController();
+      const onClose = (): void => {
+        if (!raw.complete) closed.abort(new ServerError("invalid_request", "the upload broke off"));
+      };
+      raw.once("close", onClose);
+      const { version, isNew } = await storeConfiguration(parts, {
+        stack: reference,
+        stackName: name,
+        actor: principal.actor,
+        content: raw as Readable,
+        signal: closed.signal,
+      });
+      return reply.code(isNew ? 201 : 200).send({
+        digest: version.digest,
+        files: version.files,
+        archive_bytes: Number(version.archiveBytes),
+        content_bytes: Number(version.contentBytes),
+        actor: version.actor,
+        created_at: new Date(Number(version.createdAtMs)).toISOString(),
+      });
+    },
+  );
+}

@@ -1,0 +1,65 @@
+import { createHash } from "node:crypto";
+import { IdempotencyRecord, type Run } from "@stackwright/proto/stackwright";
+import type { Principal } from "@stackwright/registry";
+import { readStored, type StorageBackend, tenancyOf } from "@stackwright/storage";
+import type { FastifyRequest } from "fastify";
+import { decodeRecord } from "../domain/record-kind.ts";
+import type { Place } from "../domain/run-places.ts";
+import { ServerError } from "../domain/server-error.ts";
+import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import { idOf } from "../queue/transaction.ts";
+
+/** A request that may be repeated: its answer is stored with what it made. */
+interface Idempotency {
+  readonly place: Place;
+  readonly requestDigest: string;
+  readonly record: (run: Run) => IdempotencyRecord;
+}
+
+/** How long an answer is repeated. */
+const KEPT_MS = 24 * 3_600_000;
+
+/** What the header `Idempotency-Key` of a request asks for; undefined without one. */
+export function idempotencyOf(
+  request: FastifyRequest,
+  { account, actor }: Principal,
+  answer: (run: Run) => Pick<IdempotencyRecord, "status" | "body" | "location">,
+): Idempotency | undefined {
+  const { "idempotency-key": key } = request.headers;
+  if (key === undefined) return undefined;
+  if (typeof key !== "string" || key === "" || key.length > 128) {
+    throw new ServerError("invalid_request", "Idempotency-Key has 1 to 128 characters");
+  }
+  const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
+  const signature = [request.method, request.raw.url ?? "", JSON.stringify(request.body)];
+  const requestDigest = sha256(signature.join("\0"));
+  return {
+    place: {
+      tenancy: tenancyOf({ kind: "account", account }),
+      name: `${sha256(actor).slice(0, 32)}.${sha256(key)}`,
+    },
+    requestDigest,
+    record: (run) =>
+      IdempotencyRecord.create({
+        requestDigest,
+        createdAtMs: BigInt(Date.now()),
+        ...answer(run),
+      }),
+  };
+}
+
+/** The stored answer; undefined where the key is new. `idempotency_mismatch` if it was used for another request. */
+export async function findReplay(
+  { storage }: { readonly storage: StorageBackend },
+  { place, requestDigest }: Idempotency,
+): Promise<IdempotencyRecord | undefined> {
+  const found = await readStored(storage, "strong", idOf(SERVER_KINDS.idempotency, place));
+  if (found === undefined) return undefined;
+  const record = decodeRecord(SERVER_KINDS.idempotency, found);
+  if (Date.now() - Number(record.createdAtMs) > KEPT_MS) {
+    await storage.deleteCAS(found.id, found.version);
+    return undefined;
+  }
+  if (record.requestDigest !== requestDigest) throw new ServerError("idempotency_mismatch");
+  return record;
+}

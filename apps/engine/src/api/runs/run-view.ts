@@ -1,0 +1,79 @@
+import { type Run, Run_Mode } from "@stackwright/proto/stackwright";
+import { type Static, Type } from "typebox";
+import { phaseOf } from "../../queue/run-row.ts";
+
+export const RunModes = Type.Union([
+  Type.Literal("apply"),
+  Type.Literal("plan_only"),
+  Type.Literal("destroy"),
+  Type.Literal("refresh_only"),
+]);
+type ModeName = Static<typeof RunModes>;
+
+export const MODE_OF: Readonly<Record<ModeName, Run_Mode>> = {
+  apply: Run_Mode.MODE_APPLY,
+  plan_only: Run_Mode.MODE_PLAN_ONLY,
+  destroy: Run_Mode.MODE_DESTROY,
+  refresh_only: Run_Mode.MODE_REFRESH_ONLY,
+};
+
+export const RunSchema = Type.Object({
+  id: Type.String(),
+  number: Type.Integer(),
+  phase: Type.String(),
+  mode: Type.Union([RunModes, Type.Literal("command")]),
+  actor: Type.String(),
+  message: Type.String(),
+  configuration: Type.String(),
+  auto_apply: Type.Boolean(),
+  created_at: Type.String(),
+  updated_at: Type.String(),
+  plan_digest: Type.Optional(Type.String()),
+  revision: Type.Optional(Type.Integer()),
+  reason: Type.Optional(Type.String()),
+  reason_code: Type.Optional(Type.String()),
+  required_approvals: Type.Integer(),
+  approvals: Type.Array(
+    Type.Object({
+      actor: Type.String(),
+      plan_digest: Type.String(),
+      comment: Type.String(),
+      at: Type.String(),
+    }),
+  ),
+  cancel: Type.Optional(Type.Object({ stage: Type.Integer(), actor: Type.String() })),
+});
+
+/** A run as the API shows it. */
+export function runViewOf(run: Run): Static<typeof RunSchema> {
+  const { planDigest, revision, reason, reasonCode, cancel } = run;
+  const mode = (Object.keys(MODE_OF) as ModeName[]).find((name) => MODE_OF[name] === run.mode);
+  return {
+    id: run.id,
+    number: Number(run.number),
+    phase: phaseOf(run),
+    mode: mode ?? "command",
+    actor: run.actor === "" ? run.cause : run.actor,
+    message: run.message,
+    configuration: run.configuration,
+    auto_apply: run.autoApply,
+    created_at: timeOf(run.createdAtMs),
+    updated_at: timeOf(run.updatedAtMs),
+    ...(planDigest !== "" && { plan_digest: planDigest }),
+    ...(revision !== 0n && { revision: Number(revision) }),
+    ...(reason !== "" && { reason }),
+    ...(reasonCode !== "" && { reason_code: reasonCode }),
+    required_approvals: run.requiredApprovals,
+    approvals: run.approvals.map(({ actor, planDigest: digest, comment, atMs }) => ({
+      actor,
+      plan_digest: digest,
+      comment,
+      at: timeOf(atMs),
+    })),
+    ...(cancel !== undefined && { cancel: { stage: cancel.stage, actor: cancel.actor } }),
+  };
+}
+
+function timeOf(ms: bigint): string {
+  return new Date(Number(ms)).toISOString();
+}

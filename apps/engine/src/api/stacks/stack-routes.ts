@@ -1,0 +1,87 @@
+import { type NamedStack, StackDirectory } from "@stackwright/core";
+import type { FastifyInstance } from "fastify";
+import { type Static, Type } from "typebox";
+import { ServerError } from "../../domain/server-error.ts";
+import {
+  type ApiParts,
+  checkProjectName,
+  ProjectParams,
+  routeSchema,
+  StackNameSchema,
+  StackParams,
+  stackOf,
+} from "../api-parts.ts";
+
+const StackView = Type.Object({
+  id: Type.String(),
+  name: Type.String(),
+  project: Type.String(),
+  created_at: Type.String(),
+});
+const NewStack = Type.Object({ name: StackNameSchema }, { additionalProperties: false });
+
+/** `/projects/{project}/stacks` */
+export function stackRoutes(fastify: FastifyInstance, parts: ApiParts): void {
+  const { storage, principalOf } = parts;
+  const stacks = new StackDirectory({ storage });
+  fastify.get<{ Params: Static<typeof ProjectParams> }>(
+    "/projects/:project/stacks",
+    {
+      schema: routeSchema(
+        "List the stacks of a project",
+        "ListStacks",
+        { 200: Type.Object({ stacks: Type.Array(StackView) }) },
+        { params: ProjectParams },
+      ),
+      config: { access: "viewer" },
+    },
+    async (request) => {
+      const { account } = principalOf(request);
+      const { project } = request.params;
+      checkProjectName(project);
+      return { stacks: (await stacks.list({ account, project })).map(viewOf) };
+    },
+  );
+  fastify.post<{ Params: Static<typeof ProjectParams>; Body: Static<typeof NewStack> }>(
+    "/projects/:project/stacks",
+    {
+      schema: routeSchema(
+        "Create a stack",
+        "CreateStack",
+        { 201: StackView },
+        { params: ProjectParams, body: NewStack },
+        { 409: "the name is in use" },
+      ),
+      config: { access: "admin" },
+    },
+    async (request, reply) => {
+      const { account } = principalOf(request);
+      const { project } = request.params;
+      const { name } = request.body;
+      checkProjectName(project);
+      if ((await stacks.find({ account, project }, name)) !== undefined) {
+        throw new ServerError("name_taken", `the project has a stack "${name}"`);
+      }
+      const made = await stacks.ensure({ account, project }, name);
+      reply.header("location", `/api/v1/projects/${project}/stacks/${name}`);
+      return reply.code(201).send(viewOf(made));
+    },
+  );
+  fastify.get<{ Params: Static<typeof StackParams> }>(
+    "/projects/:project/stacks/:stack",
+    {
+      schema: routeSchema("Show a stack", "ShowStack", { 200: StackView }, { params: StackParams }),
+      config: { access: "viewer" },
+    },
+    async (request) => viewOf(await stackOf(parts, principalOf(request), request.params)),
+  );
+}
+
+function viewOf({ name, reference, createdAtMs }: NamedStack): Static<typeof StackView> {
+  return {
+    id: reference.stack,
+    name,
+    project: reference.project,
+    created_at: new Date(createdAtMs).toISOString(),
+  };
+}

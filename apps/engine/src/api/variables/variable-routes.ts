@@ -1,0 +1,155 @@
+import { Variable } from "@stackwright/proto/stackwright";
+import { readStored } from "@stackwright/storage";
+import type { FastifyInstance } from "fastify";
+import { type Static, Type } from "typebox";
+import { decodeRecord } from "../../domain/record-kind.ts";
+import { projectTenancy } from "../../domain/run-places.ts";
+import { ServerError } from "../../domain/server-error.ts";
+import { SERVER_KINDS } from "../../domain/server-kinds.ts";
+import { idOf, transact } from "../../queue/transaction.ts";
+import {
+  CATEGORIES,
+  categoryOf,
+  variableContext,
+  variablePrefix,
+} from "../../worker/run-variables.ts";
+import {
+  type ApiParts,
+  etagOf,
+  ProjectName,
+  requireMatch,
+  routeSchema,
+  StackNameSchema,
+  StackParams,
+  stackOf,
+} from "../api-parts.ts";
+
+const VariableView = Type.Object({
+  category: Type.Union([Type.Literal("terraform"), Type.Literal("env")]),
+  key: Type.String(),
+  sensitive: Type.Boolean(),
+  value: Type.Optional(Type.String({ description: "absent for sensitive variables" })),
+  description: Type.String(),
+});
+const VariableParams = Type.Object({
+  project: ProjectName,
+  stack: StackNameSchema,
+  category: Type.Union([Type.Literal("terraform"), Type.Literal("env")]),
+  key: Type.String({ pattern: "^[A-Za-z_][A-Za-z0-9_-]{0,127}$" }),
+});
+const NewVariable = Type.Object(
+  {
+    value: Type.String({ maxLength: 65_536 }),
+    sensitive: Type.Optional(Type.Boolean()),
+    description: Type.Optional(Type.String({ maxLength: 1024 })),
+  },
+  { additionalProperties: false },
+);
+
+/** `/projects/{project}/stacks/{stack}/variables` */
+export function variableRoutes(fastify: FastifyInstance, parts: ApiParts): void {
+  const { storage, keys, principalOf } = parts;
+  fastify.get<{ Params: Static<typeof StackParams> }>(
+    "/projects/:project/stacks/:stack/variables",
+    {
+      schema: routeSchema(
+        "List the variables of a stack",
+        "ListVariables",
+        { 200: Type.Object({ variables: Type.Array(VariableView) }) },
+        { params: StackParams },
+      ),
+      config: { access: "viewer" },
+    },
+    async (request) => {
+      const { reference } = await stackOf(parts, principalOf(request), request.params);
+      const tenancy = projectTenancy(reference);
+      const { type } = SERVER_KINDS.variable;
+      const found = await storage.list("strong", type, tenancy, variablePrefix(reference));
+      const variables = found.map((one) => viewOf(decodeRecord(SERVER_KINDS.variable, one)));
+      return { variables: variables.toSorted((a, b) => (a.key < b.key ? -1 : 1)) };
+    },
+  );
+  fastify.put<{ Params: Static<typeof VariableParams>; Body: Static<typeof NewVariable> }>(
+    "/projects/:project/stacks/:stack/variables/:category/:key",
+    {
+      schema: routeSchema(
+        "Set a variable; If-Match is needed to replace one",
+        "SetVariable",
+        { 200: VariableView, 201: VariableView },
+        { params: VariableParams, body: NewVariable },
+        { 412: "it changed since it was read", 428: "If-Match is missing" },
+      ),
+      config: { access: "operator" },
+    },
+    async (request, reply) => {
+      const { reference } = await stackOf(parts, principalOf(request), request.params);
+      const { category, key } = request.params;
+      const { value, sensitive = false, description = "" } = request.body;
+      const place = {
+        tenancy: projectTenancy(reference),
+        name: `${variablePrefix(reference)}${category}.${key}`,
+      };
+      const plain = Buffer.from(value);
+      const context = variableContext(reference, category, key);
+      const cipher = sensitive ? await keys.ensure(reference) : undefined;
+      const message = Variable.create({
+        key,
+        category: CATEGORIES[category],
+        value: cipher?.seal(plain, context) ?? plain,
+        sensitive,
+        description,
+        updatedAtMs: BigInt(Date.now()),
+      });
+      const isNew = await transact(parts, async (tx) => {
+        const row = await tx.find(SERVER_KINDS.variable, place);
+        if (row === undefined) {
+          tx.create(SERVER_KINDS.variable, place, message);
+          return true;
+        }
+        requireMatch(request, row.resource.version);
+        tx.update(row, message);
+        return false;
+      });
+      const stored = await readStored(storage, "strong", idOf(SERVER_KINDS.variable, place));
+      if (stored !== undefined) reply.header("etag", etagOf(stored.version));
+      return reply.code(isNew ? 201 : 200).send(viewOf(message));
+    },
+  );
+  fastify.delete<{ Params: Static<typeof VariableParams> }>(
+    "/projects/:project/stacks/:stack/variables/:category/:key",
+    {
+      schema: routeSchema(
+        "Delete a variable",
+        "DeleteVariable",
+        { 204: Type.Null() },
+        { params: VariableParams },
+        { 412: "it changed since it was read", 428: "If-Match is missing" },
+      ),
+      config: { access: "operator" },
+    },
+    async (request, reply) => {
+      const { reference } = await stackOf(parts, principalOf(request), request.params);
+      const { category, key } = request.params;
+      const tenancy = projectTenancy(reference);
+      const place = { tenancy, name: `${variablePrefix(reference)}${category}.${key}` };
+      await transact(parts, async (tx) => {
+        const row = await tx.find(SERVER_KINDS.variable, place);
+        if (row === undefined) throw new ServerError("not_found", `there is no variable "${key}"`);
+        requireMatch(request, row.resource.version);
+        tx.remove(row);
+      });
+      return reply.code(204).send();
+    },
+  );
+}
+
+function viewOf(variable: Variable): Static<typeof VariableView> {
+  const { key, value, sensitive, description } = variable;
+  return {
+    category: categoryOf(variable),
+    key,
+    sensitive,
+    ...(!sensitive && { value: Buffer.from(value).toString("utf8") }),
+    description,
+  };
+}

@@ -1,0 +1,105 @@
+import { type Clock, sleep } from "@stackwright/base/clock";
+import { readStored, type StorageBackend } from "@stackwright/storage";
+import { decodeRecord } from "../domain/record-kind.ts";
+import type { StoredRunLogEvent } from "../domain/run-log-event.ts";
+import { RUN_KIND, type RunReference, runPlace, segmentPlace } from "../domain/run-places.ts";
+import { ServerError } from "../domain/server-error.ts";
+import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import { idOf } from "../queue/transaction.ts";
+import type { LogBell } from "./log-bell.ts";
+
+interface StreamParts {
+  readonly storage: StorageBackend;
+  readonly clock: Clock;
+  readonly bell: LogBell;
+}
+
+/** A reader without news looks by itself after so long, which also keeps the connection alive. */
+const LOOK_MS = 15_000;
+
+/**
+ * The events of a run after a sequence number, as lines of `text/event-stream`: what is stored, then what comes, until the
+ * run ends. Segments are read one by one as the consumer takes them, so that a slow one holds no memory. Undefined where
+ * the run has ended and nothing follows; `not_found` without such a run.
+ */
+export async function streamRunLog(
+  parts: StreamParts,
+  reference: RunReference,
+  after: number,
+  signal: AbortSignal,
+): Promise<AsyncIterable<string> | undefined> {
+  const { storage } = parts;
+  const run = await readStored(storage, "strong", idOf(RUN_KIND, runPlace(reference)));
+  if (run === undefined) throw new ServerError("not_found", `there is no run ${reference.run}`);
+  const log = await readLog(parts, reference);
+  if (log?.closed === true && after >= Number(log.next) - 1) return undefined;
+  return lines(parts, reference, after, signal);
+}
+
+async function* lines(
+  parts: StreamParts,
+  reference: RunReference,
+  after: number,
+  signal: AbortSignal,
+): AsyncGenerator<string> {
+  const { storage, bell } = parts;
+  yield "retry: 2000\n\n";
+  let next = await firstOf(parts, reference, after + 1);
+  while (!signal.aborted) {
+    // Asked for before the look, so that nothing between them is missed.
+    const pause = new AbortController();
+    const over = AbortSignal.any([signal, pause.signal]);
+    const rung = bell.rung(runPlace(reference), over);
+    try {
+      const id = idOf(SERVER_KINDS.segment, segmentPlace(reference, next));
+      const found = await readStored(storage, "strong", id);
+      if (found !== undefined) {
+        const { events } = decodeRecord(SERVER_KINDS.segment, found);
+        next += events.length;
+        for (const line of events) {
+          const { seq, type } = JSON.parse(line) as StoredRunLogEvent;
+          if (seq <= after) continue;
+          yield `id: ${reference.run}:${seq}\nevent: ${type}\ndata: ${line}\n\n`;
+          if (type === "end") return;
+        }
+        continue;
+      }
+      const log = await readLog(parts, reference);
+      if (log?.closed === true && next >= Number(log.next)) return;
+      const looked = await Promise.race([
+        rung,
+        sleep(parts.clock, LOOK_MS, over).then(
+          () => "late",
+          () => undefined,
+        ),
+      ]);
+      if (looked === "late") yield ": \n\n";
+    } finally {
+      pause.abort();
+    }
+  }
+}
+
+/** The first sequence number of the segment that holds an event. */
+async function firstOf(
+  { storage }: StreamParts,
+  reference: RunReference,
+  seq: number,
+): Promise<number> {
+  if (seq <= 1) return 1;
+  const { tenancy, name } = runPlace(reference);
+  const { type } = SERVER_KINDS.segment;
+  const found = await storage.list("strong", type, tenancy, `${name}.`);
+  let first = 1;
+  for (const { id } of found) {
+    const begin = Number.parseInt(id.name.slice(name.length + 1), 16);
+    if (begin <= seq && begin > first) first = begin;
+  }
+  return first;
+}
+
+async function readLog({ storage }: StreamParts, reference: RunReference) {
+  const id = idOf(SERVER_KINDS.log, runPlace(reference));
+  const found = await readStored(storage, "strong", id);
+  return found && decodeRecord(SERVER_KINDS.log, found);
+}

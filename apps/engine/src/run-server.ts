@@ -1,0 +1,98 @@
+import { join } from "node:path";
+import type { Clock } from "@stackwright/base/clock";
+import {
+  createStoredKeys,
+  type KeyEncryptionKey,
+  type OpenStore,
+  StackDirectory,
+  type StoreAddress,
+} from "@stackwright/core";
+import type { Authenticator } from "@stackwright/registry";
+import { createUlidGenerator } from "@stackwright/storage";
+import { createThreadRenewer } from "@stackwright/storage/lease";
+import type { Logger } from "pino";
+import { apiPlugin } from "./api/api-plugin.ts";
+import { createChildExecutor } from "./executor/child-executor.ts";
+import { createInProcessExecutor } from "./executor/in-process-executor.ts";
+import { LogBell } from "./logs/log-bell.ts";
+import type { ServerPlugin } from "./server-app.ts";
+import { type RunWorker, startRunWorker } from "./worker/run-worker.ts";
+
+interface RunServerOptions {
+  readonly store: OpenStore;
+  readonly address: StoreAddress;
+  readonly keys: readonly [KeyEncryptionKey, ...KeyEncryptionKey[]];
+  readonly authenticator: Authenticator;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly env: NodeJS.ProcessEnv;
+  /** Where bundles are unpacked and providers installed. */
+  readonly directory: string;
+  readonly executor?: "child" | "in-process" | "none" | undefined;
+  readonly capacity?: number | undefined;
+  /** Ends streams of events when the server stops. */
+  readonly stopping: AbortSignal;
+}
+
+/** What makes a server plan and apply: its API of runs, and a worker. */
+interface RunServer extends AsyncDisposable {
+  readonly plugin: ServerPlugin;
+  /** Starts the worker of this server; undefined where it executes no runs. */
+  startWorker(): Promise<RunWorker | undefined>;
+}
+
+/** Opens the API of runs over a store, and prepares a worker. */
+export function openRunServer(options: RunServerOptions): RunServer {
+  const { store, address, clock, logger, env, directory, capacity } = options;
+  const { storage, blobs, renewal } = store;
+  const [current, ...former] = options.keys;
+  const keys = createStoredKeys({ storage, current, former });
+  const token = createUlidGenerator({ wallMs: () => clock.wallMs() });
+  const parts = { storage, blobs, clock, token, keys };
+  const bell = new LogBell({ storage, clock, logger });
+  const { executor = defaultExecutor(address), authenticator, stopping } = options;
+  return {
+    plugin: {
+      prefix: "/api/v1",
+      plugin: async (fastify) => apiPlugin(fastify, { ...parts, authenticator, bell, stopping }),
+    },
+    startWorker: async () => {
+      if (executor === "none") return undefined;
+      await using stack = new AsyncDisposableStack();
+      const renewer =
+        renewal === undefined ? undefined : stack.use(createThreadRenewer({ source: renewal }));
+      const compileCache = join(directory, "compile-cache");
+      const executes = stack.use(
+        executor === "child"
+          ? createChildExecutor({ logger, clock, env, compileCache })
+          : createInProcessExecutor({ storage, blobs, renewer, env }),
+      );
+      const stacks = new StackDirectory({ storage });
+      const worker = await startRunWorker({
+        ...parts,
+        logger,
+        executor: executes,
+        directory,
+        renewer,
+        ...(capacity !== undefined && { capacity }),
+        stackNameOf: async ({ account, project, stack: id }) => {
+          const all = await stacks.list({ account, project });
+          return all.find(({ reference }) => reference.stack === id)?.name ?? "default";
+        },
+      });
+      const kept = stack.move();
+      const close = async (graceMs?: number): Promise<void> => {
+        await worker.close(graceMs);
+        await kept.disposeAsync();
+      };
+      return { ...worker, close, [Symbol.asyncDispose]: async () => close() };
+    },
+    [Symbol.asyncDispose]: async () => bell[Symbol.asyncDispose](),
+  };
+}
+
+/** A store in memory has one trusted user; a store on another server has workers there. */
+function defaultExecutor({ kind }: StoreAddress): "child" | "in-process" | "none" {
+  if (kind === "memory") return "in-process";
+  return kind === "remote" ? "none" : "child";
+}

@@ -1,0 +1,199 @@
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
+import { mkdir, mkdtempDisposable, readFile, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import process from "node:process";
+import { gzipSync } from "node:zlib";
+import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import type { BootstrapCredentials } from "./bootstrap.ts";
+import { tarOf } from "./testing/tar-of.ts";
+
+// kill -9 of executors and servers in the middle of a run, with a provider whose objects are files.
+
+const MAIN = join(import.meta.dirname, "main.ts");
+const LAB = process.env["TEST_TOOL_TERRAFORM_PROVIDER_LAB"] ?? "";
+const STACK = "/api/v1/projects/default/stacks/one";
+
+/** The first object is created; the call for the second one never ends. */
+const templateOf = (lab: string): string => `
+terraform {
+  required_providers {
+    lab = { source = "example.com/acme/lab" }
+  }
+}
+provider "lab" {
+  directory = ${JSON.stringify(lab)}
+}
+resource "lab_object" "first" { name = "first" }
+resource "lab_object" "second" {
+  name  = "second"
+  tags  = { first = lab_object.first.id }
+  fault = "hang-create"
+}
+`;
+
+interface Started {
+  readonly url: string;
+  readonly child: ChildProcess;
+}
+
+describe("a run whose processes are killed", { timeout: 400_000 }, () => {
+  let folder: string;
+  let lab: string;
+
+  beforeEach(async (context) => {
+    context.skip(LAB === "", "TEST_TOOL_TERRAFORM_PROVIDER_LAB is not set");
+    const scratch = await mkdtempDisposable(join(tmpdir(), "runs-kill-"));
+    onTestFinished(() => scratch.remove());
+    folder = scratch.path;
+    lab = join(folder, "lab");
+    await mkdir(lab);
+    const overrides = `dev_overrides { "example.com/acme/lab" = ${JSON.stringify(dirname(LAB))} }`;
+    await writeFile(join(folder, "rc"), `provider_installation {\n${overrides}\ndirect {}\n}\n`);
+  });
+
+  async function start(): Promise<Started> {
+    const child = spawn(
+      process.execPath,
+      [MAIN, "serve", "--store", "sqlite:data", "--port", "0", "--bootstrap-file", "first.json"],
+      {
+        cwd: folder,
+        stdio: ["ignore", "pipe", "inherit"],
+        env: { ...process.env, TF_CLI_CONFIG_FILE: join(folder, "rc") },
+      },
+    );
+    const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()));
+    onTestFinished(async () => {
+      child.kill("SIGKILL");
+      await ended;
+    });
+    const url = await new Promise<string>((resolve, reject) => {
+      let text = "";
+      child.stdout.on("data", (chunk) => {
+        text += String(chunk);
+        const found = /"url":"([^"]+)"/.exec(text)?.[1];
+        if (found !== undefined) resolve(found);
+      });
+      child.once("exit", (code) => reject(new Error(`the server ended with ${code}: ${text}`)));
+    });
+    return { url, child };
+  }
+
+  async function clientOf({ url }: Started) {
+    const first = JSON.parse(
+      await readFile(join(folder, "first.json"), "utf8"),
+    ) as BootstrapCredentials;
+    return async (path: string, body?: object | Uint8Array<ArrayBuffer>) => {
+      const isBytes = body instanceof Uint8Array;
+      const answer = await fetch(url + path, {
+        method: body === undefined ? "GET" : "POST",
+        headers: {
+          authorization: `Bearer ${first.token}`,
+          ...(body !== undefined && {
+            "content-type": isBytes ? "application/gzip" : "application/json",
+          }),
+        },
+        ...(body !== undefined && { body: isBytes ? body : JSON.stringify(body) }),
+      });
+      return (await answer.json()) as Record<string, string>;
+    };
+  }
+
+  /** A run that waits for its approval; `onPlanning` is called with its executor while that plans. */
+  async function planned(
+    server: Started,
+    onPlanning: (executor: number) => void = () => undefined,
+  ): Promise<string> {
+    const call = await clientOf(server);
+    await call("/api/v1/projects/default/stacks", { name: "one" });
+    const archive = Uint8Array.from(gzipSync(tarOf({ "main.tf": templateOf(lab) })));
+    const { digest } = await call(`${STACK}/configurations`, archive);
+    const { id } = await call(`${STACK}/runs`, { configuration: digest });
+    const run = `${STACK}/runs/${id}`;
+    await expect.poll(async () => (await call(run))["phase"], waiting).toBe("planning");
+    const [executor = 0] = executorsOf(server.child.pid);
+    onPlanning(executor);
+    await expect.poll(async () => (await call(run))["phase"], waiting).toBe("awaiting_approval");
+    return run;
+  }
+
+  /** Approves a run and waits until the provider is in the call that never ends. */
+  async function hanging(server: Started, run: string): Promise<void> {
+    const call = await clientOf(server);
+    const { plan_digest: digest } = await call(run);
+    await call(`${run}/approvals`, { plan_digest: digest });
+    await expect.poll(() => objects(lab), waiting).toEqual(["first"]);
+    await expect.poll(async () => (await call(run))["phase"], waiting).toBe("applying");
+    // The intent of the second call is durable before it begins.
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+  }
+
+  it("executor: it is planned again, and recovered after its apply", async () => {
+    const server = await start();
+    const call = await clientOf(server);
+    const killed: number[] = [];
+    const run = await planned(server, (executor) => {
+      killed.push(executor);
+      process.kill(executor, "SIGKILL");
+    });
+    expect(killed[0]).toBeGreaterThan(0);
+    await hanging(server, run);
+    const [executor = 0] = executorsOf(server.child.pid);
+    const family = processesBelow(executor);
+    expect(family.length).toBeGreaterThan(0);
+    process.kill(executor, "SIGKILL");
+    await expect.poll(() => family.filter(isAlive), waiting).toEqual([]);
+    await expect.poll(async () => (await call(run))["phase"], waiting).toBe("partially_applied");
+    expect(objects(lab)).toEqual(["first"]);
+    expect((await call(run))["reason"]).toContain("interrupted");
+  });
+
+  it("server: its executor ends, and the next server recovers the run", async () => {
+    const first = await start();
+    const run = await planned(first);
+    await hanging(first, run);
+    const [executor = 0] = executorsOf(first.child.pid);
+    const family = [executor, ...processesBelow(executor)];
+    first.child.kill("SIGKILL");
+    await expect.poll(() => family.filter(isAlive), waiting).toEqual([]);
+    const second = await start();
+    const call = await clientOf(second);
+    await expect.poll(async () => (await call(run))["phase"], waiting).toBe("partially_applied");
+    expect(objects(lab)).toEqual(["first"]);
+  });
+});
+
+const waiting = { timeout: 120_000, interval: 100 };
+
+/** Names of the objects that exist, by the provider's own files. */
+function objects(lab: string): string[] {
+  return readdirSync(lab)
+    .filter((name) => name.endsWith(".json"))
+    .map((name) => (JSON.parse(readFileSync(join(lab, name), "utf8")) as { name: string }).name)
+    .toSorted();
+}
+
+function table(): { readonly pid: number; readonly parent: number; readonly text: string }[] {
+  const text = execFileSync("ps", ["-eo", "pid=,ppid=,args="], { encoding: "utf8" });
+  return text.split("\n").flatMap((line) => {
+    const [, pid, parent, args = ""] = /^\s*(\d+)\s+(\d+)\s+(.*)$/.exec(line) ?? [];
+    return pid === undefined ? [] : [{ pid: Number(pid), parent: Number(parent), text: args }];
+  });
+}
+
+function executorsOf(server: number | undefined): number[] {
+  return table()
+    .filter(({ parent, text }) => parent === server && text.includes("child-main"))
+    .map(({ pid }) => pid);
+}
+
+function processesBelow(ancestor: number): number[] {
+  return table()
+    .filter(({ parent }) => parent === ancestor)
+    .map(({ pid }) => pid);
+}
+
+function isAlive(pid: number): boolean {
+  return table().some((one) => one.pid === pid && !one.text.includes("<defunct>"));
+}
