@@ -1,5 +1,4 @@
-import { createHash, randomUUID } from "node:crypto";
-import { hostname } from "node:os";
+import { createHash } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { adoptState, hasChanges, importedState, NO_MIRROR, type Plan } from "@stackwright/core";
 import {
@@ -7,15 +6,15 @@ import {
   type TerraformState,
   TfstateError,
 } from "@stackwright/tfstate";
-import type { HeldLock, LockRecord, StateBackend } from "@stackwright/tfstate/backend";
+import type { HeldLock, StateBackend } from "@stackwright/tfstate/backend";
 import type { CommandContext } from "../command-context.ts";
-import { commandVersion } from "../command-version.ts";
 import { CollectingView } from "../session/collecting-view.ts";
 import { makePlan } from "../session/create-plan.ts";
 import { openEngine } from "../session/open-engine.ts";
 import type { Project } from "../session/project.ts";
 import type { PlanningOptions } from "../session/run-options.ts";
 import { openReader, openWriter, parseDuration } from "../session/session.ts";
+import { lockRecord } from "../session/write-back.ts";
 import { adoptionMarker } from "./adoption-marker.ts";
 import { comparePlans, type PlanComparison } from "./compare-plans.ts";
 
@@ -302,7 +301,7 @@ function parseState(bytes: Uint8Array): TerraformState {
 
 async function lockInTime({ backend, workspace, options, context }: Ground): Promise<HeldLock> {
   const deadline = performance.now() + parseDuration(options.lockTimeout);
-  const record = lockRecord();
+  const record = lockRecord("stackwright adopt");
   for (;;) {
     try {
       return await backend.lock(workspace, record, { signal: context.signal });
@@ -312,19 +311,6 @@ async function lockInTime({ backend, workspace, options, context }: Ground): Pro
       await delay(500, undefined, { signal: context.signal });
     }
   }
-}
-
-/** What a lock of this command tells other commands. */
-function lockRecord(operation = "stackwright adopt"): LockRecord {
-  return {
-    ID: randomUUID(),
-    Operation: operation,
-    Info: `process ${process.pid}`,
-    Who: `${process.env["USER"] ?? "stackwright"}@${hostname()}`,
-    Version: commandVersion(),
-    Created: new Date().toISOString(),
-    Path: "",
-  };
 }
 
 function sha256(bytes: Uint8Array): string {

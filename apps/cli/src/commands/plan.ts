@@ -1,11 +1,14 @@
 import { resolve } from "node:path";
-import { hasChanges } from "@stackwright/core";
+import { exportState, formatStateFile, hasChanges } from "@stackwright/core";
+import { comparisonLines } from "../adoption/adoption-report.ts";
+import { comparePlans } from "../adoption/compare-plans.ts";
 import type { CommandContext } from "../command-context.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { HumanRenderer } from "../render/human-renderer.ts";
 import { JsonRenderer } from "../render/json-renderer.ts";
 import { makePlan } from "../session/create-plan.ts";
 import { expireSavedPlans, planRetention } from "../session/expire-plans.ts";
+import { exportLine } from "../session/export-line.ts";
 import { openEngine } from "../session/open-engine.ts";
 import { writePlanFile } from "../session/plan-file.ts";
 import { loadProject, requireConfiguration } from "../session/project.ts";
@@ -21,6 +24,8 @@ export interface PlanCommandOptions extends PlanningOptions {
   readonly out?: string;
   /** Tell by the exit code whether there are changes. */
   readonly detailedExitcode: boolean;
+  /** An installed command whose plan of the same state is compared with this one: `terraform`, `tofu` or a path. */
+  readonly compare?: string;
 }
 
 /** Shows what `up` would do. Works while another process writes, unless the plan is to be kept. */
@@ -71,6 +76,26 @@ export async function plan(
           `\nThe plan is kept. To do exactly this: stackwright up ${options.out}\n`,
         );
       }
+    }
+    if (options.compare !== undefined) {
+      const snapshot = await state.read({ signal: context.signal });
+      const line = exportLine(session?.stack, snapshot);
+      const comparison = await comparePlans(
+        {
+          command: options.compare,
+          workspace,
+          plan: made.plan,
+          engine,
+          project,
+          state: formatStateFile(exportState(state.reference, snapshot, line)),
+        },
+        options,
+        context,
+      );
+      const text = comparisonLines(comparison).join("\n");
+      if (options.json) context.terminal.writeError(`${text}\n`);
+      else context.terminal.write(`\n${text}\n`);
+      if (comparison.differences.length > 0) return EXIT.failed;
     }
     return options.detailedExitcode && (hasChanges(made.plan) || made.unresolved)
       ? EXIT.changes

@@ -1,7 +1,8 @@
 import type { Command } from "commander";
 import type { AdoptOptions } from "../commands/adopt.ts";
+import type { HandBackOptions } from "../commands/hand-back.ts";
 import type { CommandAction, Define } from "./program.ts";
-import { collect, withInputs, withRunOptions } from "./run-commands.ts";
+import { collect, withInputs, withRunOptions, withStoreOptions } from "./run-commands.ts";
 
 /** The command that adopts states of other commands. */
 export function defineAdoption(define: Define, run: CommandAction): void {
@@ -39,6 +40,18 @@ export function defineAdoption(define: Define, run: CommandAction): void {
 
 interface ParsedAdopt extends Omit<AdoptOptions, "inputs" | "destroy" | "verify"> {
   readonly verify?: string | true;
+}
+
+/** The command that gives a state back to the backend that it was adopted from. */
+export function defineHandBack(define: Define, run: CommandAction): void {
+  withBackendOptions(
+    withStoreOptions(define("hand-back", "write the state to its old backend, and end the stack")),
+  )
+    .option("-y, --yes", "do not ask", false)
+    .action(async (options: HandBackOptions, command: Command) => {
+      const { handBack } = await import("../commands/hand-back.ts");
+      await run(command, async (context) => handBack(options, context));
+    });
 }
 
 /** Options that say which backend another command uses. */

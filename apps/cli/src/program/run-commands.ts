@@ -20,6 +20,7 @@ export function defineRunCommands(define: Define, run: CommandAction): void {
   plan
     .option("--destroy", "plan the end of everything", false)
     .option("--out <file>", "save the plan, to apply exactly this one")
+    .option("--compare <command>", "plan with terraform or tofu too, and show differences")
     .option("--detailed-exitcode", "exit code 2 where there are changes", false)
     .action(async (parsed: Parsed, command: Command) => {
       const { plan: planCommand } = await import("../commands/plan.ts");

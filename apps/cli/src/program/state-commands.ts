@@ -6,7 +6,7 @@ import type { RecoverOptions } from "../commands/recover.ts";
 import type { SecretOptions, ShowOptions } from "../commands/show.ts";
 import type { StateEditOptions } from "../commands/state-edit.ts";
 import type { StoreOptions } from "../session/session.ts";
-import { defineAdoption } from "./adoption-commands.ts";
+import { defineAdoption, defineHandBack } from "./adoption-commands.ts";
 import type { CommandAction, Define } from "./program.ts";
 import { collect, withInputs, withRunOptions, withStoreOptions } from "./run-commands.ts";
 
@@ -87,6 +87,7 @@ export function defineStateCommands(define: Define, run: CommandAction): void {
   });
 
   defineAdoption(define, run);
+  defineHandBack(define, run);
 
   const importing = withRunOptions(
     define("import-state <file>", "take a Terraform state of version 4 over, and show a plan"),

@@ -115,7 +115,17 @@ export async function openWriter(
   try {
     const stack =
       session.stack ?? (await session.stacks.ensure(session.project, stackName(context, options)));
-    return { ...session, stack, state: session.stateOf(stack) };
+    const opened = { ...session, stack, state: session.stateOf(stack) };
+    return {
+      ...opened,
+      [Symbol.asyncDispose]: async () => {
+        if (stack.adoption?.kind === "state" && stack.adoption.mirror.enabled) {
+          const { mirrorState } = await import("./state-mirror.ts");
+          await mirrorState(opened, context);
+        }
+        await session[Symbol.asyncDispose]();
+      },
+    };
   } catch (error) {
     await session[Symbol.asyncDispose]();
     throw error;

@@ -42,7 +42,9 @@ export async function adoptState(request: AdoptStateRequest): Promise<NamedStack
       );
     }
     const { objects } = await stateOf(existing.reference).read(options);
-    if (objects.size > 0) {
+    // The objects of a stack that was handed back belong to the other command.
+    const ended = existing.adoption?.kind === "state" && existing.adoption.handedBack;
+    if (objects.size > 0 && !ended) {
       throw new EngineError(
         "ENGINE_STATE_NOT_EMPTY",
         `the stack "${name}" has ${objects.size} objects`,

@@ -1,0 +1,55 @@
+import type { CommandContext } from "../command-context.ts";
+import { CommandError } from "../command-error.ts";
+import { EXIT, type ExitCode } from "../exit-code.ts";
+import { type OldBackendOptions, openOldBackend } from "../session/old-backend.ts";
+import { loadProject } from "../session/project.ts";
+import { openWriter, type StoreOptions } from "../session/session.ts";
+import { acquireStackLock } from "../session/stack-lock.ts";
+import { writeBack } from "../session/write-back.ts";
+
+export interface HandBackOptions extends StoreOptions, OldBackendOptions {
+  readonly yes: boolean;
+}
+
+/** Writes the state to the backend that it was adopted from, and lets no further run begin on the stack. */
+export async function handBack(
+  options: HandBackOptions,
+  context: CommandContext,
+): Promise<ExitCode> {
+  const { terminal, signal } = context;
+  await using session = await openWriter(context, options);
+  const { stack, state, stacks, project } = session;
+  const origin = stack.adoption;
+  if (origin?.kind !== "state" || origin.backend === "" || origin.backend === "file") {
+    throw new CommandError(`The stack "${stack.name}" was not adopted from a backend.`, {
+      advice: "Write its state to a file: stackwright export-state > FILE",
+    });
+  }
+  if (origin.handedBack) {
+    terminal.write(`The stack "${stack.name}" was handed back before.\n`);
+    return EXIT.ok;
+  }
+  if (!options.yes) {
+    const question = `The state is written to ${origin.place}, and the stack takes no further runs. Only "yes" is taken as a yes: `;
+    if (!terminal.interactive) {
+      throw new CommandError("A hand-back needs an approval. Run it in a terminal, or with --yes.");
+    }
+    if ((await terminal.ask(question, { signal }))?.trim() !== "yes") return EXIT.failed;
+  }
+  await using _lock = await acquireStackLock(session, options, context);
+  if ((await state.head()).run !== "") {
+    throw new CommandError("A run was interrupted; its objects are not settled yet.", {
+      advice: "Resolve them first: stackwright recover",
+    });
+  }
+  const configuration = await loadProject(context);
+  await using backend = await openOldBackend(configuration, options, context);
+  const { serial } = await writeBack(state, origin, backend, "stackwright hand-back", { signal });
+  await stacks.recordOrigin(project, stack.name, { ...origin, handedBack: true });
+  // Last: until now no other command may work on the state.
+  if (origin.lockId !== "") await backend.unlock?.(origin.workspace, origin.lockId, { signal });
+  terminal.write(
+    `Handed back to ${backend.place(origin.workspace)}: lineage ${origin.lineage}, serial ${serial}.\nThe stack "${stack.name}" takes no further runs.\n`,
+  );
+  return EXIT.ok;
+}
