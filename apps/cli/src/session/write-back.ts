@@ -13,7 +13,7 @@ import { commandVersion } from "../command-version.ts";
 import { exportLine } from "./export-line.ts";
 
 /** What was written to the old backend. */
-export interface WrittenBack {
+interface WrittenBack {
   readonly revision: bigint;
   readonly serial: bigint;
 }

@@ -1,0 +1,373 @@
+import { execFile, spawn, spawnSync } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import { type AddressInfo, connect } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import postgres from "postgres";
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { parseStateFile } from "../state-file.ts";
+import type { ArgumentValues } from "./backend-arguments.ts";
+import { openBackend } from "./open-backend.ts";
+import type { LockRecord, StateBackend } from "./state-backend.ts";
+
+const COMMAND = process.env["STACKWRIGHT_TERRAFORM"] ?? "terraform";
+const hasCommand = spawnSync(COMMAND, ["version"]).status === 0;
+const NO_COMMAND = "there is no terraform command (STACKWRIGHT_TERRAFORM)";
+const hasMoto = spawnSync("moto_server", ["--help"]).status === 0;
+const KEYS = {
+  AWS_ACCESS_KEY_ID: "k",
+  AWS_SECRET_ACCESS_KEY: "s",
+  AWS_EC2_METADATA_DISABLED: "true",
+};
+
+/** A root module with a backend block, used by the real command. */
+interface RootModule {
+  readonly directory: string;
+  run(...words: readonly string[]): Promise<{ readonly code: number; readonly text: string }>;
+  open(values: ArgumentValues): Promise<StateBackend>;
+}
+
+async function rootModule(
+  type: string,
+  block: string,
+  env: NodeJS.ProcessEnv = {},
+): Promise<RootModule> {
+  const directory = await mkdtemp(join(tmpdir(), "backend-"));
+  onTestFinished(() => rm(directory, { recursive: true, force: true }));
+  const config = `terraform {
+  backend "${type}" {
+${block}
+  }
+}
+resource "terraform_data" "a" {
+  input = terraform.workspace
+}
+`;
+  await writeFile(join(directory, "main.tf"), config);
+  const all = { PATH: process.env["PATH"] ?? "", HOME: directory, TF_IN_AUTOMATION: "1", ...env };
+  return {
+    directory,
+    // Not the blocking call: a server that the command talks to may run in this process.
+    run: async (...words) =>
+      new Promise((resolve) => {
+        const options = { cwd: directory, env: all, timeout: 60_000 };
+        execFile(COMMAND, [...words], options, (error, stdout, stderr) => {
+          const code = error === null ? 0 : typeof error.code === "number" ? error.code : -1;
+          resolve({ code, text: stdout + stderr });
+        });
+      }),
+    open: async (values) => openBackend({ type, values }, { directory, env: all }),
+  };
+}
+
+function record(): LockRecord {
+  return {
+    ID: randomUUID(),
+    Operation: "stackwright adopt",
+    Info: "",
+    Who: "ann@build",
+    Version: "1",
+    Created: new Date().toISOString(),
+    Path: "",
+  };
+}
+
+/** What holds for every backend: layout, lock both ways, and a write that the real command reads. */
+async function provesItself(
+  root: RootModule,
+  values: ArgumentValues,
+  {
+    workspaces = true,
+    locks = true,
+  }: { readonly workspaces?: boolean; readonly locks?: boolean } = {},
+): Promise<void> {
+  const init = await root.run("init", "-input=false", "-no-color");
+  expect(init.code, init.text).toBe(0);
+  expect(await root.run("apply", "-auto-approve", "-no-color")).toMatchObject({ code: 0 });
+  if (workspaces) {
+    expect((await root.run("workspace", "new", "stg")).code).toBe(0);
+    expect((await root.run("apply", "-auto-approve", "-no-color")).code).toBe(0);
+    expect((await root.run("workspace", "select", "default")).code).toBe(0);
+  }
+  await using backend = await root.open(values);
+  expect(await backend.workspaces()).toEqual(workspaces ? ["default", "stg"] : ["default"]);
+  const bytes = await backend.read("default");
+  expect(bytes).toBeDefined();
+  const state = parseStateFile(Buffer.from(bytes ?? []).toString("utf8"));
+  expect(state.resources.map(({ name }) => name)).toEqual(["a"]);
+  expect(await backend.read("no-such-workspace").catch(() => undefined)).toBeUndefined();
+  if (workspaces) {
+    const other = Buffer.from((await backend.read("stg")) ?? []).toString("utf8");
+    expect(other).toContain('"value": "stg"');
+  }
+  if (locks) {
+    const mine = record();
+    const held = await backend.lock("default", mine);
+    const refused = await root.run("plan", "-input=false", "-no-color");
+    expect(refused.code, refused.text).toBe(1);
+    expect(refused.text).toContain("acquiring the state lock");
+    // The lock of a local file keeps the other command out, and not a second reader of this package.
+    if (backend.type !== "local") {
+      await using second = await root.open(values);
+      await expect(second.lock("default", record())).rejects.toMatchObject({
+        code: "TFSTATE_BACKEND_LOCKED",
+      });
+    }
+    await held.release();
+  }
+  const text = Buffer.from(bytes ?? [])
+    .toString("utf8")
+    .replace(`"serial": ${state.serial}`, `"serial": ${state.serial + 5n}`);
+  const lock = await backend.lock("default", record());
+  await backend.write("default", Buffer.from(text), { lockId: lock.id });
+  await lock.release();
+  const plan = await root.run("plan", "-detailed-exitcode", "-input=false", "-no-color");
+  expect(plan.code, plan.text).toBe(0);
+  expect((await root.run("state", "pull")).text).toContain(`"serial": ${state.serial + 5n}`);
+}
+
+describe("states of the real command", { timeout: 300_000 }, () => {
+  beforeEach((context) => {
+    context.skip(!hasCommand, NO_COMMAND);
+  });
+
+  it("are read where the local backend keeps them", async () => {
+    const root = await rootModule("local", `    path = "st/x.tfstate"`);
+    await provesItself(root, { path: "st/x.tfstate" });
+  });
+
+  it("are not locked for us while the local backend has its own lock", async () => {
+    const root = await rootModule("local", "");
+    expect((await root.run("init", "-no-color")).code).toBe(0);
+    expect((await root.run("apply", "-auto-approve", "-no-color")).code).toBe(0);
+    // The console holds the lock until its input ends.
+    const child = spawn(COMMAND, ["console"], {
+      cwd: root.directory,
+      stdio: ["pipe", "ignore", "ignore"],
+    });
+    await using backend = await root.open({});
+    let refusal: unknown;
+    for (let attempt = 0; attempt < 100 && refusal === undefined; attempt += 1) {
+      try {
+        await (await backend.lock("default", record())).release();
+        await delay(100);
+      } catch (error) {
+        refusal = error;
+      }
+    }
+    child.stdin.end();
+    await once(child, "exit");
+    expect(refusal).toMatchObject({ code: "TFSTATE_BACKEND_LOCKED" });
+    expect(String(refusal)).toContain("held by");
+  });
+
+  it("are read from a server of HTTP", async () => {
+    const server = await stateServer();
+    const block = `    address = "${server}/state"\n    lock_address = "${server}/state"\n    unlock_address = "${server}/state"\n    username = "ann"`;
+    const root = await rootModule("http", block, { TF_HTTP_PASSWORD: "pw" });
+    const values = { address: `${server}/state`, lock_address: `${server}/state`, username: "ann" };
+    await provesItself(root, values, { workspaces: false });
+  });
+
+  it("are read from PostgreSQL", async (context) => {
+    const url = process.env["TEST_POSTGRES_URL"];
+    context.skip(url === undefined, "no PostgreSQL server: TEST_POSTGRES_URL is not set");
+    if (url === undefined) return;
+    const schema = `tf_${randomUUID().slice(0, 8)}`;
+    onTestFinished(async () => {
+      const sql = postgres(url, { max: 1, onnotice: () => undefined });
+      await sql`DROP SCHEMA IF EXISTS ${sql(schema)} CASCADE`;
+      await sql.end();
+    });
+    const address = url.includes("sslmode")
+      ? url
+      : `${url}${url.includes("?") ? "&" : "?"}sslmode=disable`;
+    const root = await rootModule("pg", `    schema_name = "${schema}"`, { PG_CONN_STR: address });
+    await provesItself(root, { schema_name: schema });
+  });
+});
+
+describe("states in a bucket", { timeout: 300_000 }, () => {
+  beforeEach((context) => {
+    context.skip(!hasCommand, NO_COMMAND);
+    context.skip(!hasMoto, "there is no moto_server (Python package moto)");
+  });
+
+  let endpoint = "";
+  let stop: () => Promise<void> = async () => undefined;
+
+  beforeAll(async () => {
+    if (!hasMoto) return;
+    const port = await freePort();
+    const child = spawn("moto_server", ["-H", "127.0.0.1", "-p", String(port)], {
+      stdio: "ignore",
+    });
+    stop = async () => {
+      child.kill();
+      await once(child, "exit");
+    };
+    endpoint = `http://127.0.0.1:${port}`;
+    await untilOpen(port);
+  }, 60_000);
+  afterAll(async () => stop());
+
+  it.each([
+    ["a lock as an object", { use_lockfile: true }],
+    ["a lock as an item of a table", { dynamodb_table: "locks" }],
+    ["both locks", { use_lockfile: true, dynamodb_table: "locks" }],
+    ["an own prefix of workspaces", { use_lockfile: true, workspace_key_prefix: "ws" }],
+  ] as const)("are read with %s", async (_name, extra) => {
+    const bucket = `states-${randomUUID().slice(0, 8)}`;
+    await makeBucket(endpoint, bucket);
+    const values = {
+      bucket,
+      key: "app/terraform.tfstate",
+      region: "eu-west-1",
+      use_path_style: true,
+      endpoints: { s3: endpoint, dynamodb: endpoint, sts: endpoint, iam: endpoint },
+      ...extra,
+    };
+    const lines = Object.entries(extra).map(
+      ([name, value]) => `    ${name} = ${JSON.stringify(value)}`,
+    );
+    const block = `    bucket = "${bucket}"
+    key = "app/terraform.tfstate"
+    region = "eu-west-1"
+    use_path_style = true
+    skip_credentials_validation = true
+    skip_requesting_account_id = true
+    endpoints = { s3 = "${endpoint}", dynamodb = "${endpoint}" }
+${lines.join("\n")}`;
+    const root = await rootModule("s3", block, KEYS);
+    await provesItself(root, values);
+  });
+
+  it("are refused where the table has another digest", async () => {
+    const bucket = `states-${randomUUID().slice(0, 8)}`;
+    await makeBucket(endpoint, bucket);
+    const block = `    bucket = "${bucket}"
+    key = "a"
+    region = "eu-west-1"
+    use_path_style = true
+    skip_credentials_validation = true
+    skip_requesting_account_id = true
+    dynamodb_table = "locks"
+    endpoints = { s3 = "${endpoint}", dynamodb = "${endpoint}" }`;
+    const root = await rootModule("s3", block, KEYS);
+    expect((await root.run("init", "-no-color")).code).toBe(0);
+    expect((await root.run("apply", "-auto-approve", "-no-color")).code).toBe(0);
+    const plain = {
+      bucket,
+      key: "a",
+      region: "eu-west-1",
+      use_path_style: true,
+      endpoints: { s3: endpoint, dynamodb: endpoint },
+    };
+    await using without = await root.open(plain);
+    const bytes = await without.read("default");
+    // A writer that does not know the table.
+    await without.write("default", Buffer.concat([Buffer.from(bytes ?? []), Buffer.from("\n")]));
+    await using withTable = await root.open({ ...plain, dynamodb_table: "locks" });
+    await expect(withTable.read("default")).rejects.toMatchObject({
+      code: "TFSTATE_BACKEND_DIGEST",
+    });
+  });
+});
+
+async function makeBucket(endpoint: string, bucket: string): Promise<void> {
+  const { CreateBucketCommand, S3Client } = await import("@aws-sdk/client-s3");
+  const { CreateTableCommand, DynamoDBClient } = await import("@aws-sdk/client-dynamodb");
+  const config = {
+    endpoint,
+    region: "eu-west-1",
+    credentials: { accessKeyId: "k", secretAccessKey: "s" },
+  };
+  const s3 = new S3Client({ ...config, forcePathStyle: true });
+  await s3.send(
+    new CreateBucketCommand({
+      Bucket: bucket,
+      CreateBucketConfiguration: { LocationConstraint: "eu-west-1" },
+    }),
+  );
+  const create = new CreateTableCommand({
+    TableName: "locks",
+    AttributeDefinitions: [{ AttributeName: "LockID", AttributeType: "S" }],
+    KeySchema: [{ AttributeName: "LockID", KeyType: "HASH" }],
+    BillingMode: "PAY_PER_REQUEST",
+  });
+  await new DynamoDBClient(config).send(create).catch((error: Error) => {
+    if (error.name !== "ResourceInUseException") throw error;
+  });
+}
+
+/** A server of the protocol of the http backend, with basic authentication. */
+async function stateServer(): Promise<string> {
+  let state: Buffer | undefined;
+  let lock: string | undefined;
+  const server = createServer((request, response) => {
+    const parts: Buffer[] = [];
+    request.on("data", (part: Buffer) => parts.push(part));
+    request.on("end", () => {
+      const body = Buffer.concat(parts);
+      const answer = (status: number, content?: Buffer | string): void => {
+        response.writeHead(status);
+        response.end(content);
+      };
+      const wanted = `Basic ${Buffer.from("ann:pw").toString("base64")}`;
+      if (request.headers.authorization !== wanted) return answer(401);
+      switch (request.method ?? "") {
+        case "GET":
+          return state === undefined ? answer(404) : answer(200, state);
+        case "POST": {
+          const id = new URL(request.url ?? "", "http://x").searchParams.get("ID") ?? "";
+          if (lock !== undefined && !lock.includes(id)) return answer(423, lock);
+          state = body;
+          return answer(200);
+        }
+        case "LOCK":
+          if (lock !== undefined) return answer(423, lock);
+          lock = body.toString("utf8");
+          return answer(200);
+        case "UNLOCK":
+          lock = undefined;
+          return answer(200);
+        default:
+          return answer(405);
+      }
+    });
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
+}
+
+async function untilOpen(port: number): Promise<void> {
+  for (let attempt = 0; attempt < 200; attempt += 1) {
+    const socket = connect(port, "127.0.0.1");
+    const opened = await Promise.race([
+      once(socket, "connect").then(() => true),
+      once(socket, "error").then(() => false),
+    ]).catch(() => false);
+    socket.destroy();
+    if (opened) return;
+    await delay(150);
+  }
+  throw new Error("moto_server did not start");
+}
