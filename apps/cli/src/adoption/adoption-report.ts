@@ -84,7 +84,7 @@ export function workspaceText(report: WorkspaceReport): string {
 }
 
 /** Lines about the plan of an installed command. */
-function comparisonLines(comparison: WorkspaceReport["comparison"]): string[] {
+export function comparisonLines(comparison: WorkspaceReport["comparison"]): string[] {
   if (comparison === undefined) return [];
   const { command, version, compared, differences } = comparison;
   const name = `${command}${version === "" ? "" : ` ${version}`}`;
