@@ -54,7 +54,7 @@ export async function apiPlugin(fastify: FastifyInstance, options: ApiOptions): 
     if (!hasRole(principal, API_ROLES[access])) {
       throw new ServerError(
         "forbidden",
-        `${principal.actor} may not do this; it needs the role registry:${API_ROLES[access]}`,
+        `${principal.actor} is not allowed to do this; it needs the role registry:${API_ROLES[access]}`,
       );
     }
     const { project } = (request.params ?? {}) as { project?: string };
