@@ -7,7 +7,7 @@ import { wanted } from "./run-commands.ts";
 /** Commands that install what a configuration needs. */
 export function defineModuleCommands(define: Define, run: CommandAction): void {
   withOffline(define("init", "install the modules and providers that the configuration needs"))
-    .option("--upgrade", "the newest versions that are allowed, whatever is locked", false)
+    .option("--upgrade", "the newest versions that are allowed, regardless of the lock file", false)
     .option("--no-get", "use the modules that are installed; a missing one is an error")
     .addOption(new Option("--get [wanted]").default(true).hideHelp().argParser(wanted))
     .addOption(
@@ -23,7 +23,7 @@ export function defineModuleCommands(define: Define, run: CommandAction): void {
     });
 
   withOffline(define("get", "install the modules that the configuration calls"))
-    .option("--update", "the newest versions that are allowed, whatever is locked", false)
+    .option("--update", "the newest versions that are allowed, regardless of the lock file", false)
     .action(async (options: GetOptions, command: Command) => {
       const { get } = await import("../commands/get.ts");
       await run(command, async (context) => get(options, context));
