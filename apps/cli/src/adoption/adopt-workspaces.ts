@@ -56,7 +56,7 @@ export async function adoptWorkspaces(
     for (const workspace of names) {
       context.signal.throwIfAborted();
       const inputs = [...variableFiles(workspace, options.inputs, context), ...options.inputs];
-      // The stack of a workspace is planned with its name, whatever is selected in the directory.
+      // The stack of a workspace is planned with its name, regardless of the selected workspace.
       const own = { ...context, env: { ...context.env, TF_WORKSPACE: "", STACKWRIGHT_STACK: "" } };
       const report = await adoptWorkspace({
         project,

@@ -96,7 +96,7 @@ function headOf(
   };
 }
 
-/** What a lock of this command tells other commands. */
+/** The record that other commands show of a lock of this command. */
 export function lockRecord(operation: string): LockRecord {
   return {
     ID: randomUUID(),

@@ -40,7 +40,7 @@ export interface StateBackend extends AsyncDisposable {
   readonly unlock?: (workspace: string, id: string, call?: BackendCall) => Promise<void>;
 }
 
-/** What a lock tells about its holder, with the names of its members as all Terraform backends store them. */
+/** The record of a lock and its holder, with the names of its members as all Terraform backends store them. */
 export interface LockRecord {
   readonly ID: string;
   readonly Operation: string;
