@@ -42,7 +42,8 @@ describe("a stack whose key is another", { timeout: 60_000 }, () => {
     ] as const) {
       for (const words of [["up", "--yes"], ["plan"], ["show"]]) {
         const { code, error } = await run(env, ...words);
-        expect(code).toBe(1);
+        // What is not sensitive can be read without the key.
+        expect(code).toBe(words[0] === "show" ? 0 : 1);
         expect(error).toContain(`the key-encryption key ${idOf(KEY)}, which was not given`);
         expect(error).toContain(`The key ${idOf(OTHER)} was used, ${from}`);
         expect(error).toMatch(/STACKWRIGHT_KEY_FILE or STACKWRIGHT_KEY_COMMAND, else from the/);
