@@ -326,6 +326,7 @@ describe("options of the server", () => {
     [{ store: "memory:", region: "No" }, "region"],
     [{ store: "memory:", surprise: 1 }, "additional"],
     [{ store: "memory:", keyFile: "a", keyVariable: "b" }, "exclude"],
+    [{ store: "stackwright://127.0.0.1:7401" }, "its store is another server"],
   ])("are checked: %j", (options, problem) => {
     expect(() => resolveServerOptions(options)).toThrow(problem);
   });

@@ -7,12 +7,10 @@ const text = (description: string) => Type.String({ description, minLength: 1, m
 const count = (description: string, minimum: number, maximum: number) =>
   Type.Integer({ description, minimum, maximum });
 
-/** What a server is told, in a file, by options of the command, or by a program. */
+/** Options of a server: from a file, from the options of the command, or from a program. */
 export const ServerOptionsSchema = Type.Object(
   {
-    store: text(
-      "address of the store: sqlite:FOLDER, postgres://, etcd://, memory:, stackwright://",
-    ),
+    store: text("address of the store: sqlite:FOLDER, postgres://, etcd:// or memory:"),
     host: Type.Optional(text("address to listen on; 127.0.0.1 by default")),
     port: Type.Optional(count("port of HTTP; 7400 by default, 0 for any", 0, 65_535)),
     storagePort: Type.Optional(
@@ -192,6 +190,13 @@ export function resolveServerOptions(options: unknown): ResolvedServerOptions {
     throw new EngineError(
       "ENGINE_CONFIG_INVALID",
       "the server cannot start: keyFile, keyVariable and keyCommand exclude each other",
+    );
+  }
+  if (given.store.startsWith("stackwright:")) {
+    throw new EngineError(
+      "ENGINE_CONFIG_INVALID",
+      "the server cannot start: its store is another server, and no token gives access to the credentials, secrets and audit trail of that one; name the database itself (sqlite:FOLDER, postgres://, etcd://), which several servers can share",
+      { details: { problems: ["store must not be stackwright:"] } },
     );
   }
   return {
