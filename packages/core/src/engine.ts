@@ -52,7 +52,7 @@ type Shared =
 
 export interface EnginePlanRequest extends Pick<CreatePlanRequest, Shared> {
   readonly state: StackState;
-  /** The run that the plan is made for, which is written down. @default nobody is told: the plan is only a look */
+  /** The run that the plan is created for, which is recorded. @default none: the plan is speculative */
   readonly run?: Pick<Run, "id" | "cause">;
 }
 
@@ -67,7 +67,7 @@ export interface EngineApplyRequest
     "hold" | "run" | "catalog" | "stacks" | "clock" | "randomBytes" | "ulid" | "secrets" | "onBegin"
   > {
   readonly state: StackState;
-  /** ULID of the run; that of an interrupted one goes on with it. @default a new one */
+  /** ULID of the run; that of an interrupted run continues it. @default a new one */
   readonly run?: string;
   /** Who or what wants it, where the run is not written down yet. @default "" */
   readonly cause?: string;
@@ -90,8 +90,8 @@ export type EngineValidateRequest = Omit<ValidateRequest, "catalog" | "sessionId
 export interface Engine {
   readonly catalog: ProviderCatalog;
   /**
-   * Makes a plan. If a run was interrupted and nobody else holds the stack, it is recovered first, which is the only time
-   * that planning writes. See {@link createPlan}.
+   * Creates a plan. If a run was interrupted and the stack is not locked, the run is recovered first; planning writes
+   * in no other case. See {@link createPlan}.
    */
   plan(request: EnginePlanRequest): Promise<EnginePlanResult>;
   /** Checks a configuration with nothing but the schemas of its providers. See {@link validateConfiguration}. */
@@ -119,7 +119,7 @@ export function createEngine({
   const catalog = createCatalog(origins, (source) => ProviderAddress.parse(source));
   const ulid = createUlidGenerator({ wallMs: () => clock.wallMs(), randomBytes });
 
-  /** Ends an interrupted run, unless somebody holds the stack: then it is not interrupted. */
+  /** Ends an interrupted run, unless the stack is locked: then the run is not interrupted. */
   async function recover(
     { state, configuration, variables, workspace, signal, onEvent }: EnginePlanRequest,
     secrets: Redactor,

@@ -1,6 +1,6 @@
 /** What is fixed per error code. */
 export interface EngineErrorKind {
-  /** Whether the same call may succeed later, without anybody changing anything. */
+  /** Whether the same call may succeed later without any change. */
   readonly retryable: boolean;
   /** Number of the gRPC status that carries the code. */
   readonly grpcStatus: number;
@@ -70,7 +70,7 @@ export interface EngineErrorDetails {
   readonly addresses?: readonly string[];
   /** One sentence for each thing that is wrong. */
   readonly problems?: readonly string[];
-  /** What the reader can do about it, where whoever passes the error on knows that. */
+  /** What the reader can do about it, where the caller that passes the error on knows that. */
   readonly advice?: string;
 }
 

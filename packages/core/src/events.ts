@@ -10,7 +10,7 @@ export type RunEvent =
   | { readonly type: "phase"; readonly phase: RunStage }
   | { readonly type: "provider"; readonly provider: string; readonly status: "starting" | "ready" }
   | { readonly type: "diagnostic"; readonly diagnostic: Diagnostic }
-  /** An object, or a data source, is looked at. */
+  /** An object or a data source is read. */
   | { readonly type: "read-start" | "read-end"; readonly address: string; readonly deposed: string }
   /** An ephemeral resource is opened, renewed or closed. Nothing says what is in it. */
   | {

@@ -35,7 +35,7 @@ export interface RecoverRequest {
   readonly resolve?: (object: StateObject) => Resolution | undefined;
   readonly catalog: ProviderCatalog;
   readonly workspace?: string;
-  /** Learns the secrets of the run. @default nobody does */
+  /** Learns the secrets of the run. @default none */
   readonly secrets?: Redactor;
   /** @default that of the process */
   readonly clock?: Clock;

@@ -7,8 +7,8 @@ import type { NewRun, Run, RunPatch, RunPhase, Runs } from "./state/runs.ts";
 import type { StackHead } from "./state/stack-state.ts";
 
 /**
- * Writes down how one run goes, by the table of the runs. Only what the engine itself does is written here; that a plan waits
- * for somebody, is approved or refused, is for those to write who ask.
+ * Records the phases of one run, by the table of the runs. Only the phases of the engine itself are written here; that
+ * a plan waits for approval, is approved or is discarded is written by the component that asks for approval.
  */
 export class RunRecord {
   readonly #runs: Runs;
@@ -58,7 +58,7 @@ export class RunRecord {
     await this.#to("applying", { epoch });
   }
 
-  /** With the state still open, nothing has ended: what ran is found out by whoever comes next. */
+  /** While the state is still open, the run has not ended: the next run recovers its operations. */
   async applied({ status, head, diagnostics }: ApplyResult): Promise<void> {
     if (head.run !== "") return;
     const first = diagnostics.find(({ severity }) => severity === "error");

@@ -51,7 +51,7 @@ export function createApplyWorld({
   });
   if (plan.mode === "normal") restoreInstances(world, plan);
   else {
-    // What the configurations of providers see is what is there before the end.
+    // Provider configurations are evaluated over the refreshed values; in a destroy over those from before it.
     const values = plan.changes.flatMap(({ address, deposed, before, after }) => {
       const value = plan.mode === "refresh-only" ? (after ?? before) : before;
       return deposed === "" && value !== undefined ? [[address, value] as const] : [];

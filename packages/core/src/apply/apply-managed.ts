@@ -57,7 +57,7 @@ class Maker {
     );
     if (plan === undefined) return "failed";
     if (plan.nothingToDo) return this.#keep(plan);
-    // Providers were asked to end what they do; what they have not begun they must not hear of any more.
+    // Providers were asked to stop; a call that has not begun must no longer be sent to them.
     if (this.#run.given.stop.aborted) return "not-started";
     const deposed = await this.#announce(plan);
     let reply: ApplyReply;
@@ -159,7 +159,7 @@ class Maker {
         privateBytes: reply.privateBytes,
         identity: reply.identity ?? plannedIdentityOf(plan),
       }),
-      // After a failure nobody can say which dependencies it has; the intent named the old and the new ones.
+      // After a failure its dependencies are unknown; the intent named the old and the new ones.
       ...(!this.#creates && !failed && !refused && { patch: this.#patch() }),
     });
     this.#slot.value = value;
@@ -175,7 +175,7 @@ class Maker {
   /** The provider says that there is nothing after a create or update. */
   async #nothingThere(failed: boolean, deposed: string | undefined): Promise<StepStatus> {
     if (!this.#creates) {
-      // A failed update that lost its object in the answer: what was there is kept, the next read will tell.
+      // A failed update that lost its object in the answer: the previous object is kept until the next read.
       await this.#write(failed ? { kind: "untouched" } : { kind: "absent" });
       return "failed";
     }

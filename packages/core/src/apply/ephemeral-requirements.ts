@@ -5,13 +5,13 @@ import type { ApplyRun } from "./apply-run.ts";
 import type { Step, StepGraph } from "./order.ts";
 
 /**
- * Which steps of an apply look at which ephemeral resources, as the plan says. A step has those opened that it needs before it
- * begins; one is closed when the last step that may look at it is over, however it ended.
+ * Which steps of an apply read which ephemeral resources, according to the plan. The resources that a step needs are
+ * opened before it begins; one is closed when the last step that may read it has ended, with any result.
  */
 export class EphemeralRequirements {
   readonly #run: ApplyRun;
   readonly #needs = new Map<Step, readonly string[]>();
-  /** How many steps may still look at one. */
+  /** Number of steps that may still read it, by ephemeral resource. */
   readonly #left = new Map<string, number>();
   readonly #slots = new Map<string, InstanceSlot[]>();
 
@@ -37,7 +37,7 @@ export class EphemeralRequirements {
   /** Opens what a step needs. The address of what could not be opened, if there is one. */
   async open(step: Step): Promise<string | undefined> {
     for (const address of this.#needs.get(step) ?? []) {
-      // One that the plan has no instances of, as at the end of everything, is opened when it is asked for.
+      // One without instances in the plan, as in a destroy plan, is opened when it is requested.
       for (const slot of this.#slots.get(address) ?? []) {
         if (!(await this.#run.ephemerals.openInstance(slot))) return slot.address;
       }
@@ -45,7 +45,7 @@ export class EphemeralRequirements {
     return undefined;
   }
 
-  /** Notes that a step is over. What is to be closed then is closed while others go on. */
+  /** Records that a step has ended. Ephemeral resources that become unused are closed while other steps continue. */
   over(step: Step): void {
     for (const address of this.#needs.get(step) ?? []) {
       const left = (this.#left.get(address) ?? 0) - 1;
@@ -55,7 +55,7 @@ export class EphemeralRequirements {
   }
 }
 
-/** What the end of an object needs is what its provider needs; the making of one also what its configuration looks at. */
+/** Removing an object needs what its provider needs; creating one also needs what its configuration reads. */
 function needsOf({ kind, change }: Step): readonly string[] {
   if (change.action === "forget") return [];
   const making = kind === "make" && change.action !== "no-op";

@@ -40,12 +40,12 @@ export interface ExecutePlanRequest {
   /** Values of the root variables; ephemeral ones again, the others as in the plan. */
   readonly variables: ReadonlyMap<string, Value>;
   readonly hold: StackLock;
-  /** ULID of the run; that of an interrupted one goes on with it. */
+  /** ULID of the run; that of an interrupted run continues it. */
   readonly run: string;
   readonly catalog: ProviderCatalog;
   /** Called when the plan is known to fit the state, before anything is done. */
   readonly onBegin?: () => Promise<void>;
-  /** Learns the secrets of the run. @default nobody does */
+  /** Learns the secrets of the run. @default none */
   readonly secrets?: Redactor;
   /** Finds other stacks. @default nothing of other stacks can be read */
   readonly stacks?: StackFinder;
@@ -65,7 +65,7 @@ export interface ExecutePlanRequest {
   readonly timeouts?: ApplyTimeouts;
   /** @default no call is repeated */
   readonly retry?: RetryPolicy;
-  /** How often a step that goes on is told of. @default 10_000 */
+  /** Interval between two progress events of a running step, in milliseconds. @default 10_000 */
   readonly progressMs?: number;
   /** First stage of cancelling: nothing new begins, providers are asked to end, what runs is waited for. */
   readonly signal?: AbortSignal;

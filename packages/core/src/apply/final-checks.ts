@@ -48,7 +48,7 @@ export async function finalChecks(run: ApplyRun): Promise<void> {
   }
 }
 
-/** Gets what an evaluation asks for, if that can be had. */
+/** Provides what an evaluation requests, if that is available. */
 async function prepare(run: ApplyRun, evaluate: () => unknown): Promise<void> {
   await run.given.world.settled(evaluate).catch(() => undefined);
 }

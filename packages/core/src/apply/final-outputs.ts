@@ -17,7 +17,7 @@ export async function finalOutputs(
   for (const { name, action, after, sensitive } of plan.outputs) {
     if (action === "no-op") continue;
     if (action === "delete") {
-      // What nothing declares any more goes whatever else failed; an end of everything may be repeated.
+      // An output that is no longer declared is removed regardless of other failures; a destroy may be repeated.
       if (complete || plan.mode === "normal") outputs.delete(name);
       continue;
     }

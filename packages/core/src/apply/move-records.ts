@@ -17,7 +17,7 @@ export async function applyMoveRecords(writer: StateWriter, plan: Plan): Promise
       const present = writer.object(to);
       return from === to || !moves.has(to) || present === undefined || isPlaceholder(present);
     });
-    // A ring of moves cannot be told apart from no move at all; it was refused when the plan was made.
+    // A cycle of moves cannot be distinguished from no move at all; it was refused when the plan was created.
     if (free.length === 0) return;
     for (const [from, to] of free) {
       moves.delete(from);

@@ -3,7 +3,7 @@ import type { ResourceChange } from "../plan/change.ts";
 import type { ReadyProvider } from "../providers/ready-provider.ts";
 import type { ApplyRun } from "./apply-run.ts";
 
-/** Writes down what is other than recorded, without a call: looked at, moved, upgraded, other dependencies. */
+/** Records a difference that needs no call: a refresh, a move, an upgrade, other dependencies. */
 export async function recordObject(
   run: ApplyRun,
   change: ResourceChange,

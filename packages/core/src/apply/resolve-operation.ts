@@ -16,14 +16,15 @@ import { markObject, withoutMarks } from "../walk/object-marks.ts";
 /**
  * Finds out what became of a call whose answer was lost.
  *
- * - An update or delete: the object is known, so it is read. What is there is what there is; nothing means it is gone.
- * - A create of what exists in the state alone has left nothing.
- * - A create whose identity follows from the configuration: the object is looked for under that identity.
- * - A create whose `id` was planned: that id is tried for an import. What is found under it is the object. That nothing is
- *   found says nothing, as not every provider imports by its `id`: that stays unresolved.
- * - Any other create: nobody can tell. The outcome is `unresolved` and says what to look for.
+ * - An update or delete: the object is known, so it is read. The answer is its state; no object means that it is
+ *   deleted.
+ * - A create of an object that exists in the state alone has left nothing.
+ * - A create whose identity follows from the configuration: the object is probed under that identity.
+ * - A create whose `id` was planned: that id is tried for an import. An object found under it is the object. An empty
+ *   answer proves nothing, as not every provider imports by its `id`: the create stays unresolved.
+ * - Any other create: the result is unknown. The outcome is `unresolved` and names what the operator has to search for.
  *
- * Never creates or deletes anything. What cannot be looked at is unresolved as well.
+ * Never creates or deletes anything. An object that cannot be read is unresolved as well.
  */
 export async function resolveOperation(
   object: StateObject,
@@ -151,7 +152,7 @@ async function probeCreate(
   return findCreated(object, operation, resolver, wanted);
 }
 
-/** What an object of a create is looked for under. */
+/** The import id or identity by which the object of a create is probed. */
 interface Wanted {
   readonly id: string;
   readonly identity: Value | undefined;

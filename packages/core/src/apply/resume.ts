@@ -5,8 +5,8 @@ import { deposedByRun } from "./deposed-object.ts";
 import type { Step } from "./order.ts";
 
 /**
- * Whether an earlier part of this run has done a step. Objects carry the revision during which they were last written, and
- * a run has one revision of its own, so what the run wrote tells itself. Only asked after an interruption.
+ * Whether an earlier part of this run has done a step. Objects carry the revision during which they were last written,
+ * and a run has its own revision, so the objects that the run wrote are recognizable. Only asked after an interruption.
  */
 export function isStepComplete(plan: Plan, writer: StateWriter, { kind, change }: Step): boolean {
   if (!writer.resumed) return false;

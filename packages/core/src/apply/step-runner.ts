@@ -82,8 +82,8 @@ export class StepRunner {
   }
 
   /**
-   * An object that may exist although nobody knows, and would lose what it depends on: where the fate of a call is not
-   * resolved, what the call was made from has to stay.
+   * An object that may exist, and would lose its dependencies: while the result of a call is unknown, the objects that
+   * the call was made from have to stay.
    */
   #holderOf({ kind, change }: Step): string | undefined {
     if (kind !== "remove" || change.deposed !== "" || change.action === "forget") return undefined;
@@ -229,7 +229,7 @@ function actionOf({ kind, change }: Step): StepAction {
   return change.importing === undefined ? "record" : "import";
 }
 
-/** The id of an object, for people, where it has one and it is no secret. */
+/** The id of an object for display, where it has one and it is not a secret. */
 function idOf(value: ResourceChange["before"]): { readonly id?: string } {
   if (value === undefined || value.isMarked || value.isNull || !value.isKnown) return {};
   if (value.type.kind !== "object" || !value.type.has("id")) return {};

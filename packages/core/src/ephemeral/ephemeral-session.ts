@@ -21,7 +21,10 @@ interface EphemeralSessionOptions {
   readonly context: LifecycleContext;
 }
 
-/** Shortest time between two renewals, whatever the provider says: nobody is asked again and again without a pause. */
+/**
+ * Shortest time between two renewals, regardless of the provider's request: no provider is called again without a
+ * pause.
+ */
 const SHORTEST_MS = 1_000;
 /** Longest time that a timer can be set to. */
 const LONGEST_MS = 2_147_483_647;
@@ -31,9 +34,9 @@ const CLOSE_GRACE_MS = 5_000;
 /**
  * An open ephemeral resource: renewed whenever its provider wants that, until it is closed.
  *
- * A renewal that fails is an error of the run, and the last one: what was lent may be gone. It is closed all the same.
- * Closing waits for a renewal under way, happens once, and never rejects; it goes on after the run was cancelled, for
- * a while.
+ * A failed renewal is an error of the run, and the last one: the opened resource may have expired. It is closed all the
+ * same. Closing waits for a renewal in progress, happens once, and never rejects; it continues for a limited time after
+ * the run was canceled.
  */
 export class EphemeralSession {
   readonly #it: EphemeralSessionOptions;
@@ -100,7 +103,7 @@ export class EphemeralSession {
     }
   }
 
-  /** Makes a call and tells of it. Undefined after an error, which is reported. */
+  /** Makes a call and emits its events. Undefined after an error, which is reported. */
   async #step<R extends { readonly diagnostics: readonly ProviderDiagnostic[] }>(
     step: "renew" | "close",
     call: () => Promise<R>,

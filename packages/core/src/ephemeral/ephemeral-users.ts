@@ -13,14 +13,14 @@ export function hasEphemerals({ root }: Pick<Configuration, "root">): boolean {
 }
 
 /**
- * When ephemeral resources are not needed any more in a walk over the static graph: after the last node that may look at their
- * values. Values go on through locals, variables, outputs and other ephemeral resources, and end in objects. One that the
- * configuration of a provider is made from is never done with in the walk: the provider is asked for more afterwards.
+ * When ephemeral resources are no longer needed in a walk over the static graph: after the last node that may read
+ * their values. Values travel through locals, variables, outputs and other ephemeral resources, and end in objects. One
+ * that a provider configuration reads stays needed for the whole walk: the provider is called again afterwards.
  */
 export class EphemeralUsers {
-  /** By node, the ephemeral resources that it may look at. */
+  /** By node, the ephemeral resources that it may read. */
   readonly #used = new Map<GraphNode, ResourceNode[]>();
-  /** How many nodes may still look at one. */
+  /** Number of nodes that may still read it, by ephemeral resource. */
   readonly #left = new Map<ResourceNode, number>();
 
   constructor(nodes: readonly GraphNode[]) {
@@ -41,7 +41,7 @@ export class EphemeralUsers {
     }
   }
 
-  /** Notes that a node was walked. Returns the ephemeral resources that nobody needs any more. */
+  /** Records that a node was walked. Returns the ephemeral resources that are no longer needed. */
   done(node: GraphNode): readonly ResourceNode[] {
     return (this.#used.get(node) ?? []).filter((used) => {
       const left = (this.#left.get(used) ?? 0) - 1;
@@ -55,7 +55,7 @@ function isEphemeral(node: GraphNode): node is ResourceNode {
   return node.kind === "resource" && node.resource.mode === "ephemeral";
 }
 
-/** The resource itself and what may look at its values; undefined where a provider does. */
+/** The resource itself and the nodes that may read its values; undefined where a provider configuration reads them. */
 function usersOf(node: ResourceNode): ReadonlySet<GraphNode> | undefined {
   const users = new Set<GraphNode>([node]);
   // Grows while it is walked.

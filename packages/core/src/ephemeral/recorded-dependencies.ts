@@ -28,7 +28,7 @@ export function recordedDependencies(dependencies: readonly Dependency[]): reado
   return [...recorded.values()];
 }
 
-/** What was looked at, and for ephemeral resources what those were opened from, through others as well. */
+/** What an evaluation read, and for ephemeral resources what those were opened from, through others as well. */
 export function throughEphemerals(targets: Iterable<Target>): ReadonlySet<Target> {
   const all = new Set(targets);
   // Grows while it is walked.

@@ -33,7 +33,7 @@ export type CredentialsLocation = Type.Static<typeof CredentialsSchema>;
 /** Credentials as they were found. */
 type CallerKey = UrlCredentials;
 
-/** Where variables and relative paths are looked up. */
+/** Where variables and relative paths are resolved. */
 interface CredentialsFrom {
   readonly directory: string;
   readonly env: NodeJS.ProcessEnv;
@@ -70,7 +70,7 @@ export async function readCallerKey(
   };
 }
 
-/** Where credentials are, as people would say it. */
+/** Where the credentials come from, as text for messages. */
 export function placeName(place: CredentialsLocation, directory: string): string {
   if ("file" in place) return `the file "${resolve(directory, place.file)}"`;
   if ("bearerTokenVariable" in place) return place.bearerTokenVariable;

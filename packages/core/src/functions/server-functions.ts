@@ -19,8 +19,8 @@ interface ServerFunctionTargets extends AsyncDisposable {
 }
 
 /**
- * What a server needs to serve providers that live in functions, from the operator's table. Only functions of the table's
- * projects are ever called: whoever registers the URN of somebody else's function gets no schema of it.
+ * What a server needs to serve providers that live in functions, from the operator's table. Only functions of the
+ * table's projects are ever called: an account that registers the URN of another owner's function gets no schema of it.
  *
  * `ENGINE_CONFIG_INVALID` for a table that cannot be used, or is for another region.
  */

@@ -10,7 +10,7 @@ import { ProgramError, runProgram } from "./run-program.ts";
 interface GitRequest {
   /** With `ref`, `depth` and `sshkey` in its query. */
   readonly url: string;
-  /** The commit of the lock file, whatever the reference is now. */
+  /** The commit of the lock file, even if the reference has moved since. */
   readonly commit?: string;
   readonly env: NodeJS.ProcessEnv;
   readonly signal: AbortSignal | undefined;

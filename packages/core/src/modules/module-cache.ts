@@ -126,7 +126,7 @@ export class ModuleCache {
   }
 }
 
-/** Renames a folder to where nothing is; what is there stays. */
+/** Renames a folder to an unused path; an existing target stays. */
 async function renameNew(from: string, to: string): Promise<void> {
   try {
     await rename(from, to);
@@ -135,7 +135,7 @@ async function renameNew(from: string, to: string): Promise<void> {
   }
 }
 
-/** Puts a folder or a link in the place of what is there, unless that is the same. */
+/** Replaces the target by a folder or a link, unless both are the same. */
 export async function replaceFolder(
   fresh: string,
   place: string,

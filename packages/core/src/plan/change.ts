@@ -78,9 +78,9 @@ export interface ResourceChange {
   readonly createBeforeDestroy: boolean;
   /** Address of the resource that needs this one to be created before it is destroyed. */
   readonly createBeforeDestroyFor?: string;
-  /** What the configuration of its provider looks at, for objects that have no configuration themselves. */
+  /** What the configuration of its provider reads, for objects that have no configuration themselves. */
   readonly providerNeeds?: readonly Dependency[];
-  /** Whether something about the object changed that is recorded without a call: looked at, moved, upgraded. */
+  /** Whether something about the object changed that is recorded without a call: a refresh, a move, an upgrade. */
   readonly record: boolean;
   /** The provider keeps looser rules on values; violations are warnings. */
   readonly legacyTypeSystem: boolean;

@@ -16,8 +16,8 @@ import {
 const FORMAT = "stackwright-plan-1";
 
 /**
- * A plan as bytes: JSON with sorted members and values in their exact encoding, so that equal plans are equal bytes and the
- * digest of the bytes names the plan. Secrets are in it; whoever keeps the bytes encrypts them.
+ * A plan as bytes: JSON with sorted members and values in their exact encoding, so that equal plans are equal bytes and
+ * the digest of the bytes names the plan. It contains secrets; the component that stores the bytes encrypts them.
  */
 export function encodePlan(plan: Plan): Uint8Array {
   const encoder = new TextEncoder();
@@ -81,7 +81,7 @@ function lazily<T>(items: Iterable<T>, encode: (item: T) => unknown): () => Gene
   };
 }
 
-/** Members of objects in one order, whoever made the object. */
+/** Members of objects in one order, regardless of how the object was made. */
 function sortMembers(_name: string, value: unknown): unknown {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
   return Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)));

@@ -16,9 +16,9 @@ import { pathNode, sensitiveMask, unknownMask, valueNode } from "./value-json.ts
 export const PLAN_JSON_FORMAT = "stackwright.plan/1";
 
 /**
- * A plan for people and programs that decide about it: what happens, why, in which order, because of what. Stable, with
- * exact numbers, and without secrets: sensitive parts, and what repeats one, are null, and the masks say where they are. What
- * is executed is the stored plan and not this; `digest` names it.
+ * A plan for the users and programs that decide about it: what happens, why, in which order, because of what. Stable,
+ * with exact numbers, and without secrets: sensitive parts, and what repeats one, are null, and the masks say where
+ * they are. What is executed is the stored plan and not this; `digest` names it.
  */
 export function planToJson(given: Plan, digest?: string): string {
   const plan = blankPlan(given);

@@ -6,19 +6,19 @@ import type { StackInput } from "../state/stack-state.ts";
 import type { RecordedKeys } from "../walk/keys.ts";
 import type { Drift, OutputChange, ResourceChange } from "./change.ts";
 
-/** What is planned for: the configuration, nothing but a look, or the end of everything. */
+/** What the plan is for: applying the configuration, a refresh alone, or destroying all objects. */
 export type PlanMode = "normal" | "refresh-only" | "destroy";
 
 /**
- * Which objects are looked at before planning: all, those whose last look is longer ago than a duration, none. An object
- * that has never been looked at counts as infinitely old.
+ * Which objects are refreshed before planning: all, those whose last refresh is longer ago than a duration, none. An
+ * object that was never refreshed counts as infinitely old.
  */
 export type ReadPolicy =
   | { readonly kind: "always" }
   | { readonly kind: "older-than"; readonly ageMs: number }
   | { readonly kind: "never" };
 
-/** What somebody asks a plan for. */
+/** What a caller requests a plan for. */
 export interface PlanOptions {
   /** @default "normal" */
   readonly mode?: PlanMode;
@@ -51,11 +51,11 @@ export interface PlannedProvider extends ProviderReference {
  */
 export interface Plan {
   readonly stack: string;
-  /** The state at rest that it was made from. */
+  /** The idle state that it was created from. */
   readonly revision: bigint;
   readonly createdAtMs: number;
   readonly mode: PlanMode;
-  /** Only a part of the configuration was looked at: targets or excludes were given. */
+  /** Only a part of the configuration was planned: targets or excludes were given. */
   readonly partial: boolean;
   readonly options: Required<Pick<PlanOptions, "targets" | "excludes" | "replace">>;
   /** Digest of the configuration files of all called modules; absent for a plan without one. */

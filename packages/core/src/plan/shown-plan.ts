@@ -35,7 +35,9 @@ export function concealPlan(plan: Plan): Plan {
   };
 }
 
-/** {@link concealPlan} with null, still marked, for every secret: for forms that write values whatever their marks. */
+/**
+ * {@link concealPlan} with null, still marked, for every secret: for forms that write values regardless of their marks.
+ */
 export function blankPlan(plan: Plan): Plan {
   return mapPlanValues(concealPlan(plan), each(blankSecrets));
 }

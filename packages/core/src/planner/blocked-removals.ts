@@ -3,7 +3,8 @@ import { recordedClosure } from "./recorded-closure.ts";
 import type { Selection } from "./selection.ts";
 
 /**
- * Objects that cannot be ended because the plan leaves out something that needs them by record, and would go on to need them.
+ * Objects that cannot be removed because the plan leaves out an object that depends on them in the state and would
+ * continue to depend on them.
  *
  * @param stays whether an object that is needed stays as it is recorded, and so needs what it needed; what is planned may
  *   let go of it

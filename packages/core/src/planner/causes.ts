@@ -14,7 +14,7 @@ interface CauseOf {
 }
 
 /**
- * Why the attributes of an existing object change: for each that differs, which changing objects its expression looks at.
+ * Why the attributes of an existing object change: for each that differs, which changing objects its expression reads.
  * Expressions are evaluated once more for it, for changing objects only. Following the addresses through the plan gives
  * the whole chain.
  */

@@ -15,7 +15,7 @@ export interface ManagedInstance {
   readonly body: BoundBody;
   readonly schema: ResourceSchema;
   readonly ready: ReadyProvider;
-  /** What there is; undefined: nothing. */
+  /** The recorded object; undefined: there is none. */
   readonly seen: RefreshedObject | undefined;
   readonly importing: ResourceChange["importing"];
   /** What the instances themselves depend on: count, for_each, and what the module waits for. */

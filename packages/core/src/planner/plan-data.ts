@@ -46,7 +46,7 @@ export async function planData(instance: DataInstance): Promise<ResourceChange |
     run.report(found.map((one) => ({ ...one, ...severity, address: one.address ?? slot.address })));
     return !hasErrors(found);
   };
-  // A look is no promise: what it finds is taken as it is, and told.
+  // A refresh promises nothing: its result is taken as it is, and reported.
   const looks = run.given.options.mode === "refresh-only";
   const tell = (found: readonly Diagnostic[]): boolean => {
     const severity = "warning" as const;

@@ -288,7 +288,7 @@ function configAddressOf({ resource }: InstanceSlot): string {
   return [...path.map((name) => `module.${name}`), resource.name].join(".");
 }
 
-/** Whether what is recorded is not what is there now. */
+/** Whether the recorded object differs from the real one. */
 function needsRecord(
   seen: RefreshedObject,
   before: Value | undefined,

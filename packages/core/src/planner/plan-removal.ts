@@ -15,8 +15,8 @@ export interface Removal {
 }
 
 /**
- * Plans the end of an object: it is looked at first, and asked for its consent where the provider wants to be. Undefined after
- * an error, which is reported. An object that is gone already is only forgotten.
+ * Plans the removal of an object: the object is read first, and the provider is asked to plan it where it wants to be.
+ * Undefined after an error, which is reported. An object that no longer exists is only removed from the state.
  */
 export async function planRemoval(
   run: PlanRun,

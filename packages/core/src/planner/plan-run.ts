@@ -42,7 +42,7 @@ interface PlanRunOptions {
   /** Versions by source. */
   readonly versions: ReadonlyMap<string, string>;
   readonly options: Required<PlanOptions>;
-  /** What somebody asked to be replaced. */
+  /** The instances that were requested to be replaced. */
   readonly replace: readonly Address[];
   readonly parallelism: number;
   readonly clock: Clock;
@@ -120,7 +120,7 @@ export class PlanRun {
     }
   }
 
-  /** Recorded objects of a resource, in whatever instances. */
+  /** Recorded objects of a resource, in all its instances. */
   objectsOf(resourceAddress: string): readonly StateObject[] {
     return this.#objects.get(resourceAddress) ?? [];
   }
@@ -180,14 +180,14 @@ export class PlanRun {
     this.given.onEvent({ type: "planned", address, deposed, action });
   }
 
-  /** Whether something that was looked at changes. */
+  /** Whether an object that was read changes. */
   isChanged(target: Target): boolean {
     if (target.kind === "resource") return this.changed.has(target);
     const change = this.bySlot.get(target);
     return change !== undefined && change.action !== "no-op";
   }
 
-  /** Whether somebody asked for this instance to be replaced. */
+  /** Whether a replacement of this instance was requested. */
   isReplaced(address: string): boolean {
     return isReplaceRequest(this.given.replace, address);
   }
@@ -277,7 +277,7 @@ export function aliasOf({ module, alias }: Pick<ResolvedProvider, "module" | "al
   return [...parts, ...(alias === undefined ? [] : [alias])].join(".");
 }
 
-/** What an evaluation looked at, as dependencies. With ephemeral resources also what those were opened from. */
+/** What an evaluation read, as dependencies. With ephemeral resources also what those were opened from. */
 export function dependenciesOf(
   self: string,
   targets: Iterable<Target>,

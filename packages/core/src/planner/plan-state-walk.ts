@@ -12,8 +12,8 @@ import { refreshWalk } from "./refresh-walk.ts";
 import type { Selection } from "./selection.ts";
 
 /**
- * Plans from the state: a look at everything, or the end of everything. The configuration is only needed for what it
- * says about providers, data sources and outputs, and is evaluated over what is recorded and what a look finds.
+ * Plans from the state: a refresh or a destroy of all objects. The configuration is only needed for its providers, data
+ * sources and outputs, and is evaluated over the recorded and the refreshed objects.
  */
 export async function planStateWalk(
   run: PlanRun,

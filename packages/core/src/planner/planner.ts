@@ -44,7 +44,7 @@ export interface CreatePlanRequest {
   readonly configuration: Configuration;
   /** Values of the root variables, complete and marked. */
   readonly variables: ReadonlyMap<string, Value>;
-  /** The state at rest. */
+  /** The idle state. */
   readonly snapshot: StackSnapshot;
   readonly catalog: ProviderCatalog;
   readonly options?: PlanOptions;
@@ -56,7 +56,7 @@ export interface CreatePlanRequest {
   readonly limits?: Readonly<Record<string, ProviderCallLimits>>;
   /** @default no call is repeated */
   readonly retry?: RetryPolicy;
-  /** Learns the secrets of the run. @default nobody does */
+  /** Learns the secrets of the run. @default none */
   readonly secrets?: Redactor;
   /** @default nothing of other stacks can be read */
   readonly inputs?: StackInputs;
@@ -67,9 +67,9 @@ export interface CreatePlanRequest {
 }
 
 /**
- * Makes a plan: looks at what there is, evaluates the configuration in one walk, and says for every object what will
- * happen to it and why. Writes nothing and changes nothing. Mistakes are diagnostics; it rejects where no answer can be
- * had, such as when a provider dies, and with the reason of the signal.
+ * Creates a plan: refreshes the objects, evaluates the configuration in one walk, and records for every object its
+ * action and the reason. Writes nothing and changes nothing. Errors of the configuration are diagnostics; it rejects
+ * where an answer is not available, such as when a provider exits, and with the reason of the signal.
  */
 export async function createPlan(request: CreatePlanRequest): Promise<PlanResult> {
   const { configuration, signal } = request;
@@ -224,8 +224,8 @@ async function walkConfiguration(
 }
 
 /**
- * Objects of which nobody knows whether they exist. Nothing is planned for them and for what depends on them until somebody
- * has looked: a second create could make a second object.
+ * Objects whose existence is unknown. Nothing is planned for them and their dependents until an operator has resolved
+ * them: a second create could make a second object.
  */
 function unresolvedObjects(
   { objects }: Pick<StackSnapshot, "objects">,

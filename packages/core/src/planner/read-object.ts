@@ -22,7 +22,7 @@ export interface RefreshedObject {
   readonly privateBytes: Uint8Array;
   readonly identity: Value | undefined;
   readonly sensitive: readonly Path[];
-  /** Whether the real object was looked at. */
+  /** Whether the real object was read. */
   readonly observed: boolean;
   /** Whether it is recorded as an object of another type. */
   readonly converted?: boolean;
@@ -82,7 +82,7 @@ function restoreData(value: RecordedValue, { block, version }: ResourceSchema): 
   }
 }
 
-/** Upgrades an object and looks at the real one, as far as the policy wants it. Undefined after an error. */
+/** Upgrades an object and reads the real one, as far as the policy requires it. Undefined after an error. */
 export async function readObject(
   object: StateObject,
   options: ReadObjectOptions,

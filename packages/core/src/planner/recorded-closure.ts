@@ -4,7 +4,7 @@ import type { StateObject } from "../state/state-object.ts";
 /**
  * Objects that pass, and what is reached from them along recorded dependencies in one direction.
  *
- * @param leadsOn whether the way goes on from what was reached
+ * @param leadsOn whether the walk continues from a reached object
  */
 export function recordedClosure(
   all: readonly StateObject[],

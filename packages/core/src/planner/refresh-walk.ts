@@ -14,9 +14,10 @@ import type { Selection } from "./selection.ts";
 type ResourceNode = Extract<GraphNode, { kind: "resource" }>;
 
 /**
- * Looks at what is recorded and reads the data sources of the configuration, in the order of the graph: a data source
- * is read with what was found of what it refers to, and a provider is configured with what its data sources say now.
- * What is recorded has to be in the world; afterwards what was found is, so that outputs are worked out over it.
+ * Reads the recorded objects and the data sources of the configuration, in the order of the graph: a data source is
+ * read with the refreshed values of its references, and a provider is configured with the current values of its data
+ * sources. The evaluation context has to hold the recorded objects before, and holds the refreshed ones afterwards, so
+ * that outputs are evaluated over the latter.
  */
 export async function refreshWalk(
   run: PlanRun,
@@ -64,7 +65,7 @@ function resourcesOf(run: PlanRun, { module, resource }: ResourceNode): readonly
   return run.world.modules(module.path).flatMap((instance) => instance.resources.get(name) ?? []);
 }
 
-/** Looks at the objects of a resource, after which it has the instances that are there. */
+/** Reads the objects of a resource; afterwards it has the instances that exist. */
 async function lookAtResource(
   run: PlanRun,
   resource: ResourceValues,

@@ -97,7 +97,7 @@ function driftedAttributes(before: Value, after: Value, legacy: boolean): readon
   return names.filter((name) => !isSameToLegacy(was.get(name), is.get(name)));
 }
 
-/** Whether two values are one to a provider that does not tell null from the zero value of a type. */
+/** Whether two values are equal to a provider that does not distinguish null from the zero value of a type. */
 function isSameToLegacy(before: Value | undefined, after: Value | undefined): boolean {
   if (isZero(before) && isZero(after)) return true;
   if (before === undefined || after === undefined || isZero(before) || isZero(after)) return false;

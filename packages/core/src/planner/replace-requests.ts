@@ -9,7 +9,7 @@ import { resourceOf } from "../state/check-state.ts";
 import type { PlanRun } from "./plan-run.ts";
 import { readAddresses } from "./selection.ts";
 
-/** Reads what somebody asks to be replaced: single instances of managed resources. */
+/** Reads the requests for replacements: single instances of managed resources. */
 export function readReplaceRequests(
   texts: readonly string[],
   diagnostics: Diagnostic[],
@@ -34,7 +34,7 @@ export function isReplaceRequest(requests: readonly Address[], address: string):
   return value !== undefined && requests.some((request) => equalAddresses(request, value));
 }
 
-/** Requests that no instance has the address of replace nothing, which nobody who asked expects. */
+/** A request with an address that no instance has replaces nothing, contrary to what the user expects. */
 export function reportUnmatchedRequests(run: PlanRun): void {
   const instances = [...run.changes.values()].filter(
     ({ deposed, mode }) => deposed === "" && mode === "managed",

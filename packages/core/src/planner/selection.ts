@@ -80,7 +80,7 @@ interface Wanted {
   readonly named: ReadonlySet<GraphNode>;
   /** Named in all their instances. */
   readonly whole: ReadonlySet<GraphNode>;
-  /** Needed by something that is named; as a whole, whatever instances were named. */
+  /** Needed by a selected object; as a whole, regardless of which instances were selected. */
   readonly dependencies: ReadonlySet<GraphNode>;
 }
 

@@ -29,7 +29,7 @@ export interface ProviderOrigin {
   handles(source: ProviderAddress): boolean;
   /** The exact version that is used; empty where there are no versions. Rejects where none fits. */
   select(requirement: ProviderRequirement, options?: OpenOptions): Promise<string>;
-  /** Starts one, which the caller closes. `reference.alias` tells configurations apart, nothing more. */
+  /** Starts a provider, which the caller closes. `reference.alias` distinguishes configurations, nothing more. */
   open(reference: ProviderReference, options?: OpenOptions): Promise<OpenedProviders>;
   /**
    * Names what a version is at present, where its number can come to mean something else: what was published later under the

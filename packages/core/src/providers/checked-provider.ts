@@ -12,9 +12,10 @@ import { assertObject, violationsToDiagnostics } from "@stackwright/tfplugin/che
 type Answer = { readonly state?: Value; readonly diagnostics: readonly ProviderDiagnostic[] };
 
 /**
- * The same provider, whose objects have the type of their schema, nothing unknown and no write-only values in them. An answer
- * with another object has an error in its place. What an apply answers is checked against its plan by whoever made that; here
- * only one that is no object of the type is a rejection: then nobody knows what exists, as without an answer.
+ * The same provider, whose objects have the type of their schema, nothing unknown and no write-only values in them. An
+ * answer with another object has an error in its place. The caller of an apply checks the answer against its plan; here
+ * only an answer that is not an object of the type is a rejection: then it is unknown what exists, as without an
+ * answer.
  *
  * Source: Terraform's rules for ReadResource, ImportResourceState, UpgradeResourceState, MoveResourceState, ReadDataSource.
  */

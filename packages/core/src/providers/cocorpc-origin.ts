@@ -10,7 +10,7 @@ import type { ProviderLog } from "./provider-log.ts";
 type LegacyProgram = LocalProvider & { readonly schema: string };
 
 export interface LegacyOriginOptions {
-  /** Programs by name; others are looked for in the folders. */
+  /** Programs by name; others are searched for in the folders. */
   readonly providers?: Readonly<Record<string, LegacyProgram>>;
   /** Folders with programs `coco-resource-<name>`, each with its schema beside it in `coco-resource-<name>.json`. @default none */
   readonly directories?: readonly string[];

@@ -23,7 +23,7 @@ export async function configurationSchemas(
       }
       schemas.set(source, found);
     } catch {
-      // Told where the provider is needed for more than its looks.
+      // The error is reported where the provider is needed for more than its schema.
     }
   }
   return {

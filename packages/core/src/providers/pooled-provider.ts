@@ -34,14 +34,14 @@ import type { OpenedProvider } from "./catalog.ts";
 
 /** A provider that is kept, and what became of it. */
 export interface PooledInstance {
-  /** As whoever borrowed it last called it. */
+  /** The reference with which its last user opened it. */
   reference: ProviderReference;
   readonly opened: OpenedProvider;
-  /** The secrets of all who borrowed it: it may write of any of them at any time. */
+  /** The secrets of all its users: its log may contain any of them at any time. */
   readonly secrets: Redactor;
   /** What it was configured with, and what it said. */
   configured: { readonly request: ConfigureRequest; readonly reply: Reply } | undefined;
-  /** Somebody told it to stop, or could not get an answer. */
+  /** A user asked it to stop, or got no answer. */
   isSpoiled: boolean;
   /** Calls that have no answer yet. */
   underWay: number;
@@ -54,14 +54,14 @@ export interface ProviderInstanceRequest {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Where a borrowed one comes from, and where it goes. */
+/** Where a provider is acquired from and released to. */
 interface InstanceReleaser {
   giveBack(kept: PooledInstance): Promise<void>;
   /** Another one in place of this one. */
   exchange(kept: PooledInstance, wanted: ProviderInstanceRequest): Promise<PooledInstance>;
 }
 
-/** A kept provider as somebody sees it who has borrowed it: closing gives it back. */
+/** A pooled provider as its current user sees it: closing it releases it to the pool. */
 export class PooledProvider implements LifecycleProvider {
   readonly #releaser: InstanceReleaser;
   #kept: PooledInstance;

@@ -74,7 +74,7 @@ export function privateOrigin(options: PrivateOriginOptions): ProviderOrigin {
   };
 }
 
-/** Stands where private providers cannot be had, and says why. */
+/** The origin where private providers are not available; its error gives the reason. */
 export function unavailablePrivateOrigin(why: string): ProviderOrigin {
   const refuse = (source: string): Promise<never> =>
     Promise.reject(

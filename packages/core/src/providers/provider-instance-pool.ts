@@ -16,17 +16,16 @@ interface KeptProvidersOptions {
 }
 
 /*
- * A provider is *borrowed* by one, *idle*, or *ending*.
+ * A provider is *in use* by one caller, *idle*, or *stopping*.
  *
- * Invariants. It is configured at most once, and whoever configures it afterwards with something else gets another one. An
- * idle one has never rejected a call, has not been told to stop, and has nothing under way. Nobody sees that it was used before:
- * a provider is what it was configured to be.
+ * Invariants. It is configured at most once; a caller that configures it afterwards with other values gets another one.
+ * An idle one has never rejected a call, was not asked to stop, and has no call in progress. Its earlier use is not
+ * visible to callers: a provider instance is defined by its configuration.
  */
 
 /**
- * Keeps the providers that a command starts until its end, so that planning, showing and applying share them: one start and one
- * configuration for each of those that differ. Disposing ends all that are idle; those that are borrowed end when they are
- * given back.
+ * Keeps the providers that a command starts until its end, so that planning, showing and applying share them: one start
+ * and one configuration for each that differs. Disposing stops all idle ones; those in use stop when they are released.
  */
 export class ProviderInstancePool implements AsyncDisposable {
   readonly #options: Required<KeptProvidersOptions>;
@@ -67,7 +66,7 @@ export class ProviderInstancePool implements AsyncDisposable {
     options.secrets?.feed(secrets);
     const opened = await origin.open(reference, { ...options, secrets });
     const [only, second] = opened;
-    // Several that are one package are configured together; they are not told apart here.
+    // Several that are one package are configured together; they are not distinguished here.
     return second === undefined
       ? this.#lend(origin, keptOf(reference, only, secrets), options)
       : opened;

@@ -23,7 +23,7 @@ import { checkedProvider } from "./checked-provider.ts";
 import { rejectOnAbort } from "./reject-on-abort.ts";
 import { retryProvider } from "./retry-provider.ts";
 
-/** Names a version of a provider, whatever its configuration is. */
+/** Names a version of a provider, regardless of its configuration. */
 export function versionText({ source, version }: Omit<ProviderReference, "alias">): string {
   return `${source} ${version}`;
 }

@@ -6,6 +6,6 @@ export interface ReadyProvider {
   readonly use: ProviderInstance;
   /** False: its configuration is not known yet, so that it can be asked nothing about real objects. */
   readonly reachable: boolean;
-  /** What its configuration looked at. */
+  /** What its configuration read. */
   readonly targets: ReadonlySet<Target>;
 }

@@ -1,8 +1,8 @@
 import type { LifecycleContext, LifecycleProvider } from "@stackwright/mux/router";
 
 /**
- * The same provider, whose calls reject as soon as their signal aborts, whatever the provider does: one in this process may
- * never answer and not look at the signal either. What it answers later is dropped.
+ * The same provider, whose calls reject as soon as their signal aborts. A provider in this process may never answer and
+ * ignore the signal as well. A later answer is dropped.
  */
 export function rejectOnAbort(provider: LifecycleProvider): LifecycleProvider {
   return new Proxy(provider, {

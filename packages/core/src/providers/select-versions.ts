@@ -3,8 +3,8 @@ import type { StackSnapshot } from "../state/stack-state.ts";
 import type { ProviderCatalog } from "./catalog.ts";
 
 /**
- * The exact version of every provider of a configuration, by source. What only the state speaks of is taken in the version
- * that wrote it. Providers that cannot be had are reported.
+ * The exact version of every provider of a configuration, by source. A provider that only the state refers to is used
+ * in the version that wrote the state. Providers that are not available are reported.
  */
 export async function selectVersions(
   { requirements }: ProviderResolution,

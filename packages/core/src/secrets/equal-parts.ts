@@ -1,15 +1,15 @@
 import type { JsonPart, JsonPath } from "./json-parts.ts";
 import { createRedactor, type Redactor } from "./redactor.ts";
 
-/** Longer secrets are only looked for as a whole: all their forms would be many times as long. */
+/** Longer secrets are only searched for as a whole: all their forms would be many times as long. */
 const LONGEST_PART = 64 * 1024;
 
 /**
  * Where a JSON text repeats what was cut out of it: texts and numbers equal to one of the cut parts, texts that
  * have one in them in any form that a redactor knows, and objects with such a name of a member.
  *
- * A provider may answer with a secret in a place that nobody calls sensitive. What it means and how it is shown stays as it is
- * then, but it need not lie in a store in the clear.
+ * A provider may return a secret in a place that is not marked as sensitive. Its meaning and its display stay unchanged
+ * then, but the store holds it encrypted.
  */
 export function equalParts(json: string, cut: readonly JsonPart[]): readonly JsonPath[] {
   const known: Known = { whole: new Set(), inner: createRedactor() };

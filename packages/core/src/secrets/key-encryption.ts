@@ -5,7 +5,7 @@ import { EngineError } from "../errors.ts";
 
 /** A key that encrypts the data keys of stacks. It never leaves the process that was given it. */
 export interface KeyEncryptionKey {
-  /** Tells keys apart without saying anything about them: part of a digest. */
+  /** Distinguishes keys without revealing anything about them: part of a digest. */
   readonly id: string;
   /** 32 bytes. */
   readonly bytes: Uint8Array;

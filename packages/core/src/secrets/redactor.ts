@@ -7,7 +7,7 @@ export const REDACTED = "(sensitive value)";
 /** Options of {@link createRedactor}. */
 interface RedactorOptions {
   /**
-   * Secrets with fewer characters are not looked for: they would be found everywhere. @default 4
+   * Secrets with fewer characters are not searched for: they would be found everywhere. @default 4
    */
   readonly minLength?: number;
 }
@@ -29,11 +29,11 @@ export interface Redactor {
   /** The text without any secret. */
   redact(text: string): string;
   /**
-   * The next piece of a text that arrives in lines or in parts of lines, without any part of a secret that goes on from
-   * piece to piece; of one that begins at the end of a piece, fewer than `minLength` characters may be left.
+   * The next piece of a text that arrives in lines or in parts of lines, without any part of a secret that continues
+   * from piece to piece; of one that begins at the end of a piece, fewer than `minLength` characters may be left.
    */
   redactPiece(piece: string, before?: PartialSecretMatch): RedactedPiece;
-  /** Tells another redactor all secrets that this one knows, and those that it learns later. */
+  /** Passes another redactor all secrets that this one knows, and those that it learns later. */
   feed(other: Redactor): void;
   /** A JSON-like value with all texts redacted, keys included. Other objects become their texts. */
   redactData<T>(data: T): T;
@@ -160,7 +160,10 @@ class PatternRedactor implements Redactor {
     return hidden === 0 ? text : rest + REDACTED + text.slice(shown);
   }
 
-  /** Length of the longest form that stands at a place of a text, or that begins there and goes on; 0 where there is none. */
+  /**
+   * Length of the longest form that is at a position of a text, or that begins there and continues; 0 where there is
+   * none.
+   */
   #lengthAt(text: string, at: number, begun?: Begun[]): number {
     let longest = 0;
     const left = text.length - at;
@@ -231,7 +234,7 @@ class PatternRedactor implements Redactor {
   }
 }
 
-/** Of longer secrets only the most likely forms are looked for: all of them would be fifteen times as long. */
+/** Of longer secrets only the most likely forms are searched for: all of them would be fifteen times as long. */
 const LONG_SECRET = 256 * 1024;
 
 function formsOf(secret: string): string[] {

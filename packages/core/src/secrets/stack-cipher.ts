@@ -5,7 +5,7 @@ import { EngineError } from "../errors.ts";
 export interface StackCipher {
   /**
    * Encrypts; `context` is not stored, but has to be the same for decryption: it ties the secret to its place, so that
-   * nobody can move it elsewhere in the store.
+   * it cannot be moved elsewhere in the store.
    */
   seal(plain: Uint8Array, context: string): Uint8Array;
   /** `ENGINE_STATE_CORRUPT` for bytes that were changed or moved, `ENGINE_KEY_UNAVAILABLE` without their key. */

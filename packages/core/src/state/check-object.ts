@@ -88,7 +88,7 @@ function checkRemoval(
   if (before.deposed !== "") return [];
   const deleting = after?.phase === "deleting" && after.operation?.replace !== true;
   if (after !== undefined && !deleting) return [];
-  // A clean failure of a create removes an object that nobody can depend on yet.
+  // A clean failure of a create removes an object that has no dependents yet.
   const problems: string[] = [];
   for (const dependent of index.dependentsOf(before)) {
     if (dependent.address === before.address) continue;

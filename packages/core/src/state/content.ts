@@ -14,8 +14,8 @@ export function inlineContent(bytes: Uint8Array): Content {
 }
 
 /**
- * Moves what is too large out of a message, by changing its contents in place, and resolves when the blobs are
- * durable. `encodedBytes` tells the size of the message as it is now.
+ * Moves what is too large out of a message, by changing its contents in place, and resolves when the blobs are durable.
+ * `encodedBytes` returns the current size of the message.
  */
 export async function spillContents(
   contents: readonly Content[],

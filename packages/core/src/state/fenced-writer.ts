@@ -13,17 +13,17 @@ import { EngineError } from "../errors.ts";
 const FIRST_PAUSE_MS = 20;
 const LONGEST_PAUSE_MS = 1_000;
 
-// A write whose answer was lost may have happened, may happen later, or may never. All three come to one end:
+// A write whose answer was lost may have happened, may happen later, or may never happen. All three are resolved alike:
 //
 //   - every attempt carries the same generation and expects the same versions, so at most one of them can succeed;
-//   - a look that finds this generation (or, for a delete, nothing) has found that success;
-//   - a look that finds the expected version may try again: an earlier attempt that arrives late then fails;
-//   - any other version under a held fence was written by somebody who does not respect it.
+//   - a read that finds this generation (or, for a delete, nothing) has found that success;
+//   - a read that finds the expected version may try again: an earlier attempt that arrives late then fails;
+//   - any other version under a held fence was written by a process that does not respect it.
 //
-// The first operation of a batch speaks for all, as they happen together. Attempts end with the lease: an attempt
-// that arrives after the fence moved fails by its guard.
+// The first operation of a batch represents all, as they happen together. Attempts end with the lease: an attempt that
+// arrives after the fence moved fails by its guard.
 
-/** Writes under a lease, each at most once, and tells surely whether it happened. */
+/** Writes under a lease, each at most once, and determines with certainty whether it happened. */
 export class FencedWriter {
   /** Aborts when no further write can succeed. */
   readonly signal: AbortSignal;
@@ -41,7 +41,7 @@ export class FencedWriter {
 
   /**
    * All operations in one atomic step. Resolves with the stored resource per write. `ENGINE_FENCE_LOST`: nothing more
-   * can be written; `ENGINE_STATE_CORRUPT`: somebody else wrote without the fence; both are final. Other errors are
+   * can be written; `ENGINE_STATE_CORRUPT`: another process wrote without the fence; both are final. Other errors are
    * `StorageError` and mean that nothing was written.
    */
   async write(operations: readonly BatchOperation[]): Promise<readonly (Resource | undefined)[]> {
@@ -105,7 +105,7 @@ export class FencedWriter {
     return (stored?.version ?? "") === first.resource.version ? "open" : "conflict";
   }
 
-  /** Whoever wrote what was not expected: the next holder of the fence, or somebody without it. */
+  /** The cause of an unexpected version: a write of the next holder of the fence, or of a process without it. */
   async #blame(operations: readonly BatchOperation[], cause: unknown): Promise<EngineError> {
     const { guard } = this.#lease;
     const fence = await readStored(this.#storage, "strong", { ...guard.id, uid: "" }).catch(
@@ -141,7 +141,8 @@ export class FencedWriter {
 }
 
 function fenceLost(cause: unknown): EngineError {
-  // A lease ends because another has it, or because the store was away: whoever reads this looks in other places then.
+  // A lease ends because another worker has it, or because the store was not reachable: the two have different
+  // remedies.
   const why = isStorageError(cause, "STORAGE_LEASE_LOST")
     ? `the right to write to the stack was lost: ${cause.message}`
     : undefined;

@@ -22,14 +22,15 @@ const ATTEMPTS = 5;
 // Every write to a stack is atomic with a write to its head, or lies between two of them that open and close the head. A write
 // of the head gives it a generation that it never had before and never has again. So:
 //
-// 1. Who finds the head at rest, reads everything, and finds the same generation again has read one state.
-// 2. Who finds that generation later, at rest, need not read anything else: nothing was written in between. That is as
-//    true of a reader that has taken the fence meanwhile, which is what lets the run begin from what was planned with.
+// 1. A reader that finds the head idle, reads everything, and finds the same generation again has read one state.
+// 2. A reader that finds that generation later, idle, need not read anything else: nothing was written in between. This
+//    also holds for a reader that has acquired the fence meanwhile, so the run can begin from the state that was
+//    planned with.
 
 /** Reads whole states of one stack; what has not changed since the last time is not read again. */
 export class StackStateLoader {
   readonly #records: StackRecords;
-  /** The last one that was read at rest. */
+  /** The last one that was read idle. */
   #last: LoadedStackState | undefined;
 
   constructor(records: StackRecords) {
@@ -37,7 +38,7 @@ export class StackStateLoader {
   }
 
   /**
-   * The state as of now. At rest it is one state; while somebody writes, a look in passing.
+   * The current state. While the head is idle it is one state; while a run writes, it is not a consistent snapshot.
    *
    * @param onHead is shown the head before anything else is read, and may throw
    */
@@ -63,7 +64,7 @@ export class StackStateLoader {
   }
 }
 
-/** A stack that nobody has written yet. */
+/** A stack that was never written. */
 export const HEAD_IDLE: StackHead = { revision: 0n, run: "" };
 
 function isSameRest(

@@ -24,7 +24,7 @@ export class ObjectIndex {
     return this.#objects.get(objectKey(key));
   }
 
-  /** Puts an object under its key, or takes away what is there. */
+  /** Sets the object of a key, or removes the one that the key has. */
   set(key: ObjectKey, object: StateObject | undefined): void {
     const name = objectKey(key);
     const before = this.#objects.get(name);

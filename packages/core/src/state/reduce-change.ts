@@ -71,7 +71,7 @@ export function reduceChange(view: StateView, change: StateChange, context: Writ
   }
 }
 
-/** The keys that a step touches, without looking at the objects. */
+/** The keys that a step touches, without reading the objects. */
 export function keysOf(change: StateChange): readonly ObjectKey[] {
   switch (change.kind) {
     case "depose":

@@ -22,13 +22,13 @@ const WAITING: ReadonlySet<RunPhase> = new Set([
 
 /** Ended runs that are kept, the newest ones. */
 const KEPT = 200;
-/** Nobody plans for so long; who does nevertheless is told so when there is a plan. */
+/** Longer than any plan takes. A run that still plans is ended; its planner learns so when the plan is complete. */
 const STALLED_MS = 24 * 60 * 60 * 1000;
 
 /**
- * Ends the runs of a stack that nobody will end: whose worker is gone, and whose plan is of a state that has gone on; and
- * takes away the oldest of those that have ended. To be called under the fence. A run that somebody else moves meanwhile is
- * left to them.
+ * Ends the runs of a stack that have no active worker and those whose plan is of an earlier state, and removes the
+ * oldest of the ended ones. To be called under the fence. A run that another worker moves meanwhile is left to that
+ * worker.
  */
 export async function cleanUpRuns(
   runs: Runs,

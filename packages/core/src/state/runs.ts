@@ -43,9 +43,10 @@ export type RunPhase =
 /**
  * From each phase to which: the one table of what can become of a run. What is not here cannot be written.
  *
- * - A worker that is gone leaves a run where it was. One that was being applied goes on under the next holder of the fence
- *   (`applying` to itself, with a higher epoch), or ends as what its recovery finds. A forced end is the same.
- * - A plan of a state that has gone on cannot be applied: its run is `superseded`.
+ * - A worker that has died leaves a run where it was. One that was being applied continues under the next holder of the
+ *   fence (`applying` to itself, with a higher epoch), or ends with the result of its recovery. A forced end is the
+ *   same.
+ * - A plan of an earlier state cannot be applied: its run is `superseded`.
  */
 export const RUN_TRANSITIONS = {
   queued: ["preparing", "canceled", "superseded"],
@@ -88,7 +89,7 @@ export function isRunTransition(from: RunPhase, to: RunPhase): boolean {
 /** In which phases a run can begin: to make a plan, or with one that was kept and approved. */
 export const FIRST_PHASES = ["queued", "approved"] as const satisfies readonly RunPhase[];
 
-/** One run over a stack, as everybody sees it; the steps of its apply are in the state objects. */
+/** The public record of one run over a stack; the steps of its apply are in the state objects. */
 export interface Run {
   /** ULID; or a name that follows from the cause, so that several reactions to one cause make one run. */
   readonly id: string;
@@ -123,7 +124,7 @@ export interface NewRun extends RunPatch {
 
 /** The runs of one stack. */
 export interface Runs {
-  /** Adds a run; one that is there already is given back as it is. */
+  /** Adds a run; an existing one is returned unchanged. */
   create(run: NewRun, options?: CallOptions): Promise<Run>;
   read(id: string, options?: CallOptions): Promise<Run | undefined>;
   /** The oldest first. */
@@ -249,7 +250,7 @@ class StoredRuns implements Runs {
       await this.#write(run, stored, options);
     } catch (error) {
       if (!isStorageError(error, "STORAGE_CAS_FAILURE")) throw error;
-      // Somebody else was faster; what they made of it decides.
+      // Another writer was faster; its result decides.
       return this.transition(id, from, to, patch, options);
     }
     return run;

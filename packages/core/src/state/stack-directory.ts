@@ -28,7 +28,7 @@ export interface ProjectReference {
   readonly project: string;
 }
 
-/** A stack as people know it. */
+/** A stack by the names that users give it. */
 export interface NamedStack {
   readonly name: string;
   readonly reference: StackReference;

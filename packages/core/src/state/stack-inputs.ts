@@ -32,8 +32,8 @@ export interface StackInputsOptions {
 }
 
 /**
- * Outputs of other stacks for one plan or one apply. A stack is looked at once, so that everything sees the same of it,
- * and what was looked at is recorded.
+ * Outputs of other stacks for one plan or one apply. A stack is read once, so that all readers see the same of it, and
+ * what was read is recorded.
  */
 export class StackInputs {
   readonly #options: StackInputsOptions;
@@ -44,8 +44,8 @@ export class StackInputs {
   }
 
   /**
-   * What a stack publishes. `ENGINE_INPUT_UNAVAILABLE` says why it cannot be had: there is no such stack, it was never
-   * applied, nobody may read it. `ENGINE_PLAN_STALE` where it is not what the plan was made with.
+   * What a stack publishes. `ENGINE_INPUT_UNAVAILABLE` says why it is not available: there is no such stack, it was
+   * never applied, or reading is not allowed. `ENGINE_PLAN_STALE` where it is not what the plan was made with.
    */
   async read(name: StackName, options?: CallOptions): Promise<PublishedStack> {
     const key = `${name.project ?? ""}\0${name.stack}`;

@@ -75,7 +75,7 @@ export function createStoredKeys(options: StoredKeysOptions): StoredKeys {
   return new Keys(options);
 }
 
-/** A source with fixed data keys per stack, for a worker that was lent them. */
+/** A source with fixed data keys per stack, for a worker that received only these. */
 export function delegatedKeys(
   keys: (reference: StackReference) => readonly DataKey[],
 ): CipherFactory {
@@ -232,7 +232,7 @@ class Keys implements StoredKeys {
     return { resource, keys: resource === undefined ? [] : decodeKind(resource, StackKeys).keys };
   }
 
-  /** Replaces the keys by what a function makes of them, again and again until nobody else was faster. */
+  /** Replaces the keys by the result of a function, repeated until no other writer was faster. */
   async #change(
     reference: StackReference,
     options: CallOptions | undefined,

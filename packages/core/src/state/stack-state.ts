@@ -17,7 +17,7 @@ export interface StackReference {
  */
 export interface StackHead {
   readonly revision: bigint;
-  /** The run that is writing, or that was interrupted while it wrote; empty when the state is at rest. */
+  /** The run that is writing, or that was interrupted while it wrote; empty when the state is idle. */
   readonly run: string;
 }
 
@@ -27,7 +27,7 @@ export interface StackOutput {
   readonly type: string;
   /** JSON text of the value. */
   readonly json: string;
-  /** Encrypted at rest, and shown to nobody who did not ask for it. */
+  /** Encrypted at rest, and shown on explicit request only. */
   readonly sensitive: boolean;
   /** Read without its key: the text is `null`. Such an output is for display, and is never stored. */
   readonly isOmitted?: true;
@@ -54,7 +54,7 @@ export interface StackSnapshot {
   readonly checks?: readonly CheckResult[];
   /** Outputs of other stacks that the state was made with. */
   readonly inputs?: readonly StackInput[];
-  /** Fence epoch at the time; 0 when nobody ever held the stack. */
+  /** Fence epoch at the time; 0 when the stack was never locked. */
   readonly epoch: bigint;
 }
 
@@ -67,7 +67,7 @@ export interface RevisionEntry {
   readonly finishedAtMs: number;
   /** Objects that the run wrote. */
   readonly changed: number;
-  /** False when the run was interrupted and finished by another, which could not tell all that it had changed. */
+  /** False when the run was interrupted and finished by another, which could not determine all its changes. */
   readonly complete: boolean;
 }
 
@@ -83,7 +83,7 @@ export interface RevisionChange {
 export interface StoredPlan {
   /** SHA-256 of the bytes in hexadecimal: what is approved. */
   readonly digest: string;
-  /** The state at rest that it was made from. */
+  /** The idle state that it was created from. */
   readonly baseRevision: bigint;
   readonly createdAtMs: number;
   readonly bytes: Uint8Array;
@@ -102,7 +102,7 @@ export interface StackState {
 
   /**
    * Everything at one revision. While no run writes (`head.run` is empty) it is exactly the state of that revision.
-   * While one does, or did when it was interrupted, it is a look in passing: each object is as it was at some
+   * While one does, or did when it was interrupted, it is not a consistent snapshot: each object is as it was at some
    * moment of the read. Strong: it reflects every write acknowledged before the call.
    */
   read(options?: CallOptions): Promise<StackSnapshot>;
@@ -141,12 +141,12 @@ export interface StackLock extends AsyncDisposable {
   isHeld(): boolean;
 
   /**
-   * Begins the writing part of a run, or goes on with it after an interruption. Reads the whole state and checks the
+   * Begins the writing part of a run, or continues it after an interruption. Reads the whole state and checks the
    * invariants of all of it. Writes nothing: a run without state writes leaves no trace in the head.
    *
-   * `base` is the revision that the run's plan was made from. `ENGINE_PLAN_STALE` unless the state is at rest at
-   * that revision, or the head is this very run's, which rose from it. Without `base` (recovery) the run takes
-   * over whatever is there. `ENGINE_STATE_INVARIANT` lists what is wrong with the recorded state.
+   * `base` is the revision that the run's plan was made from. `ENGINE_PLAN_STALE` unless the state is idle at that
+   * revision, or the head is this very run's, which rose from it. Without `base` (recovery) the run continues from the
+   * revision that it finds. `ENGINE_STATE_INVARIANT` lists what is wrong with the recorded state.
    */
   begin(request: BeginRun, options?: CallOptions): Promise<StateWriter>;
 
@@ -166,11 +166,11 @@ export interface BeginRun {
  * - A step is durable when its promise resolves; then, and not before, `objects` shows it.
  * - Steps on different objects may be written at the same time; steps on one object are written in the order of
  *   the calls.
- * - Every write is conditional on the fence: after the hold is lost each one fails with `ENGINE_FENCE_LOST` and
- *   changes nothing, whatever this process believes.
+ * - Every write is conditional on the fence: after the fence is lost each one fails with `ENGINE_FENCE_LOST` and
+ *   changes nothing, even if this process still believes to hold it.
  * - Every step is checked first: `ENGINE_STATE_TRANSITION` when the object is not in a phase that the change allows,
  *   `ENGINE_STATE_INVARIANT` when the result would break a rule. Nothing is written then.
- * - A lost answer is resolved by looking and, if need be, writing again; a step never happens twice.
+ * - A lost answer is resolved by reading and, if need be, writing again; a step never happens twice.
  */
 export interface StateWriter {
   readonly run: string;

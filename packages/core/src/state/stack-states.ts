@@ -267,7 +267,7 @@ class Hold implements StackLock {
     const { storage, scheduler, token, records, reader } = this.#parts;
     const writes = new FencedWriter(storage, this.#lease, scheduler);
     writes.assertHeld();
-    // Nobody else writes any more: what was read before the stack was taken counts if the head is still the same.
+    // No other worker can write now: what was read before the stack was locked is valid if the head is still the same.
     const state = await reader.read(options, (head) => {
       if (base !== undefined) checkBase(head, run, base);
     });

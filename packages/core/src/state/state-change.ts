@@ -18,7 +18,7 @@ export interface ObjectPlan {
   readonly createBeforeDestroy: boolean;
 }
 
-/** What a call or a look left behind. */
+/** What a call or a read left behind. */
 export interface ObjectContent {
   readonly value: RecordedValue;
   readonly identity?: RecordedIdentity;
@@ -62,8 +62,8 @@ export type OperationResult =
       readonly patch?: Omit<ObjectPatch, "content" | "phase">;
     }
   /**
-   * Nothing exists. Where others still depend on the address, the object stays as a placeholder until a replacement
-   * is created, or a run finishes that left nobody who depends on it.
+   * Nothing exists. Where others still depend on the address, the object stays as a placeholder until a replacement is
+   * created, or a run finishes after which it has no dependents.
    */
   | { readonly kind: "absent" }
   /** Nothing was done; the object is as it was before the operation was announced. */
@@ -138,7 +138,7 @@ export type StateChange =
       readonly content: ObjectContent;
       readonly tainted?: boolean;
     }
-  /** An object gets another address, with what changes by that. Dependents are told by `record`. */
+  /** An object gets another address, with the changes that follow from it. Dependents are updated by `record`. */
   | {
       readonly kind: "move";
       readonly from: ObjectKey;

@@ -8,7 +8,7 @@ import type { StackHead, StackLock, StackSnapshot } from "./stack-state.ts";
 import type { ObjectContent, StateChange } from "./state-change.ts";
 import { type Dependency, objectKey, type StateObject } from "./state-object.ts";
 
-/** Something that a person does to the recorded state, without any call to a provider. */
+/** An operator's change of the recorded state, without any call to a provider. */
 export type StateEdit =
   /** Objects get other addresses: of one instance, of a resource with all instances, of a module with all in it. */
   | { readonly kind: "move"; readonly from: string; readonly to: string }
@@ -17,7 +17,10 @@ export type StateEdit =
   /** The next plan replaces the object. */
   | { readonly kind: "taint"; readonly address: string }
   | { readonly kind: "untaint"; readonly address: string }
-  /** Says what became of a call that nobody could find out: nothing exists, or it does (with what it is, after a create). */
+  /**
+   * Resolves an operation whose result could not be determined: the object does not exist, or it exists (with its
+   * content, after a create).
+   */
   | {
       readonly kind: "resolve";
       readonly address: string;

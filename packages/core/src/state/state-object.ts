@@ -56,7 +56,7 @@ export interface Probe {
   readonly importId?: string;
   /** The same by identity. */
   readonly identity?: RecordedIdentity;
-  /** For people: what to look for where. */
+  /** Text for the operator: what to search for, and where. */
   readonly hint: string;
 }
 
@@ -78,7 +78,7 @@ export interface ObjectOperation {
   /** Of a create: the deposed key of the object that made place for it in the same step. */
   readonly deposed?: string;
   readonly probe?: Probe;
-  /** Of an `unresolved` object: why its fate is not known, for people. */
+  /** Of an `unresolved` object: why its state is unknown, as text for the operator. */
   readonly problem?: string;
 }
 
@@ -107,7 +107,7 @@ export interface StateObject {
   readonly dependencies: readonly Dependency[];
   /** Whether a replacement is created before the old object is deleted; kept for when there is no configuration. */
   readonly createBeforeDestroy: boolean;
-  /** Wall clock of the last call that looked at the real object, in milliseconds since 1970; for read policies. */
+  /** Wall clock of the last call that read the real object, in milliseconds since 1970; for read policies. */
   readonly observedAtMs: number;
   /** Fence epoch of the last write. */
   readonly epoch: bigint;

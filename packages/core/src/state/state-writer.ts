@@ -35,12 +35,12 @@ interface WriterParts {
 
 // The head is closed before the first write of a run and after the last, and rises with both:
 //
-//   at rest (R, "")  --first step-->  open (R+1, run)  --finish-->  at rest (R+2, "")
+//   idle (R, "")  --first step-->  open (R+1, run)  --finish-->  idle (R+2, "")
 //
-// The first step and the opening of the head are one batch; steps that come meanwhile wait for it. So whoever finds
-// the head at rest at R twice has seen the whole state of R in between, and a plan made from R is stale as soon as
-// anybody wrote anything. A run that finds the head open takes over: with its own name in it nothing is written to
-// the head, otherwise its first step raises it once more.
+// The first step and the opening of the head are one batch; steps that come meanwhile wait for it. So a reader that
+// finds the head idle at R twice has read the whole state of R in between, and a plan created from R is stale after any
+// later write. A run that finds the head open continues from there: with its own name in it nothing is written to the
+// head, otherwise its first step raises it once more.
 
 /** The one implementation of {@link StateWriter}. */
 export class RunStateWriter implements StateWriter {
@@ -165,7 +165,7 @@ export class RunStateWriter implements StateWriter {
     for (const [position, edit] of edits.entries()) this.#acknowledge(edit, resources[position]);
   }
 
-  /** Takes away the placeholders that nobody depends on any more; each may hold up the next. */
+  /** Removes the placeholders that have no dependents left; each may keep the next. */
   async #dropPlaceholders(): Promise<void> {
     for (;;) {
       const edits: Edit[] = [];
@@ -264,7 +264,7 @@ export class RunStateWriter implements StateWriter {
       this.#headOperation(head, token),
       await this.#history(head.revision, token),
     ];
-    // Who reads the outputs of this stack is told by their revision that they are others.
+    // The readers of this stack's outputs recognize by the revision that the outputs changed.
     const revision = same ? this.#published.revision : head.revision;
     const next: PublishedOutputs = { ...result, revision };
     if (!published) {

@@ -29,7 +29,7 @@ interface Evaluated {
 
 /** What all modules of a check share. */
 interface OpenTree {
-  /** The type of the objects of a resource; of any type where nobody says. */
+  /** The type of the objects of a resource; any type where no schema declares it. */
   typeOf(module: ModuleNode, config: ResourceConfig): Type;
   functionsOf(module: ModuleNode): FunctionTable;
 }

@@ -6,7 +6,7 @@ import type { ProviderInstance, ProviderInstances } from "../providers/provider-
 /** A provider without which something cannot be checked. */
 export interface SkippedProvider {
   readonly source: string;
-  /** Why it cannot be had. */
+  /** Why it is not available. */
   readonly reason: string;
   /** Addresses of what was not checked against it: resources, and its own configurations. */
   readonly blocks: readonly string[];

@@ -12,7 +12,7 @@ interface Limiter {
   timer: Disposable | undefined;
 }
 
-/** Limits by name: places that are taken and given back, and token buckets. A name without a limit always has room. */
+/** Limits by name: semaphores and token buckets. A name without a limit always has capacity. */
 export class LimiterSet {
   readonly #limiters = new Map<string, Limiter>();
   readonly #clock: Pick<Clock, "monotonicMs" | "after">;

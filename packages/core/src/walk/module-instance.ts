@@ -35,7 +35,7 @@ type ResourceSubject = Extract<ReferenceSubject, { kind: "resource" }>;
 type ModuleSubject = Extract<ReferenceSubject, { kind: "module" }>;
 type LocalResult = ReturnType<ModuleScope["local"]>;
 
-/** Something that is evaluated once, with what that looked at and what is wrong with it. */
+/** A value that is evaluated once, with what the evaluation read and its diagnostics. */
 interface LazyResult {
   readonly value: Value;
   readonly diagnostics: readonly Diagnostic[];
@@ -54,7 +54,7 @@ export class CallValues {
   readonly parent: ModuleInstance;
   readonly instances = new Map<InstanceKey | undefined, ModuleInstance>();
   keys: Keys | undefined;
-  /** What count or for_each looked at. */
+  /** What count or for_each read. */
   targets: ReadonlySet<Target> = new Set();
 
   constructor(parent: ModuleInstance, config: ModuleCall) {
@@ -247,7 +247,7 @@ export class ModuleInstance implements ModuleValues {
       return resource.whole() ?? this.world.missing(resource.address);
     }
     const slot = resource.slots.get(subject.key);
-    // A key that does not exist is looked up in vain, which depends on which keys there are.
+    // A lookup of a missing key depends on the keys that exist.
     recorder.touch(slot ?? resource);
     return slot === undefined ? undefined : (slot.value ?? this.world.missing(slot.address));
   }

@@ -27,7 +27,7 @@ export class DependencyRecorder {
     for (const address of addresses) this.#blocked?.add(address);
   }
 
-  /** Notes that the evaluation under way looked at something. */
+  /** Records that the current evaluation read something. */
   touch(target: Target): void {
     this.#current?.add(target);
   }
@@ -52,7 +52,7 @@ export class DependencyRecorder {
     }
   }
 
-  /** Runs an evaluation and says what it looked at; the evaluation around it looked at the same. */
+  /** Runs an evaluation and returns what it read; the enclosing evaluation has read the same. */
   record<T>(evaluate: () => T): Recorded<T> {
     const outer = this.#current;
     const outerBlocked = this.#blocked;
@@ -74,7 +74,7 @@ export class DependencyRecorder {
 
 /**
  * Takes many instances of one resource together, and drops instances that are covered by their resource. Keeps the
- * number of edges linear where many look at many through one local.
+ * number of edges linear where many read many through one local.
  */
 function mergeDependencies(targets: ReadonlySet<Target>): ReadonlySet<Target> {
   const counts = new Map<ResourceValues, number>();

@@ -22,7 +22,7 @@ export class InstanceSlot {
   readonly resource: ResourceValues;
   readonly key: InstanceKey | undefined;
   readonly address: string;
-  /** Of an ephemeral resource: what it was opened from, which those that look at it depend on as well. */
+  /** Of an ephemeral resource: what it was opened from; its readers depend on that as well. */
   through: ReadonlySet<Target> = NOTHING;
   #value: Value | undefined;
 
@@ -66,7 +66,7 @@ export class ResourceValues {
   #whole: Value | undefined;
   /** What stands for all of it as long as the instances are not known. */
   placeholder: Value | undefined;
-  /** What count or for_each looked at. */
+  /** What count or for_each read. */
   targets: ReadonlySet<Target> = NOTHING;
 
   constructor(module: ModuleInstance, name: string, config: ResourceConfig | undefined) {
