@@ -99,8 +99,8 @@ export interface FgBridgeErrorOptions extends ErrorOptions {
 }
 
 /**
- * The one error class of this package. `outcome` is what a caller that planned or applied something
- * has to look at before it repeats the call.
+ * The one error class of this package. A caller that planned or applied something has to check `outcome` before it
+ * repeats the call.
  */
 export class FgBridgeError extends Error {
   override readonly name = "FgBridgeError";

@@ -39,8 +39,8 @@ const PLATFORMS = ["darwin_amd64", "darwin_arm64", "linux_amd64", "linux_arm64"]
 
 /**
  * Makes the archives with which an unmodified `terraform` uses providers that live in functions. Each holds one
- * executable: the bridge, the provider's schema, and where its function is. It needs Node 20.9 or newer on the path of whoever
- * runs it, and gets its credentials from that environment.
+ * executable: the bridge, the provider's schema, and where its function is. It needs Node 20.9 or newer in the PATH of
+ * the user who runs it, and reads its credentials from that environment.
  *
  * The schema is asked from the function once per version and process.
  *

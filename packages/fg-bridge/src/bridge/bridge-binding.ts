@@ -32,7 +32,7 @@ export interface BridgeEnvironment {
   readonly secretKey?: string;
   readonly securityToken?: string;
   readonly bearerToken?: string;
-  /** How long an apply that is to be stopped may go on, in milliseconds. */
+  /** How long an apply may continue after a request to stop, in milliseconds. */
   readonly stopGraceMs: number;
 }
 

@@ -12,7 +12,7 @@ export interface BridgeTransportOptions {
   readonly schema: Uint8Array;
   /** Address of the provider, for messages. */
   readonly address: string;
-  /** How long an apply goes on after the command asked to stop, in milliseconds. @default 5000 */
+  /** How long an apply continues after the command asked to stop, in milliseconds. @default 5000 */
   readonly stopGraceMs?: number;
   readonly clock?: Clock;
 }

@@ -52,7 +52,7 @@ export class CircuitBreaker {
     return this.#clock.monotonicMs() - this.#openedAt < this.#options.openMs ? "open" : "half-open";
   }
 
-  /** Whoever gets `probe` must report how it went. */
+  /** A caller that gets `probe` must report the result. */
   enter(): BreakerPermit {
     const { state } = this;
     if (state === "closed") return "go";

@@ -110,7 +110,7 @@ export class FunctionTransport implements PluginTransport {
     });
   }
 
-  /** Sent once, for as long as is polite; there may be nobody to hear it. */
+  /** Sent once, with a short limit of time; the function may have no process that receives it. */
   async #courtesy(
     method: MethodFacts,
     request: Uint8Array,

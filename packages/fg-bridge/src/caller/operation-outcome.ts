@@ -63,7 +63,7 @@ export async function queryOperationOutcome(
         method: question.method.name,
       });
     }
-    // No journal, or one that cannot tell.
+    // No journal, or one that does not know the result.
     if (answer !== undefined && outcome !== "running") return error;
     if (clock.monotonicMs() + pause > deadline) return error;
     await sleep(clock, pause, signal);

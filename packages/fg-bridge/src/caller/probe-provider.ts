@@ -3,7 +3,7 @@ import type { PluginTransport } from "@stackwright/tfplugin";
 import { FgBridgeError } from "../errors.ts";
 import { schemaDigestOf } from "./function-transport.ts";
 
-/** What a function turned out to be, before anybody relies on it. */
+/** The result of checking a function before its first use. */
 export type ProbeResult =
   | {
       readonly kind: "usable";
@@ -13,7 +13,7 @@ export type ProbeResult =
       /** Announced by the provider, and not to be used through the contract: functions, ephemeral resources. */
       readonly notCarried: readonly string[];
     }
-  /** It answers, and cannot be used: wrong protocol, broken schema. The reason is fit for people. */
+  /** It answers, and cannot be used: wrong protocol, broken schema. The reason can be shown to users. */
   | { readonly kind: "refused"; readonly reason: string }
   /** It does not answer at present. */
   | { readonly kind: "unreachable"; readonly reason: string };

@@ -51,7 +51,7 @@ export class RetryBudget {
     if (!error.retryable || attempt + 1 >= this.#options.attempts) return undefined;
     if (error.outcome !== "not-applied") {
       if (!method.repeatable) return undefined;
-      // Whoever waited in vain for the whole time is not served by waiting for it once more.
+      // A caller that waited for the whole time without an answer gains nothing from waiting for it again.
       if (error.code === "FG_TIMEOUT") return undefined;
     }
     if (this.#budget < 1) return undefined;

@@ -51,7 +51,7 @@ export function parseGrpcError(text: string): {
   return { status, description: text.slice(found.index + found[0].length) };
 }
 
-/** What may be longest in a message that a person reads. */
+/** Greatest length of a part of a message for users. */
 const MAX_TEXT = 8 * 1024;
 
 /**

@@ -1,6 +1,6 @@
 /**
- * The little of protobuf's wire format that the bridge needs: finding length-delimited fields, and
- * writing one. Messages are never decoded and encoded again, so what is not looked for survives.
+ * The little of protobuf's wire format that the bridge needs: finding length-delimited fields, and writing one.
+ * Messages are never decoded and encoded again, so all other fields survive.
  */
 
 interface Field {

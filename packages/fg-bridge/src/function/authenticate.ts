@@ -6,7 +6,7 @@ import {
 } from "@stackwright/request-signing";
 import { FgBridgeError } from "../errors.ts";
 
-/** Tells who sent a request: returns the caller's name, or throws. */
+/** Authenticates a request: returns the caller's name, or throws. */
 export type FunctionAuthenticator = (request: SignableRequest) => Promise<string>;
 
 /** Requests must carry a signature with an access key. The caller is the key. */

@@ -22,7 +22,7 @@ export interface HandleOptions {
   readonly signal?: AbortSignal;
   /** What the platform allows this invocation, in milliseconds. */
   readonly platformTimeoutMs?: number;
-  /** Is told how far the request has come, where the caller asked for it. */
+  /** Receives the progress of the request, where the caller asked for it. */
   readonly onProgress?: (text: string) => void;
 }
 
@@ -41,7 +41,7 @@ const nothing = new Uint8Array();
  * envelope that is refused gets 400 or 413, and a request that there is no room for gets 429: those were not begun, and
  * say so in `outcome`.
  *
- * A request without extensions is answered with `response_data` and `error` alone, whatever the status.
+ * A request without extensions is answered with `response_data` and `error` alone, with every status.
  *
  * Source: seed 003, rules 1 to 3.
  */
@@ -181,7 +181,7 @@ export class FunctionHandler implements AsyncDisposable {
     const { caller = "", signal: _gone, ...rest } = options;
     const untilMs = Date.now() + this.#timeoutOf(request, options);
     try {
-      // Runs to its end although nobody may wait for it any more: the result can be fetched later.
+      // Runs to its end even if no caller waits for it: the result can be fetched later.
       return await this.#journaled.run(request, caller, untilMs, (onBegin) =>
         this.#call(method, request, rest, onBegin),
       );

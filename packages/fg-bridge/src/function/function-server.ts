@@ -16,7 +16,7 @@ export interface FunctionServerOptions extends Omit<FunctionOptions, "results" |
   readonly host?: string;
   /** @default 8000, where the platform expects it; 0: any free one */
   readonly port?: number;
-  /** Tells who sends a request. @default nobody is asked: the platform in front does that */
+  /** Authenticates the sender of a request. @default no check: the platform in front does that */
   readonly authenticate?: FunctionAuthenticator;
   /** Large responses are left here and served below `/results/`. @default none */
   readonly results?: ServedResults;

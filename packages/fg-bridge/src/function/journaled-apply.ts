@@ -13,8 +13,8 @@ import type {
 /**
  * Applies at most once per operation: the first delivery runs, every other one gets the result of the first.
  *
- * A delivery that fails before the provider was asked for the change gives its attempt up, and says `not-applied`; one that
- * fails later stays open, and whoever asks is told so, until a result is stored.
+ * A delivery that fails before the provider was asked for the change gives its attempt up, and says `not-applied`; one
+ * that fails later stays open, and is reported as such, until a result is stored.
  */
 export class JournaledApply {
   readonly #journal: OperationJournal;
@@ -48,7 +48,7 @@ export class JournaledApply {
     const requestHash = createHash("sha256").update(request.requestData).digest("hex");
     const delivery = { attempt, epoch, requestHash, untilMs };
     const name = nameOf(key);
-    // One after the other: who is told that the operation runs has to find it among those that do.
+    // One after the other: a caller that learns that the operation runs has to find it among the running ones.
     const admitted = (this.#admissions.get(name) ?? Promise.resolve()).then(async () => {
       const admission = await this.#journal.begin(key, delivery);
       if (admission.kind !== "run") return { admission };
@@ -76,7 +76,7 @@ export class JournaledApply {
 
   #register(name: string, first: Promise<EnvelopeResponse>): Promise<EnvelopeResponse> {
     const running = first.finally(() => this.#running.delete(name));
-    // Whoever waits for it hears of its failure; nobody may.
+    // Its failure reaches the callers that wait for it; there may be none.
     running.catch(() => undefined);
     this.#running.set(name, running);
     return running;

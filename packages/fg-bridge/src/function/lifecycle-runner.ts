@@ -12,8 +12,8 @@ export interface LifecycleRunnerOptions {
 }
 
 /**
- * Runs a provider of the kit, or any other lifecycle provider, in this process. Where it cannot be made, callers get
- * the message, and standard error the stack, as with whatever the kit did not expect of provider code.
+ * Runs a provider of the kit, or any other lifecycle provider, in this process. Where it cannot be created, callers get
+ * the message, and standard error the stack, as with every unexpected error of provider code in the kit.
  */
 export function createLifecycleRunner({ name, create }: LifecycleRunnerOptions): ProviderRunner {
   return {

@@ -26,7 +26,7 @@ export interface StoredResult {
 export type OperationState =
   | { readonly kind: "done"; readonly result: StoredResult }
   | { readonly kind: "running" }
-  /** It was begun and nobody can say how it ended. */
+  /** It was begun, and its result is unknown. */
   | { readonly kind: "unresolved" };
 
 /** What to do with a delivery. */
@@ -38,10 +38,10 @@ export type AttemptAdmission =
 /**
  * Remembers operations that change something, so that a repeated delivery is recognised.
  *
- * - At most one delivery of an operation is told to `run`, unless the earlier one was given up before it began.
+ * - At most one delivery of an operation gets `run`, unless the earlier one was given up before it began.
  * - A result is stored before it is answered.
- * - Whoever asks for an outcome and hears `not-applied` can rely on it: from then on this attempt and earlier ones
- *   are refused, even if they arrive later.
+ * - An outcome of `not-applied` is final: from then on this attempt and earlier ones are refused, even if they arrive
+ *   later.
  */
 export interface OperationJournal extends AsyncDisposable {
   /** Whether records outlive this instance of the function, and are shared with others. */

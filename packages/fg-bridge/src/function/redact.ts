@@ -3,8 +3,8 @@ const MIN_SECRET = 6;
 const MAX_SECRETS = 200;
 
 /**
- * Takes out of a text whatever occurs in the configuration as well: a provider that ends may print the credentials that it
- * was given. Configurations are not decoded; every readable run of characters in their bytes counts.
+ * Removes from a text all parts that occur in the configuration as well: a provider that exits may print the
+ * credentials that it received. Configurations are not decoded; every readable run of characters in their bytes counts.
  */
 export function redact(text: string, configData: Uint8Array): string {
   if (configData.length === 0 || text === "") return text;

@@ -3,7 +3,7 @@ import type { ResponseReference } from "../envelope/extensions.ts";
 
 /** Where responses are left that are too large for an envelope. */
 export interface ResultStore {
-  /** Stores the bytes; the reference must work for whoever called, and for nobody who does not know it. */
+  /** Stores the bytes; the reference must work for the caller, and must not be guessable by others. */
   put(bytes: Uint8Array): Promise<ResponseReference>;
 }
 

@@ -11,7 +11,7 @@ export interface PoolOptions {
   readonly maxUses?: number;
 }
 
-/** What a process is kept for. Another caller never gets it, whatever session it names. */
+/** What a process is kept for. Another caller never gets it, also under the same session. */
 export interface SessionPoolKey {
   readonly caller: string;
   readonly sessionId: string;

@@ -19,7 +19,7 @@ export interface FunctionInstance extends AsyncDisposable {
 
 const HOST = "127.0.0.1";
 const POLL_MS = 20;
-/** Characters of its output that are kept for a failure to start, and those that this is told with. */
+/** Characters of its output that are kept for a failure to start, and those that its message shows. */
 const KEPT = 8000;
 const TOLD = 600;
 const MAX_RESPONSE_BYTES = 16 * 1024 * 1024;
@@ -40,7 +40,7 @@ export async function startInstance(
     const { handle } = code;
     return {
       isAlive: true,
-      // Code in this process cannot be ended; but nobody waits for it any longer.
+      // Code in this process cannot be stopped, but no caller waits for it any longer.
       send: (request, options) => Promise.race([handle(request, options), aborted(options.signal)]),
       [Symbol.asyncDispose]: async () => undefined,
     };

@@ -35,7 +35,7 @@ export interface FunctionsServerOptions {
   readonly host?: string;
   /** @default any free one */
   readonly port?: number;
-  /** Keys whose signatures are asked for. Without any, everybody on this machine may call everything. */
+  /** Keys whose signatures are required. Without any, all processes of this machine may call all functions. */
   readonly accounts?: readonly FunctionsAccount[];
   /** How long an asynchronous invocation may run, in milliseconds. @default 3_600_000 */
   readonly asyncTimeoutMs?: number;
@@ -240,7 +240,7 @@ class Platform {
 
   #find(project: string, urn: string, account: FunctionsAccount | undefined): Running {
     const running = this.#functions.get(urn);
-    // Whether a function of others exists is not for everybody to know.
+    // Whether a function of another project exists is not disclosed.
     const owner = urn.split(":")[3] ?? "";
     const foreign = account !== undefined && !account.projects.includes(owner);
     if (foreign || project !== owner) {

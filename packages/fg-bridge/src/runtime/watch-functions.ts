@@ -4,9 +4,9 @@ import type { RuntimeFunction } from "./function-definition.ts";
 import { type FunctionsFile, readFunctionsFile } from "./functions-file.ts";
 import type { FunctionsServer } from "./functions-server.ts";
 
-/** What a watch tells. */
+/** The events of a watch. */
 export interface FunctionsWatchEvents {
-  /** New invocations of the function run what is there now; instances of what was there before have ended. */
+  /** New invocations of the function run the current code; instances of the previous code have ended. */
   readonly onDeployed?: (urn: string, why: "added" | "changed" | "removed") => void;
   /** The file cannot be used as it is; what was deployed stays. */
   readonly onProblem?: (error: unknown) => void;
@@ -21,9 +21,9 @@ const QUIET_MS = 150;
 const CODE = /\.(?:[cm]?[jt]sx?|py|rb|sh)$|^bootstrap$/;
 
 /**
- * Keeps a runtime at what a file of functions says, for as long as somebody works on it: functions are added, replaced and removed with
- * the file, and deployed anew when code changes in their folder, which is `directory`, or where a file among the arguments of
- * `command` lies.
+ * Keeps a runtime equal to a file of functions while both are edited: functions are added, replaced and removed with
+ * the file, and redeployed when code changes in their folder, which is `directory`, or the folder of a file among the
+ * arguments of `command`.
  */
 export function watchFunctions(
   path: string,

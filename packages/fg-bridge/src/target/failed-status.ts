@@ -15,7 +15,7 @@ const NOT_DISPATCHED = new Map<string, FgBridgeErrorCode>([
   ["FSS.0403", "FG_FORBIDDEN"],
 ]);
 
-/** Statuses that refuse a request by what they mean, whoever sends them. */
+/** Statuses that refuse a request by what they mean, from any sender. */
 const REFUSALS = new Map<number, FgBridgeErrorCode>([
   [401, "FG_UNAUTHORIZED"],
   [404, "FG_FUNCTION_NOT_FOUND"],
@@ -48,7 +48,7 @@ function reasonOf(body: Uint8Array): {
  * status that refuses, or because the function side says so. A 503 alone may come from a gateway that lost its
  * connection to the function in the middle of a call.
  *
- * @param credentials what the caller showed, in words, for whoever is refused because of it
+ * @param credentials the credentials of the caller as text, for the message to a refused caller
  */
 export function failedStatus(
   response: ExchangeResponse,

@@ -162,7 +162,7 @@ export class FunctionGraphTarget implements FunctionTarget {
       });
       return this.#answer(stored, accepted);
     } catch (error) {
-      // Whoever stops waiting also asks the platform to stop; what came of it stays unknown.
+      // A caller that stops waiting also asks the platform to stop; the result stays unknown.
       if (call.signal?.aborted === true || isFgBridgeError(error, "FG_TIMEOUT")) {
         await this.#cancel(requestId).catch(() => undefined);
       }

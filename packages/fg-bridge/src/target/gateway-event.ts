@@ -17,7 +17,7 @@ export function encodeGatewayEvent(envelope: Uint8Array): Uint8Array {
   );
 }
 
-/** What came of an invocation, whatever form it has. */
+/** The result of an invocation, in any form. */
 export interface GatewayReply {
   readonly status: number;
   readonly body: Uint8Array;

@@ -83,7 +83,7 @@ export class FunctionHttpClient implements AsyncDisposable {
   }
 
   /**
-   * Sends one request and reads the whole answer, whatever its status.
+   * Sends one request and reads the whole answer, with any status.
    *
    * @throws FgBridgeError `FG_UNREACHABLE` and `FG_ADDRESS_REFUSED` before the request was sent;
    * `FG_CONNECTION_LOST`, `FG_TIMEOUT`, `FG_RESPONSE_TOO_LARGE` with the outcome that follows from how far it
@@ -136,7 +136,7 @@ export class FunctionHttpClient implements AsyncDisposable {
     });
   }
 
-  /** An address that is written in the URL is not looked up, so it is checked here. */
+  /** An address that is written in the URL is not resolved, so it is checked here. */
   async #checkLiteral(url: URL): Promise<void> {
     const host = url.hostname.replace(/^\[|\]$/g, "");
     if (isIP(host) !== 0) await this.#guard.resolve(host, url.protocol !== "https:");

@@ -60,8 +60,8 @@ export class FunctionTargetTable implements AsyncDisposable {
   }
 
   /**
-   * The target of a function. The scope is checked here, at each call, whatever was checked when the function
-   * was registered.
+   * The target of a function. The scope is checked here, at each call, in addition to the check at the registration of
+   * the function.
    *
    * @throws FgBridgeError `FG_URN_INVALID`, `FG_FORBIDDEN` (project or region of another), `FG_TARGET_UNKNOWN`;
    * each of them is audited
