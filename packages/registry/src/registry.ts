@@ -279,7 +279,7 @@ export class Registry {
     return this.#parts.audit.day(scope === "system" ? SYSTEM_TENANCY : scopeTenancy(scope), day);
   }
 
-  /** Notes a refusal; of nobody known in the trail of the system. Never rejects. */
+  /** Records a refusal; that of an unknown caller in the trail of the system. Never rejects. */
   async auditRefusal(
     scope: RegistryScope | undefined,
     context: RequestContext,

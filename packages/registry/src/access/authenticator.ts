@@ -41,9 +41,9 @@ const SERVICES = ["aos", "rfs"];
 const BEARER = /^bearer +(\S+)$/i;
 
 /**
- * Recognises access keys by their signatures, and tokens in `X-Auth-Token` or as `Bearer`. A request
- * carries exactly one of them, once: with two there would be two opinions on who sent it, and whoever
- * could add a header to somebody's request could change its meaning.
+ * Authenticates access keys by their signatures, and tokens in `X-Auth-Token` or as `Bearer`. A request carries exactly
+ * one of them, once: with two the sender would be ambiguous, and a proxy that can add a header to a request could
+ * change its sender.
  *
  * The account is that of the credential. `X-Domain-Id` and `X-Project-Id`, which some clients add after
  * signing, only choose among what the credential has, and are refused for anything else.

@@ -145,8 +145,8 @@ export class CredentialStore {
   }
 
   /**
-   * Replaces an access key by another one of the same account and roles. The old one goes on being
-   * valid for `overlapMs`, so that its users can change over.
+   * Replaces an access key by another one of the same account and roles. The old one stays valid for `overlapMs`, so
+   * that its users can switch to the new one.
    */
   async rotateKey(
     accessKey: string,

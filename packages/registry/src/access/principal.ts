@@ -25,7 +25,7 @@ const INCLUDED: Readonly<Record<Role, readonly Role[]>> = {
   worker: [],
 };
 
-/** Somebody who was recognised. */
+/** An authenticated caller. */
 export interface Principal {
   readonly account: string;
   /** Access key, or id of the token: for the audit trail, never a secret. */

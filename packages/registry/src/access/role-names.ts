@@ -17,7 +17,7 @@ export function roleNamed(name: string): Role | undefined {
   if (name === SITE_ADMIN) return "operator";
   const bare = name.startsWith(PREFIX) ? name.slice(PREFIX.length) : name;
   if (!isRole(bare)) return undefined;
-  // Nobody ever had these under a prefix.
+  // These never existed under a prefix.
   return bare !== name && nameOfRole(bare) !== name ? undefined : bare;
 }
 

@@ -14,8 +14,8 @@ export function purposeOfSecret(name: string): string {
 }
 
 /**
- * Secrets that all instances on one store share: the key of markers and of file addresses, the signing
- * key. Made by whoever needs one first, stored encrypted, and kept in memory from then on.
+ * Secrets that all instances on one store share: the key of markers and of file addresses, the signing key. Created at
+ * their first use, stored encrypted, and kept in memory from then on.
  */
 export class SharedSecrets {
   readonly #records: RecordStore;
@@ -29,7 +29,7 @@ export class SharedSecrets {
     this.#clock = clock;
   }
 
-  /** 32 random bytes, the same for everybody who asks by this name. */
+  /** 32 random bytes, the same for all callers with this name. */
   key(name: string): Promise<Buffer> {
     return this.secret(name, async () => randomBytes(32));
   }

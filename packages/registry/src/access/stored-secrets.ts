@@ -135,7 +135,7 @@ async function reencrypt<T>(
   const { name, tenancy } = listed.resource.id;
   const at: RecordName<T> = { kind: kind.kind, tenancy, name };
   let stored: StoredRecord<T> | undefined = listed;
-  // Until it is written, gone, or encrypted with the current key by somebody else.
+  // Until it is written, deleted, or encrypted with the current key by another instance.
   while (stored !== undefined) {
     const sealed = kind.sealed(stored.value);
     if (sealed === undefined || sealed.keyId === keys.currentId) return;

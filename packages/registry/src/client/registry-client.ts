@@ -102,7 +102,7 @@ export class RegistryClient {
   }
 
   /**
-   * Notes that somebody needs a version; harmless when repeated. `REGISTRY_NOT_FOUND` where the registry keeps no uses.
+   * Records a use of a version; idempotent. `REGISTRY_NOT_FOUND` where the registry keeps no uses.
    */
   async recordUsage(at: RemoteVersion, user: string, { signal }: CallOptions = {}): Promise<void> {
     const { providerId } = at;
@@ -110,7 +110,7 @@ export class RegistryClient {
     await this.#call({ method: "PUT", target: usesOf(at), body }, signal);
   }
 
-  /** Versions of a provider that somebody uses. `REGISTRY_NOT_FOUND` where the registry keeps no uses. */
+  /** Versions of a provider that are in use. `REGISTRY_NOT_FOUND` where the registry keeps no uses. */
   async listUsage(name: string, user: string, { signal }: CallOptions = {}): Promise<string[]> {
     const target = `${nativePathOf(name)}/uses?user=${encodeURIComponent(user)}`;
     const { uses } = (await this.#call({ method: "GET", target }, signal)) as { uses?: unknown };

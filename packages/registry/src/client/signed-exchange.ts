@@ -46,8 +46,8 @@ const PASSING: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 const LOOPBACK: ReadonlySet<string> = new Set(["localhost", "127.0.0.1", "[::1]"]);
 
 /**
- * Sends signed requests to one registry. Attempts that find nobody, or somebody who is overloaded, are repeated until the
- * deadline; each is signed anew. All requests may be repeated: they read, or say what is to be.
+ * Sends signed requests to one registry. Attempts that find the registry unreachable or overloaded are repeated until
+ * the deadline, each with a new signature. All requests may be repeated: they read, or set a final state.
  */
 export class SignedExchange {
   readonly origin: string;

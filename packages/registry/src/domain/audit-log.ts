@@ -37,7 +37,7 @@ export interface AuditEntry {
   readonly details: Readonly<Record<string, string>>;
 }
 
-/** Most refusals noted per tenancy and minute: whoever hammers at the door fills no disk. */
+/** Greatest number of refusals recorded per tenancy and minute: a flood of refused requests does not fill the disk. */
 const REFUSALS_PER_MINUTE = 60;
 
 const DAY_MS = 86_400_000;

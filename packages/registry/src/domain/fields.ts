@@ -43,7 +43,7 @@ export function checkLength(
   form?: string,
 ): void {
   const more = form === undefined ? "" : `: ${form}`;
-  // A character has at most two units: a text this long is too long whatever it consists of.
+  // A character has at most two units: a text of this length is too long with any content.
   const length = text.length > 2 * max ? text.length : Array.from(text).length;
   if (length > max) {
     throw invalidField(field, "too-long", `${field} must have at most ${max} characters${more}`);

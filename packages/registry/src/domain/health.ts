@@ -56,9 +56,8 @@ export async function checkHealth(
 }
 
 /**
- * Checks every version of every account whose last check is older than `maxAgeMs`, one after the
- * other. Several instances share the work, as each looks at the time of the last check first. Returns
- * how many it checked.
+ * Checks every version of every account whose last check is older than `maxAgeMs`, one after the other. Several
+ * instances share the work, as each reads the time of the last check first. Returns how many it checked.
  */
 export async function checkAllHealth(
   parts: RegistryParts,

@@ -170,11 +170,11 @@ interface ProviderScan {
 /** Hexadecimal digits of the sequences in one read of the store: blocks of 16 to 4096. */
 const BLOCK_DIGITS = Object.freeze({ least: 1, normal: 2, most: 3 });
 
-// The store lists by prefix, not by range. Sequences are numbers of fixed width in base 16, so the
-// records with one prefix are those of one block of 16^n sequences. A page reads block after block,
-// from where it begins, until it is full: it costs what it shows, whatever the account has. A short page
-// begins with small blocks; an account with few providers is read at once. Where a block turns out nearly
-// empty, because most of its providers were deleted, the next one is larger.
+// The store lists by prefix, not by range. Sequences are numbers of fixed width in base 16, so the records with one
+// prefix are those of one block of 16^n sequences. A page reads block after block, from where it begins, until it is
+// full: it costs what it shows, regardless of the size of the account. A short page begins with small blocks; an
+// account with few providers is read at once. Where a block turns out nearly empty, because most of its providers were
+// deleted, the next one is larger.
 
 /** Records of the order of creation, from a place on. */
 async function scanProviders(

@@ -35,8 +35,8 @@ import { passUses } from "./use-turnstile.ts";
 //   account.next_sequence    > every sequence given out
 //   account.last_create_time >= every creation time given out
 //
-// So the quota holds exactly, sequences are unique, and the order of sequences is the order of
-// creation times, whatever number of instances works on the store and whatever their clocks say.
+// So the quota holds exactly, sequences are unique, and the order of sequences is the order of creation times, with any
+// number of instances on the store and any difference of their clocks.
 
 /** A provider that the caller may know by id as well as by name. */
 export interface ProviderName {

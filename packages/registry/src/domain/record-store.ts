@@ -129,7 +129,7 @@ function decodeRecord<T>(kind: RecordKind<T>, resource: Resource): StoredRecord<
   return { value: kind.codec.decode(resource.data.value), resource };
 }
 
-/** Lifetimes of records are told apart by their versions; those with ids of their own use these. */
+/** Lifetimes of records are distinguished by their versions; records with ids use the ids. */
 const SHARED_UID = "record";
 
 function resourceOf<T>(

@@ -1,8 +1,8 @@
 import type { FastifyInstance } from "fastify";
 
 /**
- * Refuses to mount a plugin on an instance that would answer its longest addresses by 414: fastify
- * allows path parameters of 100 characters unless it is told otherwise.
+ * Refuses to mount a plugin on an instance that would answer its longest addresses by 414: fastify allows path
+ * parameters of 100 characters unless configured otherwise.
  */
 export function requireParamLength(fastify: FastifyInstance, length: number): void {
   const config = fastify.initialConfig as {

@@ -4,7 +4,7 @@ import type { RequestContext } from "../domain/model.ts";
 import { isRegistryError, type RegistryError } from "../errors.ts";
 import type { Registry } from "../registry.ts";
 
-/** Refusals that somebody should be able to look up later. */
+/** Refusals that an operator should be able to find later. */
 const NOTED = new Set([401, 403, 404, 409, 413, 422, 429]);
 
 /** Who asks, for the domain. */
@@ -24,7 +24,7 @@ export function requestContext(
   };
 }
 
-/** Puts a refusal into the audit trail of the account, or of the system where nobody was recognised. */
+/** Puts a refusal into the audit trail of the account, or of the system where the caller was not authenticated. */
 export async function auditRefusal(
   registry: Registry,
   region: string,
@@ -52,7 +52,7 @@ function outcomeOf(error: unknown): string | undefined {
   return typeof status === "number" && NOTED.has(status) ? `HTTP_${status}` : undefined;
 }
 
-/** With the reason of a failed signature, which the client is not told. */
+/** With the reason of a failed signature, which is not sent to the client. */
 function refusalCode(error: RegistryError): string {
   const { cause } = error;
   const reason = (cause as { code?: unknown } | undefined)?.code;

@@ -5,7 +5,7 @@ import {
   type RegistryErrorCode,
 } from "../errors.ts";
 
-/** What a client gets told about a failure. */
+/** The report of a failure to a client. */
 export interface RfsErrorBody {
   readonly error_code: string;
   readonly error_msg: string;
@@ -77,8 +77,8 @@ const HTTP_CODES: Readonly<Record<number, string>> = {
 };
 
 /**
- * How a failure is told. What is not the client's doing becomes 500 without any detail; the caller logs
- * it under the request's id.
+ * Converts a failure to its report. A failure that the client did not cause becomes 500 without any detail; the caller
+ * logs it under the request's id.
  */
 export function rfsFailure(error: unknown): RfsFailure {
   if (error instanceof RegistryError && error.httpStatus < 500) {
@@ -108,7 +108,10 @@ const BY_RFS_CODE: ReadonlyMap<string, RegistryErrorCode> = new Map(
   Object.entries(CODES).map(([code, rfs]) => [rfs, code as RegistryErrorCode]),
 );
 
-/** What a client was told, by the code of either API; undefined for codes that say nothing more than the status. */
+/**
+ * The failure that was reported to a client, by the code of either API; undefined for codes that say nothing more than
+ * the status.
+ */
 export function registryCode(told: string): RegistryErrorCode | undefined {
   const own = told in REGISTRY_ERRORS ? (told as RegistryErrorCode) : BY_RFS_CODE.get(told);
   return own ?? (told.startsWith("RF.10011") ? "REGISTRY_INVALID_FIELD" : undefined);

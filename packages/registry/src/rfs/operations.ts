@@ -17,7 +17,7 @@ interface RfsCall {
   readonly params: Readonly<Record<string, string>>;
   readonly query: string;
   readonly body: () => Readonly<Record<string, unknown>>;
-  /** Tells the client something that is no error. */
+  /** Sends the client a notice that is not an error. */
   readonly warn: (text: string) => void;
 }
 

@@ -2,9 +2,9 @@ import type { ArchiveSource } from "@stackwright/provider-source";
 import type { BlobReference, BlobStore } from "@stackwright/storage/blob";
 
 /**
- * A stored archive as something that can be read at any place. Reading goes on where the last read
- * ended if it can: a blob is checked chunk by chunk, so reads from the middle of a chunk would check
- * everything twice. Not for concurrent reads, which an archive source does not get. Dispose it.
+ * A stored archive with random access. A read continues where the last one ended if it can: a blob is checked chunk by
+ * chunk, so reads from the middle of a chunk would check everything twice. Not for concurrent reads, which an archive
+ * source does not get. The user disposes it.
  */
 export class BlobArchive implements ArchiveSource, AsyncDisposable {
   readonly name = "the archive";

@@ -16,9 +16,8 @@ interface FileRouteOptions {
 }
 
 /**
- * Serves what a signed address leads to: archives with ranges and as streams, lists of checksums, and
- * their signatures. No header is looked at but `Range`, `If-Range` and `If-None-Match`: the address is
- * the permission.
+ * Serves what a signed address leads to: archives with ranges and as streams, lists of checksums, and their signatures.
+ * No header is read but `Range`, `If-Range` and `If-None-Match`: the address is the permission.
  */
 export async function serveFile(
   request: FastifyRequest,

@@ -36,7 +36,7 @@ export interface NamespaceClaim {
   readonly account: string;
   /** @default as it is; false for one that is claimed for the first time */
   readonly public?: boolean | undefined;
-  /** Whether an operator grants it, so that a reserved name can be had. @default false */
+  /** Whether an operator grants it, which allows a reserved name. @default false */
   readonly granted?: boolean | undefined;
 }
 

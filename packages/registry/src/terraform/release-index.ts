@@ -18,7 +18,7 @@ interface OfferedVersion {
   readonly deprecation: string;
 }
 
-/** One provider that somebody may install: published, or living in functions. */
+/** One provider that can be installed: published, or hosted in functions. */
 export interface OfferedProvider {
   versions(options?: CallOptions): Promise<readonly OfferedVersion[]>;
   /** The release of a version; `undefined` if there is none, or it was withdrawn. */
@@ -37,7 +37,7 @@ interface ReleaseIndexOptions {
 
 const PAGE = 1000;
 
-/** Which providers there are, and for whom. */
+/** The available providers, and the accounts that they are visible to. */
 export class ReleaseIndex {
   readonly #options: ReleaseIndexOptions;
 
@@ -46,9 +46,9 @@ export class ReleaseIndex {
   }
 
   /**
-   * A provider of a namespace, for somebody or (undefined) anybody. Whoever is not recognised gets
-   * `REGISTRY_UNAUTHENTICATED` for everything that is not public, whether it exists or not; whoever is
-   * gets `REGISTRY_PROVIDER_NOT_FOUND` for what belongs to others.
+   * A provider of a namespace, for an account or (undefined) an unauthenticated caller. An unauthenticated caller gets
+   * `REGISTRY_UNAUTHENTICATED` for everything that is not public, whether it exists or not; an account gets
+   * `REGISTRY_PROVIDER_NOT_FOUND` for private providers of others.
    */
   async find(
     namespace: string,

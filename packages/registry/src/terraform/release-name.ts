@@ -1,8 +1,8 @@
 import { isStrictVersion, ProviderAddress } from "@stackwright/provider-source";
 
 /**
- * Longest namespace and longest type of published providers. With the longest version they give a record name of
- * less than 512 bytes, which is the longest that stores accept; longer names are never looked up.
+ * Longest namespace and longest type of published providers. With the longest version they give a record name of less
+ * than 512 bytes, which is the longest that stores accept; longer names are never read.
  */
 const MAX_PART_LENGTH = 64;
 const MAX_PART_BYTES = 128;

@@ -67,7 +67,7 @@ export async function terraformPlugin(
   const principals = new WeakMap<FastifyRequest, Principal>();
   const fileKey = (): Promise<Buffer> => registry.secrets.key("file-address");
 
-  /** Whoever shows a credential has to show a good one; nobody has to show any. */
+  /** A credential that is sent has to be valid; requests without one are allowed. */
   async function authenticateRequest(request: FastifyRequest): Promise<Principal | undefined> {
     const { authorization, "x-auth-token": token } = request.headers;
     if (authorization === undefined && token === undefined) return undefined;
