@@ -1,6 +1,6 @@
 import { isEngineError } from "@stackwright/core/errors";
 
-/** A mistake in how the command is used, or a thing it cannot do here; told in one sentence or two. */
+/** An error in the use of the command, or an unsupported request; its message has one or two sentences. */
 export class CommandError extends Error {
   override readonly name = "CommandError";
   /** What the reader can do about it. */

@@ -2,7 +2,7 @@
 export const EXIT = {
   ok: 0,
   failed: 1,
-  /** `plan` found changes where it was asked to tell by its exit code. */
+  /** `plan` found changes, with the option to report them by the exit code. */
   changes: 2,
   /** No command was named, as shells say that there is none. */
   noCommand: 127,

@@ -84,7 +84,7 @@ function loggerOn(terminal: Terminal) {
   };
 }
 
-/** Name and version of a function, which people call it by. */
+/** Name and version of a function, as shown to users. */
 function nameOf(urn: string): string {
   return urn.split(":").slice(-2).join(":");
 }

@@ -6,7 +6,7 @@ import { installedModuleLines } from "../session/modules.ts";
 import { loadProject } from "../session/project.ts";
 
 export interface GetOptions {
-  /** The newest versions that are allowed, whatever is locked. */
+  /** Ignores the lock file and selects the newest allowed versions. */
   readonly update: boolean;
   readonly offline: boolean;
 }

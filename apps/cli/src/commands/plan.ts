@@ -22,7 +22,7 @@ import { stackName } from "../session/stack-name.ts";
 export interface PlanCommandOptions extends PlanningOptions {
   /** Where a file is written with which `up` applies exactly this plan. */
   readonly out?: string;
-  /** Tell by the exit code whether there are changes. */
+  /** The exit code shows whether there are changes. */
   readonly detailedExitcode: boolean;
   /** An installed command whose plan of the same state is compared with this one: `terraform`, `tofu` or a path. */
   readonly compare?: string;

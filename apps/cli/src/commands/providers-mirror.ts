@@ -16,7 +16,7 @@ import { platformsOf } from "./providers-lock.ts";
 export interface ProvidersMirrorOptions {
   /** Such as `linux_amd64`. Empty: that of this machine. */
   readonly platform: readonly string[];
-  /** False: the newest versions that are allowed, whatever is locked. */
+  /** False: ignores the lock file and selects the newest allowed versions. */
   readonly lockFile: boolean;
 }
 

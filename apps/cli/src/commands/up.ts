@@ -147,11 +147,12 @@ async function planAndApply(run: Run): Promise<ExitCode> {
       `"${importing.id}" was not imported: another object becomes ${importing.address}.`,
     );
   }
-  // Nobody asked for the part that an import is about.
+  // The user did not ask for the part of the plan that an import is about.
   const partial = made.plan.partial && importing === undefined;
   view.planned({ ...made.plan, partial }, await schemasOf(engine, made.plan));
   if (!hasChanges(made.plan)) {
-    // Nothing is to be done, but what is recorded is of another version of a provider, or not what is there.
+    // There are no changes, but the state was written by another version of a provider or differs from the real
+    // objects.
     const { mode: wanted, changes } = made.plan;
     const looks = wanted === "refresh-only";
     const stale = changes.some(({ mode, record }) => record && (looks || mode === "managed"));
@@ -176,7 +177,7 @@ async function planAndApply(run: Run): Promise<ExitCode> {
   return wholly(made, await apply(made, { ...run, id: record.id }));
 }
 
-/** Where something was left out because nobody knows what became of it, not all is done. */
+/** The plan is incomplete where an object was left out because the result of an earlier operation is unknown. */
 function wholly({ unresolved }: MadePlan, code: ExitCode): ExitCode {
   return unresolved && code === EXIT.ok ? EXIT.failed : code;
 }

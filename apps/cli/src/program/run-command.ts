@@ -8,8 +8,8 @@ import { normalizeSingleDash } from "./single-dash-options.ts";
 import { trustAuthorities } from "./trusted-authorities.ts";
 
 /**
- * Runs one command and says how the process ends. Mistakes in the use of the command, and everything
- * that a command throws, are told on the error stream; nothing is thrown.
+ * Runs one command and returns the exit code of the process. Errors in the use of the command, and everything that a
+ * command throws, are written to the error stream; nothing is thrown.
  *
  * @param words what stands behind the name of the program
  */

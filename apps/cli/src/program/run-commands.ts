@@ -157,7 +157,7 @@ export function collect(value: string, former: readonly string[]): readonly stri
   return [...former, value];
 }
 
-/** `-refresh=false`, as people of this field write it. */
+/** `-refresh=false`, as Terraform users write it. */
 export function wanted(text: string): boolean {
   return text !== "false";
 }

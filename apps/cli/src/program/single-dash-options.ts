@@ -1,6 +1,6 @@
 /**
- * Long options may be written with one dash, as people of this field are used to: `-var a=1`,
- * `-auto-approve`, `-target=x`. Everything behind `--` stays as it is, and so do short options.
+ * Long options may be written with one dash, as Terraform users write them: `-var a=1`, `-auto-approve`, `-target=x`.
+ * Everything behind `--` stays as it is, and so do short options.
  *
  * @param names long names without dashes
  */

@@ -10,7 +10,7 @@ import { defineAdoption, defineHandBack } from "./adoption-commands.ts";
 import type { CommandAction, Define } from "./program.ts";
 import { collect, withInputs, withRunOptions, withStoreOptions } from "./run-commands.ts";
 
-/** Commands that look at what is recorded, or bring it in and out. */
+/** Commands that show, import or export the state. */
 export function defineStateCommands(define: Define, run: CommandAction): void {
   withStoreOptions(define("show [plan]", "show the recorded state, or a plan that was kept"))
     .option("--json", "as JSON, in the form of Terraform's", false)

@@ -5,7 +5,7 @@ import { CommandError } from "../command-error.ts";
 
 /**
  * Lets TLS connections of the process trust the authorities of `SSL_CERT_FILE` and the folders of `SSL_CERT_DIR`. Both
- * together replace the built-in ones, one of them adds to these, as for programs in Go on a system with the usual folders.
+ * together replace the built-in ones, one of them adds to these, as for Go programs on a system with the usual folders.
  * `CommandError` for a file that cannot be read.
  */
 export function trustAuthorities(env: NodeJS.ProcessEnv): void {

@@ -16,7 +16,7 @@ import {
   versionsText,
 } from "./value-diff.ts";
 
-/** Attributes by which people know an object; shown although they do not change. */
+/** Attributes by which users recognize an object; shown although they do not change. */
 const IDENTIFYING = new Set(["id", "name", "tags"]);
 
 /**
@@ -113,7 +113,7 @@ function emptyAsNothing(value: Value | undefined): Value | undefined {
   return plain.type.kind === "string" && plain.asString() === "" ? undefined : value;
 }
 
-/** An attribute that its schema calls secret is secret, whatever marks its value carries. */
+/** An attribute that its schema calls secret is secret, with any marks of its value. */
 function withSchema(value: Value | undefined, secret: boolean): Value | undefined {
   return secret && value !== undefined && !(value.isKnown && value.isNull)
     ? value.mark(Mark.sensitive)

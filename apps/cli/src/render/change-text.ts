@@ -17,7 +17,7 @@ export type ShownAction =
   | "create-delete"
   | "forget";
 
-/** One planned change as people see it. */
+/** One planned change as text for users. */
 export interface ShownChange {
   readonly address: string;
   readonly previousAddress?: string;

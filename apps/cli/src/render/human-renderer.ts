@@ -10,7 +10,7 @@ import { isShownStep, type RunRenderer, renderedSteps, subjectOf } from "./run-r
 import { showDiagnostics } from "./show-diagnostics.ts";
 import { sensitiveText } from "./value-diff.ts";
 
-/** A run as people follow it. */
+/** Shows a run as text for users. */
 export class HumanRenderer implements RunRenderer, Disposable {
   readonly #terminal: Terminal;
   #live: LiveRun | undefined;

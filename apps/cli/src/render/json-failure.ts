@@ -14,8 +14,9 @@ const EVENTS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Tells what ended a command in the form that its `--json` has, so that a program finds all problems in one place: a line
- * `diagnostic`, or the report of `validate`. Other commands, and those without `--json`, write nothing here.
+ * Reports the error that ended a command in the form that its `--json` has, so that a program finds all problems in one
+ * place: a line `diagnostic`, or the report of `validate`. Other commands, and those without `--json`, write nothing
+ * here.
  */
 export async function writeJsonFailure(
   error: unknown,

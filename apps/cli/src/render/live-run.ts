@@ -67,8 +67,8 @@ const SHORT_BAR = 5;
 const SHORT_NAME = 12;
 
 /**
- * Shows a run while it goes on. On a terminal finished objects are lines that stay, and below them a bar and
- * what is being worked on; elsewhere there are plain lines, and one every ten seconds for what takes long.
+ * Shows a run while it is in progress. On a terminal finished objects are lines that stay, and below them are a bar and
+ * the running steps; elsewhere there are plain lines, and one every ten seconds for a long step.
  */
 export class LiveRun implements Disposable {
   readonly #terminal: Terminal;
@@ -89,7 +89,7 @@ export class LiveRun implements Disposable {
 
   constructor(options: {
     readonly terminal: Terminal;
-    /** Objects that will be finished, for the bar; 0 where nobody knows. */
+    /** Objects that will be finished, for the bar; 0 where unknown. */
     readonly total: number;
     readonly clock?: DisplayClock;
     /** Actions whose end is not worth a line, as reads of a refresh. */
@@ -228,7 +228,7 @@ function idText(id: string | undefined): string {
   return id === undefined || id === "" ? "" : ` [id=${id}]`;
 }
 
-/** A span as people read it: `0s`, `59s`, `2m05s`, `1h02m`. */
+/** A duration as text: `0s`, `59s`, `2m05s`, `1h02m`. */
 export function duration(elapsedMs: number): string {
   const seconds = Math.floor(elapsedMs / 1000);
   if (seconds < 60) return `${seconds}s`;

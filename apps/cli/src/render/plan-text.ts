@@ -38,7 +38,7 @@ interface PlanDisplay {
   readonly secrets?: SecretDisplay;
 }
 
-/** A plan as people read it: what was found, what will be done and why, outputs, and how many of what. */
+/** A plan as text for users: drift, the planned changes with their reasons, outputs, and the numbers of changes. */
 export function planText(given: Plan, display: PlanDisplay): string {
   return `${[...planParts(given, display)].join("\n\n")}\n`;
 }
@@ -67,7 +67,7 @@ export function* planParts(given: Plan, display: PlanDisplay): Generator<string,
     if (signs.length > 0) {
       yield `The signs below mean:\n${signs.join("\n")}`;
     }
-    // Of an import everything is shown: nobody has seen what is taken over.
+    // Of an import all attributes are shown: the imported object was not in the state before.
     const whole = ({ importing }: ShownChange): boolean =>
       display.verbose === true || importing !== undefined;
     for (const change of shown)
@@ -102,7 +102,7 @@ export function inputLines(inputs: readonly StackInput[]): readonly string[] {
   });
 }
 
-/** Objects that only were looked at again are recorded, but are nothing to decide on. */
+/** Objects that were only refreshed are recorded, but need no decision. */
 function isShown({ action, previousAddress, importing }: ResourceChange): boolean {
   return action !== "no-op" || previousAddress !== undefined || importing !== undefined;
 }

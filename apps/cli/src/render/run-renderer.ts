@@ -3,7 +3,7 @@ import { hasEffect } from "@stackwright/core";
 import type { Diagnostic } from "@stackwright/lang";
 import type { SchemaOf } from "./plan-text.ts";
 
-/** Shows what a command does, to people or to programs. */
+/** Shows the progress of a command, as text or as JSON lines. */
 export interface RunRenderer {
   /** Given every event of the engine while a plan is made. */
   readonly onPlanning: RunEventHandler;
@@ -19,7 +19,7 @@ export interface RunRenderer {
   note(text: string): void;
 }
 
-/** How many steps an apply has that people see. */
+/** Number of steps of an apply that are shown. */
 export function renderedSteps({ changes }: Plan): number {
   return changes
     .filter(hasEffect)

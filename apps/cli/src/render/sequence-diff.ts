@@ -4,7 +4,7 @@ export type SequenceStep<Item> =
   | { readonly kind: "remove"; readonly before: Item; readonly index: number }
   | { readonly kind: "insert"; readonly after: Item; readonly index: number };
 
-/** Cells of the table up to which the shortest difference is looked for. */
+/** Cells of the table up to which the shortest difference is computed. */
 const MAX_CELLS = 1_000_000;
 
 /**

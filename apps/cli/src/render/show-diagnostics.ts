@@ -7,7 +7,7 @@ import {
 } from "@stackwright/lang";
 import type { Terminal } from "../terminal/terminal.ts";
 
-/** Writes problems for people, to standard error. */
+/** Writes diagnostics as text to standard error. */
 export function showDiagnostics(terminal: Terminal, diagnostics: readonly Diagnostic[]): void {
   for (const diagnostic of diagnostics) {
     terminal.writeError(

@@ -41,7 +41,7 @@ export class StatusArea implements Disposable {
     if (text !== "") this.#terminal.write(text);
   }
 
-  /** Takes the area away; output goes on where it was. */
+  /** Removes the area; output continues at its position. */
   [Symbol.dispose](): void {
     const text =
       this.#erase(Math.max(MIN_COLUMNS, this.#terminal.columns)) +

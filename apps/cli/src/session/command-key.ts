@@ -14,7 +14,7 @@ import { CommandError } from "../command-error.ts";
 /** The key that a command encrypts secrets with, and where it comes from. */
 export interface CommandKey {
   readonly key: KeyEncryptionKey;
-  /** For people; undefined: there is none, as nothing was written in this folder yet. */
+  /** Text for users; undefined: there is no key, as nothing was written in this folder yet. */
   readonly from: string | undefined;
 }
 

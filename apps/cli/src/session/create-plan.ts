@@ -11,7 +11,7 @@ import { parseDuration } from "./session.ts";
 export interface MadePlan {
   readonly plan: Plan;
   readonly variables: ProjectVariables["values"];
-  /** Whether something was left out because nobody knows what became of it: not all is as the configuration says. */
+  /** Whether an object was left out because the result of an earlier operation is unknown: the plan is incomplete. */
   readonly unresolved: boolean;
 }
 
@@ -29,7 +29,7 @@ export async function makePlan(
     readonly project: Project;
     readonly state: StackState;
     readonly workspace: string;
-    /** The run that the plan is made for. @default it is only a look */
+    /** The run that the plan is created for. @default none: the plan is speculative */
     readonly run?: EnginePlanRequest["run"];
     /** What the command `import` was asked for. */
     readonly importing?: CommandImport;

@@ -11,7 +11,7 @@ export interface CommandImport {
   readonly files: ReadonlyMap<string, string>;
 }
 
-/** No file of the folder has this name, and what is wrong in it is told without it. */
+/** No file of the directory has this name, and problems in it are reported without it. */
 const FILE = "<command line>.tf";
 
 /** A file with an import block, for one run: what `import` does is planned and shown like everything else. */
@@ -27,8 +27,8 @@ export function importBlock(text: string, id: string): CommandImport {
 }
 
 /**
- * `CommandError` where there is nothing to import to: something is recorded there already, or may have been made, as an object
- * of which nobody knows whether it exists is left out of every plan, and so would be its import.
+ * `CommandError` where there is nothing to import to: the state has an object there already, or one may have been
+ * created: an object whose existence is unknown is left out of every plan, and so would be its import.
  */
 export async function checkImport(
   state: Pick<StackState, "read">,
@@ -62,8 +62,8 @@ export function imports({ changes }: Plan, { address }: CommandImport): boolean 
 }
 
 /**
- * A problem as it is told to somebody who wrote no block: about the import on the command line. None for what says that
- * the plan is about a part, which nobody asked for.
+ * A diagnostic for a user who wrote no block: about the import on the command line. Empty for the warning that the plan
+ * is partial, which the user did not request.
  */
 export function ofImport(
   diagnostic: Diagnostic,

@@ -20,7 +20,7 @@ import { undeclaredProviderHint } from "./undeclared-providers.ts";
 const NOT_INSTALLED: ReadonlySet<string> = new Set([LOCAL_HOST, "huawei.com"]);
 
 interface InstallRequest {
-  /** The newest versions that are allowed, whatever is locked. @default false */
+  /** Ignores the lock file and selects the newest allowed versions. @default false */
   readonly upgrade?: boolean;
   /** The lock file is written; otherwise a difference is an error. @default true */
   readonly writesLock?: boolean;
@@ -29,8 +29,8 @@ interface InstallRequest {
 }
 
 /**
- * Brings the providers that a configuration requires, from the places that the CLI configuration file names, and keeps the
- * lock file. What is there already is only checked. Without anything to install nothing is touched.
+ * Installs the providers that a configuration requires, from the places that the CLI configuration file names, and
+ * updates the lock file. Installed providers are only checked. Without anything to install no file is changed.
  *
  * @returns by full source
  */
@@ -93,7 +93,7 @@ export async function findInstalled(
         requirements: [requirement],
         lock,
         directory: join(dataFolder(context), "providers"),
-        // Overrides, and what is there; no place where anything could be brought from.
+        // Overrides and installed providers; no place to install from.
         configuration: { ...configuration, methods: [], pluginCacheDir: undefined },
         cwd: directory,
         env,

@@ -43,7 +43,7 @@ interface EngineEnvironment {
 
 /** An engine of a command. Its runs share providers; disposing ends these, and the connections that it has. */
 export interface CommandEngine extends Engine, AsyncDisposable {
-  /** Tells the registry which private providers the stack uses after a run; warns where it cannot be told. */
+  /** Records in the registry which private providers the stack uses after a run; warns where that fails. */
   noteUses(state: StackState): Promise<void>;
 }
 

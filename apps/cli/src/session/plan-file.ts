@@ -38,7 +38,7 @@ export async function readPlanFile(path: string): Promise<PlanFile> {
   return plan;
 }
 
-/** That the store has no such plan, and where it is to be looked for. */
+/** The error that the store has no such plan, with the places to search. */
 export function planNotFoundError(
   name: string,
   file: PlanFile,

@@ -38,7 +38,7 @@ export interface PrivateRegistry {
     use: UsedVersion & { readonly providerId: string },
     user: string,
   ) => Promise<void>;
-  /** Versions of a provider that somebody uses, as far as the registry was told. */
+  /** Versions of a provider that are in use, as far as their use was recorded in the registry. */
   readonly listUsage: (name: string, user: string) => Promise<readonly string[]>;
   readonly deleteUsage: (use: UsedVersion, user: string) => Promise<void>;
 }
@@ -82,7 +82,7 @@ export function storeRegistry(
   };
 }
 
-/** A restart of the registry is waited for; more is not, as somebody sits there. */
+/** Long enough for a restart of the registry, and no longer, as the user waits. */
 const DEADLINE_MS = 15_000;
 
 /** The variables with the credentials for a registry elsewhere. */
@@ -148,7 +148,7 @@ async function usable<Result>(url: string, make: () => Promise<Result>): Promise
   }
 }
 
-/** An address as it may be shown: somebody may have put a password into it. */
+/** An address as it may be shown: it may contain a password. */
 function shown(url: string): string {
   return `"${url.replace(/\/\/[^/]*@/, "//...@")}"`;
 }

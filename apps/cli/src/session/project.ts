@@ -103,10 +103,10 @@ export interface ProjectVariables {
 const PREFIX = "TF_VAR_";
 
 /**
- * The values of the root variables: from the environment (`TF_VAR_name`), `terraform.tfvars`,
- * `*.auto.tfvars`, and the command line. What is still missing is asked for where a person sits there.
+ * The values of the root variables: from the environment (`TF_VAR_name`), `terraform.tfvars`, `*.auto.tfvars`, and the
+ * command line. The user is asked for missing values where the input is a terminal.
  *
- * @param options `input` false asks nobody
+ * @param options `input` false asks for no values
  */
 export async function readVariables(
   project: Project,

@@ -1,7 +1,10 @@
 import type { StackState } from "@stackwright/core";
 import { EngineError } from "@stackwright/core/errors";
 
-/** A state that is only looked at: nobody takes its fence. Of a stack that does not exist yet where none is given. */
+/**
+ * A state that is only read: its fence is not acquired. It is that of a stack that does not exist yet where none is
+ * given.
+ */
 export function readOnlyState(state: StackState | undefined): StackState {
   const refuse = async (): Promise<never> => {
     throw new EngineError("ENGINE_STATE_TRANSITION", "the state was opened for reading");

@@ -17,7 +17,7 @@ export async function recordedSchemas(
     await using engine = await openEngine(project, context);
     return await schemasOfProviders(engine, providers);
   } catch {
-    // Without an installation, what is recorded can be looked at all the same.
+    // The state can be inspected without an installation as well.
     return () => undefined;
   }
 }

@@ -9,15 +9,15 @@ export interface PlanningOptions extends StoreOptions {
   readonly target: readonly string[];
   readonly exclude: readonly string[];
   readonly replace: readonly string[];
-  /** False: nothing is looked at, the recorded state counts. */
+  /** False: skips the refresh; the recorded state is used. */
   readonly refresh: boolean;
-  /** Objects that were looked at less long ago than this are not looked at again. */
+  /** Objects that were refreshed within this time are not refreshed again. */
   readonly refreshAge?: string;
   readonly refreshOnly: boolean;
   readonly destroy: boolean;
   readonly parallelism: string;
   readonly json: boolean;
-  /** False: nobody is asked for values of variables. */
+  /** False: the command does not ask for values of variables. */
   readonly input: boolean;
 }
 
@@ -43,7 +43,7 @@ export function planOptions(options: PlanningOptions, ageMs: number | undefined)
   };
 }
 
-/** Whether a person may be asked for the value of a variable. */
+/** Whether the user may be asked for the value of a variable. */
 export function isInteractive({ input, json }: Pick<PlanningOptions, "input" | "json">): {
   input: boolean;
 } {

@@ -35,7 +35,7 @@ export async function schemasOfProviders(
         }
       }
     } catch {
-      // Told where the provider is needed for more than its looks.
+      // The error is reported where the provider is needed for more than its schema.
     }
   }
   return ({ mode, type, provider }) =>

@@ -59,7 +59,7 @@ export interface Session extends AsyncDisposable {
   stateOf(stack: NamedStack): StackState;
   /** Where the runs of a stack are written down. */
   runsOf(stack: StackReference): Runs;
-  /** A run of whoever uses the command. */
+  /** A run of the user of the command. */
   newRun(): Pick<Run, "id" | "cause">;
 }
 
@@ -83,7 +83,7 @@ export interface ReadingOptions {
   readonly onMissingKey?: (error: Error) => void;
 }
 
-/** Opens the store to look at it; works while another process writes. Undefined where there is none yet. */
+/** Opens the store for reading, also while another process writes. Undefined where there is none yet. */
 export async function openReader(
   context: CommandContext,
   options: StoreOptions,
@@ -211,7 +211,7 @@ interface OpenWhenFree {
 
 const POLL_MS = 200;
 
-/** Opens a store; waits for another process that writes to an embedded one, and says for whom. */
+/** Opens a store; waits for another process that writes to an embedded one, and names that process. */
 async function openWhenFree(
   { terminal, signal }: CommandContext,
   address: StoreAddress,

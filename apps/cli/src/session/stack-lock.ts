@@ -17,9 +17,9 @@ export type LockTarget = Pick<StackSession, "state" | "stack"> & {
 };
 
 /**
- * Takes the stack. A holder that lives is waited for as long as `--lock-timeout` says, and the refusal says who
- * it is. One that shows no life, because it was killed or its machine is gone, is waited for until the
- * stack may be taken from it, whatever the timeout: nobody else would ever end its run.
+ * Acquires the stack lock. It waits for a lock holder with a heartbeat as long as `--lock-timeout` specifies, and the
+ * refusal names the holder. For a holder without a heartbeat, which was killed or lost its machine, it waits until the
+ * lock expires, regardless of the timeout: no other process would end its run.
  */
 export async function acquireStackLock(
   session: LockTarget,
@@ -50,8 +50,7 @@ export async function acquireStackLock(
 }
 
 /**
- * Takes the stack and lets it go where a run has begun that did not end: the next plan then finds nobody in
- * the way of finding out what became of it.
+ * Acquires and releases the stack lock where a run was interrupted: the next plan can then recover it without waiting.
  */
 export async function releaseInterruptedLock(
   session: LockTarget,
@@ -63,7 +62,7 @@ export async function releaseInterruptedLock(
   await hold.release();
 }
 
-/** The refusal, once there was patience enough and the holder has shown that it lives, or nobody can tell. */
+/** The refusal after the timeout, where the holder has a heartbeat or its heartbeat is unknown. */
 async function refuseInTime(
   session: LockTarget,
   patienceMs: number,

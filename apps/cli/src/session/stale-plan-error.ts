@@ -7,8 +7,8 @@ import type { StackSession } from "./session.ts";
 const NAMED = 5;
 
 /**
- * Says of a plan that does not fit any more what was done since it was made, by whom, and how to make another one; and of an apply
- * that had to stop in the middle, how it goes on. Other errors stay as they are.
+ * Adds to the error of a stale plan the runs since it was created, their actors, and how to create another plan; and to
+ * that of an apply that had to stop in the middle, how to continue. Other errors stay as they are.
  *
  * @param file where the plan was kept, as it was named; undefined for one that was made by the same command
  */

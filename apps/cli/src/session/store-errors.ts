@@ -2,7 +2,7 @@ import { type StoreAddress, storeName } from "@stackwright/core";
 import { isStorageError, type StorageError } from "@stackwright/storage";
 import { CommandError } from "../command-error.ts";
 
-/** Why a store does not open, in words for whoever named it; the error itself where there is no better word. */
+/** Why a store does not open, for the user who named it; the error itself where there is no better text. */
 export function storeAccessError(address: StoreAddress, error: unknown): unknown {
   if (address.kind === "sqlite") return error;
   if (isStorageError(error, "STORAGE_INCONSISTENT")) return unreachable(address, error);

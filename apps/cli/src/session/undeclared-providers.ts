@@ -5,7 +5,7 @@ interface Undeclared {
   readonly name: string;
   /** Full source. */
   readonly source: string;
-  /** As people write it. */
+  /** As users write it. */
   readonly display: string;
   /** `main.tf line 3`. */
   readonly place: string;
@@ -21,7 +21,7 @@ export function undeclaredProviderHint(
   recorded: ReadonlySet<string>,
 ): unknown {
   if (!(error instanceof Error)) return error;
-  // Where it is known which provider cannot be had, others are none of its business.
+  // An error that names the provider that is not available needs no note about others.
   const { provider } = error as { readonly provider?: unknown };
   const undeclared = undeclaredProviders(resolution).filter(
     ({ source }) => !recorded.has(source) && (provider === undefined || provider === source),

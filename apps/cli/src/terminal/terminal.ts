@@ -19,7 +19,7 @@ export interface Terminal {
   readonly columns: number;
   /** Lines that the terminal has at this moment; `Infinity` where the output is none. */
   readonly rows: number;
-  /** Whether a person sits there: questions may be asked, lines may be redrawn. */
+  /** Whether a user can interact: questions may be asked, lines may be redrawn. */
   readonly interactive: boolean;
   /**
    * Asks for one line; undefined where the input has ended. Rejects with the reason of `signal` when that is
@@ -143,7 +143,7 @@ function wantsColor({ env, noColor }: TerminalStreams, isTerminal: boolean): boo
   return isTerminal && env.TERM !== "dumb";
 }
 
-/** A terminal that nobody told its size, as in containers, has 0 columns and lines. */
+/** A terminal of unknown size, as in containers, has 0 columns and lines. */
 function known(size: number | undefined, fallback: number): number {
   return size === undefined || size === 0 ? fallback : size;
 }

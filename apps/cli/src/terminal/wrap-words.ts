@@ -17,7 +17,7 @@ const BEGIN = new RegExp(String.raw`^((?:${COLOR}|\s|# +)*)(.*)$`, "s");
  * a blank are values, which stay as they are, but for the comments of a plan (`  # ...`).
  *
  * @param columns of the terminal; `Infinity` leaves everything as it is
- * @param hanging what the later lines of every line begin with, whatever it begins with
+ * @param hanging the beginning of the later lines of every line, regardless of its own
  */
 export function wrapWords(text: string, columns: number, hanging?: string): string {
   if (!Number.isFinite(columns)) return text;
