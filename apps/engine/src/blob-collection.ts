@@ -7,8 +7,8 @@ import { SERVER_BLOB_KINDS } from "./domain/server-kinds.ts";
 
 /**
  * Removes the blobs of a store that nothing refers to any more: refused uploads, archives that were withdrawn, what
- * deleted stacks and plans have left. Those that were written or asked for within the last hour stay, whatever
- * refers to them. `undefined` where the store is on another server, which does it.
+ * deleted stacks and plans have left. Those that were written or requested within the last hour stay, also without
+ * references. `undefined` where the store is on another server, which does it.
  */
 export async function collectBlobs(
   { storage, blobs }: Pick<OpenStore, "storage" | "blobs">,

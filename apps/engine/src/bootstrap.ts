@@ -13,8 +13,8 @@ export interface BootstrapCredentials {
 
 /**
  * Makes a token and an access key that may do everything, in a store that has no credentials yet.
- * `ENGINE_CONFIG_INVALID` where there are some, unless `evenIfThereAreSome`: whoever can open the store
- * and has its key may make further ones.
+ * `ENGINE_CONFIG_INVALID` where there are some, unless `evenIfThereAreSome`: an operator who can open the store and has
+ * its key may make further ones.
  */
 export async function createFirstCredentials(
   credentials: CredentialStore,

@@ -138,7 +138,7 @@ function readFlags(args: readonly string[]): Readonly<Record<string, Value>> {
     return values;
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    // The parser goes on with how to pass such a word as an argument, of which there are none.
+    // The parser's message continues with how to pass such a word as an argument, but there are no arguments.
     const [first = why] = why.split(". ");
     throw invalid(`${first}; stackwright serve --options lists what there is`, error);
   }

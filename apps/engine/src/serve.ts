@@ -77,7 +77,7 @@ export interface RunningServer extends AsyncDisposable {
   readonly credentials: CredentialStore;
   /** Stops in good order, as an abort of the signal does; resolves when nothing runs any more. */
   close(): Promise<void>;
-  /** Resolves when the server has stopped, for whatever reason. */
+  /** Resolves when the server has stopped, for any reason. */
   readonly stopped: Promise<void>;
 }
 

@@ -22,9 +22,8 @@ const WRITABLE: ReadonlySet<string> = new Set([...ENGINE_KINDS, ...USES]);
 const READABLE: ReadonlySet<string> = new Set([...WRITABLE, ...RECORDS]);
 
 /**
- * What the scopes of a token are to the storage service. Whatever stands in a token, the registry's
- * credentials, secrets and audit trail are not covered, and its records can only be read: they change
- * through the registry, which audits it.
+ * What the scopes of a token are to the storage service. No token covers the registry's credentials, secrets and audit
+ * trail, and the registry's records can only be read: they change through the registry, which audits it.
  */
 export function grantOfScopes(scopes: readonly TokenStorageScope[]): Grant {
   return {

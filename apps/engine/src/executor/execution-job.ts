@@ -24,7 +24,7 @@ export interface ExecutionJob {
   readonly folder: string;
   /** Where providers are installed for all runs of this machine. */
   readonly providersFolder: string;
-  /** Data keys of the stack, lent for this execution: number and bytes in base64. */
+  /** Data keys of the stack, for this execution only: number and bytes in base64. */
   readonly keys: readonly { readonly number: number; readonly bytes: string }[];
   /** Where the store is, for an executor in another process. */
   readonly store?: { readonly socketPath: string; readonly token: string };

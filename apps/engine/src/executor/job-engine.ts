@@ -41,7 +41,7 @@ export interface JobGround {
   readonly env: NodeJS.ProcessEnv;
 }
 
-/** The state of the job's stack, opened with the lent keys alone. */
+/** The state of the job's stack, opened with the keys of the job alone. */
 export function openJobState(
   { stack, keys, name }: ExecutionJob,
   { storage, blobs, renewer }: JobGround,

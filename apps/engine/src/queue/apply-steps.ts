@@ -65,7 +65,7 @@ export async function endApply(
   });
 }
 
-/** The head of the stack is at rest, and stays so until the batch is written. */
+/** The head of the stack is idle, and stays idle until the batch is written. */
 async function requireRest(tx: Transaction, { stack, run }: RunReference): Promise<void> {
   const head = await tx.find(STACK_HEAD_KIND, stackPlace(stack));
   if (head === undefined) return;

@@ -60,7 +60,7 @@ export async function claimTicket(
       if (!isAt(run, "queued")) return undefined;
       await move(tx, run, "preparing", worker.id);
     } else {
-      // Nobody ends the run in the moment of the claim.
+      // No other writer ends the run at the moment of the claim.
       tx.guardRow(run.row);
     }
     const { attempts } = ticket.message;

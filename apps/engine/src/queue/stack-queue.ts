@@ -56,7 +56,7 @@ export async function leaveQueue(tx: Transaction, { stack, run }: RunReference):
       name: `${stack.stack}.${next}`,
     });
     if (waiting === undefined || phaseOf(waiting.message) !== "queued") continue;
-    // Somebody may end it in the same moment.
+    // Another writer may end it at the same moment.
     tx.guardRow(waiting);
     tx.create(
       SERVER_KINDS.ticket,

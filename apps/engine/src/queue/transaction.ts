@@ -176,8 +176,9 @@ export class Transaction {
 const ATTEMPTS = 40;
 
 /**
- * Runs a transaction until its batch succeeds: reads, decides, writes in one atomic step, and begins again where another
- * writer was faster or a guard did not hold. So `decide` has to refuse by what it reads whatever cannot be done.
+ * Runs a transaction until its batch succeeds: reads, decides, writes in one atomic step, and begins again where
+ * another writer was faster or a guard did not hold. So `decide` has to refuse, by what it reads, everything that
+ * cannot be done.
  */
 export async function transact<T>(
   parts: TransactionParts,

@@ -32,7 +32,7 @@ interface RunWorkerOptions extends Omit<ExecuteClaimParts, "grants" | "folder" |
   readonly directory: string;
   /** Steps that are executed at the same time. @default the cores of the machine */
   readonly capacity?: number;
-  /** How often everything is looked through, in milliseconds. @default 10,000 */
+  /** Interval between two scans of all stacks, in milliseconds. @default 10,000 */
   readonly sweepMs?: number;
   readonly timing?: LeaseTiming;
   readonly renewer?: Renewer | undefined;
@@ -43,7 +43,7 @@ export interface RunWorker extends AsyncDisposable {
   readonly id: string;
   /** Looks for tickets soon. */
   wake(): void;
-  /** Claims nothing more; plans are given back, applies may end within the time, then they are canceled. */
+  /** Claims nothing more; plans are returned to the queue, applies may end within the time, then they are canceled. */
   close(graceMs?: number): Promise<void>;
 }
 
