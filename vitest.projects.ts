@@ -46,7 +46,7 @@ export function workspaceProjects(
     }));
 }
 
-/** What a person reads, and the report for `.ci/run` where `STACKWRIGHT_REPORT` asks for it. */
+/** The output for developers, and the report for `.ci/run` where `STACKWRIGHT_REPORT` asks for it. */
 export function reporters(root: string): ["default", ...ReportWriter[]] {
   const path = process.env.STACKWRIGHT_REPORT;
   return path === undefined ? ["default"] : ["default", new ReportWriter(path, root)];

@@ -5,8 +5,8 @@ import type { ModuleGraph } from "./module-graph.ts";
 const GENERATED = /\/gen\//;
 
 /**
- * Names that the public entries of several packages export with different definitions: a reader of an import cannot
- * tell which one is meant. A package that passes on a name of another exports the same definition.
+ * Names that the public entries of several packages export with different definitions: a reader of an import does not
+ * know which one is meant. A package that passes on a name of another exports the same definition.
  */
 export function duplicateNames(root: string, graph: ModuleGraph): string[] {
   /** By name, by package: the definition as `file#name`. */

@@ -6,8 +6,8 @@ import { type Tally, tallyCommand } from "./tally.ts";
 import { listPackages } from "./workspace.ts";
 
 /**
- * Generates anew what is generated, and compares it with what lies in the work tree. A difference
- * stays there to be looked at and committed.
+ * Runs the code generators again, and compares the result with the work tree. A difference stays there to be reviewed
+ * and committed.
  */
 export async function checkGeneratedCode(root: string): Promise<Tally> {
   const failed: string[] = [];

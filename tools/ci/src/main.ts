@@ -117,7 +117,7 @@ function print(rows: readonly Row[]): number {
   return failed === 0 ? 0 : 1;
 }
 
-/** The same for everybody at one commit, another at the next. */
+/** The same for all runs at one commit, another at the next. */
 function seedOfCommit(root: string): number {
   const commit = execFileSync("git", ["rev-parse", "HEAD"], { cwd: root });
   return createHash("sha256").update(commit).digest().readUInt32BE(0) >>> 1;

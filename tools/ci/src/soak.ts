@@ -7,7 +7,7 @@ import { SOAK_JOBS, type SoakJob } from "./soak-jobs.ts";
 import { tallyVitest } from "./tally.ts";
 import { readVitestReport } from "./vitest-report.ts";
 
-/** What one slice of a job came to; kept on disk, so that an interrupted soak goes on after it. */
+/** The result of one slice of a job; kept on disk, so that an interrupted soak continues after it. */
 interface SliceResult {
   readonly job: string;
   readonly seed: number;

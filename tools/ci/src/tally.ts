@@ -41,9 +41,9 @@ export function tallyReport(reportPath: string, result: CommandResult): Tally {
 }
 
 /**
- * The tally of a vitest run from its report and the end of its process. Whatever the report says,
- * these are failures: a missing report, files that were planned and did not finish, errors outside
- * tests, skips without a reason, and a runner that did not end with code 0.
+ * The tally of a vitest run from its report and the end of its process. These are failures regardless of the report: a
+ * missing report, files that were planned and did not finish, errors outside tests, skips without a reason, and a
+ * runner that did not end with code 0.
  */
 export function tallyVitest(reportPath: string, result: CommandResult): Tally {
   let report: VitestReport;

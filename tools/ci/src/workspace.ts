@@ -4,7 +4,7 @@ import { join } from "node:path";
 /** Where a condition of an exports map leads, or the conditions themselves. */
 type ExportTarget = string | Readonly<Record<string, string>>;
 
-/** The part of a package manifest that the checks look at. */
+/** The part of a package manifest that the checks read. */
 interface Manifest {
   readonly name: string;
   readonly private?: boolean;

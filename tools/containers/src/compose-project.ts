@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Docker } from "./docker.ts";
 
-/** What compose is told on every call. */
+/** The arguments of every call of compose. */
 export interface ComposeProjectOptions {
   readonly docker: Docker;
   /** Before the names of everything that it makes. */
@@ -12,7 +12,7 @@ export interface ComposeProjectOptions {
   readonly signal: AbortSignal;
 }
 
-/** What is looked at in a container. */
+/** The inspected part of a container. */
 export interface ContainerState {
   readonly user: string;
   readonly readOnly: boolean;

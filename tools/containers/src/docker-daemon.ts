@@ -7,8 +7,8 @@ import { setTimeout as delay } from "node:timers/promises";
 import { tryCommand } from "./run-command.ts";
 
 /**
- * Runs the engine and outlives us by its end: when the pipe from us ends, which `kill -9` of us brings about as well, the
- * engine is told to stop, which stops its containers, and everything that it kept is removed.
+ * Runs the engine and outlives us by its end: when the pipe from us ends, which `kill -9` of us brings about as well,
+ * the engine is asked to stop, which stops its containers, and everything that it stored is removed.
  */
 const KEEPER = `
 trap '' HUP INT TERM
@@ -55,7 +55,7 @@ export class DockerDaemon implements AsyncDisposable {
         throw new Error(`the Docker engine in ${folder} does not stop`);
       }
     });
-    // An engine that ended is told by its log; the pipe to its keeper is then of no use.
+    // The log shows why an engine ended; the pipe to its keeper is then of no use.
     keeper.stdin.on("error", () => {});
     const deadline = performance.now() + START_MS;
     const env = { ...process.env, DOCKER_HOST: daemon.host };
@@ -75,7 +75,7 @@ export class DockerDaemon implements AsyncDisposable {
   }
 }
 
-/** Whether the process that a file names is there no more; what its parent has not looked at yet has no command line. */
+/** Whether the process that a file names has ended; one that its parent has not waited for yet has no command line. */
 function hasEnded(pidFile: string): boolean {
   if (!existsSync(pidFile)) return false;
   const commandLine = `/proc/${readFileSync(pidFile, "utf8").trim()}/cmdline`;

@@ -1,6 +1,6 @@
 /**
- * The lines of a fenced block of shell under a heading of a page, with the names of another place. Heading and block have to
- * be there: a page that says something else is a page that nobody tries.
+ * The lines of a fenced block of shell under a heading of a page, with the names of another place. Heading and block
+ * have to exist: otherwise the page is no longer tested.
  */
 export function documentedCommands(
   page: string,

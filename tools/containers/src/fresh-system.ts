@@ -29,7 +29,7 @@ const CLONE = `${HOME}/my first clone`;
 const UID = 1000;
 
 /**
- * A system of Debian with nothing but Node, npm and a clone of the repository, for somebody who is not root and whose
+ * A system of Debian with nothing but Node, npm and a clone of the repository, for a user who is not root and whose
  * caches are empty. Disposing removes it with all that runs in it. Needs root and `debootstrap`.
  */
 export class FreshSystem implements AsyncDisposable {
@@ -104,7 +104,7 @@ export class FreshSystem implements AsyncDisposable {
   }
 }
 
-/** The machine's own Node and npm, as a person has them who installed nothing else: not those of the workspace. */
+/** The machine's own Node and npm, as a user has them who installed nothing else: not those of the workspace. */
 async function installNode(root: string): Promise<void> {
   for (const folder of (process.env.PATH ?? "").split(delimiter)) {
     if (folder.includes("node_modules")) continue;
@@ -126,7 +126,7 @@ async function installNode(root: string): Promise<void> {
   throw new Error("there is no Node with npm in the path, apart from that of the workspace");
 }
 
-/** What every machine has and a tree of packages has not: its own name, and a folder in memory for everybody. */
+/** What every machine has and a tree of packages has not: its own name, and a folder in memory for all users. */
 async function addHostsAndMemory(root: string): Promise<void> {
   await writeFile(join(root, "etc/hosts"), "127.0.0.1 localhost\n::1 localhost\n");
   const memory = join(root, "dev/shm");

@@ -44,7 +44,7 @@ export async function tryFunctionImage(options: FunctionImageOptions): Promise<s
   const built = await buildTool(tool, { signal });
   if (built.status === "failed") return `${PROVIDER} could not be built: ${built.reason}`;
 
-  // The packages are published for nobody yet: a base image has what npm would install.
+  // The packages are not published yet: a base image has what npm would install.
   const base = `stackwright-function-base:${tag}`;
   const image = `stackwright-function:${tag}`;
   const name = `stackwright-function-${tag}`;

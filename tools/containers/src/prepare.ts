@@ -24,7 +24,7 @@ export interface PrepareOptions {
 
 /**
  * Makes the secrets that `e2e/compose.yaml` asks for, where there are none yet, and the file of its variables, `env`. A
- * database knows the password that it was made with, so what is there is never replaced.
+ * database knows the password that it was made with, so an existing secret is never replaced.
  */
 export async function prepare(options: PrepareOptions): Promise<void> {
   const { directory, ports, region, projects } = options;
@@ -72,8 +72,8 @@ function secret(): string {
 }
 
 /**
- * Everybody may read a file, and only its owner gets to it: containers run under numbers of their own, and the engine
- * hands a file into them as it is.
+ * The files are readable by all users, in a folder that only their owner can enter: containers run under different user
+ * ids, and the engine mounts a file unchanged.
  */
 const READABLE = 0o644;
 

@@ -99,7 +99,10 @@ export class TrialWorld implements AsyncDisposable {
     return this.#shell(script, this.root);
   }
 
-  /** Says in the file of variables what a trial has other than people: its images, and all functions. */
+  /**
+   * Writes the differences between a trial and an installation into the file of variables: its images, and all
+   * functions.
+   */
   async setVariables(): Promise<void> {
     const code = join(this.folder, "functions");
     const rows: object[] = [];
@@ -169,7 +172,7 @@ stackwright ${words.join(" ")}`;
     return tryCommand(command, { cwd: this.root, env: this.docker.env, signal: this.signal });
   }
 
-  /** Runs lines as somebody who has the commands of the workspace in the path. */
+  /** Runs lines as a user who has the commands of the workspace in the PATH. */
   async #shell(script: string, cwd: string): Promise<RunResult> {
     const { PATH = "", DOCKER_HOST } = this.docker.env;
     return tryCommand(["bash", "-euc", script], {

@@ -1,10 +1,10 @@
 /** Why a tool could not be built. */
 export type BuildFailureReason = "no-go" | "no-network" | "deadline" | "cancelled" | "compile";
 
-/** What is told about a failed build. */
+/** The report of a failed build. */
 export interface BuildFailure {
   readonly reason: BuildFailureReason;
-  /** One sentence for people. */
+  /** One sentence for users. */
   readonly message: string;
   /** The end of what the Go command printed. */
   readonly output: string;

@@ -31,7 +31,7 @@ export interface BuildOptions {
   readonly jobs?: number;
   /** Stops the build in progress and those that wait. */
   readonly signal?: AbortSignal;
-  /** Told before a build that takes time, not for what is in the cache. */
+  /** Called before a build that takes time, not for a program in the cache. */
   readonly onBuild?: (tool: Tool) => void;
 }
 
@@ -131,7 +131,7 @@ async function compile(
       seconds: Math.round((performance.now() - started) / 100) / 10,
     };
     writeFileSync(join(temporary, RECORD), `${JSON.stringify(record, null, 2)}\n`);
-    // What is there without being readable as a result is a cache someone damaged.
+    // An entry that exists and is not readable as a result is a damaged cache.
     rmSync(to.target, { recursive: true, force: true });
     renameSync(temporary, to.target);
   } finally {

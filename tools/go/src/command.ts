@@ -55,7 +55,7 @@ export async function runCommand(
     );
     return 2;
   }
-  // What was asked for by name is needed, whatever its definition says.
+  // A tool that was requested by name is required, regardless of its definition.
   const chosen = all
     .filter((tool) => positionals.length === 0 || positionals.includes(tool.name))
     .map((tool) => (positionals.length === 0 ? tool : { ...tool, required: true }));

@@ -7,8 +7,8 @@ import { setTimeout as delay } from "node:timers/promises";
  * Runs `work` while this process alone holds the lock of that name, among all processes of the
  * machine. Waits until `signal` fires, then rejects with its reason.
  *
- * The lock is an exclusive transaction on an empty SQLite database: the operating system drops it
- * with the process, so a holder that was killed blocks nobody and there is no stale lock to judge.
+ * The lock is an exclusive transaction on an empty SQLite database: the operating system drops it with the process, so
+ * a holder that was killed blocks no other process and there is no stale lock to judge.
  */
 export async function withFileLock<T>(
   file: string,

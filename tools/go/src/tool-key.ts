@@ -7,13 +7,13 @@ import type { Tool } from "./tool.ts";
 /** Rises when the way of building changes, so that older results are not used. */
 const RECIPE = 1;
 
-/** What `go build` reads: the module files, Go sources and whatever lies there to be embedded. */
+/** What `go build` reads: the module files, Go sources and all embedded files. */
 const IGNORED = [/^README\.md$/, /^tool\.json$/, /_test\.go$/];
 
 /**
- * Names the result of building `tool` with `go`: equal keys are equal programs. It covers the
- * module's files with names, the toolchain, the platform and everything that goes on the command
- * line, and leaves out description, priority and deadline, which do not reach the program.
+ * Names the result of building `tool` with `go`: equal keys are equal programs. It covers the module's files with
+ * names, the toolchain, the platform and all parts of the command line, and leaves out description, priority and
+ * deadline, which do not reach the program.
  */
 export function toolKey(tool: Tool, go: Pick<GoToolchain, "version" | "platform">): string {
   const hash = createHash("sha256");

@@ -8,7 +8,7 @@ export interface Tool {
   readonly folder: string;
   /** What tests use it for; empty when the folder has no `tool.json`. */
   readonly description: string;
-  /** Version of the program inside, for people and for `-X` link flags. */
+  /** Version of the program inside, for display and for `-X` link flags. */
   readonly version: string;
   /** Go package that is built, `.` for the folder's own main. */
   readonly package: string;

@@ -8,8 +8,8 @@ export interface Account {
 }
 
 /**
- * Whom PostgreSQL runs as when we are root, which it refuses: `postgres` where the distribution's
- * package made that user, else `nobody`. Undefined when we are not root and nothing must change.
+ * The user that PostgreSQL runs as when we are root, which it refuses: `postgres` where the distribution's package made
+ * that user, else `nobody`. Undefined when we are not root and nothing must change.
  */
 export function unprivilegedAccount(
   uid: number | undefined = process.getuid?.(),

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 
-/** Direct children of a process, where the system tells (Linux); else none. */
+/** Direct children of a process, where the system reports them (Linux); else none. */
 export function childProcesses(pid: number): number[] {
   const file = `/proc/${pid}/task/${pid}/children`;
   if (!existsSync(file)) return [];

@@ -48,7 +48,7 @@ const say = (text: string) => process.stderr.write(`servers: ${text}\n`);
 
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
-/** The command line: resolves to the exit code. `warn` is told about wrong use. */
+/** The command line: resolves to the exit code. `warn` receives errors in its use. */
 export async function runCommand(
   argv: readonly string[],
   warn: (text: string) => void = (text) => process.stderr.write(text),

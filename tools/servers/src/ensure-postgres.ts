@@ -22,8 +22,8 @@ const THIS_MACHINE: Machine = {
 };
 
 /**
- * The distribution's PostgreSQL, installed by `apt-get` where it is missing and we are root on a
- * system that has `apt-get`. Otherwise undefined, and `say` is told in one sentence why.
+ * The distribution's PostgreSQL, installed by `apt-get` where it is missing and we are root on a system that has
+ * `apt-get`. Otherwise undefined, and `say` receives the reason in one sentence.
  */
 export function ensurePostgres(
   say: (text: string) => void,

@@ -17,7 +17,7 @@ const THIS_MACHINE: TmuxMachine = {
 
 /**
  * Whether there is tmux, which draws the terminals of the terminal tests. It is installed by `apt-get` where it is
- * missing and we are root on a system that has that; otherwise `say` is told in one sentence why it is not.
+ * missing and we are root on a system that has that; otherwise `say` receives the reason in one sentence.
  */
 export function ensureTmux(
   say: (text: string) => void,

@@ -1,8 +1,8 @@
 import { createServer, type Server } from "node:net";
 
 /**
- * That many different loopback ports which were free a moment ago. Another process may take one
- * before the server does; whoever starts a server tries again then.
+ * That many different loopback ports which were free a moment ago. Another process may take one before the server does;
+ * the caller that starts a server tries again then.
  */
 export async function freePorts(count: number): Promise<number[]> {
   const servers = await Promise.all(Array.from({ length: count }, listen));

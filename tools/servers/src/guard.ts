@@ -2,9 +2,9 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 
 /**
- * A shell of its own session that outlives us by a moment. It reads orders from a pipe and obeys
- * one rule: at end of file, which also comes when we are killed, it kills the process group that
- * it was told to watch, waits for it to be gone and removes the folder.
+ * A shell of its own session that outlives us by a moment. It reads orders from a pipe and obeys one rule: at end of
+ * file, which also comes when we are killed, it kills the process group that it was ordered to watch, waits for it to
+ * be gone and removes the folder.
  */
 const SCRIPT = `
 trap '' HUP INT TERM
@@ -33,7 +33,7 @@ while ! rm -rf -- "$1" 2>/dev/null && [ $tries -lt 50 ]; do
 done
 `;
 
-/** Ends one server and removes its folder when this process dies in whatever way. */
+/** Ends one server and removes its folder when this process dies in any way. */
 export class Guard {
   readonly #child: ChildProcess;
   readonly #answers: AsyncIterator<string>;
@@ -62,7 +62,7 @@ export class Guard {
     return this.#order(`watch ${group}`, "watching");
   }
 
-  /** The group is gone; its number may soon be somebody else's. */
+  /** The group has ended; another process may soon get its number. */
   forget(): Promise<void> {
     return this.#order("forget", "forgot");
   }

@@ -65,7 +65,7 @@ export class ManagedServer implements AsyncDisposable {
     if (this.pid !== undefined) return;
     const { command, args, account, folder, logFile, guard } = this.#kind;
     mkdirSync(dirname(logFile), { recursive: true });
-    // The server gets no setting from the variables of whoever runs the tests.
+    // The server gets no setting from the variables of the user who runs the tests.
     const env = { PATH: process.env.PATH, LC_ALL: "C", TZ: "UTC", HOME: folder };
     this.#process = await ServerProcess.start({
       command,
@@ -103,8 +103,8 @@ export class ManagedServer implements AsyncDisposable {
   async kill9(): Promise<void> {
     const running = this.#process;
     if (!running?.alive) return;
-    // The children are read first: afterwards they belong to nobody we know. While the server is
-    // frozen it makes no further ones.
+    // The children are read first: afterwards their parent is unknown. While the server is frozen it makes no further
+    // ones.
     running.signal("SIGSTOP");
     const children = childProcesses(running.pid);
     await running.killGroup();

@@ -177,7 +177,7 @@ async function initialise(to: {
       "--auth=scram-sha-256",
       "--encoding=UTF8",
       "--locale=C",
-      // What the server writes later is synced; the empty cluster itself nobody will miss.
+      // What the server writes later is synced; the empty cluster itself may be lost.
       "--no-sync",
     ],
     { account: to.account, cwd: to.folder, signal: to.signal },

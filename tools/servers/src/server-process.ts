@@ -12,7 +12,7 @@ interface ServerCommand {
   readonly cwd: string;
   /** Standard output and error are appended here. */
   readonly logFile: string;
-  /** Whom the server runs as; us, when absent. */
+  /** The user that the server runs as; the current one, when absent. */
   readonly account?: Account | undefined;
   readonly guard: Guard;
 }

@@ -12,7 +12,7 @@ export interface StartOptions {
 
 const ATTEMPTS = 3;
 
-/** Starts again with other ports when somebody took one between choosing and listening. */
+/** Starts again with other ports when another process took one between choosing and listening. */
 export async function startWithFreshPorts<T>(start: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {

@@ -13,7 +13,7 @@ interface TestEnvironmentOptions {
   /** Names of Go tools to build and pass on, or all of them. @default the required ones */
   readonly tools?: readonly string[] | "all" | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** Told what was started, and what is not there with the reason. */
+  /** Receives the started servers, and the missing ones with the reason. */
   readonly say: (text: string) => void;
 }
 
