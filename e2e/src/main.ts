@@ -58,7 +58,7 @@ async function runTests(
 }
 
 async function runBuilt(files: readonly string[]): Promise<number> {
-  // Folders of people have blanks.
+  // Folders of users have blanks in their names.
   await using folder = await mkdtempDisposable(join(tmpdir(), "stackwright installation-"));
   const code = await build(folder.path);
   if (code !== 0) return code;

@@ -20,7 +20,7 @@ export interface CaseStep {
   readonly env: Readonly<Record<string, string>>;
   /** What is done to the recorded state before the plan, such as `["taint", "random_id.a"]`. */
   readonly surgery: readonly (readonly string[])[];
-  /** What somebody else does before the plan: contents by path from the working folder, null for a file that goes. */
+  /** External changes before the plan: contents by path from the working folder, null for a deleted file. */
   readonly drift: ReadonlyMap<string, string | null>;
 }
 

@@ -51,7 +51,7 @@ export class RandomIds {
   }
 
   #cleanText(text: string): string {
-    // A text that is a part of another one is looked for after it.
+    // A text that is a part of another one is replaced after it.
     return [...this.#seen]
       .filter(([value]) => text.includes(value))
       .toSorted(([left], [right]) => right.length - left.length)

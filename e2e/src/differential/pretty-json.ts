@@ -3,7 +3,7 @@ import { formatExact, isList, isObject, type Json } from "./exact-json.ts";
 /** Widest value on one line. */
 const WIDTH = 150;
 
-/** JSON for people and for line-wise comparison: short values on one line, members in their order. */
+/** JSON for readers and for line-wise comparison: short values on one line, members in their order. */
 export function prettyJson(value: Json): string {
   return `${pretty(value, 0)}\n`;
 }

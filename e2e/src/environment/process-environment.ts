@@ -45,7 +45,7 @@ export async function startProcesses(): Promise<Environment> {
     kill: async (service) => services.kill(service),
     start: async (service) => services.start(service),
     crash: async (service) => {
-      // Nobody else starts it again here.
+      // No service manager restarts it here.
       await services.kill(service);
       await services.start(service);
     },

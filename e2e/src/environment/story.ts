@@ -6,8 +6,8 @@ import { Scratch } from "../testing/scratch.ts";
 import type { Environment } from "./environment.ts";
 
 /**
- * One scenario in an environment that others use too: a private provider and a stack whose names nobody else has, and the
- * folders of those who work on them. Disposing proves that no process of the scenario is left.
+ * One scenario in a shared environment: a private provider and a stack with unique names, and the folders of their
+ * users. Disposing proves that no process of the scenario is left.
  */
 export class Story implements AsyncDisposable {
   readonly environment: Environment;
@@ -63,7 +63,7 @@ export class Story implements AsyncDisposable {
       .toSorted();
   }
 
-  /** Somebody with a token of their own, in the folder of the scenario. */
+  /** A user with a separate token, in the folder of the scenario. */
   async person(): Promise<Person> {
     const { token } = (await this.environment.server.own("POST", "/tokens", {
       roles: ["operator", "worker"],
@@ -74,7 +74,7 @@ export class Story implements AsyncDisposable {
       STACKWRIGHT_TOKEN: token,
       STACKWRIGHT_FUNCTIONS: this.environment.functionsTable,
       STACKWRIGHT_STACK: this.provider,
-      // People who share a stack share the key of its secrets.
+      // Users who share a stack share the key of its secrets.
       STACKWRIGHT_KEY: this.#key,
     };
     return new Person(this.scratch, this.scratch.work, env, (started) =>
@@ -82,7 +82,7 @@ export class Story implements AsyncDisposable {
     );
   }
 
-  /** Somebody else on the same stack: what is configured so far, in another folder, and another token. */
+  /** Another user of the same stack: the configuration so far, in another folder, with another token. */
   async secondPerson(): Promise<Person> {
     const { scratch } = this;
     const folder = join(scratch.folder, "other person");
