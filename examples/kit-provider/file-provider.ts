@@ -38,7 +38,7 @@ const file = defineResource({
   },
 
   async create({ name, content }, { client }: { client: Folder }) {
-    // "wx" fails when the file is there: somebody else's must not be taken over.
+    // "wx" fails when the file exists: an existing file must not be adopted.
     await writeFile(join(client.path, name ?? ""), content ?? "", { flag: "wx" }).catch(
       (cause: unknown) => {
         throw new ProviderFailure("File not created", String(cause), { cause });

@@ -8,8 +8,8 @@ import { bootstrap } from "@stackwright/engine";
 import { describeExit, SupervisedProcess } from "@stackwright/mux/host";
 
 /*
- * What a platform team runs, here on one machine: a function platform (its stand-in), and the server with registry and store.
- * Both are processes of their own that do not outlive this one, whatever happens to it.
+ * What a platform team runs, here on one machine: the local function runtime in place of a function platform, and the
+ * server with registry and store. Both are separate processes that end with this one, however it ends.
  */
 
 const folder = import.meta.dirname;

@@ -28,7 +28,7 @@ const USAGE = `npm start [-- options]
 `;
 
 const stop = new AbortController();
-/** A terminal sends Ctrl-C to our children, too; nobody else does. */
+/** A terminal sends Ctrl-C to our children, too; other signals reach this process alone. */
 const shared = process.stdin.isTTY;
 
 process.exitCode = await main().catch((error: unknown) => {
@@ -73,7 +73,7 @@ async function main(): Promise<number> {
   say(`\nDone in ${seconds} s. ${once ? whatIsThere() : howToGoOn(platform)}`);
   if (!once) {
     await new Promise((resolve) => {
-      // What keeps this process alive until somebody stops it.
+      // Keeps this process alive until it is stopped.
       const alive = setInterval(() => undefined, 60_000);
       stop.signal.addEventListener("abort", () => resolve(clearInterval(alive)), { once: true });
       if (stop.signal.aborted) resolve(clearInterval(alive));

@@ -48,8 +48,8 @@ export function outputKey(stack: string, output: string): string {
 }
 
 /**
- * Which stacks are stale by themselves: an input changed or vanished since they were deployed. A stack
- * fetches exactly the outputs it uses, so that the change of one touches its users and nobody else.
+ * Which stacks are stale by themselves: an input changed or vanished since they were deployed. A stack fetches exactly
+ * the outputs it uses, so that the change of one touches its users only.
  */
 export function directStaleness(
   scope: Scope,

@@ -27,7 +27,7 @@ export function createNotesProvider(folder: string): LifecycleProvider {
     },
     async create({ name, text }) {
       await mkdir(folder, { recursive: true });
-      // "wx" fails where a file is already: somebody else's must not be taken over.
+      // "wx" fails when the file exists: an existing file must not be adopted.
       await writeFile(placeOf(name ?? ""), text ?? "", { flag: "wx" }).catch((cause: unknown) => {
         throw new ProviderFailure("Note not created", String(cause), { cause });
       });

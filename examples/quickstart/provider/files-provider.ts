@@ -44,7 +44,7 @@ const page = defineResource({
   async create({ path, content }, { client }: { client: Site }) {
     const place = placeOf(client, path ?? "");
     await mkdir(dirname(place), { recursive: true });
-    // "wx" fails where a file is already: somebody else's must not be taken over.
+    // "wx" fails when the file exists: an existing file must not be adopted.
     await writeFile(place, content ?? "", { flag: "wx" }).catch((cause: unknown) => {
       throw new ProviderFailure("File not created", String(cause), { cause });
     });

@@ -12,8 +12,8 @@ export interface Clock {
 }
 
 // `performance` counts from an origin of each thread, which is a wall clock time: threads that began before and after
-// the wall clock was set would disagree. The counter of Node is one for the process; a browser has no other scale.
-// It is looked up at each call, so that fake timers of a test replace it.
+// the wall clock was set would disagree. The counter of Node is one for the process; a browser has no other scale. It
+// is read at each call, so that fake timers of a test replace it.
 const monotonicMs =
   globalThis.process?.hrtime === undefined
     ? () => performance.timeOrigin + performance.now()
