@@ -4,8 +4,8 @@ import { runCommand } from "./command.ts";
 import { type Tally, tallyCommand } from "./tally.ts";
 
 /**
- * Builds the Go programs that live tests require. Optional ones that are slow to build are built on demand by `node
- * tools/go/build.ts`; live tests use them where they exist.
+ * Builds the Go programs that live tests require. Optional ones that are slow to build are built on demand by
+ * `node tools/go/build.ts`; live tests use them where they exist.
  */
 export async function buildGoPrograms(root: string, timeoutMs: number): Promise<Tally> {
   const go = await runCommand(["go", "version"], { cwd: root, timeoutMs: 60_000 }).catch(
