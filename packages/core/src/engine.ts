@@ -69,7 +69,7 @@ export interface EngineApplyRequest
   readonly state: StackState;
   /** ULID of the run; that of an interrupted run continues it. @default a new one */
   readonly run?: string;
-  /** Who or what wants it, where the run is not written down yet. @default "" */
+  /** The cause of the run, where the run is not recorded yet. @default "" */
   readonly cause?: string;
   /** A hold that the caller has; otherwise the stack is taken for the time of the apply. */
   readonly hold?: StackLock;
@@ -94,7 +94,7 @@ export interface Engine {
    * in no other case. See {@link createPlan}.
    */
   plan(request: EnginePlanRequest): Promise<EnginePlanResult>;
-  /** Checks a configuration with nothing but the schemas of its providers. See {@link validateConfiguration}. */
+  /** Checks a configuration with the schemas of its providers alone. See {@link validateConfiguration}. */
   validate(request: EngineValidateRequest): Promise<ValidationResult>;
   /** Applies a plan, see {@link executePlan}. `ENGINE_CONFIG_CHANGED` if the configuration is another one. */
   apply(request: EngineApplyRequest): Promise<ApplyResult>;

@@ -50,8 +50,8 @@ export interface RecoverResult {
 }
 
 /**
- * Ends a run that was interrupted: finds out what became of its calls and brings the state to rest. Providers are configured
- * over what is recorded, as nothing else is known.
+ * Ends a run that was interrupted: recovers its operations and closes the head. Providers are configured over the
+ * recorded values, as nothing else is known.
  */
 export async function recoverStack(request: RecoverRequest): Promise<RecoverResult> {
   const { configuration, hold, catalog, signal } = request;

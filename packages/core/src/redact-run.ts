@@ -16,7 +16,10 @@ function redactEvent(secrets: Redactor, event: RunEvent): RunEvent {
   return { ...event, diagnostic: redactDiagnostic(secrets, event.diagnostic) };
 }
 
-/** Diagnostics without secrets in their texts. Where they stand in the template stays: the template is its author's. */
+/**
+ * Diagnostics without secrets in their texts. Their ranges in the configuration stay: the configuration belongs to its
+ * author.
+ */
 export function redactDiagnostics(
   secrets: Redactor,
   diagnostics: readonly Diagnostic[],

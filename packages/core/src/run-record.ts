@@ -93,7 +93,7 @@ export class RunRecord {
     }
   }
 
-  /** Another worker has found out what became of its calls. */
+  /** Another worker has recovered its operations. */
   async recovered(head: StackHead, unresolved: number): Promise<void> {
     if (this.phase !== "applying") return;
     const rest = unresolved === 0 ? "" : `; ${unresolved} of its calls could not be found out`;

@@ -69,7 +69,7 @@ class Maker {
     return this.#settle(plan, reply, deposed);
   }
 
-  /** Writes the intent. For a replacement that creates first: the old object makes place in the same step. */
+  /** Writes the intent. For a replacement that creates first: the old object is deposed in the same step. */
   async #announce(plan: FinalPlan): Promise<string | undefined> {
     const { writer } = this.#run.given;
     const { action, order, address } = this.#change;
@@ -248,8 +248,8 @@ class Maker {
 }
 
 /**
- * What a created object can be found by if its answer is lost: the identity that the provider plans for it, or the `id` that it
- * plans, as far as these are decided before the call. Neither where the object that makes place is found by the same.
+ * What a created object can be probed by if its answer is lost: the identity or the `id` that the provider plans for
+ * it, as far as these are known before the call. Neither where the deposed object has the same.
  */
 function findable(
   { action, order, before, words }: ResourceChange,

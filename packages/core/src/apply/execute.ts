@@ -99,10 +99,9 @@ export interface ApplyResult {
 }
 
 /**
- * Applies a plan: does what stands in it, in an order in which everything is there when it is needed, and records every step
- * before and after it is done. What cannot be done stops what waits for it and nothing else. Rejects where the state
- * cannot be written any more, above all with `ENGINE_FENCE_LOST`, and with `ENGINE_PLAN_STALE` or
- * `ENGINE_PROVIDER_CHANGED` before anything is done.
+ * Applies a plan: executes its changes in the order of their dependencies, and records every step before and after its
+ * call. A failed step stops its dependents and no other step. Rejects where the state can no longer be written, above
+ * all with `ENGINE_FENCE_LOST`, and with `ENGINE_PLAN_STALE` or `ENGINE_PROVIDER_CHANGED` before the first change.
  */
 export async function executePlan(request: ExecutePlanRequest): Promise<ApplyResult> {
   const { plan, hold, run: id, clock } = request;
@@ -151,7 +150,7 @@ export async function executePlan(request: ExecutePlanRequest): Promise<ApplyRes
   await using ephemerals = run.ephemerals;
   if (hasEphemerals(request.configuration)) world.opener = ephemerals;
   await applyMoveRecords(writer, plan);
-  // What was under way when the run was interrupted is found out before anything else is done.
+  // Operations that were in progress when the run was interrupted are recovered before any other step.
   if (writer.resumed)
     await recoverPendingOperations(writer, async (object) => run.provider(object), run.context);
   const graph = orderSteps(

@@ -41,7 +41,7 @@ export async function finalOutputs(
   return outputs;
 }
 
-/** An output that needs what was not made cannot be evaluated; that is no mistake here. */
+/** An output that needs an object that was not created cannot be evaluated; that is not an error here. */
 async function evaluateOutput(world: ApplyRun["given"]["world"], name: string) {
   try {
     await world.settled(() => world.root.output(name));

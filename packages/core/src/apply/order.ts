@@ -6,7 +6,7 @@ import { type Dependency, objectKey, type StateObject } from "../state/state-obj
 export interface Step {
   readonly kind: "make" | "remove";
   readonly change: ResourceChange;
-  /** Of a removal: whether it comes before those let go of the object that depended on it. */
+  /** Of a removal: whether it happens while its dependents still refer to the object. */
   readonly early?: boolean;
 }
 

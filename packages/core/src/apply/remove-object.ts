@@ -124,7 +124,7 @@ export async function removeFromState(run: ApplyRun, change: ResourceChange): Pr
   if (object === undefined) return "done";
   const key = { address, deposed };
   if (change.action === "create" && !isPlaceholder(object)) {
-    // Gone, and made anew: dependents keep their place.
+    // Deleted, and created again: dependents keep their place.
     const id = ulid();
     await writer.write({ kind: "delete", key, operation: { id, replace: true } });
     await writer.write({ kind: "settle", key, operation: id, outcome: { kind: "absent" } });

@@ -14,7 +14,7 @@ import { recordIdentity, restoreIdentity } from "../walk/identity.ts";
 import { markObject, withoutMarks } from "../walk/object-marks.ts";
 
 /**
- * Finds out what became of a call whose answer was lost.
+ * Recovers an operation whose answer was lost.
  *
  * - An update or delete: the object is known, so it is read. The answer is its state; no object means that it is
  *   deleted.

@@ -19,8 +19,8 @@ export function* moduleSources({
 }
 
 /**
- * A digest of the configuration files of all modules that are called, by their paths of calls: SHA-256, in hexadecimal. Equal
- * trees have equal digests wherever they lie; files of no called module do not count.
+ * A digest of the configuration files of all modules that are called, by their paths of calls: SHA-256, in hexadecimal.
+ * Equal trees have equal digests in any directory; files of modules that are not called do not count.
  */
 export function configurationDigest(root: ModuleNode): string {
   const hash = createHash("sha256");

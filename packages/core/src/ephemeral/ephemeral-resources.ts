@@ -85,7 +85,7 @@ export class EphemeralResources implements AsyncDisposable {
     if (opened === undefined) {
       opened = this.#open(slot);
       this.#opened.set(slot, opened);
-      // What was not to be had yet, because of a mistake in the order, is no answer.
+      // A value that was not available yet, because of an error in the order, is not an answer.
       opened.catch(() => this.#opened.delete(slot));
     }
     return opened;

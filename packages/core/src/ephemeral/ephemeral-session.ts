@@ -28,7 +28,7 @@ interface EphemeralSessionOptions {
 const SHORTEST_MS = 1_000;
 /** Longest time that a timer can be set to. */
 const LONGEST_MS = 2_147_483_647;
-/** How long a close is waited for once the run has been cancelled, in milliseconds. */
+/** How long a close may take once the run was canceled, in milliseconds. */
 const CLOSE_GRACE_MS = 5_000;
 
 /**

@@ -74,7 +74,7 @@ export async function fetchPackage(
   }
 }
 
-/** An archive of this machine. Folders are called where they lie. */
+/** An archive of this machine. Folders are called in place. */
 async function takeFile(url: string, folder: string, options: FetchOptions): Promise<void> {
   const path = fileURLToPath(new URL(url.replace(/\?.*$/s, "")));
   const kind = archiveKind(path, new URL(url).searchParams.get("archive"));

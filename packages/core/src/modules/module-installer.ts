@@ -211,7 +211,7 @@ export class ModuleInstaller implements ModulePackages {
     return folder;
   }
 
-  /** A folder of this machine is called where it lies. */
+  /** A folder of this machine is called in place. */
   async #link(source: RemoteModuleSource, packageFolder: string): Promise<string> {
     const place = resolve(this.#options.directory, packageFolder);
     const fresh = `${place}.${randomBytes(6).toString("hex")}.partial`;

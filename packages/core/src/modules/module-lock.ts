@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { EngineError } from "../errors.ts";
 import { replaceFile } from "./module-manifest.ts";
 
-/** Name of the lock file of modules, beside the root module. */
+/** Name of the lock file of modules, in the directory of the root module. */
 export const MODULE_LOCK_NAME = ".stackwright.modules.lock.hcl";
 
 /** What a source was resolved to. */

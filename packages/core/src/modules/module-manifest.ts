@@ -3,7 +3,7 @@ import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { EngineError } from "../errors.ts";
 
-/** One call of the configuration and the folder that its module lies in. */
+/** One call of the configuration and the folder of its module. */
 export interface ModuleRecord {
   /** Names of the calls from the root module, joined by dots; empty for the root module. */
   readonly key: string;
@@ -66,7 +66,7 @@ export async function writeModuleManifest(
   await replaceFile(join(folder, FILE), JSON.stringify({ Modules }));
 }
 
-/** Writes a file beside its place and renames it. */
+/** Writes a temporary file in the same directory and renames it. */
 export async function replaceFile(path: string, text: string): Promise<void> {
   await mkdir(join(path, ".."), { recursive: true });
   const fresh = `${path}.${randomBytes(6).toString("hex")}`;

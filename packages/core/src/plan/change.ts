@@ -37,7 +37,7 @@ export interface AttributeCause {
   readonly because: readonly string[];
 }
 
-/** What a provider said in a plan and wants to hear again. */
+/** Data that a provider returned in a plan and receives again. */
 interface ProviderPrivateData {
   readonly priorPrivate: Uint8Array;
   readonly plannedPrivate: Uint8Array;

@@ -37,8 +37,9 @@ export interface ConfigurationSchemas {
 }
 
 /**
- * A configuration as it stands in the reference command's JSON form of a plan: for every argument its value where that is constant,
- * and the references in it. Ephemeral resources and what `dynamic` blocks stand for are not part of that form.
+ * A configuration in the reference command's JSON form of a plan: for every argument its value where that is constant,
+ * and the references in it. Ephemeral resources and the blocks that `dynamic` blocks generate are not part of that
+ * form.
  *
  * Source: Terraform's JSON output format, "configuration representation", and the command's output.
  */

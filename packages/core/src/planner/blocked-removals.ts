@@ -6,8 +6,8 @@ import type { Selection } from "./selection.ts";
  * Objects that cannot be removed because the plan leaves out an object that depends on them in the state and would
  * continue to depend on them.
  *
- * @param stays whether an object that is needed stays as it is recorded, and so needs what it needed; what is planned may
- *   let go of it
+ * @param stays whether an object that is needed stays as it is recorded, and so needs what it needed; a planned one may
+ * no longer depend on it
  */
 export function blockedRemovals(
   objects: ReadonlyMap<string, StateObject>,

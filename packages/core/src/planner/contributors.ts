@@ -24,8 +24,8 @@ export function declaredKey({ module, address }: Declared): string {
 
 /**
  * The attributes of resources that the given declarations refer to, by {@link declaredKey}: directly, through locals,
- * variables and outputs of modules, and through the resources that these refer to. Found without evaluating anything, so
- * that a reference with an index that is computed stands for the whole resource.
+ * variables and outputs of modules, and through the resources that these refer to. Found without evaluating anything,
+ * so that a reference with a computed index counts as one to the whole resource.
  */
 export function contributorsOf(
   root: ModuleNode,

@@ -118,7 +118,7 @@ export async function importObject(
   };
 }
 
-/** Stands for the record that an imported object does not have yet. */
+/** Replaces the record that an imported object does not have yet. */
 function unrecorded(
   { address }: InstanceSlot,
   provider: StateObject["provider"],

@@ -37,7 +37,7 @@ function isUndeclared(run: PlanRun, { root }: Configuration, object: StateObject
   if (run.changes.has(objectKey(object))) return false;
   const declared = configOf(root, object.address) !== undefined;
   if (!declared) return true;
-  // Declared, but in an instance of a module that is not there any more.
+  // Declared, but in an instance of a module that no longer exists.
   const { value } = parseAddress(object.address);
   if (value?.kind !== "resource") return true;
   return !run.hasModule(value.module);
@@ -53,7 +53,7 @@ function removalOf(
   const forgets = block?.destroy === false;
   if (object.deposed !== "") return { action: forgets ? "forget" : "delete", reason: undefined };
   let reason: ActionReason = "delete-because-no-resource-config";
-  // Declared, so it is the instance of the module that is not there any more.
+  // Declared, so it is the instance of the module that no longer exists.
   if (configOf(root, object.address) !== undefined) reason = "delete-because-no-module";
   else if (run.given.previous.has(object.address)) reason = "delete-because-no-move-target";
   return { action: forgets ? "forget" : "delete", reason };

@@ -47,7 +47,7 @@ export async function planRemoval(
     schemaVersion: object.value?.schemaVersion ?? 0,
     record: true,
   });
-  // What was only read, or stands for something that does not exist, needs no call to be given up.
+  // A data source, or a placeholder of an object that does not exist, is removed without a call.
   if (object.mode === "data" || isPlaceholder(object)) return gone();
   const ready = await run.providerOfObject(object);
   if (ready === undefined) return undefined;
@@ -88,7 +88,7 @@ export function previousOf(run: PlanRun, { address, deposed }: StateObject): str
   return deposed === "" ? run.given.previous.get(address) : undefined;
 }
 
-/** Reads an object and notes what is other than recorded. */
+/** Reads an object and records its differences from the state. */
 export async function readAndRecordDrift(
   run: PlanRun,
   object: StateObject,
@@ -122,7 +122,7 @@ export async function readAndRecordDrift(
   return seen;
 }
 
-/** Lets a provider that wants to be asked say whether, and how, the object can be deleted. */
+/** Lets a provider that plans deletions decide whether, and how, the object can be deleted. */
 async function askForDelete(
   run: PlanRun,
   change: ResourceChange,

@@ -146,7 +146,7 @@ async function recordedValue(
   return value ?? Value.dynamic;
 }
 
-/** Objects under the resource's address that are no instances of it any more. */
+/** Objects under the resource's address that are no longer instances of it. */
 async function planRemovedInstances(run: PlanRun, resource: ResourceValues): Promise<void> {
   const instances = new Set([...resource.slots.values()].map(({ address }) => address));
   const objects = run

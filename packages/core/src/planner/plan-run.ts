@@ -254,7 +254,7 @@ export class PlanRun {
     });
   }
 
-  /** A provider that nothing in the configuration speaks of: without configuration. */
+  /** A provider that the configuration does not refer to: without configuration. */
   async #bare(reference: ProviderReference): Promise<ReadyProvider | undefined> {
     const key = `bare ${reference.source}`;
     let ready = this.#providers.get(key);

@@ -137,7 +137,7 @@ export async function createPlan(request: CreatePlanRequest): Promise<PlanResult
     root: configuration.root,
     importBlocks: importsByNode(configuration.root),
     isIncluded: (address) => selection.includesAddress(address, true),
-    // What has a block is planned, if it is still an instance of it, and may let go of what it needed.
+    // An object with a block is planned, if it is still an instance of it, and may drop its old dependencies.
     kept: blockedRemovals(
       moves.objects,
       selection,

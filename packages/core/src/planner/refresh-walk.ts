@@ -56,7 +56,7 @@ export async function refreshWalk(
       ...(run.given.signal && { stop: run.given.signal }),
     },
   );
-  // What has no block any more.
+  // Objects that no longer have a block.
   await lookAtObjects(run, left);
 }
 

@@ -102,7 +102,7 @@ function isWhole(address: Address): boolean {
   );
 }
 
-/** Outputs have no address to name them by: they are worked out where all that they need is. */
+/** Outputs cannot be selected by an address: they are evaluated where all their dependencies are selected. */
 function isWanted(node: GraphNode, wanted: Wanted | undefined): boolean {
   if (wanted === undefined || wanted.named.has(node) || wanted.dependencies.has(node)) return true;
   if (node.kind !== "output" || node.module.path.length > 0) return false;

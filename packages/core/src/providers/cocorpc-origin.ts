@@ -12,7 +12,10 @@ type LegacyProgram = LocalProvider & { readonly schema: string };
 export interface LegacyOriginOptions {
   /** Programs by name; others are searched for in the folders. */
   readonly providers?: Readonly<Record<string, LegacyProgram>>;
-  /** Folders with programs `coco-resource-<name>`, each with its schema beside it in `coco-resource-<name>.json`. @default none */
+  /**
+   * Folders with programs `coco-resource-<name>`, each with its schema next to it in `coco-resource-<name>.json`.
+   * @default none
+   */
   readonly directories?: readonly string[];
   /** From the start of a process to the line with its port, in milliseconds. @default 10_000 */
   readonly startTimeoutMs?: number;

@@ -4,7 +4,10 @@ import type { ConfigurationSchemas } from "../plan/configuration-json.ts";
 import type { Plan } from "../plan/plan.ts";
 import type { ProviderCatalog } from "./catalog.ts";
 
-/** The schemas of the providers of a configuration, in the versions of a plan. A provider that does not start any more has none. */
+/**
+ * The schemas of the providers of a configuration, in the versions of a plan. A provider that no longer starts has
+ * none.
+ */
 export async function configurationSchemas(
   { resolution }: Pick<Configuration, "resolution">,
   { providers }: Pick<Plan, "providers">,

@@ -109,7 +109,7 @@ function bareDiagnostics(problems: readonly ProviderDiagnostic[]): Diagnostic[] 
   }));
 }
 
-/** A provider that nothing in the configuration speaks of, such as that of an object whose block is gone. */
+/** A provider that the configuration does not refer to, such as that of an object whose block was removed. */
 export async function configureUndeclared(
   options: Pick<ConfigureProviderOptions, "reference" | "providers" | "report">,
 ): Promise<ReadyProvider | undefined> {

@@ -9,7 +9,7 @@ import {
 } from "./pooled-provider.ts";
 
 interface KeptProvidersOptions {
-  /** How long one waits for the next who wants it, in milliseconds. @default 60_000 */
+  /** How long an idle provider is kept for its next user, in milliseconds. @default 60_000 */
   readonly idleMs?: number;
   /** @default that of the process */
   readonly clock?: Pick<Clock, "after">;

@@ -5,7 +5,7 @@ import { Version } from "@stackwright/provider-source";
 /** A program of the Pulumi protocol that was found on this machine. */
 export interface PulumiPlugin {
   readonly command: string;
-  /** That of the folder it is installed in; undefined for a program that lies in a folder by itself. */
+  /** That of the folder it is installed in; undefined for a program outside of such a folder. */
   readonly version: Version | undefined;
 }
 
@@ -30,7 +30,7 @@ async function inFolder(name: string, directory: string): Promise<readonly Pulum
   const prefix = `resource-${name}-v`;
   const installed = [...entries].flatMap((entry) => {
     const version = entry.startsWith(prefix) ? readVersion(entry.slice(prefix.length)) : undefined;
-    // Pulumi leaves this mark beside a folder while it fills it.
+    // Pulumi leaves this mark next to a folder while it fills it.
     if (version === undefined || entries.has(`${entry}.partial`)) return [];
     return [{ command: join(directory, entry, program), version }];
   });

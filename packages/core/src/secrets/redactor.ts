@@ -1,7 +1,7 @@
 import { inspect } from "node:util";
 import { deepValues, Mark, type Value } from "@stackwright/cty";
 
-/** What stands in place of a secret. */
+/** The replacement of a secret. */
 export const REDACTED = "(sensitive value)";
 
 /** Options of {@link createRedactor}. */
@@ -60,7 +60,7 @@ const LONG_LINE = 16;
 
 type Begun = PartialSecretMatch[number];
 
-/** How much of a piece belongs to what had begun before it. Notes what has not come to its end in this piece either. */
+/** How much of a piece belongs to what had begun before it. Records what has not ended in this piece either. */
 function goOn(piece: string, before: PartialSecretMatch, unfinished: Begun[]): number {
   let hidden = 0;
   for (const { form, length } of before) {

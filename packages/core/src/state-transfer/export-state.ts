@@ -31,8 +31,8 @@ export interface ExportOptions {
 }
 
 /**
- * A stack's state as a state file. Objects with a call under way, or whose fate is not known, cannot be said there:
- * `ENGINE_SURGERY_INVALID` names them. Secrets are in the clear in such a file, as the command needs them.
+ * A stack's state as a state file. That form cannot represent objects with an operation in progress or with an unknown
+ * result: `ENGINE_SURGERY_INVALID` names them. Secrets are in the clear in such a file, as the command needs them.
  */
 export function exportState(
   reference: StackReference,

@@ -16,8 +16,8 @@ export interface ImportedState {
 }
 
 /**
- * What a state file says, in the terms of a stack's state. Numbers, private bytes and sensitive paths are taken over as
- * they are. Dependencies name whole resources there, so they do here. `ENGINE_STATE_FILE_INVALID`.
+ * Converts a state file to changes of a stack's state. Numbers, private bytes and sensitive paths stay unchanged.
+ * Dependencies name whole resources there, so they do here. `ENGINE_STATE_FILE_INVALID`.
  */
 export function importState(state: TerraformState): ImportedState {
   const resources = new Map<string, Set<string>>();

@@ -4,7 +4,7 @@ import { isPending, type StateObject } from "./state-object.ts";
 
 /** Options of {@link checkState}. */
 interface CheckStateOptions {
-  /** Whether calls may be under way, as after an interruption. @default false */
+  /** Whether operations may be in progress, as after an interruption. @default false */
   readonly interrupted?: boolean;
   /** Highest schema version that the provider of an object knows, where that is known. */
   readonly schemaVersion?: (object: StateObject) => number | undefined;
@@ -56,8 +56,8 @@ export function resourceOf(address: string): string {
 }
 
 /**
- * Nodes that cannot be put in order, as one of their circles. An edge to a resource leads to a node that stands for
- * it and from there to its instances, so that n dependents of n instances are 2n edges.
+ * Nodes that cannot be put in order, as one of their circles. An edge to a resource leads to the node of the resource
+ * and from there to its instances, so that n dependents of n instances are 2n edges.
  */
 function findCircle(
   objects: readonly StateObject[],

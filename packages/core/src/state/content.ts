@@ -53,7 +53,7 @@ export async function loadContent(
   return Buffer.concat(chunks);
 }
 
-/** The blobs that contents lie in. */
+/** The blobs that hold contents. */
 export function blobsOf(contents: readonly Content[]): BlobReference[] {
   return contents.flatMap(({ place }) => (place?.$case === "blob" ? [place.value] : []));
 }

@@ -85,7 +85,7 @@ export class FencedWriter {
     return [undefined];
   }
 
-  /** Whether the operations happened, may still be tried, or cannot happen any more. */
+  /** Whether the operations happened, may still be tried, or can no longer happen. */
   async #look(operations: readonly BatchOperation[]): Promise<"done" | "open" | "conflict"> {
     const [first] = operations;
     if (first === undefined) return "done";

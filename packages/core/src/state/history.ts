@@ -11,7 +11,7 @@ import { contentsOf } from "./object-codec.ts";
 import type { StackRecords } from "./stack-records.ts";
 import type { RevisionChange, RevisionEntry } from "./stack-state.ts";
 
-/** What the entry of a run says beside its changes. */
+/** What the entry of a run has in addition to its changes. */
 interface RevisionFacts extends RevisionEntry {
   readonly token: string;
 }

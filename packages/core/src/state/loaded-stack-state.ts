@@ -19,8 +19,8 @@ interface LoadedStackState {
 
 const ATTEMPTS = 5;
 
-// Every write to a stack is atomic with a write to its head, or lies between two of them that open and close the head. A write
-// of the head gives it a generation that it never had before and never has again. So:
+// Every write to a stack is atomic with a write to its head, or happens between two of them that open and close the
+// head. A write of the head gives it a generation that it never had before and never has again. So:
 //
 // 1. A reader that finds the head idle, reads everything, and finds the same generation again has read one state.
 // 2. A reader that finds that generation later, idle, need not read anything else: nothing was written in between. This

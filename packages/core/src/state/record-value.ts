@@ -18,7 +18,7 @@ import type { RecordedValue } from "./state-object.ts";
 /** Options of {@link recordValue}. */
 interface RecordOptions {
   readonly schemaVersion: number;
-  /** Secret parts beside those that are marked: what the schema or the provider's reply says. */
+  /** Secret parts in addition to the marked ones: those of the schema or the provider's reply. */
   readonly sensitive?: readonly Path[];
 }
 
@@ -58,7 +58,7 @@ export function restoreValue(recorded: RecordedValue, type: Type): Value {
   );
 }
 
-/** Paths without those that lie below another, each cut where it enters a set, in the order of their texts. */
+/** Paths without those that are below another, each cut where it enters a set, in the order of their texts. */
 function outermostPaths(paths: readonly Path[]): readonly Path[] {
   const storable = paths.map(storablePath).sort((a, b) => a.length - b.length);
   const seen = new PathSet();

@@ -19,7 +19,7 @@ import {
 import { decodeKind, STATE_KINDS, stackResourceId, typeUrl } from "./kinds.ts";
 import type { StackReference } from "./stack-state.ts";
 
-/** Where the data keys of stacks come from: a store, or a server that lends them to a remote worker. */
+/** The source of the data keys of stacks: a store, or a server that passes them to a remote worker. */
 export interface CipherFactory {
   /** The cipher of a stack; `undefined` when it has no data keys, so that nothing of it can be encrypted. */
   load(reference: StackReference, options?: CallOptions): Promise<StackCipher | undefined>;
@@ -54,7 +54,7 @@ export interface StoredKeys extends CipherFactory {
    * another one encrypted; without any, nothing is written. `ENGINE_KEY_UNAVAILABLE` as for `rotate`.
    */
   rewrap(reference: StackReference, options?: CallOptions): Promise<readonly number[]>;
-  /** The data keys themselves, to lend them to a worker that must not have the key-encryption key. */
+  /** The data keys themselves, for a worker that must not have the key-encryption key. */
   dataKeys(reference: StackReference, options?: CallOptions): Promise<readonly DataKey[]>;
 }
 
@@ -70,7 +70,9 @@ interface StoredKeysOptions {
   readonly wallMs?: () => number;
 }
 
-/** {@link StoredKeys} over a store. Each `load` reads anew, so that a rotation elsewhere is seen. */
+/**
+ * {@link StoredKeys} over a store. Each `load` reads the store again, so that it sees a rotation by another process.
+ */
 export function createStoredKeys(options: StoredKeysOptions): StoredKeys {
   return new Keys(options);
 }

@@ -56,7 +56,7 @@ interface RecordParts {
   readonly onMissingKey?: ((error: EngineError) => void) | undefined;
 }
 
-/** What a run published beside the objects. */
+/** What a run published in addition to the objects. */
 export interface PublishedOutputs {
   /** The head revision with which the outputs became what they are. */
   readonly revision: bigint;

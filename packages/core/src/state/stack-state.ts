@@ -200,9 +200,8 @@ export interface StateWriter {
 
   /**
    * Ends the writing part: checks the invariants of the whole state, publishes outputs (those not given stay when
-   * `outputs` is absent, else go), closes the head and appends to the history. Waits for steps under way. Later
-   * steps fail. Pending operations must have been settled: `ENGINE_STATE_INVARIANT` otherwise. Repeatable after an
-   * error.
+   * `outputs` is absent, else go), closes the head and appends to the history. Waits for steps in progress. Later steps
+   * fail. Pending operations must have been recovered: `ENGINE_STATE_INVARIANT` otherwise. Repeatable after an error.
    */
   finish(result?: FinishRun, options?: CallOptions): Promise<StackHead>;
 }

@@ -53,7 +53,7 @@ import { invariant, RunStateWriter } from "./state-writer.ts";
 export interface StackStatesOptions {
   /** Needs guards, batches and strong lists. */
   readonly storage: StorageBackend;
-  /** Beside the storage: what one can read, the other can read. */
+  /** Belongs to the storage: who can read one can read the other. */
   readonly blobs: BlobStore;
   readonly ciphers: CipherFactory;
   /**

@@ -31,7 +31,7 @@ export interface OperationPlan {
   readonly id: string;
   /**
    * Of a delete: whether others may still depend on the object when it goes, because it is replaced, or because they
-   * can let go of it only afterwards. A placeholder keeps its place in the order for as long as they do.
+   * are updated only afterwards. A placeholder keeps its place in the order for as long as they do.
    *
    * @default false
    */
@@ -68,7 +68,7 @@ export type OperationResult =
   | { readonly kind: "absent" }
   /** Nothing was done; the object is as it was before the operation was announced. */
   | { readonly kind: "untouched" }
-  /** Not known, and not to be found out. The object keeps what it had. */
+  /** The result is unknown and cannot be recovered. The object keeps its recorded content. */
   | { readonly kind: "unresolved"; readonly problem: string };
 
 /**
@@ -109,8 +109,8 @@ export type StateChange =
   /** Intent: a delete call follows. */
   | { readonly kind: "delete"; readonly key: ObjectKey; readonly operation: OperationPlan }
   /**
-   * The current object makes place for its replacement. With `create` the intent of creating that is part of the
-   * same write.
+   * The current object is deposed for its replacement. With `create` the intent of that create is part of the same
+   * write.
    */
   | {
       readonly kind: "depose";

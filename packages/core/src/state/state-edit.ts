@@ -43,7 +43,7 @@ export interface StateEditChange {
   readonly deposed: string;
   readonly before?: StateObject;
   readonly after?: StateObject;
-  /** Whether nothing but what depends on what was changed for others. */
+  /** Whether only its dependencies changed, because another object did. */
   readonly indirect: boolean;
 }
 
@@ -78,8 +78,8 @@ export async function applyStateEdits(
   return writer.finish({ outputs: writer.outputs });
 }
 
-// The steps are worked out on a copy of the state by the same reducer and under the same rules as they are written by,
-// so that a plan that can be made can be done.
+// The steps are computed on a copy of the state by the reducer and the rules of the writes, so that an edit that can be
+// planned can be written.
 
 class Operating {
   readonly #index: ObjectIndex;
@@ -206,7 +206,7 @@ class Operating {
       if (object.deposed === "") {
         const dependents = [...this.#index.dependentsOf(object)];
         for (const dependent of dependents) {
-          // What depends on it takes over what it depended on, so that the order of deletion stays as it was.
+          // Its dependents inherit its dependencies, so that the order of deletion stays as it was.
           this.#record(
             dependent,
             unique([

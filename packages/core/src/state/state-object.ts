@@ -6,11 +6,12 @@ import type { JsonPath } from "../secrets/json-parts.ts";
  * Where an object is in its life.
  *
  * - `creating`: a create was announced. With `operation.started` the call may have been made; without it nothing
- *   exists, and the object stands for one that was deleted to be created again, as others still depend on it.
+ *   exists, and the object is the placeholder of one that was deleted to be created again, as others still depend on
+ *   it.
  * - `ready`: exists, as recorded.
  * - `updating`, `deleting`: exists as recorded, and a call that changes or removes it may have been made.
  * - `tainted`: exists, but has to be replaced.
- * - `unresolved`: a call was made, its result is not known and could not be found out. Only an operator ends this.
+ * - `unresolved`: a call was made, and its result is unknown after recovery. Only an operator resolves it.
  */
 export type ObjectPhase = "creating" | "ready" | "updating" | "deleting" | "tainted" | "unresolved";
 
@@ -62,7 +63,7 @@ export interface Probe {
 
 /** One announced call on one object. */
 export interface ObjectOperation {
-  /** ULID; handed to the provider, so that a repeated delivery can be recognised. */
+  /** ULID; passed to the provider, so that it can recognize a repeated delivery. */
   readonly id: string;
   readonly kind: "create" | "update" | "delete";
   /** Whether the call may have been made. */
@@ -128,7 +129,7 @@ export function objectKey({ address, deposed }: ObjectKey): string {
   return deposed === "" ? address : `${address}\0${deposed}`;
 }
 
-/** A phase in which a call may be under way. */
+/** A phase in which a call may be in progress. */
 export function isPending({ phase, operation }: StateObject): boolean {
   return (
     phase === "updating" || phase === "deleting" || (phase === "creating" && started(operation))

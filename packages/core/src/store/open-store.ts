@@ -5,7 +5,7 @@ import type { BlobStore, DirectoryBlobsOptions } from "@stackwright/storage/blob
 import type { StorageModuleReference } from "@stackwright/storage/lease";
 import type { StoreAddress } from "./store-address.ts";
 
-/** A store with the blobs beside it. Disposing closes both. */
+/** A store with its blobs. Disposing closes both. */
 export interface OpenStore extends AsyncDisposable {
   readonly storage: StorageBackend;
   readonly blobs: BlobStore;
@@ -16,7 +16,7 @@ export interface OpenStore extends AsyncDisposable {
 }
 
 interface OpenStoreOptions {
-  /** Opens beside a writer, for reading. Only embedded stores know the difference. @default false */
+  /** Opens for reading, also while another process writes. Only embedded stores know the difference. @default false */
   readonly readOnly?: boolean;
   /** Folder for the blobs of stores that have no place for them (etcd, memory). */
   readonly blobDirectory: string;

@@ -35,8 +35,8 @@ interface OpenTree {
 }
 
 /**
- * A module of which nothing is known but what stands in the text: root variables and resources are unknown values of their
- * types, and each module and resource stands for all its instances.
+ * A module of which only the configuration is known: root variables and resources are unknown values of their types,
+ * and each module and resource represents all its instances.
  */
 export class OpenModule implements ModuleValues {
   readonly node: ModuleNode;

@@ -41,8 +41,8 @@ export interface ValidationResult {
 
 /**
  * Checks a configuration without values, state or real objects: arguments against the schemas of providers, types of
- * expressions, and what providers say to the configurations themselves. Everything that is only known later is unknown of its type,
- * each resource and module stands for all its instances, and conditions are not decided but for those of variables.
+ * expressions, and the providers' own validation. Values that are only known later are unknown of their types, each
+ * resource and module represents all its instances, and only conditions of variables are evaluated.
  *
  * Providers are started and not configured. What is wrong is a diagnostic; rejects with the reason of the signal, or where a provider
  * dies.

@@ -63,7 +63,7 @@ export class ValidationProviders {
     return this.#started.get(source.toString());
   }
 
-  /** Notes that something is not checked, as its provider is not there. */
+  /** Records that something is not checked, as its provider is not available. */
   miss(source: ProviderAddress | undefined, block: string): void {
     if (source !== undefined) this.#missing.get(source.toString())?.blocks.push(block);
   }

@@ -5,7 +5,7 @@ type ObjectType = Extract<Type, { kind: "object" }>;
 
 const TYPES = new WeakMap<BlockSchema, ObjectType>();
 
-/** The object type that a block implies, worked out once per schema. */
+/** The object type that a block implies, computed once per schema. */
 export function blockType(block: BlockSchema): ObjectType {
   let type = TYPES.get(block);
   if (type === undefined) {

@@ -107,8 +107,8 @@ export class EvaluationState {
   }
 
   /**
-   * Evaluates until nothing is open that it asks for: no call of a provider function, no ephemeral resource. The result of
-   * an evaluation that came before its answers is thrown away, so `run` must do nothing but evaluate.
+   * Evaluates until all its requests are answered: calls of provider functions and ephemeral resources. The result of
+   * an evaluation without its answers is dropped, so `run` must have no side effects.
    */
   async settled<T>(run: () => T): Promise<T> {
     if (this.#providerTables.size === 0 && this.opener === undefined) return run();
@@ -122,8 +122,8 @@ export class EvaluationState {
   }
 
   /**
-   * Whether an ephemeral resource, or an instance of it, has no value before it was opened. That it was asked for is noted
-   * each time, as every evaluation that got nothing is to be done again.
+   * Whether an ephemeral resource, or an instance of it, has no value before it was opened. Each request is recorded,
+   * as every evaluation without an answer has to be repeated.
    */
   wants(resource: ResourceValues, key: InstanceKey | undefined): boolean {
     const missing = resource.unopened(key);

@@ -22,7 +22,7 @@ export class DependencyRecorder {
   #current: Set<Target> | undefined;
   #blocked: Set<string> | undefined;
 
-  /** Notes that the evaluation under way uses something that has no value to rely on: a failed check, or an error. */
+  /** Records that the current evaluation uses something without a reliable value: a failed check, or an error. */
   block(addresses: Iterable<string>): void {
     for (const address of addresses) this.#blocked?.add(address);
   }

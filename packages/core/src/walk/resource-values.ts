@@ -64,7 +64,7 @@ export class ResourceValues {
   readonly slots = new Map<InstanceKey | undefined, InstanceSlot>();
   #keys: Keys | undefined;
   #whole: Value | undefined;
-  /** What stands for all of it as long as the instances are not known. */
+  /** The value of the whole resource as long as the instances are unknown. */
   placeholder: Value | undefined;
   /** What count or for_each read. */
   targets: ReadonlySet<Target> = NOTHING;

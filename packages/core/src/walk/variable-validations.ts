@@ -38,7 +38,7 @@ export class VariableValidations {
     if (this.#running.size > 0 || !this.#isGuarded(name)) return;
     const { result, targets, blocked } = this.#check(name);
     world.recorder.block(blocked);
-    // What is decided needs nothing any more.
+    // A decided validation adds no dependencies.
     if (result.results.some(({ status }) => status === "unknown")) world.recorder.touchAll(targets);
   }
 
