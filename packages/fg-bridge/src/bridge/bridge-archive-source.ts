@@ -18,7 +18,7 @@ export interface BridgeArchiveSourceOptions {
   readonly targets: FunctionTargetTable;
   /** How the users of archives reach the function. Public; goes into the archive. */
   readonly endpointOf: (binding: BridgeBinding) => BridgeEndpoint;
-  /** Private networks that users' bridges may reach, as the function may lie there. @default none */
+  /** Private networks that users' bridges may reach, for functions in such a network. @default none */
   readonly networks?: readonly string[];
   /**
    * The schema of a version, where it is known already (`GetProviderSchema.Response`).

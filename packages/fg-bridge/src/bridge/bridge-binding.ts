@@ -2,7 +2,7 @@ import { isJsonObject } from "@stackwright/base/json";
 import type { CallerOptions } from "../caller/caller-options.ts";
 import { FgBridgeError } from "../errors.ts";
 
-/** Where the bridge of a user finds the function. Public: it lies in an archive. */
+/** Where the bridge of a user finds the function. Public: it is part of an archive. */
 export type BridgeEndpoint =
   | { readonly kind: "url"; readonly url: string }
   | {
@@ -12,14 +12,14 @@ export type BridgeEndpoint =
       readonly functionKind?: "http" | "event";
     };
 
-/** What an archive holds beside the program: which provider it is, and where that lives. No secrets. */
+/** What an archive holds in addition to the program: which provider it is, and its function. No secrets. */
 export interface BridgeManifest {
   /** Address of the provider, as templates name it. */
   readonly address: string;
   readonly version: string;
   readonly functionUrn: string;
   readonly endpoint: BridgeEndpoint;
-  /** Private networks that the function may lie in. */
+  /** Private networks that the function may be in. */
   readonly networks?: readonly string[];
   /** Base64 of the `GetProviderSchema.Response` to give. */
   readonly schema: string;

@@ -11,7 +11,7 @@ export interface BridgeProgram {
   readonly revision: string;
 }
 
-/** The built program lies beside this file in a published package. */
+/** The built program is next to this file in a published package. */
 const BUILT = new URL("./bridge-provider.cjs", import.meta.url);
 
 /**

@@ -23,7 +23,7 @@ export interface BridgeTransportOptions {
  * - The schema is at hand; everything else goes to the function, byte for byte.
  * - A function that fails is a diagnostic, never a gRPC error: the command explains diagnostics, and takes a gRPC
  *   error for a crash. A failed apply says that the object is as it was, since the command would forget it otherwise.
- * - Every apply is an operation of its own, so that a function with a journal recognises its repetitions.
+ * - Every apply is a separate operation, so that a function with a journal recognizes its repetitions.
  * - Stop ends reading calls at once, and applies after a grace in which their result may still come.
  */
 export class BridgeTransport implements PluginTransport {

@@ -28,8 +28,8 @@ export interface CallerOptions {
   /** Extensions that functions may use in answers. @default all */
   readonly accept?: readonly Feature[];
   /**
-   * Sends the members of the contract and nothing else, for functions that refuse what they do not know. Then no
-   * extension works, and no repeated apply is recognised.
+   * Sends the members of the contract alone, for functions that refuse unknown members. Then no extension works, and no
+   * repeated apply is recognized.
    *
    * @default false
    */

@@ -108,7 +108,7 @@ export class EnvelopeSender {
     if (response.error !== "" && call.keepError !== true) {
       const { status, description } = parseGrpcError(response.error);
       const applied = response.outcome === "not-applied" || status === "UNIMPLEMENTED";
-      // Another delivery of the same operation is at work: no answer yet, and not the end.
+      // Another delivery of the same operation is in progress: no answer yet, and not the end.
       const code = response.outcome === "running" ? "FG_OPERATION_RUNNING" : "FG_FUNCTION_ERROR";
       throw new FgBridgeError(code, `${name}: ${sanitizeRemoteText(description)}`, {
         status,

@@ -27,7 +27,7 @@ export interface AdapterInfo {
   readonly features: readonly Feature[];
 }
 
-/** Where a response lies that is too large for an envelope. */
+/** Where a response is stored that is too large for an envelope. */
 export interface ResponseReference {
   /** Absolute `https` URL, or a path at the function itself. */
   readonly url: string;

@@ -1,4 +1,4 @@
-/** What the bridge knows of a method beside its bytes. */
+/** The properties of a method that the bridge knows. */
 export interface MethodFacts {
   /** Name in its service, as `PluginTransport` takes it. */
   readonly name: string;

@@ -22,7 +22,7 @@ export interface EnvelopeResponse {
   readonly outcome?: OperationOutcome;
   /** Digest of the schema in the response, or of the one that the caller has already. */
   readonly schemaDigest?: string;
-  /** The response lies elsewhere. */
+  /** The response is stored elsewhere. */
   readonly reference?: ResponseReference;
 }
 
@@ -106,7 +106,7 @@ function referenceOf(object: JsonMembers): ResponseReference | undefined {
 }
 
 /**
- * Parses the body of an answer with status 200. An error text beside response data counts as a failure.
+ * Parses the body of an answer with status 200. An error text together with response data counts as a failure.
  *
  * @throws FgBridgeError `FG_RESPONSE_INVALID`, `FG_RESPONSE_TOO_LARGE`; texts never quote payloads
  */

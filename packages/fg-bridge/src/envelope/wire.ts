@@ -108,8 +108,8 @@ export function configureFailure(
 const APPLY = { priorState: 2, plannedPrivate: 5, newState: 1, private: 2 } as const;
 
 /**
- * What an apply that was not begun has to say beside its diagnostics: the object is as it was. A response without it would
- * say that the object is gone, and the caller would forget it.
+ * The object that the response of an apply that was not begun has to contain next to its diagnostics: the unchanged
+ * one. A response without it would mean that the object is deleted, and the caller would remove it from the state.
  */
 export function unchangedObject(applyRequest: Uint8Array): Uint8Array {
   const fields = readFields(applyRequest) ?? [];

@@ -16,7 +16,7 @@ export function authenticateSignature(options: VerifierOptions): FunctionAuthent
   return async (request) => (await verifier.verify(request)).accessKey;
 }
 
-/** Requests must carry one of these tokens. The caller is the name that stands for it. */
+/** Requests must carry one of these tokens. The caller is the name of the token. */
 export function authenticateBearer(
   tokens: Readonly<Record<string, string>>,
 ): FunctionAuthenticator {

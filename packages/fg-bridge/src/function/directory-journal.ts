@@ -30,10 +30,10 @@ const DAY_MS = 86_400_000;
  * A journal in a directory.
  *
  * Each operation has a folder, named by a hash of its key, and in it one file per attempt, created exclusively: the
- * process that creates the file of an attempt decides what it is, a run or a fence. `<n>.done` beside it is the result,
- * which appears by rename, whole or not at all. An attempt makes the missing files of those before it as fences, and
- * asking for an outcome those up to the attempt in question; a delivery that comes later finds its own taken. So no
- * lock is needed, between processes or machines.
+ * process that creates the file of an attempt decides what it is, a run or a fence. `<n>.done` next to it is the
+ * result, which appears by rename, whole or not at all. An attempt makes the missing files of those before it as
+ * fences, and asking for an outcome those up to the attempt in question; a delivery that comes later finds its own
+ * taken. So no lock is needed, between processes or machines.
  *
  * Results hold states of objects, with their secrets: files are for their owner alone.
  */

@@ -23,7 +23,7 @@ export interface FunctionOptions {
   readonly limits?: Partial<EnvelopeLimits>;
   /** Of the body of an answer. @default 6 MiB */
   readonly maxResponseBytes?: number;
-  /** Recognises repeated deliveries of an apply. The function closes it. @default none */
+  /** Recognizes repeated deliveries of an apply. The function closes it. @default none */
   readonly journal?: OperationJournal;
   /**
    * Keeps a configured process per session. Sessions are named by callers, so a pool belongs to functions that know their

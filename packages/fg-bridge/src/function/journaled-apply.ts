@@ -21,7 +21,7 @@ export class JournaledApply {
   /** Operations that run in this instance, for deliveries that come meanwhile. */
   readonly #running = new Map<string, Promise<EnvelopeResponse>>();
 
-  /** Admissions under way, by operation. */
+  /** Admissions in progress, by operation. */
   readonly #admissions = new Map<string, Promise<void>>();
   readonly #onError: (error: unknown) => void;
 

@@ -18,9 +18,9 @@ interface Entry {
 }
 
 /**
- * A journal in memory: recognises repeated deliveries to this instance, and forgets everything with it. What it does
- * not know may have been done by an instance before it, so it never says `not-applied` of what it has not seen.
- * Operations not touched for longest are forgotten beyond `maxOperations` (default 10 000).
+ * A journal in memory: recognizes repeated deliveries to this instance, and is lost with it. An operation without a
+ * record may have been executed by an earlier instance, so the journal never returns `not-applied` for it. Operations
+ * not touched for longest are forgotten beyond `maxOperations` (default 10 000).
  */
 export function createMemoryJournal(
   options: { readonly maxOperations?: number; readonly now?: () => number } = {},

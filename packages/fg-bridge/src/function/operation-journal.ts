@@ -36,7 +36,7 @@ export type AttemptAdmission =
   | { readonly kind: "refused"; readonly reason: "conflict" | "stale" | "given-up" };
 
 /**
- * Remembers operations that change something, so that a repeated delivery is recognised.
+ * Records operations that change something, so that a repeated delivery is recognized.
  *
  * - At most one delivery of an operation gets `run`, unless the earlier one was given up before it began.
  * - A result is stored before it is answered.

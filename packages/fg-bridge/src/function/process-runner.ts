@@ -33,8 +33,8 @@ export interface ProcessRunnerOptions {
   /** Where the private folder of each process is made. @default the system's */
   readonly temporaryDirectory?: string;
   /**
-   * Translates a provider that has protocol 6 alone, where its schema allows it: without attributes that have attributes of
-   * their own. Messages are then decoded and encoded anew. @default false: such a provider is refused
+   * Translates a provider that has protocol 6 alone, where its schema allows it: without attributes that have nested
+   * attributes. Messages are then decoded and encoded again. @default false: such a provider is refused
    */
   readonly downgrade?: boolean;
   /** From the start of the process to its first answer, in milliseconds. @default 20_000 */

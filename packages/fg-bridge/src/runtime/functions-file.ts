@@ -42,7 +42,7 @@ export async function readFunctionsFile(path: string): Promise<FunctionsFile> {
 }
 
 /**
- * Reads a file with `accounts` alone, so that the keys may lie apart from what is run.
+ * Reads a file with `accounts` alone, so that the keys can be stored apart from the functions.
  *
  * @throws FgBridgeError `FG_OPTIONS_INVALID`
  */

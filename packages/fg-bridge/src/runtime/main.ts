@@ -4,8 +4,8 @@ import { readAccountsFile, readFunctionsFile } from "./functions-file.ts";
 import { serveFunctions } from "./functions-server.ts";
 
 /*
- * The stand-in as a command: runs the functions of a file. Prints one line of JSON when it listens, and ends at SIGTERM
- * and SIGINT with all its functions.
+ * The local function runtime as a command: runs the functions of a file. Prints one line of JSON when it listens, and
+ * ends at SIGTERM and SIGINT with all its functions.
  */
 
 const USAGE = `Usage: stackwright-functions --file FILE [--listen HOST:PORT]

@@ -12,12 +12,12 @@ export interface FunctionsWatchEvents {
   readonly onProblem?: (error: unknown) => void;
 }
 
-/** Ends with its disposal; resolves when nothing is being deployed any more. */
+/** Ends with its disposal; resolves when no deployment is in progress. */
 export type FunctionsWatch = AsyncDisposable;
 
 /** Editors write several times in a row. */
 const QUIET_MS = 150;
-/** What is code: data that a provider writes beside it must not end its instances. */
+/** Which files are code: data that a provider writes next to it must not end its instances. */
 const CODE = /\.(?:[cm]?[jt]sx?|py|rb|sh)$|^bootstrap$/;
 
 /**
@@ -132,7 +132,7 @@ function byUrn(functions: readonly RuntimeFunction[]): Map<string, RuntimeFuncti
   return new Map(functions.map((definition) => [definition.urn, definition]));
 }
 
-/** Where the code of a function lies, as far as it can be seen. */
+/** The folders of the code of a function, as far as its definition names them. */
 function foldersOf({ code }: RuntimeFunction): string[] {
   if ("handle" in code) return [];
   if ("directory" in code) return [resolve(code.directory)];

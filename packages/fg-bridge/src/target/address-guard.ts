@@ -85,8 +85,8 @@ function group(high: string | undefined, low: string | undefined): string {
 }
 
 /**
- * The IPv4 address that an IPv6 one stands for, by any of the forms that do: mapped, compatible, translated, NAT64
- * (well known and local), 6to4.
+ * The IPv4 address that an IPv6 one represents, in any of these forms: mapped, compatible, translated, NAT64 (well
+ * known and local), 6to4.
  */
 function embeddedV4(bytes: readonly number[]): string | undefined {
   const starts = (...prefix: number[]) => prefix.every((byte, i) => bytes[i] === byte);

@@ -42,7 +42,7 @@ function reasonOf(body: Uint8Array): {
 }
 
 /**
- * The error that an answer with another status than 200 stands for.
+ * The error for an answer with another status than 200.
  *
  * It counts as not begun only where that is sure: by a code of the platform for what it did not dispatch, by a
  * status that refuses, or because the function side says so. A 503 alone may come from a gateway that lost its

@@ -28,7 +28,7 @@ export interface UrlTargetOptions {
 }
 
 const MIB = 1024 * 1024;
-/** What progress and signs of life may have beside the answer. */
+/** Bytes that progress and heartbeats may have in addition to the answer. */
 const STREAM_BYTES = MIB;
 
 function originOf(text: string): URL {
