@@ -49,7 +49,7 @@ import { RegistryError } from "./errors.ts";
 /** Options of {@link createRegistry}. */
 export interface RegistryOptions {
   readonly storage: StorageBackend;
-  /** Where archives and schemas lie. Belongs to the caller, as `storage` does. */
+  /** Where archives and schemas are stored. Belongs to the caller, as `storage` does. */
   readonly blobs: BlobStore;
   /** Encrypts the secrets that are stored. Instances on one store need the same keys. */
   readonly keys: KeyRing;
@@ -202,7 +202,7 @@ export class Registry {
     return resolvePrivateProvider(this.#parts, scope, source, version, options);
   }
 
-  /** Notes that `user`, a stack for instance, needs a version. */
+  /** Records that `user`, a stack for instance, needs a version. */
   async recordUsage(
     scope: RegistryScope,
     at: VersionName,
@@ -289,7 +289,7 @@ export class Registry {
     await this.#parts.audit.refused(tenancy, context, facts);
   }
 
-  /** Notes what was done outside of the batches of this class. Never rejects. */
+  /** Records a change outside of the batches of this class. Never rejects. */
   async note(scope: RegistryScope, context: RequestContext, facts: AuditFacts): Promise<void> {
     await this.#parts.audit.note(scopeTenancy(scope), context, facts);
   }

@@ -12,7 +12,7 @@ import type { CredentialStore } from "./credentials.ts";
 import type { Principal } from "./principal.ts";
 import { createStoreReplayGuard } from "./store-replay-guard.ts";
 
-/** Recognises who sent a request. */
+/** Authenticates the sender of a request. */
 export interface Authenticator {
   /**
    * Throws `REGISTRY_UNAUTHENTICATED`, always with the same message, and `REGISTRY_FORBIDDEN` for a

@@ -70,7 +70,7 @@ const TOKEN_FORM = /^sw_[A-Za-z0-9_-]{43}$/;
 
 /** Access keys and tokens of all accounts. */
 export class CredentialStore {
-  /** Where the credentials lie. */
+  /** Where the credentials are stored. */
   readonly records: RecordStore;
   readonly #keys: KeyRing;
   readonly #clock: Clock;

@@ -19,9 +19,8 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
 /**
- * A ring of key-encryption keys of 32 bytes. The first encrypts; all of them decrypt, so a new key is
- * put in front and the old one kept until nothing is encrypted with it any more. A key is known by the
- * beginning of its digest.
+ * A ring of key-encryption keys of 32 bytes. The first encrypts; all of them decrypt, so a new key is put in front and
+ * the old one kept as long as a secret is encrypted with it. A key is named by the beginning of its digest.
  */
 export function createKeyRing(keys: readonly Uint8Array[]): KeyRing {
   const byId = new Map<string, Uint8Array>();

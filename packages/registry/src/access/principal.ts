@@ -45,7 +45,7 @@ export function hasRole(principal: Principal, role: Role): boolean {
 
 /**
  * Throws `REGISTRY_FORBIDDEN` for credentials that may not record or release a use in the name of `user`: uses decide
- * whether a version can be deleted, so a credential of some projects speaks for the stacks of these alone.
+ * whether a version can be deleted, so a credential with projects covers only the stacks of these.
  */
 export function requireUser(principal: Principal, user: string): void {
   requireRole(principal, "deployer");

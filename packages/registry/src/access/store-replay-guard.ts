@@ -37,7 +37,7 @@ export function createStoreReplayGuard(records: RecordStore): ReplayGuard {
   };
 }
 
-/** Forgets signatures that no server can accept any more. Returns how many. */
+/** Deletes signatures that no server can still accept. Returns how many. */
 export async function sweepSignatures(records: RecordStore, clock: Clock): Promise<number> {
   const nowMs = BigInt(Math.floor(clock.wallMs() - CLOCK_DIFFERENCE_MS));
   const found = await records.list(USED, SYSTEM_TENANCY, "");

@@ -61,7 +61,7 @@ export class AuditLog {
     this.#ulid = createUlidGenerator(clock);
   }
 
-  /** The operation that notes a change, for the batch that makes it. */
+  /** The operation that records a change, for the batch that makes it. */
   entry(tenancy: Tenancy, context: RequestContext, facts: AuditFacts): BatchOperation {
     const id = this.#ulid();
     return writeOperation(
@@ -80,13 +80,13 @@ export class AuditLog {
     );
   }
 
-  /** Notes a refusal, unless there were too many lately. Never rejects. */
+  /** Records a refusal, unless there were too many recently. Never rejects. */
   async refused(tenancy: Tenancy, context: RequestContext, facts: AuditFacts): Promise<void> {
     if (!this.#mayNote(`${tenancy.partition}/${tenancy.namespace}`)) return;
     await this.note(tenancy, context, facts);
   }
 
-  /** Notes what was done outside of a batch. Never rejects; what cannot be stored is logged. */
+  /** Records a change outside of a batch. Never rejects; what cannot be stored is logged. */
   async note(tenancy: Tenancy, context: RequestContext, facts: AuditFacts): Promise<void> {
     try {
       await this.#records.storage.batch([this.entry(tenancy, context, facts)]);

@@ -12,8 +12,8 @@ import { type RegistryScope, scopeTenancy } from "./scope.ts";
 const DIGEST = /^[0-9a-f]{64}$/;
 
 /**
- * Under what a version's schema is kept: the version's own id and its function. A version that was
- * deleted and created anew has another digest, so its schema is asked for again.
+ * The digest under which a version's schema is stored: over the version's id and its function. A version that was
+ * deleted and created again has another digest, so its schema is read again.
  */
 export function schemaDigest(version: {
   readonly versionId: string;

@@ -22,10 +22,10 @@ export async function deleteVersionRecords(
 }
 
 /**
- * Deletes what was left over where an instance stopped between deleting a provider or version and
- * deleting what hung on it. Nothing of it can be reached any more, as it is found by ids that are gone.
- * Children are listed before their parents, so that none of a parent that is being created is taken
- * for left over. Any number of instances may sweep at the same time. Returns how many were deleted.
+ * Deletes the remaining children where an instance stopped between deleting a provider or version and deleting its
+ * children. They are no longer reachable, as they are found by ids that no longer exist. Children are listed before
+ * their parents, so that those of a parent that is being created are not deleted. Any number of instances may sweep at
+ * the same time. Returns how many were deleted.
  */
 export async function sweepDeletedRecords(parts: RegistryParts): Promise<number> {
   const uses = await everywhere(parts, USE_KIND);

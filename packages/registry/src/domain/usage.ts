@@ -33,7 +33,8 @@ export interface UseOptions extends CallOptions {
 /**
  * Records that a user needs a version. Repeating it costs one read. The turnstile of the provider's uses is written in
  * the same step, under a guard on the provider's record: a deletion that did not see this use collides with it, and so
- * does this use with a deletion that came first. Nothing but uses is written, since a stack's token may write no more.
+ * does this use with a deletion that came first. Only uses are written, since a stack's token may write no other
+ * records.
  *
  * Throws `REGISTRY_PROVIDER_NOT_FOUND`, `REGISTRY_VERSION_NOT_FOUND`, `REGISTRY_ID_MISMATCH`.
  */

@@ -28,9 +28,9 @@ const BODY_LIMIT = 64 * 1024;
 const DIGEST = /^[0-9a-f]{64}$/;
 
 /**
- * What the plugins of our own API have in common. Before a handler runs, the caller is recognised by its
- * signature or token, has the role that the route's `config` names, and the request is valid by the schemas
- * of the route. Errors are `{error: {code, message}}`; refusals are audited.
+ * What the plugins of our own API have in common. Before a handler runs, the caller is authenticated by its signature
+ * or token, has the role that the route's `config` names, and the request is valid by the schemas of the route. Errors
+ * are `{error: {code, message}}`; refusals are audited.
  */
 export function registerStackwrightApi(
   fastify: FastifyInstance,

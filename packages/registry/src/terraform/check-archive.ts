@@ -10,9 +10,9 @@ import { RegistryError } from "../errors.ts";
 import { BlobArchive } from "./blob-archive.ts";
 
 /**
- * Makes sure that the command can install and run what is in an archive: that it can be unpacked at
- * all, that the provider's executable lies at its root, and that it may be executed. An archive without
- * the executable bit installs well and fails at the first plan, on every machine of every user.
+ * Makes sure that the command can install and run what is in an archive: that it can be unpacked at all, that the
+ * provider's executable is at its root, and that it may be executed. An archive without the executable bit installs
+ * well and fails at the first plan, on every machine of every user.
  *
  * Throws `REGISTRY_ARCHIVE_INVALID`, `REGISTRY_ARCHIVE_TOO_LARGE`.
  *

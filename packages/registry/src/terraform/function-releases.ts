@@ -31,7 +31,7 @@ export class FunctionReleases {
     this.#source = source;
   }
 
-  /** Platforms of a version; none costs nothing but asking. */
+  /** Platforms of a version; makes no archive. */
   async platforms(
     version: PrivateProviderVersion,
     options: CallOptions = {},

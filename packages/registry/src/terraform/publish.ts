@@ -25,7 +25,7 @@ interface Publication {
   readonly type: string;
   readonly version: string;
   readonly platform: string;
-  /** Protocols that the provider speaks, such as `5.0`. */
+  /** Protocols that the provider supports, such as `5.0`. */
   readonly protocols: readonly string[];
 }
 

@@ -132,7 +132,7 @@ export class ReleaseIndex {
           found.map(async (version) => ({
             version: version.version,
             platforms: (await functions?.platforms(version, options)) ?? [],
-            // What functions speak (seed 003).
+            // The protocol of functions.
             protocols: ["5.0"],
             deprecation: "",
           })),

@@ -46,8 +46,8 @@ const PARAM_LENGTH = 1024;
  * the network mirror protocol, for published archives and for providers that live in functions. Files
  * have signed addresses that expire, as the command sends no credentials there.
  *
- * The instance has to allow path parameters of 1024 characters (`routerOptions.maxParamLength`).
- * `modules.v1` has room beside `providers.v1` in the discovery document.
+ * The instance has to allow path parameters of 1024 characters (`routerOptions.maxParamLength`). The discovery document
+ * can have `modules.v1` next to `providers.v1`.
  */
 export async function terraformPlugin(
   fastify: FastifyInstance,
