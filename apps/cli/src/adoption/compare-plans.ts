@@ -46,9 +46,9 @@ interface CompareRequest {
 }
 
 /**
- * Plans with an installed command too, and compares the two plans in their JSON form. The command reads the state of its
- * backend, without its lock; or one that is given, in a directory of its own beside that of the configuration, with links to
- * its files.
+ * Plans with an installed command too, and compares the two plans in their JSON form. The command reads the state of
+ * its backend, without its lock; or one that is given, in a separate directory next to that of the configuration, with
+ * links to its files.
  */
 export async function comparePlans(
   request: CompareRequest,
@@ -137,7 +137,7 @@ async function planOf(
   }
 }
 
-/** A directory beside that of the configuration, so that relative module sources lead to the same places. */
+/** A directory next to that of the configuration, so that relative module sources lead to the same places. */
 async function linkedDirectory(
   state: string,
   scratch: string,

@@ -15,7 +15,7 @@ import type { Terminal } from "../terminal/terminal.ts";
 export interface FunctionsServeOptions {
   readonly host: string;
   readonly port: string;
-  /** Deploys anew what changes. */
+  /** Redeploys functions that change. */
   readonly watch: boolean;
 }
 

@@ -93,7 +93,7 @@ export async function keysRewrap(
   context: CommandContext,
 ): Promise<ExitCode> {
   const { terminal, signal } = context;
-  // Loaded first: a mistake in it should leave no new key file.
+  // Loaded first: an error in it should leave no new key file.
   const former = await formerKey(options, context);
   await using resources = new AsyncDisposableStack();
   const session = await openExisting(context, options);

@@ -39,11 +39,11 @@ interface Run {
   readonly engine: CommandEngine;
   readonly session: StackSession;
   readonly view: RunRenderer;
-  /** The run that the plan was made for; that of a kept plan begins when it is applied. */
+  /** The run that the plan was created for; that of a saved plan begins when it is applied. */
   readonly id?: string;
-  /** The file of a kept plan, as it was named. */
+  /** The file of a saved plan, as the user named it. */
   readonly planFile?: string;
-  /** Nothing but failures is shown of an apply. */
+  /** Shows only the failures of an apply. */
   readonly silent?: boolean;
 }
 
@@ -91,7 +91,7 @@ export async function up(
   return given === undefined ? EXIT.failed : await apply(given, run);
 }
 
-/** Looks for a kept plan before anything is made in a store that may be the wrong one. */
+/** Checks that the saved plan exists before anything is created in a store that may be the wrong one. */
 async function requirePlan(
   name: string,
   file: PlanFile,

@@ -54,7 +54,7 @@ const WORDS: Readonly<Record<LiveAction, { readonly doing: string; readonly done
   forget: { doing: "Forgetting", done: "Forgotten" },
 };
 
-/** How often the status area is drawn anew, in milliseconds. */
+/** Interval between two redraws of the status area, in milliseconds. */
 const FRAME_MS = 100;
 /** After this long, and again after each further span, plain output says that something is still going on. */
 const STILL_MS = 10_000;

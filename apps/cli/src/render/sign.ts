@@ -10,7 +10,7 @@ const TONES: Readonly<Partial<Record<Sign, Tone>>> = {
   "<=": "read",
 };
 
-/** The sign in its colours; both halves of a replacement have their own. */
+/** The sign in its colors; both halves of a replacement have different ones. */
 export function paintSign(sign: Sign, style: Style): string {
   switch (sign) {
     case "-/+":

@@ -35,7 +35,7 @@ export interface Versions {
 
 export const UNKNOWN_TEXT = "(known after apply)";
 const SENSITIVE_TEXT = "(sensitive value)";
-/** Stands for a secret that was read without its key. */
+/** Replaces a secret that was read without its key. */
 const OMITTED_TEXT = "(sensitive value; key missing)";
 
 /** The text in place of a sensitive value: one that is null was read without its key. */

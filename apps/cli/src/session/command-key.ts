@@ -96,7 +96,7 @@ async function load(from: string, source: KeySource, hint?: string): Promise<Com
 const SOURCES =
   "A key comes from STACKWRIGHT_KEY, STACKWRIGHT_KEY_FILE or STACKWRIGHT_KEY_COMMAND, else from the file .stackwright/key, which the first command that writes makes. All who share a stack need the same key: it is not in the store.";
 
-/** The same source of keys; what it rejects with for want of a key says which one was used, and where keys come from. */
+/** The same source of keys; its error for a missing key names the key that was used, and where keys come from. */
 export function withKeyAdvice(source: CipherFactory, { key, from }: CommandKey): CipherFactory {
   const used = from === undefined ? "No key was given." : `The key ${key.id} was used, of ${from}.`;
   const advise = (error: unknown): never => {

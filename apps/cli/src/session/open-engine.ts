@@ -140,7 +140,7 @@ export async function openEngine(
   };
 }
 
-/** The registry at the address, else the one that lies in the store. */
+/** The registry at the address, else the one in the store. */
 async function openRegistry(
   context: CommandContext,
   url: string | undefined,

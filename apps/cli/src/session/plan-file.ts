@@ -2,8 +2,8 @@ import { readFile, writeFile } from "node:fs/promises";
 import { CommandError } from "../command-error.ts";
 
 /**
- * What `plan --out` writes: which stored plan is meant. The plan itself lies in the store, encrypted like the state; the
- * file holds nothing that is secret, and says nothing without the store.
+ * What `plan --out` writes: the name of a stored plan. The plan itself is in the store, encrypted like the state; the
+ * file contains no secrets, and has no use without the store.
  */
 export interface PlanFile {
   readonly stackwright_plan: 1;
@@ -13,7 +13,7 @@ export interface PlanFile {
   /** SHA-256 of the stored plan: what is approved. */
   readonly digest: string;
   readonly created: string;
-  /** Address of the store that it lies in, without credentials. Older files have none. */
+  /** Address of its store, without credentials. Older files have none. */
   readonly store?: string;
 }
 

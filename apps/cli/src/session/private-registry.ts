@@ -44,7 +44,7 @@ export interface PrivateRegistry {
 }
 
 /**
- * The registry that lies in a store.
+ * The registry in a store.
  *
  * @param name of the store, for messages
  */

@@ -40,7 +40,7 @@ export interface Project {
 }
 
 /**
- * Loads the configuration of the folder. Mistakes in it are its diagnostics.
+ * Loads the configuration of the directory. Errors in it are its diagnostics.
  *
  * @param further files by name that count as if they lay in the folder
  * @param options what is done about modules that are not installed

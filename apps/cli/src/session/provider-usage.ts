@@ -3,9 +3,9 @@ import { ProviderAddress } from "@stackwright/provider-source";
 import type { PrivateRegistry } from "./private-registry.ts";
 
 /**
- * Exact versions of private providers that the objects of a stack belong to, as `source@version`. What was only read counts where
- * nothing is managed with the provider: each run reads it anew, with the version that the template names then, and records it only
- * where it is other than before.
+ * Exact versions of private providers that the objects of a stack belong to, as `source@version`. Data sources count
+ * where no object is managed with the provider: each run reads them again, with the version that the configuration then
+ * names, and records them only where they differ.
  */
 export function privateProviderUsage({ objects }: Pick<StackSnapshot, "objects">): Set<string> {
   const all = [...objects.values()].filter(
@@ -20,9 +20,9 @@ export function privateProviderUsage({ objects }: Pick<StackSnapshot, "objects">
 }
 
 /**
- * Keeps the registry's record of who uses which version: what a stack has now is noted, and all else that is on record for it is
- * released. What is on record is asked for, as a run that was killed, or could not reach the registry, has left its uses behind. A
- * use of a version that was deleted meanwhile cannot be noted, which is no mistake of the stack.
+ * Updates the registry's record of uses: the versions that a stack uses now are recorded, and its other recorded uses
+ * are released. The recorded uses are read first, as a run that was killed, or could not reach the registry, has left
+ * its uses there. A use of a version that was deleted meanwhile cannot be recorded, which is not an error of the stack.
  *
  * @param sources private providers of which something may be on record
  */

@@ -2,7 +2,7 @@ import type { Engine, Plan } from "@stackwright/core";
 import type { BlockSchema, ProviderReference } from "@stackwright/mux/router";
 import type { SchemaOf } from "../render/plan-text.ts";
 
-/** The schemas of everything that a plan speaks of. */
+/** The schemas of all objects of a plan. */
 export async function schemasOf(engine: Engine, plan: Plan): Promise<SchemaOf> {
   return schemasOfProviders(
     engine,
@@ -11,7 +11,7 @@ export async function schemasOf(engine: Engine, plan: Plan): Promise<SchemaOf> {
 }
 
 /**
- * The schemas of some providers. One that does not start any more has none: its objects are shown without telling
+ * The schemas of some providers. One that no longer starts has none: its objects are shown without distinguishing
  * blocks from arguments.
  */
 export async function schemasOfProviders(

@@ -90,7 +90,7 @@ export async function openReader(
   reading: ReadingOptions = {},
 ): Promise<Session | undefined> {
   const address = storeAddress(context, options);
-  // A mistake is one, also where there is nothing to wait for.
+  // An invalid value is an error, also where there is nothing to wait for.
   parseDuration(options.lockTimeout);
   if (address.kind === "sqlite" && !(await exists(address.directory))) return undefined;
   return openSession(context, options, address, "read", reading);

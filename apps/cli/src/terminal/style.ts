@@ -28,7 +28,7 @@ const CODES: Readonly<Record<Tone, string>> = {
   success: "32",
 };
 
-/** ANSI colours, or plain text. */
+/** ANSI colors, or plain text. */
 export function createStyle(color: boolean): Style {
   return {
     color,

@@ -40,7 +40,7 @@ export interface Terminal {
   readAll(): Promise<string>;
 }
 
-/** The streams of a process, and what decides about colours. */
+/** The streams of a process, and what decides about colors. */
 export interface TerminalStreams {
   readonly input: Readable & { readonly isTTY?: boolean };
   readonly output: Writable & {
@@ -63,7 +63,7 @@ const MAX_WIDTH = 120;
 const DEFAULT_WIDTH = 78;
 const DEFAULT_HEIGHT = 24;
 
-/** A terminal over streams. Colour: `NO_COLOR`, `FORCE_COLOR`, `TERM=dumb`, else whether it is one. */
+/** A terminal over streams. Color: by `NO_COLOR`, `FORCE_COLOR`, `TERM=dumb`, else whether it is a terminal. */
 export function createTerminal(streams: TerminalStreams): Terminal {
   const { input, output, error, env } = streams;
   const isTerminal = output.isTTY === true;

@@ -9,7 +9,7 @@ const HANGING: readonly (readonly [begin: RegExp, indent: string])[] = [
 
 const COLOR = String.raw`${"\u001b"}\[[\d;]*m`;
 const COLORS = new RegExp(COLOR, "g");
-/** Blanks at the begin of a line, the sign of a comment, and colours; they belong to the first word. */
+/** Blanks at the begin of a line, the sign of a comment, and colors; they belong to the first word. */
 const BEGIN = new RegExp(String.raw`^((?:${COLOR}|\s|# +)*)(.*)$`, "s");
 
 /**
