@@ -6,9 +6,9 @@ import { type BlobGcResult, collectUnreferenced } from "@stackwright/storage/blo
 import { SERVER_BLOB_KINDS } from "./domain/server-kinds.ts";
 
 /**
- * Removes the blobs of a store that nothing refers to any more: refused uploads, archives that were withdrawn, what
- * deleted stacks and plans have left. Those that were written or requested within the last hour stay, also without
- * references. `undefined` where the store is on another server, which does it.
+ * Removes the unreferenced blobs of a store: refused uploads, withdrawn archives, blobs of deleted stacks and plans.
+ * Those that were written or requested within the last hour stay, also without references. `undefined` where the store
+ * is on another server, which does it.
  */
 export async function collectBlobs(
   { storage, blobs }: Pick<OpenStore, "storage" | "blobs">,

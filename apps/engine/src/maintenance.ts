@@ -6,7 +6,7 @@ import { collectBlobs } from "./blob-collection.ts";
 import { expireOldPlans } from "./plan-expiry.ts";
 import type { ServerMetrics } from "./server-metrics.ts";
 
-/** What runs beside the requests. */
+/** What the periodic tasks of a server need. */
 interface MaintenanceOptions {
   readonly registry: Registry;
   readonly scheduler: Clock;

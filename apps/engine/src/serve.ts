@@ -75,7 +75,7 @@ export interface RunningServer extends AsyncDisposable {
   readonly storageAddress: string | undefined;
   readonly registry: Registry;
   readonly credentials: CredentialStore;
-  /** Stops in good order, as an abort of the signal does; resolves when nothing runs any more. */
+  /** Stops in good order, as an abort of the signal does; resolves when all parts have stopped. */
   close(): Promise<void>;
   /** Resolves when the server has stopped, for any reason. */
   readonly stopped: Promise<void>;
@@ -281,7 +281,7 @@ export async function serve(
   };
 }
 
-/** Where executors work: beside an embedded store, else in the folder of the server. */
+/** The directory of executors: next to an embedded store, else in the folder of the server. */
 function defaultRunDirectory(address: StoreAddress): string {
   return address.kind === "sqlite" ? join(address.directory, "runs") : "runs";
 }

@@ -4,7 +4,7 @@ import type { Clock } from "@stackwright/base/clock";
 import type { Logger } from "@stackwright/base/logger";
 import { EngineError } from "@stackwright/core/errors";
 
-/** Where a certificate and its key lie. */
+/** The files of a certificate and its key. */
 interface TlsFileNames {
   readonly certificateFile: string;
   readonly keyFile: string;

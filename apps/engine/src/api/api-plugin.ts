@@ -35,8 +35,8 @@ declare module "fastify" {
 const BODY_LIMIT = 1024 * 1024;
 
 /**
- * The API of stacks and runs, to be registered under `/api/v1`. The caller is recognised by a token, and its role is
- * checked, before anything of a body is read; then the request is validated by the schemas of its route.
+ * The API of stacks and runs, to be registered under `/api/v1`. The caller is authenticated by a token, and its role is
+ * checked, before any part of a body is read; then the request is validated by the schemas of its route.
  */
 export async function apiPlugin(fastify: FastifyInstance, options: ApiOptions): Promise<void> {
   const principals = new WeakMap<FastifyRequest, Principal>();

@@ -147,7 +147,7 @@ export async function jobVariables(
     key.startsWith("TF_VAR_") ? [[key.slice(7), value] as const] : [],
   );
   sources.push({ kind: "environment", values: Object.fromEntries(fromEnvironment) });
-  // Variables of a stack that the configuration does not declare are no mistake.
+  // Variables of a stack that the configuration does not declare are not an error.
   sources.push({ kind: "environment", values: variables });
   return resolveVariables(declared, sources);
 }

@@ -50,7 +50,7 @@ export class LogWriter implements AsyncDisposable {
     else this.#timer ??= this.#parts.clock.after(FLUSH_MS, () => void this.flush());
   }
 
-  /** Writes what waits; resolves when it is stored, or cannot be any more. */
+  /** Writes the buffered lines; resolves when they are stored, or can no longer be stored. */
   async flush(): Promise<void> {
     this.#timer?.[Symbol.dispose]();
     this.#timer = undefined;
