@@ -169,7 +169,7 @@ function parseInstance(node: JsonNode): TerraformInstance {
     dependencies: instance.items("dependencies").map((item) => stringOf(item, "dependencies")),
     createBeforeDestroy: instance.flag("create_before_destroy"),
   };
-  // What old releases recorded instead of `dependencies`, in a form that no release reads any more.
+  // What old releases recorded instead of `dependencies`, in a form that current releases do not read.
   instance.take("depends_on");
   instance.end();
   return parsed;

@@ -20,7 +20,7 @@ export interface S3BackendOptions {
   readonly digestPatienceMs?: number;
 }
 
-/** Objects of a bucket, with locks as objects beside them, as items of a table, or both. */
+/** Objects of a bucket, with locks as objects next to them, as items of a table, or both. */
 export async function s3Backend(
   configuration: BackendArguments,
   env: NodeJS.ProcessEnv,

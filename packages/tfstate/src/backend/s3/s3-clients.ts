@@ -157,7 +157,7 @@ async function credentialsOf(
   });
 }
 
-/** The arguments of releases before 1.6, which name a role beside the others. */
+/** The arguments of releases before 1.6, which name a role among the other arguments. */
 function oldRole(configuration: BackendArguments): BackendArguments | undefined {
   return configuration.text("role_arn") === undefined ? undefined : configuration;
 }
