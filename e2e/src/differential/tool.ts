@@ -165,7 +165,7 @@ export function terraformTool(program: string): Tool {
     show: ["show", "-json"],
     env: {},
     importState: async () => {
-      // The state of a case already lies where the command looks for it.
+      // The state of a case is already in the place where the command reads it.
     },
     surgery: async (run, words, env) => {
       const { code, error } = await run.run([...words], env);
@@ -180,8 +180,7 @@ export function terraformTool(program: string): Tool {
 }
 
 /**
- * Ours, each case on a store of its own beside the working folder. Without a command to start it runs in this
- * process.
+ * Ours, each case on a separate store next to the working folder. Without a command to start it runs in this process.
  */
 export function stackwrightTool(command: readonly string[] | undefined, store: string): Tool {
   return {

@@ -18,7 +18,7 @@ export interface Environment extends AsyncDisposable {
 
   /** The URN of the function with that form of the notes. */
   urnOf(release: 1 | 2): string;
-  /** Names of the notes that are there. The functions have to run. */
+  /** Names of the existing notes. The functions have to run. */
   notes(): Promise<readonly string[]>;
 
   /** Asks a service to end, and waits until it did; rejects where it does not end in order. */
@@ -27,6 +27,6 @@ export interface Environment extends AsyncDisposable {
   kill(service: Service): Promise<void>;
   /** Starts what was stopped or killed, and waits until it is well. */
   start(service: Service): Promise<void>;
-  /** A service dies and comes back, in the way that it does here; resolves when it is well again. */
+  /** Kills a service and starts it again, in the way of this environment; resolves when it is healthy again. */
   crash(service: Service): Promise<void>;
 }

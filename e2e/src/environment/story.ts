@@ -54,7 +54,7 @@ export class Story implements AsyncDisposable {
     return found.uses.map(({ version }) => version);
   }
 
-  /** Names of the notes of this scenario that are there, without what all of them begin with. */
+  /** Names of the existing notes of this scenario, without their common prefix. */
   async notes(): Promise<readonly string[]> {
     const prefix = `${this.provider}-`;
     return (await this.environment.notes())

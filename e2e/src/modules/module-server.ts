@@ -13,7 +13,7 @@ interface ModuleServerContent {
   readonly redirects: Readonly<Record<string, string>>;
   /** The folder of the repositories below `/git/`. */
   readonly repositories: string;
-  /** The token that the registry wants. */
+  /** The token that the registry requires. */
   readonly token: string;
 }
 

@@ -11,7 +11,7 @@ import {
 } from "@stackwright/mux/kit";
 import type { LifecycleProvider } from "@stackwright/mux/router";
 
-/** Forms of the provider: the second has one more attribute, and takes over what the first one stored. */
+/** Forms of the provider: the second has one more attribute, and upgrades what the first one stored. */
 type Release = 1 | 2;
 
 /** The private provider of the scenarios: notes, which are files in a folder. */
@@ -33,7 +33,7 @@ export function createNotesProvider(folder: string, release: Release): Lifecycle
   };
   const make = async (name: string | null | undefined, text: string | null | undefined) => {
     await mkdir(folder, { recursive: true });
-    // Somebody else's must not be taken over.
+    // An existing file must not be adopted.
     await writeFile(place(name), text ?? "", { flag: "wx" }).catch((cause: unknown) => {
       throw new ProviderFailure("Note not created", String(cause), { cause });
     });
