@@ -47,7 +47,7 @@ try {
     },
   });
   say(await platform.register("ipam", "1.0.0", urnOf("ipam")));
-  // The lock file lies beside the template, so that is copied to where it may.
+  // The lock file is next to the configuration, so the configuration is copied to a writable place.
   const stack = join(folder, "stack");
   await mkdir(stack);
   await writeFile(join(stack, "main.tf"), await readFile(join(here, "main.tf")));

@@ -75,7 +75,7 @@ const address = defineResource({
   },
 });
 
-/** Manages addresses of pools. What is taken lies below `folder`, so the provider itself keeps nothing. */
+/** Manages addresses of pools. The allocations are stored below `folder`, so the provider itself keeps no state. */
 export function createIpamProvider(folder: string): LifecycleProvider {
   return createProvider({
     config: { pool: required(types.string, { description: "Such as 10.20.0.0/28." }) },

@@ -59,7 +59,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
     /functions? (?:is|are) at (\S+)/,
   );
 
-  // Where functions are called. The stand-in asks for no key, a real platform would ask for its own.
+  // The function targets. The local function runtime requires no access key; a real platform requires its own.
   await mkdir(join(folder, "work"));
   await writeFile(join(folder, "work/platform-key.json"), '{"accessKey":"any","secretKey":"any"}');
   const table = await readFile(join(import.meta.dirname, "table.json"), "utf8");

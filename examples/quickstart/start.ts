@@ -13,8 +13,8 @@ import {
 } from "./platform.ts";
 
 // `npm start`: the whole way of a private provider on one machine. Starts a function platform and a server, registers a
-// provider that lives in a function, deploys this folder with it through the server, and shows what came of it.
-// Everything that it makes lies in this folder.
+// provider that lives in a function, deploys this folder with it through the server, and shows the result. Everything
+// that it creates is in this folder.
 
 const folder = import.meta.dirname;
 const COMMAND = join(folder, "../../apps/cli/bin/stackwright.mjs");
