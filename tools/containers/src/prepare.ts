@@ -66,7 +66,7 @@ export async function prepare(options: PrepareOptions): Promise<void> {
   await put(directory, "env", lines.join(""));
 }
 
-/** Letters and digits alone, so that it may stand in an address. */
+/** Letters and digits alone, so that it can be part of an address. */
 function secret(): string {
   return randomBytes(20).toString("hex");
 }

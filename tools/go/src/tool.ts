@@ -58,8 +58,8 @@ export function toolsFolder(): string {
 }
 
 /**
- * The programs under `tools`, in the order in which they are built: every direct child with a
- * `go.mod`. A `tool.json` beside it is optional; without one the folder's own main is built.
+ * The programs under `tools`, in the order in which they are built: every direct child with a `go.mod`. A `tool.json`
+ * next to it is optional; without one the folder's own main is built.
  *
  * @throws ToolDefinitionError for a `tool.json` with an unknown or ill-typed member.
  */

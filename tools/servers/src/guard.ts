@@ -57,7 +57,7 @@ export class Guard {
     return this.#child.pid;
   }
 
-  /** Resolves when the group will not survive us any more. */
+  /** Resolves when the group can no longer survive this process. */
   watch(group: number): Promise<void> {
     return this.#order(`watch ${group}`, "watching");
   }

@@ -37,7 +37,7 @@ const THIS_MACHINE: PackageMachine = {
   },
 };
 
-/** Nodes under which users run the bridge provider, beside the one of this workspace. */
+/** Nodes under which users run the bridge provider, in addition to the one of this workspace. */
 const NODES: Readonly<Record<number, string>> = { 20: "20.20.2", 22: "22.23.3" };
 const MOTO = "5.2.5";
 /** Where the provider archives of the tests with the AWS provider are. */
