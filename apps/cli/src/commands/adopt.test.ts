@@ -307,6 +307,26 @@ describe("adopting a state file", () => {
   });
 });
 
+describe("a stack whose state was handed back", () => {
+  it.each([
+    [["state", "rm", "terraform_data.a", "--yes"]],
+    [["state", "taint", "terraform_data.a", "--yes"]],
+    [["up", "-y"]],
+    [["plan"]],
+    [["destroy", "-y"]],
+  ])("is refused by %s, also where nothing points to the other command", async (words) => {
+    const { run, path } = await folderWith({ "terraform.tfstate": STATE });
+    expect(await run(["adopt", "--yes"])).toMatchObject({ code: 0 });
+    expect(await run(["hand-back", "--yes"])).toMatchObject({ code: 0 });
+    rmSync(path("terraform.tfstate"));
+    const exported = (await run(["export-state"])).output;
+    const { code, output, error } = await run(words);
+    expect(code, output).toBe(1);
+    expect(error).toContain("handed back");
+    expect((await run(["export-state"])).output).toBe(exported);
+  });
+});
+
 describe("the workspace that was selected", () => {
   it("is the stack, and a command about another one is refused", async () => {
     const { run } = await folderWith({

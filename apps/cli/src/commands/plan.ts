@@ -9,6 +9,7 @@ import { JsonRenderer } from "../render/json-renderer.ts";
 import { makePlan } from "../session/create-plan.ts";
 import { expireSavedPlans, planRetention } from "../session/expire-plans.ts";
 import { exportLine } from "../session/export-line.ts";
+import { refuseHandedBack } from "../session/handed-back.ts";
 import { openEngine } from "../session/open-engine.ts";
 import { writePlanFile } from "../session/plan-file.ts";
 import { loadProject, requireConfiguration } from "../session/project.ts";
@@ -45,6 +46,7 @@ export async function plan(
       ? await openReader(context, options)
       : await openWriter(context, options);
   try {
+    refuseHandedBack(session?.stack);
     const state =
       session?.stack === undefined
         ? readOnlyState(undefined)

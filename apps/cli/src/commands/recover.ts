@@ -6,6 +6,7 @@ import type { CommandContext } from "../command-context.ts";
 import { CommandError } from "../command-error.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { showDiagnostics } from "../render/show-diagnostics.ts";
+import { refuseHandedBack } from "../session/handed-back.ts";
 import { openEngine } from "../session/open-engine.ts";
 import {
   loadProject,
@@ -56,6 +57,7 @@ export async function recover(options: RecoverOptions, context: CommandContext):
     ...(options.ids === undefined ? [] : await linesOf(options.ids, context)),
   ]);
   await using session = await openWriter(context, options);
+  refuseHandedBack(session.stack);
   const done: RecoveredOperation[] = [];
   const run = async (decide: (object: StateObject) => Resolution | undefined): Promise<void> => {
     done.push(...(await settle(decide, { session, project, options, context })));

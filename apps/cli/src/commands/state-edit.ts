@@ -8,6 +8,7 @@ import { createUlidGenerator } from "@stackwright/storage";
 import type { CommandContext } from "../command-context.ts";
 import { CommandError } from "../command-error.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
+import { refuseHandedBack } from "../session/handed-back.ts";
 import { openWriter, type StoreOptions } from "../session/session.ts";
 import { acquireStackLock } from "../session/stack-lock.ts";
 import type { Terminal } from "../terminal/terminal.ts";
@@ -26,6 +27,7 @@ export async function stateEditCommand(
 ): Promise<ExitCode> {
   const { terminal, signal } = context;
   await using session = await openWriter(context, options);
+  refuseHandedBack(session.stack);
   const plan = planStateEdits(await session.state.read({ signal }), edits);
   terminal.write(stateEditText(plan, terminal));
   if (options.dryRun || plan.steps.length === 0) return EXIT.ok;

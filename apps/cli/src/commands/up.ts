@@ -8,6 +8,7 @@ import { HumanRenderer } from "../render/human-renderer.ts";
 import { JsonRenderer } from "../render/json-renderer.ts";
 import type { RunRenderer } from "../render/run-renderer.ts";
 import { type MadePlan, makePlan } from "../session/create-plan.ts";
+import { refuseHandedBack } from "../session/handed-back.ts";
 import { type CommandImport, checkImport, imports, ofImport } from "../session/import-block.ts";
 import { type CommandEngine, openEngine } from "../session/open-engine.ts";
 import { type PlanFile, planNotFoundError, readPlanFile } from "../session/plan-file.ts";
@@ -65,6 +66,7 @@ export async function up(
   await requireAdopted(project, place, context);
   if (file !== undefined) await requirePlan(planFile ?? "", file, place, context);
   await using session = await openWriter(context, place);
+  refuseHandedBack(session.stack);
   if (file === undefined) await releaseInterruptedLock(session, options, context);
   if (options.importing !== undefined) await checkImport(session.state, options.importing);
   await using engine = await openEngine(project, context, {

@@ -2,6 +2,7 @@ import { type Detection, detectAdoption } from "@stackwright/core";
 import { EngineError } from "@stackwright/core/errors";
 import { hasErrors } from "@stackwright/lang";
 import type { CommandContext } from "../command-context.ts";
+import { refuseHandedBack } from "./handed-back.ts";
 import type { Project } from "./project.ts";
 import { openReader, type Session, type StoreOptions } from "./session.ts";
 import { stackName } from "./stack-name.ts";
@@ -21,9 +22,8 @@ export async function requireAdopted(
   if (detection.verdict === "none") return;
   const session = await openReader(context, options);
   try {
-    const origin = session?.stack?.adoption;
-    if (origin?.kind === "state" && origin.handedBack) throw handedBack(origin.place);
-    if (origin !== undefined || !(await isEmpty(session, context))) return;
+    refuseHandedBack(session?.stack);
+    if (session?.stack?.adoption !== undefined || !(await isEmpty(session, context))) return;
   } finally {
     await session?.[Symbol.asyncDispose]();
   }
@@ -59,14 +59,6 @@ export function notAdopted({ evidence }: Detection): EngineError {
     "ENGINE_STATE_NOT_ADOPTED",
     `This configuration has a Terraform state that was not adopted (ENGINE_STATE_NOT_ADOPTED).\n\n${found}\n\nThe stack is empty, so a plan would create every object a second time.`,
     { details: { advice: adoptionAdvice(evidence) } },
-  );
-}
-
-function handedBack(place: string): EngineError {
-  return new EngineError(
-    "ENGINE_STATE_NOT_ADOPTED",
-    `The state of this stack was handed back to ${place} (ENGINE_STATE_NOT_ADOPTED).`,
-    { details: { advice: "To use the stack again, adopt that state: stackwright adopt" } },
   );
 }
 

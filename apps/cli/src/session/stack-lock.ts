@@ -1,10 +1,10 @@
 import { setTimeout as delay } from "node:timers/promises";
-import type { StackLock } from "@stackwright/core";
-import { stackTenancy } from "@stackwright/core";
+import { StackDirectory, type StackLock, stackTenancy } from "@stackwright/core";
 import { readStored } from "@stackwright/storage";
 import { fenceHolderOf, fenceResourceId, heartbeatId } from "@stackwright/storage/lease";
 import type { CommandContext } from "../command-context.ts";
 import { CommandError } from "../command-error.ts";
+import { refuseHandedBack } from "./handed-back.ts";
 import { parseDuration, type StackSession, type StoreOptions } from "./session.ts";
 
 const POLL_MS = 500;
@@ -28,7 +28,7 @@ export async function acquireStackLock(
 ): Promise<StackLock> {
   const patienceMs = parseDuration(options.lockTimeout);
   const free = await session.state.tryAcquire({ signal });
-  if (free !== undefined) return free;
+  if (free !== undefined) return stillOurs(free, session);
   const { who } = await readLockHolder(session);
   terminal.writeError(`Waiting for the stack: ${who} works on it, or did until it ended.\n`);
   const over = new AbortController();
@@ -40,7 +40,7 @@ export async function acquireStackLock(
   );
   try {
     const hold = await session.state.acquire({ signal: AbortSignal.any([signal, refusal.signal]) });
-    return hold;
+    return await stillOurs(hold, session);
   } catch (error) {
     throw refusal.signal.aborted ? refusal.signal.reason : error;
   } finally {
@@ -50,7 +50,29 @@ export async function acquireStackLock(
 }
 
 /**
- * Acquires and releases the stack lock where a run was interrupted: the next plan can then recover it without waiting.
+ * The lock, where the name still belongs to the stack and its state was not handed back: either may have happened after the
+ * session was opened, such as while a question was open.
+ */
+async function stillOurs(lock: StackLock, { store, stack }: LockTarget): Promise<StackLock> {
+  try {
+    const { account, project, stack: id } = stack.reference;
+    const current = await new StackDirectory(store).find({ account, project }, stack.name);
+    refuseHandedBack(current);
+    if (current !== undefined && current.reference.stack !== id) {
+      throw new CommandError(`The stack "${stack.name}" has adopted a state meanwhile.`, {
+        advice: "Run the command again: it works on the adopted state then.",
+      });
+    }
+    return lock;
+  } catch (error) {
+    await lock.release();
+    throw error;
+  }
+}
+
+/**
+ * Takes the stack and lets it go where a run has begun that did not end: the next plan then finds nobody in
+ * the way of finding out what became of it.
  */
 export async function releaseInterruptedLock(
   session: LockTarget,
