@@ -307,6 +307,58 @@ describe("adopting a state file", () => {
   });
 });
 
+/** What the other command writes when it makes an object more. */
+function written(serial: number): string {
+  return STATE.replace('"serial":7', `"serial":${serial}`).replace('"name":"a"', '"name":"theirs"');
+}
+
+describe("a state that another command wrote after the adoption", () => {
+  it("is not overwritten by the mirror, whatever its serial", async () => {
+    const { run, path } = await folderWith({ "terraform.tfstate": STATE });
+    expect(await run(["adopt", "--yes", "--mirror"])).toMatchObject({ code: 0 });
+    for (const serial of [8, 9]) {
+      writeFileSync(path("terraform.tfstate"), written(serial));
+      writeFileSync(path("main.tf"), RESOURCE.replace("1", `"${serial}"`));
+      const { code, error } = await run(["up", "-y"]);
+      expect(code, error).toBe(0);
+      expect(error).toContain("another command wrote it");
+      expect(readFileSync(path("terraform.tfstate"), "utf8")).toBe(written(serial));
+    }
+    // As if nothing was written: the mirror catches up.
+    writeFileSync(path("terraform.tfstate"), STATE);
+    expect((await run(["up", "-y"])).error).toBe("");
+    expect(readFileSync(path("terraform.tfstate"), "utf8")).toContain('"9"');
+  });
+
+  it("is not overwritten by a hand-back", async () => {
+    const { run, path } = await folderWith({ "terraform.tfstate": STATE });
+    expect(await run(["adopt", "--yes", "--old", "none"])).toMatchObject({ code: 0 });
+    writeFileSync(path("main.tf"), RESOURCE.replace("1", "2"));
+    expect(await run(["up", "-y"])).toMatchObject({ code: 0 });
+    writeFileSync(path("terraform.tfstate"), written(8));
+    const { code, error } = await run(["hand-back", "--yes"]);
+    expect(code).toBe(1);
+    expect(error).toContain("another command wrote it");
+    expect(readFileSync(path("terraform.tfstate"), "utf8")).toBe(written(8));
+    expect(await run(["plan"])).toMatchObject({ code: 0 });
+  });
+
+  it("is not looked for in another place than it was adopted from", async () => {
+    const { run, path } = await folderWith({ "terraform.tfstate": STATE });
+    expect(await run(["adopt", "--yes"])).toMatchObject({ code: 0 });
+    writeFileSync(
+      path("b.tf"),
+      `terraform {\n  backend "local" {\n    path = "x.tfstate"\n  }\n}\n`,
+    );
+    const { code, error } = await run(["hand-back", "--yes"]);
+    expect(code).toBe(1);
+    expect(error).toContain("adopted from file terraform.tfstate");
+    expect(existsSync(path("x.tfstate"))).toBe(false);
+    rmSync(path("b.tf"));
+    expect(await run(["hand-back", "--yes"])).toMatchObject({ code: 0 });
+  });
+});
+
 describe("a stack whose state was handed back", () => {
   it.each([
     [["state", "rm", "terraform_data.a", "--yes"]],

@@ -1,3 +1,4 @@
+import type { StateMirrorRecord } from "@stackwright/core";
 import type { CommandContext } from "../command-context.ts";
 import { CommandError } from "../command-error.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
@@ -19,7 +20,7 @@ export async function handBack(
   const { terminal, signal } = context;
   await using session = await openWriter(context, options);
   const { stack, state, stacks, project } = session;
-  const origin = stack.adoption;
+  let origin = stack.adoption;
   if (origin?.kind !== "state" || origin.backend === "" || origin.backend === "file") {
     throw new CommandError(`The stack "${stack.name}" was not adopted from a backend.`, {
       advice: "Write its state to a file: stackwright export-state > FILE",
@@ -42,10 +43,21 @@ export async function handBack(
       advice: "Resolve them first: stackwright recover",
     });
   }
+  // A mirror may have written meanwhile.
+  const current = (await stacks.find(project, stack.name))?.adoption;
+  if (current?.kind === "state") origin = current;
+  const adopted = origin;
   const configuration = await loadProject(context);
   await using backend = await openOldBackend(configuration, options, context);
-  const { serial } = await writeBack(state, origin, backend, "stackwright hand-back", { signal });
-  await stacks.recordOrigin(project, stack.name, { ...origin, handedBack: true });
+  const announce = async (mirror: StateMirrorRecord): Promise<void> => {
+    await stacks.recordOrigin(project, stack.name, { ...adopted, mirror });
+  };
+  const operation = "stackwright hand-back";
+  const call = { signal };
+  const written = await writeBack({ state, origin, backend, operation, announce }, call);
+  const { serial } = written;
+  const mirror = { ...origin.mirror, ...written };
+  await stacks.recordOrigin(project, stack.name, { ...origin, mirror, handedBack: true });
   // Last: until now no other command may work on the state.
   if (origin.lockId !== "") await backend.unlock?.(origin.workspace, origin.lockId, { signal });
   terminal.write(

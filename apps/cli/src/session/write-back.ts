@@ -1,6 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
-import { exportState, formatStateFile, type StackOrigin, type StackState } from "@stackwright/core";
+import {
+  exportedSerial,
+  exportState,
+  formatStateFile,
+  type StackOrigin,
+  type StackState,
+  type StateMirrorRecord,
+} from "@stackwright/core";
 import { TfstateError } from "@stackwright/tfstate";
 import {
   type BackendCall,
@@ -18,35 +25,44 @@ interface WrittenBack {
   readonly serial: bigint;
 }
 
+type Origin = Extract<StackOrigin, { kind: "state" }>;
+
+/** What writing back needs. The caller has the lock of the stack. */
+interface WriteBack {
+  readonly state: StackState;
+  readonly origin: Origin;
+  readonly backend: StateBackend;
+  /** What the lock of the backend says. */
+  readonly operation: string;
+  /** Records what is about to be written, so that it is recognised after an interruption. */
+  readonly announce: (mirror: StateMirrorRecord) => Promise<void>;
+}
+
 /**
  * Writes the state of a stack to the backend that it was adopted from: with the lineage of the adopted state, a larger serial
- * than it has, and under its lock. A lock that the adoption kept there is used.
+ * than it has, and under its lock. A lock that the adoption kept there is used. It replaces only what was adopted or what the
+ * stack wrote before: a state that another command has written since is refused.
  */
 export async function writeBack(
-  state: StackState,
-  origin: Extract<StackOrigin, { kind: "state" }>,
-  backend: StateBackend,
-  operation: string,
+  { state, origin, backend, operation, announce }: WriteBack,
   call: BackendCall = {},
 ): Promise<WrittenBack> {
-  const { workspace } = origin;
+  const { workspace, mirror } = origin;
+  requirePlace(origin, backend);
   const snapshot = await state.read();
   const line = exportLine({ adoption: origin }, snapshot);
   const file = exportState(state.reference, snapshot, line);
   const bytes = Buffer.from(formatStateFile(file));
   const held = await lockOrKept(backend, workspace, origin.lockId, operation, call);
   try {
-    const found = headOf(await backend.read(workspace, call));
-    if (found !== undefined && found.lineage !== origin.lineage) {
-      throw new CommandError(
-        `${backend.place(workspace)} has another state: lineage ${found.lineage} instead of ${origin.lineage}.`,
-      );
+    const before = await backend.read(workspace, call);
+    if (before !== undefined && bytes.equals(before)) {
+      return { revision: snapshot.head.revision, serial: file.serial };
     }
-    if (found !== undefined && found.serial > file.serial) {
-      throw new CommandError(
-        `${backend.place(workspace)} has the serial ${found.serial}, and the stack would write ${file.serial}: another command wrote it.`,
-      );
-    }
+    const found = headOf(before, backend.place(workspace));
+    if (found !== undefined) requireOwn(found, origin, backend.place(workspace));
+    const revision = found === undefined ? mirror.revision : found.serial - origin.serial;
+    await announce({ ...mirror, revision, serial: file.serial });
     await backend.write(workspace, bytes, { ...call, lockId: held.id });
     const read = await backend.read(workspace, call);
     if (read === undefined || !Buffer.from(read).equals(bytes)) {
@@ -58,6 +74,41 @@ export async function writeBack(
     await held.release();
   }
   return { revision: snapshot.head.revision, serial: file.serial };
+}
+
+/** A backend block that was changed since leads to another place, whose state is not this one. */
+function requirePlace({ backend: type, place, workspace }: Origin, backend: StateBackend): void {
+  if (backend.type === type && backend.place(workspace) === place) return;
+  throw new CommandError(
+    `The state was adopted from ${place}, and the configuration leads to ${backend.place(workspace)}.`,
+    {
+      advice:
+        "Restore the backend block, or pass the arguments of the adoption with -backend-config or --pull.",
+    },
+  );
+}
+
+/** The state that was adopted, what was confirmed as written, or what an interrupted command wrote. */
+function requireOwn(
+  found: { readonly lineage: string; readonly serial: bigint },
+  origin: Origin,
+  place: string,
+): void {
+  if (found.lineage !== origin.lineage) {
+    throw new CommandError(
+      `${place} has another state: lineage ${found.lineage} instead of ${origin.lineage}.`,
+    );
+  }
+  const { mirror } = origin;
+  const confirmed = exportedSerial(origin, mirror.revision);
+  if (found.serial === confirmed || found.serial === mirror.serial) return;
+  throw new CommandError(
+    `${place} has the serial ${found.serial}, and the stack left it with ${confirmed}: another command wrote it.`,
+    {
+      advice:
+        "Compare the two states: stackwright export-state writes that of the stack. What the other command made is not in it.",
+    },
+  );
 }
 
 async function lockOrKept(
@@ -84,12 +135,16 @@ async function lockOrKept(
 /** Lineage and serial of a stored state, or of the marker that an adoption left. */
 function headOf(
   bytes: Uint8Array | undefined,
+  place: string,
 ): { readonly lineage: string; readonly serial: bigint } | undefined {
   if (bytes === undefined || bytes.length === 0) return undefined;
-  const { lineage, serial } = JSON.parse(Buffer.from(bytes).toString("utf8")) as {
-    readonly lineage?: unknown;
-    readonly serial?: unknown;
-  };
+  let file: { readonly lineage?: unknown; readonly serial?: unknown } | null;
+  try {
+    file = JSON.parse(Buffer.from(bytes).toString("utf8")) as typeof file;
+  } catch (error) {
+    throw new CommandError(`${place} has something that is no state.`, { cause: error });
+  }
+  const { lineage, serial } = file ?? {};
   return {
     lineage: typeof lineage === "string" ? lineage : "",
     serial: typeof serial === "number" ? BigInt(serial) : 0n,
