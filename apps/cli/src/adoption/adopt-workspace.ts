@@ -17,6 +17,7 @@ import { openReader, openWriter, parseDuration } from "../session/session.ts";
 import { lockRecord } from "../session/write-back.ts";
 import { adoptionMarker } from "./adoption-marker.ts";
 import { comparePlans, type PlanComparison } from "./compare-plans.ts";
+import { finishFence } from "./finish-fence.ts";
 
 /** What is to be done with the old state once the stack has it. */
 type OldStateTreatment = "fence" | "none";
@@ -76,6 +77,12 @@ interface Ground {
   readonly context: CommandContext;
 }
 
+interface LockedGround extends Ground {
+  readonly held: HeldLock;
+  /** Whether the lock stays: from the moment on in which the stack has the state. */
+  readonly fence: { keep: boolean };
+}
+
 /**
  * Adopts the state of one workspace: locks it, plans against it before anything is recorded, records it in one step, and
  * keeps the other command from writing. Failures are part of the report.
@@ -84,7 +91,8 @@ export async function adoptWorkspace(ground: Ground): Promise<WorkspaceReport> {
   const { workspace, stack, backend, context } = ground;
   const base = { workspace, stack, place: backend.place(workspace) };
   let held: HeldLock | undefined;
-  let keep = false;
+  const fence = { keep: false };
+  let report: WorkspaceReport;
   try {
     const adopted = await adoptedBefore(ground);
     if (adopted !== undefined) return { ...base, ...adopted };
@@ -93,32 +101,59 @@ export async function adoptWorkspace(ground: Ground): Promise<WorkspaceReport> {
       return { ...base, verdict: "none" };
     }
     held = await lockInTime(ground);
-    const report = await adoptLocked({ ...ground, held }, base);
-    keep = report.keep;
-    return report.report;
+    report = await adoptLocked({ ...ground, held, fence }, base);
   } catch (error) {
-    if (context.signal.aborted) throw error;
-    const problem = error instanceof Error ? error.message : String(error);
-    return { ...base, verdict: "failed", problem };
-  } finally {
     // The lock is released also when the command is stopped.
-    if (!keep) await held?.release();
+    const left = fence.keep ? "" : await released(held);
+    if (context.signal.aborted) throw error;
+    return { ...base, verdict: "failed", problem: `${messageOf(error)}${left}` };
+  }
+  const left = fence.keep ? "" : await released(held);
+  return left === "" ? report : { ...report, problem: `${report.problem ?? ""}${left}`.trim() };
+}
+
+/** Releases a lock; what was adopted is adopted also where that fails. Empty, or what is to be done. */
+async function released(held: HeldLock | undefined): Promise<string> {
+  try {
+    await held?.release();
+    return "";
+  } catch (error) {
+    return ` The lock with ID ${held?.id} was not released (${messageOf(error)}); "terraform force-unlock ${held?.id}" releases it.`;
   }
 }
 
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
 async function adoptedBefore({
+  backend,
+  workspace,
   stack,
   options,
   context,
 }: Ground): Promise<
-  Pick<WorkspaceReport, "verdict" | "lineage" | "serial" | "problem"> | undefined
+  Pick<WorkspaceReport, "verdict" | "lineage" | "serial" | "problem" | "old"> | undefined
 > {
   const session = await openReader(context, { ...options, stack });
   try {
     const origin = session?.stack?.adoption;
     if (origin?.kind === "state" && !origin.handedBack) {
-      const { lineage, serial } = origin;
-      return { verdict: "already", lineage, serial: serial.toString() };
+      const { lineage, serial, place } = origin;
+      const found = { verdict: "already", lineage, serial: serial.toString() } as const;
+      // What was given as a file has no fence.
+      if (["", "file"].includes(origin.backend) || backend.type === "file") return found;
+      if (origin.backend !== backend.type || place !== backend.place(workspace)) {
+        const problem = `the stack "${stack}" has adopted another state: ${place}`;
+        return { ...found, verdict: "failed", problem };
+      }
+      if (options.dryRun) return found;
+      const store = session?.storeName ?? "";
+      const marker = adoptionMarker({ stack, store, file: origin });
+      const record = lockRecord("stackwright adopt");
+      const { signal } = context;
+      const old = await finishFence({ backend, workspace, origin, record, marker, signal });
+      return old === undefined ? found : { ...found, old };
     }
     if (session?.stack === undefined || origin !== undefined) return undefined;
     const { objects } = await session.stateOf(session.stack).read({ signal: context.signal });
@@ -131,13 +166,13 @@ async function adoptedBefore({
 }
 
 async function adoptLocked(
-  ground: Ground & { readonly held: HeldLock },
+  ground: LockedGround,
   base: Pick<WorkspaceReport, "workspace" | "stack" | "place">,
-): Promise<{ readonly report: WorkspaceReport; readonly keep: boolean }> {
-  const { backend, workspace, options, context, held } = ground;
+): Promise<WorkspaceReport> {
+  const { backend, workspace, options, context } = ground;
   const { signal } = context;
   const bytes = await backend.read(workspace, { signal });
-  if (bytes === undefined) return { report: { ...base, verdict: "none" }, keep: false };
+  if (bytes === undefined) return { ...base, verdict: "none" };
   const file = parseState(bytes);
   const counts = {
     lineage: file.lineage,
@@ -146,25 +181,20 @@ async function adoptLocked(
     outputs: file.outputs.length,
   };
   if (counts.objects === 0 && counts.outputs === 0) {
-    return { report: { ...base, ...counts, verdict: "none" }, keep: false };
+    return { ...base, ...counts, verdict: "none" };
   }
   const planned = await trialPlan(file, ground);
   const found = { ...base, ...counts, ...planned };
-  if (planned.problem !== undefined) {
-    return { report: { ...found, verdict: "failed" }, keep: false };
-  }
+  if (planned.problem !== undefined) return { ...found, verdict: "failed" };
   const differs = (planned.comparison?.differences.length ?? 0) > 0;
   if ((planned.changes.length > 0 || differs) && !options.acceptChanges) {
-    return { report: { ...found, verdict: "changes" }, keep: false };
+    return { ...found, verdict: "changes" };
   }
-  if (options.dryRun) return { report: { ...found, verdict: "adoptable" }, keep: false };
+  if (options.dryRun) return { ...found, verdict: "adoptable" };
   const approved = (await options.approve?.({ ...found, verdict: "adoptable" })) ?? true;
-  if (!approved) return { report: { ...found, verdict: "declined" }, keep: false };
-  const fenced = await record(file, bytes, planned.changes.length, ground);
-  return {
-    report: { ...found, verdict: "adopted", old: fenced },
-    keep: options.old === "fence" && held.outlivesProcess,
-  };
+  if (!approved) return { ...found, verdict: "declined" };
+  const old = await record(file, bytes, planned.changes.length, ground);
+  return { ...found, verdict: "adopted", old };
 }
 
 /** A plan against the state, made in memory: nothing is recorded. */
@@ -235,7 +265,7 @@ async function record(
   file: TerraformState,
   bytes: Uint8Array,
   acceptedChanges: number,
-  { backend, workspace, stack, options, context, held }: Ground & { readonly held: HeldLock },
+  { backend, workspace, stack, options, context, held, fence }: LockedGround,
 ): Promise<string> {
   const { signal } = context;
   await using session = await openWriter(context, { ...options, stack });
@@ -276,6 +306,7 @@ async function record(
     },
     signal,
   });
+  fence.keep = keepsLock;
   if (keepsLock) {
     return `locked with ID ${held.id}; "terraform force-unlock ${held.id}" releases it`;
   }

@@ -55,6 +55,7 @@ export function workspaceText(report: WorkspaceReport): string {
       break;
     case "already":
       lines.push(`  The stack "${stack}" adopted it before: serial ${report.serial}.`);
+      if (report.old !== undefined) lines.push(`  The old state is ${report.old}.`);
       break;
     case "changes":
       lines.push(`  Not adopted: ${counts}; ${planLine(report)}.`);
@@ -72,6 +73,7 @@ export function workspaceText(report: WorkspaceReport): string {
     default:
       return verdict satisfies never;
   }
+  if (problem !== undefined && verdict !== "failed") lines.push(`  ${problem}`);
   for (const { address, action } of changes.slice(0, SHOWN)) lines.push(`    ${action} ${address}`);
   if (changes.length > SHOWN) lines.push(`    and ${changes.length - SHOWN} more`);
   if (drift.length > 0) {

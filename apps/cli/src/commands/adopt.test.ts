@@ -1,11 +1,7 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { mkdir, mkdtempDisposable, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
-import { type CommandResult, tryCommand } from "../testing/try-command.ts";
+import { describe, expect, it } from "vitest";
+import { folderWith, RESOURCE, STATE } from "../testing/adoption-folder.ts";
 
-const RESOURCE = `resource "terraform_data" "a" {\n  input = 1\n}\n`;
 // Nothing listens there, and the keys end the search for others.
 const S3 = `terraform {
   backend "s3" {
@@ -20,34 +16,6 @@ const S3 = `terraform {
 }
 `;
 
-const instance = { schema_version: 0, attributes: { id: "1" }, sensitive_attributes: [] };
-const STATE = JSON.stringify({
-  version: 4,
-  terraform_version: "1.11.4",
-  serial: 7,
-  lineage: "11111111-2222-3333-4444-555555555555",
-  outputs: {},
-  resources: [
-    {
-      mode: "managed",
-      type: "terraform_data",
-      name: "a",
-      provider: `provider["terraform.io/builtin/terraform"]`,
-      instances: [
-        {
-          ...instance,
-          attributes: {
-            id: "one",
-            input: { value: 1, type: "number" },
-            output: { value: 1, type: "number" },
-            triggers_replace: null,
-          },
-        },
-      ],
-    },
-  ],
-  check_results: null,
-});
 const EMPTY_STATE = JSON.stringify({
   version: 4,
   serial: 1,
@@ -59,28 +27,6 @@ const RECORD = JSON.stringify({
   version: 3,
   backend: { type: "gcs", config: { bucket: "b", prefix: "p", access_token: "hidden" }, hash: 1 },
 });
-
-type Run = (
-  words: readonly string[],
-  env?: Readonly<Record<string, string>>,
-) => Promise<CommandResult>;
-
-async function folderWith(
-  files: Readonly<Record<string, string>>,
-): Promise<{ readonly run: Run; readonly path: (name: string) => string }> {
-  const scratch = await mkdtempDisposable(join(tmpdir(), "stackwright-adopt-"));
-  onTestFinished(() => scratch.remove());
-  const path = (name: string): string => join(scratch.path, name);
-  // The search for files above ends here.
-  for (const [name, text] of Object.entries({ "main.tf": RESOURCE, ".git/HEAD": "", ...files })) {
-    await mkdir(dirname(path(name)), { recursive: true });
-    await writeFile(path(name), text);
-  }
-  return {
-    run: async (words, env) => tryCommand(words, { cwd: scratch.path, ...(env && { env }) }),
-    path,
-  };
-}
 
 const SIGNS: readonly (readonly [string, Readonly<Record<string, string>>, RegExp])[] = [
   ["a state file", { "terraform.tfstate": STATE }, /state file terraform\.tfstate: 1 objects/],
@@ -304,78 +250,6 @@ describe("adopting a state file", () => {
     const { run, path } = await folderWith({ "terraform.tfstate": STATE });
     expect((await run(["adopt"])).output).toContain("--yes");
     expect(existsSync(path(".stackwright"))).toBe(false);
-  });
-});
-
-/** What the other command writes when it makes an object more. */
-function written(serial: number): string {
-  return STATE.replace('"serial":7', `"serial":${serial}`).replace('"name":"a"', '"name":"theirs"');
-}
-
-describe("a state that another command wrote after the adoption", () => {
-  it("is not overwritten by the mirror, whatever its serial", async () => {
-    const { run, path } = await folderWith({ "terraform.tfstate": STATE });
-    expect(await run(["adopt", "--yes", "--mirror"])).toMatchObject({ code: 0 });
-    for (const serial of [8, 9]) {
-      writeFileSync(path("terraform.tfstate"), written(serial));
-      writeFileSync(path("main.tf"), RESOURCE.replace("1", `"${serial}"`));
-      const { code, error } = await run(["up", "-y"]);
-      expect(code, error).toBe(0);
-      expect(error).toContain("another command wrote it");
-      expect(readFileSync(path("terraform.tfstate"), "utf8")).toBe(written(serial));
-    }
-    // As if nothing was written: the mirror catches up.
-    writeFileSync(path("terraform.tfstate"), STATE);
-    expect((await run(["up", "-y"])).error).toBe("");
-    expect(readFileSync(path("terraform.tfstate"), "utf8")).toContain('"9"');
-  });
-
-  it("is not overwritten by a hand-back", async () => {
-    const { run, path } = await folderWith({ "terraform.tfstate": STATE });
-    expect(await run(["adopt", "--yes", "--old", "none"])).toMatchObject({ code: 0 });
-    writeFileSync(path("main.tf"), RESOURCE.replace("1", "2"));
-    expect(await run(["up", "-y"])).toMatchObject({ code: 0 });
-    writeFileSync(path("terraform.tfstate"), written(8));
-    const { code, error } = await run(["hand-back", "--yes"]);
-    expect(code).toBe(1);
-    expect(error).toContain("another command wrote it");
-    expect(readFileSync(path("terraform.tfstate"), "utf8")).toBe(written(8));
-    expect(await run(["plan"])).toMatchObject({ code: 0 });
-  });
-
-  it("is not looked for in another place than it was adopted from", async () => {
-    const { run, path } = await folderWith({ "terraform.tfstate": STATE });
-    expect(await run(["adopt", "--yes"])).toMatchObject({ code: 0 });
-    writeFileSync(
-      path("b.tf"),
-      `terraform {\n  backend "local" {\n    path = "x.tfstate"\n  }\n}\n`,
-    );
-    const { code, error } = await run(["hand-back", "--yes"]);
-    expect(code).toBe(1);
-    expect(error).toContain("adopted from file terraform.tfstate");
-    expect(existsSync(path("x.tfstate"))).toBe(false);
-    rmSync(path("b.tf"));
-    expect(await run(["hand-back", "--yes"])).toMatchObject({ code: 0 });
-  });
-});
-
-describe("a stack whose state was handed back", () => {
-  it.each([
-    [["state", "rm", "terraform_data.a", "--yes"]],
-    [["state", "taint", "terraform_data.a", "--yes"]],
-    [["up", "-y"]],
-    [["plan"]],
-    [["destroy", "-y"]],
-  ])("is refused by %s, also where nothing points to the other command", async (words) => {
-    const { run, path } = await folderWith({ "terraform.tfstate": STATE });
-    expect(await run(["adopt", "--yes"])).toMatchObject({ code: 0 });
-    expect(await run(["hand-back", "--yes"])).toMatchObject({ code: 0 });
-    rmSync(path("terraform.tfstate"));
-    const exported = (await run(["export-state"])).output;
-    const { code, output, error } = await run(words);
-    expect(code, output).toBe(1);
-    expect(error).toContain("handed back");
-    expect((await run(["export-state"])).output).toBe(exported);
   });
 });
 

@@ -1,5 +1,8 @@
-import { copyFile, mkdir, open, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { randomBytes } from "node:crypto";
+import { constants } from "node:fs";
+import { copyFile, link, mkdir, open, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve } from "node:path";
+import { TfstateError } from "../errors.ts";
 import type { BackendArguments } from "./backend-arguments.ts";
 import { lockedError, lockText } from "./lock-record.ts";
 import { holdFileLock } from "./posix-file-lock.ts";
@@ -22,11 +25,12 @@ export function localBackend(configuration: BackendArguments, directory: string)
     );
   const overwrite = async (file: string, bytes: Uint8Array): Promise<void> => {
     await mkdir(dirname(file), { recursive: true });
-    // In place: a lock belongs to the file, not to its name.
-    const handle = await open(file, "a+", 0o600);
+    // In place: a lock belongs to the file, not to its name. It is never empty meanwhile: the reference command takes an
+    // empty file for no state, and what is half written for a damaged one.
+    const handle = await open(file, constants.O_RDWR | constants.O_CREAT, 0o600);
     try {
-      await handle.truncate(0);
-      await handle.writeFile(bytes);
+      await handle.write(bytes, 0, bytes.length, 0);
+      await handle.truncate(bytes.length);
       await handle.sync();
     } finally {
       await handle.close();
@@ -41,13 +45,33 @@ export function localBackend(configuration: BackendArguments, directory: string)
     retire: async (workspace, suffix, marker) => {
       const file = fileOf(workspace);
       const kept = `${file}.${suffix}`;
-      await copyFile(file, kept);
+      await keepCopy(file, kept);
       await overwrite(file, marker);
       return relative(directory, kept);
     },
     lock: async (workspace, record) => lockFile(fileOf(workspace), record, directory),
     [Symbol.asyncDispose]: async () => undefined,
   };
+}
+
+/** Copies a file to a new name, as a whole. A copy that an interrupted call made stays; another file there is an error. */
+async function keepCopy(file: string, kept: string): Promise<void> {
+  const fresh = `${kept}.${randomBytes(6).toString("hex")}`;
+  await copyFile(file, fresh);
+  try {
+    await link(fresh, kept);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    if (!(await readFile(kept)).equals(await readFile(fresh))) {
+      throw new TfstateError(
+        "TFSTATE_BACKEND_UNAVAILABLE",
+        `${kept} exists and is another state: move it away`,
+        { cause: error },
+      );
+    }
+  } finally {
+    await rm(fresh, { force: true });
+  }
 }
 
 async function lockFile(file: string, record: LockRecord, directory: string): Promise<HeldLock> {

@@ -1,0 +1,125 @@
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { folderWith, RESOURCE, STATE, stateServer } from "../testing/adoption-folder.ts";
+
+/** What the other command writes when it makes an object more. */
+function written(serial: number): string {
+  return STATE.replace('"serial":7', `"serial":${serial}`).replace('"name":"a"', '"name":"theirs"');
+}
+
+describe("an adoption that ended between recording and fencing", () => {
+  it("leaves the marker with the next adopt", async () => {
+    const { run, path } = await folderWith({ "terraform.tfstate": STATE });
+    expect(await run(["adopt", "--yes"])).toMatchObject({ code: 0 });
+    const marker = readFileSync(path("terraform.tfstate"), "utf8");
+    writeFileSync(path("terraform.tfstate"), STATE);
+    rmSync(path("terraform.tfstate.adopted-7"));
+    const { code, output } = await run(["adopt", "--yes"]);
+    expect(code, output).toBe(0);
+    expect(output).toContain("kept as terraform.tfstate.adopted-7");
+    expect(readFileSync(path("terraform.tfstate"), "utf8")).toBe(marker);
+    expect(readFileSync(path("terraform.tfstate.adopted-7"), "utf8")).toBe(STATE);
+    expect((await run(["adopt", "--yes"])).output).not.toContain("kept as");
+  });
+
+  it("names the state that another command has written meanwhile", async () => {
+    const { run, path } = await folderWith({ "terraform.tfstate": STATE });
+    expect(await run(["adopt", "--yes"])).toMatchObject({ code: 0 });
+    writeFileSync(path("terraform.tfstate"), written(8));
+    const { code, output } = await run(["adopt", "--yes"]);
+    expect(code, output).toBe(1);
+    expect(output).toContain("another command has written it since");
+    expect(readFileSync(path("terraform.tfstate"), "utf8")).toBe(written(8));
+    expect(readFileSync(path("terraform.tfstate.adopted-7"), "utf8")).toBe(STATE);
+  });
+
+  it("takes the lock again that should be there", async () => {
+    const server = await stateServer(STATE);
+    const backend = `terraform {\n  backend "http" {\n    address = "${server.url}"\n    lock_address = "${server.url}"\n  }\n}\n`;
+    const { run } = await folderWith({ "b.tf": backend });
+    expect(await run(["adopt", "--yes"])).toMatchObject({ code: 0 });
+    const { lock } = server;
+    expect(lock).toContain("stackwright adopt");
+    expect((await run(["adopt", "--yes"])).output).not.toContain("locked with ID");
+    server.lock = undefined;
+    expect((await run(["adopt", "--yes"])).output).toContain("locked with ID");
+    expect(JSON.parse(server.lock ?? "{}")).toMatchObject({ ID: JSON.parse(lock ?? "{}").ID });
+  });
+});
+
+it("does not take another state for the adopted one", async () => {
+  const { run, path } = await folderWith({ "terraform.tfstate": STATE });
+  expect(await run(["adopt", "--yes"])).toMatchObject({ code: 0 });
+  writeFileSync(path("b.tf"), `terraform {\n  backend "local" {\n    path = "x.tfstate"\n  }\n}\n`);
+  writeFileSync(path("x.tfstate"), STATE.replace("11111111", "22222222"));
+  const { code, output } = await run(["adopt", "--yes"]);
+  expect(code).toBe(1);
+  expect(output).toContain("has adopted another state: file terraform.tfstate");
+});
+
+describe("a state that another command wrote after the adoption", () => {
+  it("is not overwritten by the mirror, whatever its serial", async () => {
+    const { run, path } = await folderWith({ "terraform.tfstate": STATE });
+    expect(await run(["adopt", "--yes", "--mirror"])).toMatchObject({ code: 0 });
+    for (const serial of [8, 9]) {
+      writeFileSync(path("terraform.tfstate"), written(serial));
+      writeFileSync(path("main.tf"), RESOURCE.replace("1", `"${serial}"`));
+      const { code, error } = await run(["up", "-y"]);
+      expect(code, error).toBe(0);
+      expect(error).toContain("another command wrote it");
+      expect(readFileSync(path("terraform.tfstate"), "utf8")).toBe(written(serial));
+    }
+    // As if nothing was written: the mirror catches up.
+    writeFileSync(path("terraform.tfstate"), STATE);
+    expect((await run(["up", "-y"])).error).toBe("");
+    expect(readFileSync(path("terraform.tfstate"), "utf8")).toContain('"9"');
+  });
+
+  it("is not overwritten by a hand-back", async () => {
+    const { run, path } = await folderWith({ "terraform.tfstate": STATE });
+    expect(await run(["adopt", "--yes", "--old", "none"])).toMatchObject({ code: 0 });
+    writeFileSync(path("main.tf"), RESOURCE.replace("1", "2"));
+    expect(await run(["up", "-y"])).toMatchObject({ code: 0 });
+    writeFileSync(path("terraform.tfstate"), written(8));
+    const { code, error } = await run(["hand-back", "--yes"]);
+    expect(code).toBe(1);
+    expect(error).toContain("another command wrote it");
+    expect(readFileSync(path("terraform.tfstate"), "utf8")).toBe(written(8));
+    expect(await run(["plan"])).toMatchObject({ code: 0 });
+  });
+
+  it("is not looked for in another place than it was adopted from", async () => {
+    const { run, path } = await folderWith({ "terraform.tfstate": STATE });
+    expect(await run(["adopt", "--yes"])).toMatchObject({ code: 0 });
+    writeFileSync(
+      path("b.tf"),
+      `terraform {\n  backend "local" {\n    path = "x.tfstate"\n  }\n}\n`,
+    );
+    const { code, error } = await run(["hand-back", "--yes"]);
+    expect(code).toBe(1);
+    expect(error).toContain("adopted from file terraform.tfstate");
+    expect(existsSync(path("x.tfstate"))).toBe(false);
+    rmSync(path("b.tf"));
+    expect(await run(["hand-back", "--yes"])).toMatchObject({ code: 0 });
+  });
+});
+
+describe("a stack whose state was handed back", () => {
+  it.each([
+    [["state", "rm", "terraform_data.a", "--yes"]],
+    [["state", "taint", "terraform_data.a", "--yes"]],
+    [["up", "-y"]],
+    [["plan"]],
+    [["destroy", "-y"]],
+  ])("is refused by %s, also where nothing points to the other command", async (words) => {
+    const { run, path } = await folderWith({ "terraform.tfstate": STATE });
+    expect(await run(["adopt", "--yes"])).toMatchObject({ code: 0 });
+    expect(await run(["hand-back", "--yes"])).toMatchObject({ code: 0 });
+    rmSync(path("terraform.tfstate"));
+    const exported = (await run(["export-state"])).output;
+    const { code, output, error } = await run(words);
+    expect(code, output).toBe(1);
+    expect(error).toContain("handed back");
+    expect((await run(["export-state"])).output).toBe(exported);
+  });
+});

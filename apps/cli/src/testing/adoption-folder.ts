@@ -1,0 +1,91 @@
+import { once } from "node:events";
+import { mkdir, mkdtempDisposable, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { onTestFinished } from "vitest";
+import { type CommandResult, tryCommand } from "./try-command.ts";
+
+/** The configuration of the state. */
+export const RESOURCE = `resource "terraform_data" "a" {\n  input = 1\n}\n`;
+const instance = { schema_version: 0, attributes: { id: "1" }, sensitive_attributes: [] };
+/** A state of one object, whose plan with the configuration is empty. */
+export const STATE = JSON.stringify({
+  version: 4,
+  terraform_version: "1.11.4",
+  serial: 7,
+  lineage: "11111111-2222-3333-4444-555555555555",
+  outputs: {},
+  resources: [
+    {
+      mode: "managed",
+      type: "terraform_data",
+      name: "a",
+      provider: `provider["terraform.io/builtin/terraform"]`,
+      instances: [
+        {
+          ...instance,
+          attributes: {
+            id: "one",
+            input: { value: 1, type: "number" },
+            output: { value: 1, type: "number" },
+            triggers_replace: null,
+          },
+        },
+      ],
+    },
+  ],
+  check_results: null,
+});
+type Run = (
+  words: readonly string[],
+  env?: Readonly<Record<string, string>>,
+) => Promise<CommandResult>;
+
+/** A directory with files, and the command in it. */
+export async function folderWith(
+  files: Readonly<Record<string, string>>,
+): Promise<{ readonly run: Run; readonly path: (name: string) => string }> {
+  const scratch = await mkdtempDisposable(join(tmpdir(), "stackwright-adopt-"));
+  onTestFinished(() => scratch.remove());
+  const path = (name: string): string => join(scratch.path, name);
+  // The search for files above ends here.
+  for (const [name, text] of Object.entries({ "main.tf": RESOURCE, ".git/HEAD": "", ...files })) {
+    await mkdir(dirname(path(name)), { recursive: true });
+    await writeFile(path(name), text);
+  }
+  return {
+    run: async (words, env) => tryCommand(words, { cwd: scratch.path, ...(env && { env }) }),
+    path,
+  };
+}
+
+/** A server for one state, with a lock. */
+export async function stateServer(
+  state: string,
+): Promise<{ readonly url: string; lock: string | undefined; requests: string[] }> {
+  const found = { url: "", lock: undefined as string | undefined, requests: [] as string[] };
+  let stored: Buffer = Buffer.from(state);
+  const server = createServer(async (request, response) => {
+    const parts: Buffer[] = [];
+    for await (const part of request) parts.push(part as Buffer);
+    const body = Buffer.concat(parts);
+    const { method = "" } = request;
+    found.requests.push(method);
+    if (method === "GET") return void response.end(stored);
+    if (method === "POST") stored = body;
+    else if (method === "UNLOCK") found.lock = undefined;
+    else if (found.lock === undefined) found.lock = body.toString();
+    else return void response.writeHead(423).end(found.lock);
+    response.end();
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  found.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/state`;
+  return found;
+}
