@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { TfstateError } from "../errors.ts";
 import type { BackendArguments } from "./backend-arguments.ts";
-import { lockedError, lockText } from "./lock-record.ts";
+import { isOwnLock, lockedError, lockText } from "./lock-record.ts";
 import { DEFAULT_WORKSPACE, type HeldLock, type StateBackend } from "./state-backend.ts";
 import { answerError, sendRequest, type WebAnswer } from "./web-request.ts";
 
@@ -84,10 +84,10 @@ export function httpBackend(configuration: BackendArguments): StateBackend {
       const held = { id: record.ID, outlivesProcess: lockAddress !== undefined };
       if (lockAddress === undefined) return { ...held, release: async () => undefined };
       const answer = await call(option("lock_method") ?? "LOCK", lockAddress, text, signal);
-      if (answer.status === 409 || answer.status === 423) {
-        throw lockedError(shown, answer.body.toString("utf8"));
-      }
-      if (answer.status !== 200) throw answerError(shown, "locking the state", answer);
+      const isHeld = answer.status === 409 || answer.status === 423;
+      const holder = answer.body.toString("utf8");
+      if (isHeld && !isOwnLock(holder, record)) throw lockedError(shown, holder);
+      if (!isHeld && answer.status !== 200) throw answerError(shown, "locking the state", answer);
       return { ...held, release: async (options) => release(text, options?.signal) };
     },
     ...(lockAddress !== undefined && {

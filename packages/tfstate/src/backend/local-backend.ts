@@ -1,10 +1,11 @@
 import { randomBytes } from "node:crypto";
 import { constants } from "node:fs";
-import { copyFile, link, mkdir, open, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { copyFile, link, mkdir, open, readdir, readFile, rm } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { TfstateError } from "../errors.ts";
 import type { BackendArguments } from "./backend-arguments.ts";
-import { lockedError, lockText } from "./lock-record.ts";
+import { claimRecord, releaseRecord } from "./local-lock-record.ts";
+import { lockedError } from "./lock-record.ts";
 import { holdFileLock } from "./posix-file-lock.ts";
 import {
   DEFAULT_WORKSPACE,
@@ -81,12 +82,18 @@ async function lockFile(file: string, record: LockRecord, directory: string): Pr
     const holder = await readIfFound(info);
     throw lockedError(`file ${relative(directory, file)}`, holder?.toString("utf8"));
   }
-  await writeFile(info, lockText({ ...record, Path: file }), { mode: 0o600 });
+  try {
+    const holder = await claimRecord(info, { ...record, Path: file });
+    if (holder !== undefined) throw lockedError(`file ${relative(directory, file)}`, holder);
+  } catch (error) {
+    await held[Symbol.asyncDispose]();
+    throw error;
+  }
   return {
     id: record.ID,
     outlivesProcess: false,
     release: async () => {
-      await rm(info, { force: true });
+      await releaseRecord(info, record);
       await held[Symbol.asyncDispose]();
     },
   };

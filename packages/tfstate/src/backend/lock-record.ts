@@ -16,6 +16,14 @@ export function lockIdOf(text: string): string {
   }
 }
 
+/**
+ * Whether the holder of a lock is this very request: it was repeated after its answer was lost, and finds the lock that it has
+ * acquired.
+ */
+export function isOwnLock(holder: string | undefined, { ID }: LockRecord): boolean {
+  return holder !== undefined && ID !== "" && lockIdOf(holder) === ID;
+}
+
 /** One line for the user: who holds a lock, for what, since when. */
 export function describeLock(text: string): string {
   let record: Partial<Record<keyof LockRecord, unknown>>;

@@ -1,5 +1,5 @@
 import type * as Sdk from "@aws-sdk/client-s3";
-import { lockedError, lockIdOf, lockText } from "../lock-record.ts";
+import { isOwnLock, lockedError, lockIdOf, lockText } from "../lock-record.ts";
 import type { BackendCall, LockRecord } from "../state-backend.ts";
 import type { S3Clients } from "./s3-clients.ts";
 import { abort, type CustomerKey, isMissing } from "./s3-request.ts";
@@ -48,7 +48,8 @@ export function fileLock({
         };
         const status = $metadata?.httpStatusCode;
         if (status !== 412 && status !== 409) throw error;
-        throw lockedError(place, await holder(call));
+        const found = await holder(call);
+        if (!isOwnLock(found, record)) throw lockedError(place, found);
       }
     },
     /** Removes the object where it is the lock with this ID. */
@@ -93,7 +94,8 @@ export function itemTable(name: string, clients: S3Clients): ItemTable {
         );
       } catch (error) {
         if ((error as Error).name !== "ConditionalCheckFailedException") throw error;
-        throw lockedError(place, await attribute(path, "Info", call));
+        const found = await attribute(path, "Info", call);
+        if (!isOwnLock(found, record)) throw lockedError(place, found);
       }
     },
     release: async (path, id, call) => {
