@@ -30,6 +30,13 @@ export async function adoptFresh(
   const name = stackName(context, options);
   const reader = await openReader(context, options);
   try {
+    const origin = reader?.stack?.adoption;
+    if (origin?.kind === "state" && !origin.handedBack) {
+      throw new CommandError(`The stack "${name}" has adopted a state: ${origin.place}.`, {
+        advice:
+          "--fresh would forget where it came from. Give it back first: stackwright hand-back",
+      });
+    }
     if (!(await isEmpty(reader, context))) {
       throw new CommandError(`The stack "${name}" has objects; --fresh is for an empty stack.`, {
         advice: "Nothing has to be recorded for it: plans use the objects that it has.",
@@ -38,10 +45,14 @@ export async function adoptFresh(
   } finally {
     await reader?.[Symbol.asyncDispose]();
   }
+  // A file that cannot be read as a state may hold one: encrypted, damaged, or adopted by another stack.
   const detected = detection.evidence.find(
-    ({ verdict, kind, objects }) => kind === "state" && verdict === "certain" && (objects ?? 0) > 0,
+    ({ verdict, kind, objects }) =>
+      kind === "state" && (objects === undefined || (verdict === "certain" && objects > 0)),
   );
-  const found = detected?.text ?? (await stateWithObjects(project, options, context));
+  const isElsewhere = detection.evidence.some(({ kind }) => kind === "backend");
+  const found =
+    detected?.text ?? (isElsewhere ? await stateWithObjects(project, options, context) : undefined);
   if (found !== undefined) await confirmForce(found, name, options, context);
   await using writer = await openWriter(context, options);
   await writer.stacks.recordOrigin(writer.project, name, {
@@ -69,22 +80,31 @@ async function stateWithObjects(
   options: FreshOptions,
   context: CommandContext,
 ): Promise<string | undefined> {
-  if (project.configuration.root.config.backend === undefined) return undefined;
   const signal = AbortSignal.any([context.signal, AbortSignal.timeout(READ_MS)]);
+  let place: string;
+  let bytes: Uint8Array | undefined;
   try {
     await using backend = await openOldBackend(project, options, context);
     const workspace = selectedWorkspace(context)?.name ?? "default";
-    const bytes = await backend.read(workspace, { signal });
-    if (bytes === undefined) return undefined;
-    const { resources } = parseStateFile(Buffer.from(bytes).toString("utf8"));
-    const objects = resources.reduce((sum, { instances }) => sum + instances.length, 0);
-    return objects === 0 ? undefined : `${backend.place(workspace)}: ${objects} objects`;
+    place = backend.place(workspace);
+    bytes = await backend.read(workspace, { signal });
   } catch (error) {
     if (context.signal.aborted) throw error;
-    const why = error instanceof Error ? error.message : String(error);
-    context.terminal.writeError(`Warning: the backend was not read: ${why}\n`);
+    context.terminal.writeError(`Warning: the backend was not read: ${messageOf(error)}\n`);
     return undefined;
   }
+  if (bytes === undefined) return undefined;
+  try {
+    const { resources } = parseStateFile(Buffer.from(bytes).toString("utf8"));
+    const objects = resources.reduce((sum, { instances }) => sum + instances.length, 0);
+    return objects === 0 ? undefined : `${place}: ${objects} objects`;
+  } catch (error) {
+    return `${place}: a state that is not readable (${messageOf(error)})`;
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 async function confirmForce(
@@ -94,7 +114,7 @@ async function confirmForce(
   { terminal, signal }: CommandContext,
 ): Promise<void> {
   if (!options.force) {
-    throw new CommandError(`A state with objects was found: ${found}.`, {
+    throw new CommandError(`A state that may have objects was found: ${found}.`, {
       advice:
         "A stack that begins without it creates these objects a second time. If that is what you want: stackwright adopt --fresh --force",
     });

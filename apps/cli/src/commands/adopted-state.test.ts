@@ -2,6 +2,8 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { folderWith, RESOURCE, STATE, stateServer } from "../testing/adoption-folder.ts";
 
+const HTTP = `terraform {\n  backend "http" {\n    address = "http://127.0.0.1:1/state"\n  }\n}\n`;
+
 /** What the other command writes when it makes an object more. */
 function written(serial: number): string {
   return STATE.replace('"serial":7', `"serial":${serial}`).replace('"name":"a"', '"name":"theirs"');
@@ -45,6 +47,65 @@ describe("an adoption that ended between recording and fencing", () => {
     expect((await run(["adopt", "--yes"])).output).toContain("locked with ID");
     expect(JSON.parse(server.lock ?? "{}")).toMatchObject({ ID: JSON.parse(lock ?? "{}").ID });
   });
+});
+
+describe("adopt --fresh", () => {
+  it.each([
+    ["an encrypted state", { "terraform.tfstate": `{"encrypted_data":"x"}` }],
+    ["a state that was cut off", { "terraform.tfstate": STATE.slice(0, 40) }],
+    ["a marker of another stack", { "terraform.tfstate": `{"version":99,"adopted_by":"x"}` }],
+  ])("does not take %s for none", async (_name, files) => {
+    const { run } = await folderWith(files);
+    const { code, error } = await run(["adopt", "--fresh"]);
+    expect(code).toBe(1);
+    expect(error).toContain("--force");
+    expect(await run(["plan"])).toMatchObject({ code: 1 });
+  });
+
+  it.each([
+    ["the block", false],
+    ["the record of init alone", true],
+  ])("does not take a state for none that it cannot read, by %s", async (_name, isRecorded) => {
+    const { url } = await stateServer(`{"encrypted_data":"x","serial":1,"lineage":"y"}`);
+    const config = { address: url };
+    const { run } = await folderWith(
+      isRecorded
+        ? { ".terraform/terraform.tfstate": JSON.stringify({ backend: { type: "http", config } }) }
+        : { "b.tf": `terraform {\n  backend "http" {\n    address = "${url}"\n  }\n}\n` },
+    );
+    const { code, error } = await run(["adopt", "--fresh"]);
+    expect(code).toBe(1);
+    expect(error).toContain("not readable");
+    expect(await run(["plan"])).toMatchObject({ code: 1 });
+  });
+
+  it("does not forget where a stack without objects was adopted from", async () => {
+    const { run } = await folderWith({ "terraform.tfstate": STATE });
+    expect(await run(["adopt", "--yes"])).toMatchObject({ code: 0 });
+    expect(await run(["destroy", "-y"])).toMatchObject({ code: 0 });
+    const { code, error } = await run(["adopt", "--fresh", "--force", "--confirm", "default"]);
+    expect(code).toBe(1);
+    expect(error).toContain("has adopted a state: file terraform.tfstate");
+    expect(await run(["hand-back", "--yes"])).toMatchObject({ code: 0 });
+  });
+});
+
+it.each([
+  [
+    "a backend block of OpenTofu in place of that of the same file",
+    { "b.tf": `terraform {\n  backend "local" {}\n}\n`, "b.tofu": HTTP },
+  ],
+  [
+    "a state where a changed block has it",
+    {
+      "b.tf": `terraform {\n  backend "local" {\n    path = "new.tfstate"\n  }\n}\n`,
+      ".terraform/terraform.tfstate": `{"backend":{"type":"local","config":{"path":"old.tfstate"}}}`,
+      "new.tfstate": STATE,
+    },
+  ],
+])("an empty stack is not planned on with %s", async (_name, files) => {
+  const { run } = await folderWith(files);
+  expect((await run(["plan"])).error).toContain("ENGINE_STATE_NOT_ADOPTED");
 });
 
 it("does not take another state for the adopted one", async () => {

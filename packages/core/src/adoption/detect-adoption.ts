@@ -58,16 +58,21 @@ class Detector {
   detect(): AdoptionEvidence[] {
     const { directory } = this.#request;
     const record = readBackendRecord(join(terraformDataFolder(this.#request), "terraform.tfstate"));
-    const block = this.#request.backend ?? this.#tofuBackend();
-    const local = record?.type === "local" ? record.config : undefined;
-    const path =
-      local?.get("path") ?? (block?.type === "local" ? block.place.get("path") : undefined);
-    const folder =
-      local?.get("workspace_dir") ??
-      (block?.type === "local" ? block.place.get("workspace_dir") : undefined);
+    const block = this.#tofuBackend() ?? this.#request.backend;
+    // The block may have changed since init recorded it: there may be a state in either place.
+    const places = [
+      record?.type === "local" ? record.config : undefined,
+      block?.type === "local" ? block.place : undefined,
+    ];
     const states = new Map([["terraform.tfstate", "default"]]);
-    if (path !== undefined) states.set(path, "default");
-    for (const parent of new Set(["terraform.tfstate.d", folder ?? "terraform.tfstate.d"])) {
+    const folders = new Set(["terraform.tfstate.d"]);
+    for (const place of places) {
+      const path = place?.get("path");
+      if (path !== undefined) states.set(path, "default");
+      const folder = place?.get("workspace_dir");
+      if (folder !== undefined) folders.add(folder);
+    }
+    for (const parent of folders) {
       for (const name of namesIn(join(directory, parent))) {
         states.set(join(parent, name, "terraform.tfstate"), name);
       }
