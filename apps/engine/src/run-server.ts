@@ -75,9 +75,9 @@ export function openRunServer(options: RunServerOptions): RunServer {
         directory,
         renewer,
         ...(capacity !== undefined && { capacity }),
-        stackNameOf: async ({ account, project, stack: id }) => {
+        stackOf: async ({ account, project, stack: id }) => {
           const all = await stacks.list({ account, project });
-          return all.find(({ reference }) => reference.stack === id)?.name ?? "default";
+          return all.find(({ reference }) => reference.stack === id);
         },
       });
       const kept = stack.move();

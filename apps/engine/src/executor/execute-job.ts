@@ -19,6 +19,7 @@ import type { ExecutionJob, ExecutionResult } from "./execution-job.ts";
 import type { ExecutionHost } from "./executor.ts";
 import { ForwardedRuns } from "./forwarded-runs.ts";
 import { type JobGround, jobVariables, openJobEngine, openJobState } from "./job-engine.ts";
+import { requireAdopted } from "./require-adopted.ts";
 import { unpackBundle } from "./unpack-bundle.ts";
 
 /** Events of one step by their names in a log, in which `end` is the end of the run. */
@@ -70,6 +71,7 @@ async function execute(
     if (event.type === "diagnostic") return;
     host.onEvent({ ...event, type: STEP_EVENTS[event.type] ?? event.type }, Date.now());
   };
+  await requireAdopted(job, { configuration, directory, state, signal });
   const variables = await jobVariables(job, configuration, directory);
   if (hasErrors([...configuration.diagnostics, ...variables.diagnostics])) {
     report([...configuration.diagnostics, ...variables.diagnostics]);

@@ -11,6 +11,11 @@ export interface ExecutionJob {
   readonly mode: "normal" | "destroy" | "refresh-only";
   /** Name of the stack: `terraform.workspace`. */
   readonly workspace: string;
+  /**
+   * What was decided about a Terraform state of the configuration: nothing, where its objects come from, or that the stack takes
+   * no more runs, as its state was handed back or its name belongs to another stack.
+   */
+  readonly adoption: "none" | "recorded" | "ended";
   readonly configuration: { readonly digest: string; readonly archiveSha256: string };
   readonly targets: readonly string[];
   readonly replace: readonly string[];

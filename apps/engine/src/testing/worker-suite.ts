@@ -9,8 +9,10 @@ import {
   createStackStates,
   createStoredKeys,
   keyEncryptionKey,
+  NO_MIRROR,
   type RunPhase,
   StackDirectory,
+  type StackOrigin,
   storedRunPhase,
 } from "@stackwright/core";
 import { Run_Mode } from "@stackwright/proto/stackwright";
@@ -40,6 +42,24 @@ output "b" {
 }
 `;
 
+const HANDED_BACK: StackOrigin = {
+  kind: "state",
+  timeMs: 1,
+  actor: "ann",
+  lineage: "l",
+  serial: 1n,
+  backend: "s3",
+  place: "s3 bucket states, key app",
+  workspace: "default",
+  sha256: "",
+  terraformVersion: "1.11.4",
+  acceptedChanges: 0,
+  lockId: "",
+  renamedTo: "",
+  mirror: NO_MIRROR,
+  handedBack: true,
+};
+
 async function start(kind: "child" | "in-process") {
   const stack = new AsyncDisposableStack();
   onTestFinished(() => stack.disposeAsync());
@@ -54,6 +74,8 @@ async function start(kind: "child" | "in-process") {
       ? createChildExecutor({ compileCache: join(scratch.path, "cache") })
       : createInProcessExecutor({ storage, blobs, env: process.env }),
   );
+  const stacks = new StackDirectory({ storage });
+  const project = { account: "acme", project: "web" };
   stack.use(
     await startRunWorker({
       ...parts,
@@ -61,11 +83,10 @@ async function start(kind: "child" | "in-process") {
       executor,
       logger: silentLogger,
       directory: join(scratch.path, "runs"),
-      stackNameOf: async () => Promise.resolve("one"),
+      stackOf: async () => stacks.find(project, "one"),
     }),
   );
-  const stacks = new StackDirectory({ storage });
-  const { reference } = await stacks.ensure({ account: "acme", project: "web" }, "one");
+  const { reference } = await stacks.ensure(project, "one");
   const upload = async (text: string): Promise<string> => {
     const { version } = await storeConfiguration(parts, {
       stack: reference,
@@ -103,7 +124,9 @@ async function start(kind: "child" | "in-process") {
     ciphers: keys,
     owner: "test",
   });
-  return { parts, storage, reference, upload, enqueue, reaches, state: states.stack(reference) };
+  const recordOrigin = async (origin: StackOrigin) => stacks.recordOrigin(project, "one", origin);
+  const state = states.stack(reference);
+  return { parts, storage, reference, upload, enqueue, reaches, recordOrigin, state };
 }
 
 /** What a worker does with either executor. */
@@ -143,6 +166,35 @@ export function describeWorker(kind: "child" | "in-process"): void {
       const { upload, enqueue, reaches } = await start(kind);
       const run = await enqueue(await upload("resource terraform_data a { input = var.missing }"));
       expect(await reaches(run, "failed")).toMatchObject({ reasonCode: "configuration" });
+    });
+
+    it("plans on an empty stack with a backend block once it is said to begin fresh", {
+      timeout: 120_000,
+    }, async () => {
+      const { upload, enqueue, reaches, recordOrigin } = await start(kind);
+      const backend = `terraform {\n  backend "s3" {\n    bucket = "states"\n  }\n}\n`;
+      const configuration = await upload(`${backend}${MAIN}`);
+      const refused = await reaches(await enqueue(configuration), "failed");
+      expect(refused).toMatchObject({ reasonCode: "ENGINE_STATE_NOT_ADOPTED" });
+      expect(refused.reason).toContain('backend "s3" (main.tf line 2): bucket states');
+      const made = { timeMs: 1, actor: "ann", evidence: [], forced: false };
+      await recordOrigin({ kind: "fresh", ...made });
+      await reaches(await enqueue(configuration), "awaiting_approval");
+    });
+
+    it("neither plans nor applies on a stack that was handed back", {
+      timeout: 120_000,
+    }, async () => {
+      const { parts, upload, enqueue, reaches, recordOrigin, state } = await start(kind);
+      const configuration = await upload(MAIN);
+      const run = await enqueue(configuration);
+      const { planDigest } = await reaches(run, "awaiting_approval");
+      await recordOrigin(HANDED_BACK);
+      await approveRun(parts, run, { actor: "bea", planDigest });
+      const refused = { reasonCode: "ENGINE_STATE_NOT_ADOPTED" };
+      expect(await reaches(run, "failed")).toMatchObject(refused);
+      expect(await reaches(await enqueue(configuration), "failed")).toMatchObject(refused);
+      expect((await state.read()).objects.size).toBe(0);
     });
 
     it("cancels a run that waits, and lets the next one begin", { timeout: 60_000 }, async () => {

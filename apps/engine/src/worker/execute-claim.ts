@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Logger } from "@stackwright/base/logger";
-import type { StackReference, StoredKeys } from "@stackwright/core";
+import type { NamedStack, StackReference, StoredKeys } from "@stackwright/core";
 import { isEngineError } from "@stackwright/core/errors";
 import { Run_Mode } from "@stackwright/proto/stackwright";
 import { readStored } from "@stackwright/storage";
@@ -36,8 +36,8 @@ export interface ExecuteClaimParts extends TransactionParts {
   readonly folder: string;
   /** Where executors reach the store. */
   readonly socketPath: string | undefined;
-  /** Names the stacks of the server: `terraform.workspace`. */
-  readonly stackNameOf: (stack: StackReference) => Promise<string>;
+  /** The stack by its ID. Undefined where its name was removed, or given to the stack of an adopted state. */
+  readonly stackOf: (stack: StackReference) => Promise<NamedStack | undefined>;
 }
 
 const MODES = new Map<Run_Mode, ExecutionJob["mode"]>([
@@ -90,6 +90,7 @@ async function jobOf(
     SERVER_KINDS.configuration,
     memberPlace(stack, run.configuration),
   );
+  const named = await parts.stackOf(stack);
   await keys.ensure(stack);
   const lent = await keys.dataKeys(stack);
   return {
@@ -98,7 +99,8 @@ async function jobOf(
     run: reference.run,
     step,
     mode: MODES.get(run.mode) ?? "normal",
-    workspace: await parts.stackNameOf(stack),
+    workspace: named?.name ?? "default",
+    adoption: adoptionOf(named),
     configuration: { digest: version.digest, archiveSha256: version.archiveSha256 },
     targets: run.targets,
     replace: run.replace,
@@ -112,6 +114,13 @@ async function jobOf(
     })),
     ...(executor.isRemote && socketPath !== undefined && { store: { socketPath, token } }),
   };
+}
+
+function adoptionOf(stack: NamedStack | undefined): ExecutionJob["adoption"] {
+  if (stack === undefined) return "ended";
+  const { adoption: origin } = stack;
+  if (origin === undefined) return "none";
+  return origin.kind === "state" && origin.handedBack ? "ended" : "recorded";
 }
 
 /** Whether a step may write the state: an apply does, and a plan only where an interrupted run has to be recovered. */

@@ -1,0 +1,45 @@
+import { type Configuration, detectAdoption, type StackState } from "@stackwright/core";
+import { EngineError } from "@stackwright/core/errors";
+import { hasErrors } from "@stackwright/lang";
+import type { ExecutionJob } from "./execution-job.ts";
+
+/**
+ * Refuses to plan on an empty stack whose bundle shows that another command has a state of it, as the command does; and to plan
+ * and apply on a stack that takes no more runs. `ENGINE_STATE_NOT_ADOPTED`.
+ */
+export async function requireAdopted(
+  { step, adoption, workspace }: Pick<ExecutionJob, "step" | "adoption" | "workspace">,
+  {
+    configuration,
+    directory,
+    state,
+    signal,
+  }: {
+    readonly configuration: Configuration;
+    readonly directory: string;
+    readonly state: StackState;
+    readonly signal: AbortSignal;
+  },
+): Promise<void> {
+  // What an interrupted run left is resolved in any case.
+  if (step === "recover") return;
+  if (adoption === "ended") {
+    throw notAdopted(
+      "the stack takes no more runs: its state was handed back, or another stack has its name",
+    );
+  }
+  if (step !== "plan" || adoption === "recorded" || hasErrors(configuration.diagnostics)) return;
+  const { backend } = configuration.root.config;
+  const { evidence } = detectAdoption({ directory, env: {}, backend, stack: workspace });
+  // The search for terragrunt leads out of the bundle.
+  const found = evidence.filter(({ kind }) => kind !== "terragrunt");
+  if (found.length === 0 || (await state.read({ signal })).objects.size > 0) return;
+  const texts = found.map(({ text }) => text).join("; ");
+  throw notAdopted(
+    `the configuration has a Terraform state that was not adopted (${texts}), and the stack is empty: run stackwright adopt, or stackwright adopt --fresh, against this server`,
+  );
+}
+
+function notAdopted(message: string): EngineError {
+  return new EngineError("ENGINE_STATE_NOT_ADOPTED", message);
+}
