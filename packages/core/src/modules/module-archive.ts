@@ -93,8 +93,16 @@ async function unpackWith(
   // Its end is seen where the archive ends too early.
   child.stdin.on("error", () => undefined);
   try {
+    const ended = Promise.withResolvers<number | null>();
+    child.on("close", ended.resolve);
+    file.on("error", (error) => failed.reject(error));
     file.pipe(child.stdin);
     await Promise.race([unpackTar(child.stdout, folder, options), failed.promise]);
+    // What was cut off may end between two files.
+    if ((await Promise.race([ended.promise, failed.promise])) !== 0) {
+      const detail = `The archive is damaged, or not packed with ${program}.`;
+      throw new ModuleError("Failed to download module", detail);
+    }
   } finally {
     file.destroy();
     child.kill("SIGKILL");

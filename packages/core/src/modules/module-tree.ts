@@ -45,18 +45,20 @@ export async function hashModuleTree(
       signal?.throwIfAborted();
       const name = `${prefix}${entry.name}`;
       const path = join(root, name);
+      // The lines of two files would be those of one with such a name.
+      if (name.includes("\n")) throw refused(`${JSON.stringify(name)} has a line break`);
       if (entry.isDirectory()) await visit(`${name}/`);
       else if (entry.isSymbolicLink()) {
         await checkLink(root, name);
         lines.push({ name, digest: sha256(`link ${await readlink(path)}`) });
       } else if (entry.isFile()) {
         bytes += (await stat(path)).size;
+        if (bytes > maxBytes) throw refused(`its files have more than ${maxBytes} bytes`);
         lines.push({ name, digest: await fileDigest(path) });
       } else {
         throw refused(`${JSON.stringify(name)} is neither a file nor a folder`);
       }
       if (lines.length > maxFiles) throw refused(`it has more than ${maxFiles} files`);
-      if (bytes > maxBytes) throw refused(`its files have more than ${maxBytes} bytes`);
     }
   };
 

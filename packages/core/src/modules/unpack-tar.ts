@@ -39,6 +39,9 @@ export async function unpackTar(
     // Two empty blocks end an archive; some end without them.
     if (header === undefined || header.every((byte) => byte === 0)) break;
     const entry = { ...readHeader(header), ...next };
+    // Checked before it is counted: a size that is no number, or below zero, would undo the limit.
+    if (!Number.isSafeInteger(entry.size) || entry.size < 0)
+      throw refused("a size in it is invalid");
     if (["x", "g", "L", "K"].includes(entry.type)) {
       if (entry.size > MAX_HEADER_BYTES) throw refused("a header of it is too large");
       const content = await input.content(entry.size);
@@ -77,7 +80,7 @@ export async function unpackTar(
     await symlink(target, path);
   }
   // What follows the end, such as padding, is read so that the program behind the stream can end.
-  await input.drain();
+  await input.drain(maxBytes, signal);
 }
 
 function readHeader(block: Buffer): TarEntry {
@@ -192,8 +195,13 @@ class BlockReader {
     return Buffer.concat(parts);
   }
 
-  async drain(): Promise<void> {
-    this.#rest = Buffer.alloc(0);
-    while (await this.#more()) this.#rest = Buffer.alloc(0);
+  async drain(maxBytes: number, signal: AbortSignal | undefined): Promise<void> {
+    let bytes = 0;
+    do {
+      signal?.throwIfAborted();
+      bytes += this.#rest.length;
+      if (bytes > maxBytes) throw refused(`more than ${maxBytes} bytes follow its end`);
+      this.#rest = Buffer.alloc(0);
+    } while (await this.#more());
   }
 }
