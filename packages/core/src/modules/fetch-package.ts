@@ -52,7 +52,9 @@ export async function fetchPackage(
         throw failed(`more than ${MAX_REDIRECTS} addresses send to one another`);
       }
       const next = parseModuleSource(sent.next);
-      if (next.kind !== "remote") throw failed(`it sends to "${hideCredentials(sent.next)}"`);
+      if (next.kind !== "remote" || isOfThisMachine(next)) {
+        throw failed(`it sends to "${hideCredentials(sent.next)}"`);
+      }
       const found = await fetchPackage(next, folder, options, redirects + 1);
       // The folder that a page sends to is the whole package.
       return { ...found, folder: await folderIn(found.folder, found.inner), inner: source.folder };
@@ -74,7 +76,12 @@ export async function fetchPackage(
   }
 }
 
-/** An archive of this machine. Folders are called in place. */
+/** Whether an address means files of this machine, to which nothing from elsewhere may send. */
+export function isOfThisMachine({ getter, url }: RemoteModuleSource): boolean {
+  return getter === "file" || /^file:/i.test(url) || !/^[a-z][a-z0-9+.-]*:\/\//i.test(url);
+}
+
+/** An archive of this machine. Folders are called where they lie. */
 async function takeFile(url: string, folder: string, options: FetchOptions): Promise<void> {
   const path = fileURLToPath(new URL(url.replace(/\?.*$/s, "")));
   const kind = archiveKind(path, new URL(url).searchParams.get("archive"));

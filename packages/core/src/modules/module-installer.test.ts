@@ -251,6 +251,12 @@ describe("archives", () => {
         return { body: '<head><meta name="terraform-get" content="/header"></head>' };
       }
       if (path.startsWith("/header?")) return { headers: { "x-terraform-get": "/a.tgz//sub" } };
+      if (path.startsWith("/local?")) {
+        return { headers: { "x-terraform-get": `file://${place.root}/local` } };
+      }
+      if (path.startsWith("/git?")) {
+        return { headers: { "x-terraform-get": `git::file://${place.root}/local` } };
+      }
       if (path.startsWith("/loop?")) return { headers: { "x-terraform-get": "/loop" } };
       if (path === "/a.tgz") return { body };
       return { body: "nothing" };
@@ -259,6 +265,11 @@ describe("archives", () => {
     expect(await place.problem()).toContain("Local module path escapes module package");
     place.call(`${url}/loop`);
     expect(await place.problem()).toContain("more than 10 addresses");
+    place.write("local/main.tf", PATH_OUTPUT);
+    for (const local of ["local", "git"]) {
+      place.call(`${url}/${local}`);
+      expect(await place.problem()).toContain("it sends to");
+    }
     place.call(`${url}/none`);
     expect(await place.problem()).toContain("No source URL was returned");
   });

@@ -12,7 +12,7 @@ import {
   InstallHttpClient,
   serviceDiscovery,
 } from "@stackwright/tfplugin/install";
-import { fetchPackage, pathIn } from "./fetch-package.ts";
+import { fetchPackage, isOfThisMachine, pathIn } from "./fetch-package.ts";
 import { type CachedPackage, ModuleCache } from "./module-cache.ts";
 import type { LockedModule } from "./module-lock.ts";
 import type { ModuleLimits } from "./module-tree.ts";
@@ -116,7 +116,7 @@ export class PackageFetcher {
   #locationSource(location: string, address: string): RemoteModuleSource {
     try {
       const source = parseModuleSource(location);
-      if (source.kind === "remote") return source;
+      if (source.kind === "remote" && !isOfThisMachine(source)) return source;
     } catch (error) {
       if (!(error instanceof ModuleError)) throw error;
     }
