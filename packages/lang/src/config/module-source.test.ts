@@ -79,6 +79,9 @@ describe("hideCredentials", () => {
       "s3::https://h.test/b?aws_access_key_secret=X&region=y",
       "s3::https://h.test/b?aws_access_key_secret=REDACTED&region=y",
     ],
+    ["git::https://ghp_abc@h.test/r.git", "git::https://REDACTED@h.test/r.git"],
+    ["https://me:a@b@h.test/r.zip", "https://me:REDACTED@h.test/r.zip"],
+    ["https://h.test/r.zip?private_token=X", "https://h.test/r.zip?private_token=REDACTED"],
     ["https://h.test/a:b@c", "https://h.test/a:b@c"],
   ])("%s", (text, expected) => {
     expect(hideCredentials(text)).toBe(expected);

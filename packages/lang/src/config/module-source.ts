@@ -161,12 +161,16 @@ function invalidSource(source: string, why: string): ModuleError {
 
 /** Names of query parameters that carry secrets. */
 const SECRET_PARAMETERS =
-  /([?&](?:sshkey|aws_access_key_secret|aws_access_token|aws_access_key_id|token|password|secret|sig|signature|x-amz-[\w-]+)=)[^&]*/gi;
+  /([?&](?:sshkey|aws_access_key_secret|aws_access_token|aws_access_key_id|token|password|secret|sig|signature|(?:private|access|api)[_-](?:token|key)|x-amz-[\w-]+)=)[^&]*/gi;
 
-/** An address for messages and files: no user information with a password, no secrets of its query. */
+/**
+ * An address for messages and files: no password, no user of HTTP, where it is a token as often as a name, and no secrets of the
+ * query.
+ */
 export function hideCredentials(address: string): string {
   return address
-    .replace(/(:\/\/[^/@:]*):[^/@]*@/, "$1:REDACTED@")
+    .replace(/(:\/\/[^/@:]*):[^/]*@/, "$1:REDACTED@")
+    .replace(/(https?:\/\/)[^/@:]+@/i, "$1REDACTED@")
     .replace(SECRET_PARAMETERS, "$1REDACTED");
 }
 
