@@ -12,8 +12,9 @@ export type JsonNode =
   | { readonly kind: "literal"; readonly text: string };
 
 const MAX_DEPTH = 1_000;
+/** A token, or the first letter of a string: the expression of a whole one runs out of stack at some megabytes. */
 const TOKEN =
-  /[ \t\n\r]*(?:([{}[\],:])|("(?:[^"\\]|\\.)*")|(-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?|true|false|null))/y;
+  /[ \t\n\r]*(?:([{}[\],:"])|(-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?|true|false|null))/y;
 
 /** Parses one JSON text. `TFSTATE_FILE_INVALID`. */
 export function parseJson(text: string): JsonNode {
@@ -157,7 +158,22 @@ class Parser {
     const match = TOKEN.exec(this.#text);
     if (match === null) throw this.#invalid("is no JSON");
     this.#position = TOKEN.lastIndex;
-    return match[1] ?? match[2] ?? match[3] ?? "";
+    const token = match[1] ?? match[2] ?? "";
+    return token === '"' ? this.#quoted(TOKEN.lastIndex - 1) : token;
+  }
+
+  /** A string as it is written, from its first quote to the next one that is not escaped. */
+  #quoted(start: number): string {
+    for (let end = this.#text.indexOf('"', start + 1); end > 0; ) {
+      let escapes = 0;
+      while (this.#text[end - 1 - escapes] === "\\") escapes += 1;
+      if (escapes % 2 === 0) {
+        this.#position = end + 1;
+        return this.#text.slice(start, end + 1);
+      }
+      end = this.#text.indexOf('"', end + 1);
+    }
+    throw this.#invalid("is no JSON");
   }
 
   #invalid(what: string): TfstateError {

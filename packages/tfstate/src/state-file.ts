@@ -75,6 +75,7 @@ export function parseStateFile(text: string): TerraformState {
     checkResults: file.take("check_results") ?? literalNode(null),
   };
   file.end();
+  requireDistinct(state.resources);
   return state;
 }
 
@@ -97,6 +98,18 @@ export function formatStateFile(state: TerraformState): string {
     check_results: state.checkResults,
   });
   return `${prettyJson(file)}\n`;
+}
+
+/** One object twice: whichever is read last would win, and the other one would be forgotten. */
+function requireDistinct(resources: readonly TerraformResource[]): void {
+  const seen = new Set<string>();
+  for (const { module, mode, type, name, instances } of resources) {
+    for (const { indexKey, deposed } of instances) {
+      const key = JSON.stringify([module, mode, type, name, indexKey ?? null, deposed]);
+      if (seen.has(key)) throw invalid(`${type}.${name} has an instance twice: ${key}`);
+      seen.add(key);
+    }
+  }
 }
 
 function parseOutput(name: string, node: JsonNode): TerraformOutput {
