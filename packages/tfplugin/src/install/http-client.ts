@@ -18,8 +18,8 @@ export interface HttpClientOptions {
 
 interface GetOptions {
   readonly headers?: Readonly<Record<string, string>>;
-  /** Sends the token that is known for the host. */
-  readonly authorize?: boolean;
+  /** Sends the token that is known for the host of the URL, or for a host by its `hostKey`. */
+  readonly authorize?: boolean | string;
   readonly signal: AbortSignal | undefined;
 }
 
@@ -135,7 +135,8 @@ export class InstallHttpClient {
 
   async #once(url: URL, { headers, authorize = false, signal }: GetOptions): Promise<Response> {
     const { fetch: get, tokens, idleMs } = this.#options;
-    const token = authorize ? tokens.get(url.host) : undefined;
+    const owner = authorize === true ? url.host : authorize;
+    const token = owner === false ? undefined : tokens.get(owner);
     // Only the head is waited for here: the limit must not end the body.
     const late = new AbortController();
     const reason = new Error(`nothing came for ${idleMs} ms`);

@@ -166,14 +166,21 @@ describe("installation from a registry", () => {
     await expect(install()).resolves.toBeDefined();
   });
 
-  it("sends a token to the registry, and not along with files", async () => {
+  it("sends the token of the registry by its name, and not along with files", async () => {
     const { install, registry, configure } = await setUp();
     registry.faults.token = "s3cret";
     await expect(install()).rejects.toMatchObject({ code: "TFPLUGIN_REGISTRY_UNAUTHORIZED" });
     registry.requests.length = 0;
-    const credentials = `credentials "${registry.host}" { token = "s3cret" }`;
+    const service = registry.cliConfiguration("registry.example.com");
+    // The token of the host that the service happens to be on is not for this registry.
+    const wrong = configure(`${service}credentials "${registry.host}" { token = "s3cret" }`);
+    await expect(install({ configuration: wrong })).rejects.toMatchObject({
+      code: "TFPLUGIN_REGISTRY_UNAUTHORIZED",
+    });
+    expect(registry.requests.map(({ authorization }) => authorization)).toEqual([undefined]);
+    registry.requests.length = 0;
     const configuration = configure(
-      `${registry.cliConfiguration("registry.example.com")}${credentials}`,
+      `${service}credentials "registry.example.com" { token = "s3cret" }`,
     );
     await install({ configuration });
     const sent = registry.requests.map(({ authorization }) => authorization);

@@ -6,6 +6,7 @@ import {
   zipHash,
 } from "@stackwright/provider-source";
 import { TfpluginError } from "../errors.ts";
+import { hostKey } from "./cli-configuration.ts";
 import { type InstallHttpClient, invalidResponse, isRecord } from "./http-client.ts";
 import type { PackageInstallationSource, PackageOffer } from "./provider-source.ts";
 import { serviceDiscovery } from "./service-discovery.ts";
@@ -43,7 +44,7 @@ export function directRegistry({
 
     async versions({ host, namespace, type }, signal) {
       const url = new URL(`./${namespace}/${type}/versions`, await baseOf(host, signal));
-      const document = await http.json(url, { authorize: true, signal });
+      const document = await http.json(url, { authorize: hostKey(host), signal });
       if (document === undefined) return undefined;
       if (!Array.isArray(document.versions)) throw invalidResponse(url, "it has no versions");
       return document.versions
@@ -57,7 +58,7 @@ export function directRegistry({
       const { host, namespace, type } = address;
       const path = `./${namespace}/${type}/${version.toString()}/download/${platform.os}/${platform.arch}`;
       const url = new URL(path, await baseOf(host, signal));
-      const document = await http.json(url, { authorize: true, signal });
+      const document = await http.json(url, { authorize: hostKey(host), signal });
       if (document === undefined) return undefined;
       requireProtocol(id, document.protocols);
       return signedOffer(id, url, document, signal);
