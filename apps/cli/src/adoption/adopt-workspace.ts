@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
+import type { Semaphore } from "@stackwright/base/limiter";
 import { adoptState, hasChanges, importedState, NO_MIRROR, type Plan } from "@stackwright/core";
 import {
   parseStateFile as parseFile,
@@ -32,6 +33,8 @@ export interface AdoptWorkspaceOptions extends PlanningOptions {
   readonly mirror: boolean;
   /** A command whose plan is compared with ours: `terraform`, `tofu` or a path. */
   readonly verify?: string;
+  /** Shared by adoptions at the same time: an embedded store has one writer. */
+  readonly recording?: Semaphore;
   /** Approves what was found; undefined: approved. */
   readonly approve?: (report: WorkspaceReport) => Promise<boolean>;
 }
@@ -193,7 +196,8 @@ async function adoptLocked(
   if (options.dryRun) return { ...found, verdict: "adoptable" };
   const approved = (await options.approve?.({ ...found, verdict: "adoptable" })) ?? true;
   if (!approved) return { ...found, verdict: "declined" };
-  const old = await record(file, bytes, planned.changes.length, ground);
+  const write = async (): Promise<string> => record(file, bytes, planned.changes.length, ground);
+  const old = await (options.recording === undefined ? write() : options.recording.run(write));
   return { ...found, verdict: "adopted", old };
 }
 

@@ -1,6 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join, relative, resolve } from "node:path";
 import { Semaphore } from "@stackwright/base/limiter";
+import { parseStoreAddress, storeName } from "@stackwright/core";
 import { adoptWorkspaces, type RootReport } from "../adoption/adopt-workspaces.ts";
 import {
   countVerdicts,
@@ -49,13 +50,15 @@ export async function adoptAll(
     });
   }
   const nameOf = stackNames(roots, base, options, context);
+  const { env, store } = fromOneDirectory(options, context);
+  const recording = new Semaphore(1);
   const limiter = new Semaphore(ROOTS_AT_ONCE);
   const reports = await Promise.all(
     roots.map(async (root) =>
       limiter.run(async () => {
         const report = await adoptWorkspaces(
-          { ...options, old },
-          { ...context, directory: join(base, root), workingDirectory: join(base, root) },
+          { ...options, old, recording, ...(store !== undefined && { store }) },
+          { ...context, env, directory: join(base, root), workingDirectory: join(base, root) },
           { directory: root, stackOf: (workspace) => nameOf(root, workspace) },
         );
         if (!options.json) terminal.write(rootText(report));
@@ -69,6 +72,24 @@ export async function adoptAll(
   if (options.json) terminal.write(reportJson(reports));
   else terminal.write(`\n${summaryText(reports)}\n`);
   return reportExitCode(reports);
+}
+
+/** A store that is named by a relative path is one store, not one for each root module. */
+function fromOneDirectory(
+  { store }: AdoptAllOptions,
+  { env, directory }: CommandContext,
+): { readonly env: NodeJS.ProcessEnv; readonly store?: string } {
+  const absolute = (text: string): string =>
+    text.startsWith("sqlite:") ? storeName(parseStoreAddress(text, directory)) : text;
+  const { STACKWRIGHT_STORE: named = "", STACKWRIGHT_DIR: folder = "" } = env;
+  return {
+    env: {
+      ...env,
+      ...(named !== "" && { STACKWRIGHT_STORE: absolute(named) }),
+      ...(folder !== "" && { STACKWRIGHT_DIR: resolve(directory, folder) }),
+    },
+    ...(store !== undefined && { store: absolute(store) }),
+  };
 }
 
 /**

@@ -208,7 +208,7 @@ describe("adopting a state of the real command", { timeout: 300_000 }, () => {
     const top = await scratch();
     const first = await applied(config(1, "v"));
     await mkdir(join(top, ".git"));
-    const names = Array.from({ length: 12 }, (_, index) => `stacks/s${index}`);
+    const names = Array.from({ length: 50 }, (_, index) => `stacks/s${index}`);
     for (const name of names) {
       await mkdir(join(top, name), { recursive: true });
       const state = await readFile(join(first.directory, "terraform.tfstate"), "utf8");
@@ -229,12 +229,12 @@ describe("adopting a state of the real command", { timeout: 300_000 }, () => {
       summary: object;
       roots: unknown[];
     };
-    expect(report.roots).toHaveLength(12);
-    expect(report.summary).toMatchObject({ adopted: 11, changes: 1, failed: 0 });
+    expect(report.roots).toHaveLength(50);
+    expect(report.summary).toMatchObject({ adopted: 49, changes: 1, failed: 0 });
     await writeFile(join(top, "stacks/s3/main.tf"), config(1, "v"));
     const two = await run("adopt", "--all", "--yes", "--json");
     expect(two.code).toBe(0);
-    expect(JSON.parse(two.output)).toMatchObject({ summary: { adopted: 1, already: 11 } });
+    expect(JSON.parse(two.output)).toMatchObject({ summary: { adopted: 1, already: 49 } });
   });
 });
 
