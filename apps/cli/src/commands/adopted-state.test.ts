@@ -165,6 +165,49 @@ describe("a state that another command wrote after the adoption", () => {
   });
 });
 
+describe("a hand-back", () => {
+  const adopted = async () => {
+    const server = await stateServer(STATE);
+    const place = `    address = "${server.url}"\n    lock_address = "${server.url}"`;
+    const block = `terraform {\n  backend "http" {\n${place}\n  }\n}\n`;
+    const { run } = await folderWith({ "b.tf": block });
+    expect(await run(["adopt", "--yes"])).toMatchObject({ code: 0 });
+    return { server, run };
+  };
+
+  it("releases the lock with the next call where it could not", async () => {
+    const { server, run } = await adopted();
+    server.refuses = "UNLOCK";
+    expect(await run(["hand-back", "--yes"])).toMatchObject({ code: 1 });
+    expect(server.lock).toContain("stackwright adopt");
+    expect((await run(["plan"])).error).toContain("handed back");
+    server.refuses = "";
+    expect(await run(["hand-back", "--yes"])).toMatchObject({ code: 0 });
+    expect(server.lock).toBe(undefined);
+    expect((await run(["hand-back", "--yes"])).output).toContain("handed back before");
+  });
+
+  it("takes the stack out of use before the other command may use the state", async () => {
+    const { server, run } = await adopted();
+    let during: Awaited<ReturnType<typeof run>> | undefined;
+    server.onWrite = async () => {
+      during = await run(["plan"]);
+    };
+    expect(await run(["hand-back", "--yes"])).toMatchObject({ code: 0 });
+    expect(during?.error).toContain("handed back");
+  });
+
+  it("leaves the stack in use where the state cannot be written", async () => {
+    const { server, run } = await adopted();
+    server.refuses = "POST";
+    expect(await run(["hand-back", "--yes"])).toMatchObject({ code: 1 });
+    expect(await run(["plan", "-detailed-exitcode"])).toMatchObject({ code: 0 });
+    server.refuses = "";
+    expect(await run(["hand-back", "--yes"])).toMatchObject({ code: 0 });
+    expect(server.lock).toBe(undefined);
+  });
+});
+
 describe("a stack whose state was handed back", () => {
   it.each([
     [["state", "rm", "terraform_data.a", "--yes"]],

@@ -1,4 +1,4 @@
-import type { StateMirrorRecord } from "@stackwright/core";
+import { exportedSerial, type StackOrigin, type StateMirrorRecord } from "@stackwright/core";
 import type { CommandContext } from "../command-context.ts";
 import { CommandError } from "../command-error.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
@@ -26,7 +26,7 @@ export async function handBack(
       advice: "Write its state to a file: stackwright export-state > FILE",
     });
   }
-  if (origin.handedBack) {
+  if (origin.handedBack && isFinished(origin)) {
     terminal.write(`The stack "${stack.name}" was handed back before.\n`);
     return EXIT.ok;
   }
@@ -37,7 +37,7 @@ export async function handBack(
     }
     if ((await terminal.ask(question, { signal }))?.trim() !== "yes") return EXIT.failed;
   }
-  await using _lock = await acquireStackLock(session, options, context);
+  await using _lock = await acquireStackLock(session, options, context, { endsHandBack: true });
   if ((await state.head()).run !== "") {
     throw new CommandError("A run was interrupted; its objects are not settled yet.", {
       advice: "Resolve them first: stackwright recover",
@@ -49,19 +49,39 @@ export async function handBack(
   const adopted = origin;
   const configuration = await loadProject(context);
   await using backend = await openOldBackend(configuration, options, context);
+  // The stack takes no runs from before the other command may: not both after an interruption.
   const announce = async (mirror: StateMirrorRecord): Promise<void> => {
-    await stacks.recordOrigin(project, stack.name, { ...adopted, mirror });
+    await stacks.recordOrigin(project, stack.name, { ...adopted, mirror, handedBack: true });
+    announced = mirror;
   };
+  let announced: StateMirrorRecord | undefined;
   const operation = "stackwright hand-back";
   const call = { signal };
-  const written = await writeBack({ state, origin, backend, operation, announce }, call);
+  const written = await writeBack({ state, origin, backend, operation, announce }, call).catch(
+    async (error: unknown) => {
+      if (announced !== undefined) {
+        await stacks.recordOrigin(project, stack.name, { ...adopted, mirror: announced });
+      }
+      throw error;
+    },
+  );
   const { serial } = written;
   const mirror = { ...origin.mirror, ...written };
-  await stacks.recordOrigin(project, stack.name, { ...origin, mirror, handedBack: true });
+  const done = { ...origin, mirror, handedBack: true };
+  await stacks.recordOrigin(project, stack.name, done);
   // Last: until now no other command may work on the state.
-  if (origin.lockId !== "") await backend.unlock?.(origin.workspace, origin.lockId, { signal });
+  if (origin.lockId !== "") {
+    await backend.unlock?.(origin.workspace, origin.lockId, { signal });
+    await stacks.recordOrigin(project, stack.name, { ...done, lockId: "" });
+  }
   terminal.write(
     `Handed back to ${backend.place(origin.workspace)}: lineage ${origin.lineage}, serial ${serial}.\nThe stack "${stack.name}" takes no further runs.\n`,
   );
   return EXIT.ok;
+}
+
+/** Whether the backend was written, and its lock released; else the command was interrupted and goes on where it was. */
+function isFinished(origin: Extract<StackOrigin, { kind: "state" }>): boolean {
+  const { lockId, mirror } = origin;
+  return lockId === "" && mirror.serial === exportedSerial(origin, mirror.revision);
 }

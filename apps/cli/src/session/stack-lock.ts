@@ -17,18 +17,20 @@ export type LockTarget = Pick<StackSession, "state" | "stack"> & {
 };
 
 /**
- * Acquires the stack lock. It waits for a lock holder with a heartbeat as long as `--lock-timeout` specifies, and the
- * refusal names the holder. For a holder without a heartbeat, which was killed or lost its machine, it waits until the
- * lock expires, regardless of the timeout: no other process would end its run.
+ * Takes the stack. A holder that lives is waited for as long as `--lock-timeout` says, and the refusal says who
+ * it is. One that shows no life, because it was killed or its machine is gone, is waited for until the
+ * stack may be taken from it, whatever the timeout: nobody else would ever end its run. A stack that was handed back is refused,
+ * except to the command that ends an interrupted hand-back.
  */
 export async function acquireStackLock(
   session: LockTarget,
   options: Pick<StoreOptions, "lockTimeout">,
   { terminal, signal }: Pick<CommandContext, "terminal" | "signal">,
+  { endsHandBack = false }: { readonly endsHandBack?: boolean } = {},
 ): Promise<StackLock> {
   const patienceMs = parseDuration(options.lockTimeout);
   const free = await session.state.tryAcquire({ signal });
-  if (free !== undefined) return stillOurs(free, session);
+  if (free !== undefined) return stillOurs(free, session, endsHandBack);
   const { who } = await readLockHolder(session);
   terminal.writeError(`Waiting for the stack: ${who} works on it, or did until it ended.\n`);
   const over = new AbortController();
@@ -40,7 +42,7 @@ export async function acquireStackLock(
   );
   try {
     const hold = await session.state.acquire({ signal: AbortSignal.any([signal, refusal.signal]) });
-    return await stillOurs(hold, session);
+    return await stillOurs(hold, session, endsHandBack);
   } catch (error) {
     throw refusal.signal.aborted ? refusal.signal.reason : error;
   } finally {
@@ -53,11 +55,15 @@ export async function acquireStackLock(
  * The lock, where the name still belongs to the stack and its state was not handed back: either may have happened after the
  * session was opened, such as while a question was open.
  */
-async function stillOurs(lock: StackLock, { store, stack }: LockTarget): Promise<StackLock> {
+async function stillOurs(
+  lock: StackLock,
+  { store, stack }: LockTarget,
+  endsHandBack: boolean,
+): Promise<StackLock> {
   try {
     const { account, project, stack: id } = stack.reference;
     const current = await new StackDirectory(store).find({ account, project }, stack.name);
-    refuseHandedBack(current);
+    if (!endsHandBack) refuseHandedBack(current);
     if (current !== undefined && current.reference.stack !== id) {
       throw new CommandError(`The stack "${stack.name}" has adopted a state meanwhile.`, {
         advice: "Run the command again: it works on the adopted state then.",

@@ -61,21 +61,33 @@ export async function folderWith(
   };
 }
 
+interface StateServer {
+  readonly url: string;
+  /** Record of the lock. */
+  lock: string | undefined;
+  /** A method that is answered with 403. */
+  refuses: string;
+  /** Called before a state is written. */
+  onWrite: (() => Promise<void>) | undefined;
+}
+
+type Mutable = { -readonly [name in keyof StateServer]: StateServer[name] };
+
 /** A server for one state, with a lock. */
-export async function stateServer(
-  state: string,
-): Promise<{ readonly url: string; lock: string | undefined; requests: string[] }> {
-  const found = { url: "", lock: undefined as string | undefined, requests: [] as string[] };
+export async function stateServer(state: string): Promise<StateServer> {
+  const found = { url: "", lock: undefined, refuses: "", onWrite: undefined } as Mutable;
   let stored: Buffer = Buffer.from(state);
   const server = createServer(async (request, response) => {
     const parts: Buffer[] = [];
     for await (const part of request) parts.push(part as Buffer);
     const body = Buffer.concat(parts);
     const { method = "" } = request;
-    found.requests.push(method);
+    if (method === found.refuses) return void response.writeHead(403).end();
     if (method === "GET") return void response.end(stored);
-    if (method === "POST") stored = body;
-    else if (method === "UNLOCK") found.lock = undefined;
+    if (method === "POST") {
+      await found.onWrite?.();
+      stored = body;
+    } else if (method === "UNLOCK") found.lock = undefined;
     else if (found.lock === undefined) found.lock = body.toString();
     else return void response.writeHead(423).end(found.lock);
     response.end();
