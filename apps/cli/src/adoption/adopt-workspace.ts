@@ -325,13 +325,25 @@ async function record(
 function parseState(bytes: Uint8Array): TerraformState {
   if (bytes.length === 0) throw new TfstateError("TFSTATE_FILE_INVALID", "the state file is empty");
   const text = new TextDecoder("utf-8", { fatal: false }).decode(bytes);
-  if (text.includes('"encrypted_data"')) {
+  try {
+    return parseFile(text);
+  } catch (error) {
+    if (!isEncrypted(text)) throw error;
     throw new TfstateError(
       "TFSTATE_FILE_INVALID",
       'the state is encrypted; read it with its own command: "adopt --pull tofu"',
+      { cause: error },
     );
   }
-  return parseFile(text);
+}
+
+/** Whether a file that is no state is an encrypted one; an attribute may have the same name. */
+function isEncrypted(text: string): boolean {
+  try {
+    return Object.hasOwn(JSON.parse(text) as object, "encrypted_data");
+  } catch {
+    return false;
+  }
 }
 
 async function lockInTime({ backend, workspace, options, context }: Ground): Promise<HeldLock> {

@@ -49,6 +49,22 @@ describe("an adoption that ended between recording and fencing", () => {
   });
 });
 
+it("does not take an attribute for an encryption", async () => {
+  const state = STATE.replace(
+    '"input":{"value":1,"type":"number"}',
+    '"input":{"value":{"encrypted_data":"x"},"type":["object",{"encrypted_data":"string"}]}',
+  ).replace(
+    '"output":{"value":1,"type":"number"}',
+    '"output":{"value":{"encrypted_data":"x"},"type":["object",{"encrypted_data":"string"}]}',
+  );
+  const { run } = await folderWith({
+    "main.tf": RESOURCE.replace("1", '{ encrypted_data = "x" }'),
+    "terraform.tfstate": state,
+  });
+  const { code, output } = await run(["adopt", "--yes"]);
+  expect(code, output).toBe(0);
+});
+
 describe("adopt --fresh", () => {
   it.each([
     ["an encrypted state", { "terraform.tfstate": `{"encrypted_data":"x"}` }],

@@ -27,7 +27,7 @@ export function readBackendRecord(path: string): BackendRecord | undefined {
     (entry): entry is [string, string] => typeof entry[1] === "string" && entry[1] !== "",
   );
   const values = Object.fromEntries(
-    Object.entries(config ?? {}).filter(([, value]) => value !== null && value !== ""),
+    Object.entries(config ?? {}).filter(([, value]) => value !== null),
   );
   return { type, config: new Map(texts), values };
 }

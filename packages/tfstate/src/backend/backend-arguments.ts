@@ -40,6 +40,11 @@ export class BackendArguments {
       .find((text) => text !== undefined && text !== "");
   }
 
+  /** Whether it is the empty text, for the few arguments that mean something by it. */
+  isEmpty(name: string): boolean {
+    return this.#values[name] === "";
+  }
+
   /** `TFSTATE_BACKEND_INVALID` where it is not set. */
   need(name: string, ...variables: readonly string[]): string {
     const text = this.text(name, ...variables);

@@ -28,12 +28,15 @@ export async function s3Backend(
 ): Promise<StateBackend> {
   const bucket = configuration.need("bucket");
   const key = configuration.need("key").replace(/^\//, "");
-  const prefix = configuration.text("workspace_key_prefix") ?? "env:";
+  // Without a prefix the workspaces are folders of the bucket.
+  const prefix = configuration.isEmpty("workspace_key_prefix")
+    ? ""
+    : `${configuration.text("workspace_key_prefix") ?? "env:"}/`;
   const clients = await createS3Clients(configuration, env);
   const sdk = await import("@aws-sdk/client-s3");
   const { s3 } = clients;
   const keyOf = (workspace: string): string =>
-    workspace === DEFAULT_WORKSPACE ? key : `${prefix}/${workspace}/${key}`;
+    workspace === DEFAULT_WORKSPACE ? key : `${prefix}${workspace}/${key}`;
   const customer = customerKey(configuration.text("sse_customer_key", "AWS_SSE_CUSTOMER_KEY"));
   const tableName = configuration.text("dynamodb_table");
   const table: ItemTable | undefined =
@@ -74,13 +77,13 @@ export async function s3Backend(
           const page = await s3.send(
             new sdk.ListObjectsV2Command({
               Bucket: bucket,
-              Prefix: `${prefix}/`,
+              Prefix: prefix,
               ...(token !== undefined && { ContinuationToken: token }),
             }),
             abort(signal),
           );
           for (const { Key = "" } of page.Contents ?? []) {
-            const rest = Key.slice(prefix.length + 1);
+            const rest = Key.slice(prefix.length);
             const name = rest.slice(0, rest.indexOf("/"));
             if (name !== "" && rest === `${name}/${key}`) found.push(name);
           }
@@ -90,9 +93,10 @@ export async function s3Backend(
       }),
     read: async (workspace, call = {}) =>
       guarded("reading the state", place(workspace), async () => {
-        // A table also keeps the digest of the state: an answer of an outdated replica is noticed by it.
-        const expected = await table?.digest(`${bucket}/${keyOf(workspace)}`, call);
         for (let waitedMs = 0; ; waitedMs += 2_000) {
+          // A table also keeps the digest of the state: an answer of an outdated replica is noticed by it. It is read each time,
+          // as another command writes it after the state.
+          const expected = await table?.digest(`${bucket}/${keyOf(workspace)}`, call);
           const bytes = await readOnce(workspace, call);
           if (expected === undefined || md5(bytes) === expected) return bytes;
           if (waitedMs >= digestPatienceMs) {

@@ -1,0 +1,47 @@
+import { createHash } from "node:crypto";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { expect, it, onTestFinished } from "vitest";
+import type { ArgumentValues } from "../backend-arguments.ts";
+import { openBackend } from "../open-backend.ts";
+
+const VALUES = { bucket: "b", key: "app", region: "eu-west-1", access_key: "k", secret_key: "s" };
+
+async function open(values: ArgumentValues) {
+  return openBackend({ type: "s3", values: { ...VALUES, ...values } }, { directory: "/", env: {} });
+}
+
+it.each([
+  [{}, "env:/w/app"],
+  [{ workspace_key_prefix: null }, "env:/w/app"],
+  [{ workspace_key_prefix: "p" }, "p/w/app"],
+  [{ workspace_key_prefix: "" }, "w/app"],
+])("has the key of a workspace with %o", async (values, key) => {
+  await using backend = await open(values);
+  expect(backend.place("w")).toBe(`s3 bucket b, key ${key}`);
+  expect(backend.place("default")).toBe("s3 bucket b, key app");
+});
+
+it("reads the digest again that another command has not written yet", {
+  timeout: 20_000,
+}, async () => {
+  const digest = createHash("md5").update("new").digest("hex");
+  const digests = ["old", digest];
+  const server = createServer((request, response) => {
+    request.resume();
+    if (request.method === "GET") return void response.end("new");
+    const Item = { Digest: { S: digests.length > 1 ? digests.shift() : digests[0] } };
+    response.setHeader("content-type", "application/x-amz-json-1.0").end(JSON.stringify({ Item }));
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const endpoints = { s3: url, dynamodb: url };
+  await using backend = await open({ dynamodb_table: "locks", use_path_style: true, endpoints });
+  expect(Buffer.from((await backend.read("default")) ?? []).toString()).toBe("new");
+});
