@@ -1,6 +1,7 @@
+import type { Logger } from "@stackwright/base/logger";
 import { isEnded } from "@stackwright/core";
 import { RunTicket_Step } from "@stackwright/proto/stackwright";
-import { type CallOptions, WILDCARD } from "@stackwright/storage";
+import { type CallOptions, isStorageError, WILDCARD } from "@stackwright/storage";
 import { decodeRecord } from "../domain/record-kind.ts";
 import {
   DEFAULT_POOL,
@@ -19,38 +20,58 @@ import { type Transaction, type TransactionParts, transact } from "./transaction
 
 const ANYWHERE = { partition: WILDCARD, peerName: WILDCARD, namespace: WILDCARD };
 
-/** The tickets of all projects. */
+/** The parts of what looks through all projects: damage of one is reported, and does not concern the others. */
+type SweepParts = TransactionParts & { readonly logger?: Logger | undefined };
+
+/** The tickets of all projects that can be read. */
 export async function listTickets(
-  { storage }: Pick<TransactionParts, "storage">,
+  { storage, logger }: Pick<SweepParts, "storage" | "logger">,
   options?: CallOptions,
 ): Promise<readonly ListedTicket[]> {
   const { type } = SERVER_KINDS.ticket;
   const found = await storage.list("strong", type, ANYWHERE, `${DEFAULT_POOL}.`, options);
-  return found.map((resource) => ({
-    id: resource.id,
-    ticket: decodeRecord(SERVER_KINDS.ticket, resource),
-  }));
+  return found.flatMap((resource) => {
+    try {
+      return [{ id: resource.id, ticket: decodeRecord(SERVER_KINDS.ticket, resource) }];
+    } catch (error) {
+      logger?.error({ ticket: resource.id, err: error }, "a ticket cannot be read");
+      return [];
+    }
+  });
 }
 
 /**
  * Repairs what no writer leaves and a foreign one may: tickets of ended runs, queues whose current run has ended or has no
  * ticket where it needs one. Reads tickets and queues, never lists of runs. Resolves with the number of repairs.
  */
-export async function sweepQueues(parts: TransactionParts, options?: CallOptions): Promise<number> {
+export async function sweepQueues(parts: SweepParts, options?: CallOptions): Promise<number> {
   let repairs = 0;
   for (const { id, ticket } of await listTickets(parts, options)) {
     const reference = runOfTicket(id.tenancy, ticket);
-    repairs += await transact(parts, async (tx) => removeStrayTicket(tx, reference));
+    repairs += await repair(parts, reference, removeStrayTicket);
   }
   const { type } = SERVER_KINDS.queue;
   for (const resource of await parts.storage.list("strong", type, ANYWHERE, "", options)) {
     const { tenancy, name } = resource.id;
     const stack = { account: tenancy.partition, project: tenancy.namespace, stack: name };
-    const { current } = decodeRecord(SERVER_KINDS.queue, resource);
-    if (current === "") continue;
-    repairs += await transact(parts, async (tx) => repairCurrent(tx, { stack, run: current }));
+    repairs += await repair(parts, { stack, run: "" }, repairCurrent);
   }
   return repairs;
+}
+
+/** One repair in a transaction of its own. 0 where a record of the stack is damaged; rejects where the store is away. */
+async function repair(
+  parts: SweepParts,
+  reference: RunReference,
+  decide: (tx: Transaction, reference: RunReference) => Promise<number>,
+): Promise<number> {
+  try {
+    return await transact(parts, async (tx) => decide(tx, reference));
+  } catch (error) {
+    if (isStorageError(error, "STORAGE_INCONSISTENT")) throw error;
+    parts.logger?.error({ ...reference, err: error }, "a queue could not be repaired");
+    return 0;
+  }
 }
 
 async function removeStrayTicket(tx: Transaction, reference: RunReference): Promise<number> {
@@ -62,10 +83,14 @@ async function removeStrayTicket(tx: Transaction, reference: RunReference): Prom
 }
 
 /** What the current run of a queue needs a worker for, by its phase. */
-async function repairCurrent(tx: Transaction, reference: RunReference): Promise<number> {
-  const { stack, run: id } = reference;
+async function repairCurrent(
+  tx: Transaction,
+  { stack }: Pick<RunReference, "stack">,
+): Promise<number> {
   const queue = await readQueue(tx, stack);
-  if (queue.message.current !== id) return 0;
+  const { current: id } = queue.message;
+  if (id === "") return 0;
+  const reference = { stack, run: id };
   const run = await tx.find(RUN_KIND, memberPlace(stack, id));
   const phase = run && phaseOf(run.message);
   if (phase === undefined || isEnded(phase)) {

@@ -51,6 +51,19 @@ export function createRunFixture(storage: StorageBackend = createMemoryStorage()
     clock,
     storage,
     put,
+    /** Puts something that is no message of the kind in a place. */
+    damage: async <M>({ type }: RecordKind<M>, place: Place): Promise<void> => {
+      const id = idOf({ type }, place);
+      const found = await storage.read("strong", id).catch(() => undefined);
+      await storage.writeCAS({
+        id: { ...id, uid: found?.id.uid ?? token() },
+        version: found?.version ?? "",
+        generation: token(),
+        metadata: {},
+        status: {},
+        data: { typeUrl: "damaged", value: new Uint8Array() },
+      });
+    },
     /** A stack with one configuration version. */
     stack: async (name: string): Promise<StackReference> => {
       const { reference } = await stacks.ensure({ account: "acme", project: "web" }, name);

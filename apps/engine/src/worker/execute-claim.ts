@@ -54,8 +54,9 @@ export async function executeClaim(
 ): Promise<void> {
   const { executor, logger, folder: root } = parts;
   const { run } = claim.reference;
-  const folder = await mkdtemp(join(root, `run-${run}-`));
+  let folder: string | undefined;
   try {
+    folder = await mkdtemp(join(root, `run-${run}-`));
     await using log = new LogWriter(parts, claim, logger);
     const job = await jobOf(parts, claim, folder, token);
     const execution = executor.start(job, {
@@ -72,7 +73,7 @@ export async function executeClaim(
     await giveUp(parts, claim, error);
   } finally {
     // Files of a bundle cannot be written, and so not removed without their folder's mode, which is ours.
-    await rm(folder, { recursive: true, force: true, maxRetries: 3 });
+    if (folder !== undefined) await rm(folder, { recursive: true, force: true, maxRetries: 3 });
   }
 }
 

@@ -4,7 +4,7 @@ import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { sleep } from "@stackwright/base/clock";
 import { startServer } from "@stackwright/proto/grpc";
-import { tenancyOf, WILDCARD } from "@stackwright/storage";
+import { isStorageError, tenancyOf, WILDCARD } from "@stackwright/storage";
 import type { BlobStore } from "@stackwright/storage/blob";
 import { createBlobsService } from "@stackwright/storage/blob/remote";
 import {
@@ -55,8 +55,9 @@ interface Running {
 }
 
 const ANYWHERE = { partition: WILDCARD, peerName: WILDCARD, namespace: WILDCARD };
-/** A ticket whose execution was lost here is not tried again at once. */
+/** A ticket whose execution was lost here is not tried again at once: after so long, then twice as long, and so on. */
 const RETRY_MS = 1_000;
+const MAX_RETRY_MS = 60_000;
 
 /** Starts a worker. Its life is a lease: while that is renewed, no other worker takes its claims. */
 export async function startRunWorker(options: RunWorkerOptions): Promise<RunWorker> {
@@ -128,7 +129,8 @@ class Worker {
   readonly #parts: WorkerParts;
   readonly #steal: (worker: string, signal: AbortSignal) => Promise<Lease>;
   readonly #running = new Map<string, Running>();
-  readonly #notBefore = new Map<string, number>();
+  /** When executions ended here, by run. */
+  readonly #endedAt = new Map<string, number>();
   /** Foreign workers with claims, each waited for until it is dead. */
   readonly #watched = new Map<string, Promise<void>>();
   readonly #ending = new AbortController();
@@ -212,7 +214,8 @@ class Worker {
         logger.warn({ err: error }, "the worker could not look for tickets and tries again");
       }
       const pause = new AbortController();
-      const retry = this.#notBefore.size > 0 ? RETRY_MS : sweepMs * (0.75 + Math.random() / 2);
+      const pauseMs = sweepMs * (0.75 + Math.random() / 2);
+      const retry = this.#endedAt.size > 0 ? Math.min(RETRY_MS, pauseMs) : pauseMs;
       await Promise.race([
         this.#bell.promise,
         sleep(clock, retry, AbortSignal.any([signal, pause.signal])).catch(() => undefined),
@@ -223,19 +226,45 @@ class Worker {
 
   async #turn(): Promise<void> {
     const { signal } = this.#ending;
-    const { clock, capacity = availableParallelism() } = this.#parts;
+    const { clock, logger, capacity = availableParallelism() } = this.#parts;
     const tickets = await listTickets(this.#parts, { signal });
-    for (const { ticket } of tickets) {
-      const { worker } = ticket.claim ?? {};
-      if (worker !== undefined && worker !== this.#id) this.#watchOver(worker);
+    for (const one of tickets) {
+      const { worker } = one.ticket.claim ?? {};
+      if (worker === this.#id) await this.#releaseIdle(one);
+      else if (worker !== undefined) this.#watchOver(worker);
     }
     await this.#passCancels();
+    const now = clock.monotonicMs();
+    for (const [run, endedAt] of this.#endedAt) {
+      if (now - endedAt >= MAX_RETRY_MS) this.#endedAt.delete(run);
+    }
     for (const one of orderTickets(tickets, clock.wallMs())) {
       if (signal.aborted || this.#running.size >= capacity) return;
-      const wait = this.#notBefore.get(one.ticket.run);
-      if (wait !== undefined && clock.monotonicMs() < wait) continue;
-      this.#notBefore.delete(one.ticket.run);
-      if (!this.#running.has(one.ticket.run)) await this.#claim(one);
+      const { run, attempts } = one.ticket;
+      const endedAt = this.#endedAt.get(run) ?? Number.NEGATIVE_INFINITY;
+      if (now - endedAt < retryMs(attempts) || this.#running.has(run)) continue;
+      try {
+        await this.#claim(one);
+      } catch (error) {
+        if (signal.aborted || isStorageError(error, "STORAGE_INCONSISTENT")) throw error;
+        // The others need not wait for one that is damaged.
+        this.#endedAt.set(run, now);
+        logger.error({ run, err: error }, "a ticket could not be claimed");
+      }
+    }
+  }
+
+  /**
+   * Gives a claim of this worker back that no execution belongs to: its end could not be stored, or the answer to the claim
+   * was lost. As long as this worker lives, no other does it.
+   */
+  async #releaseIdle({ id, ticket }: ListedTicket): Promise<void> {
+    if (this.#running.has(ticket.run)) return;
+    const { guard } = this.#lease;
+    const reason = "the result of the step could not be stored";
+    const idle = { ticket: id, worker: this.#id, guard, actor: this.#id, reason };
+    if (await releaseClaim(this.#parts, idle)) {
+      this.#parts.logger.warn({ run: ticket.run }, "a claim without an execution was released");
     }
   }
 
@@ -263,13 +292,17 @@ class Worker {
     void executeClaim(this.#parts, claim, token, (execution) => {
       running.execution = execution;
       if (this.#ending.signal.aborted) execution.stop(claim.step === "plan" ? 2 : 1);
-    }).finally(() => {
-      grants.revoke(token);
-      this.#running.delete(ticket.run);
-      this.#notBefore.set(ticket.run, clock.monotonicMs() + RETRY_MS);
-      done.resolve();
-      this.wake();
-    });
+    })
+      .catch((error: unknown) => {
+        logger.error({ run: ticket.run, err: error }, "the execution of a step failed");
+      })
+      .finally(() => {
+        grants.revoke(token);
+        this.#running.delete(ticket.run);
+        this.#endedAt.set(ticket.run, clock.monotonicMs());
+        done.resolve();
+        this.wake();
+      });
   }
 
   /** Passes requests to cancel on to the executors. */
@@ -311,6 +344,11 @@ class Worker {
       .finally(() => this.#watched.delete(worker));
     this.#watched.set(worker, watching);
   }
+}
+
+/** How long a ticket waits after so many claims without a result. */
+function retryMs(attempts: number): number {
+  return attempts === 0 ? 0 : Math.min(MAX_RETRY_MS, RETRY_MS * 2 ** Math.min(attempts - 1, 16));
 }
 
 /** How long executions that were asked to stop have until they are ended. */

@@ -1,0 +1,57 @@
+import { rm } from "node:fs/promises";
+import { type BatchOperation, StorageError } from "@stackwright/storage";
+import { createMemoryStorage } from "@stackwright/storage/memory";
+import { expect, it } from "vitest";
+import { STACK_HEAD_KIND, stackPlace } from "../domain/run-places.ts";
+import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import { playPlan, startFakeWorker } from "../testing/fake-worker.ts";
+import { overBatches } from "../testing/over-batches.ts";
+
+const kindsOf = (operations: readonly BatchOperation[]) =>
+  operations.map((one) => (one.kind === "write" ? one.resource.id.type.kind : one.id.type.kind));
+
+it("a claim that could not be given back is given back by the worker that has it", async () => {
+  let plans = 0;
+  let refusals = 0;
+  let left = 0;
+  const storage = overBatches(createMemoryStorage(), async (operations, write) => {
+    if (left > 0 && kindsOf(operations).includes("RunTicket")) {
+      left -= 1;
+      refusals += 1;
+      throw new StorageError("STORAGE_TOO_LARGE", "refused by the test");
+    }
+    return write();
+  });
+  const { enqueue, reaches } = await startFakeWorker(
+    async (step) => {
+      plans += 1;
+      if (plans > 1) return playPlan(step);
+      await step.host.beginPlanning();
+      // From here on nothing of this step can be written, neither its end nor its release.
+      left = 2;
+      return { how: "exit", code: 1 };
+    },
+    { storage },
+  );
+  const run = await enqueue();
+  await reaches(run, "awaiting_approval");
+  expect([plans, refusals]).toEqual([2, 2]);
+});
+
+it("a step whose folder cannot be made ends as a failure of its run, not of the worker", async () => {
+  const { enqueue, reaches, folder } = await startFakeWorker(playPlan);
+  await rm(folder, { recursive: true });
+  const failed = await reaches(await enqueue(), "failed");
+  expect(failed).toMatchObject({ reasonCode: "worker_lost" });
+});
+
+it("a damaged ticket or stack holds up no other", async () => {
+  const { enqueue, reaches, fixture, reference } = await startFakeWorker(playPlan);
+  const ticket = { tenancy: fixture.tenancy, name: "default.0" };
+  await fixture.damage(SERVER_KINDS.ticket, ticket);
+  await fixture.damage(SERVER_KINDS.queue, stackPlace(await fixture.stack("queue")));
+  const head = await fixture.stack("head");
+  await fixture.damage(STACK_HEAD_KIND, stackPlace(head));
+  await enqueue(false, head, "head");
+  await reaches(await enqueue(false, reference), "awaiting_approval");
+});
