@@ -19,6 +19,9 @@ export async function beginApply(
   await transact(parts, async (tx) => {
     await requireClaim(tx, claim);
     const run = requireAt(await readRun(tx, claim.reference), "approved", "applying");
+    if (isAt(run, "approved") && run.row.message.cancel !== undefined) {
+      throw new ServerError("illegal_transition", "the run is canceled");
+    }
     const fence = await tx.find(FENCE_KIND, stackPlace(claim.reference.stack));
     if (fence === undefined || fence.message.epoch !== epoch || fence.message.owner === "") {
       throw new ServerError("claim_lost", "the stack is held by another worker");
@@ -58,7 +61,10 @@ export async function endApply(
       if (phase === "applied" || phase === "partially_applied") {
         throw new ServerError("illegal_transition", `an approved run cannot be ${phase}`);
       }
-      await move(tx, before, phase, worker.id, change);
+      // The executor was not allowed to begin.
+      const { cancel } = before.row.message;
+      if (cancel === undefined) await move(tx, before, phase, worker.id, change);
+      else await move(tx, before, "canceled", worker.id, { reason: `canceled by ${cancel.actor}` });
     }
     tx.remove(ticket);
     await leaveQueue(tx, reference);

@@ -52,9 +52,15 @@ export async function recordPlan(
       baseRevision,
       approvals: [],
     });
+    const { cancel } = run.row.message;
     if (mode === Run_Mode.MODE_PLAN_ONLY) {
       await move(tx, planned, "plan_finished", worker.id);
       tx.remove(ticket);
+    } else if (cancel !== undefined) {
+      // The executor did not hear of it in time.
+      await move(tx, planned, "canceled", worker.id, { reason: `canceled by ${cancel.actor}` });
+      tx.remove(ticket);
+      await leaveQueue(tx, reference);
     } else if (autoApply) {
       await move(tx, planned, "approved", worker.id);
       tx.update(ticket, { step: RunTicket_Step.STEP_APPLY, claim: undefined, attempts: 0 });
@@ -68,10 +74,9 @@ export async function recordPlan(
 /** How a run ends without a plan. */
 type PlanEnd =
   | { readonly phase: "no_changes"; readonly revision: bigint }
-  | { readonly phase: "failed"; readonly reason: string; readonly reasonCode: string }
-  | { readonly phase: "canceled"; readonly reason: string };
+  | { readonly phase: "failed"; readonly reason: string; readonly reasonCode: string };
 
-/** Ends a run whose plan has no changes, could not be made, or was canceled. */
+/** Ends a run whose plan has no changes or could not be made. */
 export async function endWithoutPlan(
   parts: TransactionParts,
   claim: RunClaim,
