@@ -28,6 +28,8 @@ export interface RunClaim {
   readonly tokenDigest: string;
   /** Claims before this one that ended without a result. */
   readonly attempts: number;
+  /** Stage of the cancel that was requested before this claim; 0 without one. */
+  readonly cancelStage: number;
 }
 
 export const STEPS: Readonly<Record<RunTicket_Step, RunClaim["step"] | undefined>> = {
@@ -72,7 +74,8 @@ export async function claimTicket(
         sinceMs: BigInt(tx.nowMs),
       },
     });
-    return { reference, step, ticket: ticket.id, worker, tokenDigest, attempts };
+    const cancelStage = run.row.message.cancel?.stage ?? 0;
+    return { reference, step, ticket: ticket.id, worker, tokenDigest, attempts, cancelStage };
   });
 }
 

@@ -1,9 +1,12 @@
 import { rm } from "node:fs/promises";
+import { setTimeout as pause } from "node:timers/promises";
+import { storedRunPhase } from "@stackwright/core";
 import { type BatchOperation, StorageError } from "@stackwright/storage";
 import { createMemoryStorage } from "@stackwright/storage/memory";
 import { expect, it } from "vitest";
 import { STACK_HEAD_KIND, stackPlace } from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import { cancelRun } from "../queue/cancel.ts";
 import { playPlan, startFakeWorker } from "../testing/fake-worker.ts";
 import { overBatches } from "../testing/over-batches.ts";
 
@@ -54,4 +57,36 @@ it("a damaged ticket or stack holds up no other", async () => {
   await fixture.damage(STACK_HEAD_KIND, stackPlace(head));
   await enqueue(false, head, "head");
   await reaches(await enqueue(false, reference), "awaiting_approval");
+});
+
+it("a run that was ended by force is recovered, however it was canceled", async () => {
+  const steps: string[] = [];
+  const { parts, fixture, enqueue, reaches } = await startFakeWorker(async (step) => {
+    steps.push(step.job.step);
+    if (step.job.step === "plan") return playPlan(step);
+    const fence = await fixture.fence(step.job.stack, step.job.name);
+    await step.host.beginApply(fence?.tenure.epoch ?? 0n);
+    const over = step.job.step === "apply" ? new Promise<never>(() => undefined) : pause(500);
+    const stopped = await Promise.race([step.stopped, over]);
+    await fence?.release();
+    if (stopped !== undefined) return { how: "signal", signal: "SIGKILL" };
+    return { how: "result", result: { phase: "partially_applied", revision: "1" } };
+  });
+  const run = await enqueue(true);
+  await reaches(run, "applying");
+  await cancelRun(parts, run, { actor: "ann", force: true });
+  await reaches(run, "partially_applied");
+  expect(steps).toEqual(["plan", "apply", "recover"]);
+});
+
+it("a plan that ends with its worker is planned again, not canceled", async () => {
+  const { worker, enqueue, read, reaches } = await startFakeWorker(async ({ host, stopped }) => {
+    await host.beginPlanning();
+    await stopped;
+    return { how: "result", result: { phase: "canceled", reason: "canceled" } };
+  });
+  const run = await enqueue();
+  await reaches(run, "planning");
+  await worker.close();
+  expect(storedRunPhase((await read(run)).phase)).toBe("queued");
 });

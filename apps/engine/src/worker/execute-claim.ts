@@ -140,11 +140,16 @@ async function writeEnd(
   claim: RunClaim,
   end: ExecutionEnd,
 ): Promise<void> {
-  if (end.how === "result" && end.result.phase !== "interrupted") {
+  // A plan that was stopped because its worker ends is made by the next one; a release knows which were canceled.
+  const isStoppedPlan =
+    end.how === "result" && end.result.phase === "canceled" && claim.step === "plan";
+  if (end.how === "result" && end.result.phase !== "interrupted" && !isStoppedPlan) {
     return writeResult(parts, claim, end.result);
   }
   const reason = lossOf(end);
-  parts.logger.warn({ run: claim.reference.run, reason }, "an executor was lost");
+  if (!isStoppedPlan) {
+    parts.logger.warn({ run: claim.reference.run, reason }, "an executor was lost");
+  }
   await release(parts, claim, reason);
 }
 
@@ -183,7 +188,6 @@ async function writeResult(parts: TransactionParts, claim: RunClaim, result: End
     const at = revision === undefined ? {} : { revision: BigInt(revision) };
     return endApply(parts, claim, { phase, reason, reasonCode, ...at });
   }
-  if (phase === "canceled") return endWithoutPlan(parts, claim, { phase, reason });
   return endWithoutPlan(parts, claim, { phase: "failed", reason, reasonCode });
 }
 

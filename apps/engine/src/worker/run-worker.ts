@@ -51,7 +51,8 @@ interface Running {
   readonly claim: RunClaim;
   execution: Execution | undefined;
   readonly done: Promise<void>;
-  stage: 0 | 1 | 2;
+  /** Stage of the cancel that the execution knows of. */
+  stage: number;
 }
 
 const ANYWHERE = { partition: WILDCARD, peerName: WILDCARD, namespace: WILDCARD };
@@ -287,7 +288,9 @@ class Worker {
     if (claim === undefined) return;
     logger.info({ run: ticket.run, step: claim.step }, "a run was claimed");
     const done = Promise.withResolvers<void>();
-    const running: Running = { claim, execution: undefined, done: done.promise, stage: 0 };
+    // What a cancel left open is what a recovery resolves: only a later request stops the recovery itself.
+    const stage = claim.step === "recover" ? claim.cancelStage : 0;
+    const running: Running = { claim, execution: undefined, done: done.promise, stage };
     this.#running.set(ticket.run, running);
     void executeClaim(this.#parts, claim, token, (execution) => {
       running.execution = execution;
@@ -313,8 +316,8 @@ class Worker {
       const found = await this.#parts.storage.read("strong", id).catch(() => undefined);
       const wanted = found && decodeRecord(RUN_KIND, found).cancel?.stage;
       if (execution === undefined || wanted === undefined || wanted <= stage) continue;
-      running.stage = wanted >= 2 ? 2 : 1;
-      execution.stop(running.stage);
+      running.stage = wanted;
+      execution.stop(wanted >= 2 ? 2 : 1);
     }
   }
 
