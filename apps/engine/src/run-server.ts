@@ -85,7 +85,14 @@ export function openRunServer(options: RunServerOptions): RunServer {
         await worker.close(graceMs);
         await kept.disposeAsync();
       };
-      return { ...worker, close, [Symbol.asyncDispose]: async () => close() };
+      return {
+        get id() {
+          return worker.id;
+        },
+        wake: () => worker.wake(),
+        close,
+        [Symbol.asyncDispose]: async () => close(),
+      };
     },
     [Symbol.asyncDispose]: async () => bell[Symbol.asyncDispose](),
   };

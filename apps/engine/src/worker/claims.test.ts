@@ -1,7 +1,8 @@
 import { rm } from "node:fs/promises";
 import { setTimeout as pause } from "node:timers/promises";
 import { storedRunPhase } from "@stackwright/core";
-import { type BatchOperation, StorageError } from "@stackwright/storage";
+import { type BatchOperation, StorageError, tenancyOf } from "@stackwright/storage";
+import { fenceResourceId } from "@stackwright/storage/lease";
 import { createMemoryStorage } from "@stackwright/storage/memory";
 import { expect, it } from "vitest";
 import { STACK_HEAD_KIND, stackPlace } from "../domain/run-places.ts";
@@ -89,4 +90,26 @@ it("a plan that ends with its worker is planned again, not canceled", async () =
   await reaches(run, "planning");
   await worker.close();
   expect(storedRunPhase((await read(run)).phase)).toBe("queued");
+});
+
+it("a worker that lost its lease begins anew, and releases what it had claimed", async () => {
+  let plans = 0;
+  const { worker, parts, enqueue, reaches } = await startFakeWorker(
+    async (step) => {
+      plans += 1;
+      if (plans > 1) return playPlan(step);
+      await step.host.beginPlanning();
+      await step.stopped;
+      return { how: "signal", signal: "SIGKILL" };
+    },
+    { timing: { ttlMs: 600 } },
+  );
+  const run = await enqueue();
+  await reaches(run, "planning");
+  const { id: first } = worker;
+  const tenancy = tenancyOf({ kind: "site" });
+  const fence = fenceResourceId({ tenancy, name: `worker.${first}` });
+  await parts.storage.writeCAS(await parts.storage.read("strong", fence));
+  await reaches(run, "awaiting_approval");
+  expect(worker.id).not.toBe(first);
 });

@@ -60,21 +60,16 @@ const ANYWHERE = { partition: WILDCARD, peerName: WILDCARD, namespace: WILDCARD 
 const RETRY_MS = 1_000;
 const MAX_RETRY_MS = 60_000;
 
-/** Starts a worker. Its life is a lease: while that is renewed, no other worker takes its claims. */
+/**
+ * Starts a worker. Its life is a lease: while that is renewed, no other worker takes its claims. With the lease it loses its
+ * claims, and begins anew under another name.
+ */
 export async function startRunWorker(options: RunWorkerOptions): Promise<RunWorker> {
-  const id = options.token();
+  const { clock, logger } = options;
   await using stack = new AsyncDisposableStack();
   await mkdir(options.directory, { recursive: true, mode: 0o700 });
   const folder = await mkdtemp(join(options.directory, "w-"));
   stack.defer(async () => rm(folder, { recursive: true, force: true }));
-  const leases = createLeases({
-    storage: options.storage,
-    owner: id,
-    clock: options.clock,
-    ...(options.timing !== undefined && { timing: options.timing }),
-    ...(options.renewer !== undefined && { renewer: options.renewer }),
-  });
-  const lease = stack.use(await leases.acquire(leaseName(id)));
   const grants = new RunGrants();
   let socketPath: string | undefined;
   if (options.executor.isRemote) {
@@ -94,16 +89,29 @@ export async function startRunWorker(options: RunWorkerOptions): Promise<RunWork
     );
   }
   const parts = { ...options, grants, folder, socketPath };
-  const worker = new Worker(id, lease, parts, async (dead, signal) =>
-    leases.acquire(leaseName(dead), { signal }),
-  );
-  worker.start();
+  const ending = new AbortController();
+  let worker = await beginTenure(parts, ending.signal);
+  const tenures = (async () => {
+    while (await worker.lost(ending.signal)) {
+      logger.error({ worker: worker.id }, "the worker lost its lease and begins anew");
+      await worker.close(0);
+      for (let begun: Worker | undefined; begun === undefined && !ending.signal.aborted; ) {
+        begun = await beginTenure(parts, ending.signal).catch(() => undefined);
+        if (begun === undefined) await sleep(clock, 1_000, ending.signal).catch(() => undefined);
+        else worker = begun;
+      }
+    }
+  })();
   const kept = stack.move();
   let closing: Promise<void> | undefined;
   const close = async (graceMs = 0): Promise<void> => {
     closing ??= (async () => {
       try {
+        ending.abort(new Error("the worker ends"));
         await worker.close(graceMs);
+        await tenures;
+        // A tenure that began in the same moment.
+        await worker.close(0);
       } finally {
         await kept.disposeAsync();
       }
@@ -111,21 +119,44 @@ export async function startRunWorker(options: RunWorkerOptions): Promise<RunWork
     return closing;
   };
   return {
-    id,
+    get id() {
+      return worker.id;
+    },
     wake: () => worker.wake(),
     close,
     [Symbol.asyncDispose]: async () => close(),
   };
 }
 
+/** Takes a lease under a new name and begins to work. */
+async function beginTenure(parts: WorkerParts, signal: AbortSignal): Promise<Worker> {
+  const { storage, clock, timing, renewer } = parts;
+  const id = parts.token();
+  const leases = createLeases({
+    storage,
+    owner: id,
+    clock,
+    ...(timing !== undefined && { timing }),
+    ...(renewer !== undefined && { renewer }),
+  });
+  const lease = await leases.acquire(leaseName(id), { signal });
+  const worker = new Worker(id, lease, parts, async (dead, given) =>
+    leases.acquire(leaseName(dead), { signal: given }),
+  );
+  worker.start();
+  return worker;
+}
+
 function leaseName(id: string) {
   return { tenancy: tenancyOf({ kind: "site" }), name: `worker.${id}` };
 }
 
-type WorkerParts = ExecuteClaimParts & Pick<RunWorkerOptions, "capacity" | "sweepMs">;
+type WorkerParts = ExecuteClaimParts &
+  Pick<RunWorkerOptions, "capacity" | "sweepMs" | "timing" | "renewer">;
 
+/** One tenure of a worker: from its lease to the loss of it. */
 class Worker {
-  readonly #id: string;
+  readonly id: string;
   readonly #lease: Lease;
   readonly #parts: WorkerParts;
   readonly #steal: (worker: string, signal: AbortSignal) => Promise<Lease>;
@@ -137,6 +168,7 @@ class Worker {
   readonly #ending = new AbortController();
   #bell = Promise.withResolvers<void>();
   #loops: Promise<unknown> = Promise.resolve();
+  #closing: Promise<void> | undefined;
 
   constructor(
     id: string,
@@ -144,7 +176,7 @@ class Worker {
     parts: WorkerParts,
     steal: (worker: string, signal: AbortSignal) => Promise<Lease>,
   ) {
-    this.#id = id;
+    this.id = id;
     this.#lease = lease;
     this.#parts = parts;
     this.#steal = steal;
@@ -153,14 +185,30 @@ class Worker {
   start(): void {
     const { type: tickets } = SERVER_KINDS.ticket;
     this.#loops = Promise.all([this.#loop(), this.#listen(tickets), this.#listen(RUN_KIND.type)]);
-    this.#lease.signal.addEventListener("abort", () => void this.close(0), { once: true });
+  }
+
+  /** Resolves with true when the lease is lost, with false when the signal aborts before. */
+  async lost(ending: AbortSignal): Promise<boolean> {
+    const { signal } = this.#lease;
+    const over = AbortSignal.any([signal, ending]);
+    await new Promise<void>((resolve) => {
+      over.addEventListener("abort", () => resolve(), { once: true });
+      if (over.aborted) resolve();
+    });
+    return !ending.aborted;
   }
 
   wake(): void {
     this.#bell.resolve();
   }
 
+  /** Ends all executions: plans at once, applies within the time. Gives the lease back. */
   async close(graceMs: number): Promise<void> {
+    this.#closing ??= this.#close(graceMs);
+    return this.#closing;
+  }
+
+  async #close(graceMs: number): Promise<void> {
     this.#ending.abort(new Error("the worker ends"));
     this.wake();
     for (const one of this.#running.values()) {
@@ -176,6 +224,10 @@ class Worker {
     for (const one of this.#running.values()) one.execution?.stop(2);
     await all;
     await Promise.all([this.#loops, ...this.#watched.values()]);
+    // What was claimed in the moment of the end.
+    for (const one of this.#running.values()) one.execution?.stop(2);
+    await Promise.all(Array.from(this.#running.values(), async ({ done }) => done));
+    await this.#lease.release();
   }
 
   /** Rings when something changes; what it misses, the next sweep finds. */
@@ -231,7 +283,7 @@ class Worker {
     const tickets = await listTickets(this.#parts, { signal });
     for (const one of tickets) {
       const { worker } = one.ticket.claim ?? {};
-      if (worker === this.#id) await this.#releaseIdle(one);
+      if (worker === this.id) await this.#releaseIdle(one);
       else if (worker !== undefined) this.#watchOver(worker);
     }
     await this.#passCancels();
@@ -263,7 +315,7 @@ class Worker {
     if (this.#running.has(ticket.run)) return;
     const { guard } = this.#lease;
     const reason = "the result of the step could not be stored";
-    const idle = { ticket: id, worker: this.#id, guard, actor: this.#id, reason };
+    const idle = { ticket: id, worker: this.id, guard, actor: this.id, reason };
     if (await releaseClaim(this.#parts, idle)) {
       this.#parts.logger.warn({ run: ticket.run }, "a claim without an execution was released");
     }
@@ -278,7 +330,7 @@ class Worker {
     const token = grants.issue(reference.stack, access);
     const tokenDigest = createHash("sha256").update(token).digest("hex");
     const { guard, tenure } = this.#lease;
-    const worker = { id: this.#id, epoch: tenure.epoch, guard };
+    const worker = { id: this.id, epoch: tenure.epoch, guard };
     let claim: RunClaim | undefined;
     try {
       claim = await claimTicket(this.#parts, id, worker, tokenDigest);
@@ -330,7 +382,7 @@ class Worker {
       for (const { id, ticket } of await listTickets(this.#parts, { signal })) {
         if (ticket.claim?.worker !== worker) continue;
         const reason = "the worker of the run was lost";
-        const dead = { ticket: id, worker, guard: lease.guard, actor: this.#id, reason };
+        const dead = { ticket: id, worker, guard: lease.guard, actor: this.id, reason };
         if (await releaseClaim(this.#parts, dead)) {
           this.#parts.logger.warn(
             { run: ticket.run, worker },
