@@ -13,7 +13,7 @@ import {
   type EventFrame,
 } from "./child-protocol.ts";
 import type { ExecutionJob, ExecutionResult } from "./execution-job.ts";
-import type { Execution, ExecutionEnd, ExecutionHost, Executor } from "./executor.ts";
+import type { Execution, ExecutionEnd, ExecutionHost, Executor, LossReason } from "./executor.ts";
 import { readFrames, writeFrame } from "./frames.ts";
 
 interface ChildExecutorOptions {
@@ -59,7 +59,7 @@ class ChildExecution implements Execution {
   readonly #child: ChildProcess;
   readonly #host: ExecutionHost;
   readonly #control: Writable;
-  #lost: "start_deadline" | "deadline" | undefined;
+  #lost: LossReason | undefined;
   #result: ExecutionResult | undefined;
 
   constructor(job: ExecutionJob, host: ExecutionHost, options: ChildExecutorOptions) {
@@ -80,6 +80,10 @@ class ChildExecution implements Execution {
         TMPDIR: job.folder,
         ...(options.compileCache !== undefined && { NODE_COMPILE_CACHE: options.compileCache }),
       },
+    });
+    // Without a listener from the start, a machine without free descriptors would end the server.
+    this.#child.on("error", (error) => {
+      logger?.warn({ run: job.run, err: error }, "a process could not be started");
     });
     for (const stream of [this.#child.stdout, this.#child.stderr]) {
       stream?.on("data", (chunk: Buffer) => {
@@ -160,11 +164,12 @@ class ChildExecution implements Execution {
   }
 
   #say(frame: ControlFrame): void {
-    if (this.#control.writable) void writeFrame(this.#control, frame);
+    if (!this.#control.writable) return;
+    writeFrame(this.#control, frame).catch(() => this.#end("too_large"));
   }
 
-  #end(reason: "start_deadline" | "deadline"): void {
-    this.#lost = reason;
+  #end(reason: LossReason): void {
+    this.#lost ??= reason;
     this.#kill();
   }
 

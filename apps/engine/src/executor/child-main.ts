@@ -41,7 +41,12 @@ async function ask(frame: (id: number) => EventFrame & { readonly id: number }):
 }
 
 const host: ExecutionHost = {
-  onEvent: (event, at) => void send({ type: "event", at, event }),
+  onEvent: (event, at) => {
+    send({ type: "event", at, event }).catch(async () =>
+      // Too large for a frame; the log of the run would cut it, too.
+      send({ type: "event", at, event: { type: event.type, cut: true } }),
+    );
+  },
   beginPlanning: async () => ask((id) => ({ type: "begin-planning", id })),
   beginApply: async (epoch) => ask((id) => ({ type: "begin-apply", id, epoch: String(epoch) })),
 };

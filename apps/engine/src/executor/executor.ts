@@ -11,12 +11,15 @@ export interface ExecutionHost {
   beginApply(epoch: bigint): Promise<void>;
 }
 
+/** Why a worker gave an execution up. `too_large`: the job does not fit into a frame. */
+export type LossReason = "start_deadline" | "deadline" | "too_large";
+
 /** How an execution ended. */
 export type ExecutionEnd =
   | { readonly how: "result"; readonly result: ExecutionResult }
   | { readonly how: "exit"; readonly code: number }
   | { readonly how: "signal"; readonly signal: string }
-  | { readonly how: "lost"; readonly reason: "start_deadline" | "deadline" };
+  | { readonly how: "lost"; readonly reason: LossReason };
 
 /** A step that is being executed. Disposing ends it at once. */
 export interface Execution extends AsyncDisposable {

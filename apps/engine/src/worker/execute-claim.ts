@@ -17,7 +17,7 @@ import {
 import { isServerError, ServerError } from "../domain/server-error.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import type { ExecutionJob, ExecutionResult } from "../executor/execution-job.ts";
-import type { Execution, ExecutionEnd, Executor } from "../executor/executor.ts";
+import type { Execution, ExecutionEnd, Executor, LossReason } from "../executor/executor.ts";
 import { LogWriter } from "../logs/log-writer.ts";
 import { beginApply, endApply } from "../queue/apply-steps.ts";
 import type { RunClaim } from "../queue/claim.ts";
@@ -147,6 +147,9 @@ async function writeEnd(
     return writeResult(parts, claim, end.result);
   }
   const reason = lossOf(end);
+  if (end.how === "lost" && end.reason === "too_large" && claim.step !== "recover") {
+    return writeResult(parts, claim, { phase: "failed", reason, reasonCode: end.reason });
+  }
   if (!isStoppedPlan) {
     parts.logger.warn({ run: claim.reference.run, reason }, "an executor was lost");
   }
@@ -162,11 +165,17 @@ function lossOf(end: ExecutionEnd): string {
     case "signal":
       return `the executor was ended by ${end.signal}`;
     case "lost":
-      return `the executor missed its ${end.reason === "deadline" ? "deadline" : "start deadline"}`;
+      return LOSSES[end.reason];
     default:
       return end satisfies never;
   }
 }
+
+const LOSSES: Readonly<Record<LossReason, string>> = {
+  start_deadline: "the executor missed its start deadline",
+  deadline: "the executor missed its deadline",
+  too_large: "the variables of the stack are too large for an executor; make them smaller",
+};
 
 type Ended = Exclude<ExecutionResult, { phase: "interrupted" }>;
 

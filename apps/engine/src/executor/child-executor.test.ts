@@ -1,0 +1,47 @@
+import { mkdtempDisposable } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, it, onTestFinished } from "vitest";
+import { createChildExecutor } from "./child-executor.ts";
+import type { ExecutionJob } from "./execution-job.ts";
+
+const HOST = {
+  onEvent: () => undefined,
+  beginPlanning: async () => Promise.resolve(),
+  beginApply: async () => Promise.resolve(),
+};
+
+async function start(change: Partial<ExecutionJob>) {
+  const scratch = await mkdtempDisposable(join(tmpdir(), "child-"));
+  onTestFinished(() => scratch.remove());
+  const executor = createChildExecutor();
+  onTestFinished(() => executor[Symbol.asyncDispose]());
+  const job: ExecutionJob = {
+    name: "sw-1-1",
+    stack: { account: "acme", project: "web", stack: "1" },
+    run: "1",
+    step: "plan",
+    mode: "normal",
+    workspace: "one",
+    configuration: { digest: "", archiveSha256: "" },
+    targets: [],
+    replace: [],
+    variables: {},
+    environment: {},
+    folder: scratch.path,
+    providersFolder: join(scratch.path, "providers"),
+    keys: [],
+    ...change,
+  };
+  return executor.start(job, HOST);
+}
+
+it("a job that is larger than a frame ends its execution, not the server", async () => {
+  const { ended } = await start({ variables: { word: "x".repeat(9 * 1024 * 1024) } });
+  expect(await ended).toEqual({ how: "lost", reason: "too_large" });
+});
+
+it("an execution whose process cannot be started ends", async () => {
+  const { ended } = await start({ folder: "/nowhere/at/all" });
+  expect(await ended).toEqual({ how: "exit", code: 1 });
+});
