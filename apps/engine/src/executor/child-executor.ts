@@ -136,7 +136,8 @@ class ChildExecution implements Execution {
           onHello();
           break;
         case "event":
-          this.#host.onEvent(received.event, received.at);
+          // What is not read waits in the child.
+          await this.#host.onEvent(received.event, received.at);
           break;
         case "begin-planning":
           void this.#answer(received.id, this.#host.beginPlanning());

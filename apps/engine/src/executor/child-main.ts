@@ -46,6 +46,7 @@ const host: ExecutionHost = {
       // Too large for a frame; the log of the run would cut it, too.
       send({ type: "event", at, event: { type: event.type, cut: true } }),
     );
+    return undefined;
   },
   beginPlanning: async () => ask((id) => ({ type: "begin-planning", id })),
   beginApply: async (epoch) => ask((id) => ({ type: "begin-apply", id, epoch: String(epoch) })),

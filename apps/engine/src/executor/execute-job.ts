@@ -65,11 +65,11 @@ async function execute(
   const phase = { plan: "planning", apply: "approved", recover: "applying" } as const;
   const runs = new ForwardedRuns(job.run, phase[step], async (epoch) => host.beginApply(epoch));
   const report = (found: readonly Diagnostic[]): void => {
-    for (const diagnostic of found) host.onEvent(diagnosticEvent(diagnostic), Date.now());
+    for (const diagnostic of found) void host.onEvent(diagnosticEvent(diagnostic), Date.now());
   };
   const onEvent = (event: RunEvent): void => {
     if (event.type === "diagnostic") return;
-    host.onEvent({ ...event, type: STEP_EVENTS[event.type] ?? event.type }, Date.now());
+    void host.onEvent({ ...event, type: STEP_EVENTS[event.type] ?? event.type }, Date.now());
   };
   await requireAdopted(job, { configuration, directory, state, signal });
   const variables = await jobVariables(job, configuration, directory);

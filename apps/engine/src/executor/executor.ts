@@ -3,8 +3,11 @@ import type { ExecutionJob, ExecutionResult } from "./execution-job.ts";
 
 /** What an execution asks its worker for while it runs. */
 export interface ExecutionHost {
-  /** Something happened; `at` is in milliseconds since 1970. */
-  onEvent(event: RunLogEvent, at: number): void;
+  /**
+   * Something happened; `at` is in milliseconds since 1970. An executor that can wait does so where it gets a promise: the
+   * store is slower than it.
+   */
+  onEvent(event: RunLogEvent, at: number): Promise<void> | undefined;
   /** The run is `planning` from now on. Rejects where the claim is lost. */
   beginPlanning(): Promise<void>;
   /** The run is `applying` from now on, under the stack's fence of this epoch. Rejects where the claim is lost. */

@@ -1,6 +1,8 @@
-import type { Clock } from "@stackwright/base/clock";
+import { type Clock, sleep } from "@stackwright/base/clock";
 import type { Logger } from "@stackwright/base/logger";
+import { isStorageError } from "@stackwright/storage";
 import type { RunLogEvent } from "../domain/run-log-event.ts";
+import { isServerError } from "../domain/server-error.ts";
 import { appendEvents, type TimedEvent } from "../queue/append-events.ts";
 import { type RunClaim, requireClaim } from "../queue/claim.ts";
 import { type TransactionParts, transact } from "../queue/transaction.ts";
@@ -9,21 +11,34 @@ import { type TransactionParts, transact } from "../queue/transaction.ts";
 const FLUSH_MS = 250;
 const FLUSH_EVENTS = 200;
 const FLUSH_BYTES = 32 * 1024;
-/** Beyond so many bytes that wait for the store, log lines are dropped and counted; other events never. */
+/**
+ * Beyond so many bytes that wait for the store, log lines are dropped and counted; for other events, which never are, the
+ * executor has to wait.
+ */
 const HELD_BYTES = 4 * 1024 * 1024;
+/** How long a store that is away is left alone. */
+const AWAY_MS = 1_000;
 /** A longer event is cut to its type: no segment outgrows a resource. */
 const EVENT_BYTES = 48 * 1024;
 
-/** Collects the events of one execution and appends them to the log of its run, as long as the claim is valid. */
+type Held = TimedEvent & { readonly bytes: number };
+
+/**
+ * Collects the events of one execution and appends them to the log of its run, as long as the claim is valid: while the
+ * store is away they are kept and tried again.
+ */
 export class LogWriter implements AsyncDisposable {
   readonly #parts: TransactionParts;
   readonly #claim: RunClaim;
   readonly #logger: Logger | undefined;
-  #waiting: (TimedEvent & { readonly bytes: number })[] = [];
+  #waiting: Held[] = [];
   #bytes = 0;
   #dropped = 0;
   #timer: Disposable | undefined;
   #writing: Promise<void> = Promise.resolve();
+  /** The claim is gone: the log belongs to the next executor. */
+  #isLost = false;
+  #room: PromiseWithResolvers<void> | undefined;
 
   constructor(
     parts: TransactionParts & { readonly clock: Clock },
@@ -35,12 +50,14 @@ export class LogWriter implements AsyncDisposable {
     this.#logger = logger;
   }
 
-  add(event: RunLogEvent, at: number): void {
+  /** Takes an event. A promise where the next one should wait, which resolves when there is room again. */
+  add(event: RunLogEvent, at: number): Promise<void> | undefined {
+    if (this.#isLost) return undefined;
     const size = Buffer.byteLength(JSON.stringify(event));
     const isLog = event.type === "log";
     if (isLog && this.#bytes + size > HELD_BYTES) {
       this.#dropped += 1;
-      return;
+      return undefined;
     }
     const kept = size > EVENT_BYTES ? { type: event.type, cut: true } : event;
     const bytes = Math.min(size, EVENT_BYTES);
@@ -48,6 +65,9 @@ export class LogWriter implements AsyncDisposable {
     this.#bytes += bytes;
     if (this.#waiting.length >= FLUSH_EVENTS || this.#bytes >= FLUSH_BYTES) void this.flush();
     else this.#timer ??= this.#parts.clock.after(FLUSH_MS, () => void this.flush());
+    if (this.#bytes <= HELD_BYTES) return undefined;
+    this.#room ??= Promise.withResolvers();
+    return this.#room.promise;
   }
 
   /** Writes the buffered lines; resolves when they are stored, or can no longer be stored. */
@@ -64,38 +84,64 @@ export class LogWriter implements AsyncDisposable {
   }
 
   async #write(): Promise<void> {
-    while (this.#waiting.length > 0 || this.#dropped > 0) {
+    while (!this.#isLost && (this.#waiting.length > 0 || this.#dropped > 0)) {
+      const dropped = this.#dropped;
       const batch = this.#take();
       try {
-        await transact(this.#parts, async (tx) => {
-          await requireClaim(tx, this.#claim);
-          await appendEvents(tx, this.#claim.reference, batch);
-        });
+        await this.#append(batch, dropped);
       } catch (error) {
-        // With the claim lost, the log belongs to the next executor.
-        this.#logger?.warn(
-          { run: this.#claim.reference.run, err: error },
-          "events were not stored",
-        );
-        return;
+        const { run } = this.#claim.reference;
+        const isAway = isStorageError(error, "STORAGE_INCONSISTENT", "STORAGE_CAS_FAILURE");
+        if (isAway && (await this.#pause())) {
+          // As if it had not been taken.
+          this.#waiting.unshift(...batch);
+          for (const { bytes } of batch) this.#bytes += bytes;
+          this.#dropped += dropped;
+          continue;
+        }
+        this.#isLost = isAway || isServerError(error);
+        this.#logger?.warn({ run, events: batch.length, err: error }, "events were not stored");
+      }
+      if (this.#isLost) {
+        this.#waiting = [];
+        this.#bytes = 0;
+      }
+      if (this.#bytes <= HELD_BYTES) {
+        this.#room?.resolve();
+        this.#room = undefined;
       }
     }
   }
 
-  #take(): TimedEvent[] {
-    const batch: TimedEvent[] = [];
-    let bytes = 0;
-    if (this.#dropped > 0) {
-      const at = Math.floor(this.#parts.clock.wallMs());
-      batch.push({ at, event: { type: "gap", dropped: this.#dropped } });
-      this.#dropped = 0;
+  async #append(batch: readonly Held[], dropped: number): Promise<void> {
+    const at = Math.floor(this.#parts.clock.wallMs());
+    const gap = dropped === 0 ? [] : [{ at, event: { type: "gap", dropped } }];
+    await transact(this.#parts, async (tx) => {
+      await requireClaim(tx, this.#claim);
+      await appendEvents(tx, this.#claim.reference, [...gap, ...batch]);
+    });
+  }
+
+  /** Waits a moment; false if the lease is lost, and the claim with it. */
+  async #pause(): Promise<boolean> {
+    try {
+      await sleep(this.#parts.clock, AWAY_MS, this.#claim.worker.lost);
+      return true;
+    } catch {
+      return false;
     }
+  }
+
+  #take(): Held[] {
+    const batch: Held[] = [];
+    let bytes = 0;
+    this.#dropped = 0;
     while (this.#waiting.length > 0 && batch.length < FLUSH_EVENTS && bytes < 2 * FLUSH_BYTES) {
       const next = this.#waiting.shift();
       if (next === undefined) break;
       bytes += next.bytes;
       this.#bytes -= next.bytes;
-      batch.push({ at: next.at, event: next.event });
+      batch.push(next);
     }
     return batch;
   }

@@ -17,6 +17,8 @@ export interface WorkerTenure {
   readonly epoch: bigint;
   /** Names the fence of the worker's lease. */
   readonly guard: Guard;
+  /** Aborts when the lease is lost. @default never */
+  readonly lost?: AbortSignal;
 }
 
 /** The right to execute one step of a run: valid while the ticket has this version. */

@@ -113,3 +113,29 @@ it("a worker that lost its lease begins anew, and releases what it had claimed",
   await reaches(run, "awaiting_approval");
   expect(worker.id).not.toBe(first);
 });
+
+it("the result of a step is kept while the store is away", { timeout: 60_000 }, async () => {
+  let plans = 0;
+  let isAway = false;
+  const storage = overBatches(createMemoryStorage(), async (operations, write) => {
+    if (!isAway || !kindsOf(operations).includes("Run")) return write();
+    throw new StorageError("STORAGE_INCONSISTENT", undefined, {
+      details: { outcome: "not-applied" },
+    });
+  });
+  const { enqueue, reaches } = await startFakeWorker(
+    async (step) => {
+      plans += 1;
+      const end = await playPlan(step);
+      isAway = plans === 1;
+      // Longer than one transaction tries.
+      setTimeout(() => {
+        isAway = false;
+      }, 8_000);
+      return end;
+    },
+    { storage },
+  );
+  await reaches(await enqueue(), "awaiting_approval");
+  expect(plans).toBe(1);
+});

@@ -1,10 +1,11 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { sleep } from "@stackwright/base/clock";
 import type { Logger } from "@stackwright/base/logger";
 import type { NamedStack, StackReference, StoredKeys } from "@stackwright/core";
 import { isEngineError } from "@stackwright/core/errors";
 import { Run_Mode } from "@stackwright/proto/stackwright";
-import { readStored } from "@stackwright/storage";
+import { isStorageError, readStored } from "@stackwright/storage";
 import { decodeRecord, type RecordKind } from "../domain/record-kind.ts";
 import {
   memberPlace,
@@ -67,7 +68,7 @@ export async function executeClaim(
     onStart(execution);
     const end = await execution.ended;
     await log.flush();
-    await writeEnd(parts, claim, end);
+    await insist(parts, claim, async () => writeEnd(parts, claim, end));
   } catch (error) {
     logger.warn({ run, err: error }, "a step of a run could not be executed");
     await giveUp(parts, claim, error);
@@ -133,6 +134,28 @@ export async function accessOf(
   const id = idOf(STACK_HEAD_KIND, stackPlace(reference.stack));
   const found = await readStored(parts.storage, "strong", id);
   return found !== undefined && decodeRecord(STACK_HEAD_KIND, found).run !== "" ? "write" : "plan";
+}
+
+/** How long a store that is away is left alone. */
+const AWAY_MS = 1_000;
+
+/** Writes something as soon as the store is there again, as long as the worker has its lease. */
+async function insist(
+  { clock, logger }: ExecuteClaimParts,
+  { reference, worker }: RunClaim,
+  write: () => Promise<void>,
+): Promise<void> {
+  for (;;) {
+    try {
+      return await write();
+    } catch (error) {
+      if (!isStorageError(error, "STORAGE_INCONSISTENT") || worker.lost?.aborted === true) {
+        throw error;
+      }
+      logger.warn({ run: reference.run, err: error }, "the result of a step waits for the store");
+      await sleep(clock, AWAY_MS, worker.lost).catch(() => undefined);
+    }
+  }
 }
 
 async function writeEnd(

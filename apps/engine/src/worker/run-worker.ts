@@ -329,8 +329,8 @@ class Worker {
     const access = await accessOf(this.#parts, { step, reference });
     const token = grants.issue(reference.stack, access);
     const tokenDigest = createHash("sha256").update(token).digest("hex");
-    const { guard, tenure } = this.#lease;
-    const worker = { id: this.id, epoch: tenure.epoch, guard };
+    const { guard, tenure, signal: lost } = this.#lease;
+    const worker = { id: this.id, epoch: tenure.epoch, guard, lost };
     let claim: RunClaim | undefined;
     try {
       claim = await claimTicket(this.#parts, id, worker, tokenDigest);
