@@ -21,6 +21,8 @@ export interface ApiOptions extends TransactionParts {
 /** What the routes work with. */
 export interface ApiParts extends ApiOptions {
   readonly principalOf: (request: FastifyRequest) => Principal;
+  /** Recognises the caller of a long request again: rejects once its token may no longer make it. */
+  readonly authorizeAgain: (request: FastifyRequest) => Promise<void>;
 }
 
 export const ProjectName = Type.String({ pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$" });

@@ -1,10 +1,10 @@
 import { readJsonObject } from "@stackwright/base/json";
-import type { Authenticator, Principal, Role } from "@stackwright/registry";
-import { hasRole } from "@stackwright/registry";
+import type { Authenticator, Principal } from "@stackwright/registry";
 import { isSignatureHeader } from "@stackwright/request-signing";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { ServerError } from "../domain/server-error.ts";
 import type { ApiOptions, ApiParts } from "./api-parts.ts";
+import { type ApiRole, requireApiRole } from "./api-roles.ts";
 import { configurationRoutes } from "./configurations/configuration-routes.ts";
 import { answerProblem } from "./problem.ts";
 import { projectRoutes } from "./projects/project-routes.ts";
@@ -14,20 +14,10 @@ import { stackRoutes } from "./stacks/stack-routes.ts";
 import { compileRequestValidator } from "./validate-request.ts";
 import { variableRoutes } from "./variables/variable-routes.ts";
 
-/** What callers of the API may do, lowest first, by the roles that credentials have. */
-const API_ROLES = Object.freeze({
-  /** Reads. */
-  viewer: "reader",
-  /** Uploads configurations and makes, approves, cancels runs; writes variables. */
-  operator: "deployer",
-  /** Makes stacks. */
-  admin: "admin",
-} satisfies Record<string, Role>);
-
 declare module "fastify" {
   interface FastifyContextConfig {
     /** What a caller of `/api/v1` needs. */
-    readonly access?: keyof typeof API_ROLES;
+    readonly access?: ApiRole;
   }
 }
 
@@ -48,20 +38,7 @@ export async function apiPlugin(fastify: FastifyInstance, options: ApiOptions): 
 
   fastify.addHook("onRequest", async (request, reply) => {
     reply.header("cache-control", "no-store");
-    const principal = await authenticate(options.authenticator, request);
-    principals.set(request, principal);
-    const { access = "admin" } = request.routeOptions.config;
-    if (!hasRole(principal, API_ROLES[access])) {
-      throw new ServerError(
-        "forbidden",
-        `${principal.actor} is not allowed to do this; it needs the role registry:${API_ROLES[access]}`,
-      );
-    }
-    const { project } = (request.params ?? {}) as { project?: string };
-    const { projects } = principal;
-    if (project !== undefined && projects.length > 0 && !projects.includes(project)) {
-      throw new ServerError("not_found", `there is no project "${project.slice(0, 64)}"`);
-    }
+    principals.set(request, await authorize(options.authenticator, request));
   });
   fastify.addHook("preValidation", async (request) => {
     if (request.routeOptions.config.upload === true) return;
@@ -76,6 +53,9 @@ export async function apiPlugin(fastify: FastifyInstance, options: ApiOptions): 
       if (principal === undefined) throw new ServerError("unauthenticated");
       return principal;
     },
+    authorizeAgain: async (request) => {
+      await authorize(options.authenticator, request);
+    },
   };
   projectRoutes(fastify, parts);
   stackRoutes(fastify, parts);
@@ -83,6 +63,22 @@ export async function apiPlugin(fastify: FastifyInstance, options: ApiOptions): 
   variableRoutes(fastify, parts);
   runRoutes(fastify, parts);
   eventRoutes(fastify, parts);
+}
+
+/** Who sent a request, if that is allowed to make it. */
+async function authorize(
+  authenticator: Authenticator,
+  request: FastifyRequest,
+): Promise<Principal> {
+  const principal = await authenticate(authenticator, request);
+  const { access = "admin" } = request.routeOptions.config;
+  requireApiRole(principal, access);
+  const { project } = (request.params ?? {}) as { project?: string };
+  const { projects } = principal;
+  if (project !== undefined && projects.length > 0 && !projects.includes(project)) {
+    throw new ServerError("not_found", `there is no project "${project.slice(0, 64)}"`);
+  }
+  return principal;
 }
 
 /** Signatures cover a body, which is not read yet: this API takes tokens. */

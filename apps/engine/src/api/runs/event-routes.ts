@@ -1,8 +1,13 @@
-import type { FastifyInstance } from "fastify";
+import { sleep } from "@stackwright/base/clock";
+import { isRegistryError } from "@stackwright/registry";
+import type { FastifyInstance, FastifyRequest } from "fastify";
 import { type Static, Type } from "typebox";
-import { ServerError } from "../../domain/server-error.ts";
+import { isServerError, ServerError } from "../../domain/server-error.ts";
 import { streamRunLog } from "../../logs/stream-run-log.ts";
 import { type ApiParts, RunParams, routeSchema, stackOf } from "../api-parts.ts";
+
+/** How often the token of a reader is looked at again. */
+const RECHECK_MS = 1_500;
 
 /** Streams that one server serves at a time. */
 const MAX_STREAMS = 2_000;
@@ -32,9 +37,12 @@ export function eventRoutes(fastify: FastifyInstance, parts: ApiParts): void {
       const after = request.query.after ?? lastEventId(request.headers["last-event-id"], run.run);
       const gone = new AbortController();
       reply.raw.once("close", () => gone.abort());
+      // It may have left while its stack was looked for.
+      if (reply.raw.destroyed) gone.abort();
       streams += 1;
+      const signal = AbortSignal.any([gone.signal, parts.stopping]);
+      void endWhenRefused(parts, request, gone, signal);
       try {
-        const signal = AbortSignal.any([gone.signal, parts.stopping]);
         const lines = await streamRunLog(parts, run, after, signal);
         // A reader that has seen the end need not come back.
         if (lines === undefined) return await reply.code(204).send();
@@ -54,11 +62,39 @@ export function eventRoutes(fastify: FastifyInstance, parts: ApiParts): void {
         }
         reply.raw.end();
         return await reply;
+      } catch (error) {
+        if (!reply.raw.headersSent) throw error;
+        // The answer has begun: all that can be said is that it is not complete. The reader comes back.
+        request.log.error({ err: error }, "a stream of events failed");
+        reply.raw.destroy();
+        return await reply;
       } finally {
+        gone.abort();
         streams -= 1;
       }
     },
   );
+}
+
+/** Aborts a stream whose reader's token was revoked, or lost its role. A store that is away is no refusal. */
+async function endWhenRefused(
+  { clock, authorizeAgain }: ApiParts,
+  request: FastifyRequest,
+  gone: AbortController,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      await sleep(clock, RECHECK_MS, signal);
+      await authorizeAgain(request);
+    } catch (error) {
+      const isRefused =
+        isRegistryError(error, "REGISTRY_UNAUTHENTICATED") ||
+        isRegistryError(error, "REGISTRY_FORBIDDEN") ||
+        isServerError(error, "forbidden", "not_found", "unauthenticated");
+      if (isRefused) gone.abort();
+    }
+  }
 }
 
 /** The sequence number behind the last colon of an id that this API gave out for the run. */

@@ -19,6 +19,7 @@ import {
   StackParams,
   stackOf,
 } from "../api-parts.ts";
+import { requireApiRole } from "../api-roles.ts";
 import { findReplay, idempotencyOf } from "../idempotency.ts";
 import { MODE_OF, RunModes, RunSchema, runViewOf } from "./run-view.ts";
 
@@ -250,7 +251,7 @@ export function runRoutes(fastify: FastifyInstance, parts: ApiParts): void {
     `${RUNS}/:run/cancel`,
     {
       schema: routeSchema(
-        "Cancel a run",
+        "Cancel a run; with force at once, which needs the role admin",
         "CancelRun",
         { 200: RunSchema, 202: RunSchema },
         { params: RunParams, body: Cancel },
@@ -260,11 +261,11 @@ export function runRoutes(fastify: FastifyInstance, parts: ApiParts): void {
     },
     async (request, reply) => {
       const reference = await referenceOf(request);
-      const { actor } = principalOf(request);
-      const outcome = await cancelRun(parts, reference, {
-        actor,
-        force: request.body.force ?? false,
-      });
+      const principal = principalOf(request);
+      const { actor } = principal;
+      const { force = false } = request.body;
+      if (force) requireApiRole(principal, "admin");
+      const outcome = await cancelRun(parts, reference, { actor, force });
       const { run } = await readRun(reference);
       return reply.code(outcome === "canceled" ? 200 : 202).send(runViewOf(run));
     },
