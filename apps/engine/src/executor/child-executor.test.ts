@@ -28,6 +28,7 @@ async function start(change: Partial<ExecutionJob>) {
     replace: [],
     variables: {},
     environment: {},
+    sensitive: { variables: [], environment: [] },
     folder: scratch.path,
     providersFolder: join(scratch.path, "providers"),
     keys: [],

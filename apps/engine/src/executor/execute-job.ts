@@ -1,5 +1,6 @@
 import {
   type Configuration,
+  createRedactor,
   decodePlan,
   type Engine,
   hasChanges,
@@ -7,6 +8,7 @@ import {
   type Plan,
   planToJson,
   planVariables,
+  type Redactor,
   type RunEvent,
   type StackState,
   summarizePlan,
@@ -43,11 +45,31 @@ export async function executeJob(
   signals: ExecutionSignals,
   ground: JobGround,
 ): Promise<ExecutionResult> {
+  const secrets = secretsOf(job);
+  const quiet: ExecutionHost = {
+    beginPlanning: async () => host.beginPlanning(),
+    beginApply: async (epoch) => host.beginApply(epoch),
+    // A short secret may be part of a type, which is no text.
+    onEvent: (event, at) => host.onEvent({ ...secrets.redactData(event), type: event.type }, at),
+  };
+  let result: ExecutionResult;
   try {
-    return await execute(job, host, signals, ground);
+    result = await execute(job, quiet, signals, ground);
   } catch (error) {
-    return failure(error, job, signals);
+    result = failure(error, job, signals);
   }
+  if (!("reason" in result) || result.reason === undefined) return result;
+  return { ...result, reason: secrets.redact(result.reason) };
+}
+
+/** What nothing of an execution may show, whatever providers make of it. */
+function secretsOf({ variables, environment, sensitive, keys, store }: ExecutionJob): Redactor {
+  const secrets = createRedactor();
+  for (const name of sensitive.variables) secrets.add(variables[name] ?? "");
+  for (const name of sensitive.environment) secrets.add(environment[name] ?? "");
+  for (const { bytes } of keys) secrets.add(bytes);
+  if (store !== undefined) secrets.add(store.token);
+  return secrets;
 }
 
 async function execute(

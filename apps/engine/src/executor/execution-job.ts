@@ -25,6 +25,11 @@ export interface ExecutionJob {
   readonly variables: Readonly<Record<string, string>>;
   /** Environment of provider processes. */
   readonly environment: Readonly<Record<string, string>>;
+  /** Names of the sensitive ones among both, which nothing shows. */
+  readonly sensitive: {
+    readonly variables: readonly string[];
+    readonly environment: readonly string[];
+  };
   /** A folder of its own, with mode 0700. */
   readonly folder: string;
   /** Where providers are installed for all runs of this machine. */

@@ -16,6 +16,7 @@ import {
   type Runs,
   type StackState,
 } from "@stackwright/core";
+import { Mark } from "@stackwright/cty";
 import { resolveVariables, selectVariableFiles, type VariableValueOrigin } from "@stackwright/lang";
 import {
   LOCK_FILE_NAME,
@@ -132,9 +133,16 @@ export async function openJobEngine(
   });
 }
 
-/** Values of the root variables: files of the bundle, then `TF_VAR_*` of the stack, then its variables. */
+/**
+ * Values of the root variables: files of the bundle, then `TF_VAR_*` of the stack, then its variables. What is sensitive on
+ * the server is so in the configuration, whether it declares that or not.
+ */
 export async function jobVariables(
-  { variables, environment }: Pick<ExecutionJob, "variables" | "environment">,
+  {
+    variables,
+    environment,
+    sensitive,
+  }: Pick<ExecutionJob, "variables" | "environment" | "sensitive">,
   configuration: Configuration,
   directory: string,
 ) {
@@ -149,5 +157,13 @@ export async function jobVariables(
   sources.push({ kind: "environment", values: Object.fromEntries(fromEnvironment) });
   // Variables of a stack that the configuration does not declare are not an error.
   sources.push({ kind: "environment", values: variables });
-  return resolveVariables(declared, sources);
+  const { values, ...resolved } = resolveVariables(declared, sources);
+  const hidden = new Set([
+    ...sensitive.variables,
+    ...sensitive.environment.flatMap((key) => (key.startsWith("TF_VAR_") ? [key.slice(7)] : [])),
+  ]);
+  const marked = [...values].map(
+    ([name, value]) => [name, hidden.has(name) ? value.mark(Mark.sensitive) : value] as const,
+  );
+  return { ...resolved, values: new Map(marked) };
 }

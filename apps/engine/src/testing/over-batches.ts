@@ -10,7 +10,8 @@ export function overBatches<S extends StorageBackend>(
   return new Proxy(inner, {
     get: (target, key) => {
       if (key === "batch") {
-        return async (...args: Parameters<Batch>) => over(args[0], async () => target.batch(...args));
+        return async (...args: Parameters<Batch>) =>
+          over(args[0], async () => target.batch(...args));
       }
       const member: unknown = Reflect.get(target, key, target);
       return typeof member === "function" ? member.bind(target) : member;

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { mkdtempDisposable } from "node:fs/promises";
+import { mkdtempDisposable, readdir, readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
@@ -15,21 +15,22 @@ import {
   type StackOrigin,
   storedRunPhase,
 } from "@stackwright/core";
-import { Run_Mode } from "@stackwright/proto/stackwright";
+import { Run_Mode, Variable } from "@stackwright/proto/stackwright";
 import { createUlidGenerator } from "@stackwright/storage";
 import { createDirectoryBlobs } from "@stackwright/storage/blob";
 import { createMemoryStorage } from "@stackwright/storage/memory";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { storeConfiguration } from "../configuration/store-configuration.ts";
 import { decodeRecord } from "../domain/record-kind.ts";
-import { RUN_KIND, type RunReference, runPlace } from "../domain/run-places.ts";
+import { projectTenancy, RUN_KIND, type RunReference, runPlace } from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { createChildExecutor } from "../executor/child-executor.ts";
 import { createInProcessExecutor } from "../executor/in-process-executor.ts";
 import { cancelRun } from "../queue/cancel.ts";
 import { approveRun } from "../queue/decide.ts";
 import { enqueueRun } from "../queue/enqueue.ts";
-import { idOf } from "../queue/transaction.ts";
+import { idOf, transact } from "../queue/transaction.ts";
+import { CATEGORIES, variableContext, variablePrefix } from "../worker/run-variables.ts";
 import { startRunWorker } from "../worker/run-worker.ts";
 import { tarOf } from "./tar-of.ts";
 
@@ -124,9 +125,38 @@ async function start(kind: "child" | "in-process") {
     ciphers: keys,
     owner: "test",
   });
-  const recordOrigin = async (origin: StackOrigin) => stacks.recordOrigin(project, "one", origin);
+  /** Sets a sensitive variable of the stack. */
+  const hide = async (category: "terraform" | "env", key: string, value: string) => {
+    const cipher = await keys.ensure(reference);
+    const name = `${variablePrefix(reference)}${category}.${key}`;
+    await transact(parts, async (tx) => {
+      const message = Variable.create({
+        key,
+        category: CATEGORIES[category],
+        value: cipher.seal(Buffer.from(value), variableContext(reference, category, key)),
+        sensitive: true,
+      });
+      tx.create(SERVER_KINDS.variable, { tenancy: projectTenancy(reference), name }, message);
+      return Promise.resolve();
+    });
+  };
+  /** Everything that the store and the blobs hold. */
+  const bytes = async (): Promise<string> => {
+    const types = [RUN_KIND, ...Object.values(SERVER_KINDS)].map(({ type }) => type);
+    const anywhere = { partition: "acme", peerName: "*", namespace: "*" };
+    const lists = await Promise.all(
+      types.map(async (type) => storage.list("strong", type, anywhere, "")),
+    );
+    const records = lists.flat().map(({ data }) => Buffer.from(data?.value ?? []));
+    const blobFolder = join(scratch.path, "blobs");
+    const names = await readdir(blobFolder, { recursive: true, withFileTypes: true });
+    const files = names
+      .filter((entry) => entry.isFile())
+      .map(async (entry) => readFile(join(entry.parentPath, entry.name)));
+    return Buffer.concat([...records, ...(await Promise.all(files))]).toString("latin1");
+  };
   const state = states.stack(reference);
-  return { parts, storage, reference, upload, enqueue, reaches, recordOrigin, state };
+  return { parts, storage, reference, upload, enqueue, reaches, hide, bytes, state };
 }
 
 /** What a worker does with either executor. */
@@ -160,6 +190,28 @@ export function describeWorker(kind: "child" | "in-process"): void {
         .join("\n");
       expect(text).toContain('"address":"terraform_data.b"');
       expect(text).not.toContain("canary-hello");
+    });
+
+    it("shows and stores no sensitive variable", { timeout: 60_000 }, async () => {
+      const { parts, upload, enqueue, reaches, hide, bytes } = await start(kind);
+      await hide("terraform", "word", "canary-of-terraform");
+      await hide("env", "TF_VAR_other", "canary-of-env");
+      // Neither is sensitive by the configuration.
+      const run = await enqueue(
+        await upload(`
+          variable "word" {}
+          variable "other" {}
+          resource "terraform_data" "a" { input = "\${var.word} \${var.other}" }
+        `),
+      );
+      const { planDigest } = await reaches(run, "awaiting_approval");
+      expect(await bytes()).not.toContain("canary-of");
+      await approveRun(parts, run, { actor: "bea", planDigest });
+      await reaches(run, "applied");
+      const files = 'variable "word" {}\noutput "x" { value = file(nonsensitive(var.word)) }';
+      const failed = await reaches(await enqueue(await upload(files)), "failed");
+      expect(failed.reason).not.toContain("canary-of");
+      expect(await bytes()).not.toContain("canary-of");
     });
 
     it("says why a configuration cannot be planned", { timeout: 60_000 }, async () => {

@@ -36,6 +36,11 @@ export async function readRunVariables(
 ): Promise<{
   readonly variables: Readonly<Record<string, string>>;
   readonly environment: Readonly<Record<string, string>>;
+  /** Names of the sensitive ones. */
+  readonly sensitive: {
+    readonly variables: readonly string[];
+    readonly environment: readonly string[];
+  };
 }> {
   const { type } = SERVER_KINDS.variable;
   const found = await storage.list("strong", type, projectTenancy(stack), variablePrefix(stack));
@@ -44,11 +49,19 @@ export async function readRunVariables(
     const { key, value, sensitive, ...rest } = decodeRecord(SERVER_KINDS.variable, resource);
     const category = categoryOf(rest);
     const plain = sensitive ? cipher.open(value, variableContext(stack, category, key)) : value;
-    return { category, key, text: Buffer.from(plain).toString("utf8") };
+    return { category, key, sensitive, text: Buffer.from(plain).toString("utf8") };
   });
   const of = (wanted: string) =>
     Object.fromEntries(
       values.flatMap(({ category, key, text }) => (category === wanted ? [[key, text]] : [])),
     );
-  return { variables: of("terraform"), environment: of("env") };
+  const hidden = (wanted: string) =>
+    values.flatMap(({ category, key, sensitive }) =>
+      category === wanted && sensitive ? [key] : [],
+    );
+  return {
+    variables: of("terraform"),
+    environment: of("env"),
+    sensitive: { variables: hidden("terraform"), environment: hidden("env") },
+  };
 }
