@@ -48,7 +48,7 @@ export function openRunServer(options: RunServerOptions): RunServer {
   const [current, ...former] = options.keys;
   const keys = createStoredKeys({ storage, current, former });
   const token = createUlidGenerator({ wallMs: () => clock.wallMs() });
-  const parts = { storage, blobs, clock, token, keys };
+  const parts = { storage, blobs, clock, token, keys, random: Math.random };
   const bell = new LogBell({ storage, clock, logger });
   const { executor = defaultExecutor(address), authenticator, stopping } = options;
   return {

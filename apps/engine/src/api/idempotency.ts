@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import type { Clock } from "@stackwright/base/clock";
 import { IdempotencyRecord, type Run } from "@stackwright/proto/stackwright";
 import type { Principal } from "@stackwright/registry";
 import { readStored, type StorageBackend, tenancyOf } from "@stackwright/storage";
@@ -23,6 +24,7 @@ const KEPT_MS = 24 * 3_600_000;
 export function idempotencyOf(
   request: FastifyRequest,
   { account, actor }: Principal,
+  clock: Pick<Clock, "wallMs">,
   answer: (run: Run) => Pick<IdempotencyRecord, "status" | "body" | "location">,
 ): Idempotency | undefined {
   const { "idempotency-key": key } = request.headers;
@@ -42,7 +44,7 @@ export function idempotencyOf(
     record: (run) =>
       IdempotencyRecord.create({
         requestDigest,
-        createdAtMs: BigInt(Date.now()),
+        createdAtMs: BigInt(Math.floor(clock.wallMs())),
         ...answer(run),
       }),
   };
@@ -50,13 +52,13 @@ export function idempotencyOf(
 
 /** The stored answer; undefined where the key is new. `idempotency_mismatch` if it was used for another request. */
 export async function findReplay(
-  { storage }: { readonly storage: StorageBackend },
+  { storage, clock }: { readonly storage: StorageBackend; readonly clock: Pick<Clock, "wallMs"> },
   { place, requestDigest }: Idempotency,
 ): Promise<IdempotencyRecord | undefined> {
   const found = await readStored(storage, "strong", idOf(SERVER_KINDS.idempotency, place));
   if (found === undefined) return undefined;
   const record = decodeRecord(SERVER_KINDS.idempotency, found);
-  if (Date.now() - Number(record.createdAtMs) > KEPT_MS) {
+  if (clock.wallMs() - Number(record.createdAtMs) > KEPT_MS) {
     await storage.deleteCAS(found.id, found.version);
     return undefined;
   }

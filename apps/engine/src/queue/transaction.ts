@@ -8,7 +8,6 @@ import {
   type ResourceType,
   readStored,
   type StorageBackend,
-  StorageError,
 } from "@stackwright/storage";
 import { decodeRecord, type RecordKind, typeUrlOf } from "../domain/record-kind.ts";
 import type { Place } from "../domain/run-places.ts";
@@ -33,6 +32,8 @@ export interface TransactionParts {
   readonly clock: Clock;
   /** Makes a text that no other write has. */
   readonly token: () => string;
+  /** A number in [0, 1), for the pauses between attempts. */
+  readonly random: () => number;
 }
 
 /** One attempt: strong reads, then at most one atomic batch. */
@@ -120,44 +121,35 @@ export class Transaction {
     return this.#written.size === 0 && this.#removed.size === 0;
   }
 
-  /** Writes everything in one step. Resolves with the stored resources by row. */
-  async commit(): Promise<ReadonlyMap<Row<unknown>, Resource>> {
-    const rows = [...this.#written].filter((row) => !this.#removed.has(row));
+  /** Writes everything in one step. */
+  async commit(): Promise<void> {
     const operations: BatchOperation[] = [
-      ...rows.map((row) => ({ kind: "write" as const, resource: this.#resource(row) })),
+      ...this.#writes().map((row) => ({ kind: "write" as const, resource: this.#resource(row) })),
       ...[...this.#removed].flatMap(({ resource }) =>
         resource === undefined
           ? []
           : [{ kind: "delete" as const, id: resource.id, version: resource.version }],
       ),
     ];
-    if (operations.length === 0) return new Map();
-    let results: readonly (Resource | undefined)[];
-    try {
-      results = await this.#parts.storage.batch(operations, { guards: this.#guards });
-    } catch (thrown) {
-      const error = StorageError.from(thrown);
-      const isUnknown =
-        error.code === "STORAGE_INCONSISTENT" && error.details.outcome !== "not-applied";
-      if (!isUnknown || !(await this.#happened(rows))) throw error;
-      results = await Promise.all(
-        rows.map(({ id }) => readStored(this.#parts.storage, "strong", { ...id, uid: "" })),
-      );
-    }
-    const stored = new Map<Row<unknown>, Resource>();
-    for (const [at, row] of rows.entries()) {
-      const resource = results[at];
-      if (resource !== undefined) stored.set(row, resource);
-    }
-    return stored;
+    if (operations.length === 0) return;
+    await this.#parts.storage.batch(operations, { guards: this.#guards });
   }
 
-  /** Whether the batch is what is stored: all of its writes carry one generation that no other has. */
-  async #happened([first]: readonly Row<unknown>[]): Promise<boolean> {
-    if (first === undefined) return false;
-    const id = { ...first.id, uid: "" };
-    const stored = await readStored(this.#parts.storage, "strong", id);
-    return stored?.generation === this.#generation;
+  /**
+   * Whether the batch was done: its writes carry a generation that no other has. One of them is enough, as others may have
+   * been replaced since.
+   */
+  async happened(): Promise<boolean> {
+    for (const { id } of this.#writes()) {
+      const stored = await readStored(this.#parts.storage, "strong", { ...id, uid: "" });
+      if (stored?.generation === this.#generation) return true;
+    }
+    return false;
+  }
+
+  /** What is written. */
+  #writes(): readonly Row<unknown>[] {
+    return [...this.#written].filter((row) => !this.#removed.has(row));
   }
 
   #resource({ kind, id, resource, message }: Row<unknown>): Resource {
@@ -175,33 +167,64 @@ export class Transaction {
 /** Attempts before a transaction gives up: each lost one means that another writer succeeded. */
 const ATTEMPTS = 40;
 
+/** An attempt whose outcome is not known: it may still be done. */
+interface OpenAttempt<T> {
+  readonly tx: Transaction;
+  readonly result: T;
+}
+
 /**
- * Runs a transaction until its batch succeeds: reads, decides, writes in one atomic step, and begins again where
- * another writer was faster or a guard did not hold. So `decide` has to refuse, by what it reads, everything that
- * cannot be done.
+ * Runs a transaction until its batch succeeds: reads, decides, writes in one atomic step, and begins again where another
+ * writer was faster or a guard did not hold. So `decide` has to refuse by what it reads whatever cannot be done.
+ *
+ * A batch whose answer was lost may be done later. Each further attempt looks for it after its reads: if it is not there
+ * by then, one of the two fails, as they write the same records.
  */
 export async function transact<T>(
   parts: TransactionParts,
   decide: (tx: Transaction) => Promise<T>,
 ): Promise<T> {
+  const open: OpenAttempt<T>[] = [];
   for (let attempt = 1; ; attempt += 1) {
     const tx = new Transaction(parts);
-    const result = await decide(tx);
+    let decided: OpenAttempt<T> | undefined;
     try {
+      decided = await decideAfter(open, tx, decide);
+      if (decided.tx !== tx) return decided.result;
       await tx.commit();
-      return result;
-    } catch (error) {
-      const isLost = isStorageError(
-        error,
-        "STORAGE_CAS_FAILURE",
-        "STORAGE_WRONG_UID",
-        "STORAGE_GUARD_FAILED",
-        "STORAGE_INCONSISTENT",
-      );
-      if (!isLost || attempt >= ATTEMPTS) throw error;
-      await sleep(parts.clock, Math.random() * Math.min(200, 2 ** attempt));
+      return decided.result;
+    } catch (thrown) {
+      // A read that fails is not repeated, unless something may have been written.
+      const mayRepeat = decided !== undefined || open.length > 0;
+      if (!mayRepeat || !isLost(thrown) || attempt >= ATTEMPTS) throw thrown;
+      const isUnknown =
+        isStorageError(thrown, "STORAGE_INCONSISTENT") && thrown.details.outcome !== "not-applied";
+      if (decided !== undefined && isUnknown) open.push(decided);
+      await sleep(parts.clock, parts.random() * Math.min(200, 2 ** attempt));
     }
   }
+}
+
+/** What an attempt decides; or an earlier attempt, if it was done after all, which may be what the decision refuses. */
+async function decideAfter<T>(
+  open: readonly OpenAttempt<T>[],
+  tx: Transaction,
+  decide: (tx: Transaction) => Promise<T>,
+): Promise<OpenAttempt<T>> {
+  const [decision] = await Promise.allSettled([decide(tx)]);
+  for (const earlier of open) if (await earlier.tx.happened()) return earlier;
+  if (decision.status === "rejected") throw decision.reason;
+  return { tx, result: decision.value };
+}
+
+function isLost(error: unknown): boolean {
+  return isStorageError(
+    error,
+    "STORAGE_CAS_FAILURE",
+    "STORAGE_WRONG_UID",
+    "STORAGE_GUARD_FAILED",
+    "STORAGE_INCONSISTENT",
+  );
 }
 
 /** Id of a record in any lifetime. */

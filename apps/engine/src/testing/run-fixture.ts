@@ -30,7 +30,7 @@ const CONFIGURATION = "c".repeat(64);
 export function createRunFixture(storage: StorageBackend = createMemoryStorage()) {
   const clock = createManualClock();
   const token = createUlidGenerator({ wallMs: () => clock.wallMs() });
-  const parts = { storage, clock, token };
+  const parts = { storage, clock, token, random: () => 0.5 };
   const stacks = new StackDirectory({ storage, nextId: token, wallMs: () => clock.wallMs() });
 
   async function put<M>(kind: RecordKind<M>, place: Place, message: M): Promise<void> {

@@ -69,7 +69,7 @@ async function start(kind: "child" | "in-process") {
   const blobs = stack.use(await createDirectoryBlobs({ directory: join(scratch.path, "blobs") }));
   const token = createUlidGenerator({ wallMs: () => Date.now() });
   const keys = createStoredKeys({ storage, current: keyEncryptionKey(randomBytes(32)) });
-  const parts = { storage, clock: systemClock, token, blobs };
+  const parts = { storage, clock: systemClock, token, blobs, random: Math.random };
   const executor = stack.use(
     kind === "child"
       ? createChildExecutor({ compileCache: join(scratch.path, "cache") })

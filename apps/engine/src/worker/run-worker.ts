@@ -251,7 +251,7 @@ class Worker {
 
   async #loop(): Promise<void> {
     const { signal } = this.#ending;
-    const { clock, logger, sweepMs = 10_000 } = this.#parts;
+    const { clock, logger, random, sweepMs = 10_000 } = this.#parts;
     let sweptAt = Number.NEGATIVE_INFINITY;
     while (!signal.aborted) {
       this.#bell = Promise.withResolvers<void>();
@@ -267,7 +267,7 @@ class Worker {
         logger.warn({ err: error }, "the worker could not look for tickets and tries again");
       }
       const pause = new AbortController();
-      const pauseMs = sweepMs * (0.75 + Math.random() / 2);
+      const pauseMs = sweepMs * (0.75 + random() / 2);
       const retry = this.#endedAt.size > 0 ? Math.min(RETRY_MS, pauseMs) : pauseMs;
       await Promise.race([
         this.#bell.promise,

@@ -104,7 +104,7 @@ export function runRoutes(fastify: FastifyInstance, parts: ApiParts): void {
       const reference = { stack, run: token() };
       const base = request.raw.url?.split("?", 1)[0] ?? "";
       const location = `${base}/${reference.run}`;
-      const idempotency = idempotencyOf(request, principal, (run) => ({
+      const idempotency = idempotencyOf(request, principal, parts.clock, (run) => ({
         status: 201,
         location,
         body: JSON.stringify(runViewOf(run)),

@@ -98,7 +98,7 @@ export function variableRoutes(fastify: FastifyInstance, parts: ApiParts): void 
         value: cipher?.seal(plain, context) ?? plain,
         sensitive,
         description,
-        updatedAtMs: BigInt(Date.now()),
+        updatedAtMs: BigInt(Math.floor(parts.clock.wallMs())),
       });
       const isNew = await transact(parts, async (tx) => {
         const row = await tx.find(SERVER_KINDS.variable, place);

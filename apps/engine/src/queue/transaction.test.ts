@@ -1,0 +1,63 @@
+import { Run_Mode } from "@stackwright/proto/stackwright";
+import { StorageError } from "@stackwright/storage";
+import { createMemoryStorage } from "@stackwright/storage/memory";
+import { expect, it } from "vitest";
+import { decodeRecord } from "../domain/record-kind.ts";
+import { runPlace } from "../domain/run-places.ts";
+import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import { overBatches } from "../testing/over-batches.ts";
+import { createRunFixture } from "../testing/run-fixture.ts";
+import { appendEvents } from "./append-events.ts";
+import { claimTicket } from "./claim.ts";
+import { listTickets } from "./sweep.ts";
+import { transact } from "./transaction.ts";
+
+/** A store whose next batch is answered with an error, and done a moment later. */
+async function start() {
+  let isLate = false;
+  let late: (() => Promise<unknown>) | undefined;
+  const storage = overBatches(createMemoryStorage(), async (_, write) => {
+    if (!isLate) return write();
+    isLate = false;
+    late = write;
+    throw new StorageError("STORAGE_INCONSISTENT", undefined, { details: { outcome: "unknown" } });
+  });
+  const fixture = createRunFixture(storage);
+  const clock = {
+    ...fixture.clock,
+    after: (_: number, task: () => void) => {
+      const landing = late?.() ?? Promise.resolve();
+      late = undefined;
+      void landing.then(task);
+      return { [Symbol.dispose]: () => undefined };
+    },
+  };
+  const parts = { ...fixture.parts, clock };
+  const run = await fixture.enqueue(await fixture.stack("one"), "one", Run_Mode.MODE_APPLY);
+  const delayNext = (): void => {
+    isLate = true;
+  };
+  return { fixture, storage, parts, run, delayNext };
+}
+
+it("a claim that lands after its answer was lost is known to its worker", async () => {
+  const { fixture, parts, delayNext } = await start();
+  const worker = await fixture.worker("w");
+  const [ticket] = await listTickets(parts);
+  if (ticket === undefined) throw new Error("no ticket");
+  delayNext();
+  const claim = await claimTicket(parts, ticket.id, worker, "token");
+  expect(claim).toMatchObject({ step: "plan", tokenDigest: "token" });
+});
+
+it("events whose batch lands late are stored once", async () => {
+  const { storage, parts, run, delayNext } = await start();
+  delayNext();
+  await transact(parts, async (tx) =>
+    appendEvents(tx, run, [{ at: 1, event: { type: "step-end", address: "a" } }]),
+  );
+  const { tenancy, name } = runPlace(run);
+  const segments = await storage.list("strong", SERVER_KINDS.segment.type, tenancy, `${name}.`);
+  const lines = segments.flatMap((one) => decodeRecord(SERVER_KINDS.segment, one).events);
+  expect(lines.filter((line) => line.includes("step-end"))).toHaveLength(1);
+});
