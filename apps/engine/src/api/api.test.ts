@@ -164,6 +164,20 @@ describe("the API of runs", () => {
     expect((await call("DELETE", path, { headers: any })).status).toBe(204);
   });
 
+  it("bounds the variables of a stack", { timeout: 60_000 }, async () => {
+    const { call } = await start("none");
+    await call("POST", `${P}/stacks`, { body: { name: "one" } });
+    const body = { value: "x".repeat(65_536) };
+    let last: Awaited<ReturnType<typeof call>> | undefined;
+    for (let count = 0; count < 40 && (last?.status ?? 201) === 201; count += 1) {
+      last = await call("PUT", `${S}/variables/terraform/v${count}`, { body });
+    }
+    expect([last?.status, last?.json["code"]]).toEqual([422, "unprocessable"]);
+    expect((await call("PUT", `${S}/variables/env/SMALL`, { body: { value: "" } })).status).toBe(
+      201,
+    );
+  });
+
   it("pages through runs, whose order is that of their requests", async () => {
     const { call, upload } = await start("none");
     await call("POST", `${P}/stacks`, { body: { name: "one" } });

@@ -2,6 +2,7 @@ import { createReadStream } from "node:fs";
 import { mkdtempDisposable, open } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Clock } from "@stackwright/base/clock";
 import type { StackReference } from "@stackwright/core";
 import type { ConfigurationVersion } from "@stackwright/proto/stackwright";
 import {
@@ -39,7 +40,7 @@ export async function storeConfiguration(
 ): Promise<{ readonly version: ConfigurationVersion; readonly isNew: boolean }> {
   await using scratch = await mkdtempDisposable(join(tmpdir(), "configuration-"));
   const path = join(scratch.path, "archive");
-  const packed = await receive(content, path, signal);
+  const packed = await receive(content, path, parts.clock, signal);
   const summary = await inspect(path, signal);
   const archive = await parts.blobs.write(createReadStream(path), { signal });
   return await transact(parts, async (tx) => {
@@ -62,22 +63,40 @@ export async function storeConfiguration(
   });
 }
 
+/** How long an upload may stand still, and how long it may take. */
+const IDLE_MS = 30_000;
+const UPLOAD_MS = 3_600_000;
+
 async function receive(
   content: AsyncIterable<Uint8Array>,
   path: string,
+  clock: Clock,
   signal: AbortSignal,
 ): Promise<number> {
   let size = 0;
   await using file = await open(path, "wx", 0o600);
-  for await (const chunk of content) {
+  // Not to be ended early: that would end the connection of the answer.
+  const reader = content[Symbol.asyncIterator]();
+  const endMs = clock.monotonicMs() + UPLOAD_MS;
+  for (;;) {
+    const step = await inTime(clock, Math.min(IDLE_MS, endMs - clock.monotonicMs()), reader.next());
     signal.throwIfAborted();
-    size += chunk.byteLength;
+    if (step.done === true) return size;
+    size += step.value.byteLength;
     if (size > MAX_PACKED_BYTES) {
       throw new ServerError("too_large", `an archive has at most ${MAX_PACKED_BYTES} bytes`);
     }
-    await file.writeFile(chunk);
+    await file.writeFile(step.value);
   }
-  return size;
+}
+
+/** `invalid_request` where the next part of an upload takes too long. */
+async function inTime<T>(clock: Clock, limitMs: number, part: Promise<T>): Promise<T> {
+  const late = Promise.withResolvers<never>();
+  using _timer = clock.after(limitMs, () => {
+    late.reject(new ServerError("invalid_request", "the upload took too long; begin again"));
+  });
+  return await Promise.race([part, late.promise]);
 }
 
 async function inspect(path: string, signal: AbortSignal): Promise<TarballSummary> {

@@ -1,3 +1,4 @@
+import type { StackReference } from "@stackwright/core";
 import { Variable } from "@stackwright/proto/stackwright";
 import { readStored } from "@stackwright/storage";
 import type { FastifyInstance } from "fastify";
@@ -46,6 +47,10 @@ const NewVariable = Type.Object(
   { additionalProperties: false },
 );
 
+/** Bytes of the values of one stack, which all go to its executor at once; and their number. */
+const MAX_STACK_BYTES = 2 * 1024 * 1024;
+const MAX_STACK_VARIABLES = 1_000;
+
 /** `/projects/{project}/stacks/{stack}/variables` */
 export function variableRoutes(fastify: FastifyInstance, parts: ApiParts): void {
   const { storage, keys, principalOf } = parts;
@@ -77,7 +82,11 @@ export function variableRoutes(fastify: FastifyInstance, parts: ApiParts): void 
         "SetVariable",
         { 200: VariableView, 201: VariableView },
         { params: VariableParams, body: NewVariable },
-        { 412: "it changed since it was read", 428: "If-Match is missing" },
+        {
+          412: "it changed since it was read",
+          422: "the variables of the stack are too large",
+          428: "If-Match is missing",
+        },
       ),
       config: { access: "operator" },
     },
@@ -100,6 +109,7 @@ export function variableRoutes(fastify: FastifyInstance, parts: ApiParts): void 
         description,
         updatedAtMs: BigInt(Math.floor(parts.clock.wallMs())),
       });
+      await requireRoom(parts, reference, place.name, plain.byteLength);
       const isNew = await transact(parts, async (tx) => {
         const row = await tx.find(SERVER_KINDS.variable, place);
         if (row === undefined) {
@@ -140,6 +150,25 @@ export function variableRoutes(fastify: FastifyInstance, parts: ApiParts): void 
       });
       return reply.code(204).send();
     },
+  );
+}
+
+/** `unprocessable` where the other variables of a stack leave no room for a value. */
+async function requireRoom(
+  { storage }: ApiParts,
+  stack: StackReference,
+  name: string,
+  size: number,
+): Promise<void> {
+  const { type } = SERVER_KINDS.variable;
+  const found = await storage.list("strong", type, projectTenancy(stack), variablePrefix(stack));
+  const others = found.filter(({ id }) => id.name !== name);
+  const sizes = others.map((one) => decodeRecord(SERVER_KINDS.variable, one).value.byteLength);
+  const total = sizes.reduce((sum, one) => sum + one, size);
+  if (total <= MAX_STACK_BYTES && others.length < MAX_STACK_VARIABLES) return;
+  throw new ServerError(
+    "unprocessable",
+    `the variables of a stack have at most ${MAX_STACK_BYTES} bytes, and are at most ${MAX_STACK_VARIABLES}`,
   );
 }
 

@@ -1,0 +1,37 @@
+import { MemoryBlobs } from "@stackwright/core/testing";
+import { expect, it } from "vitest";
+import { createRunFixture } from "../testing/run-fixture.ts";
+import { storeConfiguration } from "./store-configuration.ts";
+
+it.each([
+  ["stands still", Number.POSITIVE_INFINITY],
+  ["sends a byte now and then", 20_000],
+])("an upload that %s is given up", async (_, pauseMs) => {
+  const { parts, clock, stack } = createRunFixture();
+  const content = async function* () {
+    for (;;) {
+      yield new Uint8Array(1);
+      await new Promise<void>((resolve) => {
+        if (pauseMs < Number.POSITIVE_INFINITY) clock.after(pauseMs, resolve);
+      });
+    }
+  };
+  const stored = storeConfiguration(
+    { ...parts, blobs: new MemoryBlobs() },
+    {
+      stack: await stack("one"),
+      stackName: "one",
+      actor: "ann",
+      content: content(),
+      signal: new AbortController().signal,
+    },
+  ).catch((error: unknown) => error);
+  let outcome: unknown;
+  void stored.then((error) => {
+    outcome = error;
+  });
+  for (let passed = 0; outcome === undefined && passed < 2 * 3_600_000; passed += 20_000) {
+    await clock.advance(20_000);
+  }
+  expect(outcome).toMatchObject({ code: "invalid_request" });
+});
