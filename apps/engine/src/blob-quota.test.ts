@@ -2,12 +2,14 @@ import { randomBytes } from "node:crypto";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { gzipSync } from "node:zlib";
 import { packArchive } from "@stackwright/provider-source";
 import { createRemoteBlobs } from "@stackwright/storage/blob/remote";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { BootstrapCredentials } from "./bootstrap.ts";
 import { serve } from "./serve.ts";
 import { parseServeArguments } from "./serve-arguments.ts";
+import { tarOf } from "./testing/tar-of.ts";
 
 const QUOTA = 10_000;
 
@@ -31,6 +33,24 @@ async function start() {
 }
 
 describe("--max-blob-bytes of a server", () => {
+  it("bounds the configurations that are uploaded to it", async () => {
+    const { server, token } = await start();
+    const stacks = `${server.url}/api/v1/projects/web/stacks`;
+    const authorization = `Bearer ${token}`;
+    const body = JSON.stringify({ name: "one" });
+    await fetch(stacks, { method: "POST", headers: { authorization }, body });
+    const upload = async (bytes: number) => {
+      const archive = gzipSync(tarOf({ "main.tf": randomBytes(bytes).toString("hex") }));
+      const headers = { authorization, "content-type": "application/gzip" };
+      const content = { method: "POST", headers, body: Uint8Array.from(archive) };
+      const answer = await fetch(`${stacks}/one/configurations`, content);
+      const { code } = (await answer.json()) as { code?: string };
+      return [answer.status, code];
+    };
+    expect(await upload(QUOTA / 2)).toEqual([201, undefined]);
+    expect(await upload(QUOTA / 2)).toEqual([507, "quota_exceeded"]);
+  });
+
   it("bounds what a worker writes for the account of its token", async () => {
     const { server } = await start();
     const address = { host: "127.0.0.1", port: server.storagePort ?? 0 };

@@ -12,6 +12,18 @@ function serverErrorOf(error: unknown): ServerError {
   if (isStorageError(error, "STORAGE_INCONSISTENT")) {
     return new ServerError("store_unavailable", undefined, { cause: error });
   }
+  // Other writers were faster again and again.
+  if (isStorageError(error, "STORAGE_CAS_FAILURE", "STORAGE_GUARD_FAILED", "STORAGE_WRONG_UID")) {
+    return new ServerError("conflict", "the resource changes too often; try again", {
+      cause: error,
+    });
+  }
+  if (isStorageError(error, "STORAGE_TOO_LARGE")) {
+    return new ServerError("too_large", error.message, { cause: error });
+  }
+  if (isStorageError(error, "STORAGE_QUOTA_EXCEEDED")) {
+    return new ServerError("quota_exceeded", error.message, { cause: error });
+  }
   if (isStorageError(error, "STORAGE_INVALID_ARGUMENT")) {
     return new ServerError("invalid_request", error.message, { cause: error });
   }
@@ -49,7 +61,8 @@ export function answerProblem(
 ): FastifyReply {
   const error = serverErrorOf(thrown);
   const { httpStatus: status = 500, retryable } = SERVER_ERRORS[error.code];
-  if (status >= 500) request.log.error({ err: thrown }, "a request failed");
+  if (status >= 500 && error.code !== "quota_exceeded")
+    request.log.error({ err: thrown }, "a request failed");
   // What is left of an upload is not worth reading.
   if (!request.raw.complete) reply.header("connection", "close");
   if (retryable) reply.header("retry-after", "1");

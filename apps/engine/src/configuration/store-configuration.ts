@@ -42,7 +42,10 @@ export async function storeConfiguration(
   const path = join(scratch.path, "archive");
   const packed = await receive(content, path, parts.clock, signal);
   const summary = await inspect(path, signal);
-  const archive = await parts.blobs.write(createReadStream(path), { signal });
+  const archive = await parts.blobs.write(createReadStream(path), {
+    signal,
+    owner: stack.account,
+  });
   return await transact(parts, async (tx) => {
     const place = memberPlace(stack, summary.digest);
     const found = await tx.find(SERVER_KINDS.configuration, place);

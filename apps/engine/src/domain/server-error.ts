@@ -29,6 +29,7 @@ export const SERVER_ERRORS = Object.freeze({
   internal: kind(500, "the server failed"),
   key_unavailable: kind(500, "the key of the stack is not available to this server"),
   store_unavailable: kind(503, "the store does not answer", true),
+  quota_exceeded: kind(507, "the quota of the account is exceeded"),
   draining: kind(503, "the server is stopping", true),
 } satisfies Record<string, ErrorKind>);
 

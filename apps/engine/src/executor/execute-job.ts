@@ -132,7 +132,7 @@ interface Given {
 }
 
 async function makePlan(
-  { mode, targets, replace, workspace }: ExecutionJob,
+  { stack, mode, targets, replace, workspace }: ExecutionJob,
   { blobs }: JobGround,
   engine: Engine,
   { report, ...given }: Given,
@@ -150,6 +150,7 @@ async function makePlan(
   const { digest } = await engine.savePlan(given.state, plan);
   const document = await blobs.write(Buffer.from(planToJson(plan, digest)), {
     signal: given.signal,
+    owner: stack.account,
   });
   const { read: _, ...summary } = summarizePlan(plan);
   return {
