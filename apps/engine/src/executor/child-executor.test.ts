@@ -23,6 +23,7 @@ async function start(change: Partial<ExecutionJob>) {
     step: "plan",
     mode: "normal",
     workspace: "one",
+    adoption: "none",
     configuration: { digest: "", archiveSha256: "" },
     targets: [],
     replace: [],

@@ -84,7 +84,14 @@ export async function startFakeWorker(
       logger: silentLogger,
       directory: join(scratch.path, "runs"),
       sweepMs: 50,
-      stackNameOf: async () => Promise.resolve("one"),
+      stackOf: async (stack) =>
+        Promise.resolve({
+          name: "one",
+          reference: stack,
+          description: "",
+          createdAtMs: 0,
+          adoption: undefined,
+        }),
       ...(timing !== undefined && { timing }),
     }),
   );

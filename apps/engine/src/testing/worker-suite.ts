@@ -155,8 +155,9 @@ async function start(kind: "child" | "in-process") {
       .map(async (entry) => readFile(join(entry.parentPath, entry.name)));
     return Buffer.concat([...records, ...(await Promise.all(files))]).toString("latin1");
   };
+  const recordOrigin = async (origin: StackOrigin) => stacks.recordOrigin(project, "one", origin);
   const state = states.stack(reference);
-  return { parts, storage, reference, upload, enqueue, reaches, hide, bytes, state };
+  return { parts, storage, reference, upload, enqueue, reaches, hide, bytes, recordOrigin, state };
 }
 
 /** What a worker does with either executor. */
