@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { StackReference } from "@stackwright/core";
-import type { Grant } from "@stackwright/storage/remote";
+import type { Grant, GrantScope } from "@stackwright/storage/remote";
 import { projectTenancy } from "../domain/run-places.ts";
 
 const READABLE = [
@@ -27,14 +27,16 @@ export class RunGrants {
     const token = `swr_${randomBytes(32).toString("base64url")}`;
     const tenancy = projectTenancy(stack);
     const own = (kinds: readonly string[]) => kinds.map((kind) => ({ group: "stackwright", kind }));
-    const scope = { tenancy, namePrefix: stack.stack };
-    this.#grants.set(token, {
-      scopes: [
-        { ...scope, kinds: own(READABLE), access: "read" },
-        { ...scope, kinds: own(access === "plan" ? PLANNING : READABLE), access: "write" },
-      ],
-      blobs: "write",
-    });
+    const scopesOf = (part: Pick<GrantScope, "name" | "namePrefix">): GrantScope[] => [
+      { tenancy, ...part, kinds: own(READABLE), access: "read" },
+      { tenancy, ...part, kinds: own(access === "plan" ? PLANNING : READABLE), access: "write" },
+    ];
+    // What a stack has one of, and what it has many of: the id of another stack may begin alike.
+    const scopes = [
+      ...scopesOf({ name: stack.stack }),
+      ...scopesOf({ namePrefix: `${stack.stack}.` }),
+    ];
+    this.#grants.set(token, { scopes, blobs: "write" });
     return token;
   }
 

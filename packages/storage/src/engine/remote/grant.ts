@@ -8,6 +8,8 @@ export interface GrantScope {
   readonly tenancy: Tenancy;
   /** Beginning of the names. @default all */
   readonly namePrefix?: string;
+  /** The only name. @default all */
+  readonly name?: string;
   /** Group and kind of the resources. @default all */
   readonly kinds?: readonly UnversionedType[];
   /** @default "write" */
@@ -34,6 +36,7 @@ export function allows(grant: Grant, id: ResourceId, access: "read" | "write"): 
       (access === "read" || scope.access !== "read") &&
       hasKind(scope, id.type) &&
       tenancyMatches(scope.tenancy, id.tenancy) &&
+      (scope.name === undefined || id.name === scope.name) &&
       id.name.startsWith(scope.namePrefix ?? ""),
   );
 }
