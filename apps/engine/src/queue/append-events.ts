@@ -42,7 +42,8 @@ export async function appendEvents(
     taken.push({ at: tx.nowMs, event: { type: "truncated" } });
   }
   const lines = taken.map(({ at, event }, index) =>
-    JSON.stringify({ seq: first + index, at, ...event }),
+    // In this order, and whatever members an event has.
+    JSON.stringify(Object.assign({ seq: 0, at }, event, { seq: first + index, at })),
   );
   tx.update(row, {
     next: BigInt(first + lines.length),

@@ -38,6 +38,9 @@ type RunChange = Partial<
 /** Transitions that a run remembers; the log has all. */
 const HISTORY = 64;
 
+/** Characters of a reason: the first error of a plan may hold a whole answer of a provider. */
+const REASON = 4_096;
+
 /** Reads a run. `not_found` if it does not exist. */
 export async function readRun(tx: Transaction, reference: RunReference): Promise<RunAt<RunPhase>> {
   const row = await tx.get(RUN_KIND, runPlace(reference));
@@ -93,8 +96,10 @@ export async function move<P extends RunPhase, N extends Reachable<P>>(
   run: RunAt<P>,
   to: N,
   actor: string,
-  change: RunChange = {},
+  given: RunChange = {},
 ): Promise<RunAt<N>> {
+  const isLong = given.reason !== undefined && given.reason.length > REASON;
+  const change = isLong ? { ...given, reason: `${given.reason?.slice(0, REASON)}…` } : given;
   const { row, phase: from, reference } = run;
   if (!isRunTransition(from, to)) {
     throw new ServerError("illegal_transition", `no run goes from ${from} to ${to}`);
