@@ -173,7 +173,7 @@ class Parser {
       }
       end = this.#text.indexOf('"', end + 1);
     }
-    throw this.#invalid("is no JSON");
+    throw this.#invalid("has a string without an end");
   }
 
   #invalid(what: string): TfstateError {

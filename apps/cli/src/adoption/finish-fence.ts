@@ -35,16 +35,18 @@ async function takeLock({
 }: Fence): Promise<string | undefined> {
   const { lockId } = origin;
   try {
-    const held = await backend.lock(workspace, { ...record, ID: lockId }, { signal });
-    if (isAdopted(await backend.read(workspace, { signal }), origin)) {
-      return `locked with ID ${lockId}; "terraform force-unlock ${lockId}" releases it`;
-    }
-    await held.release();
+    // By an ID of its own: with that of the kept lock it would be the holder.
+    await (await backend.lock(workspace, record, { signal })).release();
   } catch (error) {
     const locked = error instanceof TfstateError && error.code === "TFSTATE_BACKEND_LOCKED";
     if (!locked || lockIdOf(error.lock ?? "") !== lockId) throw error;
     return undefined;
   }
+  const held = await backend.lock(workspace, { ...record, ID: lockId }, { signal });
+  if (isAdopted(await backend.read(workspace, { signal }), origin)) {
+    return `locked with ID ${lockId}; "terraform force-unlock ${lockId}" releases it`;
+  }
+  await held.release();
   throw usedSince(backend.place(workspace));
 }
 

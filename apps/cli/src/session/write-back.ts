@@ -142,7 +142,7 @@ function headOf(
   try {
     file = JSON.parse(Buffer.from(bytes).toString("utf8")) as typeof file;
   } catch (error) {
-    throw new CommandError(`${place} has something that is no state.`, { cause: error });
+    throw new CommandError(`${place} does not have a valid state.`, { cause: error });
   }
   const { lineage, serial } = file ?? {};
   return {

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { mkdir, mkdtempDisposable, writeFile } from "node:fs/promises";
-import { createServer } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -77,21 +77,23 @@ type Mutable = { -readonly [name in keyof StateServer]: StateServer[name] };
 export async function stateServer(state: string): Promise<StateServer> {
   const found = { url: "", lock: undefined, refuses: "", onWrite: undefined } as Mutable;
   let stored: Buffer = Buffer.from(state);
-  const server = createServer(async (request, response) => {
+  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const parts: Buffer[] = [];
     for await (const part of request) parts.push(part as Buffer);
     const body = Buffer.concat(parts);
     const { method = "" } = request;
-    if (method === found.refuses) return void response.writeHead(403).end();
-    if (method === "GET") return void response.end(stored);
-    if (method === "POST") {
-      await found.onWrite?.();
-      stored = body;
-    } else if (method === "UNLOCK") found.lock = undefined;
-    else if (found.lock === undefined) found.lock = body.toString();
-    else return void response.writeHead(423).end(found.lock);
-    response.end();
-  });
+    if (method === found.refuses) response.writeHead(403).end();
+    else if (method === "GET") response.end(stored);
+    else if (method === "LOCK" && found.lock !== undefined) response.writeHead(423).end(found.lock);
+    else {
+      if (method === "POST") {
+        await found.onWrite?.();
+        stored = body;
+      } else found.lock = method === "LOCK" ? body.toString() : undefined;
+      response.end();
+    }
+  };
+  const server = createServer((request, response) => void answer(request, response));
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   onTestFinished(() => {

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { createServer } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
 import { openBackend } from "./open-backend.ts";
@@ -17,7 +17,7 @@ const RECORD: LockRecord = {
 
 it("has the lock where only the answer to its request was lost", async () => {
   let lock: string | undefined;
-  const server = createServer(async (request, response) => {
+  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const parts: Buffer[] = [];
     for await (const part of request) parts.push(part as Buffer);
     const body = Buffer.concat(parts).toString();
@@ -29,7 +29,8 @@ it("has the lock where only the answer to its request was lost", async () => {
       // The connection breaks before the answer.
       request.socket.destroy();
     } else response.writeHead(423).end(lock);
-  });
+  };
+  const server = createServer((request, response) => void answer(request, response));
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   onTestFinished(() => {

@@ -21,7 +21,10 @@ function record(ID: string, Info = ""): LockRecord {
   };
 }
 
-async function place(): Promise<{ readonly directory: string; open(): Promise<StateBackend> }> {
+async function place(): Promise<{
+  readonly directory: string;
+  readonly open: () => Promise<StateBackend>;
+}> {
   const scratch = await mkdtempDisposable(join(tmpdir(), "local-backend-"));
   onTestFinished(() => scratch.remove());
   const directory = scratch.path;

@@ -30,7 +30,10 @@ it("reads the digest again that another command has not written yet", {
   const digests = ["old", digest];
   const server = createServer((request, response) => {
     request.resume();
-    if (request.method === "GET") return void response.end("new");
+    if (request.method === "GET") {
+      response.end("new");
+      return;
+    }
     const Item = { Digest: { S: digests.length > 1 ? digests.shift() : digests[0] } };
     response.setHeader("content-type", "application/x-amz-json-1.0").end(JSON.stringify({ Item }));
   });
