@@ -25,7 +25,7 @@ import { startRunWorker } from "../worker/run-worker.ts";
 import { createRunFixture, type RunFixture } from "./run-fixture.ts";
 
 /** What a step is to an executor that a test plays. */
-export interface PlayedStep {
+interface PlayedStep {
   readonly job: ExecutionJob;
   readonly host: ExecutionHost;
   /** Resolves with the stage when the worker stops the step, at the latest with stage 2. */
