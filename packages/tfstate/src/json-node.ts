@@ -173,7 +173,7 @@ class Parser {
       }
       end = this.#text.indexOf('"', end + 1);
     }
-    throw this.#invalid("has a string without an end");
+    throw this.#invalid("is not complete JSON");
   }
 
   #invalid(what: string): TfstateError {
