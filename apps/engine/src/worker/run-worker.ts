@@ -61,7 +61,7 @@ export async function startRunWorker(options: RunWorkerOptions): Promise<RunWork
   let worker = await beginTenure(parts, ending.signal);
   const tenures = (async () => {
     while (await worker.lost(ending.signal)) {
-      logger.error({ worker: worker.id }, "the worker lost its lease and begins anew");
+      logger.error({ worker: worker.id }, "the worker lost its lease and starts again");
       await worker.close(0);
       for (let begun: Tenure | undefined; begun === undefined && !ending.signal.aborted; ) {
         begun = await beginTenure(parts, ending.signal).catch(() => undefined);
