@@ -62,7 +62,7 @@ it("loses no event while the store is away", async () => {
   const { log, refuse, within, addresses } = await start();
   refuse(100);
   const expected = Array.from({ length: 500 }, (_, index) => `a.b${index}`);
-  for (const address of expected) log.add({ type: "step-end", address }, 1);
+  for (const address of expected) void log.add({ type: "step-end", address }, 1);
   expect(await within(log.flush())).toBe(true);
   expect(await addresses()).toEqual(expected);
 });
@@ -71,12 +71,12 @@ it("gives up with the claim, and with the lease", async () => {
   const { log, claim, parts, within, addresses } = await start();
   const { ticket, worker } = claim;
   await releaseClaim(parts, { ticket, worker: "w", guard: worker.guard, actor: "w", reason: "" });
-  log.add({ type: "step-end", address: "a" }, 1);
+  void log.add({ type: "step-end", address: "a" }, 1);
   expect(await within(log.flush())).toBe(true);
   expect(await addresses()).toEqual([]);
   const other = await start();
   other.refuse(1_000_000);
-  other.log.add({ type: "step-end", address: "a" }, 1);
+  void other.log.add({ type: "step-end", address: "a" }, 1);
   const flushed = other.log.flush();
   other.lost.abort(new Error("lost"));
   expect(await other.within(flushed)).toBe(true);
