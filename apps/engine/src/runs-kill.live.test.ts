@@ -1,4 +1,4 @@
-import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { mkdir, mkdtempDisposable, readFile, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -7,6 +7,7 @@ import process from "node:process";
 import { gzipSync } from "node:zlib";
 import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import type { BootstrapCredentials } from "./bootstrap.ts";
+import { type ServerProcess, startServerProcess } from "./testing/start-server-process.ts";
 import { tarOf } from "./testing/tar-of.ts";
 
 // kill -9 of executors and servers in the middle of a run, with a provider whose objects are files.
@@ -33,11 +34,6 @@ resource "lab_object" "second" {
 }
 `;
 
-interface Started {
-  readonly url: string;
-  readonly child: ChildProcess;
-}
-
 describe("a run whose processes are killed", { timeout: 400_000 }, () => {
   let folder: string;
   let lab: string;
@@ -53,34 +49,14 @@ describe("a run whose processes are killed", { timeout: 400_000 }, () => {
     await writeFile(join(folder, "rc"), `provider_installation {\n${overrides}\ndirect {}\n}\n`);
   });
 
-  async function start(): Promise<Started> {
-    const child = spawn(
-      process.execPath,
-      [MAIN, "serve", "--store", "sqlite:data", "--port", "0", "--bootstrap-file", "first.json"],
-      {
-        cwd: folder,
-        stdio: ["ignore", "pipe", "inherit"],
-        env: { ...process.env, TF_CLI_CONFIG_FILE: join(folder, "rc") },
-      },
-    );
-    const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()));
-    onTestFinished(async () => {
-      child.kill("SIGKILL");
-      await ended;
+  async function start(): Promise<ServerProcess> {
+    return startServerProcess(MAIN, ["--store", "sqlite:data", "--bootstrap-file", "first.json"], {
+      cwd: folder,
+      env: { TF_CLI_CONFIG_FILE: join(folder, "rc") },
     });
-    const url = await new Promise<string>((resolve, reject) => {
-      let text = "";
-      child.stdout.on("data", (chunk) => {
-        text += String(chunk);
-        const found = /"url":"([^"]+)"/.exec(text)?.[1];
-        if (found !== undefined) resolve(found);
-      });
-      child.once("exit", (code) => reject(new Error(`the server ended with ${code}: ${text}`)));
-    });
-    return { url, child };
   }
 
-  async function clientOf({ url }: Started) {
+  async function clientOf({ url }: ServerProcess) {
     const first = JSON.parse(
       await readFile(join(folder, "first.json"), "utf8"),
     ) as BootstrapCredentials;
@@ -102,7 +78,7 @@ describe("a run whose processes are killed", { timeout: 400_000 }, () => {
 
   /** A run that waits for its approval; `onPlanning` is called with its executor while that plans. */
   async function planned(
-    server: Started,
+    server: ServerProcess,
     onPlanning: (executor: number) => void = () => undefined,
   ): Promise<string> {
     const call = await clientOf(server);
@@ -119,7 +95,7 @@ describe("a run whose processes are killed", { timeout: 400_000 }, () => {
   }
 
   /** Approves a run and waits until the provider is in the call that never ends. */
-  async function hanging(server: Started, run: string): Promise<void> {
+  async function hanging(server: ServerProcess, run: string): Promise<void> {
     const call = await clientOf(server);
     const { plan_digest: digest } = await call(run);
     await call(`${run}/approvals`, { plan_digest: digest });

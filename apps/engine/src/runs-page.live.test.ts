@@ -1,9 +1,10 @@
-import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { execFile } from "node:child_process";
 import { mkdtempDisposable, readFile, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { startServerProcess } from "./testing/start-server-process.ts";
 
 // apps/engine/docs/runs.md as somebody follows it: its commands as they are written there, with another port.
 
@@ -39,7 +40,9 @@ describe("the page about runs", { timeout: 300_000 }, () => {
     const [serve = "", ...requests] = await blocksOfPage();
     expect(requests).toHaveLength(5);
     await writeFile(join(folder, "main.tf"), TEMPLATE);
-    const { url } = await startServer(serve.trim().split(" ").slice(2), folder);
+    const { url } = await startServerProcess(MAIN, serve.trim().split(" ").slice(2), {
+      cwd: folder,
+    });
     const script = requests.join("\n").replaceAll("http://127.0.0.1:7400", url);
     const { stdout } = await run("sh", ["-ec", script], {
       cwd: folder,
@@ -69,28 +72,3 @@ describe("the page about runs", { timeout: 300_000 }, () => {
     }
   });
 });
-
-async function startServer(
-  args: readonly string[],
-  cwd: string,
-): Promise<{ readonly url: string; readonly child: ChildProcess }> {
-  const child = spawn(process.execPath, [MAIN, "serve", ...args, "--port", "0"], {
-    cwd,
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()));
-  onTestFinished(async () => {
-    child.kill("SIGKILL");
-    await ended;
-  });
-  const url = await new Promise<string>((resolve, reject) => {
-    let text = "";
-    child.stdout.on("data", (chunk) => {
-      text += String(chunk);
-      const found = /"url":"([^"]+)"/.exec(text)?.[1];
-      if (found !== undefined) resolve(found);
-    });
-    child.once("exit", (code) => reject(new Error(`the server ended with ${code}: ${text}`)));
-  });
-  return { url, child };
-}

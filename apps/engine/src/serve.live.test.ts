@@ -1,4 +1,4 @@
-import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -9,6 +9,7 @@ import { packArchive } from "@stackwright/provider-source";
 import { signRequest } from "@stackwright/request-signing";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { BootstrapCredentials } from "./bootstrap.ts";
+import { type ServerProcess, startServerProcess } from "./testing/start-server-process.ts";
 
 const run = promisify(execFile);
 const MAIN = join(import.meta.dirname, "main.ts");
@@ -16,37 +17,10 @@ const TERRAFORM = process.env["STACKWRIGHT_TERRAFORM"] ?? "terraform";
 const REQUEST_ID = "8f14e45f-ceea-467f-a9a7-d5b1d9e2b9a1";
 const REGION = "cn-north-7";
 
-interface ServerProcess {
-  readonly url: string;
-  readonly child: ChildProcess;
-  /** Resolves with the exit code. */
-  readonly ended: Promise<number | null>;
-}
-
 async function scratch(): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), "serve-live-"));
   onTestFinished(() => rm(directory, { recursive: true, force: true }));
   return directory;
-}
-
-/** Starts the server as a process of its own and waits until it says where it listens. */
-async function startProcess(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
-  const child = spawn(process.execPath, [MAIN, "serve", "--port", "0", ...args], {
-    env: { ...process.env, ...env },
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  onTestFinished(() => void child.kill("SIGKILL"));
-  const ended = new Promise<number | null>((resolve) => child.once("exit", resolve));
-  const url = await new Promise<string>((resolve, reject) => {
-    let text = "";
-    child.stdout.on("data", (chunk) => {
-      text += String(chunk);
-      const found = /"url":"([^"]+)"/.exec(text)?.[1];
-      if (found !== undefined) resolve(found);
-    });
-    child.once("exit", (code) => reject(new Error(`the server ended with ${code}: ${text}`)));
-  });
-  return { url, child, ended } satisfies ServerProcess;
 }
 
 async function bootstrapStore(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
@@ -72,7 +46,7 @@ describe("the server as a process", () => {
     await writeFile(key, String(identity.privateKey));
     const store = ["--store", `sqlite:${join(directory, "store")}`];
     const first = await bootstrapStore(store);
-    const server = await startProcess([
+    const server = await startServerProcess(MAIN, [
       ...store,
       "--host",
       "localhost",
@@ -148,7 +122,10 @@ describe("the server as a process", () => {
       { env: { ...process.env, ...env } },
     );
     const first = JSON.parse(stdout) as BootstrapCredentials;
-    const servers = [await startProcess(args, env), await startProcess(args, env)];
+    const servers = [
+      await startServerProcess(MAIN, args, { env }),
+      await startServerProcess(MAIN, args, { env }),
+    ];
 
     const send = (server: ServerProcess, body: string, headers: [string, string][]) =>
       fetch(`${server.url}/v1/private-providers`, { method: "POST", headers, body });

@@ -52,7 +52,7 @@ describe("recover after a provider process ended in the middle of an apply", () 
     expect(await cli(scratch, ["plan", "-detailed-exitcode"])).toMatchObject({ code: 0 });
   });
 
-  it("is told by options alone outside of a terminal", async () => {
+  it("takes its answers from options alone outside of a terminal", async () => {
     const scratch = await crashed();
     const running = cli(scratch, ["up", "--yes"]);
     await waitFor("three calls", () => scratch.calls().length === 4);

@@ -129,7 +129,7 @@ async function opening<Opened>(open: () => Promise<Opened>): Promise<Opened> {
     const { storeLockedError } = await import("../session/store-errors.ts");
     throw storeLockedError(
       error,
-      "There is one server for an embedded store, and nobody beside it.",
+      "An embedded store has one server, and nothing else opens it at the same time.",
     );
   }
 }

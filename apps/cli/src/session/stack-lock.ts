@@ -19,7 +19,7 @@ export type LockTarget = Pick<StackSession, "state" | "stack"> & {
 /**
  * Takes the stack. A holder that lives is waited for as long as `--lock-timeout` says, and the refusal says who
  * it is. One that shows no life, because it was killed or its machine is gone, is waited for until the
- * stack may be taken from it, whatever the timeout: nobody else would ever end its run. A stack that was handed back is refused,
+ * stack may be taken from it, regardless of the timeout: no other process would end its run. A stack that was handed back is refused,
  * except to the command that ends an interrupted hand-back.
  */
 export async function acquireStackLock(
