@@ -18,6 +18,7 @@ const SHARED_WORKERS = new Set([
   "cty",
   "krt",
   "lang",
+  "plan-view",
   "proto",
   "provider-source",
   "request-signing",

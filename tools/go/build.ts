@@ -1,3 +1,3 @@
-import { runCommand } from "./src/command.ts";
+import { runBuildCommand } from "./src/command.ts";
 
-process.exitCode = await runCommand(process.argv.slice(2), process.env);
+process.exitCode = await runBuildCommand(process.argv.slice(2), process.env);

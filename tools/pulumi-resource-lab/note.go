@@ -90,6 +90,12 @@ func (*Note) Create(ctx context.Context, req infer.CreateRequest[NoteArgs]) (inf
 	if err := misbehave(ctx, req.Inputs.Fault, "create"); err != nil {
 		return infer.CreateResponse[NoteState]{}, err
 	}
+	logger := p.GetLogger(ctx)
+	logger.Infof("makes %q", req.Inputs.Title)
+	if req.Inputs.Secret != nil {
+		// What a careless provider does. Who shows the log has to hide it.
+		logger.Debugf("hides %s", *req.Inputs.Secret)
+	}
 	id := newID()
 	state.File = fileOf(ctx, id)
 	response := infer.CreateResponse[NoteState]{ID: id, Output: state}

@@ -1,4 +1,4 @@
-import { runCommand } from "./command.ts";
+import { runSuiteCommand } from "./command.ts";
 import type { Suite } from "./suites.ts";
 import { tallyCommand } from "./tally.ts";
 
@@ -12,7 +12,7 @@ export function affectedSuite(base: string): Suite {
     limitMinutes: LIMIT_MINUTES,
     run: async ({ root }) => {
       const argv = ["turbo", "run", "typecheck", "test", "--continue", "--concurrency=2"] as const;
-      const result = await runCommand([...argv, `--filter=...[${base}]`], {
+      const result = await runSuiteCommand([...argv, `--filter=...[${base}]`], {
         cwd: root,
         timeoutMs: LIMIT_MINUTES * 60_000,
       });

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { runCommand } from "./command.ts";
+import { runSuiteCommand } from "./command.ts";
 import { type Tally, tallyCommand } from "./tally.ts";
 import { listPackages } from "./workspace.ts";
 
@@ -15,7 +15,10 @@ export async function checkGeneratedCode(root: string): Promise<Tally> {
   for (const { path, folder, manifest } of listPackages(root)) {
     if (manifest.scripts?.generate === undefined) continue;
     const before = fingerprints(path);
-    const result = await runCommand(["pnpm", "run", "generate"], { cwd: path, timeoutMs: 180_000 });
+    const result = await runSuiteCommand(["pnpm", "run", "generate"], {
+      cwd: path,
+      timeoutMs: 180_000,
+    });
     const run = tallyCommand(`${folder}: generate`, result);
     failed.push(...run.failed);
     if (run.failed.length > 0) continue;

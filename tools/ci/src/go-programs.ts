@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { runCommand } from "./command.ts";
+import { runSuiteCommand } from "./command.ts";
 import { type Tally, tallyCommand } from "./tally.ts";
 
 /**
@@ -8,15 +8,13 @@ import { type Tally, tallyCommand } from "./tally.ts";
  * `node tools/go/build.ts`; live tests use them where they exist.
  */
 export async function buildGoPrograms(root: string, timeoutMs: number): Promise<Tally> {
-  const go = await runCommand(["go", "version"], { cwd: root, timeoutMs: 60_000 }).catch(
-    () => undefined,
-  );
-  if (go?.code !== 0) {
+  const go = await runSuiteCommand(["go", "version"], { cwd: root, timeoutMs: 60_000 });
+  if (go.code !== 0) {
     const reason = "there is no Go: tests that need etcd or a provider binary skip";
     return { passed: 0, failed: [], skipped: [reason] };
   }
   const build: [string, ...string[]] = ["node", "tools/go/build.ts", ...requiredPrograms(root)];
-  return tallyCommand("build", await runCommand(build, { cwd: root, timeoutMs }));
+  return tallyCommand("build", await runSuiteCommand(build, { cwd: root, timeoutMs }));
 }
 
 /** Names of the folders in `tools/` with a Go module, without those that say that nothing needs them. */

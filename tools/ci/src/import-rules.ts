@@ -14,7 +14,7 @@ export const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   krt: [],
   "provider-source": ["base"],
   "request-signing": ["base"],
-  client: [],
+  client: ["base"],
   lang: ["cty", "provider-source", "base"],
   storage: ["proto", "base"],
   mux: ["proto", "cty", "provider-source", "base"],
@@ -22,6 +22,7 @@ export const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   registry: ["proto", "storage", "provider-source", "request-signing", "base"],
   "fg-bridge": ["proto", "cty", "mux", "tfplugin", "provider-source", "request-signing", "base"],
   tfstate: ["cty", "base"],
+  "plan-view": ["cty"],
   core: [
     "proto",
     "cty",

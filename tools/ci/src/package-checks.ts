@@ -12,7 +12,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { publint } from "publint";
 import { formatMessage } from "publint/utils";
-import { runCommand } from "./command.ts";
+import { runSuiteCommand } from "./command.ts";
 import { addTallies, type Tally, tallyCommand } from "./tally.ts";
 import { listPackages, type WorkspacePackage } from "./workspace.ts";
 
@@ -24,7 +24,7 @@ import { listPackages, type WorkspacePackage } from "./workspace.ts";
 export async function checkPackages(root: string): Promise<Tally> {
   const packages = listPackages(root).filter(({ manifest }) => manifest.private !== true);
   if (packages.length === 0) return { passed: 0, failed: [], skipped: [] };
-  const build = await runCommand(["turbo", "run", "build", "--output-logs=errors-only"], {
+  const build = await runSuiteCommand(["turbo", "run", "build", "--output-logs=errors-only"], {
     cwd: root,
     timeoutMs: 600_000,
   });
@@ -48,7 +48,7 @@ function installedPath(folder: string, { manifest }: WorkspacePackage): string {
 async function packAndLint(root: string, owner: WorkspacePackage, folder: string): Promise<Tally> {
   const destination = join(folder, owner.folder);
   mkdirSync(destination, { recursive: true });
-  const pack = await runCommand(["pnpm", "pack", "--pack-destination", destination], {
+  const pack = await runSuiteCommand(["pnpm", "pack", "--pack-destination", destination], {
     cwd: owner.path,
     timeoutMs: 120_000,
     capture: true,
@@ -71,7 +71,7 @@ async function packAndLint(root: string, owner: WorkspacePackage, folder: string
 
   const target = installedPath(folder, owner);
   mkdirSync(target, { recursive: true });
-  const unpack = await runCommand(
+  const unpack = await runSuiteCommand(
     ["tar", "-xzf", join(destination, name), "-C", target, "--strip-components=1"],
     { cwd: root, timeoutMs: 60_000 },
   );
@@ -138,8 +138,8 @@ async function useAll(
     }),
   );
   const options = { cwd: consumer, timeoutMs: 180_000 };
-  const types = await runCommand([join(root, "node_modules/.bin/tsc"), "-p", "."], options);
-  const run = await runCommand([process.execPath, "run.mjs"], options);
+  const types = await runSuiteCommand([join(root, "node_modules/.bin/tsc"), "-p", "."], options);
+  const run = await runSuiteCommand([process.execPath, "run.mjs"], options);
   return addTallies([
     tallyCommand("types of the packed packages, seen from outside", types),
     tallyCommand("import of every subpath of the packed packages", run),

@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { runCommand } from "./command.ts";
+import { runSuiteCommand } from "./command.ts";
 import { addTallies, type Tally, tallyCommand } from "./tally.ts";
 import { listPackages, type WorkspacePackage } from "./workspace.ts";
 
@@ -49,13 +49,13 @@ async function checkPackage(root: string, { path, folder }: WorkspacePackage): P
       }),
     );
     for (const { line, code } of snippets) writeFileSync(join(target, `line-${line}.ts`), code);
-    const types = await runCommand([join(root, "node_modules/.bin/tsc"), "-p", target], {
+    const types = await runSuiteCommand([join(root, "node_modules/.bin/tsc"), "-p", target], {
       cwd: path,
       timeoutMs: 120_000,
     });
     const tallies = [tallyCommand(`${folder}/README.md: types of the examples`, types)];
     for (const { line } of snippets) {
-      const run = await runCommand([process.execPath, join(target, `line-${line}.ts`)], {
+      const run = await runSuiteCommand([process.execPath, join(target, `line-${line}.ts`)], {
         cwd: target,
         timeoutMs: 60_000,
         capture: true,

@@ -26,7 +26,7 @@ export const SOAK_JOBS: readonly SoakJob[] = [
   },
   {
     name: "krt-leaks",
-    what: "collections that come and go on live sources: 10,000 of each type",
+    what: "collections created and disposed on live sources: 10,000 of each type",
     files: ["packages/krt/src/leak.test.ts"],
     live: false,
     slices: 1,

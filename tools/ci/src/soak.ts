@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { runCommand } from "./command.ts";
+import { runSuiteCommand } from "./command.ts";
 import { SOAK_JOBS, type SoakJob } from "./soak-jobs.ts";
 import { tallyVitest } from "./tally.ts";
 import { readVitestReport } from "./vitest-report.ts";
@@ -24,7 +24,7 @@ const HELP = `usage: .ci/soak [--only JOB,...] [--minutes N]
 Runs the random suites at their full counts, slice by slice, each slice with a seed of its own. A slice
 that came to its end at this commit is not run again. Writes docs/soak/<commit>.md, to be committed.
 
-  --minutes N   begin no slice after N minutes; the next call goes on from there
+  --minutes N   begin no slice after N minutes; the next call continues from there
 
 Jobs:
 ${SOAK_JOBS.map(({ name, what, slices, runs }) => `  ${name.padEnd(12)} ${what}; ${slices} slices of ${runs} times the counts of npm test`).join("\n")}
@@ -84,7 +84,7 @@ async function runSlice(job: SoakJob, seed: number, report: string): Promise<Sli
     ? [process.execPath, join(root, "tools/servers/src/main.ts"), "exec", "--", ...vitest]
     : vitest;
   const timeoutMs = job.limitMinutes * 60_000;
-  const end = await runCommand([...argv, "--test-timeout", String(timeoutMs)], {
+  const end = await runSuiteCommand([...argv, "--test-timeout", String(timeoutMs)], {
     cwd: root,
     timeoutMs,
     env: {

@@ -2,7 +2,8 @@ import { existsSync, globSync, readFileSync, rmSync } from "node:fs";
 import { mkdtempDisposable } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { runCommand } from "./command.ts";
+import { runSuiteCommand } from "./command.ts";
+import { duplicateNames } from "./duplicate-names.ts";
 import { describeCircles, folderGraphs } from "./folder-circles.ts";
 import { checkGeneratedCode } from "./generated-code.ts";
 import { buildGoPrograms } from "./go-programs.ts";
@@ -47,7 +48,10 @@ function command(
     what,
     limitMinutes,
     run: async ({ root }) =>
-      tallyCommand(name, await runCommand(argv, { cwd: root, timeoutMs: minutes(limitMinutes) })),
+      tallyCommand(
+        name,
+        await runSuiteCommand(argv, { cwd: root, timeoutMs: minutes(limitMinutes) }),
+      ),
   };
 }
 
@@ -58,7 +62,13 @@ export const SUITES: readonly Suite[] = [
     what: "all tests that need no outside server; ran before this table, counted here",
     limitMinutes: 30,
     run: ({ reports, npmTestExit }) => {
-      const result = { code: npmTestExit, signal: undefined, timedOut: false, stdout: "" };
+      const result = {
+        code: npmTestExit,
+        signal: undefined,
+        timedOut: false,
+        stdout: "",
+        stderr: "",
+      };
       return Promise.resolve(tallyVitest(join(reports, "unit.json"), result));
     },
   },
@@ -72,15 +82,16 @@ export const SUITES: readonly Suite[] = [
   ]),
   {
     name: "imports",
-    what: "the import rules between packages and their folders; exports that nothing imports",
+    what: "the import rules between packages and their folders; unused exports; names that two packages define",
     limitMinutes: 1,
     run: ({ root }) => {
       const { files, problems } = checkImports(root);
       const graphs = folderGraphs(root);
       process.stdout.write(importTable(graphs));
       const none = files === 0 ? ["no source file was found"] : [];
-      const unused = unusedExports(root, readModuleGraph(root));
-      const failed = [...problems, ...graphs.flatMap(describeCircles), ...unused, ...none];
+      const modules = readModuleGraph(root);
+      const exported = [...unusedExports(root, modules), ...duplicateNames(root, modules)];
+      const failed = [...problems, ...graphs.flatMap(describeCircles), ...exported, ...none];
       return Promise.resolve({ passed: failed.length === 0 ? 1 : 0, failed, skipped: [] });
     },
   },
@@ -122,7 +133,7 @@ export const SUITES: readonly Suite[] = [
     run: async ({ root, reports, seed }) => {
       process.stdout.write(`seed of this slice: STACKWRIGHT_SEED=${seed}\n`);
       const report = join(reports, "rotating.json");
-      const result = await runCommand(["vitest", "run", ".property.test.ts"], {
+      const result = await runSuiteCommand(["vitest", "run", ".property.test.ts"], {
         cwd: root,
         timeoutMs: minutes(10),
         env: { STACKWRIGHT_REPORT: report, STACKWRIGHT_SEED: String(seed) },
@@ -157,7 +168,7 @@ export const SUITES: readonly Suite[] = [
       const servers = join(root, "tools/servers/src/main.ts");
       const script = [process.execPath, join(root, "tools/dev/run-examples.ts"), report];
       const argv: [string, ...string[]] = [process.execPath, servers, "exec", "--servers", "none"];
-      const result = await runCommand([...argv, "--", ...script], {
+      const result = await runSuiteCommand([...argv, "--", ...script], {
         cwd: root,
         timeoutMs: minutes(10),
       });
@@ -167,7 +178,7 @@ export const SUITES: readonly Suite[] = [
   {
     name: "live",
     what: "tests against real servers, provider binaries and commands",
-    limitMinutes: 45,
+    limitMinutes: 53,
     run: async ({ root, reports }) => {
       if (
         globSync("{packages/*,apps/*,tools/*,e2e}/src/**/*.live.test.ts", { cwd: root }).length ===
@@ -181,13 +192,13 @@ export const SUITES: readonly Suite[] = [
       const argv: [string, ...string[]] = [process.execPath, servers, "exec", "--", ...vitest];
       // What users do is tried with what users get: the built packages. All else runs the sources.
       await using installation = await mkdtempDisposable(join(tmpdir(), "an installation "));
-      const layOut = await runCommand(
+      const layOut = await runSuiteCommand(
         [process.execPath, join(root, "e2e/src/main.ts"), "lay-out", installation.path],
         { cwd: root, timeoutMs: minutes(5) },
       );
-      const result = await runCommand(argv, {
+      const result = await runSuiteCommand(argv, {
         cwd: root,
-        timeoutMs: minutes(40),
+        timeoutMs: minutes(48),
         env: {
           STACKWRIGHT_REPORT: report,
           ...(layOut.code === 0 && { E2E_INSTALLATION: installation.path }),
@@ -206,7 +217,7 @@ export const SUITES: readonly Suite[] = [
     run: async ({ root, reports }) => {
       const report = join(reports, "differential.json");
       const script = join(root, "e2e/src/differential/main.ts");
-      const result = await runCommand([process.execPath, script, "--report", report], {
+      const result = await runSuiteCommand([process.execPath, script, "--report", report], {
         cwd: root,
         timeoutMs: minutes(15),
       });
@@ -225,7 +236,7 @@ export const SUITES: readonly Suite[] = [
       const script = join(root, "tools/containers/src/main.ts");
       // It gives up before it is stopped, so that nothing of it is left.
       const words = ["try", "--report", report, "--scenarios-report", scenarios, "--minutes", "22"];
-      const result = await runCommand([process.execPath, script, ...words], {
+      const result = await runSuiteCommand([process.execPath, script, ...words], {
         cwd: root,
         timeoutMs: minutes(25),
       });

@@ -1,12 +1,18 @@
 import { mkdtempDisposableSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { CommandResult } from "@stackwright-tools/processes";
 import { describe, expect, it } from "vitest";
-import type { CommandResult } from "./command.ts";
 import { tallyVitest } from "./tally.ts";
 import type { VitestReport } from "./vitest-report.ts";
 
-const ENDED: CommandResult = { code: 0, signal: undefined, timedOut: false, stdout: "" };
+const ENDED: CommandResult = {
+  code: 0,
+  signal: undefined,
+  timedOut: false,
+  stdout: "",
+  stderr: "",
+};
 
 const GREEN: VitestReport = {
   format: "stackwright-vitest-report/1",

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { type CommandResult, describeEnd } from "./command.ts";
+import { type CommandResult, describeEnd } from "@stackwright-tools/processes";
 import { readVitestReport, type VitestReport } from "./vitest-report.ts";
 
 /** What a suite found: cases passed, and one line each for what failed or was skipped. */

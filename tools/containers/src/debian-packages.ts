@@ -1,6 +1,6 @@
 import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
-import { runCommand } from "./run-command.ts";
+import { requireCommand } from "@stackwright-tools/processes";
 
 /** Programs that make images without a registry, and the packages of Debian that bring them. */
 const PACKAGE_OF: Readonly<Record<string, string>> = {
@@ -21,7 +21,7 @@ const THIS_MACHINE: Machine = {
   isRoot: process.getuid?.() === 0,
   has: isInPath,
   aptGet: async (args) =>
-    runCommand(["apt-get", ...args], {
+    requireCommand(["apt-get", ...args], {
       timeoutMs: 5 * 60_000,
       env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" },
     }),

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { chmod, mkdir, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { runCommand } from "./run-command.ts";
+import { requireCommand } from "@stackwright-tools/processes";
 
 /** Folders that are whole systems. */
 interface DebianRoots {
@@ -59,7 +59,7 @@ export async function debianRoots(
     for (const name of ["base", "postgres"] as const) {
       say(`debootstrap: ${suite} with ${PACKAGES[name].join(", ")}`);
       const root = join(making, name);
-      await runCommand(
+      await requireCommand(
         [
           "debootstrap",
           "--variant=minbase",
@@ -72,9 +72,11 @@ export async function debianRoots(
         { timeoutMs: LIMIT_MS },
       );
       for (const useless of USELESS) {
-        await runCommand(["find", join(root, useless), "-mindepth", "1", "-delete"]).catch(() => {
-          // Not every system has every folder.
-        });
+        await requireCommand(["find", join(root, useless), "-mindepth", "1", "-delete"]).catch(
+          () => {
+            // Not every system has every folder.
+          },
+        );
       }
       await chmod(root, 0o755);
     }

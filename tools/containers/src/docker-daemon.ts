@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { tryCommand } from "./run-command.ts";
+import { runCommand } from "@stackwright-tools/processes";
 
 /**
  * Runs the engine and outlives us by its end: when the pipe from us ends, which `kill -9` of us brings about as well,
@@ -59,7 +59,7 @@ export class DockerDaemon implements AsyncDisposable {
     keeper.stdin.on("error", () => {});
     const deadline = performance.now() + START_MS;
     const env = { ...process.env, DOCKER_HOST: daemon.host };
-    while ((await tryCommand(["docker", "version"], { env, timeoutMs: 10_000 })).code !== 0) {
+    while ((await runCommand(["docker", "version"], { env, timeoutMs: 10_000 })).code !== 0) {
       if (performance.now() > deadline || hasEnded(join(folder, "engine"))) {
         const log = readFileSync(join(folder, "log"), "utf8").slice(-2000);
         await daemon[Symbol.asyncDispose]();

@@ -1,4 +1,9 @@
-import { type RunOptions, type RunResult, runCommand, tryCommand } from "./run-command.ts";
+import {
+  type CommandOptions,
+  type CommandResult,
+  requireCommand,
+  runCommand,
+} from "@stackwright-tools/processes";
 
 /** The two commands of a Docker engine, with the environment in which they find it. */
 export class Docker {
@@ -12,24 +17,24 @@ export class Docker {
 
   /** The engine that `env` leads to, or in a few words what is missing. */
   static async find(env: NodeJS.ProcessEnv): Promise<Docker | string> {
-    const info = await tryCommand(["docker", "version", "--format", "{{.Server.Version}}"], {
+    const info = await runCommand(["docker", "version", "--format", "{{.Server.Version}}"], {
       env,
       timeoutMs: 10_000,
     });
     if (info.code !== 0) return "no Docker engine answers";
     for (const compose of [["docker", "compose"], ["docker-compose"]] as const) {
-      const { code } = await tryCommand([...compose, "version"], { env, timeoutMs: 20_000 });
+      const { code } = await runCommand([...compose, "version"], { env, timeoutMs: 20_000 });
       if (code === 0) return new Docker(env, compose);
     }
     return "neither docker compose nor docker-compose is installed";
   }
 
-  async run(args: readonly string[], options: RunOptions = {}): Promise<string> {
-    return runCommand(["docker", ...args], { env: this.env, ...options });
+  async run(args: readonly string[], options: CommandOptions = {}): Promise<string> {
+    return requireCommand(["docker", ...args], { env: this.env, ...options });
   }
 
-  async try(args: readonly string[], options: RunOptions = {}): Promise<RunResult> {
-    return tryCommand(["docker", ...args], { env: this.env, ...options });
+  async try(args: readonly string[], options: CommandOptions = {}): Promise<CommandResult> {
+    return runCommand(["docker", ...args], { env: this.env, ...options });
   }
 
   /** How compose is started here. */
@@ -38,7 +43,7 @@ export class Docker {
   }
 
   /** Runs compose. */
-  async compose(args: readonly string[], options: RunOptions = {}): Promise<string> {
-    return runCommand([...this.#compose, ...args], { env: this.env, ...options });
+  async compose(args: readonly string[], options: CommandOptions = {}): Promise<string> {
+    return requireCommand([...this.#compose, ...args], { env: this.env, ...options });
   }
 }

@@ -1,4 +1,4 @@
-import { freePorts as findPorts } from "../../servers/src/free-ports.ts";
+import { freePorts as findPorts } from "@stackwright/base/free-ports";
 import type { Ports } from "./prepare.ts";
 
 /** Ports of this machine which were free a moment ago. */

@@ -12,8 +12,8 @@ import {
 } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
+import { requireCommand, runCommand } from "@stackwright-tools/processes";
 import { debianRoots } from "./debian-roots.ts";
-import { runCommand, tryCommand } from "./run-command.ts";
 
 /** What a fresh system is made of. */
 interface FreshSystemOptions {
@@ -43,17 +43,17 @@ export class FreshSystem implements AsyncDisposable {
     await mkdir(cache, { recursive: true });
     const { base } = await debianRoots(cache, say);
     const made = await mkdtemp(join(tmpdir(), "stackwright-fresh-"));
-    await runCommand(["cp", "-a", "--reflink=auto", `${base}/.`, made]);
+    await requireCommand(["cp", "-a", "--reflink=auto", `${base}/.`, made]);
     await installNode(made);
     await copyTrust(made);
     await addHostsAndMemory(made);
     await appendFile(join(made, "etc/passwd"), `newcomer:x:${UID}:${UID}::${HOME}:/bin/sh\n`);
     await appendFile(join(made, "etc/group"), `newcomer:x:${UID}:\n`);
     await mkdir(join(made, HOME), { recursive: true });
-    await runCommand(["git", "clone", "--quiet", "--no-local", root, join(made, CLONE)], {
+    await requireCommand(["git", "clone", "--quiet", "--no-local", root, join(made, CLONE)], {
       timeoutMs: 120_000,
     });
-    await runCommand(["chown", "-R", `${UID}:${UID}`, join(made, HOME)]);
+    await requireCommand(["chown", "-R", `${UID}:${UID}`, join(made, HOME)]);
     return new FreshSystem(made);
   }
 
@@ -92,7 +92,7 @@ export class FreshSystem implements AsyncDisposable {
   async megabytes(): Promise<{ readonly clone: number; readonly home: number }> {
     const size = async (path: string) =>
       Number.parseInt(
-        await runCommand(["du", "--summarize", "--block-size=1M", join(this.#root, path)]),
+        await requireCommand(["du", "--summarize", "--block-size=1M", join(this.#root, path)]),
         10,
       );
     const clone = await size(CLONE);
@@ -111,7 +111,7 @@ async function installNode(root: string): Promise<void> {
     const npm = await realpath(join(folder, "npm")).catch(() => undefined);
     const node = await realpath(join(folder, "node")).catch(() => undefined);
     if (npm === undefined || node === undefined) continue;
-    const { code } = await tryCommand([node, "--version"]);
+    const { code } = await runCommand([node, "--version"]);
     if (code !== 0) continue;
     const programs = join(root, "usr/local/bin");
     const modules = join(root, "usr/local/lib/node_modules");

@@ -18,7 +18,7 @@ const USAGE = `usage: node tools/containers/src/main.ts <command>
       builds the images of e2e/compose.yaml as \`try\` does, in the engine that runs, and leaves them
   try [--report FILE] [--scenarios-report FILE] [--minutes N] [--tag TAG]
       builds the images from packages of Debian and of npm, without a registry of images; starts
-      e2e/compose.yaml with them as docs/compose.md says, looks at the containers, goes through the
+      e2e/compose.yaml with them as docs/compose.md says, inspects the containers, runs the
       scenarios of e2e/src/scenarios/main-job, and takes everything away. As root on Debian it
       installs and starts a Docker engine where none runs; what cannot be tried is said.
       With a tag it takes images that are there.

@@ -14,7 +14,7 @@ import {
 } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { runCommand } from "./run-command.ts";
+import { requireCommand } from "@stackwright-tools/processes";
 
 /** Folders that are laid over a system. */
 interface NodeRoots {
@@ -64,7 +64,9 @@ export async function nodeRoots(
     try {
       await fillStore(root, join(build, STORE));
     } catch (error) {
-      throw new PackagesMissing("the packages of the lock file cannot be had", { cause: error });
+      throw new PackagesMissing("the packages of the lock file are not available", {
+        cause: error,
+      });
     }
     await rename(making, folder);
   } finally {
@@ -96,7 +98,7 @@ async function fillStore(root: string, store: string): Promise<void> {
       await mkdir(dirname(join(folder, name)), { recursive: true });
       await cp(join(root, name), join(folder, name));
     }
-    await runCommand(
+    await requireCommand(
       [
         "pnpm",
         "install",

@@ -45,7 +45,7 @@ describe("prepare", () => {
     }
   });
 
-  it("keeps the secrets that there are, and takes over other ports", async () => {
+  it("keeps the secrets that exist, and accepts other ports", async () => {
     await using scratch = await mkdtempDisposable(join(tmpdir(), "prepare-"));
     const first = await prepared(scratch.path);
     const second = await prepared(scratch.path, 9100);

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { RunResult } from "./run-command.ts";
+import type { CommandResult } from "@stackwright-tools/processes";
 import type { TrialWorld } from "./trial-world.ts";
 
 /** One thing that has to hold, after all before it. */
@@ -11,7 +11,7 @@ export interface TrialStep {
 const SERVICES = ["postgres", "functions", "server"];
 const PAGE = "Stackwright in containers";
 
-function ended(result: RunResult, code: number, text: RegExp): void {
+function ended(result: CommandResult, code: number, text: RegExp): void {
   const said = `${result.stdout}${result.stderr}`;
   assert.equal(result.code, code, said);
   assert.match(said, text);
@@ -28,7 +28,8 @@ export const STARTING: readonly TrialStep[] = [
       const words = ["--project-name", name, "--env-file", envFile, "--file", file];
       const [program = "", ...more] = world.docker.composeCommand;
       const checked = await world.runs([program, ...more, ...words, "config", "--quiet"]);
-      assert.deepEqual(checked, { code: 0, stdout: "", stderr: "" });
+      const { code, stdout, stderr } = checked;
+      assert.deepEqual({ code, stdout, stderr }, { code: 0, stdout: "", stderr: "" });
     },
   },
   {
@@ -50,7 +51,7 @@ export const STARTING: readonly TrialStep[] = [
 /** What containers are, and what is left when they go. */
 export const CONTAINERS: readonly TrialStep[] = [
   {
-    name: "every service runs as nobody in particular, has limits, and cannot write to its system",
+    name: "every service runs as an unprivileged user, has limits, and cannot write to its system",
     run: async ({ project }) => {
       for (const service of [...SERVICES, "machine"]) {
         const state = await project.state(service);
@@ -75,15 +76,15 @@ export const CONTAINERS: readonly TrialStep[] = [
       };
       const secrets = [password, secretKey, await read("server", "server-key")];
       const list = "cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline 2>/dev/null; true";
-      const told = new Map<string, string>();
+      const texts = new Map<string, string>();
       for (const service of SERVICES) {
-        told.set(service, await project.exec(service, "sh", "-c", list));
+        texts.set(service, await project.exec(service, "sh", "-c", list));
       }
       for (const image of [images.postgres, images.server, images.functions]) {
         const history = await docker.run(["history", "--no-trunc", image]);
-        told.set(image, (await docker.run(["inspect", image])) + history);
+        texts.set(image, (await docker.run(["inspect", image])) + history);
       }
-      for (const [where, text] of told) {
+      for (const [where, text] of texts) {
         for (const secret of secrets) assert.ok(!text.includes(secret), where);
         assert.doesNotMatch(text, /(?:password|secret|token)(?!_file)\w*=\S/i, where);
       }

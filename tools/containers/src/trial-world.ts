@@ -2,13 +2,13 @@ import { randomBytes } from "node:crypto";
 import { cp, mkdir, mkdtempDisposable, readFile, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { type CommandResult, runCommand } from "@stackwright-tools/processes";
 import { type Images, imagesOf } from "./build-images.ts";
 import { ComposeProject } from "./compose-project.ts";
 import type { Docker } from "./docker.ts";
 import { documentedCommands } from "./documented-commands.ts";
 import { freePorts } from "./free-ports.ts";
 import type { Ports } from "./prepare.ts";
-import { type RunResult, tryCommand } from "./run-command.ts";
 import type { RunningProject } from "./running-project.ts";
 import { type BootstrapCredentials, ServerClient } from "./server-client.ts";
 
@@ -79,7 +79,7 @@ export class TrialWorld implements AsyncDisposable {
   }
 
   /** What is said in a fenced block of `docs/compose.md`, done to the letter but for names of this trial. */
-  async follows(heading: string, block: number): Promise<RunResult> {
+  async follows(heading: string, block: number): Promise<CommandResult> {
     const page = await readFile(join(this.root, "docs/compose.md"), "utf8");
     const { name, secrets } = this.running;
     const { server, storage, functions } = this.ports;
@@ -150,7 +150,7 @@ export class TrialWorld implements AsyncDisposable {
   async stackwright(
     { token }: BootstrapCredentials,
     ...words: readonly string[]
-  ): Promise<RunResult> {
+  ): Promise<CommandResult> {
     const { secrets } = this.running;
     const script = `export STACKWRIGHT_STORE=stackwright://127.0.0.1:${this.ports.storage}
 export STACKWRIGHT_TOKEN=${token}
@@ -168,14 +168,14 @@ stackwright ${words.join(" ")}`;
   }
 
   /** Runs a program from the root of the repository. */
-  async runs(command: readonly [string, ...string[]]): Promise<RunResult> {
-    return tryCommand(command, { cwd: this.root, env: this.docker.env, signal: this.signal });
+  async runs(command: readonly [string, ...string[]]): Promise<CommandResult> {
+    return runCommand(command, { cwd: this.root, env: this.docker.env, signal: this.signal });
   }
 
   /** Runs lines as a user who has the commands of the workspace in the PATH. */
-  async #shell(script: string, cwd: string): Promise<RunResult> {
+  async #shell(script: string, cwd: string): Promise<CommandResult> {
     const { PATH = "", DOCKER_HOST } = this.docker.env;
-    return tryCommand(["bash", "-euc", script], {
+    return runCommand(["bash", "-euc", script], {
       cwd,
       timeoutMs: 600_000,
       signal: this.signal,

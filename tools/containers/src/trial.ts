@@ -1,5 +1,6 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { runCommand } from "@stackwright-tools/processes";
 import { buildImages, removeImages } from "./build-images.ts";
 import { ensurePrograms } from "./debian-packages.ts";
 import { debianRoots } from "./debian-roots.ts";
@@ -7,7 +8,6 @@ import type { Docker } from "./docker.ts";
 import { tryFunctionImage } from "./function-image.ts";
 import { openEngine } from "./open-engine.ts";
 import { PackagesMissing } from "./pnpm-root.ts";
-import { tryCommand } from "./run-command.ts";
 import { CONTAINERS, ENDING, STARTING, type TrialStep } from "./trial-steps.ts";
 import { TrialWorld } from "./trial-world.ts";
 
@@ -119,13 +119,13 @@ async function runScenarios(
   await writeFile(file, JSON.stringify(running));
   const vitest = join(root, "node_modules/vitest/vitest.mjs");
   const words = ["run", "--config", "vitest.live.config.ts", "--project", "e2e"];
-  const { code } = await tryCommand(
+  const { code } = await runCommand(
     [process.execPath, vitest, ...words, "src/scenarios/main-job"],
     {
       cwd: root,
       timeoutMs: 15 * 60_000,
       signal,
-      isShown: true,
+      show: "all",
       env: {
         ...process.env,
         E2E_ENVIRONMENT: "compose",

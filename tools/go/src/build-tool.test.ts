@@ -78,7 +78,7 @@ describe("buildTool", () => {
     await expect.poll(() => isRunning(Number(readFileSync(pidFile, "utf8")))).toBe(false);
   });
 
-  it("stops when told to, and says so", async () => {
+  it("stops on request, and says so", async () => {
     using folder = new ToolsFolder();
     const { tool, options } = setUp(folder, "sleep 600");
     const stop = new AbortController();
@@ -126,7 +126,7 @@ describe("buildTool", () => {
 });
 
 describe("buildTools", () => {
-  it("goes on after a failure", async () => {
+  it("continues after a failure", async () => {
     using folder = new ToolsFolder();
     folder.write("a/go.mod", "module a\n");
     folder.write("b/go.mod", "module b\n");

@@ -10,12 +10,12 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { performance } from "node:perf_hooks";
+import { runCommand } from "@stackwright-tools/processes";
 import { type BuildFailure, explainBuildOutput } from "./build-failure.ts";
 import type { BuildResult } from "./build-result.ts";
 import { cacheFolder } from "./cache-folder.ts";
 import { withFileLock } from "./file-lock.ts";
 import { findGo, type GoToolchain, goEnvironment } from "./go-toolchain.ts";
-import { runProcess } from "./run-process.ts";
 import type { Tool } from "./tool.ts";
 import { toolKey } from "./tool-key.ts";
 
@@ -36,6 +36,8 @@ export interface BuildOptions {
 }
 
 const RECORD = "build.json";
+/** The end of the output of a failed build, where the reason is. */
+const OUTPUT_CHARACTERS = 16_384;
 
 /**
  * Builds the tools one after the other, in the order given, and never rejects for a build that
@@ -107,9 +109,9 @@ async function compile(
   mkdirSync(temporary);
   try {
     const started = performance.now();
-    const end = await runProcess(
-      go.command,
+    const end = await runCommand(
       [
+        go.command,
         "build",
         "-trimpath",
         "-buildvcs=false",
@@ -119,10 +121,17 @@ async function compile(
         join(temporary, tool.binary),
         tool.package,
       ],
-      { cwd: tool.folder, env: goEnvironment(to.env), signal: to.signal },
+      {
+        cwd: tool.folder,
+        env: goEnvironment(to.env),
+        signal: to.signal,
+        timeoutMs: tool.deadlineMs,
+      },
     );
-    if (end.kind === "stopped") return failed(tool, stopped(tool, to.signal, "", end.output));
-    if (end.code !== 0) return failed(tool, explainBuildOutput(end.output));
+    const output = `${end.stdout}${end.stderr}`.slice(-OUTPUT_CHARACTERS);
+    if (end.code !== 0 && to.signal.aborted)
+      return failed(tool, stopped(tool, to.signal, "", output));
+    if (end.code !== 0) return failed(tool, explainBuildOutput(output));
     const record = {
       tool: tool.name,
       version: tool.version,

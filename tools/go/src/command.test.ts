@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { runCommand } from "./command.ts";
+import { runBuildCommand } from "./command.ts";
 import { ToolsFolder } from "./testing/tools-folder.ts";
 
 const COPY = 'echo program > "$out"';
@@ -7,7 +7,7 @@ const COPY = 'echo program > "$out"';
 async function run(folder: ToolsFolder, go: string, ...argv: string[]) {
   let out = "";
   let err = "";
-  const code = await runCommand(
+  const code = await runBuildCommand(
     argv,
     { ...process.env, STACKWRIGHT_TOOLS_CACHE: folder.cache },
     {

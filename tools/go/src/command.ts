@@ -8,7 +8,7 @@ const USAGE = `usage: node tools/go/build.ts [options] [name ...]
 Builds the Go programs under tools/ that live tests need, all of them when none is named.
 Prints one line per tool: name and path, or the reason why there is none.
 
-  --list        say what there is, build nothing
+  --list        list the available tools, build nothing
   --json        print the results as one JSON array
   --jobs <n>    compilers that one build may run at once
   --cache <dir> folder for results (STACKWRIGHT_TOOLS_CACHE, else the user's cache folder)
@@ -29,7 +29,7 @@ const PROCESS_OUTPUT: CommandOutput = {
 };
 
 /** The command line: returns the exit code. SIGINT and SIGTERM stop the build in progress. */
-export async function runCommand(
+export async function runBuildCommand(
   argv: readonly string[],
   env: NodeJS.ProcessEnv,
   options: { readonly tools?: string; readonly go?: string; readonly output?: CommandOutput } = {},

@@ -48,14 +48,14 @@ describe("toolKey", () => {
     });
   });
 
-  it("does not change with what only concerns people and order", () => {
+  it("does not change with descriptions and order", () => {
     withTool((tool) => {
       const other = { ...tool, description: "x", priority: 1, required: false, deadlineMs: 1 };
       expect(toolKey(other, GO)).toBe(toolKey(tool, GO));
     });
   });
 
-  it("tells a moved line from an unchanged one", () => {
+  it("distinguishes a moved line from an unchanged one", () => {
     using folder = new ToolsFolder();
     folder.write("a/go.mod", "module a\n");
     folder.write("a/x.go", "one\n");

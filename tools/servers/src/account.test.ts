@@ -18,11 +18,13 @@ describe("unprivilegedAccount", () => {
     });
   });
 
-  it("takes nobody where there is none", () => {
+  it("takes no account where there is none", () => {
     expect(unprivilegedAccount(0, ROOT + NOBODY)?.uid).toBe(65_534);
   });
 
   it("says so when there is neither", () => {
-    expect(() => unprivilegedAccount(0, ROOT)).toThrow("neither a user postgres nor nobody");
+    expect(() => unprivilegedAccount(0, ROOT)).toThrow(
+      'neither the user "postgres" nor "nobody" exists',
+    );
   });
 });

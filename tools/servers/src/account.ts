@@ -21,5 +21,5 @@ export function unprivilegedAccount(
     const found = accounts.find((fields) => fields[0] === name);
     if (found) return { name, uid: Number(found[2]), gid: Number(found[3]) };
   }
-  throw new Error("running as root, and there is neither a user postgres nor nobody");
+  throw new Error('running as root, and neither the user "postgres" nor "nobody" exists');
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { runCommand } from "./command.ts";
+import { runServersCommand } from "./command.ts";
 
 describe("the command line", () => {
   it.each([
@@ -14,7 +14,7 @@ describe("the command line", () => {
     ["half a certificate", ["serve", "etcd", "--cert", "c.pem"], "--cert, --key and --ca"],
   ])("refuses %s", async (_, argv, message) => {
     let said = "";
-    const code = await runCommand(argv, (text) => {
+    const code = await runServersCommand(argv, (text) => {
       said += text;
     });
     expect(code).toBe(2);

@@ -30,7 +30,7 @@ const USAGE = `usage: node tools/servers/src/main.ts <command>
       the provider); exec names these in variables where they are installed
 
 Servers listen on free loopback ports, keep their data in a temporary folder, and end with this
-process in whatever way it ends.
+process, also when it is killed.
 `;
 
 const OPTIONS = {
@@ -49,7 +49,7 @@ const say = (text: string) => process.stderr.write(`servers: ${text}\n`);
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 /** The command line: resolves to the exit code. `warn` receives errors in its use. */
-export async function runCommand(
+export async function runServersCommand(
   argv: readonly string[],
   warn: (text: string) => void = (text) => process.stderr.write(text),
 ): Promise<number> {

@@ -42,7 +42,7 @@ describe.skipIf(!bin)("etcd", () => {
     expect(await get(cluster.endpoints[1]!, "k")).toBe("kept");
   });
 
-  it("does not answer while it is frozen, and goes on afterwards", async () => {
+  it("does not answer while it is frozen, and continues afterwards", async () => {
     await using cluster = await startEtcd({ bin });
     const [endpoint] = cluster.endpoints as [string];
     cluster.members[0]!.pause();

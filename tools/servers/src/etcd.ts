@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
-import { freePorts } from "./free-ports.ts";
+import { freePorts } from "@stackwright/base/free-ports";
 import { Guard } from "./guard.ts";
 import { ManagedServer, type ServerKind } from "./managed-server.ts";
 import { createScratchFolder } from "./scratch-folder.ts";

@@ -21,7 +21,7 @@ if [ -n "$group" ]; then
   children=$(cat "/proc/$group/task/$group/children" 2>/dev/null)
   kill -s KILL -- "-$group" $children 2>/dev/null
   tries=0
-  # A zombie is gone as well: nobody may be there to reap it.
+  # A zombie is gone as well: its parent may have ended before it.
   while kill -s 0 -- "-$group" 2>/dev/null && [ $tries -lt 50 ] &&
     ! grep -q ') Z ' "/proc/$group/stat" 2>/dev/null; do
     tries=$((tries + 1)); sleep 0.1

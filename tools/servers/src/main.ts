@@ -1,3 +1,3 @@
-import { runCommand } from "./command.ts";
+import { runServersCommand } from "./command.ts";
 
-process.exitCode = await runCommand(process.argv.slice(2));
+process.exitCode = await runServersCommand(process.argv.slice(2));

@@ -92,7 +92,7 @@ describe("ManagedServer", () => {
     });
   });
 
-  it("gives up waiting when told to", async () => {
+  it("gives up waiting on request", async () => {
     await using server = new ShellServer("exec sleep 600");
     await server.launch();
     await expect(server.ready(AbortSignal.abort(new Error("enough")))).rejects.toThrow("enough");

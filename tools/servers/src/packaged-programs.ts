@@ -73,6 +73,18 @@ const PROGRAMS: readonly PackagedProgram[] = [
       [join(folder, "bin", "pip"), "install", "--quiet", `moto[server]==${MOTO}`],
     ],
   },
+  {
+    variable: "TEST_SSHD",
+    title: "OpenSSH server",
+    // Extracted and not installed: its package would start a service of the machine.
+    folder: "openssh-server",
+    program: join("usr", "sbin", "sshd"),
+    absent: ({ run }) => run(["apt-get", "--version"]) ?? run(["dpkg", "--version"]),
+    commands: (folder) => [
+      ["sh", "-c", `cd "$1" && apt-get download -q openssh-server libwrap0`, "sh", folder],
+      ["sh", "-c", `cd "$1" && for name in *.deb; do dpkg -x "$name" .; done`, "sh", folder],
+    ],
+  },
 ];
 
 /** Written last: a folder without it is the rest of an installation that was interrupted. */
