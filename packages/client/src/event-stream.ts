@@ -1,0 +1,44 @@
+import { ClientError } from "./errors.ts";
+
+/** One event of a stream of server-sent events. */
+interface StreamEvent {
+  readonly id: string;
+  readonly event: string;
+  readonly data: string;
+}
+
+/** Characters of one event. */
+const MAX_EVENT_CHARACTERS = 4 * 1024 * 1024;
+
+/**
+ * The events of a stream (`text/event-stream`), and undefined for each line that is none, such as the comments that keep a
+ * connection alive. What follows the last complete event is discarded.
+ */
+export async function* readEvents(
+  chunks: AsyncIterable<Uint8Array>,
+): AsyncGenerator<StreamEvent | undefined> {
+  const decoder = new TextDecoder();
+  let rest = "";
+  let data: string[] = [];
+  let [id, event, size] = ["", "message", 0];
+  for await (const chunk of chunks) {
+    const lines = (rest + decoder.decode(chunk, { stream: true })).split(/\r\n|\n|\r(?!$)/);
+    rest = lines.pop() ?? "";
+    for (const line of lines) {
+      if (line === "") {
+        if (data.length > 0) yield { id, event, data: data.join("\n") };
+        [data, event, size] = [[], "message", 0];
+        continue;
+      }
+      const [, name = "", value = ""] = /^([^:]*):? ?(.*)$/s.exec(line) ?? [];
+      size += line.length;
+      if (name === "data") data.push(value);
+      else if (name === "event") event = value;
+      else if (name === "id") id = value;
+      else yield undefined;
+    }
+    if (size + rest.length > MAX_EVENT_CHARACTERS) {
+      throw new ClientError("CLIENT_UNEXPECTED_ANSWER", "an event of the stream is too large");
+    }
+  }
+}

@@ -1,0 +1,23 @@
+export type { Answer, RequestOptions, ServerClient } from "./client.ts";
+export { createServerClient } from "./client.ts";
+export type { ClientErrorCode } from "./errors.ts";
+export { CLIENT_ERRORS, ClientError, isClientError } from "./errors.ts";
+export type { FollowOptions, RunLogEvent } from "./follow-run.ts";
+export type {
+  Configuration,
+  NewApproval,
+  NewRun,
+  NewStack,
+  NewVariable,
+  Operations,
+  Problem,
+  ProblemCode,
+  Run,
+  RunMode,
+  RunPhase,
+  Stack,
+  UploadBody,
+  Variable,
+} from "./gen/api.ts";
+export type { ServerClientOptions } from "./options.ts";
+export { serverAddress } from "./options.ts";
