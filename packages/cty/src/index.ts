@@ -14,7 +14,7 @@ export type { CtyParameter, FunctionSpec } from "./function/function.ts";
 export {
   argumentError,
   CtyFunction,
-  defineFunction,
+  defineCtyFunction,
   unpredictable,
 } from "./function/function.ts";
 export type { Native, NativeInput } from "./native.ts";

@@ -39,7 +39,7 @@ export type {
   ContentLabel,
   JsonBody,
   MergedBody,
-  ReadOptions,
+  ReadBodyOptions,
 } from "./config/body-content.ts";
 export { bodyRange, jsonRootBody, readAttributes, readBody } from "./config/body-content.ts";
 export { bodyReferences } from "./config/body-references.ts";
@@ -49,22 +49,23 @@ export type { ConditionResult } from "./config/condition.ts";
 export { checkCondition } from "./config/condition.ts";
 export type { ConfigProblemCode } from "./config/config-problem.ts";
 export { CONFIG_PROBLEMS } from "./config/config-problem.ts";
+export { PROVISIONER_META } from "./config/decode-provisioner.ts";
 export type { Expansion } from "./config/expansion.ts";
 export { expandRepetition } from "./config/expansion.ts";
 export type { ExportedJson } from "./config/export-json.ts";
 export { exportJson } from "./config/export-json.ts";
 export { checkValidations, evaluateInput } from "./config/input-value.ts";
-export type { LoadedModule, LoadOptions } from "./config/load-module.ts";
+export type { LoadedModule, LoadModuleOptions } from "./config/load-module.ts";
 export { loadModule } from "./config/load-module.ts";
 export type {
   LoadedTree,
   ModuleNode,
+  ModulePackageLocation,
   ModulePackages,
-  PackageLocation,
   PackageRequest,
   TreeOptions,
 } from "./config/load-tree.ts";
-export { loadModuleTree } from "./config/load-tree.ts";
+export { loadCalledTree, loadModuleTree } from "./config/load-tree.ts";
 export type {
   BackendConfig,
   CheckConfig,
@@ -77,7 +78,8 @@ export type {
   MovedConfig,
   OutputConfig,
   ProviderConfig,
-  ProviderReference,
+  ProviderConfigReference,
+  ProvisionerConfig,
   RemovedConfig,
   Repetition,
   RequiredProvider,
@@ -183,6 +185,7 @@ export type { Refactoring } from "./refactor/refactoring.ts";
 export { collectRefactoring } from "./refactor/refactoring.ts";
 export type { RemovedStatement } from "./refactor/removed-blocks.ts";
 export { removedBy } from "./refactor/removed-blocks.ts";
+export { validateImports } from "./refactor/validate-imports.ts";
 export type { AttributeLocation, BodyProblem } from "./schema/attribute-location.ts";
 // Bodies by the schemas of providers.
 export { providerDiagnostic } from "./schema/attribute-location.ts";
@@ -218,7 +221,7 @@ export type {
   Expression,
   For,
   FunctionCall,
-  Index,
+  IndexExpression,
   IndexStep,
   Invalid,
   JsonString,
@@ -302,6 +305,24 @@ export { didYouMean, suggestName } from "./syntax/suggestion.ts";
 export type { TokenBuffer } from "./syntax/token.ts";
 export { TokenKind } from "./syntax/token.ts";
 export { childExpressions } from "./syntax/walk.ts";
+export type { MockFile } from "./test-file/load-test-file.ts";
+// Tests.
+export {
+  loadMockFile,
+  loadTestFile,
+  selectMockFiles,
+  selectTestFiles,
+} from "./test-file/load-test-file.ts";
+export type {
+  ExpectedFailure,
+  MockDefaults,
+  MockProvider,
+  TestFile,
+  TestOverride,
+  TestPlanOptions,
+  TestProvider,
+  TestRun,
+} from "./test-file/test-file.ts";
 export type { ParsedTypeConstraint, TypeConstraint } from "./type/type-constraint.ts";
 // Type constraints.
 export { parseTypeConstraint } from "./type/type-constraint.ts";

@@ -21,3 +21,9 @@ test.each([
   ).toBe(true);
   expect(bytes).toHaveLength(5 + size + 1);
 });
+
+test("a long content is not copied when it is finished", () => {
+  const writer = new MsgpackWriter();
+  writer.string("x".repeat(2_000_000));
+  expect(writer.finish().buffer).toBe(writer.finish().buffer);
+});

@@ -25,8 +25,9 @@ export class MsgpackWriter {
     return this.#length;
   }
 
-  /** What was written so far; a copy. */
+  /** What was written. A long content is not copied, so that nothing may be written afterwards. */
   finish(): Uint8Array {
+    if (this.#length >= LONG_STRING) return this.#bytes.subarray(0, this.#length);
     return this.#bytes.slice(0, this.#length);
   }
 

@@ -3,7 +3,7 @@ import {
   add,
   argumentError,
   CtyError,
-  defineFunction,
+  defineCtyFunction,
   type FunctionSpec,
   length,
   Mark,
@@ -17,7 +17,7 @@ const { string, number, dynamic } = Type;
 const s = (text: string) => Value.string(text);
 
 /** Upper case, as a language would declare it. */
-const upper = defineFunction({
+const upper = defineCtyFunction({
   parameters: [{ name: "text", type: string }],
   returns: string,
   refineResult: { notNull: true },
@@ -25,7 +25,7 @@ const upper = defineFunction({
 });
 
 /** Any number of values of one type as a list. */
-const listOf = defineFunction({
+const listOf = defineCtyFunction({
   parameters: [],
   variadic: { name: "parts", type: dynamic, allowNull: true, allowUnknown: true },
   returns: (args) => {
@@ -65,7 +65,7 @@ describe("a call", () => {
   });
 
   it("counts variadic arguments on", () => {
-    const pick = defineFunction({
+    const pick = defineCtyFunction({
       parameters: [{ name: "index", type: number }],
       variadic: { name: "texts", type: string },
       returns: string,
@@ -86,7 +86,7 @@ describe("an unknown argument", () => {
   });
 
   it("reaches an implementation that takes it, also inside of a known one", () => {
-    const count = defineFunction({
+    const count = defineCtyFunction({
       parameters: [{ name: "list", type: Type.list(dynamic) }],
       returns: number,
       implement: ([list]) => length(list ?? Value.dynamic),
@@ -98,7 +98,7 @@ describe("an unknown argument", () => {
   it("of unknown type makes the type of the result unknown, unless that is declared to be fine", () => {
     expect(upper.call([Value.dynamic])).toBe(Value.dynamic);
     expect(upper.returnType([Value.dynamic])).toBe(dynamic);
-    const typed = defineFunction({
+    const typed = defineCtyFunction({
       ...upper.spec,
       parameters: [{ name: "text", type: string, allowDynamicType: true }],
     });
@@ -119,7 +119,7 @@ describe("marks", () => {
   });
 
   it("of all arguments go to an unknown result", () => {
-    const join = defineFunction({
+    const join = defineCtyFunction({
       parameters: [
         { name: "a", type: string },
         { name: "b", type: string },
@@ -133,7 +133,7 @@ describe("marks", () => {
 
   it("reach an implementation that asked for them, which then answers for them", () => {
     const seen: boolean[] = [];
-    const keep = defineFunction({
+    const keep = defineCtyFunction({
       parameters: [{ name: "value", type: dynamic, allowMarked: true }],
       returns: (args) => args[0]?.type ?? dynamic,
       implement: ([value]) => {
@@ -148,7 +148,7 @@ describe("marks", () => {
 
 describe("what goes wrong inside", () => {
   const failing = (spec: Partial<FunctionSpec>) =>
-    defineFunction({ parameters: [], returns: string, implement: () => s("x"), ...spec });
+    defineCtyFunction({ parameters: [], returns: string, implement: () => s("x"), ...spec });
 
   it("is wrapped, so that it does not bring the caller down", () => {
     const cause = new RangeError("boom");
@@ -194,8 +194,8 @@ describe("arguments", () => {
     expect(errorOf(() => upper.convertArguments([])).code).toBe("CTY_ARGUMENT_COUNT");
   });
 
-  it("that do not fit somewhere inside are told with the place", () => {
-    const sum = defineFunction({
+  it("that do not fit somewhere inside are reported with the path", () => {
+    const sum = defineCtyFunction({
       parameters: [{ name: "numbers", type: Type.list(number) }],
       returns: number,
       implement: ([list]) => (list?.elements() ?? []).reduce(add, Value.zero),

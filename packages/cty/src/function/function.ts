@@ -189,7 +189,7 @@ function broken(message: string, cause?: unknown): CtyError {
 }
 
 /** Declares a function. */
-export function defineFunction(spec: FunctionSpec): CtyFunction {
+export function defineCtyFunction(spec: FunctionSpec): CtyFunction {
   return new CtyFunction(spec);
 }
 

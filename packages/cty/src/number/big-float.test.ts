@@ -141,7 +141,7 @@ describe("conversion to doubles", () => {
     expect(parse(text).toNumber()).toBe(double);
   });
 
-  it("tells whether a double holds the number exactly", () => {
+  it("returns whether a double holds the number exactly", () => {
     expect(parse("0.5").toExactNumber()).toBe(0.5);
     expect(parse("0.1").toExactNumber()).toBeUndefined();
     expect(parse("9007199254740993").toExactNumber()).toBeUndefined();

@@ -149,7 +149,7 @@ describe("path sets", () => {
     expect(some.size).toBe(1);
   });
 
-  it("tell elements of sets apart", () => {
+  it("distinguish elements of sets", () => {
     const elements = new PathSet([
       root.index(Value.list([Value.zero])),
       root.index(Value.list([Value.true])),

@@ -138,7 +138,7 @@ describe("equality", () => {
 });
 
 describe("sameness", () => {
-  it("tells apart what equality does not", () => {
+  it("distinguishes what equality does not", () => {
     expect(Value.null(Type.string).rawEquals(Value.null(Type.number))).toBe(false);
     expect(unknown.rawEquals(notNull)).toBe(false);
     expect(unknown.rawEquals(Value.unknown(Type.string))).toBe(true);

@@ -103,7 +103,7 @@ describe("refining an unknown", () => {
     expect(refine(Value.unknown(Type.list(string)), { maxLength: 0 }).isKnown).toBe(false);
   });
 
-  it("does not build a list of any length that somebody claims", () => {
+  it("does not build a list of any claimed length", () => {
     const huge = refine(Value.unknown(Type.list(string)), {
       notNull: true,
       minLength: 1e9,

@@ -43,7 +43,7 @@ describe("walking", () => {
     expect(Array.from(deepValues(value), ([path]) => String(path))).toEqual(seen);
   });
 
-  it("leaves out what it is told to", () => {
+  it("leaves out what is excluded", () => {
     const seen: string[] = [];
     walk(value, (path) => {
       seen.push(String(path));

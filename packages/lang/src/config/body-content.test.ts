@@ -93,7 +93,7 @@ describe("what does not fit", () => {
     }
   });
 
-  it("may belong to somebody else", () => {
+  it("may belong to another reader", () => {
     const { body, diagnostics } = native("a = 1\nc = 2\nother {}");
     expect(show(readBody(body, SCHEMA, diagnostics, { ignore: true }))).toEqual(["a=1"]);
     readBody(body, SCHEMA, diagnostics, { ignore: new Set(["c", "other"]) });

@@ -79,7 +79,7 @@ export interface BodyContent {
 }
 
 /** How a body is read. */
-export interface ReadOptions {
+export interface ReadBodyOptions {
   /** Names that another reader takes from the same body; `true` leaves all unknown ones alone. */
   readonly ignore?: ReadonlySet<string> | true;
 }
@@ -89,7 +89,7 @@ export function readBody(
   body: ConfigBody,
   schema: BodySchema,
   diagnostics: Diagnostic[],
-  options: ReadOptions = {},
+  options: ReadBodyOptions = {},
 ): BodyContent {
   const content = readParts(body, schema, diagnostics, options);
   for (const name of schema.required ?? []) {
@@ -109,7 +109,7 @@ function readParts(
   body: ConfigBody,
   schema: BodySchema,
   diagnostics: Diagnostic[],
-  options: ReadOptions,
+  options: ReadBodyOptions,
 ): BodyContent {
   if (body.kind !== "merged-body") {
     const reader = new BodyReader(schema, diagnostics, options);
@@ -190,11 +190,11 @@ function range({
 class BodyReader {
   readonly #schema: BodySchema;
   readonly #diagnostics: Diagnostic[];
-  readonly #options: ReadOptions;
+  readonly #options: ReadBodyOptions;
   readonly #attributes = new Map<string, ContentAttribute>();
   readonly #blocks: ContentBlock[] = [];
 
-  constructor(schema: BodySchema, diagnostics: Diagnostic[], options: ReadOptions) {
+  constructor(schema: BodySchema, diagnostics: Diagnostic[], options: ReadBodyOptions) {
     this.#schema = schema;
     this.#diagnostics = diagnostics;
     this.#options = options;

@@ -28,7 +28,12 @@ const META = new Set([
   "source",
   "version",
   "lifecycle",
+  "connection",
+  "provisioner",
 ]);
+
+/** Arguments of provisioners that are words. */
+const KEYWORDS = new Set(["when", "on_failure"]);
 
 const NONE: ReadonlySet<ScopeTraversal> = new Set();
 
@@ -64,9 +69,10 @@ export function referenceOwners(module: ModuleConfig): ReferenceOwner[] {
     body: ConfigBody,
     meta: ReadonlySet<string>,
     repeated?: "count" | "for_each",
+    self = false,
   ): void => {
     const { all: references, perhaps } = collectReferences(body, meta);
-    add(address, references, repeated, false, perhaps);
+    add(address, references, repeated, self, perhaps);
   };
   for (const [name, { validations }] of module.variables)
     add(`var.${name}`, ofConditions(validations));
@@ -78,8 +84,8 @@ export function referenceOwners(module: ModuleConfig): ReferenceOwner[] {
       ...ofConditions(output.preconditions),
     ]);
   }
-  for (const [key, { body }] of module.providers) {
-    addBody(`provider.${key}`, body, new Set(["alias", "version"]));
+  for (const [key, { body, scope }] of module.providers) {
+    if (scope === undefined) addBody(`provider.${key}`, body, new Set(["alias", "version"]));
   }
   for (const [name, call] of module.modules) {
     add(`module.${name}`, [...all(call.count, call.forEach), ...call.dependsOn]);
@@ -88,11 +94,20 @@ export function referenceOwners(module: ModuleConfig): ReferenceOwner[] {
   for (const [address, resource] of module.resources) {
     const { lifecycle } = resource;
     const repeated = repetition(resource);
-    add(address, [...all(resource.count, resource.forEach), ...resource.dependsOn]);
+    add(address, [
+      ...all(resource.count, resource.forEach, resource.enabled),
+      ...resource.dependsOn,
+    ]);
     addBody(address, resource.body, META, repeated);
     add(address, all(...lifecycle.replaceTriggeredBy), repeated);
     add(address, ofConditions(lifecycle.preconditions), repeated);
     add(address, ofConditions(lifecycle.postconditions), repeated, true);
+    for (const { body } of resource.provisioners) {
+      addBody(address, body, KEYWORDS, repeated, true);
+    }
+    if (resource.connection !== undefined) {
+      addBody(address, resource.connection, KEYWORDS, repeated, true);
+    }
   }
   for (const [name, check] of module.checks) add(`check.${name}`, ofConditions(check.assertions));
   return owners;
@@ -165,7 +180,10 @@ function problemOf(
       ];
     case "self":
       if (owner.self) return undefined;
-      return ['Invalid "self" reference', '"self" has a meaning only in postconditions.'];
+      return [
+        'Invalid "self" reference',
+        '"self" has a meaning only in postconditions, provisioners and connections.',
+      ];
     case "path":
     case "terraform":
     default:

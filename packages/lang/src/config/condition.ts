@@ -60,6 +60,7 @@ export function checkCondition(
         severity: "error",
         code: "LANG_CONFIG",
         summary,
+        isFailedCondition: true,
         detail: message,
         subject: rangeOf(condition),
         context: range,

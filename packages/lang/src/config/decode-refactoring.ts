@@ -1,4 +1,5 @@
 import { type ContentBlock, readBody } from "./body-content.ts";
+import { decodeRemovedProvisioning } from "./decode-provisioner.ts";
 import { decodeResource } from "./decode-resource.ts";
 import { blockName, decodeConditions } from "./decode-values.ts";
 import type { CheckConfig, ImportConfig, MovedConfig, RemovedConfig } from "./module-config.ts";
@@ -19,7 +20,7 @@ export function decodeMoved(reader: StaticReader, block: ContentBlock): MovedCon
 }
 
 export function decodeRemoved(reader: StaticReader, block: ContentBlock): RemovedConfig[] {
-  const { attributes, blocks } = readBody(
+  const content = readBody(
     block.body,
     {
       attributes: ["from"],
@@ -30,12 +31,8 @@ export function decodeRemoved(reader: StaticReader, block: ContentBlock): Remove
     reader.diagnostics,
   );
   let destroy = true;
-  for (const inner of blocks) {
-    if (inner.type !== "lifecycle") {
-      const detail = `Blocks of type "${inner.type}" are not supported.`;
-      reader.fail("Provisioners are not supported", detail, inner.headerRange);
-      continue;
-    }
+  for (const inner of content.blocks) {
+    if (inner.type !== "lifecycle") continue;
     const lifecycle = readBody(
       inner.body,
       { attributes: ["destroy"], required: ["destroy"] },
@@ -43,9 +40,10 @@ export function decodeRemoved(reader: StaticReader, block: ContentBlock): Remove
     );
     destroy = reader.flag(lifecycle.attributes.get("destroy")) ?? true;
   }
-  const attribute = attributes.get("from");
+  const provisioning = decodeRemovedProvisioning(reader, content);
+  const attribute = content.attributes.get("from");
   const from = attribute === undefined ? undefined : reader.reference(attribute.expression);
-  return from === undefined ? [] : [{ from, destroy, range: block.headerRange }];
+  return from === undefined ? [] : [{ from, destroy, ...provisioning, range: block.headerRange }];
 }
 
 export function decodeImport(reader: StaticReader, block: ContentBlock): ImportConfig[] {

@@ -1,16 +1,18 @@
 import { type Diagnostic } from "../syntax/diagnostic.ts";
 import { nativeForm, staticList, staticMap } from "../syntax/static.ts";
 import { type BodyContent, type ContentBlock, readBody } from "./body-content.ts";
+import { decodeProvisioning } from "./decode-provisioner.ts";
 import { blockName, decodeConditions } from "./decode-values.ts";
 import type {
   LifecycleConfig,
   ModuleCall,
-  ProviderReference,
+  ProviderConfigReference,
   Repetition,
   ResourceConfig,
   ResourceMode,
 } from "./module-config.ts";
 import { parseModuleSource } from "./module-source.ts";
+import { checkTrigger } from "./replacement-triggers.ts";
 import { rangeOf, type StaticReader } from "./static-reader.ts";
 import { writtenToken } from "./type-label.ts";
 
@@ -53,11 +55,6 @@ export function decodeResource(
     reader.diagnostics,
     { ignore: true },
   );
-  for (const { type, headerRange } of content.blocks) {
-    if (type === "lifecycle") continue;
-    const detail = `Blocks of type "${type}" are not supported: what they do on other machines cannot be planned or undone.`;
-    reader.fail("Provisioners are not supported", detail, headerRange);
-  }
   const provider = content.attributes.get("provider");
   return {
     mode,
@@ -67,9 +64,29 @@ export function decodeResource(
     range: block.headerRange,
     provider: provider === undefined ? undefined : reader.provider(provider.expression),
     ...decodeRepetition(reader, content),
+    enabled: decodeEnabled(reader, content),
     lifecycle: decodeLifecycle(reader, mode, content),
+    ...decodeProvisioning(reader, mode, content),
     body: block.body,
   };
+}
+
+/** The argument `enabled` of the lifecycle block, which has the meaning of a repetition. */
+function decodeEnabled(
+  reader: StaticReader,
+  { attributes, blocks }: BodyContent,
+): Repetition["enabled"] {
+  const block = blocks.find(({ type }) => type === "lifecycle");
+  if (block === undefined) return undefined;
+  // Everything else in the block is read, and reported, with the lifecycle.
+  const content = readBody(block.body, { attributes: ["enabled"] }, [], { ignore: true });
+  const enabled = content.attributes.get("enabled");
+  for (const name of ["count", "for_each"]) {
+    if (enabled === undefined || !attributes.has(name)) continue;
+    const detail = `The argument "enabled" decides whether one instance exists, so that "${name}" cannot be set as well.`;
+    reader.fail(`Invalid combination of "${name}" and "enabled"`, detail, enabled.nameRange);
+  }
+  return enabled?.expression;
 }
 
 function decodeLifecycle(
@@ -95,13 +112,14 @@ function decodeLifecycle(
           {
             attributes: managed
               ? [
+                  "enabled",
                   "create_before_destroy",
                   "prevent_destroy",
                   "destroy",
                   "ignore_changes",
                   "replace_triggered_by",
                 ]
-              : [],
+              : ["enabled"],
             literals: ["ignore_changes", "replace_triggered_by"],
             blocks: { precondition: [], postcondition: [] },
           },
@@ -121,6 +139,7 @@ function decodeLifecycle(
         : taken(staticList(triggers.expression), reader.diagnostics).map((trigger) => {
             const { value = trigger, diagnostics = [] } = nativeForm(trigger);
             reader.diagnostics.push(...diagnostics);
+            checkTrigger(reader, value);
             return value;
           }),
     preconditions: decodeConditions(
@@ -191,13 +210,13 @@ function isRegistry(source: string): boolean {
 }
 
 /** `providers = { aws = aws.west, aws.other = aws }` */
-function decodeProviders(
+export function decodeProviders(
   reader: StaticReader,
   { attributes }: BodyContent,
-): Map<string, ProviderReference> | undefined {
+): Map<string, ProviderConfigReference> | undefined {
   const attribute = attributes.get("providers");
   if (attribute === undefined) return undefined;
-  const providers = new Map<string, ProviderReference>();
+  const providers = new Map<string, ProviderConfigReference>();
   for (const { key, value } of taken(staticMap(attribute.expression), reader.diagnostics)) {
     const inside = reader.provider(key.expression);
     const outside = reader.provider(value);

@@ -21,6 +21,8 @@ import { rangeOf } from "./static-reader.ts";
 export type Expansion =
   /** One, without a key. */
   | { readonly kind: "single" }
+  /** None, of what would have one without a key. */
+  | { readonly kind: "none" }
   /** As many as a number, with the keys 0, 1, 2, ... */
   | { readonly kind: "count"; readonly count: number }
   /** One for each entry, in the order of their keys, with the value of `each.value`. */
@@ -33,14 +35,15 @@ export type Expansion =
 /** Most instances of one thing. */
 const MAX_INSTANCES = 100_000;
 
-/** Works out the instances of a resource or module call from its count or for_each. */
+/** Works out the instances of a resource or module call from its count, for_each or enabled. */
 export function expandRepetition(
-  { count, forEach }: Pick<Repetition, "count" | "forEach">,
+  { count, forEach, enabled }: Pick<Repetition, "count" | "forEach" | "enabled">,
   scope: EvaluationScope,
   diagnostics: Diagnostic[],
 ): Expansion {
   if (forEach !== undefined) return new Expander(forEach, scope, diagnostics).forEach();
   if (count !== undefined) return new Expander(count, scope, diagnostics).count();
+  if (enabled !== undefined) return new Expander(enabled, scope, diagnostics).enabled();
   return { kind: "single" };
 }
 
@@ -104,6 +107,33 @@ class Expander {
     } catch (error) {
       if (!(error instanceof CtyError)) throw error;
       return this.#invalid(summary, `The count must be a number: ${error.message}.`);
+    }
+  }
+
+  enabled(): Expansion {
+    const summary = "Invalid enabled argument";
+    const given = this.#value();
+    if (given === undefined) return { kind: "invalid" };
+    for (const mark of [Mark.sensitive, Mark.ephemeral]) {
+      if (!given.hasMark(mark)) continue;
+      const trait = mark === Mark.sensitive ? "sensitive" : "ephemeral";
+      const detail = `Whether an object exists is shown, so that ${trait} values cannot be used for enabled.${this.#because(trait)}`;
+      return this.#invalid(summary, detail);
+    }
+    const [plain] = given.unmark();
+    if (plain.isNull) return this.#invalid(summary, "The argument enabled must not be null.");
+    if (!plain.isKnown) {
+      const detail = `Whether the object exists depends on values that are known only after apply.${this.#because("unknown")}`;
+      return { kind: "unknown", reason: this.#problem(summary, detail) };
+    }
+    try {
+      return { kind: convert(plain, Type.bool).asBoolean() ? "single" : "none" };
+    } catch (error) {
+      if (!(error instanceof CtyError)) throw error;
+      return this.#invalid(
+        summary,
+        `The argument enabled must be true or false: ${error.message}.`,
+      );
     }
   }
 

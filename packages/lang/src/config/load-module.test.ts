@@ -1,14 +1,14 @@
 import { encodeJson, typeExpression } from "@stackwright/cty";
 import { describe, expect, it } from "vitest";
 import { outline } from "../testing/outline.ts";
-import { type LoadedModule, type LoadOptions, loadModule } from "./load-module.ts";
+import { type LoadedModule, type LoadModuleOptions, loadModule } from "./load-module.ts";
 import type { ModuleConfig } from "./module-config.ts";
 
-function load(files: Record<string, string>, options?: LoadOptions): LoadedModule {
+function load(files: Record<string, string>, options?: LoadModuleOptions): LoadedModule {
   return loadModule(new Map(Object.entries(files)), options);
 }
 
-function summaries(files: Record<string, string>, options?: LoadOptions): string[] {
+function summaries(files: Record<string, string>, options?: LoadModuleOptions): string[] {
   return load(files, options).diagnostics.map(({ summary }) => summary);
 }
 
@@ -247,7 +247,21 @@ describe("loadModule", () => {
       'resource "a" "b" {\n  count = 1\n  for_each = {}\n}',
       'Invalid combination of "count" and "for_each"',
     ],
-    ['resource "a" "b" {\n  provisioner "local-exec" {}\n}', "Provisioners are not supported"],
+    ['data "a" "b" {\n  provisioner "local-exec" {}\n}', "Unsupported block type"],
+    [
+      'resource "a" "b" {\n  provisioner "local-exec" {\n    when = sometimes\n  }\n}',
+      'Invalid "when" keyword',
+    ],
+    [
+      'resource "a" "b" {\n  provisioner "local-exec" {\n    when = destroy\n    command = var.x\n  }\n}',
+      "Invalid reference from destroy provisioner",
+    ],
+    ['resource "a" "b" {\n  connection {}\n  connection {}\n}', "Duplicate connection block"],
+    ['resource "a" "b" {\n  provisioner "chef" {}\n}', 'The "chef" provisioner has been removed'],
+    [
+      'removed {\n  from = a.b\n  provisioner "local-exec" {\n    command = "x"\n  }\n}',
+      "Invalid provisioner block",
+    ],
     ['variable "source" {}', "Invalid variable name"],
     ['variable "a" {\n  type = number\n  default = "x"\n}', "Invalid default value for variable"],
     [

@@ -1,28 +1,21 @@
 import type { Diagnostic } from "../syntax/diagnostic.ts";
 import { sortDiagnostics } from "../syntax/diagnostic.ts";
-import { parseJson } from "../syntax/json-parser.ts";
 import type { SyntaxLimits } from "../syntax/limits.ts";
-import { parseFile } from "../syntax/parse.ts";
-import {
-  type BodySchema,
-  type ConfigBody,
-  type ContentBlock,
-  jsonRootBody,
-  readAttributes,
-  readBody,
-} from "./body-content.ts";
+import { type BodySchema, type ContentBlock, readAttributes, readBody } from "./body-content.ts";
+import { decodeProvider } from "./decode-provider.ts";
 import { decodeCheck, decodeImport, decodeMoved, decodeRemoved } from "./decode-refactoring.ts";
 import { decodeModuleCall, decodeResource } from "./decode-resource.ts";
 import { decodeRfsProvider, decodeTerraform } from "./decode-terraform.ts";
-import { blockName, decodeOutput, decodeVariable } from "./decode-values.ts";
-import type { LocalConfig, ModuleConfig, ProviderConfig, ResourceConfig } from "./module-config.ts";
+import { decodeOutput, decodeVariable } from "./decode-values.ts";
+import type { LocalConfig, ModuleConfig, ResourceConfig } from "./module-config.ts";
 import { selectModuleFiles } from "./module-files.ts";
 import { mergeOverrides } from "./override.ts";
+import { parseConfigBody } from "./parse-config-body.ts";
 import { StaticReader } from "./static-reader.ts";
 import { nameTypes, sameTypeNote } from "./type-label.ts";
 
 /** How a module is loaded. */
-export interface LoadOptions {
+export interface LoadModuleOptions {
   /** Prefix of the file names in messages, such as `modules/net/`. @default "" */
   readonly prefix?: string;
   /** Whether the forms of RFS templates are accepted, with a warning. @default false */
@@ -71,13 +64,17 @@ const REFUSED: Readonly<Record<string, string>> = {
  */
 export function loadModule(
   files: ReadonlyMap<string, string | Uint8Array>,
-  options: LoadOptions = {},
+  options: LoadModuleOptions = {},
 ): LoadedModule {
   const diagnostics: Diagnostic[] = [];
   const { primary, override } = selectModuleFiles(files.keys());
   const read = (name: string): readonly ContentBlock[] => {
     const file = { name: `${options.prefix ?? ""}${name}`, text: files.get(name) ?? "" };
-    const { blocks } = readBody(parseBody(file, diagnostics, options.limits), ROOT, diagnostics);
+    const { blocks } = readBody(
+      parseConfigBody(file, diagnostics, options.limits),
+      ROOT,
+      diagnostics,
+    );
     for (const { type, headerRange } of blocks) {
       const advice = REFUSED[type];
       if (advice === undefined) continue;
@@ -97,21 +94,6 @@ export function loadModule(
   const merged = mergeOverrides(reader, blocks, override.map(read));
   const config = new ModuleDecoder(reader, options.rfsTemplates ?? false).decode(merged);
   return { config, diagnostics: sortDiagnostics(diagnostics) };
-}
-
-function parseBody(
-  file: { readonly name: string; readonly text: string | Uint8Array },
-  diagnostics: Diagnostic[],
-  limits: SyntaxLimits | undefined,
-): ConfigBody {
-  if (file.name.endsWith(".json")) {
-    const { root, diagnostics: found } = parseJson(file, limits);
-    diagnostics.push(...found);
-    return jsonRootBody(root, diagnostics);
-  }
-  const { body, diagnostics: found } = parseFile(file, limits);
-  diagnostics.push(...found);
-  return body;
 }
 
 class ModuleDecoder {
@@ -154,7 +136,7 @@ class ModuleDecoder {
       requiredProviders,
       ...(backend && { backend }),
       providers: this.#collect(of("provider"), "provider configuration", (block) =>
-        this.#provider(block),
+        decodeProvider(reader, block),
       ),
       variables: this.#collect(of("variable"), "variable", (block) =>
         decodeVariable(reader, block),
@@ -208,33 +190,6 @@ class ModuleDecoder {
       this.#add(items, key, item, what);
     }
     return items;
-  }
-
-  #provider(block: ContentBlock): ProviderConfig {
-    const { attributes } = readBody(
-      block.body,
-      { attributes: ["alias", "version"] },
-      this.#reader.diagnostics,
-      {
-        ignore: true,
-      },
-    );
-    const version = attributes.get("version");
-    if (version !== undefined) {
-      const detail = "The version of a provider is declared in required_providers.";
-      this.#reader.warn(
-        "Version constraints inside provider configuration blocks are deprecated",
-        detail,
-        version.nameRange,
-      );
-    }
-    return {
-      name: blockName(this.#reader, block),
-      alias: this.#reader.text(attributes.get("alias")),
-      version: this.#reader.versions(version),
-      range: block.headerRange,
-      body: block.body,
-    };
   }
 
   /** All locals; those of override files replace others of their name. */

@@ -3,9 +3,9 @@ import type { BundleFiles } from "../eval/host.ts";
 import { type Diagnostic, sortDiagnostics } from "../syntax/diagnostic.ts";
 import { didYouMean } from "../syntax/suggestion.ts";
 import { readAttributes } from "./body-content.ts";
-import { type LoadOptions, loadModule } from "./load-module.ts";
+import { type LoadModuleOptions, loadModule } from "./load-module.ts";
 import type { ModuleCall, ModuleConfig } from "./module-config.ts";
-import { selectModuleFiles } from "./module-files.ts";
+import { selectModuleFiles, unreadFiles } from "./module-files.ts";
 import {
   formatModuleSource,
   hideCredentials,
@@ -42,7 +42,7 @@ export interface PackageRequest {
 }
 
 /** Where the files of a package are. */
-export interface PackageLocation {
+export interface ModulePackageLocation {
   readonly files: BundleFiles;
   /** The folder of the module in these files. */
   readonly folder: string;
@@ -55,11 +55,13 @@ export interface PackageLocation {
 /** Knows where the packages of modules are; it may install them. */
 export interface ModulePackages {
   /** Rejects with a `ModuleError`, or any error whose message says why there is none. */
-  locate(request: PackageRequest): Promise<PackageLocation>;
+  locate(request: PackageRequest): Promise<ModulePackageLocation>;
 }
 
 /** How a tree is loaded. */
-export interface TreeOptions extends Pick<LoadOptions, "limits" | "rfsTemplates"> {
+export interface TreeOptions extends Pick<LoadModuleOptions, "limits" | "rfsTemplates"> {
+  /** Where the root module is. @default the folder `.` of the files */
+  readonly start?: ModulePackageLocation | Pick<ModulePackageLocation, "files" | "folder">;
   /** Without any only local modules can be called. */
   readonly packages?: ModulePackages;
   /** Deepest nesting of calls. @default 32 */
@@ -83,8 +85,39 @@ export async function loadModuleTree(
   options: TreeOptions = {},
 ): Promise<LoadedTree> {
   const loader = new TreeLoader(options);
-  const root = await loader.load({ path: [], files, folder: ".", ancestors: [] });
+  const start = options.start ?? { files, folder: "." };
+  const root = await loader.load({ ...start, path: [], ancestors: [] });
   return { root, diagnostics: sortDiagnostics(loader.diagnostics) };
+}
+
+/**
+ * Loads the module that a call names as a root module, with everything that it calls.
+ *
+ * @param path what the call is for packages, its name last
+ */
+export async function loadCalledTree(
+  files: BundleFiles,
+  call: ModuleCall,
+  path: readonly string[],
+  options: TreeOptions = {},
+): Promise<LoadedTree | Pick<LoadedTree, "diagnostics">> {
+  const finder = new TreeLoader({ ...options, ...below(path.slice(0, -1), options) });
+  const start = await finder.locate({ path: [], files, folder: ".", ancestors: [] }, call);
+  if (start === undefined) return { diagnostics: finder.diagnostics };
+  return loadModuleTree(files, { ...options, ...below(path, options), start });
+}
+
+/** Packages of calls that are below another path than that in their tree. */
+function below(
+  path: readonly string[],
+  { packages }: Pick<TreeOptions, "packages">,
+): Pick<TreeOptions, "packages"> {
+  if (packages === undefined) return {};
+  return {
+    packages: {
+      locate: async (request) => packages.locate({ ...request, path: [...path, ...request.path] }),
+    },
+  };
 }
 
 interface Place {
@@ -134,6 +167,14 @@ class TreeLoader {
       ...(rfsTemplates !== undefined && { rfsTemplates }),
     });
     this.diagnostics.push(...diagnostics);
+    for (const { name, meaning } of unreadFiles(files.names(folder))) {
+      this.diagnostics.push({
+        severity: "warning",
+        code: "LANG_CONFIG",
+        summary: "File is not read",
+        detail: `The file "${prefix}${name}" is ${meaning}, which is not supported. It has no effect.`,
+      });
+    }
     const children = new Map<string, ModuleNode>();
     // Packages are brought at the same time; the calls are checked in the order of their names.
     const loaded = await Promise.all(
@@ -175,7 +216,7 @@ class TreeLoader {
       );
     }
     this.#modules++;
-    const place = await this.#locate(parent, call);
+    const place = await this.locate(parent, call);
     if (place === undefined) return undefined;
     const ancestors = [...parent.ancestors, { files: parent.files, folder: parent.folder }];
     if (ancestors.some(({ files, folder }) => files === place.files && folder === place.folder)) {
@@ -196,7 +237,7 @@ class TreeLoader {
     return this.load({ ...place, path: [...parent.path, call.name], call, ancestors });
   }
 
-  async #locate(
+  async locate(
     parent: Place,
     call: ModuleCall,
   ): Promise<Pick<Place, "files" | "folder" | "packageFolder" | "base"> | undefined> {

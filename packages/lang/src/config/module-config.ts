@@ -1,5 +1,6 @@
 import type { Value } from "@stackwright/cty";
 import type { ProviderAddress, VersionConstraints } from "@stackwright/provider-source";
+import type { EvaluationScope } from "../eval/scope.ts";
 import type { Expression, ScopeTraversal } from "../syntax/ast.ts";
 import type { SourceRange } from "../syntax/source-file.ts";
 import type { TypeConstraint } from "../type/type-constraint.ts";
@@ -61,6 +62,8 @@ export interface ProviderConfig extends Declared {
   readonly version: VersionConstraints | undefined;
   /** The whole body; what the provider's schema does not know is `alias` and `version`. */
   readonly body: ConfigBody;
+  /** What its arguments refer to, where that is not the module: a configuration of a test file. */
+  readonly scope?: EvaluationScope;
 }
 
 export interface VariableConfig extends Declared {
@@ -101,7 +104,7 @@ export interface OutputConfig extends Declared {
 }
 
 /** A reference to a provider configuration of the module. */
-export interface ProviderReference extends Declared {
+export interface ProviderConfigReference extends Declared {
   readonly name: string;
   readonly alias: string | undefined;
 }
@@ -110,6 +113,8 @@ export interface ProviderReference extends Declared {
 export interface Repetition {
   readonly count: Expression | undefined;
   readonly forEach: Expression | undefined;
+  /** Whether the one instance exists (OpenTofu); excludes the two above. */
+  readonly enabled?: Expression | undefined;
   readonly dependsOn: readonly ScopeTraversal[];
 }
 
@@ -118,7 +123,7 @@ export interface ModuleCall extends Declared, Repetition {
   readonly source: string;
   readonly version: VersionConstraints | undefined;
   /** Configurations passed down, by the child's name or `name.alias`. Undefined inherits. */
-  readonly providers: ReadonlyMap<string, ProviderReference> | undefined;
+  readonly providers: ReadonlyMap<string, ProviderConfigReference> | undefined;
   /** The inputs, with the arguments above among them. */
   readonly body: ConfigBody;
 }
@@ -132,9 +137,24 @@ export interface ResourceConfig extends Declared, Repetition {
   /** The token that was written for the type. Whether the type has that name is for its provider's schema. */
   readonly token: TokenTypeLabel | undefined;
   readonly name: string;
-  readonly provider: ProviderReference | undefined;
+  readonly provider: ProviderConfigReference | undefined;
   readonly lifecycle: LifecycleConfig;
+  /** In the order in which they run. */
+  readonly provisioners: readonly ProvisionerConfig[];
+  /** What the provisioners connect with, as far as they have no arguments of their own. */
+  readonly connection: ConfigBody | undefined;
   /** The whole body, with the arguments above among what the provider's schema knows. */
+  readonly body: ConfigBody;
+}
+
+/** A command or a copy that runs after an object is created, or before it is destroyed. */
+export interface ProvisionerConfig extends Declared {
+  /** Such as `local-exec`. */
+  readonly type: string;
+  readonly when: "create" | "destroy";
+  readonly onFailure: "fail" | "continue";
+  readonly connection: ConfigBody | undefined;
+  /** The whole body, with `when`, `on_failure` and `connection`. */
   readonly body: ConfigBody;
 }
 
@@ -158,6 +178,9 @@ export interface MovedConfig extends Declared {
 export interface RemovedConfig extends Declared {
   readonly from: ScopeTraversal;
   readonly destroy: boolean;
+  /** Those that run before the objects are destroyed. */
+  readonly provisioners: readonly ProvisionerConfig[];
+  readonly connection: ConfigBody | undefined;
 }
 
 export interface ImportConfig extends Declared {
@@ -165,7 +188,7 @@ export interface ImportConfig extends Declared {
   readonly to: Expression;
   readonly id: Expression | undefined;
   readonly identity: Expression | undefined;
-  readonly provider: ProviderReference | undefined;
+  readonly provider: ProviderConfigReference | undefined;
   readonly forEach: Expression | undefined;
 }
 

@@ -137,7 +137,7 @@ function parseRemote(address: string, folder: string, source: string): RemoteMod
       source,
       /^[\w.-]+(?:\/[\w.-]+)*$/.test(source)
         ? `it is neither the address of a registry nor of a repository; a local path begins with "./" or "../", as in "./${source}"`
-        : "it is no address of a known kind",
+        : "it is not an address of a known kind",
     );
   }
   const { getter, url } = expanded;

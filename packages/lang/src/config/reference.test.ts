@@ -126,7 +126,7 @@ output "o" { value = module.m[*].out }
     ],
     [
       'resource "r" "x" { name = self.id }',
-      'Invalid "self" reference: "self" has a meaning only in postconditions.',
+      'Invalid "self" reference: "self" has a meaning only in postconditions, provisioners and connections.',
     ],
     [
       'resource "r" "x" {\n  block {\n    a = { (var.q) = 1 }\n  }\n}',
@@ -165,7 +165,7 @@ output "o" { value = module.m[*].out }
     expect(problems(`${check}output "o" { value = data.d.x.ok }`).length).toBe(1);
   });
 
-  it("tells who refers to what", () => {
+  it("returns what refers to what", () => {
     const { config } = loadModule(new Map([["m.tf", "locals {\n  a = 1\n  b = local.a\n}"]]));
     expect(
       referenceOwners(config).map(({ address, references }) => [address, references.length]),

@@ -9,7 +9,7 @@ import { parseTraversal } from "../syntax/parse.ts";
 import type { SourceRange } from "../syntax/source-file.ts";
 import { staticKeyword, staticList, staticTraversal } from "../syntax/static.ts";
 import type { ContentAttribute } from "./body-content.ts";
-import type { ProviderReference } from "./module-config.ts";
+import type { ProviderConfigReference } from "./module-config.ts";
 
 const NO_NAMES = createScope({
   functions: createFunctionTable([], { maxStringLength: 1 << 20 }),
@@ -139,7 +139,7 @@ export class StaticReader {
   }
 
   /** `name` or `name.alias`. */
-  provider(expression: Expression): ProviderReference | undefined {
+  provider(expression: Expression): ProviderConfigReference | undefined {
     const reference = this.reference(expression);
     if (reference === undefined) return undefined;
     const [step, more] = reference.steps;

@@ -156,7 +156,7 @@ describe("a token in a reference or address", () => {
     expect(problem).toContain(hint("lab_box", "lab:index:Box"));
   });
 
-  it("is told so in JSON files, and in an address of its own", () => {
+  it("is reported in JSON files, and for an address that is separate", () => {
     const text = `{"moved": [\n{"from": "lab:index:Box.a", "to": "lab_box.b"}]}`;
     const [problem = ""] = load({ "main.tf.json": text }).problems;
     expect(problem).toMatch(/^main\.tf\.json:2 /);

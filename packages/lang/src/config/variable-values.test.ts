@@ -54,7 +54,7 @@ function summaries(...sources: VariableValueOrigin[]): string[] {
 }
 
 describe("values of variables", () => {
-  it("tell which ones are missing: neither given nor declared with a default", () => {
+  it("report which ones are missing: neither given nor declared with a default", () => {
     expect(resolveVariables(variables, []).missing).toEqual(["name"]);
     expect(resolveVariables(variables, [name]).missing).toEqual([]);
   });

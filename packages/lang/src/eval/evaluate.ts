@@ -1,6 +1,6 @@
 import { CtyError, Type, Value } from "@stackwright/cty";
 import { unreachable } from "../internal/unreachable.ts";
-import type { Expression, Index, ScopeTraversal } from "../syntax/ast.ts";
+import type { Expression, IndexExpression, ScopeTraversal } from "../syntax/ast.ts";
 import { type Diagnostic, sourceRange } from "../syntax/diagnostic.ts";
 import { didYouMean } from "../syntax/suggestion.ts";
 import { applySteps, elementOf } from "./access.ts";
@@ -123,7 +123,7 @@ function evaluateReference(context: EvaluationContext, node: ScopeTraversal): Va
   return Value.dynamic;
 }
 
-function evaluateIndex(context: EvaluationContext, node: Index): Value {
+function evaluateIndex(context: EvaluationContext, node: IndexExpression): Value {
   const place = { source: node.source, start: node.openStart, end: node.end };
   const { collection } = node;
   const direct =

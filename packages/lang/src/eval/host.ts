@@ -28,6 +28,8 @@ export interface BundleFiles {
   readonly machine?: Machine;
   /** Content of a file. Throws a FunctionError where it cannot be read. */
   read(path: string): Uint8Array;
+  /** Frees the memory of bytes that {@link read} returned and that have no other user. */
+  discard?(bytes: Uint8Array): void;
   /** Whether a regular file exists at the path. Throws for what is no regular file. */
   exists(path: string): boolean;
   /** Names of the regular files directly in a folder, sorted; none where there is no such folder. */

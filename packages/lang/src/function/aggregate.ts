@@ -22,6 +22,18 @@ function sum(list: Value): Value {
   }, Value.zero);
 }
 
+/** The type of a set that is made of the sets given. An empty set of no particular type fits every other one. */
+function setTypeOf(args: readonly Value[]): Type {
+  const types = args.flatMap(({ type }) => (type.kind === "set" ? [type.element] : []));
+  const open = args.some((value) => !value.hasWhollyKnownType);
+  if (open || types.length < args.length) return Type.dynamic;
+  const definite = types.filter((type) => type.kind !== "dynamic");
+  if (definite.length === 0) return Type.set(Type.dynamic);
+  const unified = unify(definite);
+  if (unified === undefined) invalidArgument("given sets must all have compatible element types");
+  return Type.set(unified?.type ?? Type.dynamic);
+}
+
 /** Operations on sets: they convert all to one element type first. */
 function setOperation(
   name: string,
@@ -36,18 +48,7 @@ function setOperation(
     description,
     parameters: [param("first_set", set, "the first set", { allowDynamic: true })],
     rest: param("other_sets", set, "the other sets", { allowDynamic: true }),
-    returns: (args) => {
-      const types = args.flatMap(({ type }) => (type.kind === "set" ? [type.element] : []));
-      const open = args.some((value) => !value.hasWhollyKnownType);
-      if (open || types.length < args.length) return Type.dynamic;
-      // An empty set of no particular type goes with every other one.
-      const definite = types.filter((type) => type.kind !== "dynamic");
-      if (definite.length === 0) return Type.set(Type.dynamic);
-      const unified = unify(definite);
-      if (unified === undefined)
-        invalidArgument("given sets must all have compatible element types");
-      return Type.set(unified?.type ?? Type.dynamic);
-    },
+    returns: setTypeOf,
     call: (args, type) => {
       if (type.kind !== "set") return Value.unknown(type);
       const sets = args.map((value) => convert(value, type));
@@ -185,17 +186,7 @@ export const AGGREGATE_FUNCTIONS: readonly LangFunction[] = [
       param("a", Type.set(Type.dynamic), "the set to take from", { allowDynamic: true }),
       param("b", Type.set(Type.dynamic), "the elements to leave out", { allowDynamic: true }),
     ],
-    returns: (args) => {
-      const types = args.flatMap(({ type }) => (type.kind === "set" ? [type.element] : []));
-      const open = args.some((value) => !value.hasWhollyKnownType);
-      if (open || types.length < args.length) return Type.dynamic;
-      const definite = types.filter((type) => type.kind !== "dynamic");
-      if (definite.length === 0) return Type.set(Type.dynamic);
-      const unified = unify(definite);
-      if (unified === undefined)
-        invalidArgument("given sets must all have compatible element types");
-      return Type.set(unified?.type ?? Type.dynamic);
-    },
+    returns: setTypeOf,
     call: ([a = Value.dynamic, b = Value.dynamic], type) => {
       if (type.kind !== "set") return Value.unknown(type);
       const [left, right] = [convert(a, type), convert(b, type)];

@@ -19,6 +19,9 @@ export interface DirectoryLimits {
   readonly machine?: Machine;
 }
 
+/** Bytes from this size on are freed when they were used. */
+const DISCARDED_BYTES = 1024 * 1024;
+
 const HIDDEN_FOLDERS: readonly string[] = [".git", ".terraform", ".stackwright"];
 
 /**
@@ -85,6 +88,11 @@ export function createDirectoryFiles(folder: string, limits: DirectoryLimits = {
       if (stats.size > maxFileBytes)
         return invalidArgument(`a file may have at most ${maxFileBytes} bytes`, 0);
       return readFileSync(place);
+    },
+    discard: ({ buffer, byteLength }) => {
+      // Smaller ones are collected soon enough, and may share their memory with others.
+      const owned = byteLength >= DISCARDED_BYTES && byteLength === buffer.byteLength;
+      if (owned && buffer instanceof ArrayBuffer) buffer.transfer(0);
     },
     exists: (path) => {
       const place = locate(path);

@@ -70,3 +70,16 @@ it("lists no deeper than a pattern reaches", () => {
   expect(files.list("..", "*/*.txt")).toEqual(["b.txt", "live/a.txt"]);
   expect(files.list("..")).toEqual(["b.txt", "live/a.txt"]);
 });
+
+it("frees the bytes of a large file, and no others", () => {
+  const { root, open } = tree();
+  writeFileSync(join(root, "live/large.txt"), "x".repeat(2_000_000));
+  const files = new FileReads().wrap(open(root));
+  const large = files.read("large.txt");
+  const small = files.read("a.txt");
+  files.discard?.(large);
+  files.discard?.(small);
+  expect(large).toHaveLength(0);
+  expect(small).toEqual(Buffer.from("A"));
+  expect(files.read("large.txt")).toHaveLength(2_000_000);
+});

@@ -75,7 +75,10 @@ function readAgain(files: BundleFiles, { path, pattern, existence }: FileRead): 
   try {
     if (pattern !== undefined) return namesDigest(files.list(path, pattern), pattern);
     if (existence === true) return files.exists(path) ? "" : undefined;
-    return digest(files.read(path));
+    const bytes = files.read(path);
+    const found = digest(bytes);
+    files.discard?.(bytes);
+    return found;
   } catch (error) {
     if (error instanceof FunctionError) return undefined;
     throw error;

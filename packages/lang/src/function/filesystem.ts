@@ -18,7 +18,9 @@ function bundleFiles({ files }: FunctionHost): BundleFiles {
 export function readText(host: FunctionHost, given: string): string {
   const files = bundleFiles(host);
   const where = filePath(files, given);
-  const decoded = decodeUtf8(files.read(where));
+  const bytes = files.read(where);
+  const decoded = decodeUtf8(bytes);
+  files.discard?.(bytes);
   return (
     decoded ??
     invalidArgument(
@@ -61,7 +63,9 @@ function fileHash(name: string, algorithm: string, encoding: "hex" | "base64"): 
     (given, host) => {
       const files = bundleFiles(host);
       const bytes = files.read(filePath(files, given));
-      return Value.string(createHash(algorithm).update(bytes).digest(encoding));
+      const hash = createHash(algorithm).update(bytes).digest(encoding);
+      files.discard?.(bytes);
+      return Value.string(hash);
     },
   );
 }
@@ -82,7 +86,13 @@ export const FILESYSTEM_FUNCTIONS: readonly LangFunction[] = [
   fileFunction("file", "The text of a file.", (given, host) => Value.string(readText(host, given))),
   fileFunction("filebase64", "The bytes of a file in base64.", (given, host) =>
     Value.string(
-      Buffer.from(atPath(host, given, (files, where) => files.read(where))).toString("base64"),
+      atPath(host, given, (files, where) => {
+        const bytes = files.read(where);
+        const { buffer, byteOffset, byteLength } = bytes;
+        const encoded = Buffer.from(buffer, byteOffset, byteLength).toString("base64");
+        files.discard?.(bytes);
+        return encoded;
+      }),
     ),
   ),
   fileFunction(

@@ -8,7 +8,7 @@ import { anyParam } from "./parameter.ts";
 const expression = anyParam("expression", "the expression to try");
 
 /** A reference to nothing is a mistake that no other value of anything can mend. */
-function isStaticMistake({ code }: Diagnostic): boolean {
+function isStaticError({ code }: Diagnostic): boolean {
   return code === "LANG_EVAL_REFERENCE";
 }
 
@@ -29,9 +29,9 @@ function evaluateTry(call: FunctionCall, context: EvaluationContext): Value {
   const failures: Diagnostic[] = [];
   for (const argument of call.arguments) {
     const { value, diagnostics, failed } = context.separately(argument);
-    const mistakes = diagnostics.filter(isStaticMistake);
-    if (mistakes.length > 0) {
-      context.add(mistakes);
+    const errors = diagnostics.filter(isStaticError);
+    if (errors.length > 0) {
+      context.add(errors);
       return Value.dynamic;
     }
     warnOfFunctions(context, diagnostics);
@@ -51,9 +51,9 @@ function evaluateCan(call: FunctionCall, context: EvaluationContext): Value {
   const [argument] = call.arguments;
   if (argument === undefined) return Value.unknown(Type.bool);
   const { value, diagnostics, failed } = context.separately(argument);
-  const mistakes = diagnostics.filter(isStaticMistake);
-  if (mistakes.length > 0) {
-    context.add(mistakes);
+  const errors = diagnostics.filter(isStaticError);
+  if (errors.length > 0) {
+    context.add(errors);
     return Value.unknown(Type.bool);
   }
   warnOfFunctions(context, diagnostics);

@@ -11,6 +11,8 @@ import { FORMAT_FUNCTIONS } from "./format-text.ts";
 import { HASH_FUNCTIONS } from "./hash.ts";
 import { LAZY_FUNCTIONS } from "./lazy.ts";
 import { LIST_FUNCTIONS } from "./list.ts";
+import { LIST_GENERATION_FUNCTIONS } from "./list-generation.ts";
+import { LIST_SEARCH_FUNCTIONS } from "./list-search.ts";
 import { MAP_FUNCTIONS } from "./map.ts";
 import { NUMERIC_FUNCTIONS } from "./numeric.ts";
 import { REGULAR_EXPRESSION_FUNCTIONS } from "./regular-expression.ts";
@@ -24,6 +26,8 @@ export const STANDARD_FUNCTIONS: readonly LangFunction[] = [
   ...FORMAT_FUNCTIONS,
   ...REGULAR_EXPRESSION_FUNCTIONS,
   ...LIST_FUNCTIONS,
+  ...LIST_GENERATION_FUNCTIONS,
+  ...LIST_SEARCH_FUNCTIONS,
   ...MAP_FUNCTIONS,
   ...AGGREGATE_FUNCTIONS,
   ...ENCODING_FUNCTIONS,

@@ -1,13 +1,4 @@
-import {
-  compareStrings,
-  convert,
-  equal,
-  Marks,
-  Type,
-  typeName,
-  unify,
-  Value,
-} from "@stackwright/cty";
+import { compareStrings, convert, Marks, Type, typeName, unify, Value } from "@stackwright/cty";
 import type { LangFunction } from "../eval/function.ts";
 import {
   anyParam,
@@ -18,12 +9,9 @@ import {
   param,
   wholeNumber,
 } from "./parameter.ts";
-import { elementTypeOf, isIndexedType, isSequenceType, knownSize, sequenceOf } from "./sequence.ts";
+import { isIndexedType, isSequenceType, knownSize, sequenceOf } from "./sequence.ts";
 
 const marked = { allowMarked: true } as const;
-
-/** Most numbers that `range` makes. */
-const MAX_RANGE = 1024;
 
 function elementIndex(index: Value, size: number): number {
   const position = wholeNumber(index, 1);
@@ -106,32 +94,7 @@ function concatType(args: readonly Value[]): Type {
   return Type.tuple(types);
 }
 
-function rangeNumbers(args: readonly Value[]): Value {
-  const numbers = args.map((value) => value.asBigFloat());
-  const zero = Value.zero.asBigFloat();
-  const one = Value.number(1).asBigFloat();
-  const [first = zero, second] = numbers;
-  const start = second === undefined ? zero : first;
-  const limit = second ?? first;
-  const down = limit.compare(start) < 0;
-  const step = numbers[2] ?? (down ? one.negate() : one);
-  if (step.isZero) invalidArgument("step must not be zero", 2);
-  if (down && step.sign > 0)
-    invalidArgument("end is less than start, so the step must be negative", 2);
-  if (!down && step.sign < 0)
-    invalidArgument("end is not less than start, so the step must be positive", 2);
-  const values: Value[] = [];
-  for (let at = start; down ? at.compare(limit) > 0 : at.compare(limit) < 0; at = at.add(step)) {
-    if (values.length >= MAX_RANGE) {
-      invalidArgument(
-        `more than ${MAX_RANGE} values were generated; decrease the difference or use a larger step`,
-      );
-    }
-    values.push(Value.number(at));
-  }
-  return listOf(values, Type.number);
-}
-
+/** Functions that cut, join and order lists. */
 export const LIST_FUNCTIONS: readonly LangFunction[] = [
   {
     name: "chunklist",
@@ -157,18 +120,6 @@ export const LIST_FUNCTIONS: readonly LangFunction[] = [
     },
   },
   {
-    name: "compact",
-    category: "collection",
-    description: "A list of strings without null and empty ones.",
-    parameters: [param("list", Type.list(Type.string), "the list of strings")],
-    returns: Type.list(Type.string),
-    call: ([list = Value.dynamic], type) => {
-      if (!list.isWhollyKnown) return Value.unknown(type);
-      const kept = list.elements().filter((value) => !value.isNull && value.asString() !== "");
-      return listOf(kept, Type.string);
-    },
-  },
-  {
     name: "concat",
     category: "collection",
     description: "Lists or tuples one behind the other.",
@@ -185,42 +136,6 @@ export const LIST_FUNCTIONS: readonly LangFunction[] = [
         return element === undefined ? elements : elements.map((value) => convert(value, element));
       });
       return sequenceOf(values, type).withMarks(marks);
-    },
-  },
-  {
-    name: "contains",
-    category: "collection",
-    description:
-      "Whether a list, tuple or set has an element equal to a value, without conversion.",
-    parameters: [
-      anyParam("list", "the list, tuple or set"),
-      anyParam("value", "the value to look for"),
-    ],
-    returns: ([list]) => {
-      if (list !== undefined && list.type.kind !== "dynamic" && !isSequenceType(list.type)) {
-        invalidArgument("argument must be list, tuple, or set", 0);
-      }
-      return Type.bool;
-    },
-    call: ([list = Value.dynamic, wanted = Value.dynamic]) => {
-      let open = false;
-      for (const element of list.elements()) {
-        const same = equal(wanted, element);
-        if (!same.isKnown) open = true;
-        else if (same.asBoolean()) return Value.true;
-      }
-      return open ? Value.unknown(Type.bool) : Value.false;
-    },
-  },
-  {
-    name: "distinct",
-    category: "collection",
-    description: "A list without repetitions, in the order of first occurrence.",
-    parameters: [param("list", Type.list(Type.dynamic), "the list")],
-    returns: (args) => argument(args, 0).type,
-    call: ([list = Value.dynamic], type) => {
-      if (!list.isWhollyKnown || type.kind !== "list") return Value.unknown(type);
-      return listOf(firstOccurrences(list.elements(), type.element), type.element);
     },
   },
   {
@@ -264,71 +179,6 @@ export const LIST_FUNCTIONS: readonly LangFunction[] = [
       const { values, marks, known } = flattened(list);
       const result = known ? Value.tuple(values) : Value.unknown(type);
       return result.withMarks(marks);
-    },
-  },
-  {
-    name: "index",
-    category: "collection",
-    description: "The index of the first element of a list that equals a value.",
-    parameters: [anyParam("list", "the list or tuple"), anyParam("value", "the value to look for")],
-    returns: Type.number,
-    call: ([list = Value.dynamic, wanted = Value.dynamic]) => {
-      if (!isIndexedType(list.type)) invalidArgument("argument must be a list or tuple", 0);
-      if (list.size === 0) invalidArgument("cannot search an empty list", 0);
-      for (const [position, element] of list.elements().entries()) {
-        const same = equal(element, wanted);
-        if (!same.isKnown) return Value.unknown(Type.number);
-        if (same.asBoolean()) return Value.number(position);
-      }
-      return invalidArgument("item not found");
-    },
-  },
-  {
-    name: "matchkeys",
-    category: "collection",
-    description: "The values of a list whose counterparts in a second list are in a third.",
-    parameters: [
-      param("values", Type.list(Type.dynamic), "the values to choose from"),
-      param("keys", Type.list(Type.dynamic), "a key for each value"),
-      param("searchset", Type.list(Type.dynamic), "the keys whose values are wanted"),
-    ],
-    returns: (args) => {
-      const [, keys, search] = args;
-      const unified = unify([keys, search].map((list) => list?.type ?? Type.dynamic));
-      if (unified === undefined) invalidArgument("keys and searchset must be of the same type");
-      return argument(args, 0).type;
-    },
-    call: ([values = Value.dynamic, keys = Value.dynamic, search = Value.dynamic], type) => {
-      if (type.kind !== "list") return Value.dynamic;
-      if (values.size !== keys.size) invalidArgument("length of keys and values should be equal");
-      const unified = unify([keys.type, search.type]);
-      if (unified === undefined) return Value.unknown(type);
-      const wanted = convert(search, unified.type).elements();
-      const found: Value[] = [];
-      for (const [position, key] of convert(keys, unified.type).elements().entries()) {
-        for (const candidate of wanted) {
-          const same = equal(key, candidate);
-          if (!same.isKnown) return Value.unknown(type);
-          if (!same.asBoolean()) continue;
-          const value = values.elements()[position];
-          if (value !== undefined) found.push(value);
-          break;
-        }
-      }
-      return listOf(found, type.element);
-    },
-  },
-  {
-    name: "range",
-    category: "collection",
-    description: "Numbers from a start to a limit, which is not among them, by a step.",
-    parameters: [],
-    rest: numberParam("params", "limit; or start and limit; or start, limit and step"),
-    returns: Type.list(Type.number),
-    call: (args) => {
-      if (args.length === 0 || args.length > 3)
-        invalidArgument("one, two or three numbers are required");
-      return rangeNumbers(args);
     },
   },
   {
@@ -398,93 +248,4 @@ export const LIST_FUNCTIONS: readonly LangFunction[] = [
       );
     },
   },
-  {
-    name: "coalescelist",
-    category: "collection",
-    description: "The first of the lists that is not empty.",
-    parameters: [],
-    rest: anyParam("vals", "the lists or tuples", {
-      allowUnknown: true,
-      allowDynamic: true,
-      allowNull: true,
-    }),
-    returns: (args) => {
-      if (args.length === 0) invalidArgument("at least one argument is required");
-      for (const [position, value] of args.entries()) {
-        if (!value.isKnown) return Type.dynamic;
-        if (!isIndexedType(value.type)) invalidArgument("must be a list or tuple", position);
-      }
-      const { type } = argument(args, 0);
-      return args.every((value) => value.type.equals(type)) ? type : Type.dynamic;
-    },
-    call: (args, type) => {
-      for (const value of args) {
-        if (!value.isKnown) return Value.unknown(type);
-        if (!value.isNull && value.size > 0) return value;
-      }
-      return invalidArgument("no non-null arguments");
-    },
-  },
-  {
-    name: "setproduct",
-    category: "collection",
-    description: "All combinations of one element of each sequence.",
-    parameters: [],
-    rest: anyParam("sets", "the lists, tuples or sets, at least two", {
-      allowMarked: true,
-      allowUnknown: true,
-    }),
-    returns: (args) => {
-      if (args.length < 2) invalidArgument("at least two arguments are required");
-      const element = Type.tuple(args.map(({ type }, position) => elementTypeOf(type, position)));
-      const ordered = args.every(({ type }) => isIndexedType(type));
-      return ordered ? Type.list(element) : Type.set(element);
-    },
-    call: (args, type) => product(args, type),
-  },
 ];
-
-/** Most combinations that `setproduct` makes. */
-const MAX_PRODUCT = 1_000_000;
-
-function product(args: readonly Value[], type: Type): Value {
-  const tuple = type.kind === "list" || type.kind === "set" ? type.element : type;
-  let marks = Marks.none;
-  let known = true;
-  let total = 1;
-  const columns = args.map((given, position) => {
-    const [plain, own] = given.unmark();
-    marks = marks.union(own);
-    const size = knownSize(plain);
-    known &&= size !== undefined;
-    total *= size ?? 1;
-    const element = tuple.kind === "tuple" ? tuple.elements[position] : undefined;
-    if (size === undefined || element === undefined) return [];
-    return plain.elements().map((value) => convert(value, element));
-  });
-  if (!known) return Value.unknown(type).withMarks(marks);
-  if (total > MAX_PRODUCT) invalidArgument(`there would be more than ${MAX_PRODUCT} combinations`);
-  let rows: Value[][] = [[]];
-  for (const column of columns)
-    rows = rows.flatMap((row) => column.map((value) => [...row, value]));
-  return sequenceOf(
-    rows.map((row) => Value.tuple(row)),
-    type,
-  ).withMarks(marks);
-}
-
-/** Values without repetitions, all of one type and wholly known; in linear time for primitive types. */
-function firstOccurrences(values: readonly Value[], type: Type): Value[] {
-  if (type.kind === "string" || type.kind === "number" || type.kind === "bool") {
-    const seen = new Set<string | null>();
-    return values.filter((value) => {
-      const key = value.isNull ? null : convert(value, Type.string).asString();
-      return seen.size < seen.add(key).size;
-    });
-  }
-  const kept: Value[] = [];
-  for (const value of values) {
-    if (!kept.some((other) => equal(other, value).asBoolean())) kept.push(value);
-  }
-  return kept;
-}

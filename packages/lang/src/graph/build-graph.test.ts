@@ -144,7 +144,7 @@ describe("buildGraph", () => {
     );
   });
 
-  it("tells resources from what their types look like", async () => {
+  it("distinguishes resources from traversals that look like their types", async () => {
     const graph = await graphOf({
       "main.tf":
         'output "x" { value = resource.output.x.id }\nresource "output" "x" {}\nresource "local" "y" {}\nlocals { y = resource.local.y }',

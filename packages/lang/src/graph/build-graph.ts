@@ -2,7 +2,12 @@ import { unkeyedAddress } from "../address/parse-address.ts";
 import { bodyReferences } from "../config/body-references.ts";
 import { resourceAddress } from "../config/check-references.ts";
 import type { ModuleNode } from "../config/load-tree.ts";
-import type { ConditionRule, ImportConfig, OutputConfig } from "../config/module-config.ts";
+import type {
+  ConditionRule,
+  ImportConfig,
+  OutputConfig,
+  ResourceConfig,
+} from "../config/module-config.ts";
 import { parseReference, type ReferenceSubject } from "../config/reference.ts";
 import { PROVIDER_META, RESOURCE_META } from "../schema/bind-body.ts";
 import type { Expression, ScopeTraversal } from "../syntax/ast.ts";
@@ -44,6 +49,9 @@ export function buildGraph(root: ModuleNode, providers: ProviderResolution): Con
   const { order, diagnostics } = orderNodes(nodes.values());
   return { nodes, order, diagnostics: [...connector.diagnostics, ...diagnostics] };
 }
+
+/** Arguments of provisioners that are words and no references. */
+const PROVISIONER_KEYWORDS: ReadonlySet<string> = new Set(["when", "on_failure"]);
 
 type NodeOf<K extends GraphNode["kind"]> = Extract<GraphNode, { kind: K }>;
 /** Adds the edges. */
@@ -136,7 +144,7 @@ class Connector {
         return;
       case "provider": {
         const { config } = node.provider;
-        if (config === undefined) return;
+        if (config === undefined || config.scope !== undefined) return;
         this.#refer(node, module, bodyReferences(config.body, PROVIDER_META), "reference");
         return;
       }
@@ -157,14 +165,29 @@ class Connector {
     { resource, provider }: Pick<NodeOf<"resource">, "resource" | "provider">,
   ): void {
     const { lifecycle } = resource;
-    this.#expressions(node, module, [resource.count, resource.forEach]);
+    this.#expressions(node, module, [resource.count, resource.forEach, resource.enabled]);
     this.#refer(node, module, bodyReferences(resource.body, RESOURCE_META), "reference");
     this.#expressions(node, module, lifecycle.replaceTriggeredBy);
     this.#conditions(node, module, [...lifecycle.preconditions, ...lifecycle.postconditions]);
+    this.#provisioners(node, module, resource);
     this.#refer(node, module, resource.dependsOn, "depends_on");
     if (provider === undefined) return;
     const range = resource.provider?.range ?? resource.range;
     this.#edge(node, this.#declarations.provider(provider), { kind: "provider", range });
+  }
+
+  /** What provisioners of created objects read. Those of destroyed ones refer to nothing else. */
+  #provisioners(
+    node: OpenNode,
+    module: ModuleNode,
+    { provisioners, connection }: ResourceConfig,
+  ): void {
+    const created = provisioners.filter(({ when }) => when === "create");
+    for (const { body } of created) {
+      this.#refer(node, module, bodyReferences(body, PROVISIONER_KEYWORDS), "reference");
+    }
+    if (connection === undefined || created.length === 0) return;
+    this.#refer(node, module, bodyReferences(connection), "reference");
   }
 
   #callOf(caller: ModuleNode, child: ModuleNode): { readonly end: OpenNode } | undefined {

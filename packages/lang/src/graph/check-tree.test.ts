@@ -74,7 +74,7 @@ describe("checkTree", () => {
     expect((await check(written)).map((text) => text.split(":")[0])).toEqual(["error"]);
   });
 
-  it("knows attributes where it is told what resources look like", async () => {
+  it("knows attributes where schemas are given", async () => {
     const text = (attribute_: string): string =>
       `resource "r" "a" {}\noutput "o" { value = r.a.${attribute_} }`;
     const net = nestedBlock("single", block({ cidr: attribute(Type.string) }));

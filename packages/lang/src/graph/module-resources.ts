@@ -1,4 +1,8 @@
-import type { ModuleConfig, ProviderReference, ResourceConfig } from "../config/module-config.ts";
+import type {
+  ModuleConfig,
+  ProviderConfigReference,
+  ResourceConfig,
+} from "../config/module-config.ts";
 
 /** All resources of a module, with the data sources of its checks. */
 export function* moduleResources({ resources, checks }: ModuleConfig): Generator<ResourceConfig> {
@@ -19,7 +23,7 @@ export function impliedProviderName(type: string): string {
 export function providerReference(
   { requiredProviders, providers }: Pick<ModuleConfig, "requiredProviders" | "providers">,
   { provider, type, token, range }: Pick<ResourceConfig, "provider" | "type" | "token" | "range">,
-): ProviderReference {
+): ProviderConfigReference {
   if (provider !== undefined) return provider;
   const word = impliedProviderName(type);
   const isDeclared = (name: string) => requiredProviders.has(name) || providers.has(name);

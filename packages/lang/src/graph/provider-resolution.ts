@@ -1,9 +1,13 @@
-import type { ProviderAddress, VersionConstraints } from "@stackwright/provider-source";
+import type {
+  ProviderAddress,
+  ProviderRequirement,
+  VersionConstraints,
+} from "@stackwright/provider-source";
 import type { ModuleNode } from "../config/load-tree.ts";
 import type {
   ModuleCall,
   ProviderConfig,
-  ProviderReference,
+  ProviderConfigReference,
   ResourceConfig,
 } from "../config/module-config.ts";
 import type { Diagnostic } from "../syntax/diagnostic.ts";
@@ -26,8 +30,7 @@ export interface ResolvedProvider {
 }
 
 /** What a configuration requires of one provider. */
-export interface ModuleProviderRequirement {
-  readonly source: ProviderAddress;
+export interface ModuleProviderRequirement extends ProviderRequirement {
   /** All constraints of all modules. They may contradict each other where configurations are apart. */
   readonly constraints: VersionConstraints;
   /** Who requires it, in the order of the tree. */
@@ -56,7 +59,7 @@ export interface ProviderResolution {
   /** What a local name and alias stand for in a module. */
   forReference(
     module: ModuleNode,
-    reference: Pick<ProviderReference, "name" | "alias">,
+    reference: Pick<ProviderConfigReference, "name" | "alias">,
   ): ResolvedProvider | undefined;
   /** The provider that a local name stands for in a module, as in `provider::name::function`. */
   sourceOf(module: ModuleNode, name: string): ProviderAddress;

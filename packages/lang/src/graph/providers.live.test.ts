@@ -123,9 +123,9 @@ async function ourRequirements(given: Record<string, string>): Promise<string[] 
   const problems = resolution.diagnostics.filter(({ summary }) => !LATER.has(summary));
   if (hasErrors([...diagnostics, ...problems])) return "refused";
   const versions = new Map<string, VersionConstraints>();
-  for (const { source, from } of resolution.requirements.values()) {
+  for (const { address, from } of resolution.requirements.values()) {
     for (const { module, constraints } of from) {
-      const key = `${module.path.join(".")}: ${source.toString()}`;
+      const key = `${module.path.join(".")}: ${address.toString()}`;
       const known = versions.get(key) ?? VersionConstraints.any;
       versions.set(key, VersionConstraints.intersection(known, constraints));
     }

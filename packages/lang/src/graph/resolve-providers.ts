@@ -1,11 +1,16 @@
 import {
   ProviderAddress,
+  type ProviderRequirement,
   ProviderSourceError,
   VersionConstraints,
 } from "@stackwright/provider-source";
 import { formatProviderConfig } from "../address/provider-config-address.ts";
 import type { ModuleNode } from "../config/load-tree.ts";
-import type { ProviderConfig, ProviderReference, ResourceConfig } from "../config/module-config.ts";
+import type {
+  ProviderConfig,
+  ProviderConfigReference,
+  ResourceConfig,
+} from "../config/module-config.ts";
 import type { Diagnostic } from "../syntax/diagnostic.ts";
 import type { SourceRange } from "../syntax/source-file.ts";
 import { didYouMean } from "../syntax/suggestion.ts";
@@ -108,7 +113,7 @@ class Resolver implements ProviderResolution {
 
   forReference(
     module: ModuleNode,
-    { name, alias }: Pick<ProviderReference, "name" | "alias">,
+    { name, alias }: Pick<ProviderConfigReference, "name" | "alias">,
   ): ResolvedProvider | undefined {
     const place = this.#places.get(module);
     return place === undefined
@@ -197,13 +202,13 @@ class Resolver implements ProviderResolution {
     range: SourceRange,
     implied: boolean,
   ): void {
-    const source = this.sourceOf(module, name);
-    const key = source.toString();
+    const address = this.sourceOf(module, name);
+    const key = address.toString();
     const known = this.requirements.get(key);
     const constraints = version ?? VersionConstraints.any;
     const from = [...(known?.from ?? []), { module, name, constraints, range, implied }];
     this.requirements.set(key, {
-      source,
+      address,
       constraints: VersionConstraints.intersection(
         constraints,
         ...(known ? [known.constraints] : []),
@@ -269,7 +274,7 @@ class Resolver implements ProviderResolution {
 
   #missing(
     { module: { config }, call }: ModuleLocation,
-    { name, alias, range }: ProviderReference,
+    { name, alias, range }: ProviderConfigReference,
   ): void {
     const known = [
       ...config.providers.keys(),
@@ -293,34 +298,31 @@ class Resolver implements ProviderResolution {
     const checked = new Set<string>();
     for (const provider of this.configurations.values()) {
       checked.add(provider.source.toString());
-      this.#checkVersions(provider);
+      this.#checkVersions({ address: provider.source, constraints: provider.constraints });
     }
     for (const [key, requirement] of this.requirements) {
       if (!checked.has(key)) this.#checkVersions(requirement);
     }
   }
 
-  #checkVersions({
-    source,
-    constraints,
-  }: Pick<ModuleProviderRequirement, "source" | "constraints">): void {
-    const from = this.requirements.get(source.toString())?.from ?? [];
+  #checkVersions({ address, constraints }: ProviderRequirement): void {
+    const from = this.requirements.get(address.toString())?.from ?? [];
     const written = from.filter((module) => module.constraints.items.length > 0);
     const subject = (written.at(-1) ?? from.at(-1))?.range;
     if (subject === undefined) return;
     const contradiction = constraints.contradiction();
     if (contradiction !== undefined) {
-      const detail = `No version of ${source.toDisplay()} can satisfy ${contradiction.join(" and ")}. Modules that use the same configuration must agree on a version.`;
+      const detail = `No version of ${address.toDisplay()} can satisfy ${contradiction.join(" and ")}. Modules that use the same configuration must agree on a version.`;
       this.#fail("Conflicting provider version constraints", detail, subject);
-    } else if (source.kind === "private" && constraints.exactVersion === undefined) {
-      const detail = `The provider ${source.toDisplay()} is a private provider, whose version must be given exactly, such as version = "1.0.0".`;
+    } else if (address.kind === "private" && constraints.exactVersion === undefined) {
+      const detail = `The provider ${address.toDisplay()} is a private provider, whose version must be given exactly, such as version = "1.0.0".`;
       this.#fail("Exact provider version required", detail, subject);
     }
   }
 }
 
 /** All references to providers in a module, written or implied. */
-function* usedReferences(module: ModuleNode): Generator<ProviderReference> {
+function* usedReferences(module: ModuleNode): Generator<ProviderConfigReference> {
   for (const resource of moduleResources(module.config))
     yield providerReference(module.config, resource);
   for (const { provider } of module.config.imports) if (provider !== undefined) yield provider;

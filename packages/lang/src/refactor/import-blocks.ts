@@ -9,8 +9,10 @@ import { rangeOf } from "../config/static-reader.ts";
 import { evaluate } from "../eval/evaluate.ts";
 import type { Expression } from "../syntax/ast.ts";
 import { type Diagnostic, hasErrors } from "../syntax/diagnostic.ts";
+import { expressionReferences } from "../syntax/references.ts";
 import type { SourceRange } from "../syntax/source-file.ts";
 import { findDeclaration } from "./moved-blocks.ts";
+import { EPHEMERAL_IMPORT } from "./validate-imports.ts";
 
 /** One object to import. */
 export interface ResolvedImport {
@@ -31,13 +33,26 @@ export function checkImports(root: ModuleNode, diagnostics: Diagnostic[]): void 
     for (const child of module.children.values()) visit(child);
   };
   for (const child of root.children.values()) visit(child);
-  for (const { provider, to } of root.config.imports) {
+  for (const { provider, to, forEach } of root.config.imports) {
     const target = unkeyedAddress(to, diagnostics);
-    if (target !== undefined) checkTarget(root, target.address, to, diagnostics);
+    if (target !== undefined) {
+      checkTarget(root, target.address, to, diagnostics);
+      for (const key of target.keys) checkKey(key, forEach !== undefined, diagnostics);
+    }
     if (provider === undefined) continue;
     const detail = "The provider of what is imported is that of the resource: set it there.";
     fail(diagnostics, "Invalid import provider argument", detail, provider.range);
   }
+}
+
+/** The key in an address depends on nothing but the element of for_each that the block is repeated for. */
+function checkKey(key: Expression, repeated: boolean, diagnostics: Diagnostic[]): void {
+  const foreign = expressionReferences(key).some(({ root }) => root !== "each");
+  if (repeated && !foreign) return;
+  const detail = repeated
+    ? "The key of an instance can refer to each.key and each.value here, and to nothing else."
+    : "The key of an instance is written as a number or a string here. Only a block with for_each can have an expression.";
+  fail(diagnostics, "Invalid import address", detail, rangeOf(key));
 }
 
 /** An import block is about a managed resource that is declared. Everything else would be dropped without a word. */
@@ -140,8 +155,7 @@ function evaluateKnown(
   const [plain, marks] = unmarkDeep(value);
   const subject = rangeOf(expression);
   if (marks.has(Mark.ephemeral)) {
-    const detail = "An ephemeral value cannot say what is imported: the plan must keep it.";
-    return fail(diagnostics, summary, detail, subject);
+    return fail(diagnostics, summary, EPHEMERAL_IMPORT, subject);
   }
   if (!plain.isWhollyKnown) {
     const detail =

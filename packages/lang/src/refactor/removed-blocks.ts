@@ -7,6 +7,7 @@ import {
 } from "../address/address.ts";
 import { traversalAddress } from "../address/parse-address.ts";
 import type { ModuleNode } from "../config/load-tree.ts";
+import type { RemovedConfig } from "../config/module-config.ts";
 import type { Diagnostic } from "../syntax/diagnostic.ts";
 import type { SourceRange } from "../syntax/source-file.ts";
 import type { MoveStatement } from "./move-pattern.ts";
@@ -18,6 +19,11 @@ export interface RemovedStatement {
   readonly from: Address;
   /** Whether the real objects are destroyed; otherwise they are only forgotten. */
   readonly destroy: boolean;
+  /** The module of the block. */
+  readonly module: ModuleNode;
+  /** What runs before an object of it is destroyed. */
+  readonly provisioners: RemovedConfig["provisioners"];
+  readonly connection: RemovedConfig["connection"];
   readonly range: SourceRange;
 }
 
@@ -29,7 +35,7 @@ export function collectRemoved(
 ): RemovedStatement[] {
   const statements = new Map<string, RemovedStatement>();
   const visit = (module: ModuleNode): void => {
-    for (const { from: written, destroy, range } of module.config.removed) {
+    for (const { from: written, destroy, range, ...provisioning } of module.config.removed) {
       const report = (
         severity: Diagnostic["severity"],
         summary: string,
@@ -69,7 +75,7 @@ export function collectRemoved(
         const detail = `${text} is moved, so that nothing is left there that could be removed.`;
         report("warning", "Removed block has no effect", detail);
       }
-      statements.set(text, { from, destroy, range });
+      statements.set(text, { from, destroy, module, range, ...provisioning });
     }
     for (const child of module.children.values()) visit(child);
   };

@@ -70,7 +70,7 @@ export type Expression =
   | TemplateJoin
   | ScopeTraversal
   | RelativeTraversal
-  | Index
+  | IndexExpression
   | Splat
   | SplatItem
   | FunctionCall
@@ -162,7 +162,7 @@ export interface RelativeTraversal extends SyntaxNode {
 }
 
 /** `collection[key]` with a key to evaluate. */
-export interface Index extends SyntaxNode {
+export interface IndexExpression extends SyntaxNode {
   readonly kind: "index";
   readonly collection: Expression;
   readonly key: Expression;

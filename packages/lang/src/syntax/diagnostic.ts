@@ -36,6 +36,8 @@ export interface Diagnostic {
   /** Values of the references in the expression to blame, already redacted. */
   readonly values?: readonly ObservedValue[];
   readonly call?: FunctionCallFrame;
+  /** A condition does not hold, of what the address names. */
+  readonly isFailedCondition?: true;
 }
 
 /** A range of a source. */

@@ -1,4 +1,10 @@
-import { isIdentifierContinue, isIdentifierStart } from "./identifier.ts";
+import { isIdentifierStart } from "./identifier.ts";
+import {
+  INVALID_CHARACTERS,
+  isLoneSurrogate,
+  UNSUPPORTED_OPERATORS,
+} from "./invalid-characters.ts";
+import { identifierEnd, numberEnd, pairKind, SINGLE } from "./lexemes.ts";
 import type { ResolvedSyntaxLimits } from "./limits.ts";
 import { ENCODING_DETAIL } from "./open-source.ts";
 import type { ProblemCollector } from "./problem.ts";
@@ -45,7 +51,6 @@ const HASH = 35;
 const DOLLAR = 36;
 const PERCENT = 37;
 const STAR = 42;
-const PLUS = 43;
 const MINUS = 45;
 const DOT = 46;
 const SLASH = 47;
@@ -367,105 +372,3 @@ class Scanner {
     return true;
   }
 }
-
-function identifierEnd(text: string, start: number): number {
-  let at = start + ((text.codePointAt(start) ?? 0) > 0xffff ? 2 : 1);
-  for (;;) {
-    const step = isIdentifierContinue(text.charCodeAt(at), text, at);
-    if (step === 0) return at;
-    at += step;
-  }
-}
-
-/** Digits, dots and exponents as far as they go, but never ending with a dot. */
-function numberEnd(text: string, start: number): number {
-  let at = start;
-  let end = start + 1;
-  for (;;) {
-    const char = text.charCodeAt(++at);
-    if (char >= 48 && char <= 57) {
-      end = at + 1;
-    } else if (char === 101 || char === 69) {
-      const sign = text.charCodeAt(at + 1);
-      const digit = sign === PLUS || sign === MINUS ? at + 2 : at + 1;
-      const first = text.charCodeAt(digit);
-      if (!(first >= 48 && first <= 57)) return end;
-      at = digit;
-      end = digit + 1;
-    } else if (char !== DOT) {
-      return end;
-    }
-  }
-}
-
-function isLoneSurrogate(text: string): boolean {
-  const unit = text.charCodeAt(0);
-  return text.length === 1 && (unit === 0xfffd || (unit >= 0xd800 && unit <= 0xdfff));
-}
-
-function pairKind(char: number, next: number): TokenKind | undefined {
-  switch (char) {
-    case 33:
-      return next === 61 ? TokenKind.NotEqual : undefined;
-    case 38:
-      return next === 38 ? TokenKind.And : undefined;
-    case 124:
-      return next === 124 ? TokenKind.Or : undefined;
-    case 58:
-      return next === 58 ? TokenKind.DoubleColon : undefined;
-    case LESS:
-      return next === 61 ? TokenKind.LessEqual : undefined;
-    case 62:
-      return next === 61 ? TokenKind.GreaterEqual : undefined;
-    case 61:
-      if (next === 61) return TokenKind.Equal;
-      return next === 62 ? TokenKind.FatArrow : undefined;
-    default:
-      return undefined;
-  }
-}
-
-/** Kinds of the tokens that are one ASCII character, by its code. */
-const SINGLE: readonly (TokenKind | undefined)[] = (() => {
-  const table: (TokenKind | undefined)[] = Array.from({ length: 128 });
-  const kinds: Record<string, TokenKind> = {
-    "[": TokenKind.BracketOpen,
-    "]": TokenKind.BracketClose,
-    "(": TokenKind.ParenOpen,
-    ")": TokenKind.ParenClose,
-    ".": TokenKind.Dot,
-    ",": TokenKind.Comma,
-    ":": TokenKind.Colon,
-    "?": TokenKind.Question,
-    "=": TokenKind.Assign,
-    "<": TokenKind.Less,
-    ">": TokenKind.Greater,
-    "!": TokenKind.Not,
-    "+": TokenKind.Plus,
-    "-": TokenKind.Minus,
-    "*": TokenKind.Star,
-    "%": TokenKind.Percent,
-  };
-  for (const [char, kind] of Object.entries(kinds)) table[char.charCodeAt(0)] = kind;
-  return table;
-})();
-
-const UNSUPPORTED_OPERATORS: Readonly<Record<string, string | undefined>> = {
-  "&": 'There are no bitwise operators. For logical AND write "&&".',
-  "|": 'There are no bitwise operators. For logical OR write "||".',
-  "^": "There are no bitwise operators. For a power call the function pow.",
-  "~": 'There are no bitwise operators. For logical NOT write "!".',
-};
-
-const CURLY_QUOTE =
-  "This is a typographic quote, as word processors and chat programs put in. Strings are enclosed in straight double quotes.";
-
-const INVALID_CHARACTERS: Readonly<Record<string, string | undefined>> = {
-  "'": 'Strings are enclosed in double quotes ("), not in single ones.',
-  "`": 'Backticks have no meaning here. For text of several lines write a heredoc ("<<EOT").',
-  ";": "Semicolons have no meaning here. Arguments and blocks are separated by line endings, items of collections by commas.",
-  "\u201c": CURLY_QUOTE,
-  "\u201d": CURLY_QUOTE,
-  "\u2018": CURLY_QUOTE,
-  "\u2019": CURLY_QUOTE,
-};
