@@ -19,7 +19,7 @@ describe("errors", () => {
     );
   });
 
-  it("are told from others, and by code", () => {
+  it("are distinguished from others, and by code", () => {
     const error = new ProviderSourceError("PROVIDER_SOURCE_IO", "x", { path: "x" });
     expect(ProviderSourceError.is(error)).toBe(true);
     expect(ProviderSourceError.is(error, "PROVIDER_SOURCE_IO")).toBe(true);

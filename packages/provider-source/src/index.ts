@@ -20,6 +20,8 @@ export { inspectArchive } from "./archive/inspect-archive.ts";
 export type { ArchiveLimits } from "./archive/limits.ts";
 export { DEFAULT_ARCHIVE_LIMITS } from "./archive/limits.ts";
 export { listPackEntries, writeArchive } from "./archive/pack-directory.ts";
+export type { TarballEntry } from "./archive/pack-tarball.ts";
+export { packTarball } from "./archive/pack-tarball.ts";
 export type { TarballOptions, TarballSummary } from "./archive/tarball.ts";
 export { readTarball } from "./archive/tarball.ts";
 export type { UnpackOptions, UnpackSummary } from "./archive/unpack.ts";

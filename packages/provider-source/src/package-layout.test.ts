@@ -41,7 +41,7 @@ describe("platforms", () => {
     expect(Platform.ofNode(os, arch).toString()).toBe(name);
   });
 
-  it("tell the byte order of PowerPC", () => {
+  it("name the byte order of PowerPC", () => {
     expect(Platform.ofNode("linux", "ppc64", "LE").toString()).toBe("linux_ppc64le");
     expect(Platform.ofNode("linux", "ppc64", "BE").toString()).toBe("linux_ppc64");
     expect(Platform.ofNode("aix", "ppc64", "BE").toString()).toBe("aix_ppc64");

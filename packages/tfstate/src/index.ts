@@ -6,7 +6,7 @@ export {
   compactJson,
   literalNode,
   objectNode,
-  parseJson,
+  parseJsonNode,
   stringNode,
 } from "./json-node.ts";
 export type { TerraformInstance, TerraformResource, TerraformState } from "./state-file.ts";

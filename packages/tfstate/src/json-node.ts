@@ -17,7 +17,7 @@ const TOKEN =
   /[ \t\n\r]*(?:([{}[\],:"])|(-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?|true|false|null))/y;
 
 /** Parses one JSON text. `TFSTATE_FILE_INVALID`. */
-export function parseJson(text: string): JsonNode {
+export function parseJsonNode(text: string): JsonNode {
   const parser = new Parser(text);
   const node = parser.value(0);
   parser.end();
@@ -107,7 +107,7 @@ class Parser {
 
   end(): void {
     if (this.#text.slice(this.#position).trim() !== "")
-      throw this.#invalid("goes on behind its end");
+      throw this.#invalid("has content after the JSON value");
   }
 
   #object(depth: number): JsonNode {
@@ -156,7 +156,7 @@ class Parser {
   #next(): string {
     TOKEN.lastIndex = this.#position;
     const match = TOKEN.exec(this.#text);
-    if (match === null) throw this.#invalid("is no JSON");
+    if (match === null) throw this.#invalid("is not valid JSON");
     this.#position = TOKEN.lastIndex;
     const token = match[1] ?? match[2] ?? "";
     return token === '"' ? this.#quoted(TOKEN.lastIndex - 1) : token;

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { parseJson } from "./json-node.ts";
+import { parseJsonNode } from "./json-node.ts";
 import { formatStateFile, parseStateFile } from "./state-file.ts";
 
 const INSTANCE = { schema_version: 0, attributes: { id: "1" }, sensitive_attributes: [] };
@@ -23,7 +23,7 @@ it("reads an attribute of many megabytes", () => {
 });
 
 it.each([`"a`, `"a\\"`, `"`, `{"a`, `["a\\\\\\"]`])("refuses the unfinished text %s", (text) => {
-  expect(() => parseJson(text)).toThrow("is not complete JSON");
+  expect(() => parseJsonNode(text)).toThrow("is not complete JSON");
 });
 
 it.each([

@@ -4,7 +4,7 @@ import {
   type JsonNode,
   literalNode,
   objectNode,
-  parseJson,
+  parseJsonNode,
   prettyJson,
   stringNode,
 } from "./json-node.ts";
@@ -59,7 +59,7 @@ export interface TerraformInstance {
  * `TFSTATE_FILE_INVALID`. Source: state files of Terraform 1.11.4 and what it accepts.
  */
 export function parseStateFile(text: string): TerraformState {
-  const file = new Members(parseJson(text), "the state");
+  const file = new Members(parseJsonNode(text), "the state");
   const version = file.number("version");
   if (version !== 4) {
     throw invalid(
@@ -229,7 +229,7 @@ class Members {
   readonly #what: string;
 
   constructor(node: JsonNode, what: string) {
-    if (node.kind !== "object") throw invalid(`${what} is no object`);
+    if (node.kind !== "object") throw invalid(`${what} is not an object`);
     this.#members = new Map(node.members);
     this.#what = what;
     if (this.#members.size < node.members.length) throw invalid(`${what} has a member twice`);
@@ -263,14 +263,14 @@ class Members {
   items(name: string): readonly JsonNode[] {
     const node = this.take(name);
     if (node === undefined || isNull(node)) return [];
-    if (node.kind !== "array") throw invalid(`"${name}" is no list`);
+    if (node.kind !== "array") throw invalid(`"${name}" is not a list`);
     return node.items;
   }
 
   members(name: string): readonly (readonly [string, JsonNode])[] {
     const node = this.take(name);
     if (node === undefined || isNull(node)) return [];
-    if (node.kind !== "object") throw invalid(`"${name}" is no object`);
+    if (node.kind !== "object") throw invalid(`"${name}" is not an object`);
     return node.members;
   }
 
@@ -286,13 +286,13 @@ function isNull(node: JsonNode): boolean {
 
 function stringOf(node: JsonNode, name: string): string {
   if (node.kind === "string") return node.value;
-  throw invalid(`"${name}" is no text`);
+  throw invalid(`"${name}" is not a string`);
 }
 
 function integerOf(node: JsonNode, name: string): number {
   const number = node.kind === "literal" ? Number(node.text) : Number.NaN;
   if (Number.isSafeInteger(number) && number >= 0) return number;
-  throw invalid(`"${name}" is no whole number`);
+  throw invalid(`"${name}" is not a non-negative integer`);
 }
 
 function invalid(message: string): TfstateError {

@@ -64,7 +64,7 @@ describe("source addresses", () => {
     );
   });
 
-  it("tells the kinds apart", () => {
+  it("distinguishes the kinds", () => {
     const kinds = {
       "hashicorp/aws": "registry",
       "huawei.com/other/x": "registry",

@@ -11,7 +11,7 @@ async function pack(entries: readonly PackEntry[]): Promise<Buffer> {
 }
 
 describe("the inspection of an archive", () => {
-  it("tells files, modes and the hash of the content", async () => {
+  it("returns files, modes and the hash of the content", async () => {
     const source = archiveFromBytes(
       await pack([
         { path: "terraform-provider-x", mode: 0o755, content: Buffer.from("#!/bin/sh\n") },

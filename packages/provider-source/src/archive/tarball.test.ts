@@ -110,4 +110,32 @@ describe("a gzip-compressed tar archive", () => {
       });
     }
   });
+
+  it.each(["x", "g", "L", "K"])("with too many headers of the type %s is refused", async (type) => {
+    const content = type === "x" || type === "g" ? "11 path=ab\n" : "ab";
+    const headers = Array.from({ length: 40 }, () => entry("h", content, { type }));
+    const many = archive(...headers, entry("a", "1"));
+    for (const limits of [{ maxEntries: 10 }, { maxTotalBytes: 60 }]) {
+      await expect(readTarball(bytes(many), { limits })).rejects.toMatchObject({
+        code: "PROVIDER_SOURCE_ARCHIVE_LIMIT",
+      });
+    }
+    // What they hold is no content of the archive.
+    await expect(readTarball(bytes(many))).resolves.toMatchObject({ files: 1, totalBytes: 1 });
+  });
+
+  it("with content in a folder, or data after its end, is refused", async () => {
+    const folders = Array.from({ length: 8 }, (_, at) =>
+      entry(`d${at}`, "x".repeat(9), { type: "5" }),
+    );
+    await expect(
+      readTarball(bytes(archive(...folders)), { limits: { maxTotalBytes: 70 } }),
+    ).rejects.toMatchObject({ code: "PROVIDER_SOURCE_ARCHIVE_LIMIT" });
+    const trailing = Buffer.concat([Buffer.alloc(1024), Buffer.alloc(4 * 1024 * 1024)]);
+    await expect(
+      readTarball(bytes(gzipSync(Buffer.concat([entry("a", "1"), trailing])), 65_536), {
+        limits: { maxRatio: 1_000_000 },
+      }),
+    ).rejects.toMatchObject({ code: "PROVIDER_SOURCE_ARCHIVE_MALFORMED" });
+  });
 });

@@ -38,6 +38,12 @@ export interface TarballSummary {
   readonly totalBytes: number;
 }
 
+/** Headers that an entry may have before it: a long name, a long link, and the members of POSIX. */
+const META_PER_ENTRY = 3;
+
+/** Zeros that tar writes after the end of an archive, up to a whole block of a tape. */
+const MAX_PADDING_BYTES = 1024 * 1024;
+
 /** Bytes of an extended header or a long name. */
 const MAX_META_BYTES = 64 * 1024;
 
@@ -82,6 +88,7 @@ export async function readTarball(
       const meta = META[header.type];
       if (meta !== undefined) {
         if (header.size > MAX_META_BYTES) throw damaged("an extended header is too large");
+        tree.addMeta(header.size);
         const bytes = await records.whole(header.size);
         if (meta === "name") longName = bytes.subarray(0, zeroOf(bytes));
         if (meta === "members") {
@@ -128,11 +135,26 @@ class Tree {
   readonly #paths = new EntryPaths();
   readonly #lines: string[] = [];
   #entries = 0;
+  #metaEntries = 0;
   #totalBytes = 0;
+  #otherBytes = 0;
 
   constructor(limits: ResolvedArchiveLimits, directory: string | undefined) {
     this.#limits = limits;
     this.#directory = directory;
+  }
+
+  /** Counts an extended header: they have the same bounds as entries, though nothing of them is unpacked. */
+  addMeta(size: number): void {
+    this.#metaEntries += 1;
+    checkLimit(this.#limits, "maxEntries", Math.ceil(this.#metaEntries / META_PER_ENTRY));
+    this.#countOther(size);
+  }
+
+  /** Bytes that are no content of a file, and have to be read like those that are. */
+  #countOther(size: number): void {
+    this.#otherBytes += size;
+    checkLimit(this.#limits, "maxTotalBytes", this.#totalBytes + this.#otherBytes);
   }
 
   async add(header: TarHeader, records: Records, signal: AbortSignal | undefined): Promise<void> {
@@ -156,12 +178,14 @@ class Tree {
     const target = this.#directory === undefined ? undefined : join(this.#directory, path);
     if (isDirectory) {
       if (target !== undefined) await mkdir(target, { recursive: true, mode: 0o700 });
-      await records.whole(Math.min(header.size, MAX_META_BYTES));
+      this.#countOther(header.size);
+      if (header.size > MAX_META_BYTES) throw damaged("a folder has content");
+      await records.whole(header.size);
       return;
     }
     checkLimit(this.#limits, "maxEntryBytes", header.size, path);
     this.#totalBytes += header.size;
-    checkLimit(this.#limits, "maxTotalBytes", this.#totalBytes);
+    checkLimit(this.#limits, "maxTotalBytes", this.#totalBytes + this.#otherBytes);
     const executable = (header.mode & 0o111) !== 0;
     const sha256 = createHash("sha256");
     let file: FileHandle | undefined;
@@ -246,7 +270,11 @@ class Records {
   /** Reads to the end, so that the checksum of gzip is compared. */
   async drain(): Promise<void> {
     this.#rest = Buffer.alloc(0);
-    while (await this.#more()) this.#rest = Buffer.alloc(0);
+    const end = this.#total + MAX_PADDING_BYTES;
+    while (await this.#more()) {
+      this.#rest = Buffer.alloc(0);
+      if (this.#total > end) throw damaged("data follows its end");
+    }
   }
 
   async #more(): Promise<boolean> {

@@ -11,7 +11,7 @@ import { callBuiltin, type TfvarsReader } from "./functions.ts";
 import { httpStateBackend } from "./http-state.ts";
 import { localStateBackend } from "./local-state.ts";
 import { type RemoteStateOptions, readRemoteState, validateRemoteState } from "./remote-state.ts";
-import type { StateBackend } from "./state-backend.ts";
+import type { RemoteStateBackend } from "./remote-state-backend.ts";
 import {
   applyData,
   importData,
@@ -28,7 +28,7 @@ export interface BuiltinProviderOptions {
   /** Reads `.tfvars` syntax, for `decode_tfvars`. */
   readonly readTfvars: TfvarsReader;
   /** Where `terraform_remote_state` finds states. @default `local` and `http` */
-  readonly backends?: readonly StateBackend[];
+  readonly backends?: readonly RemoteStateBackend[];
   /** Ids of new `terraform_data` objects. @default random UUIDs */
   readonly randomId?: () => string;
   /** Report sensitive outputs of other states as such, which Terraform does not. @default false */

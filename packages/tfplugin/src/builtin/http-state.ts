@@ -2,10 +2,10 @@ import { setTimeout as delay } from "node:timers/promises";
 import { Type } from "@stackwright/cty";
 import {
   DEFAULT_WORKSPACE,
-  type StateBackend,
-  type StateBackendSettings,
+  type RemoteStateBackend,
+  type RemoteStateBackendSettings,
   textSetting,
-} from "./state-backend.ts";
+} from "./remote-state-backend.ts";
 
 export interface HttpStateOptions {
   /**
@@ -50,7 +50,7 @@ const MAX_REDIRECTS = 10;
  * A state behind a URL: `GET address`, where 404, 204 and an empty body mean that there is none. Failed connections and
  * answers of 500 and above are tried again, `retry_max` times. It has the default workspace only.
  */
-export function httpStateBackend(options: HttpStateOptions = {}): StateBackend {
+export function httpStateBackend(options: HttpStateOptions = {}): RemoteStateBackend {
   const resolved: ResolvedHttpStateOptions = {
     environment: options.environment ?? {},
     maxBytes: options.maxBytes ?? 256 * 1024 * 1024,
@@ -77,10 +77,10 @@ export function httpStateBackend(options: HttpStateOptions = {}): StateBackend {
 
 /** The settings of one configuration, with the environment behind them. */
 class Settings {
-  readonly #given: StateBackendSettings;
+  readonly #given: RemoteStateBackendSettings;
   readonly #environment: Readonly<Record<string, string | undefined>>;
 
-  constructor(given: StateBackendSettings, environment: HttpStateOptions["environment"]) {
+  constructor(given: RemoteStateBackendSettings, environment: HttpStateOptions["environment"]) {
     this.#given = given;
     this.#environment = environment ?? {};
   }

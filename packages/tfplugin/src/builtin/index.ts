@@ -6,10 +6,10 @@ export { httpStateBackend } from "./http-state.ts";
 export type { LocalStateOptions } from "./local-state.ts";
 export { localStateBackend } from "./local-state.ts";
 export type {
-  StateBackend,
-  StateBackendSetting,
-  StateBackendSettings,
-} from "./state-backend.ts";
-export { textSetting } from "./state-backend.ts";
+  RemoteStateBackend,
+  RemoteStateBackendSetting,
+  RemoteStateBackendSettings,
+} from "./remote-state-backend.ts";
+export { textSetting } from "./remote-state-backend.ts";
 export type { StateOutput } from "./state-outputs.ts";
 export { readStateOutputs } from "./state-outputs.ts";

@@ -3,10 +3,10 @@ import { join, resolve } from "node:path";
 import { Type } from "@stackwright/cty";
 import {
   DEFAULT_WORKSPACE,
-  type StateBackend,
-  type StateBackendSettings,
+  type RemoteStateBackend,
+  type RemoteStateBackendSettings,
   textSetting,
-} from "./state-backend.ts";
+} from "./remote-state-backend.ts";
 
 export interface LocalStateOptions {
   /** What relative paths are relative to. @default the working directory of the process */
@@ -26,7 +26,7 @@ export interface LocalStateOptions {
  * State files on disk: `path` (`terraform.tfstate`) for the default workspace, and
  * `<workspace_dir>/<workspace>/terraform.tfstate` (`terraform.tfstate.d`) for the others.
  */
-export function localStateBackend(options: LocalStateOptions = {}): StateBackend {
+export function localStateBackend(options: LocalStateOptions = {}): RemoteStateBackend {
   const read = options.readFile ?? fileSystem(options.workingDirectory ?? ".");
   return {
     type: "local",
@@ -47,7 +47,7 @@ export function localStateBackend(options: LocalStateOptions = {}): StateBackend
 /** What stays as it is as one part of a URL's path. */
 const WORKSPACE_NAME = /^[\w.~$&+=:@-]+$/u;
 
-function pathOf(settings: StateBackendSettings, workspace: string): string {
+function pathOf(settings: RemoteStateBackendSettings, workspace: string): string {
   const file = "terraform.tfstate";
   if (workspace === DEFAULT_WORKSPACE) return textSetting(settings, "path") ?? file;
   // A name that leads out of the folder of workspaces is no name of a workspace.

@@ -222,7 +222,7 @@ describe("terraform_remote_state of the http backend over TLS", () => {
     return read(provider, { backend: text("http"), config });
   }
 
-  it("trusts nobody by itself", async () => {
+  it("trusts no authority by default", async () => {
     expect((await ask({})).problem).toMatch(/certificate/);
   });
 

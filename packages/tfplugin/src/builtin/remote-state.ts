@@ -9,15 +9,15 @@ import type {
 } from "@stackwright/mux/router";
 import {
   DEFAULT_WORKSPACE,
+  type RemoteStateBackend,
+  type RemoteStateBackendSettings,
   readSettings,
-  type StateBackend,
-  type StateBackendSettings,
-} from "./state-backend.ts";
+} from "./remote-state-backend.ts";
 import { readStateOutputs } from "./state-outputs.ts";
 
 /** The data source `terraform_remote_state`: the root outputs of another configuration's state. */
 export interface RemoteStateOptions {
-  readonly backends: readonly StateBackend[];
+  readonly backends: readonly RemoteStateBackend[];
   /**
    * Whether outputs that their configuration calls sensitive are reported so. Terraform itself forgets it.
    * @default false
@@ -26,8 +26,8 @@ export interface RemoteStateOptions {
 }
 
 interface Found {
-  readonly backend: StateBackend;
-  readonly settings: StateBackendSettings;
+  readonly backend: RemoteStateBackend;
+  readonly settings: RemoteStateBackendSettings;
 }
 
 const CONFIG = Path.root.attribute("config");
@@ -88,7 +88,7 @@ export async function readRemoteState(
 /** The backend of a configuration and its settings, or what is wrong with them. */
 function findBackend(
   members: ReadonlyMap<string, Value>,
-  backends: readonly StateBackend[],
+  backends: readonly RemoteStateBackend[],
 ): Found | ProviderDiagnostic {
   const type = members.get("backend") ?? Value.null(Type.string);
   const config = members.get("config") ?? Value.null(Type.dynamic);

@@ -106,6 +106,20 @@ it("tokens that login has kept are known, and give way to those of the file", as
   });
 });
 
+it("variables say how registries are asked, and whether the cache may break a lock file", async () => {
+  const load = async (env: Record<string, string>) =>
+    loadCliConfiguration({ env: { HOME: "/does/not/exist", ...env } });
+  expect(await load({})).toMatchObject({ registryHttp: {}, cacheMayBreakLockFile: false });
+  const set = { TF_REGISTRY_DISCOVERY_RETRY: "5", TF_REGISTRY_CLIENT_TIMEOUT: "30" };
+  expect((await load(set)).registryHttp).toEqual({ retries: 5, idleMs: 30_000 });
+  await expect(load({ TF_REGISTRY_CLIENT_TIMEOUT: "soon" })).rejects.toMatchObject({
+    code: "TFPLUGIN_CLI_CONFIG_INVALID",
+    message: expect.stringContaining("TF_REGISTRY_CLIENT_TIMEOUT"),
+  });
+  const cache = await load({ TF_PLUGIN_CACHE_MAY_BREAK_DEPENDENCY_LOCK_FILE: "true" });
+  expect(cache.cacheMayBreakLockFile).toBe(true);
+});
+
 describe("a pattern of addresses", () => {
   it.each([
     ["*/*/*", "example.com/a/b", true],

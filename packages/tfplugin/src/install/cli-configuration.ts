@@ -5,7 +5,7 @@ import { ProviderAddress } from "@stackwright/provider-source";
 import { TfpluginError } from "../errors.ts";
 import { AddressPattern } from "./address-pattern.ts";
 import { type CliBlock, type CliBody, type CliValue, parseCliSyntax } from "./cli-syntax.ts";
-import { isRecord } from "./http-client.ts";
+import { type HttpClientOptions, isRecord } from "./http-client.ts";
 
 /** Which providers a method of installation is for: those of `include` (or all), without those of `exclude`. */
 export interface MethodScope {
@@ -33,6 +33,8 @@ export interface CliConfiguration {
   readonly hosts: ReadonlyMap<string, ReadonlyMap<string, string>>;
   /** Bearer tokens by host (lower case, with the port unless it is 443). */
   readonly tokens: ReadonlyMap<string, string>;
+  /** How registries are asked. @default as `HttpClientOptions` says */
+  readonly registryHttp?: Pick<HttpClientOptions, "retries" | "idleMs">;
 }
 
 /** The configuration without a file. */
@@ -275,7 +277,35 @@ function withVariables(
     tokens.set(hostKey(host), value);
   }
   const pluginCacheDir = nonEmpty(env.TF_PLUGIN_CACHE_DIR) ?? configuration.pluginCacheDir;
-  return { ...configuration, tokens, pluginCacheDir };
+  const mayBreak = env.TF_PLUGIN_CACHE_MAY_BREAK_DEPENDENCY_LOCK_FILE ?? "";
+  return {
+    ...configuration,
+    tokens,
+    pluginCacheDir,
+    cacheMayBreakLockFile: configuration.cacheMayBreakLockFile || !["", "0"].includes(mayBreak),
+    registryHttp: registryHttpOf(env),
+  };
+}
+
+/** How often a registry is asked again, and how long for, in seconds. */
+function registryHttpOf({
+  TF_REGISTRY_DISCOVERY_RETRY: retries,
+  TF_REGISTRY_CLIENT_TIMEOUT: seconds,
+}: CliConfigurationContext["env"]): NonNullable<CliConfiguration["registryHttp"]> {
+  return {
+    ...(nonEmpty(retries) !== undefined && {
+      retries: numberOf("TF_REGISTRY_DISCOVERY_RETRY", retries),
+    }),
+    ...(nonEmpty(seconds) !== undefined && {
+      idleMs: numberOf("TF_REGISTRY_CLIENT_TIMEOUT", seconds) * 1000,
+    }),
+  };
+}
+
+function numberOf(name: string, text: string | undefined): number {
+  if (/^\d{1,6}$/.test(text ?? "")) return Number(text);
+  const why = `${name} is "${text}", which is not a valid number`;
+  throw new TfpluginError("TFPLUGIN_CLI_CONFIG_INVALID", why);
 }
 
 /** A host as maps of hosts have it. */

@@ -122,7 +122,7 @@ describe("installation from a registry", () => {
     expect(await readFile(executable, "utf8")).toContain("1.2.0");
   });
 
-  it("goes on where a download broke off", async () => {
+  it("continues where a download broke off", async () => {
     const content = Buffer.alloc(200_000, "0123456789abcdef");
     for (let index = 0; index < content.length; index += 7) content[index] = (index * 31) % 251;
     const files = [...filesOf({ source: SOURCE, version: "1.0.0" }), { path: "data", content }];
@@ -210,7 +210,7 @@ describe("installation from a registry", () => {
     await expect(install(options)).rejects.toMatchObject({ code });
   });
 
-  it("refuses a provider that nobody knows", async () => {
+  it("refuses an unknown provider", async () => {
     const { install } = await setUp();
     const address = ProviderAddress.parse("registry.example.com/acme/nothing");
     const requirements = [{ address, constraints: VersionConstraints.any }];

@@ -140,7 +140,7 @@ class Installer {
     this.#configuration = configuration;
     this.#platform = platform;
     this.#signal = signal;
-    this.#http = new InstallHttpClient({ tokens, ...options.http });
+    this.#http = new InstallHttpClient({ tokens, ...configuration.registryHttp, ...options.http });
     this.#sources = sourcesOf(configuration, { http: this.#http, env, cwd });
     this.#target = new PackageStore(resolve(cwd, options.directory), archiveLimits);
     this.#cache =

@@ -235,7 +235,7 @@ describe("mirrorProviders", () => {
     expect(Object.keys(document.archives)).toEqual(["darwin_arm64", "linux_amd64"]);
   });
 
-  it("goes on where one package is not to be had, and says so", async () => {
+  it("continues where one package is not available, and says so", async () => {
     const { shared, require, root } = await setUp();
     const { packages, problems } = await mirrorProviders({
       ...shared,

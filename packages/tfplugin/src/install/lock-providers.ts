@@ -122,7 +122,11 @@ export function httpClientOf({
   configuration = EMPTY_CLI_CONFIGURATION,
   http,
 }: Pick<LockProvidersOptions, "configuration" | "http">): InstallHttpClient {
-  return new InstallHttpClient({ tokens: configuration.tokens, ...http });
+  return new InstallHttpClient({
+    tokens: configuration.tokens,
+    ...configuration.registryHttp,
+    ...http,
+  });
 }
 
 function sourceOf(

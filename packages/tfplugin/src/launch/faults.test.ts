@@ -80,7 +80,7 @@ describe("a provider process", () => {
     expect(isThere(pid)).toBe(false);
   });
 
-  it("of two runs, one of which is stopped, goes on for the other", async () => {
+  it("of two runs, one of which is stopped, continues for the other", async () => {
     const [first, second] = await Promise.all([launchFaulty(), launchFaulty()]);
     const stopped = apply(first.client, "work");
     const going = apply(second.client, "work");
@@ -104,7 +104,7 @@ describe("a provider process", () => {
     expect(state.isNull).toBe(true);
   });
 
-  it("that answers what is no UTF-8 is told apart from one that is gone", async () => {
+  it("that answers invalid UTF-8 is distinguished from one that is gone", async () => {
     const { client } = await launchFaulty();
     await expect(apply(client, "garble")).rejects.toMatchObject({
       code: "TFPLUGIN_REPLY_INVALID",

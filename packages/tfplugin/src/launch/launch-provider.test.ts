@@ -98,7 +98,7 @@ describe("a provider that is launched", () => {
     });
   });
 
-  it("ends a call by its signal, and another one goes on", async () => {
+  it("ends a call by its signal, and another one continues", async () => {
     await using provider = await launchTerraformProvider(ECHO);
     const { transport } = provider;
     const given = new AbortController();
@@ -108,7 +108,7 @@ describe("a provider that is launched", () => {
     expect(await transport.unary("ReadResource", encode("on"), {})).toHaveLength(2);
   });
 
-  it("rejects calls under way when it is closed, and later ones", async () => {
+  it("rejects calls in progress when it is closed, and later ones", async () => {
     const provider = await launchTerraformProvider(ECHO);
     const call = provider.transport.unary("PlanResourceChange", new Uint8Array(), {});
     const rejected = expect(call).rejects.toMatchObject({ code: "TFPLUGIN_CLOSED" });
@@ -119,7 +119,7 @@ describe("a provider that is launched", () => {
     ).rejects.toMatchObject({ code: "TFPLUGIN_CLOSED", outcome: "not-applied" });
   });
 
-  it("that dies in a call leaves the outcome open, and tells its last words", async () => {
+  it("that dies in a call leaves the outcome unknown, and reports its last output", async () => {
     await using provider = await launchTerraformProvider(ECHO);
     const { transport } = provider;
     await expect(

@@ -44,7 +44,7 @@ it.each([
   );
 });
 
-it("says so where nobody listens", async () => {
+it("says so where no provider listens", async () => {
   const target = {
     protocol: 5,
     address: { socketPath: "/does/not/exist" },

@@ -142,7 +142,7 @@ describe("a mux of Terraform providers", () => {
     expect(diagnostics).toMatchObject([{ detail: expect.stringContaining("a (sensitive)") }]);
   });
 
-  it("answers for a type that nobody has, and loses no object", async () => {
+  it("answers for a type that no server has, and loses no object", async () => {
     // The client knows the types from a schema; here calls are made that no schema allows.
     const { mux } = muxOf(server(["x_a"]));
     const state = { msgpack: Uint8Array.of(0x80), json: NONE };
@@ -179,7 +179,7 @@ describe("a mux of Terraform providers", () => {
     expect(called.error?.text).toContain("Function Not Implemented");
   });
 
-  it("answers streams of nobody with one message that says so", async () => {
+  it("answers streams without a server with one message that says so", async () => {
     const { mux } = muxOf(server(["x_a"]));
     const listed: Uint8Array[] = [];
     for await (const bytes of mux.stream?.("ListResource", NONE, {}) ?? []) listed.push(bytes);
@@ -214,7 +214,7 @@ describe("a mux of Terraform providers", () => {
     expect(servers[2]?.requests("configure")).toEqual([]);
   });
 
-  it("tells all of its servers to stop, whatever some answer", async () => {
+  it("asks all of its servers to stop, regardless of their answers", async () => {
     const servers = [
       server([], { stop: () => ({ Error: "busy" }) }),
       server([], {

@@ -72,7 +72,7 @@ it("what a provider rejects with is a diagnostic, and what was there is there", 
   await expect(unknown).rejects.toMatchObject({ code: "TFPLUGIN_METHOD_UNIMPLEMENTED" });
 });
 
-it("what protocol 5 cannot say is told where it is asked for", async () => {
+it("what protocol 5 cannot express is reported where it is requested", async () => {
   const plain = createProvider({ config: {}, configure: () => undefined });
   const { schema, capabilities } = await plain.schema({});
   const type = Type.object({ x: Type.number });

@@ -135,7 +135,7 @@ describe("objects", () => {
     expect((await provider.client.upgrade(newer, {})).diagnostics).toHaveLength(1);
   });
 
-  it("that somebody changed or removed are seen as they are", async (ctx) => {
+  it("that were changed or removed outside are read as they are", async (ctx) => {
     await using provider = await lab(ctx);
     const config = { name: "a", size: 2 };
     const made = await provider.driver.apply(

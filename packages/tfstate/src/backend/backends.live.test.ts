@@ -7,6 +7,7 @@ import { type AddressInfo, connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { freePorts } from "@stackwright/base/free-ports";
 import postgres from "postgres";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { parseStateFile } from "../state-file.ts";
@@ -202,7 +203,7 @@ describe("states in a bucket", { timeout: 300_000 }, () => {
 
   beforeAll(async () => {
     if (!hasMoto) return;
-    const port = await freePort();
+    const [port = 0] = await freePorts(1);
     const child = spawn("moto_server", ["-H", "127.0.0.1", "-p", String(port)], {
       stdio: "ignore",
     });
@@ -347,15 +348,6 @@ async function stateServer(): Promise<string> {
     server.close();
   });
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
 }
 
 async function untilOpen(port: number): Promise<void> {

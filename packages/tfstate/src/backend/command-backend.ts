@@ -1,5 +1,6 @@
 import { execFile } from "node:child_process";
 import { TfstateError } from "../errors.ts";
+import { commandEnvironment } from "./command-environment.ts";
 import { type BackendCall, type StateBackend, sortedWorkspaces } from "./state-backend.ts";
 
 /** Options of {@link commandBackend}. */
@@ -9,6 +10,8 @@ export interface CommandBackendOptions {
   /** The directory of the root module, in which its `init` was run. */
   readonly directory: string;
   readonly env: NodeJS.ProcessEnv;
+  /** For each call of the program. @default 10 minutes */
+  readonly timeoutMs?: number;
 }
 
 const MAX_BYTES = 512 * 1024 * 1024;
@@ -18,15 +21,14 @@ const MAX_BYTES = 512 * 1024 * 1024;
  * outlives one of these calls, so the caller compares serials before it relies on what it read.
  */
 export function commandBackend(options: CommandBackendOptions): StateBackend {
-  const { command } = options;
+  const { command, timeoutMs = 600_000 } = options;
   const run = async (
     words: readonly string[],
     workspace: string | undefined,
     { signal }: BackendCall,
     input?: Uint8Array,
   ): Promise<string> => {
-    const env: NodeJS.ProcessEnv = { ...options.env, TF_IN_AUTOMATION: "1", TF_INPUT: "0" };
-    delete env["TF_CLI_ARGS"];
+    const env = commandEnvironment(options.env);
     if (workspace !== undefined) env["TF_WORKSPACE"] = workspace;
     return new Promise((resolve, reject) => {
       const child = execFile(
@@ -36,11 +38,18 @@ export function commandBackend(options: CommandBackendOptions): StateBackend {
           cwd: options.directory,
           env,
           maxBuffer: MAX_BYTES,
+          // It releases its own lock by this signal.
+          timeout: timeoutMs,
+          killSignal: "SIGTERM",
           ...(signal !== undefined && { signal }),
         },
         (error, stdout, stderr) => {
           if (error === null) resolve(stdout);
-          else reject(failure(command, words, error, stderr));
+          else if (signal?.aborted === true) reject(signal.reason as Error);
+          else if (error.killed === true && error.signal === "SIGTERM") {
+            const late = new Error(`it did not end within ${timeoutMs} ms`, { cause: error });
+            reject(failure(command, words, late, ""));
+          } else reject(failure(command, words, error, stderr));
         },
       );
       child.stdin?.on("error", () => undefined);
@@ -83,8 +92,7 @@ function failure(
   words: readonly string[],
   error: Error,
   stderr: string,
-): TfstateError | Error {
-  if (error.name === "AbortError") return error;
+): TfstateError {
   const { code } = error as NodeJS.ErrnoException;
   const lines = stderr.split("\n").filter((line) => /[A-Za-z]/.test(line));
   const detail =

@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { constants } from "node:fs";
-import { copyFile, link, mkdir, open, readdir, readFile, rm } from "node:fs/promises";
+import { copyFile, mkdir, open, readdir, readFile, rename } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve } from "node:path";
+import { nameExclusively } from "@stackwright/base/exclusive-file";
 import { TfstateError } from "../errors.ts";
 import type { BackendArguments } from "./backend-arguments.ts";
 import { claimRecord, releaseRecord } from "./local-lock-record.ts";
@@ -59,20 +60,18 @@ export function localBackend(configuration: BackendArguments, directory: string)
 async function keepCopy(file: string, kept: string): Promise<void> {
   const fresh = `${kept}.${randomBytes(6).toString("hex")}`;
   await copyFile(file, fresh);
-  try {
-    await link(fresh, kept);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-    if (!(await readFile(kept)).equals(await readFile(fresh))) {
-      throw new TfstateError(
-        "TFSTATE_BACKEND_UNAVAILABLE",
-        `${kept} exists and is another state: move it away`,
-        { cause: error },
-      );
-    }
-  } finally {
-    await rm(fresh, { force: true });
+  if (await nameExclusively(fresh, kept)) return;
+  const [found, own] = [await readFile(kept), await readFile(file)];
+  if (found.equals(own)) return;
+  if (found.length > 0) {
+    throw new TfstateError(
+      "TFSTATE_BACKEND_UNAVAILABLE",
+      `${kept} exists and is another state: move it away`,
+    );
   }
+  // An interrupted call on a file system without hard links left the name without its content.
+  await copyFile(file, fresh);
+  await rename(fresh, kept);
 }
 
 async function lockFile(file: string, record: LockRecord, directory: string): Promise<HeldLock> {

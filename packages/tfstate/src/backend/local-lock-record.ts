@@ -1,11 +1,12 @@
 import { randomBytes } from "node:crypto";
-import { link, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
+import { nameExclusively } from "@stackwright/base/exclusive-file";
 import { lockIdOf, lockText } from "./lock-record.ts";
 import type { LockRecord } from "./state-backend.ts";
 
 // The lock of the operating system keeps the reference command out, and not a second process of this package: it is a read
-// lock. Between those the record beside the state is the lock. It appears whole, by a link that fails where there is one; the
+// lock. Between those the record beside the state is the lock. It appears under a name that was not used (nameExclusively); the
 // reference command has the other lock while it has a record, so a record that is found here belongs to a process of this
 // package, or to one that was killed.
 
@@ -14,25 +15,28 @@ const held = new Set<string>();
 
 /** Writes a record where no living process of this package has one; returns the text of that process's. */
 export async function claimRecord(path: string, record: LockRecord): Promise<string | undefined> {
-  const fresh = `${path}.${randomBytes(6).toString("hex")}`;
   const own: LockRecord = { ...record, Who: `${record.Who.replace(/@.*$/s, "")}@${hostname()}` };
-  await writeFile(fresh, lockText({ ...own, Info: ownerText() }), { mode: 0o600 });
-  try {
-    for (;;) {
-      try {
-        await link(fresh, path);
-        held.add(record.ID);
-        return undefined;
-      } catch (error) {
-        if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-      }
-      const found = await readIfThere(path);
-      if (found !== undefined && isAlive(found)) return found;
-      if (found !== undefined) await removeDead(path, found);
+  for (;;) {
+    const fresh = `${path}.${randomBytes(6).toString("hex")}`;
+    await writeFile(fresh, lockText({ ...own, Info: ownerText() }), { mode: 0o600 });
+    if (await nameExclusively(fresh, path)) {
+      held.add(record.ID);
+      return undefined;
     }
-  } finally {
-    await rm(fresh, { force: true });
+    const found = await readIfThere(path);
+    if (found !== undefined && (isAlive(found) || (await isBeingWritten(path, found))))
+      return found;
+    if (found !== undefined) await removeDead(path, found);
   }
+}
+
+/** Without hard links a record is empty until its content is there, which takes no longer than this. */
+const WRITING_MS = 10_000;
+
+async function isBeingWritten(path: string, text: string): Promise<boolean> {
+  if (text !== "") return false;
+  const stats = await stat(path).catch(() => undefined);
+  return stats !== undefined && Date.now() - stats.mtimeMs < WRITING_MS;
 }
 
 export async function releaseRecord(path: string, { ID }: LockRecord): Promise<void> {
@@ -50,8 +54,8 @@ async function removeDead(path: string, found: string): Promise<void> {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return;
     throw error;
   }
-  if ((await readIfThere(aside)) !== found) await link(aside, path).catch(() => undefined);
-  await rm(aside, { force: true });
+  if ((await readIfThere(aside)) === found) await rm(aside, { force: true });
+  else await nameExclusively(aside, path).catch(() => undefined);
 }
 
 function ownerText(): string {

@@ -1,26 +1,60 @@
 import postgres from "postgres";
 import { TfstateError } from "../errors.ts";
 import type { BackendArguments } from "./backend-arguments.ts";
+import { CALL_DEADLINE_MS, withDeadline } from "./deadline.ts";
 import { lockedError } from "./lock-record.ts";
-import { type HeldLock, type StateBackend, sortedWorkspaces } from "./state-backend.ts";
+import {
+  type BackendCall,
+  type HeldLock,
+  type StateBackend,
+  sortedWorkspaces,
+} from "./state-backend.ts";
 
 interface StateRow {
   readonly id: string;
   readonly data: string | null;
 }
 
+/** Options that tests set. */
+interface PgBackendOptions {
+  /** For each call, in milliseconds. @default 5 minutes */
+  readonly deadlineMs?: number;
+}
+
 /** Rows of a table in PostgreSQL. Its locks are advisory ones of a session: they end with the process. */
-export function pgBackend(configuration: BackendArguments, env: NodeJS.ProcessEnv): StateBackend {
+export function pgBackend(
+  configuration: BackendArguments,
+  env: NodeJS.ProcessEnv,
+  { deadlineMs = CALL_DEADLINE_MS }: PgBackendOptions = {},
+): StateBackend {
   const address = configuration.text("conn_str", "PG_CONN_STR") ?? "postgres://";
   const schema = configuration.text("schema_name", "PG_SCHEMA_NAME") ?? "terraform_remote_state";
   const shown = `schema ${schema} of ${serverOf(address, env)}`;
   // One connection: an advisory lock belongs to its session.
   const sql = connect(address, env);
 
-  const guarded = async <T>(what: string, task: () => Promise<T>): Promise<T> => {
+  let ended = false;
+  const locks = new Set<string>();
+  // The server process of the session that has them.
+  let holder: number | undefined;
+
+  const guarded = async <T>(
+    what: string,
+    { signal }: BackendCall,
+    task: () => Promise<T>,
+  ): Promise<T> => {
     try {
-      return await task();
+      return await withDeadline(`${shown}: ${what}`, { signal, ms: deadlineMs }, async (until) => {
+        // A query that was given up might be executed later: its session ends, and the lock with it.
+        const onAbort = (): void => {
+          ended = true;
+          void sql.end({ timeout: 0 });
+        };
+        until.addEventListener("abort", onAbort, { once: true });
+        return task();
+      });
     } catch (error) {
+      signal?.throwIfAborted();
       if (error instanceof TfstateError) throw error;
       const message = error instanceof Error ? error.message : String(error);
       throw new TfstateError(
@@ -30,6 +64,18 @@ export function pgBackend(configuration: BackendArguments, env: NodeJS.ProcessEn
       );
     }
   };
+  /** Writes in the session that has the lock, where one was acquired: another session has lost it. */
+  const change = async (task: (transaction: postgres.TransactionSql) => Promise<void>) =>
+    sql.begin(async (transaction) => {
+      const [row] = await transaction<{ pid: number }[]>`SELECT pg_backend_pid() AS pid`;
+      if (locks.size > 0 && row?.pid !== holder) {
+        throw new TfstateError(
+          "TFSTATE_BACKEND_UNAVAILABLE",
+          `${shown}: the connection with the lock was lost: nothing was written`,
+        );
+      }
+      await task(transaction);
+    });
   const table = sql`${sql(schema)}.states`;
   const rowOf = async (workspace: string): Promise<StateRow | undefined> => {
     if (!(await hasTable())) return undefined;
@@ -47,30 +93,32 @@ export function pgBackend(configuration: BackendArguments, env: NodeJS.ProcessEn
   return {
     type: "pg",
     place: (workspace) => `${shown}, workspace ${workspace}`,
-    workspaces: async () =>
-      guarded("listing the workspaces", async () => {
+    workspaces: async (call = {}) =>
+      guarded("listing the workspaces", call, async () => {
         if (!(await hasTable())) return sortedWorkspaces([]);
         const rows = await sql<{ name: string }[]>`SELECT name FROM ${table}`;
         return sortedWorkspaces(rows.map(({ name }) => name));
       }),
-    read: async (workspace) =>
-      guarded("reading the state", async () => {
+    read: async (workspace, call = {}) =>
+      guarded("reading the state", call, async () => {
         const row = await rowOf(workspace);
         const data = row?.data ?? "";
         return data === "" ? undefined : Buffer.from(data);
       }),
-    write: async (workspace, bytes) =>
-      guarded("writing the state", async () => {
+    write: async (workspace, bytes, call = {}) =>
+      guarded("writing the state", call, async () => {
         const data = Buffer.from(bytes).toString("utf8");
-        await sql`
-          INSERT INTO ${table} (name, data) VALUES (${workspace}, ${data})
-          ON CONFLICT (name) DO UPDATE SET data = ${data}`;
+        await change(async (transaction) => {
+          await transaction`
+            INSERT INTO ${table} (name, data) VALUES (${workspace}, ${data})
+            ON CONFLICT (name) DO UPDATE SET data = ${data}`;
+        });
       }),
     retire: async (workspace, suffix, marker) =>
-      guarded("marking the state", async () => {
+      guarded("marking the state", {}, async () => {
         const kept = `${workspace}.${suffix}`;
         const data = Buffer.from(marker).toString("utf8");
-        await sql.begin(async (transaction) => {
+        await change(async (transaction) => {
           await transaction`
             INSERT INTO ${table} (name, data) SELECT ${kept}, data FROM ${table} WHERE name = ${workspace}
             ON CONFLICT (name) DO NOTHING`;
@@ -78,16 +126,25 @@ export function pgBackend(configuration: BackendArguments, env: NodeJS.ProcessEn
         });
         return `workspace ${kept}`;
       }),
-    lock: async (workspace, record): Promise<HeldLock> =>
-      guarded("locking the state", async () => {
+    lock: async (workspace, record, call = {}): Promise<HeldLock> =>
+      guarded("locking the state", call, async () => {
         // The reference command locks the number -1 while it creates the row of a workspace.
         const id = (await rowOf(workspace))?.id ?? "-1";
-        const [row] = await sql<{ held: boolean }[]>`SELECT pg_try_advisory_lock(${id}) AS held`;
+        const [row] = await sql<{ held: boolean; pid: number }[]>`
+          SELECT pg_try_advisory_lock(${id}) AS held, pg_backend_pid() AS pid`;
         if (row?.held !== true) throw lockedError(shown, undefined);
+        locks.add(id);
+        holder = row.pid;
         return {
           id: record.ID,
           outlivesProcess: false,
-          release: async () => void (await sql`SELECT pg_advisory_unlock(${id})`),
+          release: async (options = {}) => {
+            locks.delete(id);
+            if (ended) return;
+            await guarded("releasing the lock", options, async () => {
+              await sql`SELECT pg_advisory_unlock(${id})`;
+            });
+          },
         };
       }),
     [Symbol.asyncDispose]: async () => sql.end({ timeout: 5 }),
@@ -113,6 +170,8 @@ function connect(address: string, env: NodeJS.ProcessEnv): postgres.Sql {
     ssl: mode === "disable" ? false : tlsOf(mode ?? "prefer"),
     max: 1,
     idle_timeout: 0,
+    // A new connection would be another session, without the lock.
+    max_lifetime: 0,
     connect_timeout: 20,
     onnotice: () => undefined,
     connection: { application_name: "stackwright adopt" },

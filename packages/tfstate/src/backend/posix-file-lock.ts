@@ -1,6 +1,10 @@
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { TfstateError } from "../errors.ts";
+import { withDeadline } from "./deadline.ts";
+
+/** A file system of another machine may not answer. */
+const LOCK_DEADLINE_MS = 60_000;
 
 // The reference command locks the whole state file with an advisory write lock of the operating system (fcntl). Node has no
 // call for it. SQLite uses such locks, and Node has SQLite: in the locking mode "exclusive" the first read of a file acquires
@@ -35,7 +39,7 @@ export async function holdFileLock(path: string): Promise<AsyncDisposable | unde
     stdio: ["pipe", "pipe", "ignore"],
   });
   const ended = new Promise<void>((resolve) => child.once("close", () => resolve()));
-  const answer = await new Promise<string>((resolve, reject) => {
+  const started = new Promise<string>((resolve, reject) => {
     let text = "";
     child.once("error", reject);
     child.once("close", () => resolve(text));
@@ -44,6 +48,13 @@ export async function holdFileLock(path: string): Promise<AsyncDisposable | unde
       if (text.endsWith("\n")) resolve(text.trim());
     });
   });
+  const limits = { signal: undefined, ms: LOCK_DEADLINE_MS };
+  const answer = await withDeadline(`locking ${path}`, limits, async () => started).catch(
+    (error: unknown) => {
+      child.kill("SIGKILL");
+      throw error;
+    },
+  );
   const close = async (): Promise<void> => {
     child.stdin.end();
     await ended;

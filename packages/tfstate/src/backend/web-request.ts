@@ -1,6 +1,8 @@
 import { request as plainRequest } from "node:http";
 import { request as secureRequest } from "node:https";
+import { setTimeout as delay } from "node:timers/promises";
 import { TfstateError } from "../errors.ts";
+import { CALL_DEADLINE_MS, withDeadline } from "./deadline.ts";
 
 /** What protects a connection. */
 interface WebSecurity {
@@ -20,6 +22,8 @@ interface WebRequest {
   readonly signal?: AbortSignal | undefined;
   /** Attempts after a failed connection or an answer of 500 and above. @default 2 */
   readonly retries?: number;
+  /** For each attempt with its whole answer. @default 5 minutes */
+  readonly deadlineMs?: number;
 }
 
 export interface WebAnswer {
@@ -41,13 +45,18 @@ export async function sendRequest(request: WebRequest): Promise<WebAnswer> {
   for (let attempt = 0; ; attempt += 1) {
     signal?.throwIfAborted();
     try {
-      const answer = await send(request);
+      const limits = { signal, ms: request.deadlineMs ?? CALL_DEADLINE_MS };
+      const answer = await withDeadline(new URL(request.url).host, limits, async (until) =>
+        send({ ...request, signal: until }),
+      );
       if (answer.status < 500 || attempt >= retries) return answer;
     } catch (error) {
       if (signal?.aborted === true) throw signal.reason;
       if (attempt >= retries) throw unavailable(request.url, error);
     }
-    await new Promise((resolve) => setTimeout(resolve, RETRY_MS * 2 ** attempt));
+    await delay(RETRY_MS * 2 ** attempt, undefined, signal === undefined ? {} : { signal }).catch(
+      () => signal?.throwIfAborted(),
+    );
   }
 }
 

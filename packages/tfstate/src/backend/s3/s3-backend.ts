@@ -3,6 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { GetObjectCommandInput, PutObjectCommandInput } from "@aws-sdk/client-s3";
 import { TfstateError } from "../../errors.ts";
 import type { BackendArguments } from "../backend-arguments.ts";
+import { CALL_DEADLINE_MS, withDeadline } from "../deadline.ts";
 import {
   type BackendCall,
   DEFAULT_WORKSPACE,
@@ -18,13 +19,15 @@ import { abort, type CustomerKey, isMissing } from "./s3-request.ts";
 export interface S3BackendOptions {
   /** How long a digest may disagree with the state, in milliseconds. @default 10 s */
   readonly digestPatienceMs?: number;
+  /** For each call with its repetitions, in milliseconds. @default 5 minutes */
+  readonly deadlineMs?: number;
 }
 
 /** Objects of a bucket, with locks as objects next to them, as items of a table, or both. */
 export async function s3Backend(
   configuration: BackendArguments,
   env: NodeJS.ProcessEnv,
-  { digestPatienceMs = 10_000 }: S3BackendOptions = {},
+  { digestPatienceMs = 10_000, deadlineMs = CALL_DEADLINE_MS }: S3BackendOptions = {},
 ): Promise<StateBackend> {
   const bucket = configuration.need("bucket");
   const key = configuration.need("key").replace(/^\//, "");
@@ -44,10 +47,18 @@ export async function s3Backend(
   const usesFile = configuration.flag("use_lockfile") === true;
   const place = (workspace: string): string => `s3 bucket ${bucket}, key ${keyOf(workspace)}`;
 
-  const guarded = async <T>(what: string, where: string, task: () => Promise<T>): Promise<T> => {
+  const guarded = async <T>(
+    what: string,
+    where: string,
+    signal: AbortSignal | undefined,
+    task: (call: BackendCall) => Promise<T>,
+  ): Promise<T> => {
     try {
-      return await task();
+      return await withDeadline(`${where}: ${what}`, { signal, ms: deadlineMs }, async (until) =>
+        task({ signal: until }),
+      );
     } catch (error) {
+      signal?.throwIfAborted();
       throw s3Error(`${where}: ${what}`, error);
     }
   };
@@ -69,30 +80,35 @@ export async function s3Backend(
   return {
     type: "s3",
     place,
-    workspaces: async ({ signal } = {}) =>
-      guarded("listing the workspaces", `s3 bucket ${bucket}`, async () => {
-        const found: string[] = [];
-        let token: string | undefined;
-        do {
-          const page = await s3.send(
-            new sdk.ListObjectsV2Command({
-              Bucket: bucket,
-              Prefix: prefix,
-              ...(token !== undefined && { ContinuationToken: token }),
-            }),
-            abort(signal),
-          );
-          for (const { Key = "" } of page.Contents ?? []) {
-            const rest = Key.slice(prefix.length);
-            const name = rest.slice(0, rest.indexOf("/"));
-            if (name !== "" && rest === `${name}/${key}`) found.push(name);
-          }
-          token = page.NextContinuationToken;
-        } while (token !== undefined);
-        return sortedWorkspaces(found);
-      }),
-    read: async (workspace, call = {}) =>
-      guarded("reading the state", place(workspace), async () => {
+    workspaces: async (options = {}) =>
+      guarded(
+        "listing the workspaces",
+        `s3 bucket ${bucket}`,
+        options.signal,
+        async ({ signal }) => {
+          const found: string[] = [];
+          let token: string | undefined;
+          do {
+            const page = await s3.send(
+              new sdk.ListObjectsV2Command({
+                Bucket: bucket,
+                Prefix: prefix,
+                ...(token !== undefined && { ContinuationToken: token }),
+              }),
+              abort(signal),
+            );
+            for (const { Key = "" } of page.Contents ?? []) {
+              const rest = Key.slice(prefix.length);
+              const name = rest.slice(0, rest.indexOf("/"));
+              if (name !== "" && rest === `${name}/${key}`) found.push(name);
+            }
+            token = page.NextContinuationToken;
+          } while (token !== undefined);
+          return sortedWorkspaces(found);
+        },
+      ),
+    read: async (workspace, options = {}) =>
+      guarded("reading the state", place(workspace), options.signal, async (call) => {
         for (let waitedMs = 0; ; waitedMs += 2_000) {
           // A table also keeps the digest of the state: an answer of an outdated replica is noticed by it. It is read each time,
           // as another command writes it after the state.
@@ -108,8 +124,8 @@ export async function s3Backend(
           await delay(2_000, undefined, call.signal === undefined ? {} : { signal: call.signal });
         }
       }),
-    write: async (workspace, bytes, call = {}) =>
-      guarded("writing the state", place(workspace), async () => {
+    write: async (workspace, bytes, options = {}) =>
+      guarded("writing the state", place(workspace), options.signal, async (call) => {
         const kms = configuration.text("kms_key_id");
         const acl = configuration.text("acl");
         const input: PutObjectCommandInput = {
@@ -128,8 +144,8 @@ export async function s3Backend(
         await s3.send(new sdk.PutObjectCommand(input), abort(call.signal));
         await table?.putDigest(`${bucket}/${keyOf(workspace)}`, md5(bytes), call);
       }),
-    lock: async (workspace, record, call = {}): Promise<HeldLock> =>
-      guarded("locking the state", place(workspace), async () => {
+    lock: async (workspace, record, options = {}): Promise<HeldLock> =>
+      guarded("locking the state", place(workspace), options.signal, async (call) => {
         const path = `${bucket}/${keyOf(workspace)}`;
         const named = { ...record, Path: path };
         const file = fileLock({ s3, sdk, bucket, key: `${keyOf(workspace)}.tflock`, customer });
@@ -138,20 +154,26 @@ export async function s3Backend(
         try {
           await table?.acquire(path, named, place(workspace), call);
         } catch (error) {
-          if (usesFile) await file.release(record.ID, call);
+          // Also where the signal was the reason.
+          if (usesFile) {
+            await guarded("releasing the lock", place(workspace), undefined, async (late) =>
+              file.release(record.ID, late),
+            );
+          }
           throw error;
         }
         return {
           ...held,
-          release: async (options = {}) => {
-            await table?.release(path, record.ID, options);
-            if (usesFile) await file.release(record.ID, options);
-          },
+          release: async ({ signal } = {}) =>
+            guarded("releasing the lock", place(workspace), signal, async (late) => {
+              await table?.release(path, record.ID, late);
+              if (usesFile) await file.release(record.ID, late);
+            }),
         };
       }),
     ...((usesFile || table !== undefined) && {
-      unlock: async (workspace: string, id: string, call: BackendCall = {}) =>
-        guarded("releasing the lock", place(workspace), async () => {
+      unlock: async (workspace: string, id: string, options: BackendCall = {}) =>
+        guarded("releasing the lock", place(workspace), options.signal, async (call) => {
           await table?.release(`${bucket}/${keyOf(workspace)}`, id, call);
           const key = `${keyOf(workspace)}.tflock`;
           if (usesFile) await fileLock({ s3, sdk, bucket, key, customer }).release(id, call);
@@ -173,7 +195,6 @@ function md5(bytes: Uint8Array | undefined): string {
 
 function s3Error(what: string, error: unknown): unknown {
   if (error instanceof TfstateError || !(error instanceof Error)) return error;
-  if (error.name === "AbortError") return error;
   const message = error.message === "" ? error.name : error.message;
   return new TfstateError("TFSTATE_BACKEND_UNAVAILABLE", `${what} failed: ${message}`, {
     cause: error,

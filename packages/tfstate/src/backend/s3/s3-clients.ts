@@ -1,10 +1,19 @@
 import { readFileSync } from "node:fs";
+import type { Agent } from "node:https";
 import { resolve } from "node:path";
 import type { DynamoDBClient, DynamoDBClientConfig } from "@aws-sdk/client-dynamodb";
 import type { S3Client, S3ClientConfig } from "@aws-sdk/client-s3";
 import type { BackendArguments } from "../backend-arguments.ts";
 
 type CredentialProvider = Exclude<S3ClientConfig["credentials"], undefined>;
+
+/** Waits of one attempt, in milliseconds: by default the SDK waits without an end. */
+const TIMEOUTS = Object.freeze({
+  connectionTimeout: 20_000,
+  requestTimeout: 60_000,
+  throwOnRequestTimeout: true,
+  socketTimeout: 60_000,
+});
 
 /** The clients of the services that keep states and their locks. */
 export interface S3Clients {
@@ -32,7 +41,7 @@ export async function createS3Clients(
       "useDualstackEndpoint",
       configuration.flag("use_dualstack_endpoint", "AWS_USE_DUALSTACK_ENDPOINT"),
     ),
-    ...(await certificates(configuration)),
+    requestHandler: { ...TIMEOUTS, ...(await certificates(configuration)) },
   };
   const endpointOf = (service: string, old: string, ...variables: string[]): string | undefined =>
     endpoints?.text(service) ??
@@ -90,6 +99,7 @@ async function credentialsOf(
     );
   const stsRegion = configuration.text("sts_region") ?? region;
   const clientConfig = {
+    requestHandler: TIMEOUTS,
     ...(stsRegion !== undefined && { region: stsRegion }),
     ...(stsEndpoint !== undefined && { endpoint: stsEndpoint }),
   };
@@ -162,18 +172,16 @@ function oldRole(configuration: BackendArguments): BackendArguments | undefined 
   return configuration.text("role_arn") === undefined ? undefined : configuration;
 }
 
-async function certificates(
-  configuration: BackendArguments,
-): Promise<Pick<S3ClientConfig, "requestHandler">> {
+async function certificates(configuration: BackendArguments): Promise<{ httpsAgent?: Agent }> {
   const file = configuration.text("custom_ca_bundle", "AWS_CA_BUNDLE");
   const insecure = configuration.flag("insecure");
   if (file === undefined && insecure !== true) return {};
-  const { Agent } = await import("node:https");
-  const httpsAgent = new Agent({
+  const https = await import("node:https");
+  const httpsAgent = new https.Agent({
     ...(file !== undefined && { ca: readFileSync(file) }),
     ...(insecure === true && { rejectUnauthorized: false }),
   });
-  return { requestHandler: { httpsAgent } };
+  return { httpsAgent };
 }
 
 function secondsOf(text: string, role: BackendArguments): number {

@@ -1,32 +1,32 @@
 import { CtyError, convert, type Type, Value } from "@stackwright/cty";
 
 /** What a setting of a backend takes. */
-export interface StateBackendSetting {
+export interface RemoteStateBackendSetting {
   readonly type: Type;
   readonly required: boolean;
 }
 
 /** Settings by name, each of its type, null where unset. */
-export type StateBackendSettings = ReadonlyMap<string, Value>;
+export type RemoteStateBackendSettings = ReadonlyMap<string, Value>;
 
 /**
  * A place where other configurations keep their state, for `terraform_remote_state`. The engine may bring backends of
  * its own, for example for the stacks that it runs.
  */
-export interface StateBackend {
+export interface RemoteStateBackend {
   /** The name that templates use: `local`. */
   readonly type: string;
-  readonly settings: ReadonlyMap<string, StateBackendSetting>;
+  readonly settings: ReadonlyMap<string, RemoteStateBackendSetting>;
   /** Whether sensitive outputs are always reported as such, regardless of what the provider does for other backends. @default false */
   readonly keepsSensitive?: boolean;
   /** What is wrong with known settings, for the author of the template; `undefined` when nothing is. */
-  check(settings: StateBackendSettings): string | undefined;
+  check(settings: RemoteStateBackendSettings): string | undefined;
   /**
    * The state file of a workspace, or `undefined` where there is none. What it throws is shown to the author of the
    * template, so messages hold no secrets.
    */
   read(
-    settings: StateBackendSettings,
+    settings: RemoteStateBackendSettings,
     workspace: string,
     options: { readonly signal?: AbortSignal },
   ): Promise<Uint8Array | undefined>;
@@ -36,7 +36,10 @@ export interface StateBackend {
 export const DEFAULT_WORKSPACE = "default";
 
 /** The text of a setting; `undefined` where it is null. */
-export function textSetting(settings: StateBackendSettings, name: string): string | undefined {
+export function textSetting(
+  settings: RemoteStateBackendSettings,
+  name: string,
+): string | undefined {
   const value = settings.get(name);
   return value === undefined || value.isNull ? undefined : value.asString();
 }
@@ -45,7 +48,10 @@ export function textSetting(settings: StateBackendSettings, name: string): strin
  * The settings that an object or map gives, converted to what the backend takes. A text says what does not fit; null
  * counts as an empty object.
  */
-export function readSettings(backend: StateBackend, config: Value): StateBackendSettings | string {
+export function readSettings(
+  backend: RemoteStateBackend,
+  config: Value,
+): RemoteStateBackendSettings | string {
   const given = config.isNull ? new Map<string, Value>() : new Map(config.entries());
   const unexpected = [...given.keys()].find((name) => !backend.settings.has(name));
   if (unexpected !== undefined) return `unsupported attribute ${JSON.stringify(unexpected)}`;
