@@ -6,7 +6,7 @@ export type { TransportOptions } from "./caller/function-caller.ts";
 export { FunctionCaller } from "./caller/function-caller.ts";
 export type { ProbeResult } from "./caller/probe-provider.ts";
 export { probeProvider } from "./caller/probe-provider.ts";
-export type { RetryOptions } from "./caller/retry-budget.ts";
+export type { RetryBudgetOptions } from "./caller/retry-budget.ts";
 export { decodeBase64, encodeBase64 } from "./envelope/base64.ts";
 export type {
   AdapterInfo,
@@ -35,7 +35,7 @@ export type { AsyncResultReader, HttpResultsOptions } from "./target/async-resul
 export { createHttpResults } from "./target/async-results.ts";
 export { requireFunctionUrn } from "./target/function-urn.ts";
 export type { FunctionGraphEndpoint } from "./target/functiongraph-target.ts";
-export type { CallTimeouts, TlsOptions } from "./target/http-exchange.ts";
+export type { FunctionCallTimeouts, TlsOptions } from "./target/http-exchange.ts";
 export { FunctionHttpClient } from "./target/http-exchange.ts";
 export type { FunctionTarget, InvokeCall } from "./target/target.ts";
 export type { TargetScope, TargetTableOptions } from "./target/target-table.ts";

@@ -2,7 +2,7 @@ import type { Event } from "./event.ts";
 import type { CapabilitySet, KindCapability } from "./kind.ts";
 
 /** Free-form facts about a collection, for example to find it among the members of a container. */
-export type Metadata = Readonly<Record<string, unknown>>;
+export type CollectionMetadata = Readonly<Record<string, unknown>>;
 
 /** Options of everything that may wait. */
 export interface WaitOptions {
@@ -73,7 +73,7 @@ export interface Collection<T, Tr extends KindCapability = never> extends Iterab
   /** Unique within the runtime. */
   readonly id: number;
   readonly name: string;
-  readonly metadata: Metadata | undefined;
+  readonly metadata: CollectionMetadata | undefined;
   /** Number of objects. */
   readonly size: number;
   readonly disposed: boolean;
@@ -106,13 +106,13 @@ export interface Singleton<T, Tr extends KindCapability = never> extends Collect
 }
 
 /** Options of a write. */
-export interface WriteOptions {
+export interface CollectionWriteOptions {
   /** Emits an update even when the object equals the present one. */
   readonly force?: boolean;
 }
 
 /** Options of a load in slices. */
-export interface LoadOptions extends WaitOptions {
+export interface CollectionLoadOptions extends WaitOptions {
   /** Whether objects that are not among the loaded ones are deleted. */
   readonly replace?: boolean;
 }
@@ -120,13 +120,13 @@ export interface LoadOptions extends WaitOptions {
 /** A collection that is written from outside. Writes take effect in a turn of their own or of the open batch. */
 export interface InputCollection<T, Tr extends KindCapability = never> extends Collection<T, Tr> {
   /** Adds an object or replaces the one of the same key. An equal object is no change. */
-  set(object: T, options?: WriteOptions): void;
+  set(object: T, options?: CollectionWriteOptions): void;
   delete(key: string): void;
   deleteWhere(predicate: (object: T) => boolean): void;
   /** Makes the contents equal to `objects`, with the fewest events. Throws `KRT_DUPLICATE_KEY`. */
   reset(objects: Iterable<T>): void;
   /** Sets many objects in slices; all become visible in one turn. Resolves after its commit. */
-  load(objects: Iterable<T> | AsyncIterable<T>, options?: LoadOptions): Promise<void>;
+  load(objects: Iterable<T> | AsyncIterable<T>, options?: CollectionLoadOptions): Promise<void>;
   /** Declares that the initial objects are in. */
   markSynced(): void;
 }
@@ -134,7 +134,7 @@ export interface InputCollection<T, Tr extends KindCapability = never> extends C
 /** A singleton that is written from outside. */
 export interface Cell<T, Tr extends KindCapability = never> extends Singleton<T, Tr> {
   /** Replaces the value; `undefined` clears it. A value with another key is a delete and an add. */
-  set(value: T | undefined, options?: WriteOptions): void;
+  set(value: T | undefined, options?: CollectionWriteOptions): void;
   /** Replaces the value by a function of it, when the write takes effect. */
   update(change: (value: T | undefined) => T | undefined): void;
   markSynced(): void;
@@ -144,7 +144,7 @@ export interface Cell<T, Tr extends KindCapability = never> extends Singleton<T,
 export interface CollectionOptions {
   /** @default a word for the type of the collection and its id */
   readonly name?: string;
-  readonly metadata?: Metadata;
+  readonly metadata?: CollectionMetadata;
   /** Aborting disposes the collection. */
   readonly signal?: AbortSignal;
 }

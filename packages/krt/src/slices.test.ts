@@ -161,7 +161,7 @@ describe("turns in slices", () => {
     expect(tracker.take()).toEqual([]);
   });
 
-  it("with maxTurnMs any long turn goes on in slices", async () => {
+  it("with maxTurnMs any long turn continues in slices", async () => {
     rt = createRuntime({ scheduler, sliceMs: 5, maxTurnMs: 5 });
     source = rt.source<Item>();
     const derived = rt.derive(source, (_, item) => item);

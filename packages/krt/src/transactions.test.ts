@@ -41,7 +41,7 @@ describe("transactions in handlers", () => {
     expect(tracker.take()).toEqual([]);
   });
 
-  it("are undone within the batch around them, which goes on", async () => {
+  it("are undone within the batch around them, which continues", async () => {
     const { rt, codes } = createRig();
     const source = rt.source<Item>([]);
     const version = rt.version;

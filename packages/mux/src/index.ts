@@ -40,8 +40,8 @@ export type { MuxStatus } from "./mux-status.ts";
 export type {
   ItemOf,
   ReplyOf,
-  RequestOf,
   ResourceProvider,
+  ResourceProviderRequest,
   StreamMethod,
   UnaryMethod,
 } from "./resource-provider.ts";

@@ -90,7 +90,7 @@ const parameters = (...args: string[]) =>
   ParameterizeRequest.create({ parameters: { $case: "args", value: { args } } });
 
 describe("a server that is added", () => {
-  it("is told what the others were told, in order, before it gets calls", async () => {
+  it("receives what the others received, in order, before it gets calls", async () => {
     await using mux = await createMux({ servers: [server("one")] });
     await mux.handshake(handshake("engine:1"), {});
     await mux.configure(configure({ region: "eu" }), {});
@@ -105,14 +105,14 @@ describe("a server that is added", () => {
     ).toHaveProperty(["resources", "p:index:two"]);
   });
 
-  it("is told nothing where nothing was said", async () => {
+  it("receives nothing where nothing was sent", async () => {
     await using mux = await createMux({ servers: [server("one")] });
     const two = server("two");
     await mux.addServer(two);
     expect(two.said).toEqual([]);
   });
 
-  it("sees only its own configuration keys, and those that nobody knows", async () => {
+  it("sees only its own configuration keys, and those that no schema has", async () => {
     await using mux = await createMux({ servers: [server("one", { config: ["region"] })] });
     await mux.configure(configure({ region: "eu", token: "t", other: "o" }), {});
     const two = server("two", { config: ["token"] });
@@ -312,7 +312,7 @@ describe("a server that is removed", () => {
 });
 
 describe("a mux that is closed", () => {
-  it("gives up calls, changes that are under way, and takes no more of both", async () => {
+  it("cancels calls and changes in progress, and takes no more of both", async () => {
     const mux = await createMux({
       servers: [server("one", { methods: { create: () => new Promise(() => undefined) } })],
     });

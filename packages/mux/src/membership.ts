@@ -30,7 +30,7 @@ interface Recorded {
 }
 
 /** What a server received last; equal to what is recorded when it stands where the others are. */
-type Told = Pick<Recorded, "handshake" | "configure">;
+type ReceivedRequests = Pick<Recorded, "handshake" | "configure">;
 
 /**
  * The servers of a mux, and the routing made from them.
@@ -48,7 +48,7 @@ export class Membership {
   readonly host: HostSlot;
   readonly announced: CapabilityNegotiation;
   readonly #recorded: Recorded = { parameterize: [] };
-  readonly #told = new WeakMap<ServerHandle, Told>();
+  readonly #received = new WeakMap<ServerHandle, ReceivedRequests>();
   readonly #draining = new Set<ServerHandle>();
   readonly #closing = new AbortController();
   readonly absent: AbsentServers;
@@ -87,9 +87,10 @@ export class Membership {
   }
 
   /** Remembers what was said to these servers, and says it to those that came meanwhile. */
-  async record(said: Told, servers: readonly ServerHandle[]): Promise<void> {
+  async record(said: ReceivedRequests, servers: readonly ServerHandle[]): Promise<void> {
     Object.assign(this.#recorded, said);
-    for (const server of servers) this.#told.set(server, { ...this.#told.get(server), ...said });
+    for (const server of servers)
+      this.#received.set(server, { ...this.#received.get(server), ...said });
     for (const server of this.#routing.servers) await this.#catchUp(server, this.#routing);
   }
 
@@ -227,7 +228,7 @@ export class Membership {
     const servers = places.map((one) => one ?? handle);
     const future = { servers, schemas, table: this.#routing.table };
     const context = { signal: this.#closing.signal };
-    await this.#tellHandshake(handle);
+    await this.#sendHandshake(handle);
     let { subpackages } = this.#routing;
     if (old !== undefined) subpackages = subpackages.filter((entry) => entry.server !== old);
     for (const entry of this.#recorded.parameterize.filter((one) => one.server === old?.name)) {
@@ -247,22 +248,22 @@ export class Membership {
   ): Promise<void> {
     for (;;) {
       const { handshake, configure } = this.#recorded;
-      const told = this.#told.get(server);
-      if (told?.handshake !== handshake) await this.#tellHandshake(server);
-      else if (told?.configure !== configure) await this.#tellConfigure(server, routing);
+      const received = this.#received.get(server);
+      if (received?.handshake !== handshake) await this.#sendHandshake(server);
+      else if (received?.configure !== configure) await this.#sendConfigure(server, routing);
       else return;
     }
   }
 
-  async #tellHandshake(server: ServerHandle): Promise<void> {
+  async #sendHandshake(server: ServerHandle): Promise<void> {
     const { handshake } = this.#recorded;
     if (handshake === undefined) return;
     const reply = await unlessMissing(server.call("handshake", handshake, this.#context));
     if (reply !== undefined) this.announced.say(server, reply);
-    this.#told.set(server, { ...this.#told.get(server), handshake });
+    this.#received.set(server, { ...this.#received.get(server), handshake });
   }
 
-  async #tellConfigure(
+  async #sendConfigure(
     server: ServerHandle,
     { servers, schemas, table }: Pick<Routing, "servers" | "schemas" | "table">,
   ): Promise<void> {
@@ -278,7 +279,7 @@ export class Membership {
     const seen = filter.configure(servers.indexOf(server), configure);
     const reply = await unlessMissing(server.call("configure", seen, this.#context));
     if (reply !== undefined) this.announced.say(server, reply);
-    this.#told.set(server, { ...this.#told.get(server), configure });
+    this.#received.set(server, { ...this.#received.get(server), configure });
   }
 
   get #context(): CallContext {

@@ -82,7 +82,9 @@ export type StreamMethod = "list" | "streamInvoke";
 /** Methods that answer once. */
 export type UnaryMethod = Exclude<keyof ResourceProvider, StreamMethod>;
 
-export type RequestOf<M extends keyof ResourceProvider> = Parameters<ResourceProvider[M]>[0];
+export type ResourceProviderRequest<M extends keyof ResourceProvider> = Parameters<
+  ResourceProvider[M]
+>[0];
 export type ReplyOf<M extends UnaryMethod> = Awaited<ReturnType<ResourceProvider[M]>>;
 export type ItemOf<M extends StreamMethod> =
   ReturnType<ResourceProvider[M]> extends AsyncIterable<infer T> ? T : never;

@@ -261,7 +261,7 @@ describe("cancelling a server", () => {
 });
 
 describe("draining a server", () => {
-  it("refuses calls, waits for those under way, and still takes Cancel", async () => {
+  it("refuses calls, waits for those in progress, and still takes Cancel", async () => {
     const { calls, create } = controlled();
     const handle = handleOf({ create, cancel: async () => ({}) });
     const call = handle.call("create", REQUEST, {});
@@ -279,7 +279,7 @@ describe("draining a server", () => {
     expect(handle.health).toBe("draining");
   });
 
-  it("gives up what is under way past its limit", async () => {
+  it("cancels what is in progress past its limit", async () => {
     const { create } = controlled();
     const handle = handleOf({ create }, { drainTimeoutMs: 70 });
     const call = handle.call("create", REQUEST, {});

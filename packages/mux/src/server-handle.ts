@@ -8,8 +8,8 @@ import { MuxError } from "./errors.ts";
 import type {
   ItemOf,
   ReplyOf,
-  RequestOf,
   ResourceProvider,
+  ResourceProviderRequest,
   StreamMethod,
   UnaryMethod,
 } from "./resource-provider.ts";
@@ -86,14 +86,14 @@ export class ServerHandle {
 
   async call<M extends UnaryMethod>(
     method: M,
-    request: RequestOf<M>,
+    request: ResourceProviderRequest<M>,
     context: CallContext,
   ): Promise<ReplyOf<M>> {
     const call = this.#begin(method, context);
     try {
       if (!call.isAdmitted) await this.#admit(call);
       const handler = this.provider[method] as unknown as (
-        request: RequestOf<M>,
+        request: ResourceProviderRequest<M>,
         context: CallContext,
       ) => Promise<ReplyOf<M>>;
       const reply = await call.guard.untilGivenUp(
@@ -111,7 +111,7 @@ export class ServerHandle {
   /** Relays a stream item by item: the server is asked for the next one when the reader wants it. */
   async *stream<M extends StreamMethod>(
     method: M,
-    request: RequestOf<M>,
+    request: ResourceProviderRequest<M>,
     context: CallContext,
   ): AsyncGenerator<ItemOf<M>, void, undefined> {
     const call = this.#begin(method, context);
@@ -119,7 +119,7 @@ export class ServerHandle {
     try {
       if (!call.isAdmitted) await this.#admit(call);
       const handler = this.provider[method] as unknown as (
-        request: RequestOf<M>,
+        request: ResourceProviderRequest<M>,
         context: CallContext,
       ) => AsyncIterable<ItemOf<M>>;
       iterator = handler.call(this.provider, request, call.guard.context)[Symbol.asyncIterator]();

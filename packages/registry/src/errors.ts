@@ -1,11 +1,4 @@
-/** What is fixed per error code. */
-export interface RegistryErrorKind {
-  /** Whether the same call may succeed later, unchanged. */
-  readonly retryable: boolean;
-  readonly httpStatus: number;
-  /** What it means, one sentence; the message of an error that has no better one. */
-  readonly summary: string;
-}
+import type { ErrorKind } from "@stackwright/base/error-kind";
 
 /** Every error code of this package. */
 export const REGISTRY_ERRORS = Object.freeze({
@@ -136,7 +129,7 @@ export const REGISTRY_ERRORS = Object.freeze({
     httpStatus: 500,
     summary: "a stored secret is encrypted with a key that is not configured",
   },
-} satisfies Record<string, RegistryErrorKind>);
+} satisfies Record<string, ErrorKind>);
 
 /** Code of a {@link RegistryError}; codes are contract, message texts are not. */
 export type RegistryErrorCode = keyof typeof REGISTRY_ERRORS;

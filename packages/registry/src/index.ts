@@ -40,7 +40,6 @@ export type {
   FieldProblem,
   RegistryErrorCode,
   RegistryErrorDetails,
-  RegistryErrorKind,
 } from "./errors.ts";
 export { isRegistryError, REGISTRY_ERRORS, RegistryError } from "./errors.ts";
 export type { Registry, RegistryOptions } from "./registry.ts";

@@ -147,7 +147,7 @@ describe("createVerifier", () => {
     }
   });
 
-  it("demands the headers that it was told to demand", async () => {
+  it("demands the configured headers", async () => {
     const strict = verifier({ requireSigned: ["host"] });
     const withoutHost = signed({ headers: [] });
     expect(await codeOf(strict.verify(withoutHost))).toBe("SIGNING_HEADER_NOT_SIGNED");

@@ -51,7 +51,7 @@ const resource: fc.Arbitrary<Resource> = fc.record(
 );
 
 describe("the resource codec", () => {
-  test("gives back every resource, under the version it is told", () => {
+  test("returns every resource, under the given version", () => {
     fc.assert(
       fc.property(resource, text, (given, version) => {
         assert.deepEqual(

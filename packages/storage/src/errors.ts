@@ -1,20 +1,11 @@
+import type { ErrorKind } from "@stackwright/base/error-kind";
 import type { Resource, ResourceId, ResourceType } from "./resource.ts";
 import type { Guard } from "./types.ts";
 
-/** What is fixed per error code. */
-export interface StorageErrorKind {
-  /** Whether the same call, after reading again where it was a write, may succeed. */
-  readonly retryable: boolean;
-  /** Number of the gRPC status that carries the code. */
-  readonly grpcStatus: number;
-  readonly httpStatus: number;
-  /** What it means, one sentence; the message of an error that has no better one. */
-  readonly summary: string;
-}
-
 /**
  * Every error code of this package. The first six are the seed's; their gRPC statuses are those
- * between a follower and a leader of Consul's backend.
+ * between a follower and a leader of Consul's backend. A write that is retryable may succeed after
+ * its resource was read again.
  */
 export const STORAGE_ERRORS = Object.freeze({
   STORAGE_NOT_FOUND: {
@@ -125,7 +116,7 @@ export const STORAGE_ERRORS = Object.freeze({
     httpStatus: 409,
     summary: "the lease is held by another or could not be renewed in time",
   },
-} satisfies Record<string, StorageErrorKind>);
+} satisfies Record<string, Required<ErrorKind>>);
 
 /** Code of a {@link StorageError}; codes are contract, message texts are not. */
 export type StorageErrorCode = keyof typeof STORAGE_ERRORS;

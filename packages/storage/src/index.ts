@@ -3,7 +3,6 @@ export { DEFAULT_LIMITS, MAX_BATCH_OPERATIONS, MAX_GUARDS } from "./capabilities
 export type {
   StorageErrorCode,
   StorageErrorDetails,
-  StorageErrorKind,
   StorageErrorOptions,
 } from "./errors.ts";
 export {
@@ -30,7 +29,7 @@ export type {
   UnversionedType,
 } from "./resource.ts";
 export { toUnversionedType, WILDCARD } from "./resource.ts";
-export type { Scope } from "./scope.ts";
+export type { TenancyScope } from "./scope.ts";
 export { checkAccount, checkProject, checkRegion, tenancyOf } from "./scope.ts";
 export type {
   BatchOperation,

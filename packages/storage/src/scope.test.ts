@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { checkAccount, checkProject, checkRegion, type Scope, tenancyOf } from "./scope.ts";
+import { checkAccount, checkProject, checkRegion, type TenancyScope, tenancyOf } from "./scope.ts";
 
-const SCOPES: readonly (readonly [Scope, string])[] = [
+const SCOPES: readonly (readonly [TenancyScope, string])[] = [
   [{ kind: "site" }, "stackwright/local/~server"],
   [{ kind: "credentials" }, "stackwright/local/registry"],
   [{ kind: "account", account: "acme" }, "acme/local/~account"],
@@ -15,7 +15,7 @@ describe("the tenancy of a scope", () => {
     expect(`${partition}/${peerName}/${namespace}`).toBe(place);
   });
 
-  it("is nobody's for the account of the installation, however it is written", () => {
+  it("belongs to no user for the account of the installation, however it is written", () => {
     for (const account of ["stackwright", "Stackwright", "STACKWRIGHT"]) {
       for (const scope of [
         { kind: "account", account },

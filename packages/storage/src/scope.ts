@@ -6,7 +6,7 @@ import type { Tenancy } from "./resource.ts";
  * two scopes share a place by mistake: the engine's projects and the registry's regions may have the same
  * name, and differ by the kinds of their resources.
  */
-export type Scope =
+export type TenancyScope =
   /** What belongs to the installation as a whole. */
   | { readonly kind: "site" }
   /** Access keys, tokens and the secrets of the registry. */
@@ -26,7 +26,7 @@ const PROJECT = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 const REGION = /^[a-z0-9][a-z0-9-]{0,63}$/;
 
 /** The tenancy of a scope. `STORAGE_INVALID_ARGUMENT` for names that are none. */
-export function tenancyOf(scope: Scope): Tenancy {
+export function tenancyOf(scope: TenancyScope): Tenancy {
   switch (scope.kind) {
     case "site":
       return tenancy(OWN_ACCOUNT, "~server");

@@ -25,7 +25,7 @@ describe("the ULID generator", () => {
     expect(new Set(made).size).toBe(made.length);
   });
 
-  test("goes on in the next millisecond when the random part overflows", () => {
+  test("continues in the next millisecond when the random part overflows", () => {
     const next = createUlidGenerator({
       wallMs: () => 5,
       randomBytes: (count) => new Uint8Array(count).fill(31),
@@ -36,7 +36,7 @@ describe("the ULID generator", () => {
     expect(ulidTime(second)).toBe(6);
   });
 
-  test("tells ULIDs from other texts", () => {
+  test("distinguishes ULIDs from other texts", () => {
     for (const text of ["", "01aryz6s410000000000000000", "8".repeat(26), "0".repeat(25), "I"]) {
       expect(isUlid(text)).toBe(false);
     }

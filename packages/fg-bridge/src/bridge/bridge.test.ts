@@ -207,7 +207,7 @@ describe("archives of the bridge", () => {
     expect(source.revision).toBe(again.revision);
   });
 
-  it("cannot be had while the function does not answer", async () => {
+  it("is not available while the function does not answer", async () => {
     const runner = createLifecycleRunner({
       name: "toy",
       create: () => createToyProvider(createToyWorld()),

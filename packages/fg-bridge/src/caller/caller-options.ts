@@ -1,10 +1,10 @@
 import { type Clock, systemClock } from "@stackwright/base/clock";
 import { type Logger, silentLogger } from "@stackwright/base/logger";
 import { FEATURES, type Feature } from "../envelope/extensions.ts";
-import type { CallTimeouts } from "../target/http-exchange.ts";
+import type { FunctionCallTimeouts } from "../target/http-exchange.ts";
 import type { FunctionCallLimits } from "./call-limiter.ts";
 import type { BreakerOptions } from "./circuit-breaker.ts";
-import type { RetryOptions } from "./retry-budget.ts";
+import type { RetryBudgetOptions } from "./retry-budget.ts";
 
 export interface CallerOptions {
   /**
@@ -15,7 +15,7 @@ export interface CallerOptions {
    */
   readonly contract?: "v1" | "v2";
   /** @default 3 s to connect, 30 s to the first byte, 30 s in all */
-  readonly timeouts?: Partial<CallTimeouts>;
+  readonly timeouts?: Partial<FunctionCallTimeouts>;
   /** Of an asynchronous invocation, in all. @default 3 600 000 */
   readonly asyncTimeoutMs?: number;
   /**
@@ -35,7 +35,7 @@ export interface CallerOptions {
    */
   readonly strict?: boolean;
   readonly limits?: FunctionCallLimits;
-  readonly retry?: RetryOptions;
+  readonly retry?: RetryBudgetOptions;
   readonly breaker?: BreakerOptions;
   /** Of a response after decompression. @default 64 MiB */
   readonly maxPayloadBytes?: number;
@@ -50,13 +50,13 @@ export interface CallerOptions {
 
 export interface ResolvedCallerOptions {
   readonly contract: "v1" | "v2";
-  readonly timeouts: CallTimeouts;
+  readonly timeouts: FunctionCallTimeouts;
   readonly asyncTimeoutMs: number;
   readonly configData: "needed" | "all";
   readonly accept: readonly Feature[];
   readonly strict: boolean;
   readonly limits: FunctionCallLimits;
-  readonly retry: RetryOptions;
+  readonly retry: RetryBudgetOptions;
   readonly breaker: BreakerOptions;
   readonly maxPayloadBytes: number;
   readonly resolveTimeoutMs: number;

@@ -1,7 +1,7 @@
 import type { MethodFacts } from "../envelope/methods.ts";
 import type { FgBridgeError } from "../errors.ts";
 
-export interface RetryOptions {
+export interface RetryBudgetOptions {
   /** Attempts in all. @default 3 */
   readonly attempts?: number;
   /** Longest pause before the second attempt; doubles from then on, in milliseconds. @default 200 */
@@ -22,11 +22,11 @@ const EARNED = 0.1;
  * Repetitions come out of a budget per function, so that trouble is not multiplied when all calls fail.
  */
 export class RetryBudget {
-  readonly #options: Required<RetryOptions>;
+  readonly #options: Required<RetryBudgetOptions>;
   readonly #random: () => number;
   #budget: number;
 
-  constructor(options: RetryOptions = {}, random: () => number = Math.random) {
+  constructor(options: RetryBudgetOptions = {}, random: () => number = Math.random) {
     this.#options = {
       attempts: options.attempts ?? 3,
       baseMs: options.baseMs ?? 200,

@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from "node:crypto";
-import { link, mkdir, open, readdir, readFile, rename, rm, stat } from "node:fs/promises";
+import { mkdir, open, readdir, readFile, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { nameExclusively } from "@stackwright/base/exclusive-file";
 import { FgBridgeError } from "../errors.ts";
 import {
   type AttemptAdmission,
@@ -162,18 +163,11 @@ async function readJson(path: string): Promise<unknown> {
   }
 }
 
-/** Makes the file whole and exclusively, by a link to one that is written; false when there is one. */
+/** Makes the file whole and exclusively; false when there is one. */
 async function create(path: string, content: AttemptFile): Promise<boolean> {
   const part = `${path}.${randomUUID()}.part`;
   await write(part, JSON.stringify(content), "wx");
-  try {
-    await link(part, path);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
-    throw error;
-  } finally {
-    await rm(part, { force: true });
-  }
+  if (!(await nameExclusively(part, path))) return false;
   await sync(dirname(path));
   return true;
 }

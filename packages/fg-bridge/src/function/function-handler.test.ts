@@ -248,7 +248,7 @@ describe("the function side", () => {
     expect((await askLess("ReadResource")).responseData.length).toBe(fits.length);
   });
 
-  it("gives the schema once, and its digest to whoever has it", async () => {
+  it("gives the schema once, and its digest to callers that have it", async () => {
     const { ask, runner } = setUp({ script: () => Buffer.from("schema") });
     const plain = await ask("GetSchema");
     expect(plain).not.toHaveProperty("schemaDigest");
@@ -422,7 +422,7 @@ describe("the pool of the function side", () => {
     expect(runner.starts).toBe(4);
   });
 
-  it("lets go what nobody asks for any more", async () => {
+  it("releases what is no longer requested", async () => {
     const { ask, runner } = setUp({}, { pool: { ...pool, idleMs: 10 } });
     await ask("ReadResource", { configData: cfg });
     expect(runner.alive).toBe(1);

@@ -110,7 +110,7 @@ describe("the function server", () => {
     expect((await post(url, envelope)).status).toBe(200);
   });
 
-  it("streams its progress to whoever asks, with the same answer at the end", async () => {
+  it("streams its progress to every caller, with the same answer at the end", async () => {
     const { url } = await start();
     const response = await post(url, envelope, { accept: "text/event-stream" });
     expect(response.headers.get("content-type")).toBe("text/event-stream");
@@ -182,7 +182,7 @@ describe("the function server", () => {
     expect(runner.starts).toBe(11);
   });
 
-  it("ends with calls under way", async () => {
+  it("ends with calls in progress", async () => {
     const runner = createScriptedRunner({
       script: (_call, signal) =>
         new Promise((_resolve, reject) => {

@@ -59,9 +59,9 @@ export class JournaledApply {
       () => undefined,
     );
     this.#admissions.set(name, settled);
-    let told: Awaited<typeof admitted>;
+    let announced: Awaited<typeof admitted>;
     try {
-      told = await admitted;
+      announced = await admitted;
     } catch (cause) {
       this.#onError(cause);
       const reason = cause instanceof Error ? cause.message : String(cause);
@@ -71,7 +71,7 @@ export class JournaledApply {
     } finally {
       if (this.#admissions.get(name) === settled) this.#admissions.delete(name);
     }
-    return told.running ?? this.#repeated(key, told.admission);
+    return announced.running ?? this.#repeated(key, announced.admission);
   }
 
   #register(name: string, first: Promise<EnvelopeResponse>): Promise<EnvelopeResponse> {

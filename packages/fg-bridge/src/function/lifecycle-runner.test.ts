@@ -169,7 +169,7 @@ describe("probing a function", () => {
     });
   });
 
-  it("tells a provider of the wrong protocol from one that is not there", async () => {
+  it("distinguishes a provider of the wrong protocol from one that is not there", async () => {
     const refusal = new FgBridgeError("FG_PROTOCOL_REFUSED", "it speaks version 6 alone");
     const runner = createScriptedRunner({
       onStart: () => {

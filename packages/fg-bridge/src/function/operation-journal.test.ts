@@ -42,7 +42,7 @@ describe.each<[string, (now: () => number) => Promise<OperationJournal>]>([
     );
   });
 
-  it("tells operations apart by caller, session and id", async () => {
+  it("distinguishes operations by caller, session and id", async () => {
     const journal = await create(() => 0);
     for (const other of [
       key,

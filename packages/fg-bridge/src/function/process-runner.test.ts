@@ -211,7 +211,7 @@ describe("a provider process of the function side", () => {
 describe("the ready command", () => {
   const MAIN = fileURLToPath(new URL("./main.ts", import.meta.url));
 
-  it("serves a provider until it is told to end", async () => {
+  it("serves a provider until it is asked to stop", async () => {
     const scratch = cleanup.use(await mkdtempDisposable(join(tmpdir(), "command-")));
     const journal = join(scratch.path, "journal");
     const args = ["--provider", PROGRAM, "--listen", "127.0.0.1:0", "--journal", journal];

@@ -1,7 +1,8 @@
-import { createServer, request as httpRequest } from "node:http";
-import { type AddressInfo, connect } from "node:net";
+import { request as httpRequest } from "node:http";
+import { connect } from "node:net";
 import { delimiter, dirname, join, resolve } from "node:path";
 import { type Clock, sleep } from "@stackwright/base/clock";
+import { freePorts } from "@stackwright/base/free-ports";
 import type { Logger } from "@stackwright/base/logger";
 import { SupervisedProcess } from "@stackwright/mux/host";
 import { FgBridgeError } from "../errors.ts";
@@ -20,8 +21,8 @@ export interface FunctionInstance extends AsyncDisposable {
 const HOST = "127.0.0.1";
 const POLL_MS = 20;
 /** Characters of its output that are kept for a failure to start, and those that its message shows. */
-const KEPT = 8000;
-const TOLD = 600;
+const MAX_OUTPUT_CHARACTERS = 8000;
+const MAX_REASON_CHARACTERS = 600;
 const MAX_RESPONSE_BYTES = 16 * 1024 * 1024;
 
 /**
@@ -49,11 +50,11 @@ export async function startInstance(
     "directory" in code
       ? [join(resolve(code.directory), "bootstrap"), [], resolve(code.directory)]
       : [code.command[0], code.command.slice(1), resolve(code.cwd ?? ".")];
-  const port = await freePort();
-  let said = "";
+  const [port = 0] = await freePorts(1);
+  let output = "";
   const log = (chunk: Buffer): void => {
     const text = chunk.toString();
-    said = (said + text).slice(0, KEPT);
+    output = (output + text).slice(0, MAX_OUTPUT_CHARACTERS);
     logger.info({ urn, text }, "function output");
   };
   const child = await SupervisedProcess.start({
@@ -70,7 +71,7 @@ export async function startInstance(
   const deadline = clock.monotonicMs() + initTimeoutMs;
   while (!(await listens(port))) {
     if (child.exit !== undefined) {
-      const reason = reasonIn(said);
+      const reason = reasonIn(output);
       const why = reason === "" ? "" : `; it wrote: ${reason}`;
       throw startFailed(definition, `ended before it listened${why}`);
     }
@@ -86,7 +87,7 @@ export async function startInstance(
 /** What a program says when it fails to start: why comes first, and where the interpreter was then is no help. */
 function reasonIn(output: string): string {
   const lines = output.split("\n").filter((line) => !/^\s+at /.test(line));
-  return lines.join("\n").trim().slice(0, TOLD);
+  return lines.join("\n").trim().slice(0, MAX_REASON_CHARACTERS);
 }
 
 /** Functions are often programs of Node: they get the one that runs this before any other. */
@@ -164,17 +165,6 @@ class ProcessInstance implements FunctionInstance {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#child.end(2000);
   }
-}
-
-function freePort(): Promise<number> {
-  return new Promise((found, failed) => {
-    const server = createServer();
-    server.once("error", failed);
-    server.listen(0, HOST, () => {
-      const { port } = server.address() as AddressInfo;
-      server.close(() => found(port));
-    });
-  });
 }
 
 function listens(port: number): Promise<boolean> {

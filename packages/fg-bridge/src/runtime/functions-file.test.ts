@@ -89,7 +89,7 @@ describe("a file of accounts", () => {
 describe("the command of the stand-in", () => {
   const MAIN = fileURLToPath(new URL("./main.ts", import.meta.url));
 
-  it("serves the functions of a file until it is told to end", async () => {
+  it("serves the functions of a file until it is asked to stop", async () => {
     await using scratch = await mkdtempDisposable(join(tmpdir(), "functions-"));
     const program = `require("node:http").createServer((request, response) => response.end("hi"))
       .listen(Number(process.env.PORT), "127.0.0.1");`;

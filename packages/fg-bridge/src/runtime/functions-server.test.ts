@@ -310,7 +310,7 @@ describe("the second version of the contract", () => {
     });
   });
 
-  it("says what came of an invocation that failed, and asks the platform to stop one nobody waits for", async () => {
+  it("says what came of an invocation that failed, and asks the platform to stop one without a waiting caller", async () => {
     const seen: string[] = [];
     const { transport } = await setUp(
       {
@@ -352,7 +352,7 @@ describe("the second version of the contract", () => {
     });
   });
 
-  it("tells a request that is too large before it is sent", async () => {
+  it("refuses a request that is too large before it is sent", async () => {
     const { transport } = await setUp({}, {}, {}, v2);
     await expect(
       transport.unary("PlanResourceChange", Buffer.alloc(200_000), {}),

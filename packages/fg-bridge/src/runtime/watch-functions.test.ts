@@ -92,7 +92,7 @@ describe("a watched file of functions", () => {
     await expect.poll(() => events.at(-1), SOON).toBe("two changed");
   });
 
-  it("tells what an instance wrote that does not come up", async () => {
+  it("reports what an instance wrote that does not start", async () => {
     await writeFile(join(folder, "one", "main.cjs"), "throw new Error('no such module');");
     await expect.poll(() => events, SOON).toEqual(["one changed"]);
     const path = `/v2/${PROJECT}/fgs/functions/${urnOf("one")}/invocations`;

@@ -8,7 +8,11 @@ import { FgBridgeError, isFgBridgeError } from "../errors.ts";
 import { type AsyncResultReader, pollResult } from "./async-results.ts";
 import { failedStatus } from "./failed-status.ts";
 import { decodeInvocation, encodeGatewayEvent, type GatewayReply } from "./gateway-event.ts";
-import type { CallTimeouts, ExchangeResponse, FunctionHttpClient } from "./http-exchange.ts";
+import type {
+  ExchangeResponse,
+  FunctionCallTimeouts,
+  FunctionHttpClient,
+} from "./http-exchange.ts";
 import type { FunctionTarget, InvokeCall } from "./target.ts";
 
 /** The invoke API of one region, as its operator entered it. */
@@ -36,7 +40,11 @@ const SYNC_LIMIT = 6 * 1024 * 1024;
 const ASYNC_LIMIT = 256 * 1024;
 
 /** For the small requests around an asynchronous invocation. */
-const SIDE_TIMEOUTS: CallTimeouts = { connectMs: 3000, firstByteMs: 10_000, totalMs: 15_000 };
+const SIDE_TIMEOUTS: FunctionCallTimeouts = {
+  connectMs: 3000,
+  firstByteMs: 10_000,
+  totalMs: 15_000,
+};
 
 /**
  * A function behind FunctionGraph's invoke API: signed requests, `invocations` and `invocations-async`, the
@@ -199,7 +207,7 @@ export class FunctionGraphTarget implements FunctionTarget {
   #send(
     method: "GET" | "POST",
     path: string,
-    timeouts: CallTimeouts,
+    timeouts: FunctionCallTimeouts,
     options: {
       readonly body?: Uint8Array;
       readonly headers?: Readonly<Record<string, string>>;

@@ -7,7 +7,7 @@ import { FgBridgeError, type FgBridgeErrorCode } from "../errors.ts";
 import type { AddressGuard } from "./address-guard.ts";
 
 /** How long each part of a call may take, in milliseconds. */
-export interface CallTimeouts {
+export interface FunctionCallTimeouts {
   /** Resolving, connecting and the TLS handshake. */
   readonly connectMs: number;
   /** From the request until the head of the answer. */
@@ -21,7 +21,7 @@ interface ExchangeRequest {
   readonly method: "GET" | "POST";
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: Uint8Array;
-  readonly timeouts: CallTimeouts;
+  readonly timeouts: FunctionCallTimeouts;
   readonly maxResponseBytes: number;
   readonly signal?: AbortSignal;
   /**

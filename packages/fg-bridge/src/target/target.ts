@@ -1,8 +1,8 @@
-import type { CallTimeouts } from "./http-exchange.ts";
+import type { FunctionCallTimeouts } from "./http-exchange.ts";
 
 /** How a call of a function goes. */
 export interface InvokeCall {
-  readonly timeouts: CallTimeouts;
+  readonly timeouts: FunctionCallTimeouts;
   readonly signal?: AbortSignal;
   /** The call changes something: it gets a connection of its own. */
   readonly fresh: boolean;

@@ -109,7 +109,7 @@ export function describeFunction(
     });
 
     it.each(METHODS.filter(({ name }) => /^(Read|Plan|Apply|Import)/.test(name)))(
-      "answers $name that is no message with an error, and goes on",
+      "answers $name that is no message with an error, and continues",
       async ({ path }) => {
         await using function_ = await open(connect);
         expectFailure(await function_.ask(path, { requestData: Buffer.from([0xff, 0xff, 0xff]) }));

@@ -185,7 +185,7 @@ describe("service endpoints", () => {
     rt.dispose();
   });
 
-  it("equal what a look at everything gives, after any writes", () => {
+  it("equal the result of a whole recomputation, after any writes", () => {
     const write = fc.record({
       pod: fc.integer({ min: 0, max: 12 }),
       namespace: fc.constantFrom("shop", "other"),

@@ -211,7 +211,7 @@ describe("workloads of pods, services and namespaces", () => {
     rt.dispose();
   });
 
-  it("equal what a look at everything gives, after any writes", () => {
+  it("equal the result of a whole recomputation, after any writes", () => {
     const app = fc.constantFrom("web", "db", "");
     const namespace = fc.constantFrom("shop", "other");
     const write = fc.record({

@@ -1,4 +1,4 @@
-import type { Cell, CollectionOptions, WriteOptions } from "../collection.ts";
+import type { Cell, CollectionOptions, CollectionWriteOptions } from "../collection.ts";
 import type { Kind } from "../kind.ts";
 import type { NodeType } from "./node.ts";
 import type { Row } from "./row.ts";
@@ -23,7 +23,7 @@ export class CellNode<T> extends RowNode<T> implements Cell<T> {
     return this.list()[0];
   }
 
-  set(value: T | undefined, options?: WriteOptions): void {
+  set(value: T | undefined, options?: CollectionWriteOptions): void {
     this.graph.writes.change(this, () => this.#put(value, options?.force === true));
   }
 

@@ -16,13 +16,13 @@ export function raiseLevel(reader: AnyNode, source: AnyNode): void {
       details: { collection: reader.name, path: cycle },
     });
   }
-  lift(reader, source.level + 1);
+  raise(reader, source.level + 1);
 }
 
-function lift(node: AnyNode, level: number): void {
+function raise(node: AnyNode, level: number): void {
   if (node.level >= level) return;
   node.level = level;
-  for (const edge of node.readers) lift(edge.reader, level + 1);
+  for (const edge of node.readers) raise(edge.reader, level + 1);
 }
 
 /** The nodes from `from` to `to` along readers, both included. */

@@ -17,7 +17,7 @@ export class ManyNode<I, O> extends DerivedNode<I, O, Iterable<O> | undefined | 
   }
 
   protected difference(entry: Entry, result: Iterable<O> | undefined | null): string | undefined {
-    const { keys, values } = this.#told(result ?? []);
+    const { keys, values } = this.#outputsOf(result ?? []);
     const rows = (entry.output ?? []) as Row<O>[];
     if (rows.length !== keys.length) return "";
     for (const row of rows) {
@@ -39,7 +39,7 @@ export class ManyNode<I, O> extends DerivedNode<I, O, Iterable<O> | undefined | 
   protected apply(entry: Entry, result: Iterable<O> | undefined | null): boolean {
     if (result === undefined || result === null) return this.#clear(entry);
     refusePromise(result);
-    const { keys, values } = this.#told(result);
+    const { keys, values } = this.#outputsOf(result);
     if (keys.length === 0) return this.#clear(entry);
     const former = (entry.output ?? []) as Row<O>[];
     const before = this.events.count;
@@ -74,7 +74,7 @@ export class ManyNode<I, O> extends DerivedNode<I, O, Iterable<O> | undefined | 
   }
 
   /** Keys and values in order; of several values with one key the last. */
-  #told(result: Iterable<O>): { keys: string[]; values: O[] } {
+  #outputsOf(result: Iterable<O>): { keys: string[]; values: O[] } {
     const keys: string[] = [];
     const values: O[] = [];
     let places: Map<string, number> | undefined;

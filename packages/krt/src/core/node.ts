@@ -1,10 +1,10 @@
 import type {
   BatchHandler,
   Collection,
+  CollectionMetadata,
   CollectionOptions,
   Handler,
   HandlerRegistration,
-  Metadata,
   SubscribeOptions,
   WaitOptions,
 } from "../collection.ts";
@@ -69,7 +69,7 @@ export abstract class CollectionNode<T> implements Collection<T>, Leveled<AnyNod
   abstract readonly type: NodeType;
   readonly id: number;
   readonly name: string;
-  readonly metadata: Metadata | undefined;
+  readonly metadata: CollectionMetadata | undefined;
   readonly kind: Kind<T>;
   /** The equality of the kind. */
   readonly comparer: Comparer<T>;

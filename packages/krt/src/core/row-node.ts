@@ -1,4 +1,4 @@
-import type { CollectionOptions, Metadata } from "../collection.ts";
+import type { CollectionMetadata, CollectionOptions } from "../collection.ts";
 import type { Kind } from "../kind.ts";
 import { CollectionNode, type NodeType, SyncState } from "./node.ts";
 import { eventType, Row } from "./row.ts";
@@ -36,7 +36,7 @@ export abstract class RowNode<T> extends CollectionNode<T> {
     type: NodeType,
     kind: Kind<T>,
     options: CollectionOptions,
-    metadata?: Metadata,
+    metadata?: CollectionMetadata,
   ) {
     super(owner, type, kind, options, metadata ?? options.metadata);
   }

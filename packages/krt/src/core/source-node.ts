@@ -1,8 +1,8 @@
 import type {
+  CollectionLoadOptions,
   CollectionOptions,
+  CollectionWriteOptions,
   InputCollection,
-  LoadOptions,
-  WriteOptions,
 } from "../collection.ts";
 import { KrtError } from "../errors.ts";
 import type { Kind } from "../kind.ts";
@@ -44,7 +44,7 @@ export class SourceNode<T> extends RowNode<T> implements InputCollection<T> {
     if (synced) this.becomeSynced();
   }
 
-  set(object: T, options?: WriteOptions): void {
+  set(object: T, options?: CollectionWriteOptions): void {
     const { graph } = this;
     graph.guardSource(this);
     if (graph.writes.defers) {
@@ -83,7 +83,10 @@ export class SourceNode<T> extends RowNode<T> implements InputCollection<T> {
     });
   }
 
-  async load(objects: Iterable<T> | AsyncIterable<T>, options: LoadOptions = {}): Promise<void> {
+  async load(
+    objects: Iterable<T> | AsyncIterable<T>,
+    options: CollectionLoadOptions = {},
+  ): Promise<void> {
     const { signal } = options;
     const list = Symbol.asyncIterator in objects ? await collect(objects, signal) : objects;
     signal?.throwIfAborted();
@@ -91,7 +94,7 @@ export class SourceNode<T> extends RowNode<T> implements InputCollection<T> {
   }
 
   /** Writes a bit of the load at each call. What is to go goes last, so that a failed load deletes nothing. */
-  #feeder(objects: Iterable<T>, { replace, signal }: LoadOptions): () => boolean {
+  #feeder(objects: Iterable<T>, { replace, signal }: CollectionLoadOptions): () => boolean {
     const { graph } = this;
     const iterator = objects[Symbol.iterator]();
     const seen = new Set<string>();

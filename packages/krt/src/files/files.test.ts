@@ -58,7 +58,7 @@ describe("watchFolder", () => {
     expect(tracker.take()).toEqual(["delete/default/test"]);
   });
 
-  it("S143 keeps everything when a file cannot be parsed, and goes on when it is mended", async () => {
+  it("S143 keeps everything when a file cannot be parsed, and continues when it is fixed", async () => {
     await put("a.json", test("a", 1));
     await put("b.json", test("b", 1));
     const configs = await open();

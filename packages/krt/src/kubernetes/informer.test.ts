@@ -62,7 +62,7 @@ describe("newInformer", () => {
     expect(server.seen.filter(({ query }) => query["limit"] === "10")).toHaveLength(3);
   });
 
-  it("goes on where it was when a connection breaks, even within a line", async () => {
+  it("continues where it was when a connection breaks, even within a line", async () => {
     server.put("a", "1");
     const pods = open();
     await pods.whenSynced();
@@ -122,7 +122,7 @@ describe("newInformer", () => {
     await eventually(() => expect(ips(pods)).toEqual(["a=1"]));
   });
 
-  it("takes bookmarks for the place to go on from", async () => {
+  it("resumes from bookmarks", async () => {
     const pods = open();
     await pods.whenSynced();
     await eventually(() => expect(server.watches).toBe(1));
@@ -156,7 +156,7 @@ describe("newInformer", () => {
     expect(codes).toEqual([500, 503, 429]);
   });
 
-  it("fails a connection on which nothing comes, and goes on", async () => {
+  it("fails a connection on which nothing comes, and continues", async () => {
     const client = createWatchClient<Pod>(server.connection, PODS, { idleMs: 50 });
     const pods = wrapClient(rt, client, quick);
     await pods.whenSynced();

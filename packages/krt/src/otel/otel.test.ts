@@ -82,7 +82,7 @@ describe("tracing", () => {
 });
 
 describe("metrics", () => {
-  it("tell of every collection and queue when they are collected", () => {
+  it("describe every collection and queue when they are collected", () => {
     let collect: BatchObservableCallback | undefined;
     const meter = createNoopMeter();
     const names = new Map<unknown, string>();

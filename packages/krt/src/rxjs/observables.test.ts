@@ -12,7 +12,7 @@ const item = (key: string, value = 0): Item => ({ key, value });
 const show = (event: Event<Item>): string => `${event.type}/${event.key}`;
 
 describe("events$", () => {
-  it("begins with the present objects and goes on with changes, in order", async () => {
+  it("begins with the present objects and continues with changes, in order", async () => {
     using rt = createRuntime();
     const source = rt.source([item("a"), item("b")], { kind: ITEM });
     const seen: string[] = [];
@@ -28,7 +28,7 @@ describe("events$", () => {
     expect(seen).toHaveLength(4);
   });
 
-  it("leaves the present objects out when told so", async () => {
+  it("leaves the present objects out on request", async () => {
     using rt = createRuntime();
     const source = rt.source([item("a")], { kind: ITEM });
     const next = firstValueFrom(events$(source, { replay: false }));

@@ -182,7 +182,7 @@ describe("strict mode", () => {
     expect(Math.random()).toBeLessThan(1);
   });
 
-  it("reports an equality that does not see a difference, and tells of churn", () => {
+  it("reports an equality that misses a difference, and reports churn", () => {
     const { rt, errors, diagnostics } = strictRuntime();
     const source = rt.source([{ key: "a", v: 1, other: 1 }]);
     const blind = kind<{ key: string; v: number; other: number }>();

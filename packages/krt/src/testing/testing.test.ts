@@ -4,7 +4,7 @@ import { createTestContext, ManualScheduler, trackEvents } from "./index.ts";
 import { pod, podSource } from "./scenarios/fixtures.ts";
 
 describe("test context", () => {
-  it("reads what is there and tells what was fetched", () => {
+  it("reads what is there and reports what was fetched", () => {
     const rt = createRuntime();
     const pods = podSource(rt, [pod("a", "1", { app: "x" }), pod("b", "2")]);
     const ipOf = partial((one: { ip: string }) => one.ip);
@@ -54,7 +54,7 @@ describe("manual scheduler", () => {
     expect(scheduler.now()).toBe(34);
   });
 
-  it("delivers nothing before it is told to", () => {
+  it("delivers nothing before it is asked to", () => {
     const scheduler = new ManualScheduler();
     const rt = createRuntime({ scheduler });
     const source = rt.source<string>();

@@ -69,10 +69,10 @@ export function adaptPulumiProvider(
   provider: ResourceProvider,
   options: PulumiAdapterOptions = {},
 ): LifecycleProvider {
-  return new LiftedProvider(provider, options);
+  return new AdaptedPulumiProvider(provider, options);
 }
 
-class LiftedProvider implements LifecycleProvider {
+class AdaptedPulumiProvider implements LifecycleProvider {
   readonly #session: PulumiAdapterSession;
   readonly #options: PulumiAdapterOptions;
   #package: Promise<Package> | undefined;

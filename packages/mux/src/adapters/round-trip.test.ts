@@ -232,7 +232,7 @@ describe("toPulumiProvider", () => {
     expect(json(reply.return)).toEqual({ prefix: "x", count: 0 });
   });
 
-  it("tells a create that made nothing from one that left something behind", async () => {
+  it("distinguishes a create that made nothing from one that left an object", async () => {
     await expect(create({ name: "full" })).rejects.toMatchObject({ code: "FAILED_PRECONDITION" });
     const error = await create({ name: "torn" }).catch((reason: unknown) => RpcError.from(reason));
     expect(error).toMatchObject({ code: "UNKNOWN" });

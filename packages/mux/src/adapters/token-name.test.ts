@@ -35,7 +35,7 @@ describe("nameTokens", () => {
     ]);
   });
 
-  it("gives a long name to nobody where it is another's name", () => {
+  it("does not use a long name that is another's name", () => {
     const { tokens, names } = nameTokens([
       "k:index:Set",
       "k::Set",

@@ -179,7 +179,7 @@ describe("createConfigFilter", () => {
     };
   };
 
-  it("shows a server its own keys, shared keys, and keys that nobody knows", () => {
+  it("shows a server its own keys, shared keys, and keys that no schema has", () => {
     const everything = { a: 1, b: 2, s: 3, other: { deep: [null] } };
     expect(seen(0, everything).args).toEqual({ a: 1, s: 3, other: { deep: [null] } });
     expect(seen(1, everything).args).toEqual({ b: 2, s: 3, other: { deep: [null] } });

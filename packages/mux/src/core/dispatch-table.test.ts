@@ -18,7 +18,7 @@ describe("the JSON form of a dispatch table", () => {
     expect(dispatchTableFromJson(dispatchTableToJson(table))).toEqual(table);
   });
 
-  it("tells an absent list section from an empty one", () => {
+  it("distinguishes an absent list section from an empty one", () => {
     const table = dispatchTableFromJson({ resources: {}, functions: {} });
     expect("listResources" in table).toBe(false);
     expect(dispatchTableToJson(table)).toEqual({ resources: {}, functions: {} });

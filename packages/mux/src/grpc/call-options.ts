@@ -1,8 +1,8 @@
-import { type CallOptions, Metadata } from "@stackwright/proto/grpc";
+import { Metadata, type RpcCallOptions } from "@stackwright/proto/grpc";
 import type { CallContext } from "../call-context.ts";
 
 /** How a call is made that hands its context on: cancellation, deadline, and the metadata that is not of one hop. */
-export function toCallOptions({ signal, metadata, deadline }: CallContext): CallOptions {
+export function toCallOptions({ signal, metadata, deadline }: CallContext): RpcCallOptions {
   return {
     ...(signal && { signal }),
     ...(metadata && { metadata: forwarded(metadata) }),

@@ -85,7 +85,7 @@ describe("attaching", () => {
     expect([asked, attached.handshake]).toEqual([3, undefined]);
   });
 
-  it("gives up after its time where nobody is", async () => {
+  it("gives up after its time where no server listens", async () => {
     const server = await serve({});
     await server.close();
     const attach = attachProvider({ port: server.port, engineAddress, timeoutMs: 200 });

@@ -26,7 +26,7 @@ describe("the engine host and its client", () => {
     expect([await client.getRootResource(), engine.rootResource]).toEqual(["urn:root", "urn:root"]);
   });
 
-  it("tell whether the engine lives", async () => {
+  it("report whether the engine is alive", async () => {
     const engine = await startEngineHost();
     await using client = await dialEngine(engine.address, { timeoutMs: 1000 });
     expect(await client.isAlive()).toBe(true);
@@ -34,7 +34,7 @@ describe("the engine host and its client", () => {
     expect(await client.isAlive()).toBe(false);
   });
 
-  it("say that nobody is there", async () => {
+  it("report that no engine listens", async () => {
     const engine = await startEngineHost();
     await engine.close();
     await expect(dialEngine(engine.address, { timeoutMs: 100 })).rejects.toMatchObject({

@@ -33,7 +33,7 @@ describe("a provider that starts", () => {
     await vi.waitFor(() => expect(isThere(-launched.group)).toBe(false), { timeout: 10_000 });
   });
 
-  it("is told apart from one that has ended, before and during a call", async () => {
+  it("is distinguished from one that has ended, before and during a call", async () => {
     const errors: string[] = [];
     const logger = {
       debug() {},
@@ -56,7 +56,7 @@ describe("a provider that starts", () => {
     expect(errors).toEqual(["provider process ended without having been asked to"]);
   });
 
-  it("has calls under way given up when it is closed", async () => {
+  it("has calls in progress canceled when it is closed", async () => {
     const launched = await launchProvider({ ...ECHO, graceMs: 400 });
     const hanging = launched.provider.create(create("hang"), {});
     const failed = expect(hanging).rejects.toMatchObject({ code: "CANCELLED" });

@@ -66,7 +66,7 @@ const stop = (): never => {
 };
 
 describe("an exception in provider code", () => {
-  it("is told with operation and type, and to the author with its stack", async () => {
+  it("is reported with operation and type, and to the author with its stack", async () => {
     const { provider, faults, configure } = await failing(stop);
     const config = { type, config: object, writeOnlyAllowed: true };
     const zone = { type: "zones_zone", config: object, writeOnlyAllowed: true };
@@ -107,7 +107,7 @@ describe("an exception in provider code", () => {
     }
   });
 
-  it("is written to standard error unless somebody wants it", async () => {
+  it("is written to standard error unless a handler is given", async () => {
     const written: unknown[] = [];
     const write = vi.spyOn(process.stderr, "write").mockImplementation((chunk) => {
       written.push(chunk);
@@ -124,7 +124,7 @@ describe("an exception in provider code", () => {
     expect(written[0]).toMatch(/^configure of the provider failed: TypeError: .*\n {4}at /);
   });
 
-  it("is told with its causes, without the texts of the request and of the configuration", async () => {
+  it("is reported with its causes, without the texts of the request and of the configuration", async () => {
     const { provider, faults } = await failing(() => {
       const quoted = JSON.stringify({ key: SECRET, name: "www.example.org" });
       const cause = Object.assign(new Error(`${quoted} ${encodeURIComponent(SECRET)}`), {
@@ -141,7 +141,7 @@ describe("an exception in provider code", () => {
     expect(text).not.toMatch(/hunter2|t-0k3n|example|of-its-own/);
   });
 
-  it("is no mistake of the code when it is a ProviderFailure, or when the call was given up", async () => {
+  it("is not an error of the code when it is a ProviderFailure, or when the call was given up", async () => {
     const own = await failing(() => {
       throw new ProviderFailure("Zone locked", "Try later.");
     });

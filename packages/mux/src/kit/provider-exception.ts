@@ -45,8 +45,8 @@ export function toProviderException(
     texts.push(stackOf(at));
     at = at instanceof Error ? at.cause : undefined;
   }
-  const told = withoutTexts(texts.join("\ncaused by "), textsOf(given));
-  return { operation, text: `${operation} failed: ${told}`, error };
+  const text = withoutTexts(texts.join("\ncaused by "), textsOf(given));
+  return { operation, text: `${operation} failed: ${text}`, error };
 }
 
 function stackOf(thrown: unknown): string {
@@ -77,7 +77,7 @@ function textsOf(given: readonly GivenValue[]): Set<string> {
 }
 
 /** Texts are quoted as they are, as JSON, and in addresses. Longer ones go first: one may be part of another. */
-function withoutTexts(told: string, texts: ReadonlySet<string>): string {
+function withoutTexts(report: string, texts: ReadonlySet<string>): string {
   const forms = new Set<string>();
   for (const text of texts) {
     forms
@@ -85,7 +85,7 @@ function withoutTexts(told: string, texts: ReadonlySet<string>): string {
       .add(JSON.stringify(text).slice(1, -1))
       .add(encodeURIComponent(text.toWellFormed()));
   }
-  let clean = told;
+  let clean = report;
   for (const form of [...forms].toSorted((a, b) => b.length - a.length)) {
     clean = clean.replaceAll(form, "***");
   }

@@ -46,7 +46,7 @@ const stored =
   '"thing":{"value":["a"],"type":["list","string"]}}';
 
 describe("upgrading what an older version stored", () => {
-  it("takes over every type as it is, with one more attribute", async () => {
+  it("keeps every type as it is, with one more attribute", async () => {
     const resource = zones({ ...all, mood: optional(types.string) }, (stored) => ({
       ...stored,
       mood: null,

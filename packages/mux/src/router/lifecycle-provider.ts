@@ -87,6 +87,8 @@ export interface LifecycleContext {
   readonly signal?: AbortSignal;
   /** One run of a template; a provider behind a function receives it. */
   readonly sessionId?: string;
+  /** The address of the object in the configuration, for providers in this process; others do not receive it. */
+  readonly address?: string;
 }
 
 /** Identifies one operation on one state object, so that a repeated delivery can be recognised. */

@@ -179,7 +179,7 @@ describe("joinLifecycleProviders", () => {
     expect(log).toEqual(["p0.schema", "p1.schema", "p2.schema"]);
   });
 
-  it("says where configuration schemas differ, and ignores texts for people", async () => {
+  it("says where configuration schemas differ, and ignores descriptions", async () => {
     const same = { ...STRING, description: "other words" };
     const number = { ...STRING, type: Type.number };
     const equal = join([], { config: block({ a: STRING }) }, { config: block({ a: same }) });

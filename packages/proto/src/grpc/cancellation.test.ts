@@ -225,7 +225,7 @@ describe("a source of requests", () => {
 });
 
 describe("deadlines", () => {
-  it("are told to the server and end the call on both sides", async () => {
+  it("are sent to the server and end the call on both sides", async () => {
     const { contexts, shapes } = hanging();
     await using fixture = await connectShapes(shapes);
     const { client } = fixture;

@@ -16,7 +16,7 @@ export interface ChannelInit {
   readonly options?: ChannelOptions;
 }
 
-export interface WaitOptions {
+export interface ChannelWaitOptions {
   readonly signal?: AbortSignal;
   /** @default no limit */
   readonly timeoutMs?: number;
@@ -34,7 +34,7 @@ export interface RpcChannel extends AsyncDisposable {
    * Resolves when there is a connection. Rejects with DEADLINE_EXCEEDED, with the signal's reason,
    * or with CANCELLED when the channel is closed.
    */
-  waitForReady(options?: WaitOptions): Promise<void>;
+  waitForReady(options?: ChannelWaitOptions): Promise<void>;
 
   /** Ends all calls with CANCELLED, and then the connection. May be called again. */
   close(): Promise<void>;
@@ -87,7 +87,7 @@ export class GrpcChannel implements RpcChannel {
     };
   }
 
-  async waitForReady(options: WaitOptions = {}): Promise<void> {
+  async waitForReady(options: ChannelWaitOptions = {}): Promise<void> {
     const { signal, timeoutMs = Number.POSITIVE_INFINITY } = options;
     const end = Date.now() + timeoutMs;
     // grpc-js cannot cancel a wait, so each wait is short.

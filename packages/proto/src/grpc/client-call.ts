@@ -11,7 +11,7 @@ import { createMetadata, type MetadataInit } from "./metadata.ts";
 import { RpcError } from "./rpc-error.ts";
 import { asBuffer, DEFAULT_BUFFER_BYTES, type MethodDefinition } from "./service.ts";
 
-export interface CallOptions {
+export interface RpcCallOptions {
   /** Cancels the call, which then rejects with the signal's reason. */
   readonly signal?: AbortSignal;
   /**
@@ -54,10 +54,10 @@ export class ClientCall {
   /** What grpc-js reports besides the status; it has the stack of the caller. */
   failure: ServiceError | undefined;
   readonly #channel: GrpcChannel;
-  readonly #options: CallOptions;
+  readonly #options: RpcCallOptions;
   #release: (() => void) | undefined;
 
-  constructor(channel: GrpcChannel, method: MethodDefinition, options: CallOptions) {
+  constructor(channel: GrpcChannel, method: MethodDefinition, options: RpcCallOptions) {
     this.method = method;
     this.bufferBytes = options.bufferBytes ?? DEFAULT_BUFFER_BYTES;
     this.#channel = channel;

@@ -9,7 +9,7 @@ import type {
 } from "../gen/pulumirpc/provider.ts";
 import type { ShapesService } from "../testing/shapes-service.ts";
 import type { RpcClient } from "./client.ts";
-import type { CallOptions } from "./client-call.ts";
+import type { RpcCallOptions } from "./client-call.ts";
 import type { ServiceImplementation } from "./implement.ts";
 import type { ResponseStream } from "./response-stream.ts";
 import type { HandlerContext } from "./server-call.ts";
@@ -19,13 +19,13 @@ describe("types", () => {
   it("of a client follow from the generated definition", () => {
     type Client = RpcClient<typeof ResourceProviderService>;
     expectTypeOf<Client["check"]>().toEqualTypeOf<
-      (request: CheckRequest, options?: CallOptions) => Promise<CheckResponse>
+      (request: CheckRequest, options?: RpcCallOptions) => Promise<CheckResponse>
     >();
     expectTypeOf<Client["list"]>().toEqualTypeOf<
-      (request: ListRequest, options?: CallOptions) => ResponseStream<ListResponse>
+      (request: ListRequest, options?: RpcCallOptions) => ResponseStream<ListResponse>
     >();
     expectTypeOf<RpcClient<typeof ShapesService>["send"]>().toEqualTypeOf<
-      (requests: Messages<Any>, options?: CallOptions) => Promise<Any>
+      (requests: Messages<Any>, options?: RpcCallOptions) => Promise<Any>
     >();
   });
 

@@ -1,5 +1,5 @@
 import { GrpcChannel, type RpcChannel } from "./channel.ts";
-import { type CallOptions, ClientCall } from "./client-call.ts";
+import { ClientCall, type RpcCallOptions } from "./client-call.ts";
 import { ResponseStream } from "./response-stream.ts";
 import type {
   Messages,
@@ -13,11 +13,11 @@ import { callClientStream, callUnary } from "./unary-response.ts";
 /** The function by which a method is called. */
 export type ClientMethod<M extends MethodDefinition> = M["requestStream"] extends true
   ? M["responseStream"] extends true
-    ? (requests: Messages<RequestOf<M>>, options?: CallOptions) => ResponseStream<ResponseOf<M>>
-    : (requests: Messages<RequestOf<M>>, options?: CallOptions) => Promise<ResponseOf<M>>
+    ? (requests: Messages<RequestOf<M>>, options?: RpcCallOptions) => ResponseStream<ResponseOf<M>>
+    : (requests: Messages<RequestOf<M>>, options?: RpcCallOptions) => Promise<ResponseOf<M>>
   : M["responseStream"] extends true
-    ? (request: RequestOf<M>, options?: CallOptions) => ResponseStream<ResponseOf<M>>
-    : (request: RequestOf<M>, options?: CallOptions) => Promise<ResponseOf<M>>;
+    ? (request: RequestOf<M>, options?: RpcCallOptions) => ResponseStream<ResponseOf<M>>
+    : (request: RequestOf<M>, options?: RpcCallOptions) => Promise<ResponseOf<M>>;
 
 /** A client of a service: one function per method, under the names of the definition. */
 export type RpcClient<S extends ServiceDefinition> = {
@@ -32,12 +32,12 @@ export type RpcClient<S extends ServiceDefinition> = {
 export function createClient<S extends ServiceDefinition>(
   service: S,
   channel: RpcChannel,
-  defaults: CallOptions = {},
+  defaults: RpcCallOptions = {},
 ): RpcClient<S> {
   if (!(channel instanceof GrpcChannel)) throw new TypeError("expected a channel of openChannel");
   const methods = Object.entries(service).map(([name, method]) => [
     name,
-    (request: unknown, options?: CallOptions) =>
+    (request: unknown, options?: RpcCallOptions) =>
       start(new ClientCall(channel, method, { ...defaults, ...options }), request),
   ]);
   return Object.fromEntries(methods) as RpcClient<S>;

@@ -18,7 +18,7 @@ async function settled(counter: () => number): Promise<number> {
 }
 
 describe("flow control", () => {
-  it("stops a producer whose consumer does not read, and lets it go on", async () => {
+  it("stops a producer whose consumer does not read, and lets it continue", async () => {
     let produced = 0;
     await using fixture = await connectShapes(
       {

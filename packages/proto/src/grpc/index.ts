@@ -4,11 +4,11 @@ export { formatListenAddress, formatTarget } from "./address.ts";
 export type { Admit, CallHead } from "./admission.ts";
 export type { SelfSignedOptions } from "./certificate.ts";
 export { createSelfSignedIdentity } from "./certificate.ts";
-export type { ChannelInit, RpcChannel, WaitOptions } from "./channel.ts";
+export type { ChannelInit, ChannelWaitOptions, RpcChannel } from "./channel.ts";
 export { openChannel } from "./channel.ts";
 export type { ClientMethod, RpcClient } from "./client.ts";
 export { createClient } from "./client.ts";
-export type { CallOptions } from "./client-call.ts";
+export type { RpcCallOptions } from "./client-call.ts";
 export type { RpcCode } from "./codes.ts";
 export { RPC_CODES, rpcCodeOf } from "./codes.ts";
 export type {

@@ -47,7 +47,7 @@ function openHandles(): number {
 }
 
 describe("after many calls", () => {
-  it("nothing listens to a signal that they shared, and nobody was warned", async () => {
+  it("nothing listens to a signal that they shared, and no warning was written", async () => {
     const warnings: Error[] = [];
     const onWarning = (warning: Error) => warnings.push(warning);
     process.on("warning", onWarning);

@@ -24,7 +24,7 @@ describe("codes", () => {
     expect(Object.keys(RPC_CODES).length).toBe(16);
   });
 
-  it("of numbers that nobody defined are UNKNOWN", () => {
+  it("of undefined numbers are UNKNOWN", () => {
     expect([0, 17, -1, 1.5].map(rpcCodeOf)).toEqual(["UNKNOWN", "UNKNOWN", "UNKNOWN", "UNKNOWN"]);
   });
 });
@@ -176,7 +176,7 @@ describe("details", () => {
 });
 
 describe("the text of an error", () => {
-  it("of a megabyte is cut off for a client in Node, and other calls go on", async () => {
+  it("of a megabyte is cut off for a client in Node, and other calls continue", async () => {
     await using fixture = await connectShapes({
       one: () => {
         throw new RpcError("ABORTED", "漢".repeat(1024 * 1024));

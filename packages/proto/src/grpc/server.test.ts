@@ -59,7 +59,7 @@ describe("a server", () => {
     }
   });
 
-  it("ends the calls under way when it closes", async () => {
+  it("ends the calls in progress when it closes", async () => {
     const aborted: unknown[] = [];
     await using fixture = await connectShapes({
       receive: async function* (_, { signal }) {

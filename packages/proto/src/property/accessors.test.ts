@@ -20,7 +20,7 @@ describe("assetSource", () => {
     expect(assetSource({ ...asset, path: "", uri: "" })).toEqual({ kind: "text", text: "t" });
   });
 
-  it("tells an empty text from contents that were left out by the hash", () => {
+  it("distinguishes an empty text from contents that were left out by the hash", () => {
     expect(assetSource(assetProperty({}))).toEqual({ kind: "text", text: "" });
     expect(assetSource(assetProperty({ hash: sha256("") }))).toEqual({ kind: "text", text: "" });
     expect(assetSource(assetProperty({ hash: sha256("x") }))).toEqual({ kind: "elided" });
@@ -36,7 +36,7 @@ describe("archiveSource", () => {
     expect(archiveSource({ ...archive, path: "", uri: "" })).toEqual({ kind: "assets", assets });
   });
 
-  it("tells an empty archive from contents that were left out by the hash", () => {
+  it("distinguishes an empty archive from contents that were left out by the hash", () => {
     const empty = { kind: "assets", assets: new Map() };
     expect(archiveSource(archiveProperty({}))).toEqual(empty);
     expect(archiveSource(archiveProperty({ hash: sha256(new Uint8Array(1024)) }))).toEqual(empty);
@@ -45,7 +45,7 @@ describe("archiveSource", () => {
 });
 
 describe("resourceId", () => {
-  it("tells known ids, ids that are not known yet, and components", () => {
+  it("distinguishes known ids, ids that are not known yet, and components", () => {
     const id = (value?: Parameters<typeof resourceProperty>[0]["id"]) =>
       resourceId(resourceProperty({ urn: "u", ...(value !== undefined && { id: value }) }));
     expect(id()).toEqual({ kind: "component" });

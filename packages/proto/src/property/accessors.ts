@@ -38,13 +38,13 @@ export function archiveSource(archive: ArchiveProperty): PropertyArchiveSource {
   return { kind: "elided" };
 }
 
-export type ResourceId =
+export type ResourcePropertyId =
   | { readonly kind: "known"; readonly id: string }
   | { readonly kind: "unknown" }
   | { readonly kind: "component" };
 
 /** The id of the referenced resource; a component has none. */
-export function resourceId(resource: ResourceProperty): ResourceId {
+export function resourceId(resource: ResourceProperty): ResourcePropertyId {
   if (resource.id === undefined) return { kind: "component" };
   const id = resource.id.kind === "output" ? resource.id.value : resource.id;
   if (id?.kind !== "string" || id.value === "") return { kind: "unknown" };

@@ -167,7 +167,7 @@ const { json: lookalike } = fc.letrec<{ json: unknown }>((tie) => ({
 const object = fc.dictionary(key, lookalike, { maxKeys: 4 });
 
 describe("round trips", () => {
-  it("gives back every value", () => {
+  it("returns every value", () => {
     fc.assert(
       fc.property(anyMap, (properties) => {
         const encoded = encodeStruct(properties);
@@ -179,7 +179,7 @@ describe("round trips", () => {
     );
   });
 
-  it("gives back every Struct, or an error at a path that is in it", () => {
+  it("returns every Struct, or an error at a path that is in it", () => {
     let refused = 0;
     fc.assert(
       fc.property(object, (json) => {
@@ -221,7 +221,7 @@ describe("round trips", () => {
     );
   });
 
-  it("gives back JSON and property paths", () => {
+  it("returns JSON and property paths", () => {
     fc.assert(
       fc.property(object, (json) => {
         expect(propertyToJson(propertyFromJson(json))).toEqual(json);

@@ -98,7 +98,7 @@ describe("decodeStruct", () => {
     expect([...members.keys()]).toEqual([SIGNATURE_KEY, "value"]);
   });
 
-  it("leaves signatures and sentinels alone when told to", () => {
+  it("leaves signatures and sentinels alone on request", () => {
     const json = { s: signed("secret"), u: UNKNOWN_SENTINEL.bool, odd: { [SIGNATURE_KEY]: 7 } };
     const members = decodeStruct(structFromJson(json), { signatures: "ignore" });
     expect(members.get("s")).toEqual(

@@ -272,7 +272,7 @@ describe("depth", () => {
     expect(decodeValue(encodeValue(chain), { unknowns: "drop" })).toEqual(nullProperty());
   });
 
-  it("tells the path of an error at any depth", () => {
+  it("reports the path of an error at any depth", () => {
     const deep = nest((inner) => listProperty([inner]), stringProperty("\ud800"));
     let error: unknown;
     try {

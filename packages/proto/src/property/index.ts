@@ -1,5 +1,5 @@
 export type { EncodedStruct, EncodedValue } from "../encoded-struct.ts";
-export type { AssetSource, PropertyArchiveSource, ResourceId } from "./accessors.ts";
+export type { AssetSource, PropertyArchiveSource, ResourcePropertyId } from "./accessors.ts";
 export { archiveSource, assetSource, resourceId } from "./accessors.ts";
 export {
   archiveProperty,

@@ -50,7 +50,7 @@ describe("walkProperties", () => {
     ]);
   });
 
-  it("leaves out what is skipped and ends when told to", () => {
+  it("leaves out what is skipped and stops on request", () => {
     const visited: string[] = [];
     walkProperties(properties, ({ value }) => {
       visited.push(value.kind);
@@ -159,7 +159,7 @@ describe("equalProperties", () => {
     expect(equalProperties(b, a)).toBe(expected);
   });
 
-  it("ignores whether values are secret when told to", () => {
+  it("ignores whether values are secret on request", () => {
     const options = { secrets: "ignore" } as const;
     const plain = mapProperty({ a: listProperty([numberProperty(1)]) });
     const wrapped = secretProperty(mapProperty({ a: secretProperty(listProperty([secret])) }));

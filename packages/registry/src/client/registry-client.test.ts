@@ -82,7 +82,7 @@ describe("a client of a registry", () => {
     given = await setUp();
   });
 
-  it("finds the function of a version, and tells versions of one number apart", async () => {
+  it("finds the function of a version, and distinguishes versions of one number", async () => {
     const { registry, clientOf } = given;
     const client = await clientOf("acme");
     const found = await client.resolvePrivateProvider(HELLO, "1.0.0");
@@ -121,7 +121,7 @@ describe("a client of a registry", () => {
     });
   });
 
-  it("notes uses and forgets them, as often as it is told", async () => {
+  it("records uses and deletes them, as often as it is called", async () => {
     const { registry, clientOf } = given;
     const client = await clientOf("acme");
     const { providerId } = await client.resolvePrivateProvider(HELLO, "1.0.0");
@@ -148,7 +148,7 @@ describe("a client of a registry", () => {
     });
   });
 
-  it("tells a wrong key, and never its secret", async () => {
+  it("reports a wrong key, and never its secret", async () => {
     const client = createRegistryClient({ url: given.url, key });
     const error: unknown = await client
       .resolvePrivateProvider(HELLO, "1.0.0")
@@ -184,7 +184,7 @@ describe("a client without a registry", () => {
     );
   });
 
-  it("gives up at the deadline, where nobody listens and where nobody answers", async () => {
+  it("gives up at the deadline, without a listener and without an answer", async () => {
     const silent = await listen(() => undefined);
     for (const [url, why] of [
       ["http://127.0.0.1:1", "ECONNREFUSED"],
@@ -227,7 +227,7 @@ describe("a client without a registry", () => {
     });
   });
 
-  it("stops when it is told to", async () => {
+  it("stops on request", async () => {
     const url = await listen(() => undefined);
     const client = createRegistryClient({ url, key });
     const stopped = new Error("stopped");

@@ -112,9 +112,9 @@ const BY_RFS_CODE: ReadonlyMap<string, RegistryErrorCode> = new Map(
  * The failure that was reported to a client, by the code of either API; undefined for codes that say nothing more than
  * the status.
  */
-export function registryCode(told: string): RegistryErrorCode | undefined {
-  const own = told in REGISTRY_ERRORS ? (told as RegistryErrorCode) : BY_RFS_CODE.get(told);
-  return own ?? (told.startsWith("RF.10011") ? "REGISTRY_INVALID_FIELD" : undefined);
+export function registryCode(code: string): RegistryErrorCode | undefined {
+  const own = code in REGISTRY_ERRORS ? (code as RegistryErrorCode) : BY_RFS_CODE.get(code);
+  return own ?? (code.startsWith("RF.10011") ? "REGISTRY_INVALID_FIELD" : undefined);
 }
 
 /** The documents know nothing between 429 and 500, so what is ours beyond them stays inside. */

@@ -96,7 +96,7 @@ describe("our own API", () => {
     expect(await fixture.credentials.tokenOwner(token)).toBeUndefined();
   });
 
-  it("lets nobody give what they do not have", async () => {
+  it("refuses to grant what the caller does not have", async () => {
     const operator = await fixture.credentials.createKey({ account: "acme", roles: ["operator"] });
     for (const [method, url, body, who, status] of [
       ["POST", "/tokens", { roles: ["operator"] }, ["acme", "admin"], 403],
@@ -334,7 +334,7 @@ describe("stored secrets", () => {
     }
   });
 
-  it("of the registry are the same for all instances, made by whoever is first", async () => {
+  it("of the registry are the same for all instances, made by the first one", async () => {
     await using storage = createMemoryStorage();
     await using fixture = await createRegistryFixture(storage);
     const { records, clock } = fixture.registry.parts;

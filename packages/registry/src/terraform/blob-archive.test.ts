@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { createScratchBlobs } from "../testing/scratch-blobs.ts";
 import { BlobArchive } from "./blob-archive.ts";
 
-it("reads any part of a blob, in any order, and goes on where it ended", async () => {
+it("reads any part of a blob, in any order, and continues where it ended", async () => {
   await using blobs = createScratchBlobs();
   const bytes = randomBytes(700_000);
   const blob = await blobs.write(bytes);

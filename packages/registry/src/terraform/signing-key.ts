@@ -10,7 +10,7 @@ interface PublicSigningKey {
 }
 
 /** Most signatures that are kept; each is some hundred bytes. */
-const KEPT = 1024;
+const MAX_SIGNATURES = 1024;
 
 /**
  * The OpenPGP key of a registry, one for all its instances: version 4, Ed25519 in the legacy curve
@@ -36,7 +36,7 @@ export class SigningKey {
     let signature = this.#signatures.get(digest);
     if (signature === undefined) {
       signature = this.#sign(bytes);
-      if (this.#signatures.size >= KEPT) this.#signatures.clear();
+      if (this.#signatures.size >= MAX_SIGNATURES) this.#signatures.clear();
       this.#signatures.set(digest, signature);
       signature.catch(() => this.#signatures.delete(digest));
     }

@@ -112,7 +112,7 @@ describe("Terraform's protocols", () => {
     return (await send("GET", url)).json();
   };
 
-  it("tell where they are", async () => {
+  it("give their addresses", async () => {
     const answer = await send("GET", "/.well-known/terraform.json");
     expect(answer.headers["content-type"]).toMatch(/^application\/json/);
     expect(answer.json()).toEqual({ "providers.v1": "/terraform/v1/providers/" });

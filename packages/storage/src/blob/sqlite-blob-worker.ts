@@ -79,6 +79,7 @@ port.on("message", (request: BlobWorkerRequest | "close") => {
     port.close();
   } else {
     send(answer(request));
+    for (const { values } of request.statements) values.forEach(free);
   }
 });
 
@@ -101,4 +102,10 @@ function toError(error: unknown): NonNullable<BlobWorkerAnswer["error"]> {
     ? "STORAGE_CORRUPT"
     : "STORAGE_INCONSISTENT";
   return { code, message: described instanceof Error ? described.message : String(described) };
+}
+
+/** Frees a parameter, which was given to this thread. Otherwise as much as is written would be in memory until a collection. */
+function free(value: SQLInputValue): void {
+  if (!(value instanceof Uint8Array) || !(value.buffer instanceof ArrayBuffer)) return;
+  if (!value.buffer.detached) value.buffer.transfer(0);
 }

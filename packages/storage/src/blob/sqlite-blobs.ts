@@ -48,6 +48,9 @@ interface Waiting {
   readonly reject: (error: Error) => void;
 }
 
+/** Chunks from this size on are given to the thread. Smaller buffers may share their memory with others. */
+const GIVEN_BYTES = 64 * 1024;
+
 const HEAD = "sha256, size, chunk_bytes, content";
 const USED_BY_OWNER = "(SELECT coalesce(sum(size), 0) FROM claim WHERE owner = ?)";
 /** Without an owner, or with one that the blob counts against. */
@@ -242,7 +245,7 @@ class SqliteBlobEngine implements BlobEngine {
     return new Promise((resolve, reject) => {
       this.#waiting.set(request.id, { resolve, reject });
       // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
-      this.#worker.postMessage(request);
+      this.#worker.postMessage(request, statements.flatMap(ownBuffers));
     });
   }
 
@@ -274,4 +277,12 @@ function uploadLost(): StorageError {
       details: { outcome: "not-applied" },
     },
   );
+}
+
+/** Memory that only one parameter uses. It is given to the thread, where a copy would double what is in memory. */
+function ownBuffers({ values }: BlobStatement): readonly ArrayBuffer[] {
+  return values.flatMap((value) => {
+    if (!(value instanceof Uint8Array) || value.byteLength < GIVEN_BYTES) return [];
+    return value.buffer instanceof ArrayBuffer ? [value.buffer] : [];
+  });
 }

@@ -68,7 +68,7 @@ describe("renewal in a thread of its own", () => {
     await storage.writeCAS(sample(A1, HOME, "guarded"), { guards: [lease.guard] });
   });
 
-  test("tells the holder when the lease was taken", async () => {
+  test("notifies the holder when the lease was taken", async () => {
     await using renewer = createThreadRenewer({ source });
     const lease = await leasesOf("one", renewer).acquire({ tenancy: HOME, name: "taken" });
     const fence = await storage.read("strong", fenceResourceId(lease.name));

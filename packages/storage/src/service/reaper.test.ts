@@ -99,7 +99,7 @@ describe("deleting an owner", () => {
     expect(await count(CHILD)).toBe(0);
   });
 
-  test("goes on in another reaper where one stopped", async () => {
+  test("continues in another reaper where one stopped", async () => {
     const { service, clock, reap, create, count } = setUp();
     const owner = await create("owner");
     await create("child", owner.id);

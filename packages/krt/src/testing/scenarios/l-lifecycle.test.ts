@@ -309,7 +309,7 @@ describe("S154 mock inputs", () => {
   const isPod = (object: unknown): object is Pod => "ip" in (object as object);
   const isService = (object: unknown): object is Service => "selector" in (object as object);
 
-  it("splits a bag of objects by type, and names what nobody asked for", () => {
+  it("splits a bag of objects by type, and names what was not requested", () => {
     const inputs = mockInputs(rig.rt, [pod("a", "1"), service, pod("b", "2")]);
     expect(inputs.collection(isPod, podKind).size).toBe(2);
     expect(() => inputs.verify()).toThrow(/nothing asked for 1 of .*"svc"/);

@@ -160,7 +160,7 @@ describe("watch-backed sources", () => {
     expect(maps.metadata).toEqual({ app: "foo" });
   });
 
-  it("a broken watch goes on where it was", async () => {
+  it("a broken watch continues where it was", async () => {
     server.set("a");
     const maps = fromWatch(rig.rt, server, options);
     await maps.whenSynced();

@@ -326,7 +326,7 @@ describe("failures", () => {
     expect(target.size).toBe(0);
   });
 
-  it("an error that nobody takes is thrown where nothing can swallow it", async () => {
+  it("an error without a handler is thrown where nothing can swallow it", async () => {
     const thrown: unknown[] = [];
     const run = (task: () => void) => {
       try {

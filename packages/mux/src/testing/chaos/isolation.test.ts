@@ -48,7 +48,7 @@ function withSchemaOf(name: string, provider: ResourceProvider): ResourceProvide
 }
 
 describe.each(["in process", "over gRPC"] as const)("2,000 calls over 20 servers %s", (mode) => {
-  it("go on past the one that is slow", async ({ annotate }) => {
+  it("continue past the one that is slow", async ({ annotate }) => {
     await annotate("2000 concurrent calls", "count");
     await using open = new AsyncDisposableStack();
     const release = Promise.withResolvers<void>();
@@ -81,7 +81,7 @@ describe.each(["in process", "over gRPC"] as const)("2,000 calls over 20 servers
   });
 });
 
-describe("a server that misbehaves harms nobody else", () => {
+describe("a server that misbehaves harms no other server", () => {
   const healthy = { name: "Good", connect: () => namedProvider("Good") };
   const expectGood = async (mux: ResourceProvider) =>
     expect(await mux.create(createOf("Good"), {})).toMatchObject({ id: "Good" });

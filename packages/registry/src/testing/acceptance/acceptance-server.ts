@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { AddressInfo } from "node:net";
+import { freePorts } from "@stackwright/base/free-ports";
 import { createSelfSignedIdentity } from "@stackwright/proto/grpc";
 import { createMemoryStorage } from "@stackwright/storage/memory";
 import fastify, { type FastifyInstance } from "fastify";
@@ -85,7 +86,7 @@ export async function startAcceptanceServer(): Promise<AcceptanceServer> {
     routerOptions: { maxParamLength: 1024 },
   } as const;
   const tls = { key: String(identity.privateKey), cert: String(identity.certificate) };
-  const port = await freePort();
+  const [port = 0, plainPort = 0] = await freePorts(2);
   const state: AcceptanceServer = {
     port,
     plainPort: 0,
@@ -115,7 +116,6 @@ export async function startAcceptanceServer(): Promise<AcceptanceServer> {
   };
   const secure = fastify({ ...common, https: tls }) as unknown as FastifyInstance;
   await open(secure, () => port);
-  const plainPort = await freePort();
   await open(fastify(common), () => plainPort);
   return Object.assign(state, { plainPort });
 }
@@ -131,13 +131,4 @@ function kindOf(url: string): string {
   if (path.endsWith(".json")) return "version";
   if (path.endsWith(".zip")) return "archive";
   return path;
-}
-
-async function freePort(): Promise<number> {
-  const { createServer } = await import("node:net");
-  const server = createServer().listen(0, "127.0.0.1");
-  await new Promise((resolve) => server.once("listening", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }

@@ -13,7 +13,7 @@ import {
 } from "@stackwright/proto/storage";
 import { Authority, type AuthorityOptions } from "../../engine/remote/authority.ts";
 import { endingRequests } from "../../engine/remote/ending-requests.ts";
-import { blobOwnerOf, requireBlobAccess } from "../../engine/remote/grant.ts";
+import { blobOwnerOf, type Grant, requireBlobAccess } from "../../engine/remote/grant.ts";
 import { MAX_REQUEST_BYTES } from "../../engine/remote/large-requests.ts";
 import { durabilityToMessage } from "../../engine/remote/wire.ts";
 import { storageToRpcError } from "../../engine/remote/wire-error.ts";
@@ -53,6 +53,7 @@ class Service implements ServiceImplementation<typeof BlobsService> {
   readonly #blobs: BlobStore;
   readonly #authority: Authority;
   readonly #written = new WrittenBlobs();
+  readonly #writtenBytes = new WeakMap<Grant, number>();
 
   constructor(blobs: BlobStore, authority: Authority) {
     this.#blobs = blobs;
@@ -111,7 +112,8 @@ class Service implements ServiceImplementation<typeof BlobsService> {
       const first = await messages.next();
       const named = first.done === true ? "" : first.value.owner;
       const owner = blobOwnerOf(grant, named === "" ? undefined : named);
-      const blob = await this.#blobs.write(contentOf(withFirst(first, messages)), {
+      const content = this.#bounded(grant, contentOf(withFirst(first, messages)));
+      const blob = await this.#blobs.write(content, {
         signal,
         ...(owner === undefined ? {} : { owner }),
       });
@@ -121,6 +123,22 @@ class Service implements ServiceImplementation<typeof BlobsService> {
       await messages.return?.(undefined);
     }
   };
+
+  /** Counts what is written with a grant, also what is not stored in the end. `STORAGE_QUOTA_EXCEEDED` beyond its bound. */
+  async *#bounded(grant: Grant, content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    const { maxBlobBytes = Number.POSITIVE_INFINITY } = grant;
+    for await (const part of content) {
+      const bytes = (this.#writtenBytes.get(grant) ?? 0) + part.byteLength;
+      this.#writtenBytes.set(grant, bytes);
+      if (bytes > maxBlobBytes) {
+        throw new StorageError(
+          "STORAGE_QUOTA_EXCEEDED",
+          `the token may write ${maxBlobBytes} bytes of blobs`,
+        );
+      }
+      yield part;
+    }
+  }
 }
 
 /** The messages of an iterator of which the first was taken. */

@@ -268,7 +268,7 @@ export class EtcdBackend implements StorageBackend {
   ): Promise<readonly (Resource | undefined)[]> {
     const guards = [...(options.guards ?? [])];
     checkGuards(guards, this.capabilities);
-    const request = { guards, operations: operations.map(keepOperation), batch };
+    const request = { guards, operations: operations.map(prepareOperation), batch };
     const revision = await this.#run(this.#apply(request), options);
     return request.operations.map((operation) =>
       operation.kind === "delete"
@@ -348,7 +348,7 @@ export class EtcdBackend implements StorageBackend {
 }
 
 /** The operation, independent of what its caller does with the argument afterwards. */
-function keepOperation(operation: BatchOperation): BatchOperation {
+function prepareOperation(operation: BatchOperation): BatchOperation {
   return operation.kind === "delete"
     ? { kind: "delete", id: freezeId(operation.id), version: operation.version }
     : { kind: "write", resource: freezeResource(operation.resource) };

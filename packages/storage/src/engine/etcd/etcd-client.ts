@@ -13,10 +13,10 @@ import {
   WatchService,
 } from "@stackwright/proto/etcd";
 import {
-  type CallOptions,
   type ChannelTls,
   createClient,
   openChannel,
+  type RpcCallOptions,
   type RpcChannel,
   type RpcClient,
 } from "@stackwright/proto/grpc";
@@ -150,7 +150,7 @@ export class EtcdClient {
 
   async #call<T extends Answer>(
     kind: "read" | "write",
-    call: (member: Member, options: CallOptions) => Promise<T>,
+    call: (member: Member, options: RpcCallOptions) => Promise<T>,
     timeoutMs = this.#options.timeoutMs,
   ): Promise<T> {
     const end = performance.now() + timeoutMs;
@@ -178,7 +178,7 @@ export class EtcdClient {
     }
   }
 
-  #callOptions(timeoutMs: number): CallOptions {
+  #callOptions(timeoutMs: number): RpcCallOptions {
     const metadata = this.#token === undefined ? {} : { token: this.#token };
     return { timeoutMs: Math.max(1, Math.ceil(timeoutMs)), metadata };
   }

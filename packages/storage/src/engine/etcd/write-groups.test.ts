@@ -89,7 +89,7 @@ describe("groups of writes to etcd", () => {
     expect(cluster.sent[0]?.compare).toHaveLength(1);
   });
 
-  test("merge what is asked for at once, and what comes while others are under way", async () => {
+  test("merge what is asked for at once, and what comes while others are in progress", async () => {
     const { cluster, write } = start();
     const first = ["a", "b", "c"].map((name) => write(name));
     await Promise.resolve();
@@ -157,7 +157,7 @@ describe("groups of writes to etcd", () => {
     expect(cluster.sizes).toEqual([2, 1, 1]);
   });
 
-  test("fail all whose fate is not known", async () => {
+  test("fail all whose result is not known", async () => {
     const { cluster, write } = start();
     cluster.fails = () => "STORAGE_INCONSISTENT";
     const failures = ["a", "b"].map((name) => assertCode(write(name), "STORAGE_INCONSISTENT"));

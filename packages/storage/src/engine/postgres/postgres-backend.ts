@@ -248,15 +248,15 @@ export class PostgresBackend implements PostgresStorage {
   ): Promise<readonly (Resource | undefined)[]> {
     const guards = [...(options.guards ?? [])];
     checkGuards(guards, this.capabilities);
-    const kept = operations.map(keepOperation);
-    const steps = [...guards.map(guardStep), ...kept.map(operationStep)];
+    const prepared = operations.map(prepareOperation);
+    const steps = [...guards.map(guardStep), ...prepared.map(operationStep)];
     const outcome = await abortable(this.#writes.add(steps), options.signal);
-    return settle(kept, guards, outcome, batch);
+    return settle(prepared, guards, outcome, batch);
   }
 }
 
 /** The operation, independent of what its caller does with the argument afterwards. */
-function keepOperation(operation: BatchOperation): BatchOperation {
+function prepareOperation(operation: BatchOperation): BatchOperation {
   return operation.kind === "delete"
     ? { kind: "delete", id: freezeId(operation.id), version: operation.version }
     : { kind: "write", resource: freezeResource(operation.resource) };

@@ -9,6 +9,7 @@ import { createDirectoryBlobs } from "../../blob/index.ts";
 import { createBlobsService, createRemoteBlobs } from "../../blob/remote.ts";
 import { resourceToMessage } from "../../codec.ts";
 import { StorageError } from "../../errors.ts";
+import type { Resource } from "../../resource.ts";
 import { assertCode, assertSame, nextUpsert } from "../../testing/assertions.ts";
 import { A1, BILLING, EVERYWHERE, HOME, sample } from "../../testing/samples.ts";
 import { createMemoryStorage } from "../memory.ts";
@@ -32,10 +33,14 @@ async function serve(grants: Map<string, Grant | Error>) {
     return grant;
   };
   const access = { authorize, recheckMs: 10 };
+  const protect = {
+    type: SECRET,
+    isProtected: ({ metadata }: Resource) => metadata["owner"] === "server",
+  };
   const server = stack.use(
     await startServer({
       services: [
-        createStorageService({ storage, appendOnly: [RECORD], ...access }),
+        createStorageService({ storage, appendOnly: [RECORD], protect, ...access }),
         createBlobsService({ blobs, ...access }),
       ],
     }),
@@ -217,7 +222,7 @@ describe("open streams", () => {
     await assertCode(open("a"), "STORAGE_PERMISSION_DENIED");
   });
 
-  it("go on for a while when it cannot be asked whether the token is valid", async () => {
+  it("continue for a while when it cannot be asked whether the token is valid", async () => {
     const grants = new Map<string, Grant | Error>([["a", { scopes: "all" }]]);
     const { storage, asked, open } = await serve(grants);
     using watch = await (await open("a")).watchList(A1, HOME, "");
@@ -226,5 +231,73 @@ describe("open streams", () => {
     while (asked.length < before + 5) await new Promise((resolve) => setTimeout(resolve, 5));
     const event = await storage.writeCAS(sample(A1, HOME, "web"));
     assertSame(await nextUpsert(watch), event);
+  });
+});
+
+describe("what a token adds alone", () => {
+  const grants = new Map<string, Grant>([
+    [
+      "adds",
+      {
+        scopes: [{ tenancy: HOME, kinds: [A1], access: "create" }],
+        blobs: "write",
+        maxBlobBytes: 100_000,
+      },
+    ],
+  ]);
+
+  it("is created and read, and neither changed nor deleted", async () => {
+    const { storage, open } = await serve(grants);
+    const adds = await open("adds");
+    const made = await adds.writeCAS(sample(A1, HOME, "mine"));
+    assertSame(await adds.read("strong", made.id), made);
+    const other = await storage.writeCAS(sample(A1, HOME, "other"));
+    for (const attempt of [
+      adds.writeCAS(made),
+      adds.writeCAS(other),
+      adds.deleteCAS(made.id, made.version),
+      adds.batch([
+        { kind: "write", resource: sample(A1, HOME, "more") },
+        { kind: "delete", id: other.id, version: other.version },
+      ]),
+    ]) {
+      await assertCode(attempt, "STORAGE_PERMISSION_DENIED");
+    }
+    await assertCode(adds.writeCAS(sample(A1, HOME, "other")), "STORAGE_CAS_FAILURE");
+    assertSame(await storage.read("strong", other.id), other);
+  });
+
+  it("is bounded in the blobs that it writes", async () => {
+    const { openBlobs } = await serve(grants);
+    const blobs = await openBlobs("adds");
+    await blobs.write(Buffer.alloc(60_000, "a"));
+    await assertCode(blobs.write(Buffer.alloc(60_000, "b")), "STORAGE_QUOTA_EXCEEDED");
+    await assertCode(blobs.write(Buffer.alloc(1, "c")), "STORAGE_QUOTA_EXCEEDED");
+  });
+});
+
+describe("a protected resource", () => {
+  it("is made, changed and deleted by no token, whatever else a batch does", async () => {
+    const { storage, open } = await serve(new Map<string, Grant>([["all", { scopes: "all" }]]));
+    const all = await open("all");
+    const protectedOne = { ...sample(SECRET, HOME, "kept"), metadata: { owner: "server" } };
+    const kept = await storage.writeCAS(protectedOne);
+    const free = await all.writeCAS({ ...sample(SECRET, HOME, "free"), metadata: {} });
+    for (const attempt of [
+      all.writeCAS({ ...kept, metadata: {} }),
+      all.writeCAS({ ...free, metadata: { owner: "server" } }),
+      all.writeCAS({ ...sample(SECRET, HOME, "new"), metadata: { owner: "server" } }),
+      all.deleteCAS(kept.id, kept.version),
+      all.batch([
+        { kind: "write", resource: sample(A1, HOME, "beside") },
+        { kind: "delete", id: kept.id, version: kept.version },
+      ]),
+      all.batch([{ kind: "write", resource: { ...kept, metadata: {} } }]),
+    ]) {
+      await assertCode(attempt, "STORAGE_PERMISSION_DENIED");
+    }
+    assertSame(await storage.read("strong", kept.id), kept);
+    const guards = [{ id: kept.id, version: kept.version }];
+    await all.deleteCAS(free.id, free.version, { guards });
   });
 });

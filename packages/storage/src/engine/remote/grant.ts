@@ -12,8 +12,8 @@ export interface GrantScope {
   readonly name?: string;
   /** Group and kind of the resources. @default all */
   readonly kinds?: readonly UnversionedType[];
-  /** @default "write" */
-  readonly access?: "read" | "write";
+  /** `create`: adds resources, and neither changes nor deletes one. @default "write" */
+  readonly access?: "read" | "create" | "write";
 }
 
 /** What a token allows: everything, or what one of its scopes allows. */
@@ -26,14 +26,21 @@ export interface Grant {
    * @default "write" where `scopes` is `all`, else "none"
    */
   readonly blobs?: "none" | "read" | "write";
+  /** Bytes of all blobs that are written with it, as long as it is the same object. @default no bound */
+  readonly maxBlobBytes?: number;
 }
 
+type Access = NonNullable<GrantScope["access"]>;
+
+/** Each access includes those below it. */
+const RANKS: Readonly<Record<Access, number>> = { read: 0, create: 1, write: 2 };
+
 /** Whether a grant covers a resource. */
-export function allows(grant: Grant, id: ResourceId, access: "read" | "write"): boolean {
+export function allows(grant: Grant, id: ResourceId, access: Access): boolean {
   if (grant.scopes === "all") return true;
   return grant.scopes.some(
     (scope) =>
-      (access === "read" || scope.access !== "read") &&
+      RANKS[scope.access ?? "write"] >= RANKS[access] &&
       hasKind(scope, id.type) &&
       tenancyMatches(scope.tenancy, id.tenancy) &&
       (scope.name === undefined || id.name === scope.name) &&
@@ -42,7 +49,7 @@ export function allows(grant: Grant, id: ResourceId, access: "read" | "write"): 
 }
 
 /** Fails with `STORAGE_PERMISSION_DENIED` unless a grant covers a resource. */
-export function requireAccess(grant: Grant, id: ResourceId, access: "read" | "write"): void {
+export function requireAccess(grant: Grant, id: ResourceId, access: Access): void {
   if (allows(grant, id, access)) return;
   throw new StorageError("STORAGE_PERMISSION_DENIED", `the token does not allow to ${access} it`, {
     details: { id },

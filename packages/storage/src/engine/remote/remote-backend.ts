@@ -1,4 +1,4 @@
-import type { RpcChannel, RpcClient, CallOptions as RpcOptions } from "@stackwright/proto/grpc";
+import type { RpcCallOptions, RpcChannel, RpcClient } from "@stackwright/proto/grpc";
 import { RpcError } from "@stackwright/proto/grpc";
 import type { StorageService } from "@stackwright/proto/storage";
 import type { StorageCapabilities } from "../../capabilities.ts";
@@ -249,14 +249,14 @@ export class RemoteBackend implements StorageBackend {
     });
   }
 
-  #options({ signal }: CallOptions): RpcOptions {
+  #options({ signal }: CallOptions): RpcCallOptions {
     return { timeoutMs: this.#timeoutMs, ...(signal === undefined ? {} : { signal }) };
   }
 
   async #call<T>(
     kind: "read" | "write",
     options: CallOptions,
-    call: (rpc: RpcOptions) => Promise<T>,
+    call: (rpc: RpcCallOptions) => Promise<T>,
   ): Promise<T> {
     try {
       return await call(this.#options(options));

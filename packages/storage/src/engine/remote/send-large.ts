@@ -1,4 +1,4 @@
-import { type CallOptions, type RpcClient, RpcError } from "@stackwright/proto/grpc";
+import { type RpcCallOptions, type RpcClient, RpcError } from "@stackwright/proto/grpc";
 import {
   BatchRequest,
   BatchResponse,
@@ -16,7 +16,7 @@ type Client = RpcClient<typeof StorageService>;
 export async function sendWriteCas(
   client: Client,
   request: WriteCasRequest,
-  options: CallOptions,
+  options: RpcCallOptions,
 ): Promise<WriteCasResponse> {
   const whole = (): Promise<WriteCasResponse> => client.writeCas(request, options);
   if (areSmall([request.resource])) return whole();
@@ -30,7 +30,7 @@ export async function sendWriteCas(
 export async function sendBatch(
   client: Client,
   request: BatchRequest,
-  options: CallOptions,
+  options: RpcCallOptions,
 ): Promise<BatchResponse> {
   const whole = (): Promise<BatchResponse> => client.batch(request, options);
   const written = request.operations.map(({ operation }) =>
@@ -48,7 +48,7 @@ async function sendLarge(
   client: Client,
   method: Method,
   request: Uint8Array,
-  options: CallOptions,
+  options: RpcCallOptions,
 ): Promise<Uint8Array | undefined> {
   const pieces: Uint8Array[] = [];
   try {

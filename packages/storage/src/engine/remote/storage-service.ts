@@ -20,8 +20,15 @@ import {
 } from "@stackwright/proto/storage";
 import { messageToId, messageToResource, resourceToMessage } from "../../codec.ts";
 import { StorageError } from "../../errors.ts";
+import { readStored } from "../../read-stored.ts";
 import type { Resource, ResourceId, UnversionedType } from "../../resource.ts";
-import type { CallOptions, StorageBackend, WatchEvent, WriteOptions } from "../../types.ts";
+import type {
+  BatchOperation,
+  CallOptions,
+  StorageBackend,
+  WatchEvent,
+  WriteOptions,
+} from "../../types.ts";
 import { answerLarge } from "./answer-large.ts";
 import { Authority, type AuthorityOptions, type HeldGrant } from "./authority.ts";
 import { allows, type Grant, requireAccess, requireAll, requireKind } from "./grant.ts";
@@ -45,6 +52,17 @@ export interface StorageServiceOptions extends AuthorityOptions {
    * @default none
    */
   readonly appendOnly?: readonly UnversionedType[] | undefined;
+  /**
+   * Resources of a kind that no token makes, changes or deletes, by their content.
+   * @default none
+   */
+  readonly protect?: ProtectedKind | undefined;
+}
+
+/** Resources of one kind that are written by their owner alone, and never through the service. */
+interface ProtectedKind {
+  readonly type: UnversionedType;
+  isProtected(resource: Resource): boolean;
 }
 
 /** Resources and bytes of one message of a stream. */
@@ -81,12 +99,14 @@ class Service implements ServiceImplementation<typeof StorageService> {
   readonly #storage: StorageBackend;
   readonly #authority: Authority;
   readonly #appendOnly: readonly UnversionedType[];
+  readonly #protect: ProtectedKind | undefined;
   readonly #largeWrites = new Slots(LARGE_WRITES);
 
-  constructor({ storage, appendOnly = [] }: StorageServiceOptions, authority: Authority) {
+  constructor({ storage, appendOnly = [], protect }: StorageServiceOptions, authority: Authority) {
     this.#storage = storage;
     this.#authority = authority;
     this.#appendOnly = appendOnly;
+    this.#protect = protect;
   }
 
   readonly getCapabilities = async (_: object, context: HandlerContext) => {
@@ -117,6 +137,7 @@ class Service implements ServiceImplementation<typeof StorageService> {
   async #writeCas(request: WriteCasMessage, grant: Grant, context: Pick<HandlerContext, "signal">) {
     const resource = messageToResource(request.resource ?? missing("resource"));
     this.#requireWrite(grant, resource.id, resource.version);
+    await this.#requireUnprotected([{ kind: "write", resource }], context);
     const options = writeOptions(grant, request.guards, context);
     const stored = await this.#storage.writeCAS(resource, options);
     return { resource: resourceToMessage(stored) };
@@ -126,6 +147,8 @@ class Service implements ServiceImplementation<typeof StorageService> {
     const grant = await this.#grant(context);
     const id = messageToId(request.id);
     this.#requireWrite(grant, id);
+    const { version } = request;
+    await this.#requireUnprotected([{ kind: "delete", id, version }], context);
     const options = writeOptions(grant, request.guards, context);
     await this.#storage.deleteCAS(id, request.version, options);
     return {};
@@ -140,6 +163,7 @@ class Service implements ServiceImplementation<typeof StorageService> {
       if (operation.kind === "delete") this.#requireWrite(grant, operation.id);
       else this.#requireWrite(grant, operation.resource.id, operation.resource.version);
     }
+    await this.#requireUnprotected(operations, context);
     const options = writeOptions(grant, request.guards, context);
     const results = await this.#storage.batch(operations, options);
     return {
@@ -236,7 +260,7 @@ class Service implements ServiceImplementation<typeof StorageService> {
 
   /** @param version that a write replaces; a delete has none */
   #requireWrite(grant: Grant, id: ResourceId, version?: string): void {
-    requireAccess(grant, id, "write");
+    requireAccess(grant, id, version === "" ? "create" : "write");
     const { group, kind } = id.type;
     const isFixed = this.#appendOnly.some((type) => type.group === group && type.kind === kind);
     if (!isFixed || version === "") return;
@@ -245,6 +269,38 @@ class Service implements ServiceImplementation<typeof StorageService> {
       `resources of the kind ${kind} can be created only, not changed or deleted`,
       { details: { id } },
     );
+  }
+
+  /**
+   * Checks the resource to write and the one that it replaces. The latter may change until the write, which then fails by its version:
+   * a version that was seen unprotected stays so.
+   */
+  async #requireUnprotected(
+    operations: readonly BatchOperation[],
+    context: Pick<HandlerContext, "signal">,
+  ): Promise<void> {
+    const protect = this.#protect;
+    if (protect === undefined) return;
+    for (const operation of operations) {
+      const id = operation.kind === "write" ? operation.resource.id : operation.id;
+      const { group, kind } = id.type;
+      if (group !== protect.type.group || kind !== protect.type.kind) continue;
+      const replaced = await readStored(
+        this.#storage,
+        "strong",
+        { ...id, uid: "" },
+        callOptions(context),
+      );
+      const given = operation.kind === "write" ? operation.resource : undefined;
+      for (const resource of [given, replaced]) {
+        if (resource === undefined || !protect.isProtected(resource)) continue;
+        throw new StorageError(
+          "STORAGE_PERMISSION_DENIED",
+          `this resource of the kind ${kind} is written by its server alone`,
+          { details: { id } },
+        );
+      }
+    }
   }
 
   #grant(context: HandlerContext): Promise<Grant> {

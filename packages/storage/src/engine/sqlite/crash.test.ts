@@ -77,7 +77,7 @@ describe("a sqlite store whose process is killed with SIGKILL", () => {
   );
 
   test(
-    "keeps every acknowledged write of a burst, and at most what was under way beside it",
+    "keeps every acknowledged write of a burst, and at most what was in progress beside it",
     async () => {
       const directory = await newDirectory();
       const random = createRandom(runSeeds(1)[0] ?? 1);

@@ -272,20 +272,20 @@ export class SqliteBackend implements SqliteStorage {
   ): Promise<readonly (Resource | undefined)[]> {
     const guards = options.guards ?? [];
     checkGuards(guards, this.capabilities);
-    const kept = operations.map((operation) => keepOperation(operation, this.#encoder));
-    const steps = kept.map((operation) => operation.step);
+    const prepared = operations.map((operation) => prepareOperation(operation, this.#encoder));
+    const steps = prepared.map((operation) => operation.step);
     const [only] = steps;
     const single =
       steps.length === 1 && guards.length === 0 && only !== undefined && isWriteRow(only);
     const request: WriteRequest = single ? only : [steps, guards.map(toGuardRow)];
     const writing = this.#writes.add(request, (outcome) =>
-      this.#settle(kept, [...guards], outcome, batch),
+      this.#settle(prepared, [...guards], outcome, batch),
     );
     return abortable(writing, options.signal);
   }
 
   #settle(
-    operations: readonly KeptOperation[],
+    operations: readonly PreparedOperation[],
     guards: readonly Guard[],
     outcome: WriteOutcome,
     batch: boolean,
@@ -293,12 +293,12 @@ export class SqliteBackend implements SqliteStorage {
     if (typeof outcome === "number") return this.#publishAll(operations, [outcome]);
     if (!("kind" in outcome)) return this.#publishAll(operations, outcome);
     if (outcome.kind === "guard") throw guardFailed(guards[outcome.index] as Guard);
-    const { id, version } = operations[outcome.index] as KeptOperation;
+    const { id, version } = operations[outcome.index] as PreparedOperation;
     throw refused(outcome.code, id, version, batch ? outcome.index : undefined);
   }
 
   #publishAll(
-    operations: readonly KeptOperation[],
+    operations: readonly PreparedOperation[],
     results: readonly StepResult[],
   ): readonly (Resource | undefined)[] {
     return operations.map((operation, index) =>
@@ -306,7 +306,7 @@ export class SqliteBackend implements SqliteStorage {
     );
   }
 
-  #publish(operation: KeptOperation, result: StepResult): Resource | undefined {
+  #publish(operation: PreparedOperation, result: StepResult): Resource | undefined {
     if (result === null) return undefined;
     if (typeof result !== "number") {
       this.#publishDelete(...result);
@@ -338,7 +338,7 @@ export class SqliteBackend implements SqliteStorage {
 }
 
 /** A checked operation, independent of what its caller does with the argument afterwards. */
-interface KeptOperation {
+interface PreparedOperation {
   readonly step: WriteStep;
   readonly id: ResourceId;
   readonly version: string;
@@ -346,7 +346,7 @@ interface KeptOperation {
   readonly resource?: Resource;
 }
 
-function keepOperation(operation: BatchOperation, encoder: ResourceEncoder): KeptOperation {
+function prepareOperation(operation: BatchOperation, encoder: ResourceEncoder): PreparedOperation {
   if (operation.kind === "delete") {
     const id = freezeId(operation.id);
     const { version } = operation;

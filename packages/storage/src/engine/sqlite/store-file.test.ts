@@ -103,7 +103,7 @@ describe("a read-only instance", () => {
     await assertCode(watch.next(), "STORAGE_WATCH_CLOSED");
   });
 
-  test("closes its watches when commits were compacted before it looked", async () => {
+  test("closes its watches when commits were compacted before it read them", async () => {
     await using writer = await createSqliteStorage({ directory });
     await using reader = await createSqliteStorage({ directory, readOnly: true, pollMs: 200 });
     using watch = await reader.watchList(A1, HOME, "");
@@ -127,7 +127,7 @@ describe("a read-only instance", () => {
     assertSame(await writer.read("strong", stored.id), stored);
   });
 
-  test("reads a store that nobody writes to, and refuses a directory without one", async () => {
+  test("reads a store without a writer, and refuses a directory without one", async () => {
     const empty = join(directory, "empty");
     await mkdir(empty);
     const opening = createSqliteStorage({ directory: empty, readOnly: true });
@@ -264,7 +264,7 @@ describe("the database of a writer", () => {
 });
 
 describe("a store whose thread ends", () => {
-  test("says that the fate of pending writes is unknown, and closes its watches", async () => {
+  test("says that the result of pending writes is unknown, and closes its watches", async () => {
     const started = once(process, "worker") as Promise<[Worker]>;
     const storage = await createSqliteStorage({ directory });
     const [worker] = await started;
@@ -334,7 +334,7 @@ describe("a history of large commits", () => {
 });
 
 describe("a store that is opened and closed many times", () => {
-  test("does not grow, and goes on with its versions", async () => {
+  test("does not grow, and continues with its versions", async () => {
     let last = 0;
     let size = 0;
     for (let round = 0; round < 10; round += 1) {

@@ -56,6 +56,16 @@ export interface Run {
   targets: string[];
   /** Addresses of the instances that are replaced. */
   replace: string[];
+  /** Its author cannot approve it. */
+  excludeAuthor: boolean;
+  /** Ids of the credentials that may approve it; empty: all with the role. */
+  approvers: string[];
+  /** The newer run that ended this one; empty if none did. */
+  supersededBy: string;
+  /** The run that this one repeats; empty if none. */
+  retryOf: string;
+  /** auto_apply was given with the request; otherwise it is what the project says when the plan is made. */
+  autoApplyRequested: boolean;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -209,6 +219,11 @@ function createBaseRun(): Run {
     autoApply: false,
     targets: [],
     replace: [],
+    excludeAuthor: false,
+    approvers: [],
+    supersededBy: "",
+    retryOf: "",
+    autoApplyRequested: false,
   };
 }
 
@@ -303,6 +318,21 @@ export const Run: MessageFns<Run> = {
     }
     for (const v of message.replace) {
       writer.uint32(194).string(v!);
+    }
+    if (message.excludeAuthor !== false) {
+      writer.uint32(200).bool(message.excludeAuthor);
+    }
+    for (const v of message.approvers) {
+      writer.uint32(210).string(v!);
+    }
+    if (message.supersededBy !== "") {
+      writer.uint32(218).string(message.supersededBy);
+    }
+    if (message.retryOf !== "") {
+      writer.uint32(226).string(message.retryOf);
+    }
+    if (message.autoApplyRequested !== false) {
+      writer.uint32(232).bool(message.autoApplyRequested);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -520,6 +550,46 @@ export const Run: MessageFns<Run> = {
             message.replace.push(reader.string(true));
             continue;
           }
+          case 25: {
+            if (tag !== 200) {
+              break;
+            }
+
+            message.excludeAuthor = reader.bool();
+            continue;
+          }
+          case 26: {
+            if (tag !== 210) {
+              break;
+            }
+
+            message.approvers.push(reader.string(true));
+            continue;
+          }
+          case 27: {
+            if (tag !== 218) {
+              break;
+            }
+
+            message.supersededBy = reader.string(true);
+            continue;
+          }
+          case 28: {
+            if (tag !== 226) {
+              break;
+            }
+
+            message.retryOf = reader.string(true);
+            continue;
+          }
+          case 29: {
+            if (tag !== 232) {
+              break;
+            }
+
+            message.autoApplyRequested = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -584,6 +654,11 @@ export const Run: MessageFns<Run> = {
     message.autoApply = object.autoApply ?? false;
     message.targets = object.targets?.map((e) => e) || [];
     message.replace = object.replace?.map((e) => e) || [];
+    message.excludeAuthor = object.excludeAuthor ?? false;
+    message.approvers = object.approvers?.map((e) => e) || [];
+    message.supersededBy = object.supersededBy ?? "";
+    message.retryOf = object.retryOf ?? "";
+    message.autoApplyRequested = object.autoApplyRequested ?? false;
     return message;
   },
 };

@@ -151,6 +151,8 @@ export interface PlanSummary {
   forget: number;
   /** SHA-256 of the redacted plan as JSON in the blob store, in hexadecimal. */
   documentSha256: string;
+  /** SHA-256 of the plan as a view (stackwright.plan-view/1) in the blob store, in hexadecimal; empty before release 0.2.0. */
+  viewSha256: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -201,6 +203,78 @@ export interface IdempotencyRecord {
   location: string;
   /** Milliseconds since 1970. */
   createdAtMs: bigint;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** Settings of a project of an account. Name: project. */
+export interface Project {
+  /** Name, which does not change. */
+  name: string;
+  /** Name for people. */
+  displayName: string;
+  /** Approvals that a plan needs; 0 is 1. */
+  requiredApprovals: number;
+  /** Who requested a run cannot approve its plan. */
+  excludeAuthor: boolean;
+  /** Ids of the credentials that may approve; empty: all with the role. */
+  approvers: string[];
+  /** Whether plans are applied without an approval. */
+  autoApply: Project_AutoApply;
+  /** What becomes of waiting runs when a newer one is requested. */
+  supersede: Project_Supersede;
+  /** Milliseconds since 1970. */
+  createdAtMs: bigint;
+  /** Milliseconds since 1970. */
+  updatedAtMs: bigint;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** When a plan is applied without an approval. */
+export const Project_AutoApply = {
+  /** AUTO_APPLY_UNSPECIFIED - Where its run asks for it. */
+  AUTO_APPLY_UNSPECIFIED: 0,
+  /** AUTO_APPLY_NEVER - Never. */
+  AUTO_APPLY_NEVER: 1,
+  /** AUTO_APPLY_ALWAYS - Unless its run says otherwise. */
+  AUTO_APPLY_ALWAYS: 2,
+} as const;
+
+export type Project_AutoApply = typeof Project_AutoApply[keyof typeof Project_AutoApply];
+
+export namespace Project_AutoApply {
+  export type AUTO_APPLY_UNSPECIFIED = typeof Project_AutoApply.AUTO_APPLY_UNSPECIFIED;
+  export type AUTO_APPLY_NEVER = typeof Project_AutoApply.AUTO_APPLY_NEVER;
+  export type AUTO_APPLY_ALWAYS = typeof Project_AutoApply.AUTO_APPLY_ALWAYS;
+}
+
+/** Which older runs a new run ends. */
+export const Project_Supersede = {
+  /** SUPERSEDE_UNSPECIFIED - None. */
+  SUPERSEDE_UNSPECIFIED: 0,
+  /** SUPERSEDE_PENDING - Those that wait for their turn. */
+  SUPERSEDE_PENDING: 1,
+  /** SUPERSEDE_UNAPPROVED - Also those whose plan waits for approval. */
+  SUPERSEDE_UNAPPROVED: 2,
+} as const;
+
+export type Project_Supersede = typeof Project_Supersede[keyof typeof Project_Supersede];
+
+export namespace Project_Supersede {
+  export type SUPERSEDE_UNSPECIFIED = typeof Project_Supersede.SUPERSEDE_UNSPECIFIED;
+  export type SUPERSEDE_PENDING = typeof Project_Supersede.SUPERSEDE_PENDING;
+  export type SUPERSEDE_UNAPPROVED = typeof Project_Supersede.SUPERSEDE_UNAPPROVED;
+}
+
+/** A lock that a person put on a stack; it exists while the stack is locked. Name: stack. */
+export interface StackLock {
+  /** Id of the credential. */
+  actor: string;
+  /** In the words of its owner. */
+  reason: string;
+  /** When it was put, in milliseconds since 1970. */
+  atMs: bigint;
+  /** When it ends by itself, in milliseconds since 1970; 0 for never. */
+  untilMs: bigint;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -989,6 +1063,7 @@ function createBasePlanSummary(): PlanSummary {
     move: 0,
     forget: 0,
     documentSha256: "",
+    viewSha256: "",
   };
 }
 
@@ -1020,6 +1095,9 @@ export const PlanSummary: MessageFns<PlanSummary> = {
     }
     if (message.documentSha256 !== "") {
       writer.uint32(74).string(message.documentSha256);
+    }
+    if (message.viewSha256 !== "") {
+      writer.uint32(82).string(message.viewSha256);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -1117,6 +1195,14 @@ export const PlanSummary: MessageFns<PlanSummary> = {
             message.documentSha256 = reader.string(true);
             continue;
           }
+          case 10: {
+            if (tag !== 82) {
+              break;
+            }
+
+            message.viewSha256 = reader.string(true);
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -1158,6 +1244,7 @@ export const PlanSummary: MessageFns<PlanSummary> = {
     message.move = object.move ?? 0;
     message.forget = object.forget ?? 0;
     message.documentSha256 = object.documentSha256 ?? "";
+    message.viewSha256 = object.viewSha256 ?? "";
     return message;
   },
 };
@@ -1432,6 +1519,320 @@ export const IdempotencyRecord: MessageFns<IdempotencyRecord> = {
     message.createdAtMs = (object.createdAtMs !== undefined && object.createdAtMs !== null)
       ? BigInt(object.createdAtMs)
       : 0n;
+    return message;
+  },
+};
+
+function createBaseProject(): Project {
+  return {
+    name: "",
+    displayName: "",
+    requiredApprovals: 0,
+    excludeAuthor: false,
+    approvers: [],
+    autoApply: 0,
+    supersede: 0,
+    createdAtMs: 0n,
+    updatedAtMs: 0n,
+  };
+}
+
+export const Project: MessageFns<Project> = {
+  encode(message: Project, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.name !== "") {
+      writer.uint32(10).string(message.name);
+    }
+    if (message.displayName !== "") {
+      writer.uint32(18).string(message.displayName);
+    }
+    if (message.requiredApprovals !== 0) {
+      writer.uint32(24).uint32(message.requiredApprovals);
+    }
+    if (message.excludeAuthor !== false) {
+      writer.uint32(32).bool(message.excludeAuthor);
+    }
+    for (const v of message.approvers) {
+      writer.uint32(42).string(v!);
+    }
+    if (message.autoApply !== 0) {
+      writer.uint32(48).int32(message.autoApply);
+    }
+    if (message.supersede !== 0) {
+      writer.uint32(56).int32(message.supersede);
+    }
+    if (message.createdAtMs !== 0n) {
+      if (BigInt.asIntN(64, message.createdAtMs) !== message.createdAtMs) {
+        throw new globalThis.Error("value provided for field message.createdAtMs of type int64 too large");
+      }
+      writer.uint32(64).int64(message.createdAtMs);
+    }
+    if (message.updatedAtMs !== 0n) {
+      if (BigInt.asIntN(64, message.updatedAtMs) !== message.updatedAtMs) {
+        throw new globalThis.Error("value provided for field message.updatedAtMs of type int64 too large");
+      }
+      writer.uint32(72).int64(message.updatedAtMs);
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Project {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseProject();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.name = reader.string(true);
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.displayName = reader.string(true);
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.requiredApprovals = reader.uint32();
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.excludeAuthor = reader.bool();
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.approvers.push(reader.string(true));
+            continue;
+          }
+          case 6: {
+            if (tag !== 48) {
+              break;
+            }
+
+            message.autoApply = reader.int32() as any;
+            continue;
+          }
+          case 7: {
+            if (tag !== 56) {
+              break;
+            }
+
+            message.supersede = reader.int32() as any;
+            continue;
+          }
+          case 8: {
+            if (tag !== 64) {
+              break;
+            }
+
+            message.createdAtMs = reader.int64() as bigint;
+            continue;
+          }
+          case 9: {
+            if (tag !== 72) {
+              break;
+            }
+
+            message.updatedAtMs = reader.int64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag >>> 3 === 0) {
+          throw new globalThis.Error("protobuf decode found an invalid tag");
+        }
+        const buf = reader.skip(tag & 7);
+
+        if (message._unknownFields === undefined) {
+          message._unknownFields = {};
+        }
+
+        const list = message._unknownFields[tag];
+
+        if (list === undefined) {
+          message._unknownFields[tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      if (reader.pos !== end) {
+        throw new globalThis.Error("protobuf decode read past the end of a message");
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<Project>): Project {
+    return Project.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<Project>): Project {
+    const message = createBaseProject();
+    message.name = object.name ?? "";
+    message.displayName = object.displayName ?? "";
+    message.requiredApprovals = object.requiredApprovals ?? 0;
+    message.excludeAuthor = object.excludeAuthor ?? false;
+    message.approvers = object.approvers?.map((e) => e) || [];
+    message.autoApply = object.autoApply ?? 0;
+    message.supersede = object.supersede ?? 0;
+    message.createdAtMs = (object.createdAtMs !== undefined && object.createdAtMs !== null)
+      ? BigInt(object.createdAtMs)
+      : 0n;
+    message.updatedAtMs = (object.updatedAtMs !== undefined && object.updatedAtMs !== null)
+      ? BigInt(object.updatedAtMs)
+      : 0n;
+    return message;
+  },
+};
+
+function createBaseStackLock(): StackLock {
+  return { actor: "", reason: "", atMs: 0n, untilMs: 0n };
+}
+
+export const StackLock: MessageFns<StackLock> = {
+  encode(message: StackLock, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.actor !== "") {
+      writer.uint32(10).string(message.actor);
+    }
+    if (message.reason !== "") {
+      writer.uint32(18).string(message.reason);
+    }
+    if (message.atMs !== 0n) {
+      if (BigInt.asIntN(64, message.atMs) !== message.atMs) {
+        throw new globalThis.Error("value provided for field message.atMs of type int64 too large");
+      }
+      writer.uint32(24).int64(message.atMs);
+    }
+    if (message.untilMs !== 0n) {
+      if (BigInt.asIntN(64, message.untilMs) !== message.untilMs) {
+        throw new globalThis.Error("value provided for field message.untilMs of type int64 too large");
+      }
+      writer.uint32(32).int64(message.untilMs);
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): StackLock {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseStackLock();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.actor = reader.string(true);
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.reason = reader.string(true);
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.atMs = reader.int64() as bigint;
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.untilMs = reader.int64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag >>> 3 === 0) {
+          throw new globalThis.Error("protobuf decode found an invalid tag");
+        }
+        const buf = reader.skip(tag & 7);
+
+        if (message._unknownFields === undefined) {
+          message._unknownFields = {};
+        }
+
+        const list = message._unknownFields[tag];
+
+        if (list === undefined) {
+          message._unknownFields[tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      if (reader.pos !== end) {
+        throw new globalThis.Error("protobuf decode read past the end of a message");
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<StackLock>): StackLock {
+    return StackLock.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<StackLock>): StackLock {
+    const message = createBaseStackLock();
+    message.actor = object.actor ?? "";
+    message.reason = object.reason ?? "";
+    message.atMs = (object.atMs !== undefined && object.atMs !== null) ? BigInt(object.atMs) : 0n;
+    message.untilMs = (object.untilMs !== undefined && object.untilMs !== null) ? BigInt(object.untilMs) : 0n;
     return message;
   },
 };

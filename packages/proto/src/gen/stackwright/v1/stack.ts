@@ -38,6 +38,16 @@ export interface StackAdoption {
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
+/**
+ * The stack that has adopted a state with one lineage. Its resource is named by the SHA-256 of the lineage, so that two
+ * stacks of a project cannot adopt the same state.
+ */
+export interface StackLineage {
+  /** Name of the stack. */
+  stackName: string;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
 /** A statement that there is no state to adopt. */
 export interface FreshStart {
   /** What had been detected at that time, without credentials. */
@@ -90,6 +100,10 @@ export interface StateMirror {
   timeMs: bigint;
   /** Why the last attempt failed; empty: it did not. */
   problem: string;
+  /** SHA-256 of the copy that was announced last, in hexadecimal digits; empty: not known. */
+  sha256: string;
+  /** SHA-256 of what that copy replaces; empty: not known, or nothing was there. */
+  previousSha256: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -341,6 +355,84 @@ export const StackAdoption: MessageFns<StackAdoption> = {
         break;
       }
     }
+    return message;
+  },
+};
+
+function createBaseStackLineage(): StackLineage {
+  return { stackName: "" };
+}
+
+export const StackLineage: MessageFns<StackLineage> = {
+  encode(message: StackLineage, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.stackName !== "") {
+      writer.uint32(10).string(message.stackName);
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): StackLineage {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseStackLineage();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.stackName = reader.string(true);
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag >>> 3 === 0) {
+          throw new globalThis.Error("protobuf decode found an invalid tag");
+        }
+        const buf = reader.skip(tag & 7);
+
+        if (message._unknownFields === undefined) {
+          message._unknownFields = {};
+        }
+
+        const list = message._unknownFields[tag];
+
+        if (list === undefined) {
+          message._unknownFields[tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      if (reader.pos !== end) {
+        throw new globalThis.Error("protobuf decode read past the end of a message");
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<StackLineage>): StackLineage {
+    return StackLineage.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<StackLineage>): StackLineage {
+    const message = createBaseStackLineage();
+    message.stackName = object.stackName ?? "";
     return message;
   },
 };
@@ -664,7 +756,7 @@ export const ImportedState: MessageFns<ImportedState> = {
 };
 
 function createBaseStateMirror(): StateMirror {
-  return { enabled: false, revision: 0n, serial: 0n, timeMs: 0n, problem: "" };
+  return { enabled: false, revision: 0n, serial: 0n, timeMs: 0n, problem: "", sha256: "", previousSha256: "" };
 }
 
 export const StateMirror: MessageFns<StateMirror> = {
@@ -692,6 +784,12 @@ export const StateMirror: MessageFns<StateMirror> = {
     }
     if (message.problem !== "") {
       writer.uint32(42).string(message.problem);
+    }
+    if (message.sha256 !== "") {
+      writer.uint32(50).string(message.sha256);
+    }
+    if (message.previousSha256 !== "") {
+      writer.uint32(58).string(message.previousSha256);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -757,6 +855,22 @@ export const StateMirror: MessageFns<StateMirror> = {
             message.problem = reader.string(true);
             continue;
           }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.sha256 = reader.string(true);
+            continue;
+          }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.previousSha256 = reader.string(true);
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -794,6 +908,8 @@ export const StateMirror: MessageFns<StateMirror> = {
     message.serial = (object.serial !== undefined && object.serial !== null) ? BigInt(object.serial) : 0n;
     message.timeMs = (object.timeMs !== undefined && object.timeMs !== null) ? BigInt(object.timeMs) : 0n;
     message.problem = object.problem ?? "";
+    message.sha256 = object.sha256 ?? "";
+    message.previousSha256 = object.previousSha256 ?? "";
     return message;
   },
 };
