@@ -12,6 +12,7 @@ import { decodePlan, encodePlan } from "./plan/plan-codec.ts";
 import { requireSameSources } from "./plan/require-same-sources.ts";
 import { type CreatePlanRequest, createPlan } from "./planner/planner.ts";
 import { createCatalog, type ProviderCatalog, type ProviderOrigin } from "./providers/catalog.ts";
+import type { ProvisionerRunner } from "./provisioners/provisioner-runner.ts";
 import { type RecoverRequest, type RecoverResult, recoverStack } from "./recover-stack.ts";
 import { redactDiagnostics, redactError, redactEvents } from "./redact-run.ts";
 import { planFacts, RunRecord } from "./run-record.ts";
@@ -37,6 +38,8 @@ export interface EngineOptions {
   readonly clock?: Clock;
   /** Random bytes for ULIDs and for functions of the language. @default those of the system */
   readonly randomBytes?: (size: number) => Uint8Array;
+  /** Executes provisioners. @default they are refused */
+  readonly provisioners?: ProvisionerRunner;
 }
 
 type Shared =
@@ -48,7 +51,8 @@ type Shared =
   | "limits"
   | "retry"
   | "signal"
-  | "onEvent";
+  | "onEvent"
+  | "onEvaluated";
 
 export interface EnginePlanRequest extends Pick<CreatePlanRequest, Shared> {
   readonly state: StackState;
@@ -64,7 +68,16 @@ export interface EnginePlanResult extends PlanResult {
 export interface EngineApplyRequest
   extends Omit<
     ExecutePlanRequest,
-    "hold" | "run" | "catalog" | "stacks" | "clock" | "randomBytes" | "ulid" | "secrets" | "onBegin"
+    | "hold"
+    | "run"
+    | "catalog"
+    | "stacks"
+    | "clock"
+    | "randomBytes"
+    | "ulid"
+    | "secrets"
+    | "onBegin"
+    | "provisioners"
   > {
   readonly state: StackState;
   /** ULID of the run; that of an interrupted run continues it. @default a new one */
@@ -115,6 +128,7 @@ export function createEngine({
   runs,
   clock = systemClock,
   randomBytes = systemRandomBytes,
+  provisioners,
 }: EngineOptions): Engine {
   const catalog = createCatalog(origins, (source) => ProviderAddress.parse(source));
   const ulid = createUlidGenerator({ wallMs: () => clock.wallMs(), randomBytes });
@@ -149,7 +163,7 @@ export function createEngine({
       const record = runs && (await RunRecord.find(runs(state.reference), run));
       const unresolved = result.operations.filter(({ outcome }) => outcome === "unresolved");
       await record?.recovered(result.head, unresolved.length);
-      await tidy(state, hold.epoch);
+      await removeEndedRuns(state, hold.epoch);
       return result;
     } finally {
       await hold.release();
@@ -161,21 +175,21 @@ export function createEngine({
     return runs && RunRecord.open(runs(reference), run);
   }
 
-  async function tidy(state: StackState, epoch: bigint): Promise<void> {
+  async function removeEndedRuns(state: StackState, epoch: bigint): Promise<void> {
     if (runs === undefined) return;
     const head = await state.head();
     await cleanUpRuns(runs(state.reference), { epoch, head, nowMs: clock.wallMs() });
   }
 
   /** Writes down how an apply ended. It has ended, whether that can be written or not: a later run tidies up. */
-  async function noteEnd(
+  async function recordEnd(
     record: RunRecord | undefined,
     result: ApplyResult,
     { state, epoch }: { readonly state: StackState; readonly epoch: bigint },
   ): Promise<void> {
     try {
       await record?.applied(result);
-      await tidy(state, epoch);
+      await removeEndedRuns(state, epoch);
     } catch {
       // Left to the next run.
     }
@@ -214,6 +228,7 @@ export function createEngine({
           ...(stacks && {
             inputs: new StackInputs({ find: stacks, reader: state.reference }),
           }),
+          provisioners: provisioners !== undefined,
           clock,
           sessionId: ulid(),
         }).catch(async (error: unknown) => {
@@ -258,9 +273,10 @@ export function createEngine({
               clock,
               randomBytes,
               ulid,
+              ...(provisioners && { provisioners }),
             });
             const diagnostics = redactDiagnostics(secrets, result.diagnostics);
-            await noteEnd(record, { ...result, diagnostics }, { state, epoch });
+            await recordEnd(record, { ...result, diagnostics }, { state, epoch });
             return { ...result, diagnostics };
           } catch (error) {
             await noteRejection(record, { state, ...rest }, redactError(secrets, error));
@@ -284,7 +300,7 @@ export function createEngine({
         const record = runs && run !== "" && (await RunRecord.find(runs(state.reference), run));
         const open = result.operations.filter(({ outcome }) => outcome === "unresolved");
         if (record) await record.recovered(result.head, open.length);
-        await tidy(state, given.hold.epoch);
+        await removeEndedRuns(state, given.hold.epoch);
         return { ...result, diagnostics: redactDiagnostics(secrets, result.diagnostics) };
       }),
     savePlan: async (state, plan) =>

@@ -1,20 +1,11 @@
-/** What is fixed per error code. */
-export interface EngineErrorKind {
-  /** Whether the same call may succeed later without any change. */
-  readonly retryable: boolean;
-  /** Number of the gRPC status that carries the code. */
-  readonly grpcStatus: number;
-  readonly httpStatus: number;
-  /** What it means, one sentence; the message of an error that has no better one. */
-  readonly summary: string;
-}
+import type { ErrorKind } from "@stackwright/base/error-kind";
 
 function kind(
   summary: string,
   grpcStatus: number,
   httpStatus: number,
   retryable = false,
-): EngineErrorKind {
+): Required<ErrorKind> {
   return { summary, grpcStatus, httpStatus, retryable };
 }
 
@@ -32,15 +23,20 @@ export const ENGINE_ERRORS = Object.freeze({
   ),
   ENGINE_FENCE_LOST: kind("the stack went to another worker", 10, 409),
   ENGINE_INPUT_UNAVAILABLE: kind("the outputs of another stack cannot be read", 9, 409),
-  ENGINE_KEY_UNAVAILABLE: kind("a key that encrypts secrets cannot be had", 9, 500),
-  ENGINE_PLAN_INVALID: kind("what was given is no plan that this version understands", 3, 400),
+  ENGINE_KEY_UNAVAILABLE: kind("the encryption key for secrets is not available", 9, 500),
+  ENGINE_PLAN_INVALID: kind(
+    "the plan is invalid or was written by an incompatible version",
+    3,
+    400,
+  ),
   ENGINE_PLAN_STALE: kind("the state is not the one that the plan was made from", 9, 409),
   ENGINE_PROVIDER_CHANGED: kind(
     "a provider is not the one that the plan was made with, though its version has the same number",
     9,
     409,
   ),
-  ENGINE_PROVIDER_UNAVAILABLE: kind("a provider that is needed cannot be had", 9, 503, true),
+  ENGINE_PROVIDER_UNAVAILABLE: kind("a required provider is not available", 9, 503, true),
+  ENGINE_PROVISIONERS_REFUSED: kind("the plan runs provisioners, which are not allowed", 9, 403),
   ENGINE_SECRET_EXPOSED: kind("a secret value would leave the engine unencrypted", 13, 500),
   ENGINE_STATE_CORRUPT: kind("what is stored for the stack cannot be understood", 15, 500),
   ENGINE_STATE_ADOPTED: kind("another stack has adopted this Terraform state", 9, 409),
@@ -54,12 +50,8 @@ export const ENGINE_ERRORS = Object.freeze({
   ENGINE_STATE_NOT_EMPTY: kind("the stack has objects already, or is in use", 9, 409),
   ENGINE_STATE_TRANSITION: kind("the object is not in a phase that allows the change", 9, 409),
   ENGINE_SURGERY_INVALID: kind("the operation on the state cannot be done", 3, 400),
-  ENGINE_WALK_ORDER: kind(
-    "a value was needed before it was there: a mistake of the engine",
-    13,
-    500,
-  ),
-} satisfies Record<string, EngineErrorKind>);
+  ENGINE_WALK_ORDER: kind("internal error: a value was read before it was computed", 13, 500),
+} satisfies Record<string, Required<ErrorKind>>);
 
 /** Code of an {@link EngineError}. */
 export type EngineErrorCode = keyof typeof ENGINE_ERRORS;

@@ -20,6 +20,23 @@ export type RunEvent =
       readonly status: "start" | "done" | "failed";
       readonly elapsedMs: number;
     }
+  /** A provisioner of an object begins or ends. */
+  | {
+      readonly type: "provision";
+      readonly address: string;
+      readonly deposed: string;
+      readonly provisioner: string;
+      readonly status: "start" | "done" | "failed";
+      readonly elapsedMs: number;
+    }
+  /** One line of output of a provisioner. */
+  | {
+      readonly type: "provision-output";
+      readonly address: string;
+      readonly deposed: string;
+      readonly provisioner: string;
+      readonly line: string;
+    }
   /** It is known what will happen to an object. */
   | {
       readonly type: "planned";

@@ -24,6 +24,7 @@ export type { ApplyTimeouts, CallTimeouts } from "./apply/timeouts.ts";
 export { findBundleRoot } from "./configuration/bundle-root.ts";
 export type { Configuration, LoadConfigurationOptions } from "./configuration/configuration.ts";
 export { hasNoErrors, loadConfiguration } from "./configuration/configuration.ts";
+export { LANGUAGE_VERSION } from "./configuration/language-version.ts";
 export type {
   Engine,
   EngineApplyRequest,
@@ -83,22 +84,21 @@ export { concealPlan, revealPlan } from "./plan/shown-plan.ts";
 export type { TerraformJsonOptions } from "./plan/terraform-json.ts";
 export { planToTerraformJson } from "./plan/terraform-json.ts";
 export { outputValue } from "./planner/output-value.ts";
+export { attachedOrigin } from "./providers/attached-origin.ts";
 export { builtinOrigin, inProcessOrigin } from "./providers/builtin-origin.ts";
 export type {
   OpenedProviders,
-  OpenOptions,
+  OpenProviderOptions,
   ProviderCatalog,
   ProviderOrigin,
-  ProviderRequirement,
 } from "./providers/catalog.ts";
 export { createCatalog } from "./providers/catalog.ts";
-export type { LegacyOriginOptions } from "./providers/cocorpc-origin.ts";
+export type { CocorpcOriginOptions } from "./providers/cocorpc-origin.ts";
 export { cocorpcOrigin } from "./providers/cocorpc-origin.ts";
 export { configurationSchemas } from "./providers/configuration-schemas.ts";
 export type { InstalledOriginOptions } from "./providers/installed-origin.ts";
 export { installedOrigin } from "./providers/installed-origin.ts";
 export type { LocalProvider } from "./providers/local-provider.ts";
-export { LOCAL_HOST } from "./providers/local-provider.ts";
 export type { PrivateOriginOptions, ResolvedPrivateVersion } from "./providers/private-origin.ts";
 export { privateOrigin, unavailablePrivateOrigin } from "./providers/private-origin.ts";
 export { ProviderInstancePool } from "./providers/provider-instance-pool.ts";
@@ -106,6 +106,9 @@ export type { ProviderLog } from "./providers/provider-log.ts";
 export type { PulumiOriginOptions } from "./providers/pulumi-origin.ts";
 export { pulumiOrigin } from "./providers/pulumi-origin.ts";
 // Providers.
+export { createProvisionerRunner } from "./provisioners/create-runner.ts";
+export type { PlannedProvisioner } from "./provisioners/planned-provisioner.ts";
+export type { ProvisionerRunner } from "./provisioners/provisioner-runner.ts";
 export { blankSecrets, Concealer, revealSecrets } from "./secrets/concealer.ts";
 export type { JsonPath } from "./secrets/json-parts.ts";
 export { extractJsonParts } from "./secrets/json-parts.ts";
@@ -173,11 +176,24 @@ export { exportState } from "./state-transfer/export-state.ts";
 export type { ImportedState } from "./state-transfer/import-state.ts";
 export { importState } from "./state-transfer/import-state.ts";
 export { importedState } from "./state-transfer/imported-snapshot.ts";
-export { parseStateFile } from "./state-transfer/parse-state-file.ts";
+export { readStateFile } from "./state-transfer/read-state-file.ts";
 export type { OpenStore } from "./store/open-store.ts";
 export { openStore } from "./store/open-store.ts";
 export type { StoreAddress } from "./store/store-address.ts";
 export { parseStoreAddress, StoreAddressError, storeName } from "./store/store-address.ts";
+// Tests of configurations.
+export type { LoadedSuite } from "./test-run/load-suite.ts";
+export { loadSuite } from "./test-run/load-suite.ts";
+export type {
+  LeftObjects,
+  TestDetail,
+  TestEvent,
+  TestFileResult,
+  TestRunResult,
+  TestStatus,
+} from "./test-run/test-result.ts";
+export type { TestSuiteOptions, TestSummary } from "./test-run/test-suite.ts";
+export { runTests } from "./test-run/test-suite.ts";
 export type { ValidationResult } from "./validate/validate-configuration.ts";
 export type { SkippedProvider } from "./validate/validation-providers.ts";
 export { EvaluationState } from "./walk/evaluation-state.ts";

@@ -1,6 +1,7 @@
 import type { Diagnostic } from "@stackwright/lang";
 import type { RunEvent, RunEventHandler } from "./events.ts";
 import type { Redactor } from "./secrets/redactor.ts";
+import type { CheckResult } from "./state/check-result.ts";
 
 // What a run says leaves it through three doors: its events, the diagnostics of its result, and what it rejects with. All
 // three are here. Texts that are stored (why an operation is unresolved) are redacted where they are made.
@@ -37,6 +38,13 @@ function redactDiagnostic(secrets: Redactor, diagnostic: Diagnostic): Diagnostic
     ...(address !== undefined && { address: secrets.redact(address) }),
     ...(values !== undefined && { values: secrets.redactData(values) }),
   };
+}
+
+/** Results of conditions without secrets in their messages, which are stored in the clear with the state. */
+export function redactChecks(secrets: Redactor, checks: readonly CheckResult[]): CheckResult[] {
+  return checks.map((check) =>
+    check.message === undefined ? check : { ...check, message: secrets.redact(check.message) },
+  );
 }
 
 /**

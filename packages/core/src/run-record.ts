@@ -93,10 +93,10 @@ export class RunRecord {
     }
   }
 
-  /** Another worker has recovered its operations. */
+  /** Another worker has recovered its operations. A server finds that out by itself, and ends its run. */
   async recovered(head: StackHead, unresolved: number): Promise<void> {
-    if (this.phase !== "applying") return;
-    const rest = unresolved === 0 ? "" : `; ${unresolved} of its calls could not be found out`;
+    if (this.phase !== "applying" || this.#run.ofServer === true) return;
+    const rest = unresolved === 0 ? "" : `; ${unresolved} of its calls have an unknown result`;
     await this.#to("partially_applied", {
       revision: head.revision,
       reason: `it was interrupted${rest}`,

@@ -1,7 +1,13 @@
 import { createUlidGenerator } from "@stackwright/storage";
 import type { TerraformState } from "@stackwright/tfstate";
 import { EngineError } from "../errors.ts";
-import type { NamedStack, ProjectReference, StackDirectory } from "../state/stack-directory.ts";
+import {
+  hasLineage,
+  lineageAdopted,
+  type NamedStack,
+  type ProjectReference,
+  type StackDirectory,
+} from "../state/stack-directory.ts";
 import type { StackOrigin } from "../state/stack-origin.ts";
 import type { StackReference, StackState } from "../state/stack-state.ts";
 import { importState } from "../state-transfer/import-state.ts";
@@ -25,7 +31,7 @@ const CONCURRENCY = 32;
 /**
  * Records a state as the first one of a stack. All or nothing: the objects are written under a new stack that has no name,
  * and one conditional write gives it the name and the origin. What is interrupted before leaves the name as it was.
- * `ENGINE_STATE_NOT_EMPTY` where the stack has objects, `ENGINE_STATE_ADOPTED` where another stack has this lineage.
+ * `ENGINE_STATE_NOT_EMPTY` where the stack has objects, or a backend that still waits for them; `ENGINE_STATE_ADOPTED` where another stack has this lineage.
  */
 export async function adoptState(request: AdoptStateRequest): Promise<NamedStack> {
   const { stacks, stateOf, project, name, file, origin, beforeCommit } = request;
@@ -44,6 +50,7 @@ export async function adoptState(request: AdoptStateRequest): Promise<NamedStack
     const { objects } = await stateOf(existing.reference).read(options);
     // The objects of a stack that was handed back belong to the other command.
     const ended = existing.adoption?.kind === "state" && existing.adoption.handedBack;
+    if (!ended) refuseOtherOrigin(existing, origin);
     if (objects.size > 0 && !ended) {
       throw new EngineError(
         "ENGINE_STATE_NOT_EMPTY",
@@ -73,14 +80,29 @@ export async function adoptState(request: AdoptStateRequest): Promise<NamedStack
   );
 }
 
-async function refuseSecond({ stacks, project, name, origin }: AdoptStateRequest): Promise<void> {
-  for (const { name: other, adoption } of await stacks.list(project)) {
-    if (other === name || adoption?.kind !== "state" || adoption.handedBack) continue;
-    if (adoption.lineage === origin.lineage && adoption.lineage !== "") {
-      throw new EngineError(
-        "ENGINE_STATE_ADOPTED",
-        `the stack "${other}" has adopted the state with lineage ${origin.lineage}`,
-      );
-    }
-  }
+/** An emptied stack still owns the state of the backend that it was adopted from: its lock, its marker and the way back. */
+function refuseOtherOrigin({ name, adoption }: NamedStack, origin: AdoptStateRequest["origin"]) {
+  if (adoption?.kind !== "state" || adoption.backend === "" || adoption.backend === "file") return;
+  const { lineage, backend, place } = adoption;
+  if (lineage === origin.lineage && backend === origin.backend && place === origin.place) return;
+  throw new EngineError("ENGINE_STATE_NOT_EMPTY", `the stack "${name}" was adopted from ${place}`, {
+    details: {
+      advice:
+        "Hand it back first with stackwright hand-back, or use another stack with --stack NAME.",
+    },
+  });
+}
+
+/** Refuses early; `bind` decides, by the record of the lineage. Stacks of earlier releases have no such record. */
+async function refuseSecond({
+  stacks,
+  project,
+  name,
+  origin: { lineage },
+  signal,
+}: AdoptStateRequest): Promise<void> {
+  if (lineage === "") return;
+  const others = await stacks.list(project, signal === undefined ? {} : { signal });
+  const second = others.find((one) => one.name !== name && hasLineage(one, lineage));
+  if (second !== undefined) throw lineageAdopted(second.name, lineage);
 }

@@ -1,7 +1,8 @@
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
-import { type BackendConfig, loadModule } from "@stackwright/lang";
-import { readBackendRecord } from "./backend-record.ts";
+import type { BackendConfig } from "@stackwright/lang";
+import { isEngineError } from "../errors.ts";
+import { type BackendRecord, readBackendRecord } from "./backend-record.ts";
 import { findState } from "./found-state.ts";
 import {
   selectedWorkspace,
@@ -57,8 +58,9 @@ class Detector {
 
   detect(): AdoptionEvidence[] {
     const { directory } = this.#request;
-    const record = readBackendRecord(join(terraformDataFolder(this.#request), "terraform.tfstate"));
-    const block = this.#tofuBackend() ?? this.#request.backend;
+    const found = this.#record();
+    const record = "damage" in found ? undefined : found.record;
+    const block = this.#request.backend;
     // The block may have changed since init recorded it: there may be a state in either place.
     const places = [
       record?.type === "local" ? record.config : undefined,
@@ -78,6 +80,7 @@ class Detector {
       }
     }
     return [
+      ...("damage" in found ? [found.damage] : []),
       ...(record !== undefined && record.type !== "local"
         ? [this.#remote(record.type, record.config, "recorded by init", "certain")]
         : block !== undefined && block.type !== "local"
@@ -88,6 +91,20 @@ class Detector {
       ...this.#locks([...states.keys()]),
       ...this.#terragrunt(block !== undefined || record !== undefined),
     ];
+  }
+
+  /** What init recorded. A damaged record may name a backend with a state. */
+  #record():
+    | { readonly record: BackendRecord | undefined }
+    | { readonly damage: AdoptionEvidence } {
+    const path = join(terraformDataFolder(this.#request), "terraform.tfstate");
+    try {
+      return { record: readBackendRecord(path) };
+    } catch (error) {
+      if (!isEngineError(error, "ENGINE_STATE_FILE_INVALID")) throw error;
+      // As a state that cannot be read: a start without it has to be confirmed.
+      return { damage: { verdict: "possible", kind: "state", text: error.message } };
+    }
   }
 
   #remote(
@@ -152,17 +169,6 @@ class Detector {
       if (existsSync(join(folder, ".git")) || dirname(folder) === folder) return [];
     }
   }
-
-  /** OpenTofu reads these files before those of the same name without its ending. */
-  #tofuBackend(): BackendConfig | undefined {
-    const { directory } = this.#request;
-    const files = namesIn(directory).flatMap((name): [string, Buffer][] => {
-      const match = /^([^.].*)\.tofu(\.json)?$/.exec(name);
-      if (match === null) return [];
-      return [[`${match[1]}.tofu.tf${match[2] ?? ""}`, readFileSync(join(directory, name))]];
-    });
-    return files.length === 0 ? undefined : loadModule(new Map(files)).config.backend;
-  }
 }
 
 /** Arguments that are shown, in this order. */
@@ -188,7 +194,7 @@ function withoutUser(text: string): string {
 
 function placeOf({ range }: BackendConfig): string {
   const { filename, start } = range.source.locate(range.start, range.end);
-  return `${filename.replace(/\.tofu\.tf(\.json)?$/, ".tofu$1")} line ${start.line}`;
+  return `${filename} line ${start.line}`;
 }
 
 function namesIn(folder: string): string[] {

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { EngineError } from "../errors.ts";
 
 /** What the functions of this file need of a command. */
 export interface TerraformFolder {
@@ -27,8 +28,14 @@ export function selectedWorkspace(
   let text: string;
   try {
     text = readFileSync(join(terraformDataFolder(folder), "environment"), "utf8").trim();
-  } catch {
-    return undefined;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT" || code === "ENOTDIR") return undefined;
+    throw new EngineError(
+      "ENGINE_CONFIG_INVALID",
+      `the selected workspace cannot be read from ${join(terraformDataFolder(folder), "environment")} (${code})`,
+      { cause: error },
+    );
   }
   return text === "" ? undefined : { name: text, by: "file" };
 }

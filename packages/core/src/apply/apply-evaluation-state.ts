@@ -24,7 +24,7 @@ interface ApplyEvaluationState {
   readonly slots: ReadonlyMap<string, InstanceSlot>;
 }
 
-export function createApplyWorld({
+export function createApplyEvaluationState({
   plan,
   configuration,
   variables,

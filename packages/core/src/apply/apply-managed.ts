@@ -13,6 +13,7 @@ import type { ApplyRun } from "./apply-run.ts";
 import { decideConditions } from "./deferred-checks.ts";
 import { computeFinalPlan, type FinalPlan } from "./final-plan.ts";
 import { resolveOperation } from "./resolve-operation.ts";
+import { runProvisioners } from "./run-provisioners.ts";
 
 /** Creates or updates one object: final plan, intent, call, outcome. */
 export async function applyManagedObject(
@@ -41,6 +42,13 @@ class Maker {
 
   get #creates(): boolean {
     return this.#change.action !== "update";
+  }
+
+  /** Whether provisioners run once the object exists. Until they are done it is recorded as tainted. */
+  get #isProvisioned(): boolean {
+    return (
+      this.#creates && this.#change.provisioners?.some(({ when }) => when === "create") === true
+    );
   }
 
   get #key(): ObjectKey {
@@ -92,8 +100,9 @@ class Maker {
     const id = this.#operation;
     const replace = this.#change.action === "replace";
     if (!this.#creates) return { id, replace };
-    const hint = lookFor(this.#change, plan.planned, plan.schema.block);
-    return { id, replace, probe: { hint, ...findable(this.#change, plan) } };
+    const hint = searchHint(this.#change, plan.planned, plan.schema.block);
+    const probe = { hint, ...findable(this.#change, plan) };
+    return { id, replace, probe, tainted: this.#isProvisioned };
   }
 
   async #call(plan: FinalPlan): Promise<ApplyReply> {
@@ -153,7 +162,7 @@ class Maker {
     const tainted = (failed || refused) && this.#creates;
     await this.#write({
       kind: "exists",
-      tainted,
+      tainted: tainted || this.#isProvisioned,
       content: this.#run.content(this.#change, this.#ready, {
         value,
         privateBytes: reply.privateBytes,
@@ -164,7 +173,21 @@ class Maker {
     });
     this.#slot.value = value;
     if (failed || refused) return tainted ? "tainted" : "failed";
+    if (this.#isProvisioned && !(await this.#provision(value))) return "tainted";
     return (await this.#postconditions(value)) ? "done" : "failed";
+  }
+
+  /** Runs the provisioners of the new object, which is tainted until all of them are done. */
+  async #provision(self: Value): Promise<boolean> {
+    const { config, module } = this.#slot.resource;
+    if (config === undefined) return false;
+    const scope = module.scope.forInstance({ ...this.#slot.context, self });
+    const { secrets } = this.#ready.use;
+    const object = { run: this.#run, change: this.#change, provisioning: config, scope, secrets };
+    if (!(await runProvisioners(object, "create"))) return false;
+    const patch = { phase: "ready" } as const;
+    await this.#run.given.writer.write({ kind: "record", key: this.#key, patch });
+    return true;
   }
 
   #patch() {
@@ -297,7 +320,7 @@ export function isNotApplied(error: unknown): boolean {
 }
 
 /** What an operator looks for when it is not known whether an object was made: its plain, known, configured texts. */
-function lookFor(
+function searchHint(
   { type, provider, after }: ResourceChange,
   planned: Value,
   block: FinalPlan["schema"]["block"],

@@ -22,6 +22,7 @@ import { configOf } from "../planner/prevent-destroy.ts";
 import { configureProvider, configureUndeclared } from "../providers/configure-provider.ts";
 import type { ProviderInstances } from "../providers/provider-instances.ts";
 import type { ReadyProvider } from "../providers/ready-provider.ts";
+import type { ProvisionerRunner } from "../provisioners/provisioner-runner.ts";
 import type { CheckResult } from "../state/check-result.ts";
 import { recordValue } from "../state/record-value.ts";
 import type { StateWriter } from "../state/stack-state.ts";
@@ -50,6 +51,8 @@ interface ApplyRunOptions {
   readonly sessionId: string;
   readonly timeouts: ApplyTimeouts;
   readonly progressMs: number;
+  /** Absent where provisioners are not allowed. */
+  readonly provisioners?: ProvisionerRunner;
 }
 
 /** What all steps of an apply share. */
@@ -57,6 +60,8 @@ export class ApplyRun {
   readonly given: ApplyRunOptions;
   readonly diagnostics: Diagnostic[] = [];
   readonly checks: CheckResult[] = [];
+  /** Addresses of objects whose destruction an earlier part of the same run had begun. */
+  readonly interruptedRemovals = new Set<string>();
   readonly #providers = new Map<string, Promise<ReadyProvider | undefined>>();
   readonly #bodies = new Map<ResourceConfig, BoundBody>();
   /** Objects that were left alone because something that they are made from is wrong, with what it is. */
@@ -258,7 +263,7 @@ export class ApplyRun {
     tick();
     try {
       const signal = controller === undefined ? force : AbortSignal.any([force, controller.signal]);
-      return await call({ signal, sessionId });
+      return await call({ signal, sessionId, address });
     } finally {
       ticking?.[Symbol.dispose]();
       for (const timer of timers) timer[Symbol.dispose]();

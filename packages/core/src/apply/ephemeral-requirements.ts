@@ -59,8 +59,8 @@ export class EphemeralRequirements {
 function needsOf({ kind, change }: Step): readonly string[] {
   if (change.action === "forget") return [];
   const making = kind === "make" && change.action !== "no-op";
-  const looked = change.dependencies.filter((one) => making || one.kind === "provider");
-  const needs = [...looked, ...(change.providerNeeds ?? [])].filter(isEphemeral);
+  const required = change.dependencies.filter((one) => making || one.kind === "provider");
+  const needs = [...required, ...(change.providerNeeds ?? [])].filter(isEphemeral);
   return [...new Set(needs.map(({ address }) => address))];
 }
 

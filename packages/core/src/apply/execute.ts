@@ -15,13 +15,17 @@ import {
   providerChanged,
   versionText,
 } from "../providers/provider-instances.ts";
+import type { ProvisionerRunner } from "../provisioners/provisioner-runner.ts";
+import { redactChecks } from "../redact-run.ts";
 import type { Redactor } from "../secrets/redactor.ts";
 import type { CheckResult } from "../state/check-result.ts";
 import { checkInputs, mergeInputs, type StackFinder, StackInputs } from "../state/stack-inputs.ts";
 import type { StackHead, StackInput, StackLock, StackOutput } from "../state/stack-state.ts";
+import type { StateObject } from "../state/state-object.ts";
+import type { EvaluationState } from "../walk/evaluation-state.ts";
 import { type CallLimit, LimiterSet } from "../walk/limits.ts";
 import { walkGraph } from "../walk/ready-queue.ts";
-import { createApplyWorld } from "./apply-evaluation-state.ts";
+import { createApplyEvaluationState } from "./apply-evaluation-state.ts";
 import { ApplyRun } from "./apply-run.ts";
 import { objectsWithOpenChecks } from "./deferred-checks.ts";
 import { finalChecks } from "./final-checks.ts";
@@ -63,6 +67,8 @@ export interface ExecutePlanRequest {
   readonly limits?: Readonly<Record<string, CallLimit>>;
   readonly callLimits?: Readonly<Record<string, ProviderCallLimits>>;
   readonly timeouts?: ApplyTimeouts;
+  /** Executes the provisioners of the plan. @default a plan with provisioners is refused */
+  readonly provisioners?: ProvisionerRunner;
   /** @default no call is repeated */
   readonly retry?: RetryPolicy;
   /** Interval between two progress events of a running step, in milliseconds. @default 10_000 */
@@ -72,6 +78,11 @@ export interface ExecutePlanRequest {
   /** Second stage: nothing is waited for. What ran is resolved by the next run. */
   readonly forceSignal?: AbortSignal;
   readonly onEvent?: RunEventHandler;
+  /**
+   * Called once at the end, also after errors, with everything that expressions see, and with the secrets of the run.
+   * @default nothing is done
+   */
+  readonly onEvaluated?: (world: EvaluationState, secrets: Redactor) => Promise<void>;
 }
 
 export type ApplyStatus = "applied" | "partially_applied" | "failed" | "canceled";
@@ -106,6 +117,7 @@ export interface ApplyResult {
 export async function executePlan(request: ExecutePlanRequest): Promise<ApplyResult> {
   const { plan, hold, run: id, clock } = request;
   const onEvent = request.onEvent ?? (() => undefined);
+  requireProvisioners(request);
   const writer = await hold.begin({ run: id, base: plan.revision });
   const inputs = await inputsOf(request);
   await checkProviders(request);
@@ -126,7 +138,7 @@ export async function executePlan(request: ExecutePlanRequest): Promise<ApplyRes
     inputs,
     clock,
   });
-  const { world, slots } = createApplyWorld({
+  const { world, slots } = createApplyEvaluationState({
     ...request,
     functions: await providerFunctions(request.configuration, providers, versionsOf(plan)),
   });
@@ -146,13 +158,19 @@ export async function executePlan(request: ExecutePlanRequest): Promise<ApplyRes
     sessionId: id,
     timeouts: request.timeouts ?? {},
     progressMs: request.progressMs ?? 10_000,
+    ...(request.provisioners && { provisioners: request.provisioners }),
   });
   await using ephemerals = run.ephemerals;
   if (hasEphemerals(request.configuration)) world.opener = ephemerals;
   await applyMoveRecords(writer, plan);
   // Operations that were in progress when the run was interrupted are recovered before any other step.
-  if (writer.resumed)
-    await recoverPendingOperations(writer, async (object) => run.provider(object), run.context);
+  if (writer.resumed) {
+    const providerOf = async (object: StateObject) => run.provider(object);
+    const recovered = await recoverPendingOperations(writer, providerOf, run.context);
+    for (const { address, operation } of recovered) {
+      if (operation === "delete") run.interruptedRemovals.add(address);
+    }
+  }
   const graph = orderSteps(
     plan.changes,
     new Map(writer.objects),
@@ -182,7 +200,8 @@ export async function executePlan(request: ExecutePlanRequest): Promise<ApplyRes
   } finally {
     for (const signal of [request.signal, force]) signal?.removeEventListener("abort", onStop);
   }
-  return await finish(run, { runner, inputs, stopped: stop.signal.aborted });
+  const { onEvaluated } = request;
+  return await finish(run, { runner, inputs, onEvaluated, stopped: stop.signal.aborted });
 }
 
 const INCOMPLETE: Diagnostic = {
@@ -192,6 +211,20 @@ const INCOMPLETE: Diagnostic = {
   detail:
     "The plan was about a part of the configuration only. Make a plan without targets and excludes to see what is left.",
 };
+
+/** `ENGINE_PROVISIONERS_REFUSED` for a plan with provisioners where these are not allowed. */
+function requireProvisioners({ plan, provisioners }: ExecutePlanRequest): void {
+  if (provisioners !== undefined) return;
+  const addresses = plan.changes.flatMap(({ address, provisioners: steps = [] }) =>
+    steps.length > 0 ? [address] : [],
+  );
+  if (addresses.length === 0) return;
+  throw new EngineError(
+    "ENGINE_PROVISIONERS_REFUSED",
+    `the plan runs provisioners of ${addresses.join(", ")}, which are not allowed here`,
+    { details: { addresses } },
+  );
+}
 
 function versionsOf({ providers }: Plan): ReadonlyMap<string, string> {
   return new Map(providers.map(({ source, version }) => [source, version]));
@@ -234,7 +267,7 @@ async function inputsOf({
     if (plan.inputs.length === 0) return undefined;
     throw new EngineError(
       "ENGINE_INPUT_UNAVAILABLE",
-      "the plan was made with outputs of other stacks, which cannot be looked at here",
+      "the plan was made with outputs of other stacks, which cannot be read here",
     );
   }
   await checkInputs(stacks, plan.inputs, { signal: hold.signal });
@@ -253,10 +286,14 @@ async function recordedInputs(
 interface Ending {
   readonly runner: StepRunner;
   readonly inputs: StackInputs | undefined;
+  readonly onEvaluated: ExecutePlanRequest["onEvaluated"];
   readonly stopped: boolean;
 }
 
-async function finish(run: ApplyRun, { runner, inputs, stopped }: Ending): Promise<ApplyResult> {
+async function finish(
+  run: ApplyRun,
+  { runner, inputs, onEvaluated, stopped }: Ending,
+): Promise<ApplyResult> {
   const { writer } = run.given;
 
   run.given.onEvent({ type: "phase", phase: "finish" });
@@ -268,10 +305,12 @@ async function finish(run: ApplyRun, { runner, inputs, stopped }: Ending): Promi
   const pending = [...writer.objects.values()].some(
     ({ phase, operation }) => phase !== "unresolved" && operation?.started === true,
   );
+  await onEvaluated?.(run.given.world, run.given.providers.secrets);
   await run.ephemerals.closeAll();
   if (run.given.plan.partial) run.report([INCOMPLETE]);
   const secret = secretOutputs(outputs, run.given.providers.secrets);
-  const base = { nodes, checks: run.checks, outputs, secretOutputs: secret };
+  const { secrets } = run.given.providers;
+  const base = { nodes, checks: redactChecks(secrets, run.checks), outputs, secretOutputs: secret };
   if (pending || writer.signal.aborted) {
     const status: ApplyStatus = "canceled";
     return { ...base, status, diagnostics: run.diagnostics, head: writer.head };
@@ -282,7 +321,7 @@ async function finish(run: ApplyRun, { runner, inputs, stopped }: Ending): Promi
   }
   const head = await writer.finish({
     outputs,
-    checks: allChecks(run),
+    checks: redactChecks(secrets, allChecks(run)),
     inputs: await recordedInputs(run, inputs),
   });
   const failed = !isDone || hasErrors(run.diagnostics);

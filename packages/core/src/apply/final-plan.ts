@@ -14,7 +14,7 @@ import {
   violationsToDiagnostics,
 } from "@stackwright/tfplugin/checks";
 import type { ResourceChange } from "../plan/change.ts";
-import { keepIgnored } from "../planner/ignore-changes.ts";
+import { applyIgnoreChanges } from "../planner/ignore-changes.ts";
 import type { ReadyProvider } from "../providers/ready-provider.ts";
 import { blockType } from "../walk/block-type.ts";
 import { extractMarks, withoutMarks } from "../walk/object-marks.ts";
@@ -76,7 +76,7 @@ export async function computeFinalPlan(
     creates || change.before === undefined
       ? Value.null(blockType(schema.block))
       : withoutMarks(change.before);
-  const configured = keepIgnored(plain, prior, config.lifecycle.ignoreChanges);
+  const configured = applyIgnoreChanges(plain, prior, config.lifecycle.ignoreChanges);
   const { words } = change;
   const reply = await ready.use.provider.plan(
     {
@@ -89,7 +89,7 @@ export async function computeFinalPlan(
       deferralAllowed: false,
       operation: { operationId, epoch: run.given.writer.epoch },
     },
-    run.context,
+    { ...run.context, address: change.address },
   );
   if (!report(reply.diagnostics) || reply.planned === undefined) return undefined;
   const { legacyTypeSystem, planned } = reply;

@@ -142,7 +142,7 @@ class StepOrder {
     for (const dependency of old.dependencies) {
       if (remove !== undefined) this.#beforeRemoves(remove, dependency, "ends"); // rule 2
       if (make !== undefined && change.deposed === "")
-        this.#beforeRemoves(make, dependency, "lets go"); // rule 4
+        this.#beforeRemoves(make, dependency, "releases"); // rule 4
     }
   }
 
@@ -163,7 +163,7 @@ class StepOrder {
   }
 
   /** `vertex` before the removals of what it depended on; letting go is waited for by late ones only. */
-  #beforeRemoves(vertex: number, { address, scope }: Dependency, why: "ends" | "lets go"): void {
+  #beforeRemoves(vertex: number, { address, scope }: Dependency, why: "ends" | "releases"): void {
     const waits = (removal: number) => why === "ends" || !this.#early.has(removal);
     const own = this.#steps[vertex]?.change;
     if (scope === "instance") {

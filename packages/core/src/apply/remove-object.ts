@@ -2,6 +2,7 @@ import { Value } from "@stackwright/cty";
 import type { ApplyReply } from "@stackwright/mux/router";
 import type { StepStatus } from "../events.ts";
 import type { ResourceChange } from "../plan/change.ts";
+import { destroyProvisioning, destroyScope } from "../planner/destroy-provisioners.ts";
 import type { ReadyProvider } from "../providers/ready-provider.ts";
 import type { OperationResult } from "../state/state-change.ts";
 import { isPlaceholder, type ObjectKey, type StateObject } from "../state/state-object.ts";
@@ -10,6 +11,7 @@ import { isNotApplied } from "./apply-managed.ts";
 import type { ApplyRun } from "./apply-run.ts";
 import { deposedByRun } from "./deposed-object.ts";
 import { resolveOperation } from "./resolve-operation.ts";
+import { runProvisioners } from "./run-provisioners.ts";
 
 /** Ends the object that a change takes away: the current one, the deposed one, or the one that a replacement deposed. */
 export async function removeObject(
@@ -29,6 +31,10 @@ export async function removeObject(
   const settle = async (outcome: OperationResult): Promise<void> => {
     await writer.write({ kind: "settle", key, operation, outcome });
   };
+  if (!(await runDestroyProvisioners(run, change, ready))) {
+    await settle({ kind: "untouched" });
+    return "failed";
+  }
   let reply: ApplyReply;
   try {
     reply = await callDelete(run, change, ready, operation);
@@ -76,6 +82,35 @@ export async function removeObject(
   });
   await settle({ kind: "exists", tainted: object.phase === "tainted", content });
   return "failed";
+}
+
+/**
+ * Runs what is planned before the destruction of an object. The intent is written by then, so that an interruption is
+ * noticed. Where the run itself was interrupted here, its provisioners may have run, and do not run again.
+ */
+async function runDestroyProvisioners(
+  run: ApplyRun,
+  change: ResourceChange,
+  { use: { secrets } }: ReadyProvider,
+): Promise<boolean> {
+  const { address, before, provisioners } = change;
+  const planned = provisioners?.some(({ when }) => when === "destroy") === true;
+  if (!planned || before === undefined) return true;
+  if (run.interruptedRemovals.has(address)) {
+    run.fail(
+      "Provisioners were interrupted",
+      `The provisioners of ${address} that run before it is destroyed may have run when the run was interrupted. They are not repeated in the same run. Check what they did, then create a new plan.`,
+      address,
+    );
+    return false;
+  }
+  const { configuration, world } = run.given;
+  const { root, refactoring } = configuration;
+  const found = destroyProvisioning(root, refactoring.removed, address);
+  if (found === undefined) return true;
+  const { provisioning, node } = found;
+  const scope = destroyScope(world, node, { address, self: before });
+  return runProvisioners({ run, change, provisioning, scope, secrets }, "destroy");
 }
 
 /** Of a replacement that created first, the object that made place. */

@@ -51,7 +51,7 @@ export async function resolveById(
 ): Promise<OperationResult> {
   const schema = use.typeSchema(object.mode, object.type);
   if (schema === undefined)
-    return unresolved(operation, `there is no type ${object.type} any more`);
+    return unresolved(operation, `the provider does not have the type ${object.type}`);
   const wanted = { id, identity: undefined, given: true };
   let outcome: OperationResult;
   try {
@@ -71,11 +71,11 @@ async function findOut(
 ): Promise<OperationResult> {
   const schema = use.typeSchema(object.mode, object.type);
   if (schema === undefined)
-    return unresolved(operation, `there is no type ${object.type} any more`);
+    return unresolved(operation, `the provider does not have the type ${object.type}`);
   try {
     return operation.kind === "create"
       ? await probeCreate(object, operation, { use, schema, context })
-      : await lookAt(object, operation, { use, schema, context });
+      : await readAndResolve(object, operation, { use, schema, context });
   } catch (error) {
     return unresolved(operation, error instanceof Error ? error.message : String(error));
   }
@@ -95,7 +95,7 @@ function unresolved({ kind, probe }: ObjectOperation, why: string): OperationRes
   };
 }
 
-async function lookAt(
+async function readAndResolve(
   object: StateObject,
   operation: ObjectOperation,
   resolver: Resolver,
@@ -203,7 +203,7 @@ async function findCreated(
   }
   return {
     kind: "exists",
-    tainted: false,
+    tainted: operation.tainted === true,
     content: contentOf(markObject(reply.state, schema.block, reply.sensitive ?? []), schema, {
       privateBytes: reply.privateBytes ?? imported.privateBytes,
       identity: reply.identity ?? imported.identity,

@@ -6,6 +6,7 @@ import {
   collectRefactoring,
   type Diagnostic,
   hasErrors,
+  type LoadedTree,
   loadModuleTree,
   type ModuleNode,
   type ProviderOptions,
@@ -45,7 +46,14 @@ export async function loadConfiguration(
   files: BundleFiles,
   options: LoadConfigurationOptions = {},
 ): Promise<Configuration> {
-  const { root, diagnostics } = await loadModuleTree(files, options);
+  return completeConfiguration(await loadModuleTree(files, options), options);
+}
+
+/** Finds everything that is wrong with a tree of modules before anything is evaluated. */
+export function completeConfiguration(
+  { root, diagnostics }: LoadedTree,
+  options: ProviderOptions = {},
+): Configuration {
   const resolution = resolveProviders(root, options);
   const graph = buildGraph(root, resolution);
   const refactoring = collectRefactoring(root);

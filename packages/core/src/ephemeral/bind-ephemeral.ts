@@ -22,9 +22,9 @@ export function bindEphemeral(
   use: ProviderInstance,
   report: (diagnostics: readonly Diagnostic[]) => void,
 ): BoundEphemeral | undefined {
-  const { schema, mistake } = findType(use, config);
-  if (mistake !== undefined) {
-    report([mistake]);
+  const { schema, problem } = findType(use, config);
+  if (problem !== undefined) {
+    report([problem]);
     return undefined;
   }
   const { body, diagnostics } = bindBody(config.body, schema.block, { meta: RESOURCE_META });

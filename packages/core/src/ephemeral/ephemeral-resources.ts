@@ -246,7 +246,7 @@ export class EphemeralResources implements AsyncDisposable {
     const { address } = slot;
     const type = slot.resource.config?.type ?? "";
     const begun = clock.monotonicMs();
-    const tell = (status: "start" | "done" | "failed"): void =>
+    const notify = (status: "start" | "done" | "failed"): void =>
       onEvent({
         type: "ephemeral",
         address,
@@ -254,7 +254,7 @@ export class EphemeralResources implements AsyncDisposable {
         status,
         elapsedMs: clock.monotonicMs() - begun,
       });
-    tell("start");
+    notify("start");
     try {
       const reply = await this.#host.call(async () =>
         use.provider.openEphemeral({ type, config, deferralAllowed: false }, context),
@@ -266,10 +266,10 @@ export class EphemeralResources implements AsyncDisposable {
         const lease = { address, type, use, reply, clock, onEvent, report, context };
         this.#held.add({ slot, lease: new EphemeralSession(lease) });
       }
-      tell(good ? "done" : "failed");
+      notify(good ? "done" : "failed");
       return good ? reply.result : undefined;
     } catch (error) {
-      tell("failed");
+      notify("failed");
       if (context.signal?.aborted === true) return undefined;
       const message = error instanceof Error ? error.message : String(error);
       this.#fail(slot, "Ephemeral resource could not be opened", message);

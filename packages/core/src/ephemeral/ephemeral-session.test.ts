@@ -133,7 +133,7 @@ describe("a lease", () => {
     ]);
   });
 
-  it("is closed after the renewal that is under way, with what that brings", async () => {
+  it("is closed after the renewal in progress, with its result", async () => {
     const answer = Promise.withResolvers<RenewReply>();
     const { lease, scheduler, calls } = lend(MINUTE, { renew: async () => answer.promise });
     await scheduler.pass(MINUTE);
@@ -154,7 +154,7 @@ describe("a lease", () => {
     expect(problems.map(({ detail }) => detail)).toEqual(["ephemeral.a.b: the process is gone"]);
   });
 
-  it("is not waited for endlessly once the run was cancelled", async () => {
+  it("is not waited for endlessly once the run was canceled", async () => {
     const { lease, scheduler, problems, cancel } = lend(undefined, {
       close: async (_request, { signal }) => {
         const ended = Promise.withResolvers<Reply>();
@@ -167,7 +167,7 @@ describe("a lease", () => {
     expect(problems).toEqual([]);
     cancel.abort();
     await scheduler.run(closed);
-    expect(problems.map(({ detail }) => detail)).toEqual(["ephemeral.a.b: the run was cancelled"]);
+    expect(problems.map(({ detail }) => detail)).toEqual(["ephemeral.a.b: the run was canceled"]);
     expect(scheduler.monotonicMs()).toBe(10 * MINUTE + 5_000);
   });
 });

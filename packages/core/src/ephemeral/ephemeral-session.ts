@@ -86,7 +86,7 @@ export class EphemeralSession {
     const late = new AbortController();
     let grace: Disposable | undefined;
     const onAbort = (): void => {
-      grace ??= clock.after(CLOSE_GRACE_MS, () => late.abort(new Error("the run was cancelled")));
+      grace ??= clock.after(CLOSE_GRACE_MS, () => late.abort(new Error("the run was canceled")));
     };
     if (signal?.aborted === true) onAbort();
     signal?.addEventListener("abort", onAbort, { once: true });
@@ -110,9 +110,9 @@ export class EphemeralSession {
   ): Promise<R | undefined> {
     const { address, onEvent, clock, report } = this.#it;
     const begun = clock.monotonicMs();
-    const tell = (status: "start" | "done" | "failed"): void =>
+    const notify = (status: "start" | "done" | "failed"): void =>
       onEvent({ type: "ephemeral", address, step, status, elapsedMs: clock.monotonicMs() - begun });
-    tell("start");
+    notify("start");
     try {
       const reply = await call();
       const failed = hasProviderErrors(reply.diagnostics);
@@ -125,7 +125,7 @@ export class EphemeralSession {
           address,
         })),
       );
-      tell(failed ? "failed" : "done");
+      notify(failed ? "failed" : "done");
       return failed ? undefined : reply;
     } catch (error) {
       const what = step === "renew" ? "renewed" : "closed";
@@ -138,7 +138,7 @@ export class EphemeralSession {
           address,
         },
       ]);
-      tell("failed");
+      notify("failed");
       return undefined;
     }
   }

@@ -2,30 +2,9 @@ import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { UrlCredentials } from "@stackwright/fg-bridge";
 import type { SigningCredentials } from "@stackwright/request-signing";
-import { Type } from "typebox";
+import type { Type } from "typebox";
 import { EngineError } from "../errors.ts";
-
-const name = (description: string) => Type.String({ description, minLength: 1, maxLength: 1024 });
-
-/** Where the secrets are with which a function or a registry is called: in variables, or in a file. */
-export const CredentialsSchema = Type.Union([
-  Type.Object(
-    {
-      accessKeyVariable: name("variable with the access key"),
-      secretKeyVariable: name("variable with its secret"),
-      securityTokenVariable: Type.Optional(name("variable with the token of a temporary key")),
-    },
-    { additionalProperties: false },
-  ),
-  Type.Object(
-    { bearerTokenVariable: name("variable with a bearer token") },
-    { additionalProperties: false },
-  ),
-  Type.Object(
-    { file: name("JSON with accessKey and secretKey, or with bearerToken") },
-    { additionalProperties: false },
-  ),
-]);
+import type { CredentialsSchema } from "./function-targets-schema.ts";
 
 /** Where credentials are. */
 export type CredentialsLocation = Type.Static<typeof CredentialsSchema>;
@@ -96,7 +75,7 @@ async function readKeyFile(path: string): Promise<CallerKey> {
     const { code } = error as NodeJS.ErrnoException;
     // The text of a parser would quote what is in the file.
     if (code === "ENOENT") throw unusable("does not exist", error);
-    throw unusable(code === undefined ? "is no JSON" : `cannot be read (${code})`);
+    throw unusable(code === undefined ? "is not valid JSON" : `cannot be read (${code})`);
   }
   const { accessKey, secretKey, securityToken, bearerToken } = (value ?? {}) as Readonly<
     Record<string, unknown>

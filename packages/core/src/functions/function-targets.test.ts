@@ -70,7 +70,7 @@ describe("a table of functions", () => {
     [
       "a member with a typing error",
       { table: { projects: [], function: {} } },
-      "function is no member",
+      "function is not a known member",
     ],
     [
       "a function without an address",
@@ -132,10 +132,10 @@ describe("a table of functions", () => {
       functions: { [URN]: { ...row, credentials: { file: "key.json" } } },
     };
     const files = { "key.json": '{"secretKey": s3cret}' };
-    await expect(open({ table, files })).rejects.toThrow(/^(?!.*s3cret).*is no JSON/s);
+    await expect(open({ table, files })).rejects.toThrow(/^(?!.*s3cret).*is not valid JSON/s);
   });
 
-  it("does not tell users of a server where its credentials are", async () => {
+  it("does not show users of a server where its credentials are", async () => {
     await using platform = await serveFunctions({
       functions: [],
       accounts: [{ accessKey: "AK", secretKey: "secret", projects: [PROJECT] }],

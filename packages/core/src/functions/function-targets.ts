@@ -1,63 +1,18 @@
 import { readFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
-import { FunctionTargetTable } from "@stackwright/fg-bridge";
-import { Type } from "typebox";
-import { Value } from "typebox/value";
+import type { FunctionTargetTable } from "@stackwright/fg-bridge";
+import type { Type } from "typebox";
 import { EngineError } from "../errors.ts";
 import {
   type CredentialsLocation,
-  CredentialsSchema,
   placeName,
   readCallerKey,
   signatureKey,
 } from "./caller-credentials.ts";
-
-const text = (description: string) => Type.String({ description, minLength: 1, maxLength: 4096 });
-const closed = { additionalProperties: false } as const;
-
-/** What an operator's table of functions says, as JSON. It holds no secrets; it names where they are. */
-const FunctionTargetsSchema = Type.Object(
-  {
-    account: Type.Optional(text("the account whose providers are meant; without it, any")),
-    region: Type.Optional(text("the region whose providers are meant")),
-    projects: Type.Array(text("a project"), {
-      description: "projects whose functions may be called",
-    }),
-    functions: Type.Optional(
-      Type.Record(
-        Type.String(),
-        Type.Object(
-          { url: text("origin of the function"), credentials: Type.Optional(CredentialsSchema) },
-          closed,
-        ),
-        { description: "self-hosted functions by their whole URN" },
-      ),
-    ),
-    regions: Type.Optional(
-      Type.Record(
-        Type.String(),
-        Type.Object(
-          {
-            endpoint: text("origin of the invoke API"),
-            functionKind: Type.Optional(Type.Union([Type.Literal("http"), Type.Literal("event")])),
-            credentials: Type.Optional(CredentialsSchema),
-          },
-          closed,
-        ),
-        { description: "function platforms by region" },
-      ),
-    ),
-    networks: Type.Optional(
-      Type.Array(text("a network"), {
-        description: "private networks that functions may be in, such as 127.0.0.0/8",
-      }),
-    ),
-  },
-  closed,
-);
+import type { FunctionTargetsSchema } from "./function-targets-schema.ts";
 
 /** A table of functions, read and checked. */
-export type FunctionTargets = Type.Static<typeof FunctionTargetsSchema>;
+type FunctionTargets = Type.Static<typeof FunctionTargetsSchema>;
 
 /** Where the functions of private providers are called. Disposing ends the connections. */
 interface OpenFunctionsTable extends AsyncDisposable {
@@ -107,7 +62,8 @@ export async function loadFunctionTargets(
         credentialsName: named(`region ${region}`, place),
       };
     });
-    const targets = new FunctionTargetTable({
+    const { FunctionTargetTable: Table } = await import("@stackwright/fg-bridge");
+    const targets = new Table({
       functions,
       regions,
       guard: { allow: table.networks ?? [] },
@@ -125,11 +81,11 @@ async function readTable(path: string): Promise<FunctionTargets> {
   } catch (error) {
     throw invalid(path, error);
   }
-  if (Value.Check(FunctionTargetsSchema, value)) return value;
-  const [first] = Value.Errors(FunctionTargetsSchema, value);
-  const at = first?.instancePath.slice(1).replaceAll("/", ".") || "it";
-  const why = first?.keyword === "boolean" ? "is no member of it" : (first?.message ?? "is wrong");
-  throw invalid(path, new Error(`${at} ${why}`));
+  // Loaded where there is such a file: most commands need neither the schema nor its checker.
+  const { checkFunctionTargets } = await import("./function-targets-schema.ts");
+  const found = checkFunctionTargets(value);
+  if (typeof found !== "string") return found;
+  throw invalid(path, new Error(found));
 }
 
 function invalid(path: string, cause: unknown): EngineError {

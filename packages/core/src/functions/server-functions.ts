@@ -1,14 +1,8 @@
-import {
-  FgBridgeError,
-  FunctionCaller,
-  probeProvider,
-  requireFunctionUrn,
-} from "@stackwright/fg-bridge";
-import { type BridgeEndpoint, createBridgeArchiveSource } from "@stackwright/fg-bridge/bridge";
+import type { BridgeEndpoint } from "@stackwright/fg-bridge/bridge";
 import type { BridgeArchiveSource } from "@stackwright/provider-source";
 import type { FunctionProbe } from "@stackwright/registry";
 import { EngineError } from "../errors.ts";
-import { type FunctionTargets, loadFunctionTargets } from "./function-targets.ts";
+import { loadFunctionTargets } from "./function-targets.ts";
 
 /** What a server does with functions. Disposing ends the connections to them. */
 interface ServerFunctionTargets extends AsyncDisposable {
@@ -28,6 +22,12 @@ export async function openServerFunctions(
   path: string,
   { env, region }: { readonly env: NodeJS.ProcessEnv; readonly region: string },
 ): Promise<ServerFunctionTargets> {
+  // Loaded where a server has such a table: commands need none of it.
+  const [bridgeParts, { createBridgeArchiveSource }] = await Promise.all([
+    import("@stackwright/fg-bridge"),
+    import("@stackwright/fg-bridge/bridge"),
+  ]);
+  const { FgBridgeError, FunctionCaller, probeProvider, requireFunctionUrn } = bridgeParts;
   await using resources = new AsyncDisposableStack();
   const { table, targets } = resources.use(await loadFunctionTargets(path, env, "others"));
   if (table.region !== undefined && table.region !== region) {
@@ -36,6 +36,17 @@ export async function openServerFunctions(
       `the table of functions "${path}" is for region ${table.region}, the server is ${region}`,
     );
   }
+  /** How the bridge of a user reaches a function: as the table says, without its credentials. */
+  const endpointOf = (functionUrn: string): BridgeEndpoint => {
+    const row = table.functions?.[functionUrn];
+    if (row !== undefined) return { kind: "url", url: row.url };
+    const platform = table.regions?.[requireFunctionUrn(functionUrn).region];
+    if (platform === undefined) {
+      throw new FgBridgeError("FG_TARGET_UNKNOWN", `the table has no row for ${functionUrn}`);
+    }
+    const { endpoint, functionKind } = platform;
+    return { kind: "functiongraph", endpoint, ...(functionKind !== undefined && { functionKind }) };
+  };
   const caller = new FunctionCaller();
   const transportTo = (functionUrn: string) =>
     caller.transport({
@@ -43,7 +54,7 @@ export async function openServerFunctions(
     });
   const bridge = await createBridgeArchiveSource({
     targets,
-    endpointOf: ({ functionUrn }) => endpointOf(table, functionUrn),
+    endpointOf: ({ functionUrn }) => endpointOf(functionUrn),
     networks: table.networks ?? [],
     schemaOf: async ({ functionUrn }, options) => {
       await using transport = transportTo(functionUrn);
@@ -66,16 +77,4 @@ export async function openServerFunctions(
     },
     [Symbol.asyncDispose]: async () => owned.disposeAsync(),
   };
-}
-
-/** How the bridge of a user reaches a function: as the table says, without its credentials. */
-function endpointOf(table: FunctionTargets, functionUrn: string): BridgeEndpoint {
-  const row = table.functions?.[functionUrn];
-  if (row !== undefined) return { kind: "url", url: row.url };
-  const platform = table.regions?.[requireFunctionUrn(functionUrn).region];
-  if (platform !== undefined) {
-    const { endpoint, functionKind } = platform;
-    return { kind: "functiongraph", endpoint, ...(functionKind !== undefined && { functionKind }) };
-  }
-  throw new FgBridgeError("FG_TARGET_UNKNOWN", `the table has no row for ${functionUrn}`);
 }

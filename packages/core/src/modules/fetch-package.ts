@@ -1,16 +1,16 @@
-import { cp, readdir, stat } from "node:fs/promises";
-import { join, posix, relative, sep } from "node:path";
+import { cp, stat } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import {
   hideCredentials,
   ModuleError,
-  packageFolder,
   parseModuleSource,
   type RemoteModuleSource,
 } from "@stackwright/lang";
 import { fetchGit } from "./git-package.ts";
 import { fetchHttp, type HttpPackageOptions } from "./http-package.ts";
 import { archiveKind, unpackModule } from "./module-archive.ts";
+import { folderIn } from "./package-path.ts";
+import { fetchS3 } from "./s3-package.ts";
 
 interface FetchOptions extends HttpPackageOptions {
   readonly env: NodeJS.ProcessEnv;
@@ -41,7 +41,8 @@ export async function fetchPackage(
   switch (getter) {
     case "git": {
       const { env, signal, commit } = options;
-      const request = { url, env, signal, ...(commit !== undefined && { commit }) };
+      const { maxBytes } = options.limits ?? {};
+      const request = { url, env, signal, maxBytes, ...(commit !== undefined && { commit }) };
       return { folder, inner: source.folder, commit: await fetchGit(request, folder) };
     }
     case "http":
@@ -65,6 +66,8 @@ export async function fetchPackage(
     case "ssh":
       throw failed(`write "git::${hideCredentials(url)}" for a repository of git`);
     case "s3":
+      await fetchS3(url, folder, options);
+      return { folder, inner: source.folder };
     case "gcs":
     case "hg":
     case "oci":
@@ -92,45 +95,6 @@ async function takeFile(url: string, folder: string, options: FetchOptions): Pro
     return;
   }
   await unpackModule(path, kind, folder, options);
-}
-
-/** A folder of a package; `*` and `?` in it stand for names, and lead to one folder only. */
-async function folderIn(root: string, wanted: string): Promise<string> {
-  let found = [root];
-  for (const part of wanted.split("/")) {
-    if (part === "." || part === "") continue;
-    const isPattern = /[*?[]/.test(part);
-    const next = await Promise.all(
-      found.map(async (folder) => {
-        if (!isPattern) return [join(folder, part)];
-        const names = await readdir(folder).catch(() => []);
-        return names
-          .filter((name) => posix.matchesGlob(name, part))
-          .map((name) => join(folder, name));
-      }),
-    );
-    found = next.flat();
-  }
-  const there: string[] = [];
-  for (const folder of found) {
-    if ((await stat(folder).catch(() => undefined))?.isDirectory() === true) there.push(folder);
-  }
-  const [only, second] = there;
-  if (only !== undefined && second === undefined) return only;
-  const detail =
-    only === undefined
-      ? `The package has no folder "${wanted}".`
-      : `The package has ${there.length} folders that fit "${wanted}"; name one of them.`;
-  throw new ModuleError("Failed to expand subdir globs", detail);
-}
-
-/** The same as a path in the package. */
-export async function pathIn(root: string, ...wanted: readonly string[]): Promise<string> {
-  const path = packageFolder(posix.join(...wanted), wanted.join("//"));
-  const found = relative(root, await folderIn(root, path))
-    .split(sep)
-    .join("/");
-  return found === "" ? "." : found;
 }
 
 function failed(why: string): ModuleError {

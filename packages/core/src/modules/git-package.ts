@@ -3,7 +3,8 @@ import { mkdtempDisposable, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ModuleError } from "@stackwright/lang";
-import { removeRepositories } from "./module-tree.ts";
+import { withFolderLimit } from "./folder-limit.ts";
+import { DEFAULT_MODULE_LIMITS, removeRepositories } from "./module-tree.ts";
 import { ProgramError, runProgram } from "./run-program.ts";
 
 /** A checkout that is wanted. */
@@ -14,6 +15,8 @@ interface GitRequest {
   readonly commit?: string;
   readonly env: NodeJS.ProcessEnv;
   readonly signal: AbortSignal | undefined;
+  /** Of the files of the package. What git writes may have twice as many. @default 500 MiB */
+  readonly maxBytes?: number | undefined;
   /** For each call of git. @default 10 minutes */
   readonly timeoutMs?: number;
 }
@@ -29,6 +32,17 @@ const ASK_FOR_ALL =
  * with an error that says what git says.
  */
 export async function fetchGit(request: GitRequest, folder: string): Promise<string> {
+  const { signal, maxBytes = DEFAULT_MODULE_LIMITS.maxBytes } = request;
+  // The objects of the repository and the files that are made of them.
+  return withFolderLimit(folder, { signal, maxBytes: 2 * maxBytes }, async (until) =>
+    checkOut({ ...request, signal: until }, folder),
+  ).then(async (commit) => {
+    await removeRepositories(folder);
+    return commit;
+  });
+}
+
+async function checkOut(request: GitRequest, folder: string): Promise<string> {
   const { address, ref, sshKey } = readQuery(request.url);
   await using key = sshKey === undefined ? undefined : await keyFile(sshKey);
   const env = gitEnvironment(request.env, key?.path);
@@ -46,7 +60,6 @@ export async function fetchGit(request: GitRequest, folder: string): Promise<str
   if (existsSync(join(folder, ".gitmodules"))) {
     await git("submodule", "--quiet", "update", "--init", "--recursive");
   }
-  await removeRepositories(folder);
   return commit;
 }
 

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from "node:crypto";
 import { constants } from "node:fs";
-import { cp, lstat, mkdir, mkdtemp, readFile, rename, rm, stat } from "node:fs/promises";
+import { cp, lstat, mkdir, mkdtemp, readdir, readFile, rename, rm, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { replaceFile } from "./module-manifest.ts";
@@ -36,6 +36,7 @@ export function moduleCacheFolder({
 export class ModuleCache {
   readonly #root: string;
   readonly #options: ModuleCacheOptions;
+  #swept: Promise<void> | undefined;
 
   constructor(root: string, options: ModuleCacheOptions = {}) {
     this.#root = root;
@@ -63,7 +64,9 @@ export class ModuleCache {
     named?: { readonly name: string; readonly inner: string },
   ): Promise<CachedPackage> {
     await mkdir(this.#root, { recursive: true });
-    const scratch = await mkdtemp(join(this.#root, ".incoming-"));
+    this.#swept ??= removeLeftovers(this.#root, INCOMING_NAME);
+    await this.#swept;
+    const scratch = await mkdtemp(join(this.#root, INCOMING));
     try {
       const content = join(scratch, "content");
       await mkdir(content);
@@ -88,6 +91,7 @@ export class ModuleCache {
   async copy({ path, hash }: CachedPackage, place: string): Promise<boolean> {
     if (await this.#isThere(place, hash)) return true;
     await mkdir(dirname(place), { recursive: true });
+    await removeLeftovers(dirname(place), /\.[0-9a-f]{12}\.(?:partial|old)$/);
     const fresh = `${place}.${randomBytes(6).toString("hex")}.partial`;
     try {
       await cp(path, fresh, {
@@ -123,6 +127,22 @@ export class ModuleCache {
 
   #nameFile(name: string): string {
     return join(this.#root, "names", createHash("sha256").update(name).digest("hex"));
+  }
+}
+
+/** Folders of installations begin so until they are complete. */
+const INCOMING = ".incoming-";
+const INCOMING_NAME = /^\.incoming-/;
+/** No installation takes longer: what is older was left by one that was killed. */
+const LEFTOVER_MS = 24 * 60 * 60_000;
+
+/** Removes what killed installations left in a folder. What another process removes at the same time is no problem. */
+async function removeLeftovers(folder: string, pattern: RegExp): Promise<void> {
+  for (const name of (await readdir(folder)).filter((one) => pattern.test(one))) {
+    const path = join(folder, name);
+    const stats = await lstat(path).catch(() => undefined);
+    if (stats === undefined || Date.now() - stats.mtimeMs < LEFTOVER_MS) continue;
+    await rm(path, { recursive: true, force: true });
   }
 }
 

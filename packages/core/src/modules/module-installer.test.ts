@@ -167,7 +167,7 @@ describe("git", () => {
     expect(existsSync(join(place.work, ".terraform/modules/m/new.tf"))).toBe(true);
   });
 
-  it("takes commits, short commits and repositories with submodules", async () => {
+  it("takes commits and short commits", async () => {
     const place = new Place();
     const commit = place.repository({ "main.tf": PATH_OUTPUT });
     place.write("repo/later.tf", "");

@@ -7,10 +7,11 @@ import {
   type BundleFiles,
   formatModuleSource,
   hideCredentials,
+  type ModuleCall,
   ModuleError,
   type ModuleNode,
+  type ModulePackageLocation,
   type ModulePackages,
-  type PackageLocation,
   type PackageRequest,
   type PackageSource,
   parseModuleSource,
@@ -18,13 +19,13 @@ import {
 } from "@stackwright/lang";
 import { isStrictVersion, Version } from "@stackwright/provider-source";
 import { modulesOf } from "../configuration/configuration-digest.ts";
-import { pathIn } from "./fetch-package.ts";
 import { archiveKind } from "./module-archive.ts";
 import { replaceFolder } from "./module-cache.ts";
 import { type LockedModule, ModuleLock } from "./module-lock.ts";
 import { type ModuleRecord, readModuleManifest, writeModuleManifest } from "./module-manifest.ts";
 import { hashModuleTree } from "./module-tree.ts";
 import type { PackageFetcher, ResolvedPackage } from "./package-fetcher.ts";
+import { pathIn } from "./package-path.ts";
 
 /** What may be done about modules that are not installed. */
 export type InstallMode =
@@ -50,6 +51,17 @@ export interface ModuleInstallerOptions {
   readonly fetcher: () => Promise<PackageFetcher>;
   /** Packages that are fetched at the same time. @default 8 */
   readonly concurrency?: number;
+}
+
+/** What the keys of modules of test runs begin with. */
+export const TEST_MODULES = "test";
+
+/** The module of a run of a test. */
+export interface TestModule {
+  /** What it is installed under: `test`, the folder and name of the file, the name of the run. */
+  readonly path: readonly string[];
+  readonly call: ModuleCall;
+  readonly root: ModuleNode;
 }
 
 /** What an installation came to. */
@@ -80,7 +92,7 @@ export class ModuleInstaller implements ModulePackages {
     this.#folder = posix.join(options.dataFolder, "modules");
   }
 
-  async locate(request: PackageRequest): Promise<PackageLocation> {
+  async locate(request: PackageRequest): Promise<ModulePackageLocation> {
     const { path, source } = request;
     const key = path.join(".");
     const packageFolder = posix.join(this.#folder, key);
@@ -108,23 +120,37 @@ export class ModuleInstaller implements ModulePackages {
   }
 
   /** Writes down what a loaded tree has, unless nothing of it comes from elsewhere. */
-  async finish(root: ModuleNode, isComplete: boolean): Promise<InstalledModules> {
+  async finish(
+    root: ModuleNode,
+    isComplete: boolean,
+    tests?: readonly TestModule[],
+  ): Promise<InstalledModules> {
     const { lock, directory } = this.#options;
     const former = await this.#records();
-    const modules = [...modulesOf(root)].map((node) => this.#recordOf(node));
+    const ofTests = (tests ?? []).flatMap(({ path, call, root: top }) =>
+      [...modulesOf(top)].map((node) =>
+        this.#recordOf({ call, ...node, path: [...path, ...node.path] }),
+      ),
+    );
+    const modules = [...modulesOf(root)].map((node) => this.#recordOf(node)).concat(ofTests);
     const installed = modules.filter(({ key }) => this.#installed.has(key));
     const known = new Set(modules.map(({ key }) => key));
-    const kept = isComplete ? [] : [...former.values()].filter(({ key }) => !known.has(key));
+    // What runs of tests need is known where the tests are loaded.
+    const kept = [...former.values()].filter(
+      ({ key }) => !known.has(key) && (!isComplete || (tests === undefined && isOfTest(key))),
+    );
     const all = [...modules, ...kept];
     const isNew =
       all.length !== former.size || all.some((one) => !isEqual(one, former.get(one.key)));
-    const comesFromElsewhere = [...modulesOf(root)].some(
-      (node) => node.packageFolder !== undefined,
+    const roots = [root, ...(tests ?? []).map((test) => test.root)];
+    const comesFromElsewhere = roots.some((top) =>
+      [...modulesOf(top)].some((node) => node.packageFolder !== undefined),
     );
     if (isNew && (comesFromElsewhere || former.size > 0)) {
       await writeModuleManifest(resolve(directory, this.#folder), all);
     }
-    const others = isComplete ? [] : lock.entries();
+    const sources = new Set(kept.map(({ source }) => source));
+    const others = lock.entries().filter(({ address }) => !isComplete || sources.has(address));
     return { modules, lock: ModuleLock.of([...others, ...this.#used]), installed };
   }
 
@@ -132,7 +158,7 @@ export class ModuleInstaller implements ModulePackages {
     source: PackageSource,
     folder: string,
     packageFolder: string,
-  ): Promise<PackageLocation> {
+  ): Promise<ModulePackageLocation> {
     const { files, directory } = this.#options;
     if (source.kind !== "remote" || source.getter !== "file") {
       return { files, folder, packageFolder };
@@ -244,7 +270,7 @@ export class ModuleInstaller implements ModulePackages {
     });
   }
 
-  #recordOf({ path, folder, call }: ModuleNode): ModuleRecord {
+  #recordOf({ path, folder, call }: Pick<ModuleNode, "path" | "folder" | "call">): ModuleRecord {
     const key = path.join(".");
     const source = call === undefined ? "" : parseModuleSource(call.source);
     const version = this.#versions.get(key);
@@ -255,6 +281,10 @@ export class ModuleInstaller implements ModulePackages {
       dir: folder,
     };
   }
+}
+
+function isOfTest(key: string): boolean {
+  return key.startsWith(`${TEST_MODULES}.`);
 }
 
 function isEqual(a: ModuleRecord, b: ModuleRecord | undefined): boolean {

@@ -12,18 +12,19 @@ import {
   InstallHttpClient,
   serviceDiscovery,
 } from "@stackwright/tfplugin/install";
-import { fetchPackage, isOfThisMachine, pathIn } from "./fetch-package.ts";
+import { fetchPackage, isOfThisMachine } from "./fetch-package.ts";
 import { type CachedPackage, ModuleCache } from "./module-cache.ts";
 import type { LockedModule } from "./module-lock.ts";
 import type { ModuleLimits } from "./module-tree.ts";
 import { readNetrc } from "./netrc.ts";
+import { pathIn } from "./package-path.ts";
 import { ModuleRegistry } from "./registry-modules.ts";
 
 export interface PackageFetcherOptions {
   /** The folder of the cache. */
   readonly cache: string;
   readonly env: NodeJS.ProcessEnv;
-  readonly configuration: Pick<CliConfiguration, "hosts" | "tokens">;
+  readonly configuration: Pick<CliConfiguration, "hosts" | "tokens" | "registryHttp">;
   readonly signal: AbortSignal;
   /** Nothing is fetched: only what the cache has by the lock file is used. @default false */
   readonly offline?: boolean;
@@ -52,9 +53,9 @@ export class PackageFetcher {
     const { configuration, signal, limits, cache } = options;
     this.#options = options;
     this.#cache = new ModuleCache(cache, { ...(limits && { limits }), signal });
-    const { tokens, hosts } = configuration;
+    const { tokens, hosts, registryHttp } = configuration;
     const fetchOf = withLogins(options.fetch ?? ((url, init) => fetch(url, init)), logins);
-    this.#http = new InstallHttpClient({ fetch: fetchOf, tokens });
+    this.#http = new InstallHttpClient({ fetch: fetchOf, tokens, ...registryHttp });
     const discover = serviceDiscovery({ http: this.#http, hosts });
     this.#registry = new ModuleRegistry({ http: this.#http, discover, tokens, signal });
   }

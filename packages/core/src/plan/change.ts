@@ -1,6 +1,7 @@
 import type { Path, Value } from "@stackwright/cty";
 import type { InstanceKey } from "@stackwright/lang";
 import type { ProviderReference } from "@stackwright/mux/router";
+import type { PlannedProvisioner } from "../provisioners/planned-provisioner.ts";
 import type { Dependency, ObjectMode } from "../state/state-object.ts";
 
 /** What happens to an object. */
@@ -80,6 +81,8 @@ export interface ResourceChange {
   readonly createBeforeDestroyFor?: string;
   /** What the configuration of its provider reads, for objects that have no configuration themselves. */
   readonly providerNeeds?: readonly Dependency[];
+  /** What runs after the object is created, and before the old one is destroyed, in that order each. */
+  readonly provisioners?: readonly PlannedProvisioner[];
   /** Whether something about the object changed that is recorded without a call: a refresh, a move, an upgrade. */
   readonly record: boolean;
   /** The provider keeps looser rules on values; violations are warnings. */

@@ -10,6 +10,7 @@ import { createEngine } from "../engine.ts";
 import { builtinOrigin } from "../providers/builtin-origin.ts";
 import { configurationSchemas } from "../providers/configuration-schemas.ts";
 import { installedOrigin } from "../providers/installed-origin.ts";
+import { PLANNED_ONLY_PROVISIONERS } from "../testing/planned-only-provisioners.ts";
 import { createTestState } from "../testing/state-fixture.ts";
 import { planToTerraformJson } from "./terraform-json.ts";
 
@@ -79,6 +80,25 @@ const CASES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
       output "eight" {
         value      = terraform_data.used
         depends_on = [terraform_data.used]
+      }
+    `,
+  },
+  provisioners: {
+    "main.tf": `
+      variable "v" { default = "x" }
+      resource "terraform_data" "a" {
+        connection { host = "h" }
+        provisioner "local-exec" {
+          command     = "echo \${var.v} \${self.id}"
+          when        = create
+          on_failure  = continue
+          environment = { A = var.v }
+        }
+        provisioner "remote-exec" { inline = ["a", "b"] }
+        provisioner "local-exec" {
+          when    = destroy
+          command = "echo bye"
+        }
       }
     `,
   },
@@ -221,7 +241,10 @@ async function byEngine(folder: string): Promise<unknown> {
       { version: undefined, executable },
     ]),
   );
-  const engine = createEngine({ origins: [builtinOrigin(), installedOrigin({ providers })] });
+  const engine = createEngine({
+    origins: [builtinOrigin(), installedOrigin({ providers })],
+    provisioners: PLANNED_ONLY_PROVISIONERS,
+  });
   const configuration = await loadConfiguration(createDirectoryFiles(folder));
   const { values: variables } = resolveVariables(configuration.root.config.variables, []);
   const { state } = createTestState();

@@ -131,7 +131,7 @@ it("has blocks as their nesting says, and not what dynamic ones stand for", asyn
   });
 });
 
-it("leaves arguments out of what nobody has a schema for", async () => {
+it("leaves out arguments of blocks without a schema", async () => {
   const described = await describeText('resource "terraform_data" "a" { input = 1 }', undefined);
   expect(described).toEqual({
     provider_config: {

@@ -27,6 +27,7 @@ import {
   stringNode,
 } from "@stackwright/tfstate";
 import type { Configuration } from "../configuration/configuration.ts";
+import { bindProvisioners } from "../provisioners/bind-provisioners.ts";
 import { withoutMarks } from "../walk/object-marks.ts";
 import { valueNode } from "./value-json.ts";
 
@@ -162,6 +163,7 @@ class ConfigurationWriter {
       type: stringNode(type),
       name: stringNode(name),
       ...(provider !== undefined && { provider_config_key: stringNode(providerKey(provider)) }),
+      ...provisionersNode(resource),
       ...filled("expressions", expressions),
       schema_version: literalNode(schema?.version ?? 0),
       ...repetition(resource),
@@ -186,6 +188,18 @@ class ConfigurationWriter {
       module: this.module(child),
     });
   }
+}
+
+function provisionersNode(resource: ResourceConfig): Members {
+  const { provisioners } = bindProvisioners(resource);
+  if (provisioners.length === 0) return {};
+  const nodes = provisioners.map(({ config, body }) =>
+    objectNode({
+      type: stringNode(config.type),
+      ...filled("expressions", bodyMembers(body)),
+    }),
+  );
+  return { provisioners: arrayNode(nodes) };
 }
 
 function bound(body: ConfigBody, schema: BlockSchema, meta: typeof RESOURCE_META): BoundBody {

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Value } from "@stackwright/cty";
 import type { ResourceChange } from "./change.ts";
+import { jsonPieces } from "./json-pieces.ts";
 import type { Plan } from "./plan.ts";
 import {
   decodePath,
@@ -66,11 +67,11 @@ function* planPieces(plan: Plan): Generator<string, void> {
       let separator = "[";
       for (const element of value()) {
         yield separator;
-        yield JSON.stringify(element, sortMembers);
+        yield* jsonPieces(element);
         separator = ",";
       }
       yield separator === "[" ? "[]" : "]";
-    } else yield JSON.stringify(value, sortMembers);
+    } else yield* jsonPieces(value);
   }
   yield "}";
 }
@@ -79,12 +80,6 @@ function lazily<T>(items: Iterable<T>, encode: (item: T) => unknown): () => Gene
   return function* elements() {
     for (const item of items) yield encode(item);
   };
-}
-
-/** Members of objects in one order, regardless of how the object was made. */
-function sortMembers(_name: string, value: unknown): unknown {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
-  return Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 /** The plan in some bytes. `ENGINE_PLAN_INVALID` where they are no plan of this format. */

@@ -136,6 +136,46 @@ describe("the values that are planned, in the JSON of the reference command", ()
   });
 });
 
+describe("the prior state, in the JSON of the reference command", () => {
+  const priorState = (over: Partial<Plan>) =>
+    JSON.parse(planToTerraformJson({ ...plan, ...over })).prior_state?.values;
+
+  it("has what was read while planning, as it is now, and outputs as far as they are known", () => {
+    const values = priorState({
+      changes: [
+        {
+          ...change,
+          address: "data.mock_thing.r",
+          mode: "data",
+          action: "no-op",
+          before: Value.object({ id: Value.string("old") }),
+          after: Value.object({ id: Value.string("new") }),
+        },
+      ],
+      outputs: [
+        { name: "a", action: "create", after: Value.string("a"), sensitive: false },
+        {
+          name: "b",
+          action: "update",
+          before: Value.string("b"),
+          after: Value.unknown(Type.string),
+          sensitive: false,
+        },
+        { name: "c", action: "create", after: Value.unknown(Type.string), sensitive: false },
+      ],
+    });
+    expect(values.root_module.resources).toMatchObject([
+      { address: "data.mock_thing.r", values: { id: "new" } },
+    ]);
+    expect(values.outputs).toMatchObject({ a: { value: "a" }, b: { value: "b" } });
+    expect(Object.keys(values.outputs)).toEqual(["a", "b"]);
+  });
+
+  it("is absent where there is nothing in it", () => {
+    expect(priorState({ changes: [] })).toBeUndefined();
+  });
+});
+
 describe("a stored plan", () => {
   it("is the same again, byte by byte, with its unknowns and secrets", () => {
     const bytes = encodePlan(plan);

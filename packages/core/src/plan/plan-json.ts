@@ -19,9 +19,15 @@ export const PLAN_JSON_FORMAT = "stackwright.plan/1";
  * A plan for the users and programs that decide about it: what happens, why, in which order, because of what. Stable,
  * with exact numbers, and without secrets: sensitive parts, and what repeats one, are null, and the masks say where
  * they are. What is executed is the stored plan and not this; `digest` names it.
+ *
+ * @param options.secrets secret texts that no value of the plan holds with a mark
  */
-export function planToJson(given: Plan, digest?: string): string {
-  const plan = blankPlan(given);
+export function planToJson(
+  given: Plan,
+  digest?: string,
+  options: { readonly secrets?: readonly string[] } = {},
+): string {
+  const plan = blankPlan(given, options.secrets);
   return compactJson(
     objectNode({
       format: stringNode(PLAN_JSON_FORMAT),
@@ -116,6 +122,18 @@ function changeNode(change: ResourceChange): JsonNode {
         }),
       ),
     ),
+    ...(change.provisioners !== undefined && {
+      provisioners: arrayNode(
+        change.provisioners.map(({ when, type, onFailure, summary }) =>
+          objectNode({
+            when: stringNode(when),
+            type: stringNode(type),
+            on_failure: stringNode(onFailure),
+            ...(summary !== undefined && { summary: stringNode(summary) }),
+          }),
+        ),
+      ),
+    }),
     create_before_destroy: literalNode(change.createBeforeDestroy),
     ...(forced !== undefined && { create_before_destroy_for: stringNode(forced) }),
     records_only: literalNode(change.action === "no-op" && change.record),

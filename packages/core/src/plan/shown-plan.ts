@@ -1,5 +1,7 @@
 import type { Value } from "@stackwright/cty";
 import { blankSecrets, Concealer, revealSecrets } from "../secrets/concealer.ts";
+import type { ResourceChange } from "./change.ts";
+import { pathOutsideSecrets } from "./path-outside-secrets.ts";
 import type { Plan } from "./plan.ts";
 
 /** Whether a renderer hides secrets and everything that repeats one, or was requested to show them by a flag. */
@@ -10,9 +12,14 @@ interface Sides {
   readonly after?: Value;
 }
 
-/** A plan in which everything that repeats a sensitive part of an object, a variable or an output is marked like it. */
-export function concealPlan(plan: Plan): Plan {
-  const concealer = new Concealer().learn(...plan.variables.values());
+/**
+ * A plan in which everything that repeats a sensitive part of an object, a variable or an output is marked like it. No path leads
+ * into a sensitive part, and no summary of a provisioner holds a secret.
+ *
+ * @param secrets further secret texts, which no value of the plan holds with a mark: those of the environment of the providers
+ */
+export function concealPlan(plan: Plan, secrets: readonly string[] = []): Plan {
+  const concealer = new Concealer().learnTexts(secrets).learn(...plan.variables.values());
   for (const { before, after } of [...plan.changes, ...plan.drift]) concealer.learn(before, after);
   // A sensitive output may be a whole module: only of texts and numbers it follows that they are secrets elsewhere.
   for (const { before, after } of plan.outputs) {
@@ -21,25 +28,42 @@ export function concealPlan(plan: Plan): Plan {
   const concealed = mapPlanValues(plan, (...values) => concealer.conceal(...values));
   return {
     ...concealed,
-    changes: concealed.changes.map((change) =>
-      change.importing === undefined
-        ? change
-        : {
-            ...change,
-            importing: { ...change.importing, id: concealer.text(change.importing.id) },
-          },
-    ),
+    changes: concealed.changes.map((change) => concealTexts(change, concealer)),
     checks: plan.checks.map((check) =>
       check.message === undefined ? check : { ...check, message: concealer.text(check.message) },
     ),
   };
 }
 
+/** What a change says besides its values, which are concealed already. */
+function concealTexts(change: ResourceChange, concealer: Concealer): ResourceChange {
+  const { importing, provisioners, before, after } = change;
+  return {
+    ...change,
+    replacePaths: change.replacePaths.map((path) => pathOutsideSecrets(path, before, after)),
+    causes: change.causes.map((cause) => ({
+      ...cause,
+      path: pathOutsideSecrets(cause.path, before, after),
+    })),
+    ...(importing !== undefined && {
+      importing: { ...importing, id: concealer.text(importing.id) },
+    }),
+    ...(provisioners !== undefined && {
+      provisioners: provisioners.map(({ summary, ...provisioner }) => {
+        const isShown =
+          summary !== undefined &&
+          !concealer.hasSecret(summary.replace(/\.\.\.$/, ""), before, after);
+        return { ...provisioner, ...(isShown && { summary }) };
+      }),
+    }),
+  };
+}
+
 /**
  * {@link concealPlan} with null, still marked, for every secret: for forms that write values regardless of their marks.
  */
-export function blankPlan(plan: Plan): Plan {
-  return mapPlanValues(concealPlan(plan), each(blankSecrets));
+export function blankPlan(plan: Plan, secrets?: readonly string[]): Plan {
+  return mapPlanValues(concealPlan(plan, secrets), each(blankSecrets));
 }
 
 /** A plan in which no value is hidden. */

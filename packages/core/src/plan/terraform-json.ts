@@ -1,4 +1,4 @@
-import { encodeTypeJson, Mark, type Value } from "@stackwright/cty";
+import { encodeTypeJson, Mark, unmarkDeep, type Value } from "@stackwright/cty";
 import {
   compareAddresses,
   formatModulePath,
@@ -11,7 +11,7 @@ import {
   type JsonNode,
   literalNode,
   objectNode,
-  parseJson,
+  parseJsonNode,
   stringNode,
 } from "@stackwright/tfstate";
 import type { Configuration } from "../configuration/configuration.ts";
@@ -65,11 +65,7 @@ function planNode(plan: Plan, configuration: JsonNode | undefined): JsonNode {
     output_changes: objectNode(
       Object.fromEntries(plan.outputs.map((output) => [output.name, outputNode(output)])),
     ),
-    prior_state: objectNode({
-      format_version: stringNode("1.0"),
-      terraform_version: stringNode(TERRAFORM_VERSION),
-      values: valuesNode(plan, "before"),
-    }),
+    prior_state: priorStateNode(plan),
     ...(configuration !== undefined && { configuration }),
     checks: checkNodes(plan.checks),
     timestamp: stringNode(new Date(plan.createdAtMs).toISOString().replace(/\.\d+Z$/, "Z")),
@@ -77,6 +73,35 @@ function planNode(plan: Plan, configuration: JsonNode | undefined): JsonNode {
     complete: literalNode(!plan.partial),
     errored: literalNode(false),
   });
+}
+
+/** The state after the refresh; absent where there is nothing in it. */
+function priorStateNode(plan: Plan): JsonNode | undefined {
+  const isEmpty =
+    plan.changes.every((change) => sideOf(change, "before") === undefined) &&
+    plan.outputs.every((output) => outputSide(output, "before") === undefined);
+  if (isEmpty) return undefined;
+  return objectNode({
+    format_version: stringNode("1.0"),
+    terraform_version: stringNode(TERRAFORM_VERSION),
+    values: valuesNode(plan, "before"),
+  });
+}
+
+/** The value of an object on one side. What was read while planning is part of the prior state alone. */
+function sideOf(
+  { mode, action, before, after }: ResourceChange,
+  side: "before" | "after",
+): Value | undefined {
+  if (mode === "data" && action !== "read")
+    return side === "before" ? (after ?? before) : undefined;
+  return side === "before" ? before : after;
+}
+
+/** The value of an output on one side. The refresh evaluates outputs, as far as they are known then. */
+function outputSide({ before, after }: OutputChange, side: "before" | "after"): Value | undefined {
+  if (side === "after") return after;
+  return after !== undefined && unmarkDeep(after)[0].isWhollyKnown ? after : before;
 }
 
 /** What was read while planning, and what is taken out of the record only, is no change. */
@@ -210,11 +235,9 @@ interface ModuleTree {
 function valuesNode(plan: Plan, which: "before" | "after"): JsonNode {
   const root: ModuleTree = { address: "", resources: [], children: new Map() };
   for (const change of plan.changes.toSorted(byAddress)) {
-    const value = change[which];
+    const value = sideOf(change, which);
     const { value: address } = parseAddress(change.address);
     if (value === undefined || address?.kind !== "resource" || change.deposed !== "") continue;
-    // What was read already is part of the prior state alone.
-    if (which === "after" && change.mode === "data" && change.action !== "read") continue;
     let at = root;
     for (const [depth] of address.module.entries()) {
       const name = formatModulePath(address.module.slice(0, depth + 1));
@@ -237,7 +260,7 @@ function valuesNode(plan: Plan, which: "before" | "after"): JsonNode {
     );
   }
   const outputs = plan.outputs.flatMap((output) => {
-    const value = output[which];
+    const value = outputSide(output, which);
     return value === undefined
       ? []
       : [[output.name, valueOfOutput(value, output.sensitive)] as const];
@@ -259,7 +282,7 @@ function valueOfOutput(value: Value, sensitive: boolean): JsonNode {
   return objectNode({
     sensitive: literalNode(sensitive || value.marks.has(Mark.sensitive)),
     ...(plain.isWhollyKnown && {
-      type: parseJson(encodeTypeJson(plain.type)),
+      type: parseJsonNode(encodeTypeJson(plain.type)),
       value: valueNode(plain),
     }),
   });

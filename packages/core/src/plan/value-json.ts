@@ -4,7 +4,7 @@ import {
   type JsonNode,
   literalNode,
   objectNode,
-  parseJson,
+  parseJsonNode,
   stringNode,
 } from "@stackwright/tfstate";
 
@@ -33,7 +33,7 @@ export function valueNode(marked: Value): JsonNode | undefined {
     case "dynamic":
     case "capsule":
     default:
-      return parseJson(encodeJson(value, value.type));
+      return parseJsonNode(encodeJson(value, value.type));
   }
 }
 

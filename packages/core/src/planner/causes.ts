@@ -30,7 +30,7 @@ export function attributeCauses(
     const blocks = body.blocks.get(name);
     // What the provider decides alone has no cause in the configuration.
     if (attribute === undefined && (blocks?.blocks.length ?? 0) === 0) continue;
-    const looked =
+    const read =
       attribute === undefined
         ? targets
         : run.world.recorder.record(() => evaluate(attribute.expression, scope)).targets;
@@ -38,7 +38,7 @@ export function attributeCauses(
     causes.push({
       path,
       replaces: replacePaths.some((replacing) => replacing.startsWith(path)),
-      because: changing(run, looked),
+      because: changing(run, read),
     });
   }
   return causes;

@@ -5,7 +5,7 @@ import type { ScopeTraversal } from "@stackwright/lang";
  * A configuration with what is to be ignored as it was before: what is configured there counts when the object is
  * created and never again. Values carry no marks.
  */
-export function keepIgnored(
+export function applyIgnoreChanges(
   config: Value,
   prior: Value,
   ignored: "all" | readonly ScopeTraversal[],
@@ -14,10 +14,10 @@ export function keepIgnored(
   if (ignored === "all") return prior;
   if (ignored.length === 0) return config;
   const paths = ignored.map((traversal) => traversalPath(traversal, prior));
-  const kept = diff(prior, config).filter(
+  const changed = diff(prior, config).filter(
     ({ path }) => !paths.some((ignoredPath) => path.startsWith(ignoredPath)),
   );
-  return restoreWholes(applyDiff(prior, kept), config, prior, paths);
+  return restoreWholes(applyDiff(prior, changed), config, prior, paths);
 }
 
 /**

@@ -58,8 +58,8 @@ export async function importObject(
   const schema = use.typeSchema("managed", type);
   if (schema === undefined) return undefined;
   const { signal, onEvent } = run.given;
-  const context = { ...(signal && { signal }) };
   const { address } = slot;
+  const context = { address, ...(signal && { signal }) };
   const fail = (summary: string, detail: string): undefined => {
     run.fail(summary, detail, { address, subject: range });
     return undefined;

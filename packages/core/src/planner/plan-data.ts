@@ -30,7 +30,7 @@ interface DataInstance {
   readonly recorded: StateObject | undefined;
   readonly around: ReadonlySet<Target>;
   readonly explicit: ReadonlySet<Target>;
-  /** Belongs to a check: what goes wrong is a warning. */
+  /** Belongs to a check: conditions that fail and what the provider reports are warnings. */
   readonly soft: boolean;
 }
 
@@ -41,16 +41,16 @@ interface DataInstance {
 export async function planData(instance: DataInstance): Promise<ResourceChange | undefined> {
   const { run, slot, config, body, schema, ready, explicit, recorded, around } = instance;
   const scope = slot.resource.module.scope.forInstance(slot.context);
-  const report = (found: readonly Diagnostic[]): boolean => {
-    const severity = instance.soft ? { severity: "warning" as const } : {};
-    run.report(found.map((one) => ({ ...one, ...severity, address: one.address ?? slot.address })));
+  const reportAs = (found: readonly Diagnostic[], changed: Partial<Diagnostic>): boolean => {
+    run.report(found.map((one) => ({ ...one, ...changed, address: one.address ?? slot.address })));
     return !hasErrors(found);
   };
+  const report = (found: readonly Diagnostic[]): boolean =>
+    reportAs(found, instance.soft ? { severity: "warning" } : {});
   // A refresh promises nothing: its result is taken as it is, and reported.
-  const looks = run.given.options.mode === "refresh-only";
-  const tell = (found: readonly Diagnostic[]): boolean => {
-    const severity = "warning" as const;
-    run.report(found.map((one) => ({ ...one, severity, address: one.address ?? slot.address })));
+  const refreshOnly = run.given.options.mode === "refresh-only";
+  const reportPartly = (found: readonly Diagnostic[]): boolean => {
+    reportAs(found, { severity: "warning" });
     return true;
   };
   const conditions = (kind: "precondition" | "postcondition", self?: Value): boolean => {
@@ -63,10 +63,10 @@ export async function planData(instance: DataInstance): Promise<ResourceChange |
         self === undefined
           ? scope
           : slot.resource.module.scope.forInstance({ ...slot.context, self }),
-      report: looks ? tell : report,
+      report: refreshOnly ? reportPartly : report,
       keep: (result) => run.checks.push(result),
     });
-    return good || looks;
+    return good || refreshOnly;
   };
   await run.world.settled(() => {
     validateConditions(config.lifecycle.preconditions, scope);
@@ -75,13 +75,14 @@ export async function planData(instance: DataInstance): Promise<ResourceChange |
   const { result, targets } = run.world.recorder.record(() =>
     conditions("precondition") ? evaluateBody(body, scope) : undefined,
   );
-  if (result === undefined || !report(result.diagnostics)) return undefined;
+  // The arguments are part of the configuration, also where the data source belongs to a check.
+  if (result === undefined || !reportAs(result.diagnostics, {})) return undefined;
   ready.use.secrets.addValue(result.value);
   const { plain, sensitive } = extractMarks(result.value);
   const place = (problems: readonly ProviderDiagnostic[]) =>
     problems.map((problem) => providerDiagnostic(result, problem, slot.address));
   const { signal } = run.given;
-  const context = { ...(signal && { signal }) };
+  const context = { address: slot.address, ...(signal && { signal }) };
   const { use } = ready;
   const valid = await run.call(slot.address, use, async () =>
     use.provider.validateDataSource(
@@ -113,7 +114,7 @@ export async function planData(instance: DataInstance): Promise<ResourceChange |
   }
   const before =
     recorded === undefined ? undefined : await upgradeObject(recorded, { use, report: () => {} });
-  if (deferred && looks) {
+  if (deferred && refreshOnly) {
     // Nothing is read later: what is recorded stays.
     slot.value = before ?? after;
     return undefined;

@@ -22,8 +22,9 @@ import { extractMarks, markObject, withoutMarks } from "../walk/object-marks.ts"
 import type { Target } from "../walk/recorder.ts";
 import type { InstanceSlot } from "../walk/resource-values.ts";
 import { attributeCauses } from "./causes.ts";
-import { keepIgnored } from "./ignore-changes.ts";
+import { applyIgnoreChanges } from "./ignore-changes.ts";
 import type { ManagedInstance } from "./managed-instance.ts";
+import { planProvisioners } from "./plan-provisioners.ts";
 import { dependenciesOf } from "./plan-run.ts";
 import type { RefreshedObject } from "./read-object.ts";
 import { firedTrigger } from "./replace.ts";
@@ -74,7 +75,7 @@ class ManagedPlanner {
     const tainted = seen?.recorded.phase === "tainted";
     const current = seen?.value;
     const prior = current === undefined || tainted ? nothing : withoutMarks(current);
-    const configured = keepIgnored(plain, prior, config.lifecycle.ignoreChanges);
+    const configured = applyIgnoreChanges(plain, prior, config.lifecycle.ignoreChanges);
     const first = await this.#ask(prior, configured, seen, result);
     if (first === undefined) return undefined;
 
@@ -101,14 +102,28 @@ class ManagedPlanner {
     const self = run.world.recorder.record(() => this.#conditions("postcondition", own));
     if (!self.result) return undefined;
     const action = this.#action(current, after, replacing);
+    const { createFirst } = this;
+    const planned = { action, createFirst, current, scope: own };
+    const provisioned = await planProvisioners(this.#it, planned);
+    if (provisioned === undefined) return undefined;
     return this.#change({
       action,
       after: action === "no-op" ? (current ?? after) : after,
       reply,
       reason,
       replacePaths,
-      targets: new Set([...targets, ...self.targets]),
+      targets: new Set([...targets, ...self.targets, ...provisioned.targets]),
+      provisioners: provisioned.steps,
     });
+  }
+
+  /** Whether a replacement is created before the old object is destroyed. */
+  get createFirst(): boolean {
+    const { run, slot, config } = this.#it;
+    return (
+      config.lifecycle.createBeforeDestroy === true ||
+      run.given.createBeforeDestroy.has(configAddressOf(slot))
+    );
   }
 
   #conditions(
@@ -152,8 +167,9 @@ class ManagedPlanner {
   }
 
   get #context() {
-    const { signal } = this.#it.run.given;
-    return signal === undefined ? {} : { signal };
+    const { run, slot } = this.#it;
+    const { signal } = run.given;
+    return { address: slot.address, ...(signal && { signal }) };
   }
 
   async #ask(
@@ -219,6 +235,7 @@ class ManagedPlanner {
     reason,
     replacePaths,
     targets,
+    provisioners,
   }: {
     readonly action: ResourceChange["action"];
     readonly after: Value;
@@ -226,6 +243,7 @@ class ManagedPlanner {
     readonly reason: ActionReason | undefined;
     readonly replacePaths: readonly Path[];
     readonly targets: ReadonlySet<Target>;
+    readonly provisioners: NonNullable<ResourceChange["provisioners"]>;
   }): ResourceChange {
     const { run, slot, config, ready, seen, schema, importing, around, explicit } = this.#it;
     const before = seen?.value;
@@ -235,9 +253,7 @@ class ManagedPlanner {
       ...dependenciesOf(slot.address, ready.targets, "provider"),
     ];
     const forcedFor = run.given.createBeforeDestroy.get(configAddressOf(slot));
-    const createFirst =
-      config.lifecycle.createBeforeDestroy === true ||
-      run.given.createBeforeDestroy.has(configAddressOf(slot));
+    const { createFirst } = this;
     const previousAddress = run.given.previous.get(slot.address);
     const recorded = seen?.recorded;
     const record =
@@ -276,6 +292,7 @@ class ManagedPlanner {
       dependencies,
       createBeforeDestroy: createFirst,
       ...(forcedFor !== undefined && { createBeforeDestroyFor: forcedFor }),
+      ...(provisioners.length > 0 && { provisioners }),
       record,
       legacyTypeSystem: reply.legacyTypeSystem,
     };

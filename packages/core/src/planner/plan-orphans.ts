@@ -17,9 +17,9 @@ export async function planOrphans(
 ): Promise<void> {
   // All that is declared has been planned by now, or stays because something needs it.
   const isPlanned = (object: StateObject): boolean => run.changes.has(objectKey(object));
-  const kept = blockedRemovals(run.given.objects, selection, (object) => !isPlanned(object));
+  const blocked = blockedRemovals(run.given.objects, selection, (object) => !isPlanned(object));
   const left = [...run.given.objects].filter(([key, object]) => {
-    if (run.changes.has(key) || kept.has(object)) return false;
+    if (run.changes.has(key) || blocked.has(object)) return false;
     if (object.deposed !== "") return selection.includesAddress(object.address, true);
     if (run.handled.has(object.address)) return false;
     return (

@@ -5,6 +5,7 @@ import type { ActionReason, ResourceChange } from "../plan/change.ts";
 import type { ReadyProvider } from "../providers/ready-provider.ts";
 import { isPlaceholder, type StateObject } from "../state/state-object.ts";
 import { withoutMarks } from "../walk/object-marks.ts";
+import { withDestroyProvisioners } from "./plan-provisioners.ts";
 import { dependenciesOf, type PlanRun } from "./plan-run.ts";
 import { hasDrifted, type RefreshedObject, readObject } from "./read-object.ts";
 
@@ -80,7 +81,8 @@ export async function planRemoval(
     providerNeeds: dependenciesOf(object.address, ready.targets, "provider"),
     record: false,
   };
-  return removal.action === "delete" ? askForDelete(run, change, ready) : change;
+  if (removal.action === "forget") return change;
+  return askForDelete(run, withDestroyProvisioners(run, object, change), ready);
 }
 
 /** The address that a current object is recorded under, where it moved: its record moves before it is ended. */
@@ -144,7 +146,7 @@ async function askForDelete(
         ...(words.priorIdentity !== undefined && { priorIdentity: words.priorIdentity }),
         deferralAllowed: false,
       },
-      { ...(signal && { signal }) },
+      { address, ...(signal && { signal }) },
     ),
   );
   run.report(reply.diagnostics.map((one) => ({ ...one, code: "LANG_PROVIDER", address })));

@@ -32,9 +32,9 @@ export async function planResource(
     unknownAll(resource);
     return;
   }
-  const { schema, mistake } = findType(ready.use, config);
-  if (mistake !== undefined) {
-    run.report([mistake]);
+  const { schema, problem } = findType(ready.use, config);
+  if (problem !== undefined) {
+    run.report([problem]);
     unknownAll(resource);
     return;
   }

@@ -12,6 +12,7 @@ import {
   type ModulePath,
   type ProviderResolution,
   RESOURCE_META,
+  type RemovedStatement,
   type ResolvedImport,
   type ResolvedProvider,
   type ResourceConfig,
@@ -53,6 +54,9 @@ interface PlanRunOptions {
   readonly previous: ReadonlyMap<string, string>;
   readonly createBeforeDestroy: ReadonlyMap<string, string | undefined>;
   readonly root: ModuleNode;
+  readonly removed: readonly RemovedStatement[];
+  /** Whether a change may run provisioners. */
+  readonly provisioners: boolean;
   readonly importBlocks: ImportsByNode;
   readonly isIncluded: (address: string) => boolean;
   /** Objects that something needs by record which the plan leaves out: they cannot be ended. */
@@ -224,7 +228,7 @@ export class PlanRun {
     if (provider.alias !== "") {
       this.fail(
         "Provider configuration not present",
-        `${address} needs the provider configuration ${provider.source} (${provider.alias}), which is not there any more. Put it back until the object is destroyed.`,
+        `${address} needs the provider configuration ${provider.source} (${provider.alias}), which no longer exists. Keep it until the object is destroyed.`,
         { address },
       );
       return undefined;

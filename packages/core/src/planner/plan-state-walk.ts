@@ -44,8 +44,8 @@ function toDestroy(run: PlanRun, selection: Selection): readonly StateObject[] {
     targets.length === 0
       ? all
       : recordedClosure(all, (one) => selection.includesAddress(one.address, false), "dependents");
-  const kept = recordedClosure(all, (one) => selection.isExcluded(one.address), "dependencies");
-  return [...named].filter((object) => !kept.has(object));
+  const excluded = recordedClosure(all, (one) => selection.isExcluded(one.address), "dependencies");
+  return [...named].filter((object) => !excluded.has(object));
 }
 
 /** Puts recorded values into the world, for the configurations of providers. */

@@ -18,6 +18,7 @@ import type { ProviderCatalog } from "../providers/catalog.ts";
 import { providerFunctions } from "../providers/provider-functions.ts";
 import { ProviderInstances, versionText } from "../providers/provider-instances.ts";
 import { selectVersions } from "../providers/select-versions.ts";
+import { redactChecks } from "../redact-run.ts";
 import type { Redactor } from "../secrets/redactor.ts";
 import type { StackInputs } from "../state/stack-inputs.ts";
 import type { StackSnapshot } from "../state/stack-state.ts";
@@ -61,9 +62,16 @@ export interface CreatePlanRequest {
   /** @default nothing of other stacks can be read */
   readonly inputs?: StackInputs;
   readonly clock: Clock;
+  /** Whether a change may run provisioners. @default false: a plan that would run one is refused */
+  readonly provisioners?: boolean;
   readonly sessionId: string;
   readonly signal?: AbortSignal;
   readonly onEvent?: RunEventHandler;
+  /**
+   * Called once at the end, also after errors, with everything that expressions see, and with the secrets of the run.
+   * @default nothing is done
+   */
+  readonly onEvaluated?: (world: EvaluationState, secrets: Redactor) => Promise<void>;
 }
 
 /**
@@ -135,6 +143,8 @@ export async function createPlan(request: CreatePlanRequest): Promise<PlanResult
     previous: moves.previous,
     createBeforeDestroy: createBeforeDestroyResources(configuration.graph),
     root: configuration.root,
+    removed: configuration.refactoring.removed,
+    provisioners: request.provisioners ?? false,
     importBlocks: importsByNode(configuration.root),
     isIncluded: (address) => selection.includesAddress(address, true),
     // An object with a block is planned, if it is still an instance of it, and may drop its old dependencies.
@@ -158,6 +168,7 @@ export async function createPlan(request: CreatePlanRequest): Promise<PlanResult
   reportForgotten(run);
   run.report(world.diagnostics);
   checkProtected(run, configuration.root);
+  await request.onEvaluated?.(world, providers.secrets);
   await ephemerals.closeAll();
   const outputs = planOutputs(run, configuration, selection, request.snapshot.outputs);
   diagnostics.push(...run.diagnostics);
@@ -182,7 +193,7 @@ export async function createPlan(request: CreatePlanRequest): Promise<PlanResult
     known: run.known,
     outputs,
     drift: relevantDrift(run.drift, { root: configuration.root, changes: run.changes, outputs }),
-    checks: run.checks,
+    checks: redactChecks(providers.secrets, run.checks),
     inputs: (await request.inputs?.recorded()) ?? [],
   };
   return { plan, diagnostics };
@@ -263,7 +274,7 @@ function reportForgotten(run: PlanRun): void {
       severity: "warning",
       code: "ENGINE_PLAN",
       summary: "Some objects will no longer be managed by Terraform",
-      detail: `These are given up without being destroyed; they go on existing, and nothing here knows of them any more:\n\n${list.join("\n")}`,
+      detail: `These objects are removed from the state without being destroyed. They continue to exist, but Stackwright no longer manages them:\n\n${list.join("\n")}`,
     },
   ]);
 }

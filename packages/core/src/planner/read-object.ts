@@ -106,7 +106,7 @@ export async function readObject(
       ...(identity !== undefined && { identity }),
       deferralAllowed: false,
     },
-    { ...(signal && { signal }) },
+    { address: object.address, ...(signal && { signal }) },
   );
   options.onRead("read-end");
   options.report(reply.diagnostics);

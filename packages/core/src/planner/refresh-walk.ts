@@ -49,7 +49,7 @@ export async function refreshWalk(
           if (selection.includesNode(node)) await visitNode(run, node);
         } else if (node?.kind === "resource" && node.resource.mode === "managed") {
           for (const resource of resourcesOf(run, node)) {
-            await lookAtResource(run, resource, take(resource.address));
+            await refreshResource(run, resource, take(resource.address));
           }
         }
       },
@@ -57,7 +57,7 @@ export async function refreshWalk(
     },
   );
   // Objects that no longer have a block.
-  await lookAtObjects(run, left);
+  await refreshObjects(run, left);
 }
 
 function resourcesOf(run: PlanRun, { module, resource }: ResourceNode): readonly ResourceValues[] {
@@ -66,12 +66,12 @@ function resourcesOf(run: PlanRun, { module, resource }: ResourceNode): readonly
 }
 
 /** Reads the objects of a resource; afterwards it has the instances that exist. */
-async function lookAtResource(
+async function refreshResource(
   run: PlanRun,
   resource: ResourceValues,
   objects: readonly StateObject[],
 ): Promise<void> {
-  const changes = await lookAtObjects(run, objects);
+  const changes = await refreshObjects(run, objects);
   const gone = new Set(
     changes.flatMap(({ address, deposed, after }) =>
       deposed === "" && after === undefined ? [address] : [],
@@ -90,13 +90,13 @@ async function lookAtResource(
   else resource.expandIfEmpty();
 }
 
-async function lookAtObjects(
+async function refreshObjects(
   run: PlanRun,
   objects: Iterable<StateObject>,
 ): Promise<readonly ResourceChange[]> {
   const changes: ResourceChange[] = [];
   await forEachLimited([...objects], run.given.parallelism, async (object) => {
-    const change = await planLook(run, object);
+    const change = await planRefresh(run, object);
     if (change === undefined) return;
     changes.push(change);
     run.plan(change);
@@ -104,7 +104,7 @@ async function lookAtObjects(
   return changes;
 }
 
-async function planLook(run: PlanRun, object: StateObject): Promise<ResourceChange | undefined> {
+async function planRefresh(run: PlanRun, object: StateObject): Promise<ResourceChange | undefined> {
   if (object.mode === "data" || isPlaceholder(object) || object.value === undefined)
     return undefined;
   const ready = await run.providerOfObject(object);

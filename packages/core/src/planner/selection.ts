@@ -150,7 +150,7 @@ export function readAddresses(
         severity: "error",
         code: "ENGINE_PLAN",
         summary: `Invalid ${what} address`,
-        detail: `"${text}" is no address of a module, resource or instance.`,
+        detail: `"${text}" is not a valid module, resource or instance address.`,
       });
     }
     return value === undefined ? [] : [value];

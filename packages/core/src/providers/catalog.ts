@@ -1,15 +1,8 @@
 import type { NamedLifecycleProvider, ProviderReference } from "@stackwright/mux/router";
-import type { ProviderAddress, VersionConstraints } from "@stackwright/provider-source";
+import type { ProviderAddress, ProviderRequirement } from "@stackwright/provider-source";
 import { EngineError } from "../errors.ts";
 import type { Redactor } from "../secrets/redactor.ts";
 import type { StackInputs } from "../state/stack-inputs.ts";
-
-/** What a template asks for. */
-export interface ProviderRequirement {
-  readonly source: ProviderAddress;
-  /** All constraints of all modules. */
-  readonly constraints: readonly VersionConstraints[];
-}
 
 /** A provider that was started. */
 export interface OpenedProvider extends NamedLifecycleProvider {
@@ -28,17 +21,20 @@ export interface ProviderOrigin {
   /** Whether it is responsible for a source. The first origin that says so is asked for everything. */
   handles(source: ProviderAddress): boolean;
   /** The exact version that is used; empty where there are no versions. Rejects where none fits. */
-  select(requirement: ProviderRequirement, options?: OpenOptions): Promise<string>;
+  select(requirement: ProviderRequirement, options?: OpenProviderOptions): Promise<string>;
   /** Starts a provider, which the caller closes. `reference.alias` distinguishes configurations, nothing more. */
-  open(reference: ProviderReference, options?: OpenOptions): Promise<OpenedProviders>;
+  open(reference: ProviderReference, options?: OpenProviderOptions): Promise<OpenedProviders>;
   /**
    * Names what a version is at present, where its number can come to mean something else: what was published later under the
    * same number has another identity. Rejects where there is no such version. @default a number means one thing for ever
    */
-  identify?(reference: ProviderReference, options?: OpenOptions): Promise<string>;
+  identify?(
+    reference: ProviderReference,
+    options?: OpenProviderOptions,
+  ): Promise<string | undefined>;
 }
 
-export interface OpenOptions {
+export interface OpenProviderOptions {
   readonly signal?: AbortSignal;
   /** What the plan or apply that opens it may read of other stacks. */
   readonly inputs?: StackInputs | undefined;
@@ -48,10 +44,13 @@ export interface OpenOptions {
 
 /** From a source to a provider. */
 export interface ProviderCatalog {
-  select(requirement: ProviderRequirement, options?: OpenOptions): Promise<string>;
-  open(reference: ProviderReference, options?: OpenOptions): Promise<OpenedProviders>;
+  select(requirement: ProviderRequirement, options?: OpenProviderOptions): Promise<string>;
+  open(reference: ProviderReference, options?: OpenProviderOptions): Promise<OpenedProviders>;
   /** What the version is at present; undefined where its number says that. */
-  identify(reference: ProviderReference, options?: OpenOptions): Promise<string | undefined>;
+  identify(
+    reference: ProviderReference,
+    options?: OpenProviderOptions,
+  ): Promise<string | undefined>;
 }
 
 /** A catalog that asks origins in order. */
@@ -69,7 +68,7 @@ export function createCatalog(
   };
   return {
     select: async (requirement, options) =>
-      originOf(requirement.source).select(requirement, options),
+      originOf(requirement.address).select(requirement, options),
     open: async (reference, options) => originOf(parse(reference.source)).open(reference, options),
     identify: async (reference, options) =>
       originOf(parse(reference.source)).identify?.(reference, options),

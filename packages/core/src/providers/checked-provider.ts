@@ -80,7 +80,7 @@ export function checkedProvider(
       const mismatch = violations.find(({ rule }) => rule === "type");
       if (mismatch !== undefined) {
         throw new TypeError(
-          `the provider answered with something that is no ${request.type}: ${mismatch.message}`,
+          `the provider returned a value that is not a valid ${request.type}: ${mismatch.message}`,
         );
       }
       // What is left after a delete is recorded as it is.

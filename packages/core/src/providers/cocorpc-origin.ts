@@ -1,17 +1,17 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { VersionConstraints } from "@stackwright/provider-source";
+import { LOCAL_HOST } from "@stackwright/provider-source";
 import { EngineError } from "../errors.ts";
 import type { OpenedProviders, ProviderOrigin } from "./catalog.ts";
-import { LOCAL_HOST, type LocalProvider, localName } from "./local-provider.ts";
+import { type LocalProvider, localName } from "./local-provider.ts";
 import type { ProviderLog } from "./provider-log.ts";
 
 /** A program of the protocol of 2017. The protocol has no schema, so that each needs one from outside. */
-type LegacyProgram = LocalProvider & { readonly schema: string };
+type CocorpcProgram = LocalProvider & { readonly schema: string };
 
-export interface LegacyOriginOptions {
+export interface CocorpcOriginOptions {
   /** Programs by name; others are searched for in the folders. */
-  readonly providers?: Readonly<Record<string, LegacyProgram>>;
+  readonly providers?: Readonly<Record<string, CocorpcProgram>>;
   /**
    * Folders with programs `coco-resource-<name>`, each with its schema next to it in `coco-resource-<name>.json`.
    * @default none
@@ -32,17 +32,16 @@ export function cocorpcOrigin({
   directories = [],
   startTimeoutMs = 10_000,
   onLog,
-}: LegacyOriginOptions = {}): ProviderOrigin {
+}: CocorpcOriginOptions = {}): ProviderOrigin {
   return {
     name: "local providers of 2017",
     handles: (source) => localName(source, "cocorpc") !== undefined,
-    async select({ source, constraints }): Promise<string> {
-      const wanted = VersionConstraints.intersection(...constraints);
+    async select({ address, constraints: wanted }): Promise<string> {
       if (wanted.items.length === 0) return Promise.resolve("");
       throw new EngineError(
         "ENGINE_PROVIDER_UNAVAILABLE",
         `Providers of the cocorpc protocol have no versions, so none matches "${wanted.toString()}". ` +
-          `Remove the version constraint of ${source.toString()}.`,
+          `Remove the version constraint of ${address.toString()}.`,
       );
     },
     async open({ source }, { signal, secrets } = {}): Promise<OpenedProviders> {
@@ -67,7 +66,7 @@ export function cocorpcOrigin({
 }
 
 /** The program of the first folder that has one with this name. */
-async function programIn(directories: readonly string[], name: string): Promise<LegacyProgram> {
+async function programIn(directories: readonly string[], name: string): Promise<CocorpcProgram> {
   const program = `coco-resource-${name}`;
   for (const directory of directories) {
     const command = join(directory, program);
@@ -77,7 +76,7 @@ async function programIn(directories: readonly string[], name: string): Promise<
   const where =
     directories.length === 0
       ? "no folder is named; the command takes folders from STACKWRIGHT_COCORPC_PLUGINS"
-      : `looked in ${directories.join(", ")}`;
+      : `searched in ${directories.join(", ")}`;
   throw new EngineError(
     "ENGINE_PROVIDER_UNAVAILABLE",
     `there is no ${program} with its schema ${program}.json beside it (${where})`,

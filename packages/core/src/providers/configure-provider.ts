@@ -43,7 +43,8 @@ export async function configureProvider(
   report(bound.diagnostics);
   const [module] = world.modules(resolved.module.path);
   if (hasErrors(bound.diagnostics) || module === undefined) return undefined;
-  const evaluate = () => evaluateBody(bound.body, module.scope, { ephemeral: "everywhere" });
+  const scope = resolved.config.scope ?? module.scope;
+  const evaluate = () => evaluateBody(bound.body, scope, { ephemeral: "everywhere" });
   await world.settled(evaluate);
   const { result, targets, blocked } = world.recorder.record(evaluate);
   report(result.diagnostics);

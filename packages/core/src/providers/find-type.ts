@@ -13,8 +13,8 @@ type Block = Pick<ResourceConfig, "mode" | "type" | "token" | "range">;
 
 /** The type of a block with its schema, or what is wrong with it. */
 type FoundType =
-  | { readonly schema: ResourceSchema; readonly mistake?: undefined }
-  | { readonly schema?: undefined; readonly mistake: Diagnostic };
+  | { readonly schema: ResourceSchema; readonly problem?: undefined }
+  | { readonly schema?: undefined; readonly problem: Diagnostic };
 
 /**
  * Finds the type of a block in the schema of its provider. A block that was written with a token must mean the type that has
@@ -22,11 +22,11 @@ type FoundType =
  */
 export function findType(use: Use, block: Block): FoundType {
   if (block.token !== undefined) {
-    const mistake = tokenMistake(use, { ...block, token: block.token });
-    if (mistake !== undefined) return { mistake };
+    const problem = tokenProblem(use, { ...block, token: block.token });
+    if (problem !== undefined) return { problem };
   }
   const schema = use.typeSchema(block.mode, block.type);
-  return schema === undefined ? { mistake: unknownType(use, block) } : { schema };
+  return schema === undefined ? { problem: unknownType(use, block) } : { schema };
 }
 
 function unknownType({ reference, schema }: Use, { mode, type, range }: Block): Diagnostic {
@@ -40,7 +40,7 @@ function unknownType({ reference, schema }: Use, { mode, type, range }: Block): 
   return { ...place, summary: "Ambiguous resource type", detail };
 }
 
-function tokenMistake(
+function tokenProblem(
   { reference: { source }, schema, typeSchema }: Use,
   { mode, type, token }: Block & { readonly token: NonNullable<Block["token"]> },
 ): Diagnostic | undefined {

@@ -3,7 +3,7 @@ import type { SchemaCache } from "@stackwright/tfplugin";
 import type { InstalledProvider } from "@stackwright/tfplugin/install";
 import type { LaunchTerraformOptions } from "@stackwright/tfplugin/launch";
 import { redactLog, redactLogger } from "../secrets/redact-log.ts";
-import type { OpenedProviders, OpenOptions, ProviderOrigin } from "./catalog.ts";
+import type { OpenedProviders, OpenProviderOptions, ProviderOrigin } from "./catalog.ts";
 import type { ProviderLog } from "./provider-log.ts";
 
 export interface InstalledOriginOptions {
@@ -39,11 +39,11 @@ export function installedOrigin(options: InstalledOriginOptions): ProviderOrigin
   return {
     name: "installed",
     handles: (source) => providers.has(source.toString()),
-    select: async ({ source }) =>
-      Promise.resolve(providers.get(source.toString())?.version?.toString() ?? ""),
+    select: async ({ address }) =>
+      Promise.resolve(providers.get(address.toString())?.version?.toString() ?? ""),
     async open(
       { source }: ProviderReference,
-      { signal, secrets }: OpenOptions = {},
+      { signal, secrets }: OpenProviderOptions = {},
     ): Promise<OpenedProviders> {
       const installed = providers.get(source);
       if (installed === undefined) throw new TypeError(`${source} is not installed`);

@@ -1,7 +1,4 @@
-import type { ProviderAddress } from "@stackwright/provider-source";
-
-/** Host of the sources of providers that are programs on this machine. */
-export const LOCAL_HOST = "stackwright.local";
+import { LOCAL_HOST, type ProviderAddress } from "@stackwright/provider-source";
 
 /** A program that is a provider. */
 export interface LocalProvider {

@@ -44,46 +44,46 @@ export interface PooledInstance {
   /** A user asked it to stop, or got no answer. */
   isSpoiled: boolean;
   /** Calls that have no answer yet. */
-  underWay: number;
+  callsInProgress: number;
 }
 
 /** Which one is wanted. */
 export interface ProviderInstanceRequest {
   /** Whether one has the right configuration; without, whichever there is. */
-  readonly isConfigured?: (kept: PooledInstance) => boolean;
+  readonly isConfigured?: (instance: PooledInstance) => boolean;
   readonly signal?: AbortSignal | undefined;
 }
 
 /** Where a provider is acquired from and released to. */
 interface InstanceReleaser {
-  giveBack(kept: PooledInstance): Promise<void>;
+  release(instance: PooledInstance): Promise<void>;
   /** Another one in place of this one. */
-  exchange(kept: PooledInstance, wanted: ProviderInstanceRequest): Promise<PooledInstance>;
+  exchange(instance: PooledInstance, wanted: ProviderInstanceRequest): Promise<PooledInstance>;
 }
 
 /** A pooled provider as its current user sees it: closing it releases it to the pool. */
 export class PooledProvider implements LifecycleProvider {
   readonly #releaser: InstanceReleaser;
-  #kept: PooledInstance;
+  #instance: PooledInstance;
   #closing: Promise<void> | undefined;
 
-  constructor(kept: PooledInstance, releaser: InstanceReleaser) {
-    this.#kept = kept;
+  constructor(instance: PooledInstance, releaser: InstanceReleaser) {
+    this.#instance = instance;
     this.#releaser = releaser;
   }
 
   async configure(request: ConfigureRequest, context: LifecycleContext): Promise<Reply> {
     const isConfigured = ({ configured }: PooledInstance): boolean =>
       configured !== undefined && isSame(configured.request, request);
-    if (this.#kept.configured !== undefined && !isConfigured(this.#kept)) {
+    if (this.#instance.configured !== undefined && !isConfigured(this.#instance)) {
       const { signal } = context;
-      this.#kept = await this.#releaser.exchange(this.#kept, { isConfigured, signal });
+      this.#instance = await this.#releaser.exchange(this.#instance, { isConfigured, signal });
     }
-    const kept = this.#kept;
-    if (kept.configured !== undefined) return kept.configured.reply;
+    const instance = this.#instance;
+    if (instance.configured !== undefined) return instance.configured.reply;
     const reply = await this.#call(async (provider) => provider.configure(request, context));
-    if (reply.diagnostics.some(({ severity }) => severity === "error")) kept.isSpoiled = true;
-    else kept.configured = { request, reply };
+    if (reply.diagnostics.some(({ severity }) => severity === "error")) instance.isSpoiled = true;
+    else instance.configured = { request, reply };
     return reply;
   }
 
@@ -176,12 +176,12 @@ export class PooledProvider implements LifecycleProvider {
   }
 
   async stop(context: LifecycleContext): Promise<void> {
-    this.#kept.isSpoiled = true;
+    this.#instance.isSpoiled = true;
     return this.#call(async (provider) => provider.stop(context));
   }
 
   async close(): Promise<void> {
-    this.#closing ??= this.#releaser.giveBack(this.#kept);
+    this.#closing ??= this.#releaser.release(this.#instance);
     return this.#closing;
   }
 
@@ -191,17 +191,17 @@ export class PooledProvider implements LifecycleProvider {
 
   async #call<T>(call: (provider: LifecycleProvider) => Promise<T>): Promise<T> {
     if (this.#closing !== undefined) {
-      throw new EngineError("ENGINE_PROVIDER_UNAVAILABLE", "the provider was given back");
+      throw new EngineError("ENGINE_PROVIDER_UNAVAILABLE", "the provider was already released");
     }
-    const kept = this.#kept;
-    kept.underWay += 1;
+    const instance = this.#instance;
+    instance.callsInProgress += 1;
     try {
-      return await call(kept.opened.provider);
+      return await call(instance.opened.provider);
     } catch (error) {
-      kept.isSpoiled = true;
+      instance.isSpoiled = true;
       throw error;
     } finally {
-      kept.underWay -= 1;
+      instance.callsInProgress -= 1;
     }
   }
 }

@@ -3,7 +3,7 @@ import type { ProviderReference } from "@stackwright/mux/router";
 import { ProviderAddress, requireExactVersion } from "@stackwright/provider-source";
 import type { SchemaCache } from "@stackwright/tfplugin";
 import { EngineError } from "../errors.ts";
-import type { OpenedProviders, OpenOptions, ProviderOrigin } from "./catalog.ts";
+import type { OpenedProviders, OpenProviderOptions, ProviderOrigin } from "./catalog.ts";
 
 /** What a registry knows of a version of a private provider. */
 export interface ResolvedPrivateVersion {
@@ -39,7 +39,7 @@ export function privateOrigin(options: PrivateOriginOptions): ProviderOrigin {
   let { schemaCache } = options;
   const find = async (
     { source, version }: ProviderReference,
-    { signal }: OpenOptions = {},
+    { signal }: OpenProviderOptions = {},
   ): Promise<ResolvedPrivateVersion & { readonly identity: string }> => {
     const address = ProviderAddress.parse(source);
     const found = await options.resolve(address, version, { ...(signal && { signal }) });
@@ -49,16 +49,8 @@ export function privateOrigin(options: PrivateOriginOptions): ProviderOrigin {
     name: "private providers",
     handles: (source) => source.kind === "private",
     identify: async (reference, how) => (await find(reference, how)).identity,
-    async select({ source, constraints }) {
-      const exact = constraints.flatMap(({ exactVersion }) => exactVersion ?? []);
-      const [version] = exact;
-      if (version !== undefined && exact.every((other) => other.equals(version))) {
-        return version.toString();
-      }
-      const asked = constraints.map((constraint) => constraint.toString()).filter(Boolean);
-      // Says what is wrong with what was asked for: nothing, a range, or several versions.
-      return requireExactVersion(source, asked.join(", ")).toString();
-    },
+    select: async ({ address, constraints }) =>
+      Promise.resolve(requireExactVersion(address, constraints.toString()).toString()),
     async open(reference, how): Promise<OpenedProviders> {
       const { source, version } = reference;
       const { functionUrn, versionId, identity } = await find(reference, how);
@@ -80,13 +72,13 @@ export function unavailablePrivateOrigin(why: string): ProviderOrigin {
     Promise.reject(
       new EngineError(
         "ENGINE_PROVIDER_UNAVAILABLE",
-        `the private provider ${source} cannot be had: ${why}`,
+        `the private provider ${source} is not available: ${why}`,
       ),
     );
   return {
     name: "private providers",
     handles: (source) => source.kind === "private",
-    select: async ({ source }) => refuse(source.toString()),
+    select: async ({ address }) => refuse(address.toString()),
     open: async ({ source }) => refuse(source),
   };
 }

@@ -4,7 +4,7 @@ import type {
   LifecycleProvider,
   ProviderReference,
 } from "@stackwright/mux/router";
-import { ProviderAddress } from "@stackwright/provider-source";
+import { ProviderAddress, VersionConstraints } from "@stackwright/provider-source";
 import { createBuiltinProvider } from "@stackwright/tfplugin/builtin";
 import { describe, expect, it } from "vitest";
 import type { OpenedProvider, ProviderOrigin } from "./catalog.ts";
@@ -94,7 +94,7 @@ describe("providers that are kept", () => {
     expect(log).toEqual(["start p1", "configure p1 north", "end p1"]);
   });
 
-  it("are handed over where the first only looked at the schema", async () => {
+  it("are handed over where the first only read the schema", async () => {
     const { log, kept, open } = setUp();
     const looking = await open();
     await looking.schema({});
@@ -144,7 +144,7 @@ describe("providers that are kept", () => {
     ]);
   });
 
-  it("tell configurations apart by value, unknown parts and type", async () => {
+  it("distinguish configurations by value, unknown parts and type", async () => {
     const { log, kept, open } = setUp();
     const unknown = {
       ...configuration("x"),
@@ -192,7 +192,7 @@ describe("providers that are kept", () => {
     expect(log).toContain("start p2");
   });
 
-  it("end with calls that are still under way when they are given back", async () => {
+  it("end with calls that are still in progress when they are released", async () => {
     const { log, kept, open, call, held } = setUp();
     const provider = await open();
     const pending = call(provider, "hang");
@@ -206,7 +206,7 @@ describe("providers that are kept", () => {
     await kept[Symbol.asyncDispose]();
   });
 
-  it("are looked at before they are used again", async () => {
+  it("are checked before they are used again", async () => {
     const { log, kept, open, dead } = setUp();
     await (await open()).close();
     dead.add("p1");
@@ -249,6 +249,6 @@ describe("providers that are kept", () => {
     const { keeping } = setUp();
     const source = ProviderAddress.parse(SOURCE);
     expect(keeping.handles(source)).toBe(true);
-    expect(await keeping.select({ source, constraints: [] })).toBe("");
+    expect(await keeping.select({ address: source, constraints: VersionConstraints.any })).toBe("");
   });
 });

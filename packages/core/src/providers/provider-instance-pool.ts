@@ -1,14 +1,19 @@
 import { type Clock, systemClock } from "@stackwright/base/clock";
 import type { LifecycleProvider, ProviderReference } from "@stackwright/mux/router";
 import { createRedactor, type Redactor } from "../secrets/redactor.ts";
-import type { OpenedProvider, OpenedProviders, OpenOptions, ProviderOrigin } from "./catalog.ts";
+import type {
+  OpenedProvider,
+  OpenedProviders,
+  OpenProviderOptions,
+  ProviderOrigin,
+} from "./catalog.ts";
 import {
   type PooledInstance,
   PooledProvider,
   type ProviderInstanceRequest,
 } from "./pooled-provider.ts";
 
-interface KeptProvidersOptions {
+interface ProviderInstancePoolOptions {
   /** How long an idle provider is kept for its next user, in milliseconds. @default 60_000 */
   readonly idleMs?: number;
   /** @default that of the process */
@@ -28,13 +33,13 @@ interface KeptProvidersOptions {
  * and one configuration for each that differs. Disposing stops all idle ones; those in use stop when they are released.
  */
 export class ProviderInstancePool implements AsyncDisposable {
-  readonly #options: Required<KeptProvidersOptions>;
+  readonly #options: Required<ProviderInstancePoolOptions>;
   /** The one that became idle last comes last. */
   readonly #idle = new Map<PooledInstance, Disposable>();
   readonly #ending = new Set<Promise<void>>();
   #isClosed = false;
 
-  constructor({ idleMs = 60_000, clock = systemClock }: KeptProvidersOptions = {}) {
+  constructor({ idleMs = 60_000, clock = systemClock }: ProviderInstancePoolOptions = {}) {
     this.#options = { idleMs, clock };
   }
 
@@ -51,44 +56,44 @@ export class ProviderInstancePool implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true;
-    await Promise.all([...this.#idle.keys()].map(async (kept) => this.#end(kept)));
+    await Promise.all([...this.#idle.keys()].map(async (instance) => this.#end(instance)));
     await Promise.all(this.#ending);
   }
 
   async #open(
     origin: ProviderOrigin,
     reference: ProviderReference,
-    options: OpenOptions = {},
+    options: OpenProviderOptions = {},
   ): Promise<OpenedProviders> {
     const found = await this.#reuse(reference, options);
-    if (found !== undefined) return this.#lend(origin, found, options);
+    if (found !== undefined) return this.#issue(origin, found, options);
     const secrets = createRedactor();
     options.secrets?.feed(secrets);
     const opened = await origin.open(reference, { ...options, secrets });
     const [only, second] = opened;
     // Several that are one package are configured together; they are not distinguished here.
     return second === undefined
-      ? this.#lend(origin, keptOf(reference, only, secrets), options)
+      ? this.#issue(origin, instanceOf(reference, only, secrets), options)
       : opened;
   }
 
-  #lend(
+  #issue(
     origin: ProviderOrigin,
-    kept: PooledInstance,
-    { secrets }: Pick<OpenOptions, "secrets">,
+    instance: PooledInstance,
+    { secrets }: Pick<OpenProviderOptions, "secrets">,
   ): OpenedProviders {
-    const { reference } = kept;
-    secrets?.feed(kept.secrets);
-    const provider: LifecycleProvider = new PooledProvider(kept, {
-      giveBack: async (one) => this.#giveBack(one),
+    const { reference } = instance;
+    secrets?.feed(instance.secrets);
+    const provider: LifecycleProvider = new PooledProvider(instance, {
+      release: async (one) => this.#release(one),
       exchange: async (former, wanted) => {
         const other = await this.#exchange(origin, former, wanted);
         secrets?.feed(other.secrets);
-        await this.#giveBack(former);
+        await this.#release(former);
         return other;
       },
     });
-    const { identity } = kept.opened;
+    const { identity } = instance.opened;
     return [{ name: reference.source, provider, ...(identity !== undefined && { identity }) }];
   }
 
@@ -103,7 +108,7 @@ export class ProviderInstancePool implements AsyncDisposable {
     const { signal } = wanted;
     const secrets = createRedactor();
     const [only] = await origin.open(reference, { ...(signal && { signal }), secrets });
-    return keptOf(reference, only, secrets);
+    return instanceOf(reference, only, secrets);
   }
 
   /** One that is idle and well. Without a wanted configuration the one that was last used under the same alias comes first. */
@@ -113,45 +118,45 @@ export class ProviderInstancePool implements AsyncDisposable {
   ): Promise<PooledInstance | undefined> {
     for (;;) {
       const same = [...this.#idle.keys()].filter(
-        (kept) =>
-          kept.reference.source === reference.source &&
-          kept.reference.version === reference.version,
+        (instance) =>
+          instance.reference.source === reference.source &&
+          instance.reference.version === reference.version,
       );
       const fresh = same.find(({ configured }) => configured === undefined);
-      const kept =
+      const instance =
         isConfigured === undefined
           ? (same.findLast((one) => one.reference.alias === reference.alias) ??
             fresh ??
             same.at(-1))
           : (same.find(isConfigured) ?? fresh);
-      if (kept === undefined) return undefined;
-      this.#idle.get(kept)?.[Symbol.dispose]();
-      this.#idle.delete(kept);
+      if (instance === undefined) return undefined;
+      this.#idle.get(instance)?.[Symbol.dispose]();
+      this.#idle.delete(instance);
       try {
-        await kept.opened.check?.(signal);
-        kept.reference = reference;
-        return kept;
+        await instance.opened.check?.(signal);
+        instance.reference = reference;
+        return instance;
       } catch {
         signal?.throwIfAborted();
         // It ended by itself; the next one is asked for.
-        await this.#end(kept);
+        await this.#end(instance);
       }
     }
   }
 
-  async #giveBack(kept: PooledInstance): Promise<void> {
-    if (this.#isClosed || kept.isSpoiled || kept.underWay > 0) {
-      await this.#end(kept);
+  async #release(instance: PooledInstance): Promise<void> {
+    if (this.#isClosed || instance.isSpoiled || instance.callsInProgress > 0) {
+      await this.#end(instance);
       return;
     }
-    const timer = this.#options.clock.after(this.#options.idleMs, () => void this.#end(kept));
-    this.#idle.set(kept, timer);
+    const timer = this.#options.clock.after(this.#options.idleMs, () => void this.#end(instance));
+    this.#idle.set(instance, timer);
   }
 
-  async #end(kept: PooledInstance): Promise<void> {
-    this.#idle.get(kept)?.[Symbol.dispose]();
-    this.#idle.delete(kept);
-    const ending = kept.opened.provider.close();
+  async #end(instance: PooledInstance): Promise<void> {
+    this.#idle.get(instance)?.[Symbol.dispose]();
+    this.#idle.delete(instance);
+    const ending = instance.opened.provider.close();
     this.#ending.add(ending);
     try {
       await ending;
@@ -161,10 +166,17 @@ export class ProviderInstancePool implements AsyncDisposable {
   }
 }
 
-function keptOf(
+function instanceOf(
   reference: ProviderReference,
   opened: OpenedProvider,
   secrets: Redactor,
 ): PooledInstance {
-  return { reference, opened, secrets, configured: undefined, isSpoiled: false, underWay: 0 };
+  return {
+    reference,
+    opened,
+    secrets,
+    configured: undefined,
+    isSpoiled: false,
+    callsInProgress: 0,
+  };
 }

@@ -1,10 +1,10 @@
 import { adaptPulumiProvider } from "@stackwright/mux/adapters";
 import type { EngineHost, HostedProvider, HostOptions } from "@stackwright/mux/host";
-import { type ProviderAddress, VersionConstraints } from "@stackwright/provider-source";
+import { LOCAL_HOST, type ProviderAddress, VersionConstraints } from "@stackwright/provider-source";
 import { EngineError } from "../errors.ts";
 import { redactLogger, redactProcess } from "../secrets/redact-log.ts";
-import type { OpenedProviders, OpenOptions, ProviderOrigin } from "./catalog.ts";
-import { LOCAL_HOST, type LocalProvider, localName } from "./local-provider.ts";
+import type { OpenedProviders, OpenProviderOptions, ProviderOrigin } from "./catalog.ts";
+import { type LocalProvider, localName } from "./local-provider.ts";
 import type { ProviderLog } from "./provider-log.ts";
 import { findPulumiPlugins, type PulumiPlugin, readVersion } from "./pulumi-plugins.ts";
 
@@ -48,9 +48,8 @@ export function pulumiOrigin(options: PulumiOriginOptions = {}): ProviderOrigin 
   return {
     name: "local Pulumi providers",
     handles: (source) => localName(source, "pulumi") !== undefined,
-    async select({ source, constraints }, how = {}): Promise<string> {
-      const name = nameOf(source);
-      const wanted = VersionConstraints.intersection(...constraints);
+    async select({ address, constraints: wanted }, how = {}): Promise<string> {
+      const name = nameOf(address);
       const candidates = await candidatesOf(name);
       if (wanted.items.length === 0) return preferred(candidates)?.version?.toString() ?? "";
       for (const candidate of candidates) {
@@ -86,7 +85,7 @@ async function open(
   source: string,
   candidate: Candidate,
   options: PulumiOriginOptions,
-  how: OpenOptions,
+  how: OpenProviderOptions,
 ): Promise<OpenedProviders> {
   const name = localName(source, "pulumi") ?? source;
   const { hosted, close } = await start(candidate, options, name, how);
@@ -113,7 +112,7 @@ async function start(
   { command, args, env }: Candidate,
   { host = {}, onLog }: PulumiOriginOptions,
   provider: string,
-  { signal, secrets }: OpenOptions,
+  { signal, secrets }: OpenProviderOptions,
 ): Promise<Started> {
   const { hostProvider, startEngineHost } = await import("@stackwright/mux/host");
   const clean = (text: string) => secrets?.redact(text) ?? text;
@@ -152,7 +151,7 @@ async function askVersion(
   candidate: Candidate,
   options: PulumiOriginOptions,
   name: string,
-  how: OpenOptions,
+  how: OpenProviderOptions,
 ): Promise<ReturnType<typeof readVersion>> {
   let started: Started;
   try {

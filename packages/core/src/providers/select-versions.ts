@@ -13,9 +13,9 @@ export async function selectVersions(
   diagnostics: Diagnostic[],
 ): Promise<ReadonlyMap<string, string>> {
   const versions = new Map<string, string>();
-  for (const [source, { source: address, constraints, from }] of requirements) {
+  for (const [source, { address, constraints, from }] of requirements) {
     try {
-      versions.set(source, await catalog.select({ source: address, constraints: [constraints] }));
+      versions.set(source, await catalog.select({ address, constraints }));
     } catch (error) {
       const subject = from[0]?.range;
       diagnostics.push({

@@ -1,5 +1,5 @@
 import { Type } from "@stackwright/cty";
-import { type StateBackend, textSetting } from "@stackwright/tfplugin/builtin";
+import { type RemoteStateBackend, textSetting } from "@stackwright/tfplugin/builtin";
 import { isStackName } from "../state/stack-directory.ts";
 import type { StackInputs } from "../state/stack-inputs.ts";
 import type { StackOutput } from "../state/stack-state.ts";
@@ -8,7 +8,7 @@ import type { StackOutput } from "../state/stack-state.ts";
  * Outputs of other stacks of the same store, for `terraform_remote_state` with the backend `stackwright`. What is read is
  * recorded, and compared when the plan is applied. Sensitive outputs stay sensitive.
  */
-export function stackBackend(inputs: StackInputs): StateBackend {
+export function stackBackend(inputs: StackInputs): RemoteStateBackend {
   return {
     type: "stackwright",
     keepsSensitive: true,

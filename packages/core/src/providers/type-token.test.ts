@@ -239,7 +239,7 @@ describe("a token that its provider has not", () => {
 });
 
 describe("tokens that would have one name", () => {
-  it("are told apart by what each says of its module", async () => {
+  it("are distinguished by what each says of its module", async () => {
     const { validate } = createRun();
     const text = `
       resource "cluster:apps/v1:Set" "a" {}
@@ -249,7 +249,7 @@ describe("tokens that would have one name", () => {
     expect(await validate(text)).toEqual([]);
   });
 
-  it("have other names, which a block with such a token is told", async () => {
+  it("have other names, which the diagnostic of a block with such a token gives", async () => {
     const { validate } = createRun();
     const of = async (token: string): Promise<string> =>
       (await validate(`resource "${token}" "a" {}`)).join("\n");

@@ -7,6 +7,9 @@ const LONGEST_PART = 64 * 1024;
 /** Shorter secrets of other objects are not searched for: they are part of too many names. */
 const SHORTEST_ELSEWHERE = 6;
 
+/** Fewer characters at the end of a text are the beginning of too many secrets to say anything. */
+const SHORTEST_BEGINNING = 4;
+
 /**
  * Marks the parts of values that repeat a secret, so that every renderer hides them like the secret itself.
  *
@@ -36,9 +39,25 @@ export class Concealer {
     return versions.map((value) => value && hideRepeats(value, known)) as readonly unknown[] as T;
   }
 
+  /** Adds secret texts that are in no value, for all objects. */
+  learnTexts(secrets: Iterable<string>): this {
+    this.#everywhere.learn([...secrets].map((secret) => Value.string(secret).mark(Mark.sensitive)));
+    return this;
+  }
+
   /** The text without secrets. */
   text(text: string): string {
     return this.#everywhere.isEmpty ? text : this.#everywhere.redact(text);
+  }
+
+  /**
+   * Whether a text that belongs to an object, of these versions, holds a secret or ends with the beginning of one: it may have
+   * been cut.
+   */
+  hasSecret(text: string, ...versions: readonly (Value | undefined)[]): boolean {
+    const own = new Known();
+    own.learn(versions);
+    return [own, this.#everywhere].some((known) => !known.isEmpty && known.begins(text));
   }
 }
 
@@ -86,6 +105,16 @@ class Known {
 
   hasName(name: string): boolean {
     return this.#whole.has(`string ${name}`) || this.redact(name) !== name;
+  }
+
+  /** Whether a text holds a secret, or ends with the first characters of one. */
+  begins(text: string): boolean {
+    const piece = this.#inner.redactPiece(text);
+    return (
+      this.#whole.has(`string ${text}`) ||
+      piece.text !== text ||
+      piece.unfinished.some(({ length }) => length >= SHORTEST_BEGINNING)
+    );
   }
 
   redact(text: string): string {

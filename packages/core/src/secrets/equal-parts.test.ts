@@ -8,7 +8,7 @@ import { MemoryBlobs } from "../testing/memory-blobs.ts";
 import { loadText } from "../testing/simulation/sim-parts.ts";
 import { createTestState, TEST_STACK } from "../testing/state-fixture.ts";
 import { equalParts } from "./equal-parts.ts";
-import { extractJsonParts } from "./json-parts.ts";
+import { extractJsonParts, insertJsonParts } from "./json-parts.ts";
 
 function found(data: object, ...sensitive: string[]) {
   const json = JSON.stringify(data);
@@ -41,7 +41,38 @@ describe("what repeats a secret", () => {
     ]);
   });
 
-  it("is nothing where nothing is secret, or the secret is no text", () => {
+  it("is only that part of a value of an open type", () => {
+    const open = (value: unknown) => ({
+      value,
+      type: ["object", { pass: "string", user: "string" }],
+    });
+    const data = {
+      input: open({ pass: "hunter22", user: "string" }),
+      output: open({ pass: "hunter22", user: "string" }),
+      whole: { value: "hunter22", type: "string" },
+      other: "string",
+    };
+    const json = JSON.stringify(data);
+    const cut = extractJsonParts(json, [["input", "pass"]]);
+    expect(cut.parts).toEqual([
+      { at: ["input", "pass"], written: ["input", "value", "pass"], text: '"hunter22"' },
+    ]);
+    const equal = equalParts(cut.json, cut.parts);
+    expect(equal).toEqual([["output", "pass"], ["whole"]]);
+    const all = extractJsonParts(json, [["input", "pass"], ...equal]);
+    expect(all.json).not.toContain("hunter22");
+    expect(all.json).toContain('"pass":null,"user":"string"');
+    expect(insertJsonParts(all.json, all.parts)).toBe(json);
+  });
+
+  it("is the whole value of an open type where a member has the name of one of its own", () => {
+    const data = { input: { value: { value: "hunter22", a: 1 }, type: "x" } };
+    const { json, parts } = extractJsonParts(JSON.stringify(data), [["input", "value"]]);
+    expect(parts.map(({ at }) => at)).toEqual([["input"]]);
+    expect(json).toBe('{"input":null}');
+  });
+
+  it("is nothing where nothing is secret, or the secret is not a text", () => {
     expect(found({ a: "one", b: "one" })).toEqual([]);
     expect(found({ a: "", b: "", c: null, d: true, e: true }, "a", "c", "d")).toEqual([]);
   });

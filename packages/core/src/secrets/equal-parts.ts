@@ -1,4 +1,4 @@
-import type { JsonPart, JsonPath } from "./json-parts.ts";
+import { isOpen, type JsonPart, type JsonPath } from "./json-parts.ts";
 import { createRedactor, type Redactor } from "./redactor.ts";
 
 /** Longer secrets are only searched for as a whole: all their forms would be many times as long. */
@@ -42,8 +42,11 @@ function look(value: unknown, at: JsonPath, known: Known, found: JsonPath[]): vo
   } else if (Array.isArray(value)) {
     for (const [position, item] of value.entries()) look(item, [...at, position], known, found);
   } else if (typeof value === "object" && value !== null) {
-    if (Object.keys(value).some((name) => holds(name, known))) found.push(at);
-    else for (const [name, item] of Object.entries(value)) look(item, [...at, name], known, found);
+    const names = Object.keys(value);
+    // The members that a value of an open type is written in are no steps of a path.
+    const step = isOpen(names) ? () => at : (name: string) => [...at, name];
+    if (names.some((name) => holds(name, known))) found.push(at);
+    else for (const [name, item] of Object.entries(value)) look(item, step(name), known, found);
   }
 }
 

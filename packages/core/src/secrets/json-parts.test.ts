@@ -8,8 +8,8 @@ describe("parts of a JSON text", () => {
     const cut = extractJsonParts(TEXT, [["a", 1, 'b"c'], ["n"]]);
     expect(cut.json).toBe('{ "a" : [1, {"b\\"c": null}, 3.14000], "n":null , "e":{}}');
     expect(cut.parts).toEqual([
-      { at: ["a", 1, 'b"c'], text: '"x\\u0041]"' },
-      { at: ["n"], text: "90071992547409931234" },
+      { at: ["a", 1, 'b"c'], written: ["a", 1, 'b"c'], text: '"x\\u0041]"' },
+      { at: ["n"], written: ["n"], text: "90071992547409931234" },
     ]);
     expect(insertJsonParts(cut.json, cut.parts)).toBe(TEXT);
   });

@@ -6,14 +6,16 @@ export type JsonPath = readonly (string | number)[];
 /** A part that was taken out of a JSON text. */
 export interface JsonPart {
   readonly at: JsonPath;
+  /** The same place with every member on the way, also those that values of open types are written in. */
+  readonly written: JsonPath;
   /** The text of the part. */
   readonly text: string;
 }
 
 // Taking parts out works on the text itself, so that everything else in it stays as it is, byte by byte: numbers of
 // any length, order of members, spaces. The text is valid JSON whose type is not known. A value of a type that its
-// schema leaves open is written as {"value": ..., "type": ...}, so a path through an object with exactly these two
-// members may mean the member or go through it: the whole object is taken then. The same goes for everything else
+// schema leaves open is written as {"value": ..., "type": ...}. A path to another member leads through its value; one to
+// "value" or "type" may mean the member or go through it, and takes the whole object. The same goes for everything else
 // that a path does not clearly lead through: too much is taken rather than too little.
 
 /**
@@ -30,10 +32,10 @@ export function extractJsonParts(
   const parts: JsonPart[] = [];
   let rest = "";
   let position = 0;
-  for (const { at, start, end } of spans) {
+  for (const { at, written, start, end } of spans) {
     // Within a part that was taken already.
     if (start < position) continue;
-    parts.push({ at, text: json.slice(start, end) });
+    parts.push({ at, written, text: json.slice(start, end) });
     rest += `${json.slice(position, start)}null`;
     position = end;
   }
@@ -41,7 +43,10 @@ export function extractJsonParts(
 }
 
 /** Puts parts back that {@link extractJsonParts} took out. `SyntaxError` when the text has no such place. */
-export function insertJsonParts(json: string, parts: readonly JsonPart[]): string {
+export function insertJsonParts(
+  json: string,
+  parts: readonly Pick<JsonPart, "at" | "text">[],
+): string {
   const spans = parts
     .map(({ at, text }) => {
       const found = locate(json, at);
@@ -62,6 +67,7 @@ export function insertJsonParts(json: string, parts: readonly JsonPart[]): strin
 
 interface Span {
   readonly at: JsonPath;
+  readonly written: JsonPath;
   readonly start: number;
   readonly end: number;
 }
@@ -69,32 +75,57 @@ interface Span {
 /** The part at a path, or the innermost one on the way to it. */
 function locate(json: string, path: JsonPath): Span {
   let start = skipSpace(json, 0);
+  const written: (string | number)[] = [];
   for (const [depth, step] of path.entries()) {
-    const next = json[start] === "{" ? member(json, start, step) : element(json, start, step);
-    if (next === undefined) return { at: path.slice(0, depth), start, end: skipValue(json, start) };
+    const inner = insideOpen(json, start, step);
+    const from = inner ?? start;
+    const next = json[from] === "{" ? member(json, from, step) : element(json, from, step);
+    if (next === undefined) {
+      return { at: path.slice(0, depth), written, start, end: skipValue(json, start) };
+    }
+    if (inner !== undefined) written.push("value");
+    written.push(step);
     start = next;
   }
-  return { at: path, start, end: skipValue(json, start) };
+  return { at: path, written, start, end: skipValue(json, start) };
+}
+
+/** Start of the value where an object is that of an open type, and a step is to something in it. */
+function insideOpen(json: string, start: number, step: string | number): number | undefined {
+  if (json[start] !== "{" || step === "value" || step === "type") return undefined;
+  const found = members(json, start);
+  return isOpen(found.map(({ name }) => name))
+    ? found.find(({ name }) => name === "value")?.value
+    : undefined;
+}
+
+/** Whether an object with these members may hold a value of an open type beside its type. */
+export function isOpen(names: readonly string[]): boolean {
+  return names.length === 2 && names.includes("type") && names.includes("value");
 }
 
 /** Start of a member's value; `undefined` unless it is there exactly once and the object is what it seems. */
 function member(json: string, object: number, name: string | number): number | undefined {
-  let found: number | undefined;
-  const names: string[] = [];
+  const all = members(json, object);
+  const found = all.filter((one) => one.name === name);
+  if (found.length !== 1 || isOpen(all.map((one) => one.name))) return undefined;
+  return found[0]?.value;
+}
+
+/** The members of an object with the starts of their values. */
+function members(
+  json: string,
+  object: number,
+): readonly { readonly name: string; readonly value: number }[] {
+  const found: { readonly name: string; readonly value: number }[] = [];
   let position = skipSpace(json, object + 1);
   while (json[position] === '"') {
     const end = skipString(json, position);
-    const key = JSON.parse(json.slice(position, end)) as string;
     const value = skipSpace(json, skipSpace(json, end) + 1);
-    if (key === name) {
-      if (found !== undefined) return undefined;
-      found = value;
-    }
-    names.push(key);
+    found.push({ name: JSON.parse(json.slice(position, end)) as string, value });
     position = nextItem(json, skipValue(json, value));
   }
-  const open = names.length === 2 && names.includes("type") && names.includes("value");
-  return open ? undefined : found;
+  return found;
 }
 
 /** Start of an element; `undefined` when there is none. */

@@ -55,13 +55,15 @@ async function keyText(source: KeySource): Promise<string> {
       return text;
     }
     case "command":
-      return runCommand(source);
+      return readKeyFromCommand(source);
     default:
       return source satisfies never;
   }
 }
 
-async function runCommand(source: Extract<KeySource, { kind: "command" }>): Promise<string> {
+async function readKeyFromCommand(
+  source: Extract<KeySource, { kind: "command" }>,
+): Promise<string> {
   const { file, args = [], timeoutMs = 30_000 } = source;
   return new Promise((resolve, reject) => {
     execFile(file, [...args], { timeout: timeoutMs, encoding: "utf8" }, (error, stdout) => {

@@ -35,7 +35,7 @@ describe("the log of a provider", () => {
     ]);
   });
 
-  it("has no secret that is cut anywhere, but for fewer characters than are looked for", () => {
+  it("has no secret that is cut anywhere, but for fewer characters than the shortest searched part", () => {
     const secret = "correct horse battery";
     for (let at = 1; at < secret.length; at += 1) {
       const [one, two] = redactAll(secret, [`<${secret.slice(0, at)}`, `${secret.slice(at)}>`]);

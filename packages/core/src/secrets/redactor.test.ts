@@ -34,6 +34,17 @@ describe("the redactor", () => {
     expect(redacted.startsWith("before ") && redacted.endsWith(" after")).toBe(true);
   });
 
+  it.each([
+    ["in a query", "p%40ss+w%2Frd%21%28%2Bx%3A%26%29"],
+    ["with all signs as numbers", "p%40ss%20w%2Frd%21%28%2Bx%3A%26%29"],
+    ["as the password of a user", "p%40ss%20w%2Frd%21%28+x%3A&%29"],
+    ["as one part of a path", "p@ss%20w%2Frd%21%28+x:&%29"],
+    ["as a path", "p@ss%20w/rd%21%28+x:&%29"],
+  ])("finds a secret in the address of an error %s, as programs in Go write it", (_title, form) => {
+    const redacted = redactorOf("p@ss w/rd!(+x:&)").redact(`Get "https://x/${form}": EOF`);
+    expect(redacted).toBe(`Get "https://x/${REDACTED}": EOF`);
+  });
+
   it("finds the long lines of a secret with several", () => {
     const key = "-----BEGIN-----\nMIIEvQIBADANBgkqhkiG9w0B\n-----END-----";
     expect(redactorOf(key).redact("line: MIIEvQIBADANBgkqhkiG9w0B!")).toBe(`line: ${REDACTED}!`);

@@ -247,12 +247,26 @@ function formsOf(secret: string): string[] {
     // As encoders write it that escape for HTML too.
     json.replace(/[<>&]/g, (letter) => `\\u00${letter.charCodeAt(0).toString(16)}`),
     JSON.stringify(json).slice(1, -1),
-    encodeURIComponent(secret.toWellFormed()),
+    ...urlForms(secret),
     bytes.toString("hex"),
     bytes.toString("hex").toUpperCase(),
   ];
   for (const line of secret.split(/\r?\n/)) if (line.length >= LONG_LINE) forms.push(line);
   return [...forms, ...base64Forms(bytes)];
+}
+
+/** Signs that an encoder leaves as they are: for the password of a user, for one part of a path, and for a whole path. */
+const LEFT_IN_URLS = [/%(?:2[46BC]|3[BD])/g, /%(?:2[46B]|3[AD]|40)/g, /%(?:2[46BCF]|3[ABD]|40)/g];
+
+/** What a secret looks like in a URL: encoders differ in the signs that they leave, and in how they write a space. */
+function urlForms(secret: string): string[] {
+  const most = encodeURIComponent(secret.toWellFormed());
+  const all = most.replace(
+    /[!'()*]/g,
+    (letter) => `%${letter.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
+  const forms = LEFT_IN_URLS.map((left) => all.replace(left, decodeURIComponent));
+  return [most, all, all.replaceAll("%20", "+"), ...forms];
 }
 
 /** What a secret looks like within a base64 text, at each of the three positions it can begin at. */

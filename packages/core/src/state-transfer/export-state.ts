@@ -10,7 +10,13 @@ import {
 import type { ProviderReference } from "@stackwright/mux/router";
 import { ProviderAddress } from "@stackwright/provider-source";
 import type { TerraformInstance, TerraformResource, TerraformState } from "@stackwright/tfstate";
-import { arrayNode, type JsonNode, objectNode, parseJson, stringNode } from "@stackwright/tfstate";
+import {
+  arrayNode,
+  type JsonNode,
+  objectNode,
+  parseJsonNode,
+  stringNode,
+} from "@stackwright/tfstate";
 import { EngineError } from "../errors.ts";
 import { resourceOf } from "../state/check-state.ts";
 import type { StackReference, StackSnapshot } from "../state/stack-state.ts";
@@ -54,8 +60,8 @@ export function exportState(
     lineage: options.lineage ?? lineageOf(reference),
     outputs: outputs.map(([name, { type, json, sensitive }]) => ({
       name,
-      value: parseJson(json),
-      type: parseJson(type),
+      value: parseJsonNode(json),
+      type: parseJsonNode(type),
       sensitive,
     })),
     resources: resourcesOf(objects),
@@ -107,11 +113,13 @@ function instanceOf(
     tainted: object.phase === "tainted",
     deposed: object.deposed,
     schemaVersion: value.schemaVersion,
-    attributes: parseJson(value.json),
+    attributes: parseJsonNode(value.json),
     sensitiveAttributes: arrayNode(value.sensitive.map(pathNode)),
     ...(identity === undefined
       ? {}
-      : { identity: { schemaVersion: identity.schemaVersion, value: parseJson(identity.json) } }),
+      : {
+          identity: { schemaVersion: identity.schemaVersion, value: parseJsonNode(identity.json) },
+        }),
     private: object.privateBytes,
     dependencies,
     createBeforeDestroy: object.createBeforeDestroy,
@@ -121,7 +129,7 @@ function instanceOf(
 function addressOf({ address }: StateObject): ResourceAddress {
   const parsed: Address | undefined = parseAddress(address).value;
   if (parsed?.kind === "resource") return parsed;
-  throw new EngineError("ENGINE_STATE_CORRUPT", `"${address}" is no address of a resource`);
+  throw new EngineError("ENGINE_STATE_CORRUPT", `"${address}" is not a valid resource address`);
 }
 
 function providerText({ source, alias }: ProviderReference): string {

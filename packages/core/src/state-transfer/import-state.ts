@@ -93,7 +93,10 @@ function adoption(
 function providerReference(text: string): ProviderReference {
   const parsed = parseProviderConfig(text);
   if (parsed === undefined) {
-    throw new EngineError("ENGINE_STATE_FILE_INVALID", `"${text}" is no provider configuration`);
+    throw new EngineError(
+      "ENGINE_STATE_FILE_INVALID",
+      `"${text}" is not a valid provider configuration`,
+    );
   }
   const { module, source, alias } = parsed;
   const parts = module.map((name) => `module.${name}`);

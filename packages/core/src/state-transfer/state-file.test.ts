@@ -6,7 +6,7 @@ import { objectKey } from "../state/state-object.ts";
 import { createTestState, TEST_STACK } from "../testing/state-fixture.ts";
 import { exportState } from "./export-state.ts";
 import { importState } from "./import-state.ts";
-import { parseStateFile } from "./parse-state-file.ts";
+import { readStateFile } from "./read-state-file.ts";
 
 // Written by Terraform 1.11.4: modules with keys, counts, a tainted and a deposed object, private bytes, numbers beyond
 // double precision, sensitive paths, outputs, results of checks.
@@ -17,7 +17,7 @@ const TEXT = readFileSync(
 
 /** Takes a state file over into a store and gives what is read back from it. */
 async function throughStore(text: string) {
-  const file = parseStateFile(text);
+  const file = readStateFile(text);
   const { changes, outputs } = importState(file);
   const { state } = createTestState();
   await using hold = await state.acquire();
@@ -29,7 +29,7 @@ async function throughStore(text: string) {
 
 describe("a state file", () => {
   it("is written as it was read, byte by byte", () => {
-    expect(formatStateFile(parseStateFile(TEXT))).toBe(TEXT);
+    expect(formatStateFile(readStateFile(TEXT))).toBe(TEXT);
   });
 
   it("comes through a store, byte by byte", async () => {
@@ -109,7 +109,7 @@ describe("a state file", () => {
     );
 
   it("is accepted with what old releases leave out", () => {
-    const state = parseStateFile(resource('{"schema_version":0,"attributes":{}}'));
+    const state = readStateFile(resource('{"schema_version":0,"attributes":{}}'));
     expect(importState(state).changes[0]?.content.value).toEqual({
       schemaVersion: 0,
       json: "{}",
@@ -134,7 +134,7 @@ describe("a state file", () => {
       resource('{"schema_version":0,"attributes":{},"sensitive_attributes":[[{"type":"splat"}]]}'),
     ],
   ])("is refused with %s", (_title, text) => {
-    expect(() => importState(parseStateFile(text))).toThrow(
+    expect(() => importState(readStateFile(text))).toThrow(
       expect.objectContaining({ code: "ENGINE_STATE_FILE_INVALID" }),
     );
   });

@@ -12,6 +12,7 @@ import { blobsOf } from "./content.ts";
 import { decodeKind, STATE_KINDS } from "./kinds.ts";
 import { contentsOf } from "./object-codec.ts";
 import { STACK_KIND } from "./stack-directory.ts";
+import { LINEAGE_KIND } from "./stack-lineage.ts";
 
 /** Digests of the blobs that a resource of a state needs, by its kind; of a kind that needs none, nothing. */
 const BLOBS: Readonly<
@@ -43,7 +44,7 @@ export const STATE_BLOB_KINDS: readonly BlobReferenceKind[] = [
     const blobs = BLOBS[kind];
     return { type: STATE_KINDS[kind], ...(blobs !== undefined && { blobs }) };
   }),
-  ...[STACK_KIND, FENCE_TYPE, HEARTBEAT_TYPE].map((type) => ({ type })),
+  ...[STACK_KIND, LINEAGE_KIND, FENCE_TYPE, HEARTBEAT_TYPE].map((type) => ({ type })),
 ];
 
 function digests(contents: readonly Content[]): string[] {

@@ -46,7 +46,7 @@ export function checkShape(object: StateObject): string[] {
     if (!(Number.isSafeInteger(value.schemaVersion) && value.schemaVersion >= 0)) {
       say("has no valid schema version");
     }
-    if (!value.json.startsWith("{")) say("has a content that is no object");
+    if (!value.json.startsWith("{")) say("has a content that is not an object");
   }
   if (object.dependencies.some(({ address }) => address === object.address))
     say("depends on itself");

@@ -155,7 +155,7 @@ function intruder(operations: readonly BatchOperation[], cause: unknown): Engine
   );
   return new EngineError(
     "ENGINE_STATE_CORRUPT",
-    `somebody without the fence wrote one of ${names.join(", ")}`,
+    `a write without the current fence was found on ${names.join(", ")}`,
     { cause },
   );
 }

@@ -84,7 +84,7 @@ export function decodeKind<M>(resource: Resource, codec: Codec<M>, converters?: 
   try {
     return codec.decode(bytes);
   } catch (error) {
-    throw new EngineError("ENGINE_STATE_CORRUPT", `"${resource.id.name}" is no ${kind}`, {
+    throw new EngineError("ENGINE_STATE_CORRUPT", `"${resource.id.name}" is not a valid ${kind}`, {
       cause: error,
     });
   }

@@ -18,7 +18,7 @@ import { EngineError } from "../errors.ts";
 import { equalParts } from "../secrets/equal-parts.ts";
 import { extractJsonParts, insertJsonParts, type JsonPath } from "../secrets/json-parts.ts";
 import type { StackCipher } from "../secrets/stack-cipher.ts";
-import { inlineContent, loadContent, spillContents } from "./content.ts";
+import { inlineContent, loadContent, spillContents, textContent } from "./content.ts";
 import { jsonPathOf } from "./record-value.ts";
 import type { StackReference } from "./stack-state.ts";
 import type {
@@ -78,11 +78,11 @@ const DEPENDENCIES = {
  */
 export async function encodeObject(object: StateObject, parts: CodecParts): Promise<WireObject> {
   const contents: Content[] = [];
-  const content = (bytes: Uint8Array): Content => {
-    const made = inlineContent(bytes);
-    contents.push(made);
-    return made;
+  const keep = (content: Content): Content => {
+    contents.push(content);
+    return content;
   };
+  const content = (bytes: Uint8Array): Content => keep(inlineContent(bytes));
   const message = WireObject.create({
     address: object.address,
     deposed: object.deposed,
@@ -104,7 +104,7 @@ export async function encodeObject(object: StateObject, parts: CodecParts): Prom
     aliases: [...object.aliases],
   });
   if (object.value !== undefined) {
-    message.value = await encodeValue(object, object.value, parts, content);
+    message.value = await encodeValue(object, object.value, parts, keep);
   }
   if (object.privateBytes.length > 0) {
     const cipher = await parts.cipher();
@@ -164,7 +164,7 @@ async function encodeValue(
   object: StateObject,
   value: RecordedValue,
   parts: CodecParts,
-  content: (bytes: Uint8Array) => Content,
+  keep: (content: Content) => Content,
 ): Promise<WireValue> {
   if (value.omitted !== undefined) throw corrupt(object, "was read without its secrets");
   const sensitive = value.sensitive.map(jsonPathOf);
@@ -174,13 +174,17 @@ async function encodeValue(
   const cipher = cut.parts.length === 0 ? undefined : await parts.cipher();
   return {
     schemaVersion: BigInt(value.schemaVersion),
-    json: content(Buffer.from(cut.json, "utf8")),
+    json: keep(await textContent(cut.json, parts.blobs)),
     sensitive: value.sensitive.map(wirePath),
     sealed: cut.parts.map(({ at, text }) => ({
       at: { steps: at.map(jsonStep) },
       sealed:
         cipher &&
-        content(cipher.seal(Buffer.from(text, "utf8"), valueContext(parts.reference, object, at))),
+        keep(
+          inlineContent(
+            cipher.seal(Buffer.from(text, "utf8"), valueContext(parts.reference, object, at)),
+          ),
+        ),
     })),
   };
 }

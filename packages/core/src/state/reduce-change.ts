@@ -229,7 +229,7 @@ class Reducer {
   }
 
   #operation(kind: ObjectOperation["kind"], plan: OperationPlan): ObjectOperation {
-    const { id, replace = false, probe } = plan;
+    const { id, replace = false, probe, tainted = false } = plan;
     const { run, epoch } = this.#context;
     return {
       id,
@@ -239,6 +239,7 @@ class Reducer {
       epoch,
       replace,
       ...(probe === undefined ? {} : { probe }),
+      ...(tainted ? { tainted } : {}),
     };
   }
 

@@ -21,7 +21,7 @@ const WAITING: ReadonlySet<RunPhase> = new Set([
 ]);
 
 /** Ended runs that are kept, the newest ones. */
-const KEPT = 200;
+const MAX_ENDED_RUNS = 200;
 /** Longer than any plan takes. A run that still plans is ended; its planner learns so when the plan is complete. */
 const STALLED_MS = 24 * 60 * 60 * 1000;
 
@@ -35,14 +35,15 @@ export async function cleanUpRuns(
   { epoch, head, nowMs }: RunCleanup,
   options?: CallOptions,
 ): Promise<void> {
-  const all = await runs.list(options);
+  // A server keeps a queue and logs for its runs, and ends and removes them with these.
+  const all = (await runs.list(options)).filter(({ ofServer }) => ofServer !== true);
   const move = async (run: Run, to: RunPhase, patch: RunPatch): Promise<void> => {
     await unlessMoved(async () => runs.transition(run.id, run.phase, to, patch, options));
   };
   for (const run of all) {
     const { id, phase, baseRevision, epoch: worker = 0n } = run;
     if (UNPLANNED.has(phase) && nowMs - run.updatedAtMs > STALLED_MS) {
-      await move(run, "canceled", { reason: "nobody works on it any more" });
+      await move(run, "canceled", { reason: "the run has no active worker" });
     }
     if (WAITING.has(phase) && baseRevision !== undefined && baseRevision < head.revision) {
       const reason = `its plan is of revision ${baseRevision}, the state is at ${head.revision}`;
@@ -54,7 +55,7 @@ export async function cleanUpRuns(
     }
   }
   const ended = all.filter(({ phase }) => isEnded(phase));
-  for (const { id } of ended.slice(0, Math.max(0, ended.length - KEPT))) {
+  for (const { id } of ended.slice(0, Math.max(0, ended.length - MAX_ENDED_RUNS))) {
     await unlessMoved(async () => runs.remove(id, options));
   }
 }

@@ -20,7 +20,7 @@ function runsOf(storage = createMemoryStorage()) {
 }
 
 describe("runs", () => {
-  it("go from phase to phase and keep what they are told", async () => {
+  it("go from phase to phase and store what they are given", async () => {
     const runs = runsOf();
     await runs.create({ id: "r1", cause: "user:ann" });
     await runs.transition("r1", "queued", "preparing");
@@ -149,10 +149,10 @@ describe("runs", () => {
   });
 });
 
-describe("runs that nobody ends", () => {
+describe("runs without an active worker", () => {
   const head = { revision: 6n, run: "open" };
 
-  it("are ended by whoever holds the stack next", async () => {
+  it("are ended by the next holder of the stack lock", async () => {
     const runs = runsOf();
     const planned = { phase: "approved", cause: "", planDigest: "ab" } as const;
     await runs.create({ ...planned, id: "stale", baseRevision: 4n });
@@ -180,7 +180,7 @@ describe("runs that nobody ends", () => {
     await cleanUpRuns(runs, { epoch: 3n, head, nowMs: Date.now() + 25 * 60 * 60 * 1000 });
     expect(await runs.read("young")).toMatchObject({
       phase: "canceled",
-      reason: "nobody works on it any more",
+      reason: "the run has no active worker",
     });
   });
 

@@ -1,5 +1,5 @@
 import type { Clock } from "@stackwright/base/clock";
-import { Run_Phase, Run as RunMessage } from "@stackwright/proto/stackwright";
+import { Run_Mode, Run_Phase, Run as RunMessage } from "@stackwright/proto/stackwright";
 import {
   type CallOptions,
   isStorageError,
@@ -107,6 +107,8 @@ export interface Run {
   /** Head revision with which it ended. */
   readonly revision?: bigint;
   readonly reason?: string;
+  /** A server executes it: commands read it, and leave every change to the server. @default false */
+  readonly ofServer?: boolean;
 }
 
 /** What changes with a phase. */
@@ -129,11 +131,11 @@ export interface Runs {
   read(id: string, options?: CallOptions): Promise<Run | undefined>;
   /** The oldest first. */
   list(options?: CallOptions): Promise<readonly Run[]>;
-  /** Takes away a run that has ended. `ENGINE_STATE_TRANSITION` for any other. */
+  /** Takes away a run that has ended. `ENGINE_STATE_TRANSITION` for any other, and for those of a server. */
   remove(id: string, options?: CallOptions): Promise<void>;
   /**
    * Moves a run from one phase to another; only one of several that try succeeds. `ENGINE_STATE_TRANSITION` when it
-   * is in another phase than `from`, or there is no way from there. With guards the run moves only while they hold
+   * is in another phase than `from`, there is no way from there, or a server executes it. With guards the run moves only while they hold
    * (`STORAGE_GUARD_FAILED`), so that a worker which lost its claim moves nothing.
    */
   transition(
@@ -242,6 +244,7 @@ class StoredRuns implements Runs {
   ): Promise<Run> {
     const stored = await this.#stored(id, options);
     const present = stored && this.#decode(stored);
+    if (present?.ofServer === true) throw servers(id);
     if (present?.phase !== from || !isRunTransition(from, to)) {
       throw refused(id, present?.phase, from, to);
     }
@@ -259,7 +262,8 @@ class StoredRuns implements Runs {
   async remove(id: string, options?: CallOptions): Promise<void> {
     const stored = await this.#stored(id, options);
     if (stored === undefined) return;
-    const { phase } = this.#decode(stored);
+    const { phase, ofServer = false } = this.#decode(stored);
+    if (ofServer) throw servers(id);
     if (!isEnded(phase)) {
       throw new EngineError(
         "ENGINE_STATE_TRANSITION",
@@ -296,6 +300,7 @@ class StoredRuns implements Runs {
       ...(message.epoch === 0n ? {} : { epoch: message.epoch }),
       ...(message.revision === 0n ? {} : { revision: message.revision }),
       ...(message.reason === "" ? {} : { reason: message.reason }),
+      ...(message.mode === Run_Mode.MODE_UNSPECIFIED ? {} : { ofServer: true }),
     };
   }
 
@@ -330,6 +335,13 @@ class StoredRuns implements Runs {
       options,
     );
   }
+}
+
+function servers(id: string): EngineError {
+  return new EngineError(
+    "ENGINE_STATE_TRANSITION",
+    `the run ${id} is executed by a server; change it through the API of the server`,
+  );
 }
 
 function refused(

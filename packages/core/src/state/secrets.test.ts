@@ -51,7 +51,7 @@ describe("a stack's cipher", () => {
   const cipher = createStackCipher([{ number: 1, bytes: KEY }]);
   const sealed = cipher.seal(Buffer.from("hunter2"), "here");
 
-  it("gives back what it was given, and never the same bytes twice", () => {
+  it("returns what it was given, and never the same bytes twice", () => {
     expect(Buffer.from(cipher.open(sealed, "here")).toString()).toBe("hunter2");
     expect(Buffer.from(cipher.seal(Buffer.from("hunter2"), "here")).equals(sealed)).toBe(false);
   });

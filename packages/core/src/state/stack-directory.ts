@@ -1,7 +1,9 @@
 import { Stack } from "@stackwright/proto/stackwright";
 import {
+  type BatchOperation,
   type CallOptions,
   createUlidGenerator,
+  type Guard,
   isStorageError,
   type Resource,
   type ResourceId,
@@ -12,6 +14,7 @@ import {
 } from "@stackwright/storage";
 import { EngineError } from "../errors.ts";
 import { decodeKind, typeUrl } from "./kinds.ts";
+import { lineageId, lineageStack, recordLineage } from "./stack-lineage.ts";
 import { decodeOrigin, encodeOrigin, type StackOrigin } from "./stack-origin.ts";
 import type { StackReference } from "./stack-state.ts";
 
@@ -38,6 +41,10 @@ export interface NamedStack {
   /** What was decided about a Terraform state that the configuration had before. */
   readonly adoption: StackOrigin | undefined;
 }
+
+/** How often a name and a lineage are read again when others write them at the same time. */
+const BIND_ATTEMPTS = 4;
+const CONFLICTS = ["STORAGE_CAS_FAILURE", "STORAGE_WRONG_UID", "STORAGE_GUARD_FAILED"] as const;
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
 
@@ -134,8 +141,9 @@ export class StackDirectory {
   }
 
   /**
-   * Gives a name to a stack that was written before it had one. `ENGINE_STATE_NOT_EMPTY` where the name belongs to
-   * another stack than `replaces` by now.
+   * Gives a name to a stack that was written before it had one, and records the lineage of its adopted state, in one atomic
+   * step. `ENGINE_STATE_NOT_EMPTY` where the name belongs to another stack than `replaces` by now; `ENGINE_STATE_ADOPTED`
+   * where another stack of the project has the lineage.
    */
   async bind(
     project: ProjectReference,
@@ -149,29 +157,61 @@ export class StackDirectory {
   ): Promise<NamedStack> {
     requireName(name);
     const { stack, replaces, origin } = bound;
-    const found = await readStored(this.#storage, "strong", stackId(project, name), options);
-    const earlier = found && decodeKind(found, Stack);
-    if (earlier?.id !== replaces?.reference.stack) throw boundMeanwhile(name);
-    const message = Stack.fromPartial({
-      ...earlier,
-      id: stack,
-      createTimeMs: earlier?.createTimeMs ?? BigInt(this.#wallMs()),
-      adoption: encodeOrigin(origin),
-    });
-    const base = found ?? {
-      id: { ...stackId(project, name), uid: this.#nextId() },
-      version: "",
-      generation: "",
-      metadata: {},
-      status: {},
-    };
-    const data = { typeUrl: typeUrl(STACK_KIND), value: Stack.encode(message).finish() };
-    try {
-      return namedStack(await this.#storage.writeCAS({ ...base, data }, options));
-    } catch (error) {
-      if (!isStorageError(error, "STORAGE_CAS_FAILURE", "STORAGE_WRONG_UID")) throw error;
-      throw boundMeanwhile(name);
+    for (let attempt = 0; attempt < BIND_ATTEMPTS; attempt += 1) {
+      const found = await readStored(this.#storage, "strong", stackId(project, name), options);
+      const earlier = found && decodeKind(found, Stack);
+      if (earlier?.id !== replaces?.reference.stack) throw boundMeanwhile(name);
+      const message = Stack.fromPartial({
+        ...earlier,
+        id: stack,
+        createTimeMs: earlier?.createTimeMs ?? BigInt(this.#wallMs()),
+        adoption: encodeOrigin(origin),
+      });
+      const base = found ?? {
+        id: { ...stackId(project, name), uid: this.#nextId() },
+        version: "",
+        generation: "",
+        metadata: {},
+        status: {},
+      };
+      const data = { typeUrl: typeUrl(STACK_KIND), value: Stack.encode(message).finish() };
+      const claim = await this.#lineageClaim(project, name, origin, options);
+      try {
+        const [written] = await this.#storage.batch(
+          [{ kind: "write", resource: { ...base, data } }, ...claim.operations],
+          { ...options, guards: claim.guards },
+        );
+        if (written === undefined) throw boundMeanwhile(name);
+        return namedStack(written);
+      } catch (error) {
+        // Read again: the name, the lineage or the stack that had the lineage was written meanwhile.
+        if (!isStorageError(error, ...CONFLICTS)) throw error;
+      }
     }
+    throw boundMeanwhile(name);
+  }
+
+  /** The write that records a lineage for a stack, with what must not change meanwhile. */
+  async #lineageClaim(
+    project: ProjectReference,
+    name: string,
+    origin: StackOrigin,
+    options?: CallOptions,
+  ): Promise<{ readonly operations: BatchOperation[]; readonly guards: Guard[] }> {
+    if (origin.kind !== "state" || origin.lineage === "") return { operations: [], guards: [] };
+    const { lineage } = origin;
+    const id = lineageId(project, lineage);
+    const found = await readStored(this.#storage, "strong", id, options);
+    const operations = [recordLineage(id, found, { stackName: name, uid: this.#nextId() })];
+    const other = found === undefined ? name : lineageStack(found);
+    if (other === name) return { operations, guards: [] };
+    // A record outlives a hand-back and the removal of its stack.
+    const otherId = stackId(project, other);
+    const holder = await readStored(this.#storage, "strong", otherId, options);
+    if (holder !== undefined && hasLineage(namedStack(holder), lineage)) {
+      throw lineageAdopted(other, lineage);
+    }
+    return { operations, guards: [{ id: otherId, version: holder?.version ?? "" }] };
   }
 
   /** All stacks of a project, by name. */
@@ -195,6 +235,18 @@ export class StackDirectory {
       await this.#storage.deleteCAS(resource.id, resource.version, options);
     }
   }
+}
+
+/** Whether a stack continues the state with a lineage. */
+export function hasLineage({ adoption }: NamedStack, lineage: string): boolean {
+  return adoption?.kind === "state" && !adoption.handedBack && adoption.lineage === lineage;
+}
+
+export function lineageAdopted(stack: string, lineage: string): EngineError {
+  return new EngineError(
+    "ENGINE_STATE_ADOPTED",
+    `the stack "${stack}" has adopted the state with lineage ${lineage}`,
+  );
 }
 
 function requireName(name: string): void {

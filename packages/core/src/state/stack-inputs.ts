@@ -92,7 +92,7 @@ export class StackInputs {
       };
     } catch (error) {
       if (isStorageError(error, "STORAGE_PERMISSION_DENIED")) {
-        throw unavailable(name, "you may not read it", error);
+        throw unavailable(name, "permission denied", error);
       }
       if (isEngineError(error, "ENGINE_KEY_UNAVAILABLE")) {
         throw unavailable(name, `its secrets cannot be decrypted here: ${error.message}`, error);
@@ -122,7 +122,7 @@ export async function checkInputs(
     inputs.map(async (input) => {
       const { project } = input.stack;
       const present = await find({ stack: input.name, project }, options);
-      if (present === undefined) return [`the stack "${input.name}" is not there any more`];
+      if (present === undefined) return [`the stack "${input.name}" no longer exists`];
       if (stackKey(present.reference) !== stackKey(input.stack)) {
         return [`the stack "${input.name}" is another one now`];
       }

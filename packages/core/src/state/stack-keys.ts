@@ -87,7 +87,7 @@ export function delegatedKeys(
     ensure: async (reference) => {
       const cipher = load(reference);
       if (cipher !== undefined) return cipher;
-      throw new EngineError("ENGINE_KEY_UNAVAILABLE", "no data key was lent for the stack");
+      throw new EngineError("ENGINE_KEY_UNAVAILABLE", "no data key is available for the stack");
     },
   };
 }

@@ -44,6 +44,10 @@ export interface StateMirrorRecord {
   readonly timeMs: number;
   /** Why the last attempt failed. */
   readonly problem: string;
+  /** SHA-256 of the copy that was announced last, in hexadecimal; empty: not known. */
+  readonly sha256: string;
+  /** SHA-256 of what that copy replaces; empty: not known, or nothing was there. */
+  readonly previousSha256: string;
 }
 
 /** A mirror that is not kept. */
@@ -53,6 +57,8 @@ export const NO_MIRROR: StateMirrorRecord = Object.freeze({
   serial: 0n,
   timeMs: 0,
   problem: "",
+  sha256: "",
+  previousSha256: "",
 });
 
 /** The serial of the version 4 state of a revision: larger than that of every earlier revision, and of the adopted state. */

@@ -37,6 +37,12 @@ export interface OperationPlan {
    */
   readonly replace?: boolean;
   readonly probe?: Probe;
+  /**
+   * Of a create: whether the object is tainted until more than the call is done, as its provisioners have not run.
+   *
+   * @default false
+   */
+  readonly tainted?: boolean;
 }
 
 /** Members of an object that may change without a call to its provider. */

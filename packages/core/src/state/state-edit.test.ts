@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { importState } from "../state-transfer/import-state.ts";
-import { parseStateFile } from "../state-transfer/parse-state-file.ts";
+import { readStateFile } from "../state-transfer/read-state-file.ts";
 import { createTestState, type TestState } from "../testing/state-fixture.ts";
 import type { ObjectContent } from "./state-change.ts";
 import { applyStateEdits, planStateEdits, type StateEdit } from "./state-edit.ts";
@@ -17,7 +17,7 @@ const CONTENT: ObjectContent = {
 
 async function imported(): Promise<TestState> {
   const test = createTestState();
-  const { changes, outputs } = importState(parseStateFile(readFileSync(FIXTURE, "utf8")));
+  const { changes, outputs } = importState(readStateFile(readFileSync(FIXTURE, "utf8")));
   await using hold = await test.state.acquire();
   const writer = await hold.begin({ run: test.ulid(), base: 0n });
   for (const change of changes) await writer.write(change);

@@ -240,7 +240,8 @@ class Operating {
     if (content === undefined) {
       throw invalid(`${address} was never recorded: say what it is, or import it`, address);
     }
-    const outcome = { kind: "exists", content, tainted: false } as const;
+    const tainted = object.operation?.tainted === true;
+    const outcome = { kind: "exists", content, tainted } as const;
     return this.#step({ kind: "settle", key, operation, outcome });
   }
 
@@ -277,7 +278,7 @@ class Operating {
 function parse(text: string): Address {
   const { value, diagnostics } = parseAddress(text);
   if (value !== undefined) return value;
-  throw invalid(`"${text}" is no address: ${diagnostics[0]?.detail ?? ""}`, text);
+  throw invalid(`"${text}" is not a valid address: ${diagnostics[0]?.detail ?? ""}`, text);
 }
 
 /** The address with its part that `source` means exchanged for `target`. */

@@ -74,7 +74,7 @@ export interface ObjectOperation {
   readonly epoch: bigint;
   /** Whether others may still depend on the object when it goes. */
   readonly replace: boolean;
-  /** Whether the object was tainted before. */
+  /** Whether the object is tainted if it exists: it was so before, or its provisioners have not run. */
   readonly tainted?: boolean;
   /** Of a create: the deposed key of the object that made place for it in the same step. */
   readonly deposed?: string;

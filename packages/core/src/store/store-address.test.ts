@@ -30,7 +30,7 @@ describe("the address of a store", () => {
     expect(() => parseStoreAddress(text, "/work")).toThrow(message);
   });
 
-  it("never tells a password", () => {
+  it("never shows a password", () => {
     expect(() => parseStoreAddress("mysql://user:hunter2@h/db", "/")).toThrow(/^(?!.*hunter2)/);
   });
 

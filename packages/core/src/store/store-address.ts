@@ -76,7 +76,7 @@ function remoteAddress(scheme: string, text: string): StoreAddress {
   try {
     url = new URL(text.replace(/^[a-z]+:/, "http:"));
   } catch {
-    throw new StoreAddressError(`the address of the server is none: ${FORMS}`);
+    throw new StoreAddressError(`invalid server address: ${FORMS}`);
   }
   if (url.username !== "" || url.password !== "") {
     throw new StoreAddressError(

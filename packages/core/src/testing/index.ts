@@ -7,6 +7,7 @@ export { MemoryBlobs } from "./memory-blobs.ts";
 export type { HostileFunction, Mischief } from "./notes/hostile-function.ts";
 export { startHostileFunction } from "./notes/hostile-function.ts";
 export { createNotesProvider } from "./notes/notes-provider.ts";
+export { findSshServer, type SshServer, startSshServer } from "./ssh-server.ts";
 export { createTestState, TEST_STACK } from "./state-fixture.ts";
 export { TEST_PROGRAMS } from "./test-programs.ts";
 export { createVirtualScheduler } from "./virtual-scheduler.ts";

@@ -22,7 +22,7 @@ export class MemoryBlobs implements BlobStore {
   async write(content: BlobContent): Promise<BlobReference> {
     const chunks: Uint8Array[] = [];
     if (content instanceof Uint8Array) chunks.push(content);
-    else for await (const chunk of content) chunks.push(chunk);
+    else for await (const chunk of content) chunks.push(Uint8Array.from(chunk));
     const bytes = Uint8Array.from(Buffer.concat(chunks));
     const sha256 = createHash("sha256").update(bytes).digest("hex");
     this.#blobs.set(sha256, bytes);

@@ -287,7 +287,7 @@ export function describeStackState(name: string, open: OpenStore): void {
     );
 
     it(
-      "binds a run to the revision of its plan, and lets it go on after an interruption",
+      "binds a run to the revision of its plan, and lets it continue after an interruption",
       withState(async (test) => {
         const { state, ulid } = test;
         const operation = { id: ulid() };

@@ -28,6 +28,7 @@ import { blockType } from "../walk/block-type.ts";
 import { withoutMarks } from "../walk/object-marks.ts";
 import { conditionErrors } from "./condition-errors.ts";
 import { anyInstance, type OpenModule } from "./open-module.ts";
+import { provisionerErrors } from "./provisioner-errors.ts";
 import type { ValidationProviders } from "./validation-providers.ts";
 
 interface Shared {
@@ -55,7 +56,7 @@ export async function checkProvider({
     meta: PROVIDER_META,
   });
   if (hasErrors(diagnostics)) return diagnostics;
-  const scope = module.scope.forInstance({});
+  const scope = config.scope ?? module.scope.forInstance({});
   const evaluated = await settled(() => evaluateBody(body, scope, { ephemeral: "everywhere" }));
   return asked([...diagnostics, ...evaluated.diagnostics], evaluated, address, async (object) =>
     use.provider.validateProvider({ config: object }, context),
@@ -85,14 +86,15 @@ export async function checkResource({
     found.push(...(await settled(() => conditionsOf(config, module, undefined))));
     return found;
   }
-  const { schema, mistake } = findType(use, config);
-  if (mistake !== undefined) {
-    found.push(mistake);
+  const { schema, problem } = findType(use, config);
+  if (problem !== undefined) {
+    found.push(problem);
     return found;
   }
   const { block } = schema;
   found.push(...(await settled(() => conditionsOf(config, module, block))));
-  found.push(...ignoredMistakes(config, block));
+  found.push(...ignoreChangesProblems(config, block));
+  found.push(...(await settled(() => provisionerErrors(config, scope, block))));
   const { body, diagnostics } = bindBody(config.body, block, { meta: RESOURCE_META });
   if (hasErrors(diagnostics)) return [...found, ...diagnostics];
   const evaluated = await settled(() => evaluate(body, scope, config));
@@ -153,7 +155,7 @@ function conditionsOf(
 }
 
 /** Names in `ignore_changes` that the type does not have. */
-function ignoredMistakes(
+function ignoreChangesProblems(
   { lifecycle: { ignoreChanges }, type }: ResourceConfig,
   { attributes, blocks }: BlockSchema,
 ): readonly Diagnostic[] {

@@ -77,6 +77,42 @@ describe("a check without values", () => {
     expect(asked).toEqual(["mock_thing known", "mock_thing open", "provider"]);
   });
 
+  it("finds what is wrong with the arguments of import blocks", async () => {
+    const { found } = await check(`
+      resource "mock_thing" "a" { name = "a" }
+      resource "mock_thing" "b" {
+        for_each = { x = "b" }
+        name     = each.value
+      }
+      variable "id" { type = string }
+      import {
+        to = mock_thing.a
+        id = var.nothing
+      }
+      import {
+        for_each = 5
+        to       = mock_thing.b[each.key]
+        id       = "i"
+      }
+      import {
+        for_each = { x = var.id }
+        to       = mock_thing.b[each.key]
+        id       = each.value
+      }
+      import {
+        for_each = { x = "i" }
+        to       = mock_thing.b[each.nothing]
+        id       = null
+      }
+    `);
+    expect(found).toEqual([
+      "error Reference to undeclared name",
+      "error Invalid for_each argument",
+      "error Reference to undeclared name",
+      "error Invalid import argument",
+    ]);
+  });
+
   it("says what a provider says", async () => {
     const { found } = await check('ephemeral "mock_lease" "l" { name = "l" }');
     expect(found).toEqual(["error Never lent"]);

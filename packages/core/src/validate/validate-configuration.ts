@@ -11,6 +11,7 @@ import {
   type ProviderFunctionTable,
   STANDARD_FUNCTIONS,
   sortDiagnostics,
+  validateImports,
   withProviderFunctions,
 } from "@stackwright/lang";
 import type { Configuration } from "../configuration/configuration.ts";
@@ -66,6 +67,7 @@ export async function validateConfiguration(request: ValidateRequest): Promise<V
   });
   const check = new ConfigurationCheck(tree, providers, functions, signal);
   await forEachLimited(graph.order, request.parallelism ?? 10, async (node) => check.node(node));
+  await check.imports();
   signal?.throwIfAborted();
   const known = configuration.diagnostics.filter(({ severity }) => severity === "error");
   // An expression that the text alone shows to be wrong cannot be evaluated either.
@@ -160,6 +162,12 @@ class ConfigurationCheck {
     const module = this.#root.at(node.module.path);
     if (module === undefined) return;
     const found = await this.#check(node, module);
+    this.diagnostics.push(...found);
+  }
+
+  async imports(): Promise<void> {
+    const { node, scope } = this.#root;
+    const found = await this.#functions.settled(() => validateImports(node, scope));
     this.diagnostics.push(...found);
   }
 

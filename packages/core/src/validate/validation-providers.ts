@@ -31,11 +31,11 @@ export class ValidationProviders {
   ): Promise<ValidationProviders> {
     const all = new ValidationProviders(resolution);
     await Promise.all(
-      [...resolution.requirements.values()].map(async ({ source: address, constraints }) => {
+      [...resolution.requirements.values()].map(async ({ address, constraints }) => {
         const source = address.toString();
         try {
           const version = await catalog.select(
-            { source: address, constraints: [constraints] },
+            { address, constraints },
             { ...(signal && { signal }) },
           );
           all.#started.set(source, await providers.get({ source, version, alias: "" }));

@@ -339,9 +339,12 @@ export class ModuleInstance implements ModuleValues {
     if (config === undefined) return { value: Value.dynamic, diagnostics: [] };
     const scope = this.scope.forInstance({});
     const result = evaluateOutput(config, scope, { root: this.place === undefined });
+    const address = this.addressOf(`output.${name}`);
     return {
       value: result.value,
-      diagnostics: result.diagnostics,
+      diagnostics: result.diagnostics.map((one) =>
+        one.isFailedCondition === true ? { ...one, address: one.address ?? address } : one,
+      ),
       conditions: result.preconditions,
     };
   }

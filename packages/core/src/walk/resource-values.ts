@@ -1,4 +1,4 @@
-import { Mark, Value } from "@stackwright/cty";
+import { Mark, Type, Value } from "@stackwright/cty";
 import {
   expandRepetition,
   formatKey,
@@ -93,7 +93,8 @@ export class ResourceValues {
     for (const slot of this.slots.values()) slot.value = undefined;
     if (this.config === undefined) return;
     const expansion = expandRepetition(this.config, this.module.scope.forInstance({}), []);
-    if (expansion.kind !== "count" && expansion.kind !== "for_each") return;
+    if (expansion.kind === "single" || expansion.kind === "unknown") return;
+    if (expansion.kind === "invalid") return;
     const keys = keysOf(expansion);
     if (keys.list.length === 0) this.expand(keys);
   }
@@ -124,6 +125,8 @@ export class ResourceValues {
     const keys = this.#keys;
     if (keys === undefined) return this.placeholder;
     if (keys.kind === "single") return this.slots.get(undefined)?.value;
+    // A disabled resource is null, so that expressions can ask for it.
+    if (keys.kind === "none") return Value.null(Type.dynamic);
     const values: Value[] = [];
     for (const { value } of this.slots.values()) {
       if (value === undefined) return undefined;

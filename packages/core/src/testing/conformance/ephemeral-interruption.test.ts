@@ -53,7 +53,7 @@ async function planned(virtual = createVirtualScheduler()) {
   return { cloud, engine, virtual, events, entered, request: { ...given, plan, onEvent } };
 }
 
-it("renews what is open as long as a step that needs it goes on", async () => {
+it("renews what is open as long as a step that needs it is in progress", async () => {
   const { cloud, engine, virtual, events, request } = await planned();
   cloud.beforeApply = async () =>
     new Promise((resolve) => {

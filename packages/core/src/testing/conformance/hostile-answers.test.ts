@@ -177,7 +177,7 @@ describe("a provider that never answers", () => {
   });
 });
 
-describe("a plan that is made while somebody applies", () => {
+describe("a plan that is made during an apply", () => {
   it("is never applied, as it saw a state in passing", async () => {
     const { cloud, engine, plan, up } = lab();
     const begun = Promise.withResolvers<void>();

@@ -107,7 +107,7 @@ describe("cancelling", () => {
     expect(await stack.phases()).toEqual([]);
   });
 
-  it("then waits for nothing, and leaves what ran to be found out", async () => {
+  it("then waits for nothing, and leaves what ran to recovery", async () => {
     const stack = await prepare(thing("a", 'value = "1"') + thing("b", "value = mock_thing.a.id"));
     await stack.apply(await stack.plan());
     await stack.change(thing("a", 'value = "2"') + thing("b", "value = mock_thing.a.id"));
@@ -133,7 +133,7 @@ describe("cancelling", () => {
     expect(await stack.phases()).toEqual(["mock_thing.a ready", "mock_thing.b ready"]);
   });
 
-  it("goes on with an interrupted run within its plan", async () => {
+  it("continues with an interrupted run within its plan", async () => {
     const stack = await prepare(thing("a", 'value = "1"') + thing("b", "value = mock_thing.a.out"));
     await stack.apply(await stack.plan());
     await stack.change(thing("a", 'value = "2"') + thing("b", "value = mock_thing.a.out"));
@@ -172,7 +172,7 @@ describe("cancelling", () => {
 });
 
 describe("lost answers", () => {
-  it("of an update are found out by looking", async () => {
+  it("of an update are recovered by a read", async () => {
     const stack = await prepare(thing("a", 'value = "1"'));
     await stack.apply(await stack.plan());
     await stack.change(thing("a", 'value = "2"'));
@@ -185,7 +185,7 @@ describe("lost answers", () => {
     expect(await stack.actions()).toEqual([]);
   });
 
-  it("of a delete are found out by looking", async () => {
+  it("of a delete are recovered by a read", async () => {
     const stack = await prepare(thing("a"));
     await stack.apply(await stack.plan());
     await stack.change("");
@@ -227,7 +227,7 @@ describe("lost answers", () => {
   const named = (name: string, body = ""): string =>
     thing(name, body).replace("mock_thing", "mock_named");
 
-  it("of a create whose id was planned are found out by importing it", async () => {
+  it("of a create whose id was planned are recovered by an import", async () => {
     const stack = await prepare(named("a", 'value = "1"') + thing("b", "value = mock_named.a.out"));
     const { plan } = await stack.plan();
     stack.cloud.afterApply = async (name) =>
@@ -255,7 +255,7 @@ describe("lost answers", () => {
     expect(stack.cloud.calls.filter((call) => call.startsWith("create"))).toEqual([]);
   });
 
-  it("of a create are not found out by what its predecessor is found by", async () => {
+  it("of a create are not recovered by the probe of its predecessor", async () => {
     const first = 'zone = "1"\nlifecycle { create_before_destroy = true }';
     const stack = await prepare(named("a", first));
     await stack.apply(await stack.plan());

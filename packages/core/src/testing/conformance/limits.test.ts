@@ -107,7 +107,7 @@ async function prepare(text: string, takesMs: number | ((name: string) => number
 describe("limits", () => {
   const many = (count: number): string => thing("a", `count = ${count}`);
 
-  it("of all: ten calls at once, if nobody says otherwise", async () => {
+  it("of all: ten calls at once, by default", async () => {
     const stack = await prepare(many(25));
     await stack.apply();
     expect(stack.most()).toBe(10);
@@ -270,7 +270,7 @@ describe("timeouts", () => {
     expect(status).toBe("applied");
   });
 
-  it("of an update leave what is there, which is looked at", async () => {
+  it("of an update leave the object, which is read", async () => {
     let takes = 1;
     const stack = await prepare(thing("a", 'value = "1"'), () => takes);
     await stack.apply();
@@ -283,7 +283,7 @@ describe("timeouts", () => {
     expect(object?.value?.json).toContain('"value":"1"');
   });
 
-  it("of a delete leave what is there, which is looked at", async () => {
+  it("of a delete leave the object, which is read", async () => {
     let takes = 1;
     const stack = await prepare(thing("a"), () => takes);
     await stack.apply();
@@ -294,7 +294,7 @@ describe("timeouts", () => {
     expect((await stack.state.read()).objects.size).toBe(1);
   });
 
-  it("are not needed for telling that something goes on", async () => {
+  it("are not needed for reporting progress", async () => {
     const stack = await prepare(thing("a"), 100);
     await stack.apply({ progressMs: 30 });
     const progress = stack.events.flatMap((event) =>
@@ -323,7 +323,7 @@ describe("repeated calls", () => {
   };
   const safe = refusal({ outcome: "not-applied", retryable: true });
 
-  it("are none unless somebody asks for them", async () => {
+  it("are none unless they are set", async () => {
     const { stack } = await failing(1, safe);
     expect((await stack.apply()).status).toBe("failed");
     expect(stack.calls).toHaveLength(1);

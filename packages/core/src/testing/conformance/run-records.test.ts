@@ -176,11 +176,11 @@ describe("a run, as it is written down", () => {
     ]);
     expect(await stack.runs.read("r1")).toMatchObject({
       phase: "partially_applied",
-      reason: "it was interrupted; 1 of its calls could not be found out",
+      reason: "it was interrupted; 1 of its calls have an unknown result",
     });
   });
 
-  it("goes on where it was, with another epoch", async () => {
+  it("continues where it was, with another epoch", async () => {
     const stack = await prepare(thing("a", 'value = "1"'));
     await stack.apply((await stack.plan("r1")).plan, { run: "r1" });
     await stack.change(thing("a", 'value = "2"'));

@@ -214,7 +214,7 @@ output "t" {
     expect((await app.state.read()).outputs.get("vpc")?.json).toBe('"none"');
   });
 
-  it("cannot be used where other stacks cannot be looked at", async () => {
+  it("cannot be used where other stacks cannot be read", async () => {
     const { network, app, stacks } = twoStacks();
     await network.up(published("vpc-1"));
     const made = await app.plan(USES);

@@ -1,29 +1,28 @@
 /*
  * A process that plans and applies once, to be killed at any moment. Arguments: a folder for everything, the number of the
- * configuration, and `resolve` to say first what became of operations that nobody could find out. The last line of its
+ * configuration, and `resolve` to say first what became of unresolved operations. The last line of its
  * output is what it found, as JSON.
  */
 import { join } from "node:path";
 import { Mark, Value } from "@stackwright/cty";
 import { createPluginClient } from "@stackwright/tfplugin";
 import { launchTerraformProvider } from "@stackwright/tfplugin/launch";
-import { createEngine } from "../../engine.ts";
-import { hasChanges } from "../../plan/plan.ts";
 import type { ProviderOrigin } from "../../providers/catalog.ts";
 import type { StackState } from "../../state/stack-state.ts";
 import { applyStateEdits, planStateEdits, type StateEdit } from "../../state/state-edit.ts";
 import { MODEL_SOURCE } from "../model/model-schema.ts";
-import { loadText, recordCloudObject } from "../simulation/sim-parts.ts";
+import { recordCloudObject } from "../simulation/sim-parts.ts";
+import { applyAndReport } from "./apply-and-report.ts";
 import { readCloudFolder } from "./folder-cloud.ts";
 import { killConfig } from "./kill-config.ts";
-import { killResult, recordedIds } from "./kill-result.ts";
+import { recordedIds } from "./kill-result.ts";
 import { openKillState } from "./open-kill-state.ts";
 
 const [folder = "", number = "0", mode = "apply"] = process.argv.slice(2);
 const cloudFolder = join(folder, "cloud");
 
 await using opened = await openKillState(folder);
-const { state, runs, ulid } = opened;
+const { state, ulid } = opened;
 
 const origin: ProviderOrigin = {
   name: "model",
@@ -40,31 +39,16 @@ const origin: ProviderOrigin = {
 };
 
 if (mode === "resolve") await resolveAll(state);
-// The fence of whoever was killed has to run out before anything can be recovered.
+// The fence of a killed process has to run out before anything can be recovered.
 await (await state.acquire()).release();
 process.stdout.write("free\n");
-const engine = createEngine({ origins: [origin], runs: () => runs });
-const configuration = await loadText(killConfig(Number(number)));
-const variables = new Map([["canary", Value.string("canary-kill").mark(Mark.sensitive)]]);
-const run = { id: ulid(), cause: "test" };
-const made = await engine.plan({ state, configuration, variables, run });
-let status = "no plan";
-if (made.plan !== undefined) {
-  process.stdout.write("planned\n");
-  const again = hasChanges(made.plan) ? { run: run.id } : {};
-  ({ status } = await engine.apply({
-    state,
-    configuration,
-    variables,
-    plan: made.plan,
-    ...again,
-  }));
-}
-const phases = (await runs.list()).map(({ phase }) => phase);
-const result = killResult(status, await state.read(), made);
-process.stdout.write(`${JSON.stringify({ ...result, phases })}\n`);
+await applyAndReport(opened, {
+  origin,
+  text: killConfig(Number(number)),
+  variables: new Map([["canary", Value.string("canary-kill").mark(Mark.sensitive)]]),
+});
 
-/** What an operator does with the hints of unresolved operations: looks, and says what is there. */
+/** What an operator does with the hints of unresolved operations: checks which objects exist, and says so. */
 async function resolveAll(of: StackState): Promise<void> {
   const snapshot = await of.read();
   if (snapshot.head.run !== "") return;

@@ -9,7 +9,7 @@ export interface KillResult {
   readonly diagnostics: readonly string[];
   readonly recovered: number;
   readonly run: string;
-  /** What the engine says of each operation that nobody could find out. */
+  /** The problem of each unresolved operation. */
   readonly unresolved: readonly string[];
   /** Real ids of all recorded objects. */
   readonly recorded: readonly string[];

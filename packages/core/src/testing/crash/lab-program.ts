@@ -1,18 +1,16 @@
 /*
- * Like `engine-program.ts`, with the Go-built provider `terraform-provider-lab`: its objects are files with ids that nobody
- * can foretell. Arguments: a folder for everything, the path of the provider, the number of the configuration, and the
+ * Like `engine-program.ts`, with the Go-built provider `terraform-provider-lab`: its objects are files with ids that cannot
+ * be foretold. Arguments: a folder for everything, the path of the provider, the number of the configuration, and the
  * mode: `apply`, `resolve` (removes what unresolved creates have left behind, and says so, before it applies), or `hang` (the
  * provider never answers a create).
  */
 import { mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { createEngine } from "../../engine.ts";
-import { hasChanges } from "../../plan/plan.ts";
 import { installedOrigin } from "../../providers/installed-origin.ts";
 import type { StackState } from "../../state/stack-state.ts";
 import { applyStateEdits, planStateEdits, type StateEdit } from "../../state/state-edit.ts";
-import { loadText } from "../simulation/sim-parts.ts";
-import { killResult, recordedIds } from "./kill-result.ts";
+import { applyAndReport } from "./apply-and-report.ts";
+import { recordedIds } from "./kill-result.ts";
 import { labConfig } from "./lab-config.ts";
 import { openKillState } from "./open-kill-state.ts";
 
@@ -21,41 +19,22 @@ const lab = join(folder, "lab");
 mkdirSync(lab, { recursive: true });
 
 await using opened = await openKillState(folder);
-const { state, runs, ulid } = opened;
+const { state, ulid } = opened;
 if (mode === "resolve") await resolveAll(state);
-// The fence of whoever was killed has to run out before anything can be recovered.
+// The fence of a killed process has to run out before anything can be recovered.
 await (await state.acquire()).release();
-const engine = createEngine({
-  origins: [
-    installedOrigin({
-      providers: new Map([["example.com/acme/lab", { version: undefined, executable }]]),
-    }),
-  ],
-  runs: () => runs,
-});
-const configuration = await loadText(labConfig(lab, Number(number), mode === "hang"));
-const variables = new Map();
-const run = { id: ulid(), cause: "test" };
-const made = await engine.plan({ state, configuration, variables, run });
-let status = "no plan";
-if (made.plan !== undefined) {
-  process.stdout.write("planned\n");
-  const again = hasChanges(made.plan) ? { run: run.id } : {};
-  ({ status } = await engine.apply({
-    state,
-    configuration,
-    variables,
-    plan: made.plan,
+await applyAndReport(opened, {
+  origin: installedOrigin({
+    providers: new Map([["example.com/acme/lab", { version: undefined, executable }]]),
+  }),
+  text: labConfig(lab, Number(number), mode === "hang"),
+  options: {
     progressMs: 200,
     onEvent: (event) => {
       if (event.type === "progress") process.stdout.write(`calling ${event.address}\n`);
     },
-    ...again,
-  }));
-}
-const phases = (await runs.list()).map(({ phase }) => phase);
-const result = killResult(status, await state.read(), made);
-process.stdout.write(`${JSON.stringify({ ...result, phases })}\n`);
+  },
+});
 
 /** An operator who looks for what the hints name, takes it away, and says that nothing is there. */
 async function resolveAll(of: StackState): Promise<void> {

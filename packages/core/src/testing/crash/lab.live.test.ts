@@ -6,14 +6,18 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as delay } from "node:timers/promises";
 import { beforeEach, describe, expect, type TestContext, test } from "vitest";
-import type { KillResult } from "./kill-result.ts";
+import {
+  compareWithObjects,
+  killAtMoments,
+  MOMENTS_TIMEOUT_MS,
+  runToEnd,
+} from "./kill-at-moments.ts";
 import { type KillMode, runToKill } from "./run-to-kill.ts";
 
-const MOMENTS = Math.max(1, Math.round(2 * Number(process.env.STACKWRIGHT_RUNS ?? 1)));
 const PROGRAM = join(import.meta.dirname, "lab-program.ts");
 const LAB = process.env.TEST_TOOL_TERRAFORM_PROVIDER_LAB ?? "";
 
-const run = async (folder: string, number: number, mode: KillMode, killAfterMs?: number) =>
+const runIn = (folder: string) => async (number: number, mode: KillMode, killAfterMs?: number) =>
   runToKill(PROGRAM, [folder, LAB, String(number), mode], killAfterMs);
 
 /** The provider's own records. */
@@ -24,22 +28,6 @@ function records(folder: string): readonly { readonly id: string; readonly name:
     .map(
       (name) => JSON.parse(readFileSync(join(lab, name), "utf8")) as { id: string; name: string },
     );
-}
-
-function compare({ recorded, unresolved, run: open }: KillResult, folder: string): void {
-  // A state that is still open says of calls only that they were begun.
-  if (open !== "") return;
-  expect(new Set(recorded).size).toBe(recorded.length);
-  const objects = records(folder);
-  const unknown = objects.filter(({ id }) => !recorded.includes(id));
-  for (const { name } of unknown) {
-    const named = unresolved.filter((problem) => problem.includes(JSON.stringify(name)));
-    expect(named, `nobody knows of ${name}`).not.toEqual([]);
-  }
-  expect(unknown.length).toBeLessThanOrEqual(unresolved.length);
-  if (unresolved.length === 0) {
-    expect(objects.map(({ id }) => id).toSorted()).toEqual(recorded.toSorted());
-  }
 }
 
 interface Process {
@@ -79,33 +67,12 @@ describe("an apply with a Go-built provider that is killed", () => {
 
   test(
     "is finished by the next run, or what is not known is named",
-    async ({ annotate }: TestContext) => {
-      let killed = 0;
-      let unresolved = 0;
-      for (let number = 0; number < MOMENTS; number += 1) {
-        const outcome = await run(folder, number, "apply", Math.random() * 120);
-        if (outcome === "killed") killed += 1;
-        const next = await run(folder, number, "apply");
-        if (next === "killed") throw new Error("nobody killed it");
-        compare(next, folder);
-        if (next.status === "applied")
-          expect(next.phases, JSON.stringify(next)).not.toContain("applying");
-        unresolved += next.unresolved.length;
-        let last = next.unresolved.length === 0 ? next : await run(folder, number, "resolve");
-        // On a machine that is too busy to renew a fence in time, a worker stops by itself.
-        for (let more = 0; more < 5 && last !== "killed" && last.status === "canceled"; more += 1) {
-          last = await run(folder, number, "resolve");
-        }
-        if (last === "killed") throw new Error("nobody killed it");
-        compare(last, folder);
-        expect(last).toMatchObject({ status: "applied", run: "", unresolved: [] });
-      }
-      await annotate(
-        `${MOMENTS} moments, ${killed} applies killed, ${unresolved} unresolved`,
-        "count",
-      );
-    },
-    60_000 + 120_000 * MOMENTS,
+    async ({ annotate }: TestContext) =>
+      killAtMoments(
+        { run: runIn(folder), objects: () => records(folder), killWithinMs: 120 },
+        annotate,
+      ),
+    MOMENTS_TIMEOUT_MS,
   );
 
   test("takes its provider with it, whatever that is doing", async () => {
@@ -115,7 +82,7 @@ describe("an apply with a Go-built provider that is killed", () => {
     const exited = new Promise((resolve) => {
       child.once("exit", resolve);
     });
-    // Both creates hang; it is told only of calls whose intents are stored.
+    // Both creates hang; only calls whose intents are stored are reported.
     const calling = new Set<string>();
     for await (const line of createInterface({ input: child.stdout })) {
       if (line.startsWith("calling ")) calling.add(line);
@@ -127,11 +94,10 @@ describe("an apply with a Go-built provider that is killed", () => {
     await exited;
     for (let tries = 0; tries < 50 && alive(during).length > 0; tries += 1) await delay(100);
     expect(alive(during)).toEqual([]);
-    // What it was doing when it went is found out by the next run.
-    const next = await run(folder, 0, "apply");
-    if (next === "killed") throw new Error("nobody killed it");
+    // The next run recovers the operations that were in progress.
+    const next = await runToEnd(runIn(folder), 0, "apply");
     expect(next.recovered).toBe(2);
-    compare(next, folder);
+    compareWithObjects(next, records(folder));
   }, 120_000);
 });
 

@@ -11,7 +11,7 @@ import { createStackStates } from "../../state/stack-states.ts";
 import { TEST_STACK } from "../state-fixture.ts";
 
 /** A stack in a folder, for a process that may be killed. */
-interface KillState extends AsyncDisposable {
+export interface KillState extends AsyncDisposable {
   readonly state: StackState;
   readonly runs: Runs;
   readonly ulid: () => string;
@@ -30,11 +30,11 @@ export async function openKillState(folder: string): Promise<KillState> {
     // Short, as the next process has to see that this one is gone.
     timing: { ttlMs: 2_000, renewMs: 300, stopMs: 1_500 },
   });
-  const kept = resources.move();
+  const owned = resources.move();
   return {
     state: states.stack(TEST_STACK),
     runs: createRuns(TEST_STACK, { storage, scheduler: systemClock, token: ulid }),
     ulid,
-    [Symbol.asyncDispose]: async () => kept.disposeAsync(),
+    [Symbol.asyncDispose]: async () => owned.disposeAsync(),
   };
 }

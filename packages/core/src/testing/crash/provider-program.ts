@@ -1,6 +1,6 @@
 /*
  * The model provider as a program of its own, in the Terraform plugin protocol. Its objects are files in the folder that
- * MODEL_CLOUD names, with ids that nobody can foretell; each call takes some milliseconds.
+ * MODEL_CLOUD names, with ids that cannot be foretold; each call takes some milliseconds.
  */
 
 import { randomInt, randomUUID } from "node:crypto";

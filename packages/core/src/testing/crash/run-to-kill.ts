@@ -3,7 +3,7 @@ import { createInterface } from "node:readline";
 import { setTimeout as delay } from "node:timers/promises";
 import type { KillResult } from "./kill-result.ts";
 
-/** What the program does first: nothing more, or say what became of operations that nobody could find out. */
+/** What the program does first: nothing more, or resolve the operations whose results are not known. */
 export type KillMode = "apply" | "resolve";
 
 /** Runs a program that plans and applies; kills it so long after it has made its plan, if it still lives then. */

@@ -1,10 +1,10 @@
-import { parseStateFile as parse, type TerraformState, TfstateError } from "@stackwright/tfstate";
+import { parseStateFile, type TerraformState, TfstateError } from "@stackwright/tfstate";
 import { EngineError } from "../errors.ts";
 
 /** Reads a Terraform state of version 4. `ENGINE_STATE_FILE_INVALID`. */
-export function parseStateFile(text: string): TerraformState {
+export function readStateFile(text: string): TerraformState {
   try {
-    return parse(text);
+    return parseStateFile(text);
   } catch (error) {
     if (!(error instanceof TfstateError)) throw error;
     throw new EngineError("ENGINE_STATE_FILE_INVALID", error.message, { cause: error });
