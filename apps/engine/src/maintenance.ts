@@ -1,9 +1,13 @@
+import { randomUUID } from "node:crypto";
 import { type Clock, sleep } from "@stackwright/base/clock";
 import type { Logger } from "@stackwright/base/logger";
 import type { OpenStore, PlanRetention } from "@stackwright/core";
 import { type Registry, sweepSignatures } from "@stackwright/registry";
 import { collectBlobs } from "./blob-collection.ts";
 import { expireOldPlans } from "./plan-expiry.ts";
+import { expireIdempotency } from "./retention/expire-idempotency.ts";
+import { expireRuns, type RunRetention } from "./retention/expire-runs.ts";
+import { removeEndedTenures } from "./retention/remove-ended-tenures.ts";
 import type { ServerMetrics } from "./server-metrics.ts";
 
 /** What the periodic tasks of a server need. */
@@ -18,6 +22,8 @@ interface MaintenanceOptions {
   readonly store: Pick<OpenStore, "storage" | "blobs">;
   /** How long saved plans stay. */
   readonly planRetention: PlanRetention;
+  /** How long runs and their events stay. */
+  readonly runRetention: RunRetention;
   /** @default ten minutes */
   readonly sweepMs?: number;
   /** How often blobs are collected: all resources are read for it. @default one hour */
@@ -41,15 +47,29 @@ export async function runMaintenance(
       metrics.maintained("leftovers", leftovers);
       metrics.maintained("audit entries", auditEntries);
       metrics.maintained("signatures", await sweepSignatures(records, options.scheduler));
+      const { storage } = options.store;
+      const nowMs = options.scheduler.wallMs();
+      const answers = await expireIdempotency(storage, nowMs, signal);
+      metrics.maintained("idempotency records", answers);
     }),
     repeat(options, collectMs, signal, async () => {
       const { store, planRetention, scheduler } = options;
+      const { storage } = store;
+      const nowMs = scheduler.wallMs();
+      const runs = await expireRuns(storage, options.runRetention, nowMs, signal);
+      metrics.maintained("runs", runs);
       // First, so that the collection frees what only they refer to.
-      const expired = await expireOldPlans(store, planRetention, scheduler.wallMs(), signal);
+      const expired = await expireOldPlans(store, planRetention, nowMs, signal);
       metrics.maintained("plans", expired);
       const collected = await collectBlobs(options.store, signal);
       metrics.maintained("blobs", collected?.removed ?? 0);
       metrics.maintained("abandoned uploads", collected?.abandoned ?? 0);
+    }),
+    // By itself: it waits for the leases of workers that live.
+    repeat(options, collectMs, signal, async () => {
+      const { store, scheduler } = options;
+      const tenures = { storage: store.storage, clock: scheduler, token: randomUUID };
+      metrics.maintained("tenures", await removeEndedTenures(tenures, signal));
     }),
     healthCheckMs === undefined
       ? undefined

@@ -5,6 +5,7 @@ import {
   type PlanRetention,
 } from "@stackwright/core";
 import { isStorageError } from "@stackwright/storage";
+import type { RunRetention } from "./retention/expire-runs.ts";
 import type { ServerOptions } from "./server-options.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -15,6 +16,12 @@ export function planRetentionOf({ plans }: ServerOptions): PlanRetention {
     maxAgeMs: plans?.days === undefined ? DEFAULT_PLAN_RETENTION.maxAgeMs : plans.days * DAY_MS,
     perStack: plans?.perStack ?? DEFAULT_PLAN_RETENTION.perStack,
   };
+}
+
+/** How long a server keeps runs and their events, by its options. */
+export function runRetentionOf({ runs }: ServerOptions): RunRetention {
+  const ms = (days: number | undefined) => days && days * DAY_MS;
+  return { perStack: runs?.perStack, maxAgeMs: ms(runs?.days), logAgeMs: ms(runs?.logDays) };
 }
 
 /** Removes the old plans of all stacks; returns their number: none where the store is on another server, which does it. */

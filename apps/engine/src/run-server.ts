@@ -1,5 +1,7 @@
+import { totalmem } from "node:os";
 import { join } from "node:path";
 import type { Clock } from "@stackwright/base/clock";
+import type { RateLimit } from "@stackwright/base/limiter";
 import {
   createStoredKeys,
   type KeyEncryptionKey,
@@ -16,6 +18,7 @@ import { createChildExecutor } from "./executor/child-executor.ts";
 import { createInProcessExecutor } from "./executor/in-process-executor.ts";
 import { LogBell } from "./logs/log-bell.ts";
 import type { ServerPlugin } from "./server-app.ts";
+import type { ServerOptions } from "./server-options.ts";
 import { type RunWorker, startRunWorker } from "./worker/run-worker.ts";
 
 interface RunServerOptions {
@@ -30,6 +33,12 @@ interface RunServerOptions {
   readonly directory: string;
   readonly executor?: "child" | "in-process" | "none" | undefined;
   readonly capacity?: number | undefined;
+  /** Bounds of each step. */
+  readonly limits?: ServerOptions["runLimits"];
+  /** Requests to the API per credential. @default 200 per second, 2,000 at once */
+  readonly rateLimit?: RateLimit | undefined;
+  /** Projects whose runs may execute provisioners, as `ACCOUNT/PROJECT`. */
+  readonly provisionerProjects?: readonly string[] | undefined;
   /** Ends streams of events when the server stops. */
   readonly stopping: AbortSignal;
 }
@@ -50,40 +59,52 @@ export function openRunServer(options: RunServerOptions): RunServer {
   const token = createUlidGenerator({ wallMs: () => clock.wallMs() });
   const parts = { storage, blobs, clock, token, keys, random: Math.random };
   const bell = new LogBell({ storage, clock, logger });
-  const { executor = defaultExecutor(address), authenticator, stopping } = options;
+  const { executor = defaultExecutor(address), authenticator, stopping, rateLimit } = options;
   return {
     plugin: {
       prefix: "/api/v1",
-      plugin: async (fastify) => apiPlugin(fastify, { ...parts, authenticator, bell, stopping }),
+      plugin: async (fastify) =>
+        apiPlugin(fastify, { ...parts, authenticator, bell, stopping, rateLimit }),
     },
     startWorker: async () => {
       if (executor === "none") return undefined;
       await using stack = new AsyncDisposableStack();
       const renewer =
         renewal === undefined ? undefined : stack.use(createThreadRenewer({ source: renewal }));
+      const maxMemoryBytes =
+        options.limits?.memoryMib === undefined
+          ? Math.floor(totalmem() / 2)
+          : options.limits.memoryMib * 1024 * 1024;
       const compileCache = join(directory, "compile-cache");
       const executes = stack.use(
         executor === "child"
-          ? createChildExecutor({ logger, clock, env, compileCache })
+          ? createChildExecutor({ logger, clock, env, compileCache, maxMemoryBytes })
           : createInProcessExecutor({ storage, blobs, renewer, env }),
       );
       const stacks = new StackDirectory({ storage });
+      const { planMinutes, applyMinutes, stopSeconds } = options.limits ?? {};
       const worker = await startRunWorker({
         ...parts,
         logger,
         executor: executes,
         directory,
         renewer,
+        limits: {
+          planMs: planMinutes && planMinutes * 60_000,
+          applyMs: applyMinutes && applyMinutes * 60_000,
+          stopMs: stopSeconds === undefined ? undefined : stopSeconds * 1_000,
+        },
         ...(capacity !== undefined && { capacity }),
+        provisionerProjects: new Set(options.provisionerProjects),
         stackOf: async ({ account, project, stack: id }) => {
           const all = await stacks.list({ account, project });
           return all.find(({ reference }) => reference.stack === id);
         },
       });
-      const kept = stack.move();
+      const owned = stack.move();
       const close = async (graceMs?: number): Promise<void> => {
         await worker.close(graceMs);
-        await kept.disposeAsync();
+        await owned.disposeAsync();
       };
       return {
         get id() {

@@ -1,4 +1,5 @@
 import { execFileSync } from "node:child_process";
+import { randomBytes } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { mkdir, mkdtempDisposable, readFile, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -49,8 +50,12 @@ describe("a run whose processes are killed", { timeout: 400_000 }, () => {
     await writeFile(join(folder, "rc"), `provider_installation {\n${overrides}\ndirect {}\n}\n`);
   });
 
-  async function start(): Promise<ServerProcess> {
-    return startServerProcess(MAIN, ["--store", "sqlite:data", "--bootstrap-file", "first.json"], {
+  async function start(
+    store = "sqlite:data",
+    more: readonly string[] = ["--bootstrap-file", "first.json"],
+  ): Promise<ServerProcess> {
+    const args = ["--store", store, ...more];
+    return startServerProcess(MAIN, args, {
       cwd: folder,
       env: { TF_CLI_CONFIG_FILE: join(folder, "rc") },
     });
@@ -88,8 +93,7 @@ describe("a run whose processes are killed", { timeout: 400_000 }, () => {
     const { id } = await call(`${STACK}/runs`, { configuration: digest });
     const run = `${STACK}/runs/${id}`;
     await expect.poll(async () => (await call(run))["phase"], waiting).toBe("planning");
-    const [executor = 0] = executorsOf(server.child.pid);
-    onPlanning(executor);
+    onPlanning(executorsOf(server.child.pid)[0] ?? 0);
     await expect.poll(async () => (await call(run))["phase"], waiting).toBe("awaiting_approval");
     return run;
   }
@@ -137,6 +141,37 @@ describe("a run whose processes are killed", { timeout: 400_000 }, () => {
     const call = await clientOf(second);
     await expect.poll(async () => (await call(run))["phase"], waiting).toBe("partially_applied");
     expect(objects(lab)).toEqual(["first"]);
+  });
+
+  it("server: another one on the same PostgreSQL recovers its run", async (context) => {
+    const store = process.env["TEST_POSTGRES_URL"];
+    context.skip(store === undefined, "TEST_POSTGRES_URL names no server");
+    const key = ["--key-file", "key"];
+    await writeFile(join(folder, "key"), "5a".repeat(32), { mode: 0o600 });
+    const account = ["--account", `a${randomBytes(8).toString("hex")}`];
+    const bootstrap = [MAIN, "bootstrap", "--again", "--store", store ?? "", ...key, ...account];
+    const credentials = execFileSync(process.execPath, bootstrap, { cwd: folder });
+    await writeFile(join(folder, "first.json"), credentials);
+    const first = await start(store, key);
+    const servers = [first, await start(store, key)];
+    const run = await planned(first);
+    await hanging(first, run);
+    const busy = servers.find(({ child }) => executorsOf(child.pid).length > 0);
+    const other = servers.find((one) => one !== busy);
+    if (busy === undefined || other === undefined) throw new Error("no server executes the run");
+    const [executor = 0] = executorsOf(busy.child.pid);
+    const family = [executor, ...processesBelow(executor)];
+    busy.child.kill("SIGKILL");
+    const call = await clientOf(other);
+    await expect.poll(async () => (await call(run))["phase"], waiting).toBe("partially_applied");
+    expect(family.filter(isAlive)).toEqual([]);
+    // Nothing was done twice, and the next run of the stack begins.
+    expect(objects(lab)).toEqual(["first"]);
+    const again = await call(`${run}/retry`, {});
+    const next = `${STACK}/runs/${String(again["id"])}`;
+    await expect
+      .poll(async () => (await call(next))["phase"], waiting)
+      .toMatch(/^(?:awaiting_approval|no_changes|failed)$/);
   });
 });
 

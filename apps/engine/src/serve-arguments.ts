@@ -50,6 +50,26 @@ export const SERVE_OPTIONS: Readonly<Record<string, Flag>> = Object.freeze({
   executor: { path: ["executor"], kind: "text", help: "of runs: child, in-process or none" },
   "run-directory": { path: ["runDirectory"], kind: "text", help: "folder of the executors" },
   "run-capacity": { path: ["runCapacity"], kind: "number", help: "steps at the same time" },
+  "run-plan-minutes": {
+    path: ["runLimits", "planMinutes"],
+    kind: "number",
+    help: "how long a plan may take",
+  },
+  "run-apply-minutes": {
+    path: ["runLimits", "applyMinutes"],
+    kind: "number",
+    help: "how long an apply may take",
+  },
+  "run-stop-seconds": {
+    path: ["runLimits", "stopSeconds"],
+    kind: "number",
+    help: "from the request to stop to the end",
+  },
+  "run-memory-mib": {
+    path: ["runLimits", "memoryMib"],
+    kind: "number",
+    help: "memory of the processes of a step",
+  },
   functions: { path: ["functionsFile"], kind: "text", help: "table of functions, as JSON" },
   "max-providers": { path: ["quotas", "providers"], kind: "number", help: "per account" },
   "max-versions": { path: ["quotas", "versionsPerProvider"], kind: "number", help: "per provider" },
@@ -65,12 +85,25 @@ export const SERVE_OPTIONS: Readonly<Record<string, Flag>> = Object.freeze({
     kind: "number",
     help: "newest saved plans of a stack that stay",
   },
+  "runs-per-stack": { path: ["runs", "perStack"], kind: "number", help: "ended runs that stay" },
+  "run-days": { path: ["runs", "days"], kind: "number", help: "days that ended runs stay" },
+  "run-log-days": { path: ["runs", "logDays"], kind: "number", help: "days that events stay" },
   "delete-provider": { path: ["deleteProvider"], kind: "text", help: "cascade or refuse" },
   "delete-used": { path: ["deleteUsed"], kind: "text", help: "allow, warn or refuse" },
   tombstones: { path: ["tombstones"], kind: "boolean", help: "keep deleted version numbers" },
   "audit-days": { path: ["auditDays"], kind: "number", help: "days that entries are kept" },
   "rate-per-second": { path: ["rateLimit", "perSecond"], kind: "number", help: "per account" },
   "rate-burst": { path: ["rateLimit", "burst"], kind: "number", help: "requests at once" },
+  "api-rate-per-second": {
+    path: ["apiRateLimit", "perSecond"],
+    kind: "number",
+    help: "of the API of runs, per credential",
+  },
+  "api-rate-burst": {
+    path: ["apiRateLimit", "burst"],
+    kind: "number",
+    help: "requests at once",
+  },
   "health-check-minutes": {
     path: ["healthCheckMinutes"],
     kind: "number",
@@ -140,7 +173,7 @@ function readFlags(args: readonly string[]): Readonly<Record<string, Value>> {
     const why = error instanceof Error ? error.message : String(error);
     // The parser's message continues with how to pass such a word as an argument, but there are no arguments.
     const [first = why] = why.split(". ");
-    throw invalid(`${first}; stackwright serve --options lists what there is`, error);
+    throw invalid(`${first}; stackwright serve --options lists all options`, error);
   }
 }
 

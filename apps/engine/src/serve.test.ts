@@ -70,7 +70,7 @@ function api(
 }
 
 describe("the server", () => {
-  it("answers both APIs, tells about itself, and stops", async () => {
+  it("answers both APIs, describes itself, and stops", async () => {
     const started = await start({}, { bridge: createStaticBridgeSource() });
     const { server, directory } = started;
     expect((await stat(join(directory, "first.json"))).mode & 0o777).toBe(0o600);

@@ -23,7 +23,7 @@ import type { DestinationStream } from "pino";
 import { createFirstCredentials, writeCredentials } from "./bootstrap.ts";
 import { checkListening } from "./listening-rules.ts";
 import { runMaintenance } from "./maintenance.ts";
-import { planRetentionOf } from "./plan-expiry.ts";
+import { planRetentionOf, runRetentionOf } from "./plan-expiry.ts";
 import { openRunServer } from "./run-server.ts";
 import { createServerApp, type ServerPlugin } from "./server-app.ts";
 import { serverKeys } from "./server-key.ts";
@@ -158,6 +158,9 @@ export async function serve(
       directory: resolve(directory, resolved.runDirectory ?? defaultRunDirectory(address)),
       executor: resolved.executor,
       capacity: resolved.runCapacity,
+      limits: resolved.runLimits,
+      rateLimit: resolved.apiRateLimit,
+      provisionerProjects: resolved.provisionerProjects,
       stopping: draining.signal,
     }),
   );
@@ -228,6 +231,7 @@ export async function serve(
       logger,
       healthCheckMs,
       planRetention: planRetentionOf(resolved),
+      runRetention: runRetentionOf(resolved),
       ...(parts.collectMs !== undefined && { collectMs: parts.collectMs }),
     },
     draining.signal,

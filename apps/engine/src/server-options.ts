@@ -66,6 +66,36 @@ export const ServerOptionsSchema = Type.Object(
     runCapacity: Type.Optional(
       count("steps of runs that are executed at the same time; the cores by default", 1, 1_000),
     ),
+    runLimits: Type.Optional(
+      Type.Object(
+        {
+          planMinutes: Type.Optional(
+            count("how long a plan may take, or a recovery; 60 by default", 1, 10_080),
+          ),
+          applyMinutes: Type.Optional(
+            count("how long an apply may take; 360 by default", 1, 10_080),
+          ),
+          stopSeconds: Type.Optional(
+            count("what a step has to stop until it is ended; 300 by default", 0, 86_400),
+          ),
+          memoryMib: Type.Optional(
+            count(
+              "MiB of memory of the processes of a step; half of the machine's by default",
+              256,
+              16_777_216,
+            ),
+          ),
+        },
+        { additionalProperties: false, description: "limits of each step of a run" },
+      ),
+    ),
+    provisionerProjects: Type.Optional(
+      Type.Array(Type.String({ pattern: "^[^/]+/[^/]+$", maxLength: 512 }), {
+        description:
+          "projects whose runs may execute provisioners, as ACCOUNT/PROJECT; none by default",
+        maxItems: 1000,
+      }),
+    ),
     functionsFile: Type.Optional(
       text("table of functions: with it, providers behind functions are installed and checked"),
     ),
@@ -93,6 +123,20 @@ export const ServerOptionsSchema = Type.Object(
         { additionalProperties: false },
       ),
     ),
+    runs: Type.Optional(
+      Type.Object(
+        {
+          perStack: Type.Optional(
+            count("newest ended runs of a stack that stay; 200 by default", 1, 100_000),
+          ),
+          days: Type.Optional(count("days that ended runs stay; 400 by default", 1, 36_500)),
+          logDays: Type.Optional(
+            count("days that the events of ended runs stay; 90 by default", 1, 36_500),
+          ),
+        },
+        { additionalProperties: false },
+      ),
+    ),
     deleteProvider: Type.Optional(Type.Union([Type.Literal("cascade"), Type.Literal("refuse")])),
     deleteUsed: Type.Optional(
       Type.Union([Type.Literal("allow"), Type.Literal("warn"), Type.Literal("refuse")]),
@@ -114,6 +158,18 @@ export const ServerOptionsSchema = Type.Object(
           burst: Type.Number({ minimum: 1, maximum: 1_000_000 }),
         },
         { additionalProperties: false, description: "requests per account; none by default" },
+      ),
+    ),
+    apiRateLimit: Type.Optional(
+      Type.Object(
+        {
+          perSecond: Type.Number({ exclusiveMinimum: 0, maximum: 1_000_000 }),
+          burst: Type.Number({ minimum: 1, maximum: 1_000_000 }),
+        },
+        {
+          additionalProperties: false,
+          description: "requests per credential to the API of runs; 200 and 2,000 by default",
+        },
       ),
     ),
     healthCheckMinutes: Type.Optional(
@@ -145,7 +201,7 @@ export const ServerOptionsSchema = Type.Object(
       count("how long /readyz says no before connections are refused; 0 by default", 0, 600_000),
     ),
     drainTimeoutMs: Type.Optional(
-      count("how long requests may go on; 30,000 by default", 0, 600_000),
+      count("how long requests in progress may continue; 30,000 by default", 0, 600_000),
     ),
   },
   { additionalProperties: false },

@@ -5,7 +5,7 @@ import { type StorageBackend, StorageError } from "@stackwright/storage";
 import type { BlobStore } from "@stackwright/storage/blob";
 import { createBlobsService } from "@stackwright/storage/blob/remote";
 import { createStorageService, type Grant } from "@stackwright/storage/remote";
-import { AUDIT_KINDS, grantOfScopes, hasNoKinds } from "./storage-grant.ts";
+import { AUDIT_KINDS, grantOfScopes, hasNoKinds, SERVER_RUNS } from "./storage-grant.ts";
 
 /** Where the storage service is offered, and of what. */
 interface StorageEndpointOptions {
@@ -32,7 +32,7 @@ export async function startStorageEndpoint(options: StorageEndpointOptions): Pro
   return startServer({
     address: { host, port },
     services: [
-      createStorageService({ storage, authorize, appendOnly: AUDIT_KINDS }),
+      createStorageService({ storage, authorize, appendOnly: AUDIT_KINDS, protect: SERVER_RUNS }),
       createBlobsService({ blobs, authorize }),
     ],
     maxConcurrentCalls: CALLS_PER_CONNECTION,

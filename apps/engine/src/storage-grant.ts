@@ -1,12 +1,15 @@
 import { ENGINE_KINDS } from "@stackwright/core";
+import { Run_Mode } from "@stackwright/proto/stackwright";
 import {
   KIND_SETS,
   REGISTRY_KINDS,
   type RegistryKind,
   type TokenStorageScope,
 } from "@stackwright/registry";
-import type { UnversionedType } from "@stackwright/storage";
+import type { Resource, UnversionedType } from "@stackwright/storage";
 import type { Grant, GrantScope } from "@stackwright/storage/remote";
+import { typeUrlOf } from "./domain/record-kind.ts";
+import { RUN_KIND } from "./domain/run-places.ts";
 
 const GROUP = "stackwright";
 
@@ -14,6 +17,22 @@ const GROUP = "stackwright";
 export const AUDIT_KINDS: readonly UnversionedType[] = Object.freeze(
   registryKinds("audit").map((kind) => ({ group: GROUP, kind })),
 );
+
+/**
+ * Runs of the server, which no token writes: a forged approval would be applied by the next worker. Commands write their own,
+ * which have no mode.
+ */
+export const SERVER_RUNS = Object.freeze({
+  type: RUN_KIND.type,
+  isProtected: ({ data }: Resource): boolean => {
+    if (data?.typeUrl !== typeUrlOf(RUN_KIND.type)) return false;
+    try {
+      return RUN_KIND.codec.decode(data.value).mode !== Run_Mode.MODE_UNSPECIFIED;
+    } catch {
+      return true;
+    }
+  },
+});
 
 const USES = registryKinds("use");
 const RECORDS = registryKinds("record");

@@ -1,11 +1,12 @@
 import { createHash } from "node:crypto";
+import type { RateLimit } from "@stackwright/base/limiter";
 import { type NamedStack, StackDirectory, type StoredKeys } from "@stackwright/core";
 import type { Authenticator, Principal } from "@stackwright/registry";
 import { checkProject, isStorageError } from "@stackwright/storage";
 import type { BlobStore } from "@stackwright/storage/blob";
 import type { FastifyRequest, FastifySchema } from "fastify";
 import { type TSchema, Type } from "typebox";
-import { ServerError } from "../domain/server-error.ts";
+import { SERVER_ERRORS, ServerError, type ServerErrorCode } from "../domain/server-error.ts";
 import type { LogBell } from "../logs/log-bell.ts";
 import type { TransactionParts } from "../queue/transaction.ts";
 
@@ -14,6 +15,8 @@ export interface ApiOptions extends TransactionParts {
   readonly keys: StoredKeys;
   readonly authenticator: Authenticator;
   readonly bell: LogBell;
+  /** Requests per credential. @default 200 per second, 2,000 at once */
+  readonly rateLimit?: RateLimit | undefined;
   /** Ends streams when the server stops. */
   readonly stopping: AbortSignal;
 }
@@ -34,21 +37,44 @@ export const ProjectParams = Type.Object({ project: ProjectName });
 export const StackParams = Type.Object({ project: ProjectName, stack: StackNameSchema });
 export const RunParams = Type.Object({ project: ProjectName, stack: StackNameSchema, run: RunId });
 
+/** What a request consists of, where that is no JSON: `x-body` is the type of a body that is read as a stream. */
+type RequestSchema = Pick<FastifySchema, "params" | "querystring" | "body" | "headers"> & {
+  readonly "x-body"?: string;
+  readonly produces?: readonly string[];
+};
+
 interface RouteDescription extends FastifySchema {
   readonly tags: readonly string[];
   readonly summary: string;
   readonly operationId: string;
 }
 
-const Problem = Type.Object({
-  type: Type.String(),
-  title: Type.String(),
-  status: Type.Integer(),
-  detail: Type.String(),
-  code: Type.String(),
-  request_id: Type.String(),
-  errors: Type.Optional(Type.Array(Type.Object({ pointer: Type.String(), detail: Type.String() }))),
+const Problem = Type.Object(
+  {
+    type: Type.String(),
+    title: Type.String(),
+    status: Type.Integer(),
+    detail: Type.String(),
+    code: Type.Unsafe<ServerErrorCode>({
+      type: "string",
+      title: "ProblemCode",
+      enum: Object.keys(SERVER_ERRORS),
+    }),
+    request_id: Type.String(),
+    errors: Type.Optional(
+      Type.Array(Type.Object({ pointer: Type.String(), detail: Type.String() })),
+    ),
+  },
+  { title: "Problem" },
+);
+
+/** Makes a request safe to repeat. */
+export const IdempotencyHeader = Type.Object({
+  "idempotency-key": Type.Optional(Type.String({ maxLength: 128 })),
 });
+
+/** The version that a change is made to. */
+export const MatchHeader = Type.Object({ "if-match": Type.Optional(Type.String()) });
 
 const FAILURES: Readonly<Record<number, string>> = {
   400: "the request is not valid",
@@ -65,12 +91,12 @@ export function routeSchema(
   summary: string,
   operationId: string,
   success: Readonly<Record<number, TSchema>>,
-  request: Pick<FastifySchema, "params" | "querystring" | "body" | "headers"> = {},
+  request: RequestSchema = {},
   failures: Readonly<Record<number, string>> = {},
 ): RouteDescription {
   const problems = Object.entries({ ...FAILURES, ...failures }).map(([status, description]) => [
     status,
-    { ...Problem, description },
+    { description, content: { "application/problem+json": { schema: Problem } } },
   ]);
   return {
     tags: ["runs"],

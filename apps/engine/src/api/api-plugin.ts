@@ -1,4 +1,5 @@
 import { readJsonObject } from "@stackwright/base/json";
+import { KeyedRateLimiter, type RateLimit } from "@stackwright/base/limiter";
 import type { Authenticator, Principal } from "@stackwright/registry";
 import { isSignatureHeader } from "@stackwright/request-signing";
 import type { FastifyInstance, FastifyRequest } from "fastify";
@@ -9,7 +10,9 @@ import { configurationRoutes } from "./configurations/configuration-routes.ts";
 import { answerProblem } from "./problem.ts";
 import { projectRoutes } from "./projects/project-routes.ts";
 import { eventRoutes } from "./runs/event-routes.ts";
+import { planRoutes } from "./runs/plan-routes.ts";
 import { runRoutes } from "./runs/run-routes.ts";
+import { lockRoutes } from "./stacks/lock-routes.ts";
 import { stackRoutes } from "./stacks/stack-routes.ts";
 import { compileRequestValidator } from "./validate-request.ts";
 import { variableRoutes } from "./variables/variable-routes.ts";
@@ -23,6 +26,8 @@ declare module "fastify" {
 
 /** Bytes of a JSON body. */
 const BODY_LIMIT = 1024 * 1024;
+/** Far above what a command, a console or a pipeline needs. */
+const RATE_LIMIT: RateLimit = Object.freeze({ perSecond: 200, burst: 2_000 });
 
 /**
  * The API of stacks and runs, to be registered under `/api/v1`. The caller is authenticated by a token, and its role is
@@ -30,6 +35,9 @@ const BODY_LIMIT = 1024 * 1024;
  */
 export async function apiPlugin(fastify: FastifyInstance, options: ApiOptions): Promise<void> {
   const principals = new WeakMap<FastifyRequest, Principal>();
+  const limiter = new KeyedRateLimiter(options.rateLimit ?? RATE_LIMIT, () =>
+    options.clock.monotonicMs(),
+  );
   fastify.setValidatorCompiler(compileRequestValidator);
   fastify.setSerializerCompiler(() => (data) => JSON.stringify(data));
   fastify.setErrorHandler(async (error, request, reply) => answerProblem(request, reply, error));
@@ -38,7 +46,14 @@ export async function apiPlugin(fastify: FastifyInstance, options: ApiOptions): 
 
   fastify.addHook("onRequest", async (request, reply) => {
     reply.header("cache-control", "no-store");
-    principals.set(request, await authorize(options.authenticator, request));
+    const principal = await authorize(options.authenticator, request);
+    const retryAfterMs = limiter.take(`${principal.account}\0${principal.actor}`);
+    if (retryAfterMs > 0) {
+      throw new ServerError("rate_limited", "the credential makes too many requests", {
+        retryAfterMs,
+      });
+    }
+    principals.set(request, principal);
   });
   fastify.addHook("preValidation", async (request) => {
     if (request.routeOptions.config.upload === true) return;
@@ -59,9 +74,11 @@ export async function apiPlugin(fastify: FastifyInstance, options: ApiOptions): 
   };
   projectRoutes(fastify, parts);
   stackRoutes(fastify, parts);
+  lockRoutes(fastify, parts);
   configurationRoutes(fastify, parts);
   variableRoutes(fastify, parts);
   runRoutes(fastify, parts);
+  planRoutes(fastify, parts);
   eventRoutes(fastify, parts);
 }
 

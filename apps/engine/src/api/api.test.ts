@@ -1,63 +1,7 @@
-import { mkdtempDisposable, readFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { gzipSync } from "node:zlib";
-import { describe, expect, it, onTestFinished } from "vitest";
-import type { BootstrapCredentials } from "../bootstrap.ts";
-import { serve } from "../serve.ts";
-import { tarOf } from "../testing/tar-of.ts";
-
-const P = "/api/v1/projects/web";
-const S = `${P}/stacks/one`;
-const MAIN = 'resource "terraform_data" "a" { input = "x" }';
-
-async function start(executor: "in-process" | "none" = "in-process") {
-  const scratch = await mkdtempDisposable(join(tmpdir(), "api-"));
-  onTestFinished(() => scratch.remove());
-  const file = join(scratch.path, "first.json");
-  const server = await serve(
-    { store: "memory:", port: 0, bootstrapFile: file, logLevel: "silent", executor },
-    { directory: scratch.path, env: {} },
-  );
-  onTestFinished(() => server.close());
-  const first = JSON.parse(await readFile(file, "utf8")) as BootstrapCredentials;
-  const tokenOf = async (role: "reader" | "deployer", projects: string[] = []) =>
-    (await server.credentials.createToken({ account: "default", roles: [role], projects })).token;
-  const call = async (
-    method: string,
-    path: string,
-    {
-      token = first.token,
-      body,
-      headers = {},
-    }: {
-      readonly token?: string | undefined;
-      readonly body?: object | Uint8Array<ArrayBuffer> | undefined;
-      readonly headers?: Readonly<Record<string, string>>;
-    } = {},
-  ) => {
-    const isBytes = body instanceof Uint8Array;
-    const answer = await fetch(server.url + path, {
-      method,
-      headers: {
-        ...(token !== "" && { authorization: `Bearer ${token}` }),
-        ...(body !== undefined && {
-          "content-type": isBytes ? "application/gzip" : "application/json",
-        }),
-        ...headers,
-      },
-      ...(body !== undefined && { body: isBytes ? body : JSON.stringify(body) }),
-    });
-    const text = await answer.text();
-    const json = text.startsWith("{") ? (JSON.parse(text) as Record<string, unknown>) : {};
-    return { status: answer.status, headers: answer.headers, text, json };
-  };
-  const upload = async (files: Record<string, string> = { "main.tf": MAIN }) => {
-    const archive = Uint8Array.from(gzipSync(tarOf(files)));
-    return call("POST", `${S}/configurations`, { body: archive });
-  };
-  return { server, call, upload, tokenOf };
-}
+import { VIEW_SCHEMA } from "@stackwright/plan-view";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import { describe, expect, it } from "vitest";
+import { P, S, startApi as start } from "../testing/start-api.ts";
 
 describe("the API of runs", () => {
   it("takes a run from its request to the end of its events", { timeout: 60_000 }, async () => {
@@ -90,6 +34,22 @@ describe("the API of runs", () => {
     const refused = await call("POST", `${run}/approvals`, { body: wrong });
     expect([refused.status, refused.json["code"]]).toEqual([409, "plan_changed"]);
     const plan = await call("GET", `${run}/plan`);
+    const view = await call("GET", `${run}/plan/view`);
+    expect(view.json).toMatchObject({
+      format: "stackwright.plan-view/1",
+      planDigest: plan.json["digest"],
+    });
+    expect(new Ajv2020({ strict: false }).validate(VIEW_SCHEMA, view.json)).toBe(true);
+    for (const [form, type, start] of [
+      ["text", "text/plain", "  # "],
+      ["markdown", "text/markdown", "### "],
+      ["html", "text/html", '<div class="plan-view">'],
+    ] as const) {
+      const rendered = await call("GET", `${run}/plan/rendered?form=${form}`);
+      expect(rendered.headers.get("content-type")).toContain(type);
+      expect(rendered.text.startsWith(start)).toBe(true);
+    }
+    expect((await call("GET", `${run}/plan/rendered?form=pdf`)).status).toBe(400);
     const approval = { plan_digest: plan.json["digest"] };
     expect((await call("POST", `${run}/approvals`, { body: approval })).status).toBe(201);
     const { text } = await call("GET", `${run}/events`);
@@ -162,6 +122,27 @@ describe("the API of runs", () => {
     expect((await call("GET", `${S}/variables`)).text).not.toContain("canary");
     const any = { "if-match": "*" };
     expect((await call("DELETE", path, { headers: any })).status).toBe(204);
+  });
+
+  it("shows no sensitive variable of the environment in a plan", { timeout: 60_000 }, async () => {
+    const { call, upload } = await start();
+    await call("POST", `${P}/stacks`, { body: { name: "one" } });
+    const canary = "canary-env-0451";
+    const body = { value: canary, sensitive: true };
+    expect((await call("PUT", `${S}/variables/env/TOKEN`, { body })).status).toBe(201);
+    // What a provider may return that reads its environment.
+    const text = `resource "terraform_data" "a" {\n  input = ["key=${canary}", "other"]\n}\n`;
+    const { digest } = (await upload({ "main.tf": text })).json;
+    const made = await call("POST", `${S}/runs`, { body: { configuration: digest } });
+    const run = `${S}/runs/${String(made.json["id"])}`;
+    await expect
+      .poll(async () => (await call("GET", run)).json["phase"], { timeout: 20_000 })
+      .toBe("awaiting_approval");
+    for (const form of ["", "/view", "/rendered?form=text"]) {
+      const { text: shown } = await call("GET", `${run}/plan${form}`);
+      expect(shown).toContain("other");
+      expect(shown).not.toContain(canary);
+    }
   });
 
   it("bounds the variables of a stack", { timeout: 60_000 }, async () => {

@@ -45,8 +45,9 @@ async function start() {
   const { id = "" } = (await post("/stacks/one/runs", { configuration: digest })).json;
   const roles = ["deployer" as const];
   const reader = await server.credentials.createToken({ account: "default", roles });
-  const follow = async () =>
+  const follow = async (init: RequestInit = {}) =>
     fetch(`${project}/stacks/one/runs/${id}/events`, {
+      ...init,
       headers: { authorization: `Bearer ${reader.token}` },
     });
   if (storage === undefined) throw new Error("no store");
@@ -93,4 +94,10 @@ it("only an administrator ends a run at once", async () => {
   const refused = await post(path, { force: true }, reader.token);
   expect([refused.status, refused.json["code"]]).toEqual([403, "forbidden"]);
   expect((await post(path, {}, reader.token)).status).toBe(200);
+});
+
+it("a request for the head of a stream does not wait for the run", async () => {
+  const { follow } = await start();
+  const answer = await follow({ method: "HEAD", signal: AbortSignal.timeout(4_000) });
+  expect(answer.status).toBe(404);
 });

@@ -7,7 +7,7 @@ import type { FastifyRequest } from "fastify";
 import { decodeRecord } from "../domain/record-kind.ts";
 import type { Place } from "../domain/run-places.ts";
 import { ServerError } from "../domain/server-error.ts";
-import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import { IDEMPOTENCY_KEPT_MS, SERVER_KINDS } from "../domain/server-kinds.ts";
 import { idOf } from "../queue/transaction.ts";
 
 /** A request that may be repeated: its answer is stored with what it made. */
@@ -16,9 +16,6 @@ interface Idempotency {
   readonly requestDigest: string;
   readonly record: (run: Run) => IdempotencyRecord;
 }
-
-/** How long an answer is repeated. */
-const KEPT_MS = 24 * 3_600_000;
 
 /** What the header `Idempotency-Key` of a request asks for; undefined without one. */
 export function idempotencyOf(
@@ -58,7 +55,7 @@ export async function findReplay(
   const found = await readStored(storage, "strong", idOf(SERVER_KINDS.idempotency, place));
   if (found === undefined) return undefined;
   const record = decodeRecord(SERVER_KINDS.idempotency, found);
-  if (clock.wallMs() - Number(record.createdAtMs) > KEPT_MS) {
+  if (clock.wallMs() - Number(record.createdAtMs) > IDEMPOTENCY_KEPT_MS) {
     await storage.deleteCAS(found.id, found.version);
     return undefined;
   }

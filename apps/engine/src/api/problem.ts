@@ -65,7 +65,7 @@ export function answerProblem(
     request.log.error({ err: thrown }, "a request failed");
   // What is left of an upload is not worth reading.
   if (!request.raw.complete) reply.header("connection", "close");
-  if (retryable) reply.header("retry-after", "1");
+  if (retryable) reply.header("retry-after", String(Math.ceil(error.retryAfterMs / 1_000)));
   const problem = {
     type: `urn:stackwright:problem:${error.code}`,
     title: STATUS_CODES[status] ?? "Error",

@@ -9,3 +9,8 @@ export interface StoredRunLogEvent extends RunLogEvent {
   readonly seq: number;
   readonly at: number;
 }
+
+/** Whether an event is a line of a program: a log that is full, or that waits for its store, does without it. */
+export function isOutputLine({ type }: RunLogEvent): boolean {
+  return type === "log" || type === "provision-output";
+}

@@ -19,6 +19,9 @@ export const FENCE_KIND = recordKind("Fence", Fence);
 /** The pool of the workers that run in servers. */
 export const DEFAULT_POOL = "default";
 
+/** What the names of the leases of workers begin with, in the scope of the site. */
+export const WORKER_LEASE = "worker.";
+
 /** Names a run. */
 export interface RunReference {
   readonly stack: StackReference;

@@ -14,7 +14,11 @@ export const SERVER_ERRORS = Object.freeze({
   name_taken: kind(409, "the name is in use"),
   in_progress: kind(409, "a request with this idempotency key is in progress", true),
   illegal_transition: kind(409, "the phase of the run does not allow this"),
+  command_run: kind(409, "the run was made by a command, which alone changes it"),
   run_ended: kind(409, "the run has ended"),
+  stack_locked: kind(409, "the stack is locked"),
+  not_empty: kind(409, "the project has stacks"),
+  self_approval: kind(409, "the author of a run cannot approve it"),
   plan_changed: kind(409, "the run has another plan than the one that was approved"),
   claim_lost: kind(409, "another worker has the claim"),
   changed: kind(412, "the resource changed since it was read"),
@@ -45,6 +49,8 @@ export interface FieldError {
 interface ServerErrorOptions {
   readonly cause?: unknown;
   readonly errors?: readonly FieldError[];
+  /** When a repetition makes sense. @default one second */
+  readonly retryAfterMs?: number;
 }
 
 /** The error of everything that `/api/v1` does. */
@@ -52,11 +58,13 @@ export class ServerError extends Error {
   override readonly name = "ServerError";
   readonly code: ServerErrorCode;
   readonly errors: readonly FieldError[];
+  readonly retryAfterMs: number;
 
   constructor(code: ServerErrorCode, message?: string, options: ServerErrorOptions = {}) {
     super(message ?? SERVER_ERRORS[code].summary, { cause: options.cause });
     this.code = code;
     this.errors = options.errors ?? [];
+    this.retryAfterMs = options.retryAfterMs ?? 1_000;
   }
 
   get retryable(): boolean {

@@ -47,5 +47,9 @@ it("every digest that a server's message holds is a declared blob reference, or 
     expect([type.kind, found]).toEqual([type.kind, held.map(() => mark)]);
     return held.map((name) => `${type.kind}.${name}`);
   });
-  expect(referring).toEqual(["ConfigurationVersion.archiveSha256", "PlanSummary.documentSha256"]);
+  expect(referring).toEqual([
+    "ConfigurationVersion.archiveSha256",
+    "PlanSummary.documentSha256",
+    "PlanSummary.viewSha256",
+  ]);
 });

@@ -2,9 +2,11 @@ import {
   ConfigurationVersion,
   IdempotencyRecord,
   PlanSummary,
+  Project,
   RunLog,
   RunLogSegment,
   RunTicket,
+  StackLock,
   StackQueue,
   Variable,
 } from "@stackwright/proto/stackwright";
@@ -23,8 +25,17 @@ interface ServerKind<M = never> extends RecordKind<M> {
   /** Digests of the blobs that a message needs. @default none */
   blobs?(message: M): readonly string[];
   /** When a resource may go. */
-  readonly retention: "with the stack" | "with the run" | "while needed" | "24 h" | "50 per stack";
+  readonly retention:
+    | "with the stack"
+    | "with the run"
+    | "while needed"
+    | "24 h"
+    | "50 per stack"
+    | "until deleted";
 }
+
+/** How long the answer to a request with an idempotency key is repeated. */
+export const IDEMPOTENCY_KEPT_MS = 24 * 3_600_000;
 
 const KIB = 1024;
 
@@ -65,7 +76,8 @@ export const SERVER_KINDS = Object.freeze({
     scope: "project",
     nameParts: ["stack", "run"],
     maxBytes: KIB,
-    blobs: ({ documentSha256 }) => (documentSha256 === "" ? [] : [documentSha256]),
+    blobs: ({ documentSha256, viewSha256 }) =>
+      [documentSha256, viewSha256].filter((sha256) => sha256 !== ""),
     retention: "with the run",
   }),
   variable: kindOf("Variable", Variable, {
@@ -73,6 +85,18 @@ export const SERVER_KINDS = Object.freeze({
     nameParts: ["owner", "category", "key"],
     maxBytes: 320 * KIB,
     retention: "with the stack",
+  }),
+  project: kindOf("Project", Project, {
+    scope: "account",
+    nameParts: ["project"],
+    maxBytes: 16 * KIB,
+    retention: "until deleted",
+  }),
+  lock: kindOf("StackLock", StackLock, {
+    scope: "project",
+    nameParts: ["stack"],
+    maxBytes: 4 * KIB,
+    retention: "while needed",
   }),
   idempotency: kindOf("IdempotencyRecord", IdempotencyRecord, {
     scope: "account",

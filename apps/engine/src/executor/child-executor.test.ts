@@ -1,6 +1,7 @@
 import { mkdtempDisposable } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { silentLogger } from "@stackwright/base/logger";
 import { expect, it, onTestFinished } from "vitest";
 import { createChildExecutor } from "./child-executor.ts";
 import type { ExecutionJob } from "./execution-job.ts";
@@ -11,10 +12,13 @@ const HOST = {
   beginApply: async () => Promise.resolve(),
 };
 
-async function start(change: Partial<ExecutionJob>) {
+async function start(
+  change: Partial<ExecutionJob>,
+  options: Parameters<typeof createChildExecutor>[0] = {},
+) {
   const scratch = await mkdtempDisposable(join(tmpdir(), "child-"));
   onTestFinished(() => scratch.remove());
-  const executor = createChildExecutor();
+  const executor = createChildExecutor(options);
   onTestFinished(() => executor[Symbol.asyncDispose]());
   const job: ExecutionJob = {
     name: "sw-1-1",
@@ -24,6 +28,7 @@ async function start(change: Partial<ExecutionJob>) {
     mode: "normal",
     workspace: "one",
     adoption: "none",
+    provisioners: false,
     configuration: { digest: "", archiveSha256: "" },
     targets: [],
     replace: [],
@@ -46,4 +51,23 @@ it("a job that is larger than a frame ends its execution, not the server", async
 it("an execution whose process cannot be started ends", async () => {
   const { ended } = await start({ folder: "/nowhere/at/all" });
   expect(await ended).toEqual({ how: "exit", code: 1 });
+});
+
+it("an execution whose processes have more memory than it may ends, and says so", async () => {
+  // No process of Node.js has so little.
+  const { ended } = await start({}, { maxMemoryBytes: 8 * 1024 * 1024 });
+  expect(await ended).toEqual({ how: "lost", reason: "memory" });
+});
+
+it("what an executor writes reaches the log of the operator without secrets", async () => {
+  const lines: unknown[] = [];
+  const warn = (data: object, message: string): void => void lines.push([data, message]);
+  const logger = { ...silentLogger, warn };
+  // The child cannot connect, and prints the error with the path of the socket.
+  const store = { socketPath: "/nowhere/canary-in-a-path/s", token: "canary-in-a-path" };
+  const { ended } = await start({ store }, { logger });
+  await ended;
+  const text = JSON.stringify(lines);
+  expect(text).toContain("an executor wrote");
+  expect(text).not.toContain("canary");
 });

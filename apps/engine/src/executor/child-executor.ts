@@ -5,6 +5,8 @@ import type { Readable, Writable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { type Clock, systemClock } from "@stackwright/base/clock";
 import type { Logger } from "@stackwright/base/logger";
+import { EngineError } from "@stackwright/core/errors";
+import { ChildOutput } from "./child-output.ts";
 import {
   CHILD_PROTOCOL,
   CONTROL_FD,
@@ -15,6 +17,8 @@ import {
 import type { ExecutionJob, ExecutionResult } from "./execution-job.ts";
 import type { Execution, ExecutionEnd, ExecutionHost, Executor, LossReason } from "./executor.ts";
 import { readFrames, writeFrame } from "./frames.ts";
+import { watchGroupMemory } from "./group-memory.ts";
+import { secretsOf } from "./job-secrets.ts";
 
 interface ChildExecutorOptions {
   readonly logger?: Logger | undefined;
@@ -25,8 +29,8 @@ interface ChildExecutorOptions {
   readonly compileCache?: string | undefined;
   /** How long a child has to answer. @default 30,000 */
   readonly startDeadlineMs?: number;
-  /** How long an execution may take. @default six hours */
-  readonly deadlineMs?: number;
+  /** Bytes of memory that the processes of an execution have together. @default no bound */
+  readonly maxMemoryBytes?: number | undefined;
 }
 
 /** Variables that a child inherits; all others stay with the worker. */
@@ -59,17 +63,21 @@ class ChildExecution implements Execution {
   readonly #child: ChildProcess;
   readonly #host: ExecutionHost;
   readonly #control: Writable;
+  readonly #isBounded: boolean;
   #lost: LossReason | undefined;
   #result: ExecutionResult | undefined;
 
   constructor(job: ExecutionJob, host: ExecutionHost, options: ChildExecutorOptions) {
     const { env = process.env, clock = systemClock, logger } = options;
     this.#host = host;
+    this.#isBounded = options.maxMemoryBytes !== undefined;
     const entry = fileURLToPath(
       new URL(`./child-main${extname(import.meta.url)}`, import.meta.url),
     );
     const inherited = Object.entries(env).filter(([name]) => INHERITED.test(name));
-    this.#child = spawn(process.execPath, [entry], {
+    const { maxMemoryBytes } = options;
+    const secrets = secretsOf(job);
+    this.#child = spawn(process.execPath, [...memoryArguments(maxMemoryBytes), entry], {
       cwd: job.folder,
       detached: true,
       stdio: ["ignore", "pipe", "pipe", "pipe", "pipe"],
@@ -86,9 +94,11 @@ class ChildExecution implements Execution {
       logger?.warn({ run: job.run, err: error }, "a process could not be started");
     });
     for (const stream of [this.#child.stdout, this.#child.stderr]) {
-      stream?.on("data", (chunk: Buffer) => {
-        logger?.warn({ run: job.run, text: chunk.toString("utf8", 0, 4096) }, "an executor wrote");
+      const output = new ChildOutput(secrets, (text) => {
+        logger?.warn({ run: job.run, text }, "an executor wrote");
       });
+      stream?.on("data", (chunk: Buffer) => output.take(chunk));
+      stream?.once("close", () => output.end());
     }
     this.#control = this.#child.stdio[CONTROL_FD] as Writable;
     // The child may be gone while something is said to it.
@@ -96,7 +106,12 @@ class ChildExecution implements Execution {
     const starting = clock.after(options.startDeadlineMs ?? 30_000, () => {
       this.#end("start_deadline");
     });
-    const limit = clock.after(options.deadlineMs ?? 6 * 3_600_000, () => this.#end("deadline"));
+    const over = new AbortController();
+    const { pid } = this.#child;
+    if (pid !== undefined && maxMemoryBytes !== undefined) {
+      const bound = { group: pid, maxBytes: maxMemoryBytes };
+      void watchGroupMemory(bound, clock, over.signal, () => this.#end("memory"));
+    }
     const reading = this.#read(this.#child.stdio[EVENTS_FD] as Readable, () => {
       starting[Symbol.dispose]();
     }).catch((error: unknown) => {
@@ -107,7 +122,7 @@ class ChildExecution implements Execution {
     this.ended = new Promise<ExecutionEnd>((resolve) => {
       const finish = (code: number | null, signal: string | null): void => {
         starting[Symbol.dispose]();
-        limit[Symbol.dispose]();
+        over.abort();
         // Providers live in the group.
         this.#kill();
         void reading.then(() => resolve(this.#endOf(code, signal)));
@@ -160,7 +175,8 @@ class ChildExecution implements Execution {
       this.#say({ type: "answer", id });
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
-      this.#say({ type: "answer", id, error: message });
+      const code = error instanceof EngineError ? { code: error.code } : {};
+      this.#say({ type: "answer", id, error: message, ...code });
     }
   }
 
@@ -187,6 +203,16 @@ class ChildExecution implements Execution {
   #endOf(code: number | null, signal: string | null): ExecutionEnd {
     if (this.#result !== undefined) return { how: "result", result: this.#result };
     if (this.#lost !== undefined) return { how: "lost", reason: this.#lost };
+    // V8 aborts where its heap is full.
+    if (this.#isBounded && signal === "SIGABRT") return { how: "lost", reason: "memory" };
     return signal === null ? { how: "exit", code: code ?? 1 } : { how: "signal", signal };
   }
+}
+
+const MIB = 1024 * 1024;
+
+/** The heap of the executor has half of the memory: the rest is for its providers, buffers and code. */
+function memoryArguments(maxBytes: number | undefined): string[] {
+  if (maxBytes === undefined) return [];
+  return [`--max-old-space-size=${Math.max(64, Math.floor(maxBytes / 2 / MIB))}`];
 }

@@ -1,5 +1,6 @@
 import { Socket } from "node:net";
 import process from "node:process";
+import { EngineError } from "@stackwright/core/errors";
 import { createRemoteBlobs } from "@stackwright/storage/blob/remote";
 import { createThreadRenewer } from "@stackwright/storage/lease";
 import { createRemoteStorage } from "@stackwright/storage/remote";
@@ -97,7 +98,8 @@ function receive(frame: ControlFrame): void {
       const answer = waiting.get(frame.id);
       waiting.delete(frame.id);
       if (frame.error === undefined) answer?.resolve();
-      else answer?.reject(new Error(frame.error));
+      else if (frame.code === undefined) answer?.reject(new Error(frame.error));
+      else answer?.reject(new EngineError(frame.code, frame.error));
       return;
     }
     default:

@@ -1,3 +1,4 @@
+import type { EngineErrorCode } from "@stackwright/core/errors";
 import type { RunLogEvent } from "../domain/run-log-event.ts";
 import type { ExecutionJob, ExecutionResult } from "./execution-job.ts";
 
@@ -12,7 +13,13 @@ export const EVENTS_FD = 4;
 export type ControlFrame =
   | { readonly type: "job"; readonly job: ExecutionJob }
   | { readonly type: "cancel"; readonly stage: 1 | 2 }
-  | { readonly type: "answer"; readonly id: number; readonly error?: string };
+  | {
+      readonly type: "answer";
+      readonly id: number;
+      readonly error?: string;
+      /** Code of an error of the engine. */
+      readonly code?: EngineErrorCode;
+    };
 
 /** Child to parent. */
 export type EventFrame =

@@ -1,6 +1,6 @@
 import {
   type Configuration,
-  createRedactor,
+  concealPlan,
   decodePlan,
   type Engine,
   hasChanges,
@@ -8,19 +8,20 @@ import {
   type Plan,
   planToJson,
   planVariables,
-  type Redactor,
   type RunEvent,
   type StackState,
   summarizePlan,
 } from "@stackwright/core";
-import { isEngineError } from "@stackwright/core/errors";
+import { EngineError, isEngineError } from "@stackwright/core/errors";
 import { createDirectoryFiles, type Diagnostic, hasErrors } from "@stackwright/lang";
+import { planView } from "@stackwright/plan-view";
 import { isStorageError } from "@stackwright/storage";
 import type { RunLogEvent } from "../domain/run-log-event.ts";
 import type { ExecutionJob, ExecutionResult } from "./execution-job.ts";
 import type { ExecutionHost } from "./executor.ts";
 import { ForwardedRuns } from "./forwarded-runs.ts";
 import { type JobGround, jobVariables, openJobEngine, openJobState } from "./job-engine.ts";
+import { secretsOf, secretTextsOf } from "./job-secrets.ts";
 import { requireAdopted } from "./require-adopted.ts";
 import { unpackBundle } from "./unpack-bundle.ts";
 
@@ -62,16 +63,6 @@ export async function executeJob(
   return { ...result, reason: secrets.redact(result.reason) };
 }
 
-/** What nothing of an execution may show, whatever providers make of it. */
-function secretsOf({ variables, environment, sensitive, keys, store }: ExecutionJob): Redactor {
-  const secrets = createRedactor();
-  for (const name of sensitive.variables) secrets.add(variables[name] ?? "");
-  for (const name of sensitive.environment) secrets.add(environment[name] ?? "");
-  for (const { bytes } of keys) secrets.add(bytes);
-  if (store !== undefined) secrets.add(store.token);
-  return secrets;
-}
-
 async function execute(
   job: ExecutionJob,
   host: ExecutionHost,
@@ -97,6 +88,10 @@ async function execute(
   const variables = await jobVariables(job, configuration, directory);
   if (hasErrors([...configuration.diagnostics, ...variables.diagnostics])) {
     report([...configuration.diagnostics, ...variables.diagnostics]);
+    if (step === "recover") {
+      const first = firstError([...configuration.diagnostics, ...variables.diagnostics]);
+      return { phase: "interrupted", reason: `the configuration has errors: ${first}` };
+    }
     return { phase: "failed", reason: "the configuration has errors", reasonCode: "configuration" };
   }
   const opened = { configuration, directory, state, runs, signal };
@@ -132,11 +127,12 @@ interface Given {
 }
 
 async function makePlan(
-  { stack, mode, targets, replace, workspace }: ExecutionJob,
+  job: ExecutionJob,
   { blobs }: JobGround,
   engine: Engine,
   { report, ...given }: Given,
 ): Promise<ExecutionResult> {
+  const { stack, mode, targets, replace, workspace } = job;
   const { plan, diagnostics } = await engine.plan({
     ...given,
     workspace,
@@ -148,10 +144,11 @@ async function makePlan(
   }
   if (!hasChanges(plan)) return { phase: "no_changes", revision: plan.revision.toString() };
   const { digest } = await engine.savePlan(given.state, plan);
-  const document = await blobs.write(Buffer.from(planToJson(plan, digest)), {
-    signal: given.signal,
-    owner: stack.account,
-  });
+  const writing = { signal: given.signal, owner: stack.account };
+  const secrets = secretTextsOf(job);
+  const document = await blobs.write(Buffer.from(planToJson(plan, digest, { secrets })), writing);
+  const viewed = planView(concealPlan(plan, secrets), { planDigest: digest });
+  const view = await blobs.write(Buffer.from(JSON.stringify(viewed)), writing);
   const { read: _, ...summary } = summarizePlan(plan);
   return {
     phase: "planned",
@@ -159,6 +156,7 @@ async function makePlan(
     baseRevision: plan.revision.toString(),
     summary,
     documentSha256: document.sha256,
+    viewSha256: view.sha256,
   };
 }
 
@@ -175,6 +173,7 @@ async function apply(
   }: Given & { readonly plan: Plan; readonly signals: ExecutionSignals },
 ): Promise<ExecutionResult> {
   const ephemeral = new Map([...variables].filter(([name]) => !plan.variables.has(name)));
+  let refusal: unknown;
   const result = await engine
     .apply({
       ...given,
@@ -185,10 +184,13 @@ async function apply(
     })
     .catch((error: unknown) => {
       if (runs.outcome === undefined) throw error;
+      refusal = error;
       return undefined;
     });
   report(result?.diagnostics ?? []);
-  return outcomeOf(runs, "the apply was interrupted");
+  const end = outcomeOf(runs, "the apply was interrupted");
+  if (end.phase !== "failed" || !(refusal instanceof EngineError)) return end;
+  return { ...end, reasonCode: refusal.code };
 }
 
 /** Resolves the operations of an interrupted apply, or says how it ended where that was not recorded. */

@@ -17,6 +17,8 @@ export interface ExecutionJob {
    */
   readonly adoption: "none" | "recorded" | "ended";
   readonly configuration: { readonly digest: string; readonly archiveSha256: string };
+  /** Whether the project may execute provisioners. */
+  readonly provisioners: boolean;
   readonly targets: readonly string[];
   readonly replace: readonly string[];
   /** The approved plan. */
@@ -57,6 +59,8 @@ export type ExecutionResult =
       };
       /** The redacted plan, in the blob store. */
       readonly documentSha256: string;
+      /** The plan as a view (`@stackwright/plan-view`), in the blob store. */
+      readonly viewSha256: string;
     }
   | { readonly phase: "no_changes"; readonly revision: string }
   | {

@@ -14,8 +14,8 @@ export interface ExecutionHost {
   beginApply(epoch: bigint): Promise<void>;
 }
 
-/** Why a worker gave an execution up. `too_large`: the job does not fit into a frame. */
-export type LossReason = "start_deadline" | "deadline" | "too_large";
+/** Why a worker gave an execution up. `too_large`: the job does not fit into a frame; `memory`: its processes had too much. */
+export type LossReason = "start_deadline" | "memory" | "too_large";
 
 /** How an execution ended. */
 export type ExecutionEnd =

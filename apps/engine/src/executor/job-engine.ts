@@ -7,11 +7,11 @@ import {
   builtinOrigin,
   type Configuration,
   createEngine,
+  createProvisionerRunner,
   createStackStates,
   delegatedKeys,
   type Engine,
   installedOrigin,
-  LOCAL_HOST,
   type Plan,
   type Runs,
   type StackState,
@@ -19,6 +19,7 @@ import {
 import { Mark } from "@stackwright/cty";
 import { resolveVariables, selectVariableFiles, type VariableValueOrigin } from "@stackwright/lang";
 import {
+  LOCAL_HOST,
   LOCK_FILE_NAME,
   LockFile,
   ProviderAddress,
@@ -47,11 +48,14 @@ export function openJobState(
   { stack, keys, name }: ExecutionJob,
   { storage, blobs, renewer }: JobGround,
 ): StackState {
-  const lent = keys.map(({ number, bytes }) => ({ number, bytes: Buffer.from(bytes, "base64") }));
+  const dataKeys = keys.map(({ number, bytes }) => ({
+    number,
+    bytes: Buffer.from(bytes, "base64"),
+  }));
   const states = createStackStates({
     storage,
     blobs,
-    ciphers: delegatedKeys(({ stack: wanted }) => (wanted === stack.stack ? lent : [])),
+    ciphers: delegatedKeys(({ stack: wanted }) => (wanted === stack.stack ? dataKeys : [])),
     owner: `${name}@${hostname()} (process ${process.pid}, ${randomUUID().slice(0, 8)})`,
     ...(renewer !== undefined && { renewer }),
   });
@@ -116,8 +120,11 @@ export async function openJobEngine(
             signal,
           })
         ).providers;
+  const environment = { ...stackEnvironment({ variables: job.environment, own: env }) };
   return createEngine({
     runs: () => runs,
+    // Commands get the variables of the stack, and none of the server. No agent of the server is asked for keys.
+    ...(job.provisioners && { provisioners: createProvisionerRunner({ directory, environment }) }),
     origins: [
       builtinOrigin({
         backends: [localStateBackend({ workingDirectory: directory }), httpStateBackend()],
@@ -125,7 +132,7 @@ export async function openJobEngine(
       installedOrigin({
         providers: installed,
         launch: {
-          env: { ...stackEnvironment({ variables: job.environment, own: env }) },
+          env: environment,
           cwd: directory,
         },
       }),

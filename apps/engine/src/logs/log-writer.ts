@@ -1,7 +1,7 @@
 import { type Clock, sleep } from "@stackwright/base/clock";
 import type { Logger } from "@stackwright/base/logger";
 import { isStorageError } from "@stackwright/storage";
-import type { RunLogEvent } from "../domain/run-log-event.ts";
+import { isOutputLine, type RunLogEvent } from "../domain/run-log-event.ts";
 import { isServerError } from "../domain/server-error.ts";
 import { appendEvents, type TimedEvent } from "../queue/append-events.ts";
 import { type RunClaim, requireClaim } from "../queue/claim.ts";
@@ -54,8 +54,7 @@ export class LogWriter implements AsyncDisposable {
   add(event: RunLogEvent, at: number): Promise<void> | undefined {
     if (this.#isLost) return undefined;
     const size = Buffer.byteLength(JSON.stringify(event));
-    const isLog = event.type === "log";
-    if (isLog && this.#bytes + size > HELD_BYTES) {
+    if (isOutputLine(event) && this.#bytes + size > HELD_BYTES) {
       this.#dropped += 1;
       return undefined;
     }

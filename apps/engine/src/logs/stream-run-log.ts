@@ -6,6 +6,7 @@ import { RUN_KIND, type RunReference, runPlace, segmentPlace } from "../domain/r
 import { ServerError } from "../domain/server-error.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { idOf } from "../queue/transaction.ts";
+import { findSegment } from "./find-segment.ts";
 import type { LogBell } from "./log-bell.ts";
 
 interface StreamParts {
@@ -19,13 +20,13 @@ const LOOK_MS = 15_000;
 
 /**
  * The events of a run after a sequence number, as lines of `text/event-stream`: what is stored, then what comes, until the
- * run ends. Segments are read one by one as the consumer takes them, so that a slow one holds no memory. Undefined where
- * the run has ended and nothing follows; `not_found` without such a run.
+ * run ends; without `follow` what is stored alone. Segments are read one by one as the consumer takes them, so that a slow
+ * one holds no memory. Undefined where the run has ended and nothing follows; `not_found` without such a run.
  */
 export async function streamRunLog(
   parts: StreamParts,
   reference: RunReference,
-  after: number,
+  { after, follow = true }: { readonly after: number; readonly follow?: boolean },
   signal: AbortSignal,
 ): Promise<AsyncIterable<string> | undefined> {
   const { storage } = parts;
@@ -33,18 +34,18 @@ export async function streamRunLog(
   if (run === undefined) throw new ServerError("not_found", `there is no run ${reference.run}`);
   const log = await readLog(parts, reference);
   if (log?.closed === true && after >= Number(log.next) - 1) return undefined;
-  return lines(parts, reference, after, signal);
+  return lines(parts, reference, { after, follow }, signal);
 }
 
 async function* lines(
   parts: StreamParts,
   reference: RunReference,
-  after: number,
+  { after, follow }: { readonly after: number; readonly follow: boolean },
   signal: AbortSignal,
 ): AsyncGenerator<string> {
   const { storage, bell } = parts;
   yield "retry: 2000\n\n";
-  let next = await firstOf(parts, reference, after + 1);
+  let next = await findSegment(parts, reference, after + 1);
   while (!signal.aborted) {
     // Asked for before the look, so that nothing between them is missed.
     const pause = new AbortController();
@@ -65,37 +66,30 @@ async function* lines(
         continue;
       }
       const log = await readLog(parts, reference);
-      if (log?.closed === true && next >= Number(log.next)) return;
-      const looked = await Promise.race([
+      if (log?.closed === true) {
+        if (next < Number(log.next)) yield* pruned(reference, next, Number(log.next) - 1);
+        return;
+      }
+      if (!follow && next >= Number(log?.next ?? 1)) return;
+      const outcome = await Promise.race([
         rung,
         sleep(parts.clock, LOOK_MS, over).then(
           () => "late",
           () => undefined,
         ),
       ]);
-      if (looked === "late") yield ": \n\n";
+      if (outcome === "late") yield ": \n\n";
     } finally {
       pause.abort();
     }
   }
 }
 
-/** The first sequence number of the segment that holds an event. */
-async function firstOf(
-  { storage }: StreamParts,
-  reference: RunReference,
-  seq: number,
-): Promise<number> {
-  if (seq <= 1) return 1;
-  const { tenancy, name } = runPlace(reference);
-  const { type } = SERVER_KINDS.segment;
-  const found = await storage.list("strong", type, tenancy, `${name}.`);
-  let first = 1;
-  for (const { id } of found) {
-    const begin = Number.parseInt(id.name.slice(name.length + 1), 16);
-    if (begin <= seq && begin > first) first = begin;
-  }
-  return first;
+/** The events of an ended run that are stored no more: what is missing, and that nothing follows. */
+function* pruned({ run }: RunReference, from: number, to: number): Generator<string> {
+  const end = { seq: to, type: "end", pruned: true };
+  yield `event: gap\ndata: ${JSON.stringify({ type: "gap", from, to })}\n\n`;
+  yield `id: ${run}:${to}\nevent: end\ndata: ${JSON.stringify(end)}\n\n`;
 }
 
 async function readLog({ storage }: StreamParts, reference: RunReference) {

@@ -33,6 +33,22 @@ it("an event does not choose its place in the sequence", async () => {
   expect((await events()).at(-1)).toBe('{"seq":2,"at":5,"type":"x"}');
 });
 
+it.each(["log", "provision-output"])(
+  "a full log takes no lines of the type %s, and says so once",
+  async (type) => {
+    const { parts, run, events } = await start();
+    const bounds = { maxBytes: 1_000, maxEvents: 1_000 };
+    const line = { at: 5, event: { type, text: "x".repeat(300) } };
+    const step = { at: 5, event: { type: "step-end" } };
+    for (let count = 0; count < 10; count += 1) {
+      await transact(parts, async (tx) => appendEvents(tx, run, [line, step], { bounds }));
+    }
+    const types = (await events()).map((text) => (JSON.parse(text) as { type: string }).type);
+    const counted = (wanted: string) => types.filter((one) => one === wanted).length;
+    expect([counted(type), counted("step-end"), counted("truncated")]).toEqual([3, 10, 1]);
+  },
+);
+
 it("a reason of any length leaves the run small", async () => {
   const { parts, storage, worker, run, events } = await start();
   const [ticket] = await listTickets(parts);

@@ -1,5 +1,5 @@
 import type { RunLog } from "@stackwright/proto/stackwright";
-import type { RunLogEvent } from "../domain/run-log-event.ts";
+import { isOutputLine, type RunLogEvent } from "../domain/run-log-event.ts";
 import { type RunReference, runPlace, segmentPlace } from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import type { Transaction } from "./transaction.ts";
@@ -14,6 +14,9 @@ const DEFAULT_LOG_BOUNDS: LogBounds = Object.freeze({
   maxBytes: 64 * 1024 * 1024,
   maxEvents: 500_000,
 });
+
+/** Events of one segment at most, so that a reader finds the one that holds an event without reading others. */
+export const SEGMENT_EVENTS = 256;
 
 export interface TimedEvent {
   readonly at: number;
@@ -37,7 +40,7 @@ export async function appendEvents(
   if (log.closed) return;
   const first = Number(log.next);
   const isFull = Number(log.bytes) >= bounds.maxBytes || first > bounds.maxEvents;
-  const taken = isFull ? events.filter(({ event }) => event.type !== "log") : [...events];
+  const taken = isFull ? events.filter(({ event }) => !isOutputLine(event)) : [...events];
   if (isFull && !log.truncated) {
     taken.push({ at: tx.nowMs, event: { type: "truncated" } });
   }
@@ -48,14 +51,16 @@ export async function appendEvents(
   tx.update(row, {
     next: BigInt(first + lines.length),
     bytes: log.bytes + BigInt(lines.reduce((sum, line) => sum + Buffer.byteLength(line), 0)),
-    segments: log.segments + (lines.length === 0 ? 0 : 1),
+    segments: log.segments + Math.ceil(lines.length / SEGMENT_EVENTS),
     closed: close,
     truncated: log.truncated || isFull,
   });
   if (lines.length === 0) return;
   // A second move of one transaction writes a second segment, which begins where the first one ends.
-  tx.create(SERVER_KINDS.segment, segmentPlace(run, first), {
-    first: BigInt(first),
-    events: lines,
-  });
+  for (let at = 0; at < lines.length; at += SEGMENT_EVENTS) {
+    tx.create(SERVER_KINDS.segment, segmentPlace(run, first + at), {
+      first: BigInt(first + at),
+      events: lines.slice(at, at + SEGMENT_EVENTS),
+    });
+  }
 }

@@ -29,7 +29,7 @@ async function start() {
     const planning = await claim();
     await beginPlanning(parts, planning);
     const digest = await fixture.plan(stack, "plan");
-    const summary = { ...NOTHING, documentSha256: "" };
+    const summary = { ...NOTHING, documentSha256: "", viewSha256: "" };
     return async () => recordPlan(parts, planning, { digest, baseRevision: 0n, summary });
   };
   const phase = async () =>

@@ -3,7 +3,7 @@ import { type RunReference, ticketPlace } from "../domain/run-places.ts";
 import { ServerError } from "../domain/server-error.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { appendEvents } from "./append-events.ts";
-import { isAt, move, readRun, requireAt } from "./run-row.ts";
+import { isAt, move, readServerRun, requireAt } from "./run-row.ts";
 import { leaveQueue } from "./stack-queue.ts";
 import { type TransactionParts, transact } from "./transaction.ts";
 
@@ -23,7 +23,7 @@ export async function cancelRun(
   { actor, force = false }: { readonly actor: string; readonly force?: boolean },
 ): Promise<CancelOutcome> {
   return transact(parts, async (tx): Promise<CancelOutcome> => {
-    const run = await readRun(tx, reference);
+    const run = await readServerRun(tx, reference);
     const { message } = run.row;
     if (isEnded(run.phase)) requireAt(run, "applying");
     const ticket = await tx.find(SERVER_KINDS.ticket, ticketPlace(reference));

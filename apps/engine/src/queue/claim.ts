@@ -1,9 +1,10 @@
-import { type RunTicket, RunTicket_Step } from "@stackwright/proto/stackwright";
+import { Run_Mode, type RunTicket, RunTicket_Step } from "@stackwright/proto/stackwright";
 import type { Guard, ResourceId } from "@stackwright/storage";
 import { FENCE_KIND, type RunReference, runOfTicket } from "../domain/run-places.ts";
 import { ServerError } from "../domain/server-error.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { isAt, move, readRun } from "./run-row.ts";
+import { passLock } from "./stack-lock.ts";
 import {
   type StoredRow,
   type Transaction,
@@ -43,7 +44,7 @@ export const STEPS: Readonly<Record<RunTicket_Step, RunClaim["step"] | undefined
 
 /**
  * Claims a ticket for a worker; a run that is to be planned is `preparing` from then on. Undefined where another worker
- * was faster or the ticket is gone.
+ * was faster, the ticket is gone, or the stack is locked: then only plans without effects and recoveries begin.
  */
 export async function claimTicket(
   parts: TransactionParts,
@@ -60,6 +61,9 @@ export async function claimTicket(
     await requireTenure(tx, worker);
     const reference = runOfTicket(ticketId.tenancy, ticket.message);
     const run = await readRun(tx, reference);
+    const { mode } = run.row.message;
+    const isHeldUp = step !== "recover" && mode !== Run_Mode.MODE_PLAN_ONLY;
+    if (isHeldUp && !(await passLock(tx, reference.stack))) return undefined;
     if (step === "plan") {
       if (!isAt(run, "queued")) return undefined;
       await move(tx, run, "preparing", worker.id);

@@ -8,7 +8,7 @@ import {
 import { ServerError } from "../domain/server-error.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { appendEvents } from "./append-events.ts";
-import { move, readRun, requireAt } from "./run-row.ts";
+import { move, readServerRun, requireAt } from "./run-row.ts";
 import { freeTicket, leaveQueue } from "./stack-queue.ts";
 import { type TransactionParts, transact } from "./transaction.ts";
 
@@ -21,7 +21,7 @@ interface NewApproval {
 
 /**
  * Approves the plan of a run. The approval that completes the rule makes the run `approved` and gives it a ticket. A
- * second approval by one actor counts once. `plan_changed` if the run has another plan than the one that was shown.
+ * second approval by one actor counts once. `self_approval` and `forbidden` by the rule of the project; `plan_changed` if the run has another plan than the one that was shown.
  */
 export async function approveRun(
   parts: TransactionParts,
@@ -29,7 +29,7 @@ export async function approveRun(
   { actor, planDigest, comment = "" }: NewApproval,
 ): Promise<void> {
   await transact(parts, async (tx) => {
-    const run = requireAt(await readRun(tx, reference), "awaiting_approval");
+    const run = requireAt(await readServerRun(tx, reference), "awaiting_approval");
     const { message } = run.row;
     if (message.planDigest !== planDigest) {
       throw new ServerError(
@@ -38,6 +38,13 @@ export async function approveRun(
       );
     }
     if (message.approvals.some((one) => one.actor === actor)) return;
+    if (message.excludeAuthor && message.actor === actor) throw new ServerError("self_approval");
+    if (message.approvers.length > 0 && !message.approvers.includes(actor)) {
+      throw new ServerError(
+        "forbidden",
+        `${actor} is not among those who approve plans of the project: ${message.approvers.join(", ")}`,
+      );
+    }
     const plan = await tx.find(STACK_PLAN_KIND, memberPlace(reference.stack, planDigest));
     if (plan === undefined)
       throw new ServerError("conflict", "the plan was deleted; request another run");
@@ -65,7 +72,7 @@ export async function discardRun(
   { actor, reason = "" }: { readonly actor: string; readonly reason?: string },
 ): Promise<void> {
   await transact(parts, async (tx) => {
-    const run = requireAt(await readRun(tx, reference), "awaiting_approval", "approved");
+    const run = requireAt(await readServerRun(tx, reference), "awaiting_approval", "approved");
     const ticket = await tx.find(SERVER_KINDS.ticket, ticketPlace(reference));
     if (ticket?.message.claim !== undefined) {
       throw new ServerError("illegal_transition", "a worker applies the run; cancel it instead");

@@ -1,12 +1,14 @@
 import { STORED_RUN_PHASES } from "@stackwright/core";
 import {
   type IdempotencyRecord,
+  Project_AutoApply,
   Run,
   Run_Mode,
   Run_Phase,
   RunTicket_Class,
   RunTicket_Step,
 } from "@stackwright/proto/stackwright";
+import { defaultProject, projectPlace, requiresApproval } from "../domain/project-settings.ts";
 import {
   memberPlace,
   type Place,
@@ -21,6 +23,7 @@ import { ServerError } from "../domain/server-error.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { appendEvents } from "./append-events.ts";
 import { freeTicket, readQueue } from "./stack-queue.ts";
+import { supersedeOlder } from "./supersede.ts";
 import { type TransactionParts, transact } from "./transaction.ts";
 
 /** A run that is requested. */
@@ -33,8 +36,10 @@ interface NewServerRun {
   readonly mode: Run_Mode;
   readonly actor: string;
   readonly message?: string;
-  /** @default false */
+  /** @default what the project says when the plan is made; false without settings */
   readonly autoApply?: boolean;
+  /** The run that this one repeats. */
+  readonly retryOf?: string;
   readonly targets?: readonly string[];
   readonly replace?: readonly string[];
   /** The answer to the request is stored with the run. */
@@ -74,9 +79,21 @@ export async function enqueueRun(parts: TransactionParts, given: NewServerRun): 
       const known = await tx.find(SERVER_KINDS.idempotency, idempotency.place);
       if (known !== undefined) throw new ServerError("in_progress");
     }
+    const project = await tx.find(SERVER_KINDS.project, projectPlace(stack));
+    if (project !== undefined) tx.guardRow(project);
+    else tx.guardAbsent(SERVER_KINDS.project, projectPlace(stack));
+    const rules = project?.message ?? defaultProject(stack.project);
+    const autoApply = given.autoApply ?? rules.autoApply === Project_AutoApply.AUTO_APPLY_ALWAYS;
+    if (autoApply && requiresApproval(rules)) {
+      throw new ServerError(
+        "unprocessable",
+        `plans of the project ${stack.project} are applied after an approval only; request the run without auto_apply`,
+      );
+    }
     const queue = await readQueue(tx, stack);
     const number = queue.message.lastNumber + 1n;
     const speculative = mode === Run_Mode.MODE_PLAN_ONLY;
+    if (!speculative) await supersedeOlder(tx, queue, rules.supersede, { reference, actor });
     const starts = !speculative && queue.message.current === "";
     const { pending } = queue.message;
     if (!speculative && !starts && pending.length >= MAX_PENDING) {
@@ -100,8 +117,12 @@ export async function enqueueRun(parts: TransactionParts, given: NewServerRun): 
       actor,
       message: given.message ?? "",
       number,
-      requiredApprovals: 1,
-      autoApply: given.autoApply ?? false,
+      requiredApprovals: Math.max(1, rules.requiredApprovals),
+      excludeAuthor: rules.excludeAuthor,
+      approvers: rules.approvers,
+      autoApply,
+      autoApplyRequested: given.autoApply !== undefined,
+      retryOf: given.retryOf ?? "",
       targets: [...(given.targets ?? [])],
       replace: [...(given.replace ?? [])],
       history: [

@@ -1,4 +1,12 @@
-import { type PlanSummary, Run_Mode, RunTicket_Step } from "@stackwright/proto/stackwright";
+import {
+  type PlanSummary,
+  type Project,
+  Project_AutoApply,
+  type Run,
+  Run_Mode,
+  RunTicket_Step,
+} from "@stackwright/proto/stackwright";
+import { projectPlace, requiresApproval } from "../domain/project-settings.ts";
 import { memberPlace, runPlace, STACK_PLAN_KIND } from "../domain/run-places.ts";
 import { ServerError } from "../domain/server-error.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
@@ -36,7 +44,7 @@ export async function recordPlan(
   await transact(parts, async (tx) => {
     const ticket = await requireClaim(tx, claim);
     const run = requireAt(await readRun(tx, reference), "planning");
-    const { mode, autoApply } = run.row.message;
+    const { mode } = run.row.message;
     const plan = await tx.find(STACK_PLAN_KIND, memberPlace(reference.stack, digest));
     if (plan === undefined) {
       throw new ServerError("conflict", `the plan ${digest} is not stored`);
@@ -47,10 +55,19 @@ export async function recordPlan(
       planDigest: digest,
     }));
     tx.update(former, { ...summary, planDigest: digest });
+    // The rule of the moment in which there is something to approve.
+    const project = await tx.find(SERVER_KINDS.project, projectPlace(reference.stack));
+    if (project !== undefined) tx.guardRow(project);
+    else tx.guardAbsent(SERVER_KINDS.project, projectPlace(reference.stack));
+    const autoApply = isAutoApplied(run.row.message, project?.message);
     const planned = await move(tx, run, "planned", worker.id, {
       planDigest: digest,
       baseRevision,
       approvals: [],
+      autoApply,
+      requiredApprovals: Math.max(1, project?.message.requiredApprovals ?? 1),
+      excludeAuthor: project?.message.excludeAuthor ?? false,
+      approvers: project?.message.approvers ?? [],
     });
     const { cancel } = run.row.message;
     if (mode === Run_Mode.MODE_PLAN_ONLY) {
@@ -69,6 +86,16 @@ export async function recordPlan(
       tx.remove(ticket);
     }
   });
+}
+
+/** Whether the plan of a run is applied without an approval: as it was requested, where the project allows that, or as the project says. */
+function isAutoApplied(
+  { autoApply, autoApplyRequested }: Pick<Run, "autoApply" | "autoApplyRequested">,
+  project: Project | undefined,
+): boolean {
+  if (project !== undefined && requiresApproval(project)) return false;
+  const always = project?.autoApply === Project_AutoApply.AUTO_APPLY_ALWAYS;
+  return autoApplyRequested ? autoApply : always;
 }
 
 /** How a run ends without a plan. */

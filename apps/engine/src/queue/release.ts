@@ -9,6 +9,8 @@ import { type TransactionParts, transact } from "./transaction.ts";
 
 /** Claims of one step that may end without a result before the run fails. */
 const MAX_ATTEMPTS = 3;
+/** The same for the recovery of an apply, which has to outlast a provider or a store that is away for minutes. */
+const MAX_RECOVERIES = 10;
 
 /** A claim that ended without a result. */
 interface DeadClaim {
@@ -24,8 +26,9 @@ interface DeadClaim {
 
 /**
  * Gives a ticket back whose worker or executor died: the run is planned again, or applied by the next worker; one that was
- * being applied is recovered. After three attempts a run that changed nothing fails. False where the ticket is no longer
- * the dead worker's.
+ * being applied is recovered. After three attempts a run that changed nothing fails. After ten a run that cannot be
+ * recovered fails: the operations that it left open stay in the state, and planning the next run resolves them. False where
+ * the ticket is no longer the dead worker's.
  */
 export async function releaseClaim(parts: TransactionParts, dead: DeadClaim): Promise<boolean> {
   const { ticket: id, worker, guard, actor, reason } = dead;
@@ -44,8 +47,14 @@ export async function releaseClaim(parts: TransactionParts, dead: DeadClaim): Pr
     const attempts = ticket.message.attempts + 1;
     const free = { claim: undefined, attempts };
     if (isAt(run, "applying")) {
-      tx.guardRow(run.row);
-      tx.update(ticket, { ...free, step: RunTicket_Step.STEP_RECOVER });
+      if (attempts < MAX_RECOVERIES) {
+        tx.guardRow(run.row);
+        tx.update(ticket, { ...free, step: RunTicket_Step.STEP_RECOVER });
+        return true;
+      }
+      await move(tx, run, "failed", actor, { reason, reasonCode: "recovery_failed" });
+      tx.remove(ticket);
+      await leaveQueue(tx, reference);
       return true;
     }
     const { cancel } = run.row.message;

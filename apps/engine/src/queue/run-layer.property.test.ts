@@ -70,6 +70,7 @@ const SUMMARY = {
   move: 0,
   forget: 0,
   documentSha256: "",
+  viewSha256: "",
 };
 
 /** Everybody who writes runs: callers of the API, workers with their claims, and the sweep. */

@@ -7,7 +7,7 @@ import {
   storedRunPhase,
 } from "@stackwright/core";
 import { EngineError } from "@stackwright/core/errors";
-import type { Run } from "@stackwright/proto/stackwright";
+import { type Run, Run_Mode } from "@stackwright/proto/stackwright";
 import { RUN_KIND, type RunReference, runPlace } from "../domain/run-places.ts";
 import { ServerError } from "../domain/server-error.ts";
 import { appendEvents } from "./append-events.ts";
@@ -25,13 +25,18 @@ type RunChange = Partial<
   Pick<
     Run,
     | "approvals"
+    | "autoApply"
     | "baseRevision"
+    | "approvers"
     | "cancel"
     | "epoch"
+    | "excludeAuthor"
     | "planDigest"
     | "reason"
     | "reasonCode"
+    | "requiredApprovals"
     | "revision"
+    | "supersededBy"
   >
 >;
 
@@ -45,6 +50,19 @@ const REASON = 4_096;
 export async function readRun(tx: Transaction, reference: RunReference): Promise<RunAt<RunPhase>> {
   const row = await tx.get(RUN_KIND, runPlace(reference));
   return { reference, row, phase: phaseOf(row.message) };
+}
+
+/** Reads a run that this server made. `command_run` for one that a command executes, which keeps no ticket and no queue. */
+export async function readServerRun(
+  tx: Transaction,
+  reference: RunReference,
+): Promise<RunAt<RunPhase>> {
+  const run = await readRun(tx, reference);
+  if (run.row.message.mode !== Run_Mode.MODE_UNSPECIFIED) return run;
+  throw new ServerError(
+    "command_run",
+    `the run ${reference.run} was made by a command; approve, discard or cancel it there`,
+  );
 }
 
 /** The phase of a run as it is stored. */

@@ -14,7 +14,7 @@ import {
 } from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import type { ListedTicket } from "./choose-ticket.ts";
-import { phaseOf } from "./run-row.ts";
+import { isAt, move, phaseOf } from "./run-row.ts";
 import { freeTicket, leaveQueue, readQueue } from "./stack-queue.ts";
 import { type Transaction, type TransactionParts, transact } from "./transaction.ts";
 
@@ -82,6 +82,9 @@ async function removeStrayTicket(tx: Transaction, reference: RunReference): Prom
   return 1;
 }
 
+/** Who moves a run that no worker has. */
+const SWEEP_ACTOR = "server";
+
 /** What the current run of a queue needs a worker for, by its phase. */
 async function repairCurrent(
   tx: Transaction,
@@ -100,13 +103,24 @@ async function repairCurrent(
   const step = STEP_OF[phase];
   if (run === undefined || step === undefined) return 0;
   if ((await tx.find(SERVER_KINDS.ticket, ticketPlace(reference))) !== undefined) return 0;
-  tx.guardRow(run);
+  const at = { reference, row: run, phase };
+  if (isAt(at, "preparing", "planning", "planned")) {
+    // Without a ticket no worker has the run: it is planned again.
+    await move(tx, at, "queued", SWEEP_ACTOR, {
+      planDigest: "",
+      approvals: [],
+      reason: "the ticket of the run was lost",
+    });
+  } else tx.guardRow(run);
   tx.create(SERVER_KINDS.ticket, ticketPlace(reference), freeTicket(reference, step, tx.nowMs));
   return 1;
 }
 
 const STEP_OF: Readonly<Partial<Record<ReturnType<typeof phaseOf>, RunTicket_Step>>> = {
   queued: RunTicket_Step.STEP_PLAN,
+  preparing: RunTicket_Step.STEP_PLAN,
+  planning: RunTicket_Step.STEP_PLAN,
+  planned: RunTicket_Step.STEP_PLAN,
   approved: RunTicket_Step.STEP_APPLY,
   applying: RunTicket_Step.STEP_RECOVER,
 };

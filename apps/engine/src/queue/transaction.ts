@@ -45,12 +45,13 @@ export class Transaction {
   readonly #written = new Set<Row<unknown>>();
   readonly #removed = new Set<Row<unknown>>();
   readonly #guards: Guard[] = [];
-  readonly #generation: string;
+  /** What all writes of this attempt carry, and no other write does. */
+  readonly generation: string;
 
   constructor(parts: TransactionParts) {
     this.#parts = parts;
     this.nowMs = Math.floor(parts.clock.wallMs());
-    this.#generation = parts.token();
+    this.generation = parts.token();
   }
 
   /** Reads once; a second read of one place gives the same row. */
@@ -117,6 +118,11 @@ export class Transaction {
     this.guard({ id: row.resource.id, version: row.resource.version });
   }
 
+  /** The batch fails if something was stored in a place where nothing was. */
+  guardAbsent<M>(kind: RecordKind<M>, place: Place): void {
+    this.guard({ id: idOf(kind, place), version: "" });
+  }
+
   get isEmpty(): boolean {
     return this.#written.size === 0 && this.#removed.size === 0;
   }
@@ -142,7 +148,7 @@ export class Transaction {
   async happened(): Promise<boolean> {
     for (const { id } of this.#writes()) {
       const stored = await readStored(this.#parts.storage, "strong", { ...id, uid: "" });
-      if (stored?.generation === this.#generation) return true;
+      if (stored?.generation === this.generation) return true;
     }
     return false;
   }
@@ -154,9 +160,9 @@ export class Transaction {
 
   #resource({ kind, id, resource, message }: Row<unknown>): Resource {
     return {
-      id: { ...id, uid: resource?.id.uid ?? this.#generation },
+      id: { ...id, uid: resource?.id.uid ?? this.generation },
       version: resource?.version ?? "",
-      generation: this.#generation,
+      generation: this.generation,
       metadata: {},
       status: {},
       data: { typeUrl: typeUrlOf(kind.type), value: kind.codec.encode(message).finish() },

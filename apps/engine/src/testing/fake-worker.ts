@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { EventEmitter, on } from "node:events";
 import { mkdtempDisposable } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -22,6 +23,7 @@ import type { ExecutionJob } from "../executor/execution-job.ts";
 import type { ExecutionEnd, ExecutionHost, Executor } from "../executor/executor.ts";
 import { idOf } from "../queue/transaction.ts";
 import { startRunWorker } from "../worker/run-worker.ts";
+import type { StepLimits } from "../worker/step-deadline.ts";
 import { createRunFixture, type RunFixture } from "./run-fixture.ts";
 
 /** What a step is to an executor that a test plays. */
@@ -30,6 +32,8 @@ interface PlayedStep {
   readonly host: ExecutionHost;
   /** Resolves with the stage when the worker stops the step, at the latest with stage 2. */
   readonly stopped: Promise<1 | 2>;
+  /** The stages in which the step is stopped. */
+  readonly stops: AsyncIterable<1 | 2>;
   readonly fixture: RunFixture;
 }
 
@@ -41,7 +45,13 @@ const EMPTY = { create: 1, update: 0, replace: 0, delete: 0, import: 0, move: 0,
 export async function playPlan({ job, host, fixture }: PlayedStep): Promise<ExecutionEnd> {
   await host.beginPlanning();
   const planDigest = await fixture.plan(job.stack, job.run);
-  const result = { planDigest, baseRevision: "0", summary: EMPTY, documentSha256: "" };
+  const result = {
+    planDigest,
+    baseRevision: "0",
+    summary: EMPTY,
+    documentSha256: "",
+    viewSha256: "",
+  };
   return { how: "result", result: { phase: "planned", ...result } };
 }
 
@@ -51,9 +61,11 @@ export async function startFakeWorker(
   {
     storage = createMemoryStorage(),
     timing,
+    limits,
   }: {
     readonly storage?: StorageBackend;
     readonly timing?: { readonly ttlMs: number };
+    readonly limits?: StepLimits;
   } = {},
 ) {
   const stack = new AsyncDisposableStack();
@@ -68,8 +80,21 @@ export async function startFakeWorker(
     start: (job, host) => {
       jobs.push(job);
       const stopped = Promise.withResolvers<1 | 2>();
-      const ended = play({ job, host, fixture, stopped: stopped.promise });
-      const stop = (stage: 1 | 2): void => stopped.resolve(stage);
+      const stages = new EventEmitter();
+      const stops = on(stages, "stop");
+      const ended = play({
+        job,
+        host,
+        fixture,
+        stopped: stopped.promise,
+        stops: (async function* () {
+          for await (const [stage] of stops) yield stage as 1 | 2;
+        })(),
+      });
+      const stop = (stage: 1 | 2): void => {
+        stopped.resolve(stage);
+        stages.emit("stop", stage);
+      };
       return { ended, stop, [Symbol.asyncDispose]: async () => stop(2) };
     },
     [Symbol.asyncDispose]: async () => undefined,
@@ -93,6 +118,7 @@ export async function startFakeWorker(
           adoption: undefined,
         }),
       ...(timing !== undefined && { timing }),
+      ...(limits !== undefined && { limits }),
     }),
   );
   const read = async (run: RunReference): Promise<Run> =>

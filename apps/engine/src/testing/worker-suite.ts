@@ -77,6 +77,7 @@ async function start(kind: "child" | "in-process") {
   );
   const stacks = new StackDirectory({ storage });
   const project = { account: "acme", project: "web" };
+  let afterRead: (() => Promise<void>) | undefined;
   stack.use(
     await startRunWorker({
       ...parts,
@@ -84,7 +85,11 @@ async function start(kind: "child" | "in-process") {
       executor,
       logger: silentLogger,
       directory: join(scratch.path, "runs"),
-      stackOf: async () => stacks.find(project, "one"),
+      stackOf: async () => {
+        const found = await stacks.find(project, "one");
+        await afterRead?.();
+        return found;
+      },
     }),
   );
   const { reference } = await stacks.ensure(project, "one");
@@ -155,9 +160,28 @@ async function start(kind: "child" | "in-process") {
       .map(async (entry) => readFile(join(entry.parentPath, entry.name)));
     return Buffer.concat([...records, ...(await Promise.all(files))]).toString("latin1");
   };
+  /** Happens once after a worker has read the stack. */
+  const afterNextRead = (task: () => Promise<unknown>): void => {
+    afterRead = async () => {
+      afterRead = undefined;
+      await task();
+    };
+  };
   const recordOrigin = async (origin: StackOrigin) => stacks.recordOrigin(project, "one", origin);
   const state = states.stack(reference);
-  return { parts, storage, reference, upload, enqueue, reaches, hide, bytes, recordOrigin, state };
+  return {
+    parts,
+    storage,
+    reference,
+    upload,
+    enqueue,
+    reaches,
+    hide,
+    bytes,
+    recordOrigin,
+    afterNextRead,
+    state,
+  };
 }
 
 /** What a worker does with either executor. */
@@ -247,6 +271,21 @@ export function describeWorker(kind: "child" | "in-process"): void {
       const refused = { reasonCode: "ENGINE_STATE_NOT_ADOPTED" };
       expect(await reaches(run, "failed")).toMatchObject(refused);
       expect(await reaches(await enqueue(configuration), "failed")).toMatchObject(refused);
+      expect((await state.read()).objects.size).toBe(0);
+    });
+
+    it("applies nothing where the stack is handed back before its fence is acquired", {
+      timeout: 120_000,
+    }, async () => {
+      const { parts, upload, enqueue, reaches, recordOrigin, afterNextRead, state } =
+        await start(kind);
+      const run = await enqueue(await upload(MAIN));
+      const { planDigest } = await reaches(run, "awaiting_approval");
+      afterNextRead(async () => recordOrigin(HANDED_BACK));
+      await approveRun(parts, run, { actor: "bea", planDigest });
+      const { reasonCode, reason } = await reaches(run, "failed");
+      expect(reasonCode).toBe("ENGINE_STATE_NOT_ADOPTED");
+      expect(reason).toContain("handed back");
       expect((await state.read()).objects.size).toBe(0);
     });
 

@@ -14,7 +14,7 @@ import { overBatches } from "../testing/over-batches.ts";
 const kindsOf = (operations: readonly BatchOperation[]) =>
   operations.map((one) => (one.kind === "write" ? one.resource.id.type.kind : one.id.type.kind));
 
-it("a claim that could not be given back is given back by the worker that has it", async () => {
+it("a claim that could not be released is released by the worker that has it", async () => {
   let plans = 0;
   let refusals = 0;
   let left = 0;

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { sleep } from "@stackwright/base/clock";
 import type { Logger } from "@stackwright/base/logger";
 import type { NamedStack, StackReference, StoredKeys } from "@stackwright/core";
-import { isEngineError } from "@stackwright/core/errors";
+import { EngineError, isEngineError } from "@stackwright/core/errors";
 import { Run_Mode } from "@stackwright/proto/stackwright";
 import { isStorageError, readStored } from "@stackwright/storage";
 import { decodeRecord, type RecordKind } from "../domain/record-kind.ts";
@@ -27,6 +27,7 @@ import { releaseClaim } from "../queue/release.ts";
 import { idOf, type TransactionParts } from "../queue/transaction.ts";
 import type { RunGrants } from "./run-grants.ts";
 import { readRunVariables } from "./run-variables.ts";
+import { StepDeadline, type StepLimits } from "./step-deadline.ts";
 
 export interface ExecuteClaimParts extends TransactionParts {
   readonly keys: StoredKeys;
@@ -35,6 +36,10 @@ export interface ExecuteClaimParts extends TransactionParts {
   readonly logger: Logger;
   /** The worker's folder, with mode 0700. */
   readonly folder: string;
+  /** How long steps may take. */
+  readonly limits?: StepLimits;
+  /** Projects whose runs may execute provisioners, as `ACCOUNT/PROJECT`. @default none */
+  readonly provisionerProjects?: ReadonlySet<string>;
   /** Where executors reach the store. */
   readonly socketPath: string | undefined;
   /** The stack by its ID. Undefined where its name was removed, or given to the stack of an adopted state. */
@@ -63,12 +68,26 @@ export async function executeClaim(
     const execution = executor.start(job, {
       onEvent: (event, at) => log.add(event, at),
       beginPlanning: async () => beginPlanning(parts, claim),
-      beginApply: async (epoch) => beginApply(parts, claim, epoch),
+      beginApply: async (epoch) => {
+        await requireOpenStack(parts, claim);
+        await beginApply(parts, claim, epoch);
+      },
     });
     onStart(execution);
+    using deadline = new StepDeadline(
+      parts.clock,
+      execution,
+      parts.limits ?? {},
+      claim.step,
+      (stage) => {
+        logger.warn({ run, stage }, "a step missed its deadline");
+        void log.add({ type: "deadline", stage }, parts.clock.wallMs());
+      },
+    );
     const end = await execution.ended;
     await log.flush();
-    await insist(parts, claim, async () => writeEnd(parts, claim, end));
+    const { reason } = deadline;
+    await insist(parts, claim, async () => writeEnd(parts, claim, end, reason));
   } catch (error) {
     logger.warn({ run, err: error }, "a step of a run could not be executed");
     await giveUp(parts, claim, error);
@@ -76,6 +95,22 @@ export async function executeClaim(
     // Files of a bundle cannot be written, and so not removed without their folder's mode, which is ours.
     if (folder !== undefined) await rm(folder, { recursive: true, force: true, maxRetries: 3 });
   }
+}
+
+/**
+ * Refuses to write a stack that was handed back after its job was made. The executor has the fence of the stack by now, without
+ * which none is handed back; `beginApply` checks that it still has it.
+ */
+async function requireOpenStack(
+  { stackOf }: ExecuteClaimParts,
+  { reference, step }: RunClaim,
+): Promise<void> {
+  // What an interrupted run left is resolved in any case.
+  if (step !== "apply" || adoptionOf(await stackOf(reference.stack)) !== "ended") return;
+  throw new EngineError(
+    "ENGINE_STATE_NOT_ADOPTED",
+    "the stack takes no more runs: its state was handed back, or another stack has its name",
+  );
 }
 
 async function jobOf(
@@ -94,7 +129,7 @@ async function jobOf(
   );
   const named = await parts.stackOf(stack);
   await keys.ensure(stack);
-  const lent = await keys.dataKeys(stack);
+  const delegated = await keys.dataKeys(stack);
   return {
     name: `sw-${reference.run}-${attempts + 1}`,
     stack,
@@ -104,13 +139,14 @@ async function jobOf(
     workspace: named?.name ?? "default",
     adoption: adoptionOf(named),
     configuration: { digest: version.digest, archiveSha256: version.archiveSha256 },
+    provisioners: parts.provisionerProjects?.has(`${stack.account}/${stack.project}`) === true,
     targets: run.targets,
     replace: run.replace,
     ...(run.planDigest !== "" && { planDigest: run.planDigest }),
     ...(await readRunVariables(parts, stack)),
     folder,
     providersFolder: join(parts.folder, "..", "providers"),
-    keys: lent.map(({ number, bytes }) => ({
+    keys: delegated.map(({ number, bytes }) => ({
       number,
       bytes: Buffer.from(bytes).toString("base64"),
     })),
@@ -162,16 +198,22 @@ async function writeEnd(
   parts: ExecuteClaimParts,
   claim: RunClaim,
   end: ExecutionEnd,
+  late: string | undefined,
 ): Promise<void> {
   // A plan that was stopped because its worker ends is made by the next one; a release knows which were canceled.
   const isStoppedPlan =
     end.how === "result" && end.result.phase === "canceled" && claim.step === "plan";
   if (end.how === "result" && end.result.phase !== "interrupted" && !isStoppedPlan) {
-    return writeResult(parts, claim, end.result);
+    return writeResult(
+      parts,
+      claim,
+      late === undefined ? end.result : lateResult(end.result, late),
+    );
   }
-  const reason = lossOf(end);
-  if (end.how === "lost" && end.reason === "too_large" && claim.step !== "recover") {
-    return writeResult(parts, claim, { phase: "failed", reason, reasonCode: end.reason });
+  const reason = late ?? lossOf(end);
+  const reasonCode = finalCode(end, late, claim.step);
+  if (reasonCode !== undefined) {
+    return writeResult(parts, claim, { phase: "failed", reason, reasonCode });
   }
   if (!isStoppedPlan) {
     parts.logger.warn({ run: claim.reference.run, reason }, "an executor was lost");
@@ -196,19 +238,37 @@ function lossOf(end: ExecutionEnd): string {
 
 const LOSSES: Readonly<Record<LossReason, string>> = {
   start_deadline: "the executor missed its start deadline",
-  deadline: "the executor missed its deadline",
+  memory: "the processes of the executor had more memory than a step may have",
   too_large: "the variables of the stack are too large for an executor; make them smaller",
 };
+
+/** The code of a loss that another attempt would only repeat. An apply that began is recovered in any case. */
+function finalCode(
+  end: ExecutionEnd,
+  late: string | undefined,
+  step: RunClaim["step"],
+): string | undefined {
+  if (end.how === "lost" && end.reason === "too_large" && step !== "recover") return "too_large";
+  if (step !== "plan") return undefined;
+  if (end.how === "lost" && end.reason === "memory") return "out_of_memory";
+  return late === undefined ? undefined : "deadline";
+}
+
+/** A result that is not what was asked for, because the execution was stopped by its deadline. */
+function lateResult(result: Ended, reason: string): Ended {
+  if (result.phase !== "canceled" && result.phase !== "partially_applied") return result;
+  return { ...result, reason: result.reason ?? reason, reasonCode: "deadline" };
+}
 
 type Ended = Exclude<ExecutionResult, { phase: "interrupted" }>;
 
 async function writeResult(parts: TransactionParts, claim: RunClaim, result: Ended): Promise<void> {
   if (result.phase === "planned") {
-    const { planDigest: digest, baseRevision, summary, documentSha256 } = result;
+    const { planDigest: digest, baseRevision, summary, documentSha256, viewSha256 } = result;
     return recordPlan(parts, claim, {
       digest,
       baseRevision: BigInt(baseRevision),
-      summary: { ...summary, documentSha256 },
+      summary: { ...summary, documentSha256, viewSha256 },
     });
   }
   if (result.phase === "no_changes") {

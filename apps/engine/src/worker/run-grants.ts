@@ -12,16 +12,18 @@ const READABLE = [
   "Fence",
   "Heartbeat",
 ];
-/** What planning writes: its plan. */
+/** What planning adds: its plan, which replaces no other. */
 const PLANNING = ["StackPlan"];
+/** Bytes of blobs that planning writes: a plan, its document, and large values. */
+const MAX_PLAN_BYTES = 512 * 1024 * 1024;
 
 /** Tokens of the executions of one worker. A token is valid exactly while its execution runs. */
 export class RunGrants {
   readonly #grants = new Map<string, Grant>();
 
   /**
-   * A token for the resources of one stack. One that only plans cannot write the state, unless an interrupted run has to be
-   * recovered first.
+   * A token for the resources of one stack. One that only plans adds plans, and can neither change a plan nor write the state,
+   * unless an interrupted run has to be recovered first.
    */
   issue(stack: StackReference, access: "plan" | "write"): string {
     const token = `swr_${randomBytes(32).toString("base64url")}`;
@@ -29,14 +31,20 @@ export class RunGrants {
     const own = (kinds: readonly string[]) => kinds.map((kind) => ({ group: "stackwright", kind }));
     const scopesOf = (part: Pick<GrantScope, "name" | "namePrefix">): GrantScope[] => [
       { tenancy, ...part, kinds: own(READABLE), access: "read" },
-      { tenancy, ...part, kinds: own(access === "plan" ? PLANNING : READABLE), access: "write" },
+      access === "plan"
+        ? { tenancy, ...part, kinds: own(PLANNING), access: "create" }
+        : { tenancy, ...part, kinds: own(READABLE), access: "write" },
     ];
     // What a stack has one of, and what it has many of: the id of another stack may begin alike.
     const scopes = [
       ...scopesOf({ name: stack.stack }),
       ...scopesOf({ namePrefix: `${stack.stack}.` }),
     ];
-    this.#grants.set(token, { scopes, blobs: "write" });
+    this.#grants.set(token, {
+      scopes,
+      blobs: "write",
+      ...(access === "plan" && { maxBlobBytes: MAX_PLAN_BYTES }),
+    });
     return token;
   }
 

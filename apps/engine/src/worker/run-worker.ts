@@ -8,6 +8,7 @@ import type { BlobStore } from "@stackwright/storage/blob";
 import { createBlobsService } from "@stackwright/storage/blob/remote";
 import { createLeases, type LeaseTiming, type Renewer } from "@stackwright/storage/lease";
 import { createStorageService } from "@stackwright/storage/remote";
+import { WORKER_LEASE } from "../domain/run-places.ts";
 import { RunGrants } from "./run-grants.ts";
 import { Tenure, type TenureParts } from "./worker-tenure.ts";
 
@@ -70,7 +71,7 @@ export async function startRunWorker(options: RunWorkerOptions): Promise<RunWork
       }
     }
   })();
-  const kept = stack.move();
+  const owned = stack.move();
   let closing: Promise<void> | undefined;
   const close = async (graceMs = 0): Promise<void> => {
     closing ??= (async () => {
@@ -81,7 +82,7 @@ export async function startRunWorker(options: RunWorkerOptions): Promise<RunWork
         // A tenure that began in the same moment.
         await worker.close(0);
       } finally {
-        await kept.disposeAsync();
+        await owned.disposeAsync();
       }
     })();
     return closing;
@@ -118,5 +119,5 @@ async function beginTenure(parts: WorkerParts, signal: AbortSignal): Promise<Ten
 }
 
 function leaseName(id: string) {
-  return { tenancy: tenancyOf({ kind: "site" }), name: `worker.${id}` };
+  return { tenancy: tenancyOf({ kind: "site" }), name: `${WORKER_LEASE}${id}` };
 }

@@ -4,20 +4,25 @@ import { type Static, Type } from "typebox";
 import { storeConfiguration } from "../../configuration/store-configuration.ts";
 import { ServerError } from "../../domain/server-error.ts";
 import { type ApiParts, routeSchema, StackParams, stackOf } from "../api-parts.ts";
+import { UploadPlaces } from "../upload-places.ts";
 
-const ConfigurationView = Type.Object({
-  digest: Type.String(),
-  files: Type.Integer(),
-  archive_bytes: Type.Integer(),
-  content_bytes: Type.Integer(),
-  actor: Type.String(),
-  created_at: Type.String(),
-});
+const ConfigurationView = Type.Object(
+  {
+    digest: Type.String(),
+    files: Type.Integer(),
+    archive_bytes: Type.Integer(),
+    content_bytes: Type.Integer(),
+    actor: Type.String(),
+    created_at: Type.String(),
+  },
+  { title: "Configuration" },
+);
 
 const TYPES = new Set(["application/gzip", "application/x-gzip", "application/octet-stream"]);
 
 /** `/projects/{project}/stacks/{stack}/configurations` */
 export function configurationRoutes(fastify: FastifyInstance, parts: ApiParts): void {
+  const places = new UploadPlaces();
   fastify.post<{ Params: Static<typeof StackParams> }>(
     "/projects/:project/stacks/:stack/configurations",
     {
@@ -25,7 +30,7 @@ export function configurationRoutes(fastify: FastifyInstance, parts: ApiParts): 
         "Upload a configuration as a gzip-compressed tar archive",
         "CreateConfiguration",
         { 200: ConfigurationView, 201: ConfigurationView },
-        { params: StackParams },
+        { params: StackParams, "x-body": "application/gzip" },
         { 413: "too large", 415: "not gzip", 422: "the archive is not valid" },
       ),
       config: { access: "operator", upload: true },
@@ -40,6 +45,7 @@ export function configurationRoutes(fastify: FastifyInstance, parts: ApiParts): 
           "a configuration is a gzip-compressed tar archive: application/gzip",
         );
       }
+      using _place = places.take(principal.account);
       const { raw } = request;
       const closed = new AbortController();
       const onClose = (): void => {
@@ -53,7 +59,7 @@ export function configurationRoutes(fastify: FastifyInstance, parts: ApiParts): 
         content: raw as Readable,
         signal: closed.signal,
       });
-      return reply.code(isNew ? 201 : 200).send({
+      return await reply.code(isNew ? 201 : 200).send({
         digest: version.digest,
         files: version.files,
         archive_bytes: Number(version.archiveBytes),

@@ -1,24 +1,191 @@
+import type { Principal } from "@stackwright/registry";
+import { readStored } from "@stackwright/storage";
 import type { FastifyInstance } from "fastify";
-import { Type } from "typebox";
-import { STACK_KIND } from "../../domain/run-places.ts";
-import { type ApiParts, routeSchema } from "../api-parts.ts";
+import { type Static, Type } from "typebox";
+import { defaultProject, projectPlace } from "../../domain/project-settings.ts";
+import { decodeRecord } from "../../domain/record-kind.ts";
+import { projectTenancy, STACK_KIND } from "../../domain/run-places.ts";
+import { ServerError } from "../../domain/server-error.ts";
+import { SERVER_KINDS } from "../../domain/server-kinds.ts";
+import { idOf, transact } from "../../queue/transaction.ts";
+import {
+  type ApiParts,
+  checkProjectName,
+  etagOf,
+  MatchHeader,
+  ProjectParams,
+  requireMatch,
+  routeSchema,
+} from "../api-parts.ts";
+import {
+  NewProject,
+  ProjectSettings,
+  ProjectView,
+  projectViewOf,
+  settingsOf,
+} from "./project-view.ts";
 
-/** `/projects`: the projects of the account that have stacks. */
-export function projectRoutes(fastify: FastifyInstance, { storage, principalOf }: ApiParts): void {
-  const Projects = Type.Object({ projects: Type.Array(Type.Object({ name: Type.String() })) });
+type InProject = { Params: Static<typeof ProjectParams> };
+const CHANGED = { 412: "it changed since it was read", 428: "If-Match is missing" };
+
+/** `/projects`: those that have settings or stacks. */
+export function projectRoutes(fastify: FastifyInstance, parts: ApiParts): void {
+  const { storage, principalOf } = parts;
+  const hasStacks = async ({ account }: Principal, project: string): Promise<boolean> => {
+    const tenancy = projectTenancy({ account, project });
+    return (await storage.list("strong", STACK_KIND.type, tenancy, "")).length > 0;
+  };
+
   fastify.get(
     "/projects",
     {
-      schema: routeSchema("List projects", "ListProjects", { 200: Projects }),
+      schema: routeSchema("List projects", "ListProjects", {
+        200: Type.Object({
+          projects: Type.Array(Type.Object({ name: Type.String() }, { title: "ProjectName" })),
+        }),
+      }),
       config: { access: "viewer" },
     },
     async (request) => {
       const { account, projects: own } = principalOf(request);
       const everywhere = { partition: account, peerName: "*", namespace: "*" };
-      const found = await storage.list("strong", STACK_KIND.type, everywhere, "");
-      const names = new Set(found.map(({ id }) => id.tenancy.namespace));
+      const stacks = await storage.list("strong", STACK_KIND.type, everywhere, "");
+      const { tenancy } = projectPlace({ account, project: "" });
+      const settings = await storage.list("strong", SERVER_KINDS.project.type, tenancy, "");
+      const names = new Set([
+        ...stacks.map(({ id }) => id.tenancy.namespace),
+        ...settings.map(({ id }) => id.name),
+      ]);
       const visible = [...names].filter((name) => own.length === 0 || own.includes(name));
       return { projects: visible.toSorted().map((name) => ({ name })) };
+    },
+  );
+
+  fastify.post<{ Body: Static<typeof NewProject> }>(
+    "/projects",
+    {
+      schema: routeSchema(
+        "Create a project with its settings",
+        "CreateProject",
+        { 201: ProjectView },
+        { body: NewProject },
+        { 409: "the name is in use" },
+      ),
+      config: { access: "admin" },
+    },
+    async (request, reply) => {
+      const { account, projects: own, actor } = principalOf(request);
+      const { name, ...settings } = request.body;
+      checkProjectName(name);
+      if (own.length > 0 && !own.includes(name)) {
+        throw new ServerError("forbidden", `${actor} is limited to the projects ${own.join(", ")}`);
+      }
+      const made = await transact(parts, async (tx) => {
+        const place = projectPlace({ account, project: name });
+        if ((await tx.find(SERVER_KINDS.project, place)) !== undefined) {
+          throw new ServerError("name_taken", `there is a project "${name}"`);
+        }
+        const at = BigInt(tx.nowMs);
+        const times = { createdAtMs: at, updatedAtMs: at };
+        const project = { ...defaultProject(name), ...settingsOf(settings), ...times };
+        tx.create(SERVER_KINDS.project, place, project);
+        return { project, generation: tx.generation };
+      });
+      reply.headers({ location: `/api/v1/projects/${name}`, etag: etagOf(made.generation) });
+      return reply.code(201).send(projectViewOf(made.project));
+    },
+  );
+
+  fastify.get<InProject>(
+    "/projects/:project",
+    {
+      schema: routeSchema(
+        "Show a project with its settings",
+        "ShowProject",
+        { 200: ProjectView },
+        { params: ProjectParams },
+      ),
+      config: { access: "viewer" },
+    },
+    async (request, reply) => {
+      const principal = principalOf(request);
+      const { project } = request.params;
+      checkProjectName(project);
+      const place = projectPlace({ ...principal, project });
+      const found = await readStored(storage, "strong", idOf(SERVER_KINDS.project, place));
+      if (found !== undefined) {
+        reply.header("etag", etagOf(found.generation));
+        return projectViewOf(decodeRecord(SERVER_KINDS.project, found));
+      }
+      if (await hasStacks(principal, project)) return projectViewOf(defaultProject(project));
+      throw new ServerError("not_found", `there is no project "${project}"`);
+    },
+  );
+
+  fastify.patch<InProject & { Body: Static<typeof ProjectSettings> }>(
+    "/projects/:project",
+    {
+      schema: routeSchema(
+        "Change the settings of a project; plans that wait for approval keep their rule",
+        "ChangeProject",
+        { 200: ProjectView },
+        { params: ProjectParams, body: ProjectSettings, headers: MatchHeader },
+        CHANGED,
+      ),
+      config: { access: "admin" },
+    },
+    async (request, reply) => {
+      const principal = principalOf(request);
+      const { project: name } = request.params;
+      checkProjectName(name);
+      const isKnown = await hasStacks(principal, name);
+      const { project, generation } = await transact(parts, async (tx) => {
+        const place = projectPlace({ ...principal, project: name });
+        const change = { ...settingsOf(request.body), updatedAtMs: BigInt(tx.nowMs) };
+        const row = await tx.find(SERVER_KINDS.project, place);
+        if (row === undefined) {
+          if (!isKnown) throw new ServerError("not_found", `there is no project "${name}"`);
+          // It has stacks, and had no settings until now.
+          if (request.headers["if-match"] !== undefined) throw new ServerError("changed");
+          const first = { ...defaultProject(name), ...change, createdAtMs: BigInt(tx.nowMs) };
+          tx.create(SERVER_KINDS.project, place, first);
+          return { project: first, generation: tx.generation };
+        }
+        requireMatch(request, row.resource.generation);
+        tx.update(row, change);
+        return { project: row.message, generation: tx.generation };
+      });
+      reply.header("etag", etagOf(generation));
+      return projectViewOf(project);
+    },
+  );
+
+  fastify.delete<InProject>(
+    "/projects/:project",
+    {
+      schema: routeSchema(
+        "Delete the settings of a project without stacks",
+        "DeleteProject",
+        { 204: Type.Null() },
+        { params: ProjectParams, headers: MatchHeader },
+        { ...CHANGED, 409: "the project has stacks" },
+      ),
+      config: { access: "admin" },
+    },
+    async (request, reply) => {
+      const principal = principalOf(request);
+      const { project } = request.params;
+      checkProjectName(project);
+      if (await hasStacks(principal, project)) throw new ServerError("not_empty");
+      await transact(parts, async (tx) => {
+        const row = await tx.find(SERVER_KINDS.project, projectPlace({ ...principal, project }));
+        if (row === undefined) {
+          throw new ServerError("not_found", `there is no project "${project}"`);
+        }
+        requireMatch(request, row.resource.generation);
+        tx.remove(row);
+      });
+      return reply.code(204).send();
     },
   );
 }

@@ -16,7 +16,14 @@ const MAX_STREAMS = 2_000;
 export function eventRoutes(fastify: FastifyInstance, parts: ApiParts): void {
   let streams = 0;
   const After = Type.Object(
-    { after: Type.Optional(Type.Integer({ minimum: 0 })) },
+    {
+      after: Type.Optional(Type.Integer({ minimum: 0 })),
+      follow: Type.Optional(
+        Type.Union([Type.Literal("true"), Type.Literal("false")], {
+          description: "false: the stream ends with the last event so far",
+        }),
+      ),
+    },
     { additionalProperties: false },
   );
   fastify.get<{ Params: Static<typeof RunParams>; Querystring: Static<typeof After> }>(
@@ -26,15 +33,18 @@ export function eventRoutes(fastify: FastifyInstance, parts: ApiParts): void {
         "Follow the events of a run (text/event-stream)",
         "FollowRun",
         { 200: Type.String({ description: "text/event-stream" }), 204: Type.Null() },
-        { params: RunParams, querystring: After },
+        { params: RunParams, querystring: After, produces: ["text/event-stream"] },
       ),
       config: { access: "viewer" },
+      // Its answer would wait for the end of the run.
+      exposeHeadRoute: false,
     },
     async (request, reply) => {
       const { reference } = await stackOf(parts, parts.principalOf(request), request.params);
       const run = { stack: reference, run: request.params.run };
       if (streams >= MAX_STREAMS) throw new ServerError("rate_limited", "too many streams");
       const after = request.query.after ?? lastEventId(request.headers["last-event-id"], run.run);
+      const follow = request.query.follow !== "false";
       const gone = new AbortController();
       reply.raw.once("close", () => gone.abort());
       // It may have left while its stack was looked for.
@@ -43,7 +53,7 @@ export function eventRoutes(fastify: FastifyInstance, parts: ApiParts): void {
       const signal = AbortSignal.any([gone.signal, parts.stopping]);
       void endWhenRefused(parts, request, gone, signal);
       try {
-        const lines = await streamRunLog(parts, run, after, signal);
+        const lines = await streamRunLog(parts, run, { after, follow }, signal);
         // A reader that has seen the end need not come back.
         if (lines === undefined) return await reply.code(204).send();
         reply.hijack();

@@ -1,26 +1,24 @@
-import type { IdempotencyRecord } from "@stackwright/proto/stackwright";
 import { readStored } from "@stackwright/storage";
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyInstance, FastifyRequest } from "fastify";
 import { type Static, Type } from "typebox";
 import { decodeRecord } from "../../domain/record-kind.ts";
 import { memberPlace, RUN_KIND, type RunReference, runPlace } from "../../domain/run-places.ts";
-import { isServerError, ServerError } from "../../domain/server-error.ts";
-import { SERVER_KINDS } from "../../domain/server-kinds.ts";
+import { ServerError } from "../../domain/server-error.ts";
 import { cancelRun } from "../../queue/cancel.ts";
 import { approveRun, discardRun } from "../../queue/decide.ts";
-import { enqueueRun } from "../../queue/enqueue.ts";
 import { idOf } from "../../queue/transaction.ts";
 import {
   type ApiParts,
   Digest,
   etagOf,
+  IdempotencyHeader,
   RunParams,
   routeSchema,
   StackParams,
   stackOf,
 } from "../api-parts.ts";
 import { requireApiRole } from "../api-roles.ts";
-import { findReplay, idempotencyOf } from "../idempotency.ts";
+import { requestRun, requireRetry } from "./request-run.ts";
 import { MODE_OF, RunModes, RunSchema, runViewOf } from "./run-view.ts";
 
 const NewRun = Type.Object(
@@ -32,11 +30,11 @@ const NewRun = Type.Object(
     targets: Type.Optional(Type.Array(Type.String({ maxLength: 1024 }), { maxItems: 100 })),
     replace: Type.Optional(Type.Array(Type.String({ maxLength: 1024 }), { maxItems: 100 })),
   },
-  { additionalProperties: false },
+  { additionalProperties: false, title: "NewRun" },
 );
 const NewApproval = Type.Object(
   { plan_digest: Digest, comment: Type.Optional(Type.String({ maxLength: 1024 })) },
-  { additionalProperties: false },
+  { additionalProperties: false, title: "NewApproval" },
 );
 const Reason = Type.Object(
   { reason: Type.Optional(Type.String({ maxLength: 1024 })) },
@@ -44,6 +42,13 @@ const Reason = Type.Object(
 );
 const Cancel = Type.Object(
   { force: Type.Optional(Type.Boolean()) },
+  { additionalProperties: false },
+);
+const Retry = Type.Object(
+  {
+    message: Type.Optional(Type.String({ maxLength: 1024 })),
+    auto_apply: Type.Optional(Type.Boolean()),
+  },
   { additionalProperties: false },
 );
 const Page = Type.Object(
@@ -60,7 +65,7 @@ type InRun = { Params: Static<typeof RunParams> };
 
 /** `/projects/{project}/stacks/{stack}/runs` */
 export function runRoutes(fastify: FastifyInstance, parts: ApiParts): void {
-  const { storage, blobs, token, principalOf } = parts;
+  const { storage, principalOf } = parts;
 
   const referenceOf = async (
     request: FastifyRequest<{ Params: Static<typeof RunParams> }>,
@@ -81,7 +86,7 @@ export function runRoutes(fastify: FastifyInstance, parts: ApiParts): void {
         "Request a run",
         "CreateRun",
         { 201: RunSchema },
-        { params: StackParams, body: NewRun },
+        { params: StackParams, body: NewRun, headers: IdempotencyHeader },
         {
           409: "a request with this key is in progress",
           422: "the configuration is unknown",
@@ -91,49 +96,13 @@ export function runRoutes(fastify: FastifyInstance, parts: ApiParts): void {
       config: { access: "operator" },
     },
     async (request, reply) => {
-      const principal = principalOf(request);
-      const { reference: stack, name } = await stackOf(parts, principal, request.params);
-      const {
-        configuration,
-        mode = "apply",
-        message,
-        auto_apply: autoApply,
-        targets,
-        replace,
-      } = request.body;
-      const reference = { stack, run: token() };
-      const base = request.raw.url?.split("?", 1)[0] ?? "";
-      const location = `${base}/${reference.run}`;
-      const idempotency = idempotencyOf(request, principal, parts.clock, (run) => ({
-        status: 201,
-        location,
-        body: JSON.stringify(runViewOf(run)),
-      }));
-      const known = idempotency && (await findReplay(parts, idempotency));
-      if (known !== undefined) return replay(reply, known);
-      try {
-        const run = await enqueueRun(parts, {
-          reference,
-          stackName: name,
-          configuration,
-          mode: MODE_OF[mode],
-          actor: principal.actor,
-          ...(message !== undefined && { message }),
-          ...(autoApply !== undefined && { autoApply }),
-          ...(targets !== undefined && { targets }),
-          ...(replace !== undefined && { replace }),
-          ...(idempotency !== undefined && { idempotency }),
-        });
-        return await reply.code(201).header("location", location).send(runViewOf(run));
-      } catch (error) {
-        // Another request with the key was faster: its answer is the answer.
-        const other =
-          isServerError(error, "in_progress") && idempotency !== undefined
-            ? await findReplay(parts, idempotency)
-            : undefined;
-        if (other === undefined) throw error;
-        return replay(reply, other);
-      }
+      const named = await stackOf(parts, principalOf(request), request.params);
+      const { mode = "apply", auto_apply: autoApply, ...options } = request.body;
+      return requestRun(parts, request, reply, named, {
+        ...options,
+        mode: MODE_OF[mode],
+        ...(autoApply !== undefined && { autoApply }),
+      });
     },
   );
 
@@ -179,33 +148,6 @@ export function runRoutes(fastify: FastifyInstance, parts: ApiParts): void {
     },
   );
 
-  fastify.get<InRun>(
-    `${RUNS}/:run/plan`,
-    {
-      schema: routeSchema(
-        "Show the plan of a run, without sensitive values",
-        "ShowPlan",
-        { 200: Type.Object({}, { additionalProperties: true }) },
-        { params: RunParams },
-      ),
-      config: { access: "viewer" },
-    },
-    async (request, reply) => {
-      const reference = await referenceOf(request);
-      const { run } = await readRun(reference);
-      const id = idOf(SERVER_KINDS.summary, runPlace(reference));
-      const found = await readStored(storage, "strong", id);
-      const summary = found && decodeRecord(SERVER_KINDS.summary, found);
-      if (summary === undefined || summary.planDigest !== run.planDigest) {
-        throw new ServerError("not_found", `the run ${run.id} has no plan`);
-      }
-      const chunks: Uint8Array[] = [];
-      for await (const chunk of blobs.read(summary.documentSha256)) chunks.push(chunk);
-      reply.serializer((text) => text as string);
-      return reply.type("application/json").send(Buffer.concat(chunks).toString("utf8"));
-    },
-  );
-
   fastify.post<InRun & { Body: Static<typeof NewApproval> }>(
     `${RUNS}/:run/approvals`,
     {
@@ -224,6 +166,37 @@ export function runRoutes(fastify: FastifyInstance, parts: ApiParts): void {
       const { actor } = principalOf(request);
       await approveRun(parts, reference, { actor, planDigest, comment });
       return reply.code(201).send(runViewOf((await readRun(reference)).run));
+    },
+  );
+
+  fastify.post<InRun & { Body: Static<typeof Retry> }>(
+    `${RUNS}/:run/retry`,
+    {
+      schema: routeSchema(
+        "Request an ended run again, with its configuration and options and a new plan",
+        "RetryRun",
+        { 201: RunSchema },
+        { params: RunParams, body: Retry, headers: IdempotencyHeader },
+        { 409: ENDED, 422: "the configuration is gone", 429: "the queue is full" },
+      ),
+      config: { access: "operator" },
+    },
+    async (request, reply) => {
+      const named = await stackOf(parts, principalOf(request), request.params);
+      const { run } = await readRun(await referenceOf(request));
+      requireRetry(run);
+      const { message, auto_apply: given } = request.body;
+      // What the project said for the former run it may no longer say.
+      const autoApply = given ?? (run.autoApplyRequested ? run.autoApply : undefined);
+      return requestRun(parts, request, reply, named, {
+        configuration: run.configuration,
+        mode: run.mode,
+        ...(autoApply !== undefined && { autoApply }),
+        targets: run.targets,
+        replace: run.replace,
+        message: message ?? run.message,
+        retryOf: run.id,
+      });
     },
   );
 
@@ -276,13 +249,4 @@ function cursorOf(after: string): string {
   const text = Buffer.from(after, "base64url").toString("utf8");
   if (/^[0-9A-Za-z_.-]{1,128}$/.test(text)) return text;
   throw new ServerError("invalid_request", "the cursor is not valid");
-}
-
-function replay(reply: FastifyReply, { status, body, location }: IdempotencyRecord): FastifyReply {
-  reply.serializer((text) => text as string);
-  return reply
-    .code(status)
-    .headers({ location, "idempotency-replayed": "true" })
-    .type("application/json")
-    .send(body);
 }

@@ -1,13 +1,17 @@
+import { RUN_TRANSITIONS, type RunPhase } from "@stackwright/core";
 import { type Run, Run_Mode } from "@stackwright/proto/stackwright";
 import { type Static, Type } from "typebox";
 import { phaseOf } from "../../queue/run-row.ts";
 
-export const RunModes = Type.Union([
-  Type.Literal("apply"),
-  Type.Literal("plan_only"),
-  Type.Literal("destroy"),
-  Type.Literal("refresh_only"),
-]);
+export const RunModes = Type.Union(
+  [
+    Type.Literal("apply"),
+    Type.Literal("plan_only"),
+    Type.Literal("destroy"),
+    Type.Literal("refresh_only"),
+  ],
+  { title: "RunMode" },
+);
 type ModeName = Static<typeof RunModes>;
 
 export const MODE_OF: Readonly<Record<ModeName, Run_Mode>> = {
@@ -17,32 +21,45 @@ export const MODE_OF: Readonly<Record<ModeName, Run_Mode>> = {
   refresh_only: Run_Mode.MODE_REFRESH_ONLY,
 };
 
-export const RunSchema = Type.Object({
-  id: Type.String(),
-  number: Type.Integer(),
-  phase: Type.String(),
-  mode: Type.Union([RunModes, Type.Literal("command")]),
-  actor: Type.String(),
-  message: Type.String(),
-  configuration: Type.String(),
-  auto_apply: Type.Boolean(),
-  created_at: Type.String(),
-  updated_at: Type.String(),
-  plan_digest: Type.Optional(Type.String()),
-  revision: Type.Optional(Type.Integer()),
-  reason: Type.Optional(Type.String()),
-  reason_code: Type.Optional(Type.String()),
-  required_approvals: Type.Integer(),
-  approvals: Type.Array(
-    Type.Object({
-      actor: Type.String(),
-      plan_digest: Type.String(),
-      comment: Type.String(),
-      at: Type.String(),
+export const RunSchema = Type.Object(
+  {
+    id: Type.String(),
+    number: Type.Integer(),
+    phase: Type.Unsafe<RunPhase>({
+      type: "string",
+      title: "RunPhase",
+      enum: Object.keys(RUN_TRANSITIONS),
     }),
-  ),
-  cancel: Type.Optional(Type.Object({ stage: Type.Integer(), actor: Type.String() })),
-});
+    mode: Type.Union([RunModes, Type.Literal("command")]),
+    actor: Type.String(),
+    message: Type.String(),
+    targets: Type.Array(Type.String()),
+    replace: Type.Array(Type.String()),
+    configuration: Type.String(),
+    auto_apply: Type.Boolean(),
+    created_at: Type.String(),
+    updated_at: Type.String(),
+    plan_digest: Type.Optional(Type.String()),
+    revision: Type.Optional(Type.Integer()),
+    reason: Type.Optional(Type.String()),
+    reason_code: Type.Optional(Type.String()),
+    required_approvals: Type.Integer(),
+    exclude_author: Type.Boolean(),
+    approvers: Type.Array(Type.String()),
+    superseded_by: Type.Optional(Type.String()),
+    retry_of: Type.Optional(Type.String()),
+    approvals: Type.Array(
+      Type.Object({
+        actor: Type.String(),
+        plan_digest: Type.String(),
+        comment: Type.String(),
+        at: Type.String(),
+      }),
+    ),
+    cancel: Type.Optional(Type.Object({ stage: Type.Integer(), actor: Type.String() })),
+  },
+  { title: "Run" },
+);
 
 /** A run as the API shows it. */
 export function runViewOf(run: Run): Static<typeof RunSchema> {
@@ -55,6 +72,8 @@ export function runViewOf(run: Run): Static<typeof RunSchema> {
     mode: mode ?? "command",
     actor: run.actor === "" ? run.cause : run.actor,
     message: run.message,
+    targets: run.targets,
+    replace: run.replace,
     configuration: run.configuration,
     auto_apply: run.autoApply,
     created_at: timeOf(run.createdAtMs),
@@ -64,6 +83,10 @@ export function runViewOf(run: Run): Static<typeof RunSchema> {
     ...(reason !== "" && { reason }),
     ...(reasonCode !== "" && { reason_code: reasonCode }),
     required_approvals: run.requiredApprovals,
+    exclude_author: run.excludeAuthor,
+    approvers: [...run.approvers],
+    ...(run.supersededBy !== "" && { superseded_by: run.supersededBy }),
+    ...(run.retryOf !== "" && { retry_of: run.retryOf }),
     approvals: run.approvals.map(({ actor, planDigest: digest, comment, atMs }) => ({
       actor,
       plan_digest: digest,

@@ -12,13 +12,19 @@ import {
   stackOf,
 } from "../api-parts.ts";
 
-const StackView = Type.Object({
-  id: Type.String(),
-  name: Type.String(),
-  project: Type.String(),
-  created_at: Type.String(),
-});
-const NewStack = Type.Object({ name: StackNameSchema }, { additionalProperties: false });
+const StackView = Type.Object(
+  {
+    id: Type.String(),
+    name: Type.String(),
+    project: Type.String(),
+    created_at: Type.String(),
+  },
+  { title: "Stack" },
+);
+const NewStack = Type.Object(
+  { name: StackNameSchema },
+  { additionalProperties: false, title: "NewStack" },
+);
 
 /** `/projects/{project}/stacks` */
 export function stackRoutes(fastify: FastifyInstance, parts: ApiParts): void {

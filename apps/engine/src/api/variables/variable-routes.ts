@@ -17,6 +17,7 @@ import {
 import {
   type ApiParts,
   etagOf,
+  MatchHeader,
   ProjectName,
   requireMatch,
   routeSchema,
@@ -25,13 +26,16 @@ import {
   stackOf,
 } from "../api-parts.ts";
 
-const VariableView = Type.Object({
-  category: Type.Union([Type.Literal("terraform"), Type.Literal("env")]),
-  key: Type.String(),
-  sensitive: Type.Boolean(),
-  value: Type.Optional(Type.String({ description: "absent for sensitive variables" })),
-  description: Type.String(),
-});
+const VariableView = Type.Object(
+  {
+    category: Type.Union([Type.Literal("terraform"), Type.Literal("env")]),
+    key: Type.String(),
+    sensitive: Type.Boolean(),
+    value: Type.Optional(Type.String({ description: "absent for sensitive variables" })),
+    description: Type.String(),
+  },
+  { title: "Variable" },
+);
 const VariableParams = Type.Object({
   project: ProjectName,
   stack: StackNameSchema,
@@ -44,7 +48,7 @@ const NewVariable = Type.Object(
     sensitive: Type.Optional(Type.Boolean()),
     description: Type.Optional(Type.String({ maxLength: 1024 })),
   },
-  { additionalProperties: false },
+  { additionalProperties: false, title: "NewVariable" },
 );
 
 /** Bytes of the values of one stack, which all go to its executor at once; and their number. */
@@ -74,6 +78,29 @@ export function variableRoutes(fastify: FastifyInstance, parts: ApiParts): void 
       return { variables: variables.toSorted((a, b) => (a.key < b.key ? -1 : 1)) };
     },
   );
+  fastify.get<{ Params: Static<typeof VariableParams> }>(
+    "/projects/:project/stacks/:stack/variables/:category/:key",
+    {
+      schema: routeSchema(
+        "Show a variable; its entity tag is what If-Match takes",
+        "ShowVariable",
+        { 200: VariableView },
+        { params: VariableParams },
+      ),
+      config: { access: "viewer" },
+    },
+    async (request, reply) => {
+      const { reference } = await stackOf(parts, principalOf(request), request.params);
+      const { category, key } = request.params;
+      const tenancy = projectTenancy(reference);
+      const place = { tenancy, name: `${variablePrefix(reference)}${category}.${key}` };
+      const found = await readStored(storage, "strong", idOf(SERVER_KINDS.variable, place));
+      if (found === undefined) throw new ServerError("not_found", `there is no variable "${key}"`);
+      reply.header("etag", etagOf(found.generation));
+      return viewOf(decodeRecord(SERVER_KINDS.variable, found));
+    },
+  );
+
   fastify.put<{ Params: Static<typeof VariableParams>; Body: Static<typeof NewVariable> }>(
     "/projects/:project/stacks/:stack/variables/:category/:key",
     {
@@ -81,7 +108,7 @@ export function variableRoutes(fastify: FastifyInstance, parts: ApiParts): void 
         "Set a variable; If-Match is needed to replace one",
         "SetVariable",
         { 200: VariableView, 201: VariableView },
-        { params: VariableParams, body: NewVariable },
+        { params: VariableParams, body: NewVariable, headers: MatchHeader },
         {
           412: "it changed since it was read",
           422: "the variables of the stack are too large",
@@ -110,18 +137,19 @@ export function variableRoutes(fastify: FastifyInstance, parts: ApiParts): void 
         updatedAtMs: BigInt(Math.floor(parts.clock.wallMs())),
       });
       await requireRoom(parts, reference, place.name, plain.byteLength);
-      const isNew = await transact(parts, async (tx) => {
+      // The tag is of this write. What is stored when it is answered may be another one, which the caller has not seen.
+      const { isNew, generation } = await transact(parts, async (tx) => {
         const row = await tx.find(SERVER_KINDS.variable, place);
         if (row === undefined) {
+          if (request.headers["if-match"] !== undefined) throw new ServerError("changed");
           tx.create(SERVER_KINDS.variable, place, message);
-          return true;
+          return { isNew: true, generation: tx.generation };
         }
-        requireMatch(request, row.resource.version);
+        requireMatch(request, row.resource.generation);
         tx.update(row, message);
-        return false;
+        return { isNew: false, generation: tx.generation };
       });
-      const stored = await readStored(storage, "strong", idOf(SERVER_KINDS.variable, place));
-      if (stored !== undefined) reply.header("etag", etagOf(stored.version));
+      reply.header("etag", etagOf(generation));
       return reply.code(isNew ? 201 : 200).send(viewOf(message));
     },
   );
@@ -132,7 +160,7 @@ export function variableRoutes(fastify: FastifyInstance, parts: ApiParts): void 
         "Delete a variable",
         "DeleteVariable",
         { 204: Type.Null() },
-        { params: VariableParams },
+        { params: VariableParams, headers: MatchHeader },
         { 412: "it changed since it was read", 428: "If-Match is missing" },
       ),
       config: { access: "operator" },
@@ -145,7 +173,7 @@ export function variableRoutes(fastify: FastifyInstance, parts: ApiParts): void 
       await transact(parts, async (tx) => {
         const row = await tx.find(SERVER_KINDS.variable, place);
         if (row === undefined) throw new ServerError("not_found", `there is no variable "${key}"`);
-        requireMatch(request, row.resource.version);
+        requireMatch(request, row.resource.generation);
         tx.remove(row);
       });
       return reply.code(204).send();

@@ -1,0 +1,85 @@
+import { type Project, Project_AutoApply, Project_Supersede } from "@stackwright/proto/stackwright";
+import { type Static, Type } from "typebox";
+import { ProjectName } from "../api-parts.ts";
+
+const AutoApply = Type.Union(
+  [Type.Literal("on_request"), Type.Literal("never"), Type.Literal("always")],
+  { description: "whether plans are applied without an approval" },
+);
+const Supersede = Type.Union(
+  [Type.Literal("none"), Type.Literal("pending"), Type.Literal("unapproved")],
+  { description: "which older runs of a stack a new run ends" },
+);
+
+const AUTO_APPLY: Readonly<Record<Static<typeof AutoApply>, Project_AutoApply>> = {
+  on_request: Project_AutoApply.AUTO_APPLY_UNSPECIFIED,
+  never: Project_AutoApply.AUTO_APPLY_NEVER,
+  always: Project_AutoApply.AUTO_APPLY_ALWAYS,
+};
+const SUPERSEDE: Readonly<Record<Static<typeof Supersede>, Project_Supersede>> = {
+  none: Project_Supersede.SUPERSEDE_UNSPECIFIED,
+  pending: Project_Supersede.SUPERSEDE_PENDING,
+  unapproved: Project_Supersede.SUPERSEDE_UNAPPROVED,
+};
+
+const SETTINGS = {
+  display_name: Type.Optional(Type.String({ maxLength: 256 })),
+  required_approvals: Type.Optional(Type.Integer({ minimum: 1, maximum: 20 })),
+  exclude_author: Type.Optional(Type.Boolean()),
+  approvers: Type.Optional(Type.Array(Type.String({ maxLength: 128 }), { maxItems: 100 })),
+  auto_apply: Type.Optional(AutoApply),
+  supersede: Type.Optional(Supersede),
+};
+
+export const ProjectSettings = Type.Object(SETTINGS, {
+  additionalProperties: false,
+  title: "ProjectSettings",
+});
+export const NewProject = Type.Object(
+  { name: ProjectName, ...SETTINGS },
+  { additionalProperties: false, title: "NewProject" },
+);
+export const ProjectView = Type.Object(
+  {
+    name: Type.String(),
+    display_name: Type.String(),
+    required_approvals: Type.Integer(),
+    exclude_author: Type.Boolean(),
+    approvers: Type.Array(Type.String()),
+    auto_apply: AutoApply,
+    supersede: Supersede,
+  },
+  { title: "Project" },
+);
+
+/** What a request changes of the settings of a project. */
+export function settingsOf(given: Static<typeof ProjectSettings>): Partial<Project> {
+  const { display_name, required_approvals, exclude_author, approvers, auto_apply } = given;
+  return {
+    ...(display_name !== undefined && { displayName: display_name }),
+    ...(required_approvals !== undefined && { requiredApprovals: required_approvals }),
+    ...(exclude_author !== undefined && { excludeAuthor: exclude_author }),
+    ...(approvers !== undefined && { approvers: [...new Set(approvers)] }),
+    ...(auto_apply !== undefined && { autoApply: AUTO_APPLY[auto_apply] }),
+    ...(given.supersede !== undefined && { supersede: SUPERSEDE[given.supersede] }),
+  };
+}
+
+/** A project as the API shows it. */
+export function projectViewOf(project: Project): Static<typeof ProjectView> {
+  const { name, displayName, requiredApprovals, excludeAuthor, approvers } = project;
+  return {
+    name,
+    display_name: displayName,
+    required_approvals: Math.max(1, requiredApprovals),
+    exclude_author: excludeAuthor,
+    approvers: [...approvers],
+    auto_apply: nameOf(AUTO_APPLY, project.autoApply) ?? "never",
+    supersede: nameOf(SUPERSEDE, project.supersede) ?? "none",
+  };
+}
+
+/** The name of a stored value; undefined for one of a newer release. */
+function nameOf<N extends string, V>(table: Readonly<Record<N, V>>, value: V): N | undefined {
+  return (Object.keys(table) as N[]).find((name) => table[name] === value);
+}

@@ -1,0 +1,125 @@
+import { type RunPhase, STORED_RUN_PHASES } from "@stackwright/core";
+import { Run, Run_Mode } from "@stackwright/proto/stackwright";
+import { expect, it } from "vitest";
+import { decodeRecord } from "../domain/record-kind.ts";
+import { memberPlace, RUN_KIND, runPlace, ticketPlace } from "../domain/run-places.ts";
+import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import { createRunFixture } from "../testing/run-fixture.ts";
+import { beginApply } from "./apply-steps.ts";
+import { cancelRun } from "./cancel.ts";
+import { claimTicket } from "./claim.ts";
+import { approveRun, discardRun } from "./decide.ts";
+import { beginPlanning, recordPlan } from "./plan-steps.ts";
+import { releaseClaim } from "./release.ts";
+import { phaseOf } from "./run-row.ts";
+import { listTickets, sweepQueues } from "./sweep.ts";
+import { idOf, transact } from "./transaction.ts";
+
+const SUMMARY = {
+  create: 1,
+  update: 0,
+  replace: 0,
+  delete: 0,
+  import: 0,
+  move: 0,
+  forget: 0,
+  documentSha256: "",
+  viewSha256: "",
+};
+
+async function start(autoApply = true) {
+  const fixture = createRunFixture();
+  const { parts, storage } = fixture;
+  const stack = await fixture.stack("one");
+  const run = await fixture.enqueue(stack, "one", Run_Mode.MODE_APPLY, autoApply);
+  const worker = await fixture.worker("w");
+  const claim = async () => {
+    const [ticket] = await listTickets(parts);
+    const made = ticket && (await claimTicket(parts, ticket.id, worker, parts.token()));
+    if (made === undefined) throw new Error("nothing to claim");
+    return made;
+  };
+  const stored = async () =>
+    decodeRecord(RUN_KIND, await storage.read("strong", idOf(RUN_KIND, runPlace(run))));
+  return { ...fixture, stackReference: stack, run, worker, claim, stored };
+}
+
+it.each(["preparing", "planning", "planned"] satisfies RunPhase[])(
+  "a run that is %s and has no ticket is planned again",
+  async (phase) => {
+    const { parts, run, claim, stored, put } = await start();
+    const planning = await claim();
+    if (phase !== "preparing") await beginPlanning(parts, planning);
+    if (phase === "planned") {
+      const message = { ...(await stored()), phase: STORED_RUN_PHASES.planned };
+      await put(RUN_KIND, runPlace(run), message);
+    }
+    // A foreign writer, or a restored backup, took it away.
+    await transact(parts, async (tx) => {
+      tx.remove(await tx.get(SERVER_KINDS.ticket, ticketPlace(run)));
+    });
+    expect(await sweepQueues(parts)).toBe(1);
+    expect(phaseOf(await stored())).toBe("queued");
+    expect(await sweepQueues(parts)).toBe(0);
+    await beginPlanning(parts, await claim());
+    expect(phaseOf(await stored())).toBe("planning");
+  },
+);
+
+it("a run that cannot be recovered ends, and the next run of its stack begins", async () => {
+  const { parts, run, claim, stored, worker, head, plan, fence, enqueue, stackReference } =
+    await start();
+  const planning = await claim();
+  await beginPlanning(parts, planning);
+  const digest = await plan(stackReference, "plan");
+  await recordPlan(parts, planning, { digest, baseRevision: 0n, summary: SUMMARY });
+  const applying = await claim();
+  const held = await fence(stackReference, "executor");
+  await beginApply(parts, applying, held?.tenure.epoch ?? 0n);
+  await head(stackReference, run.run);
+  const next = await enqueue(stackReference, "one", Run_Mode.MODE_APPLY);
+  let claims = 1;
+  for (let current = applying; phaseOf(await stored()) === "applying"; claims += 1) {
+    const reason = "the configuration has errors";
+    const dead = { ticket: current.ticket, worker: worker.id, guard: worker.guard };
+    await releaseClaim(parts, { ...dead, actor: "w", reason });
+    if (phaseOf(await stored()) !== "applying") break;
+    current = await claim();
+    expect(current.step).toBe("recover");
+    if (claims > 50) throw new Error("it is recovered for ever");
+  }
+  expect(await stored()).toMatchObject({
+    reasonCode: "recovery_failed",
+    reason: "the configuration has errors",
+  });
+  expect(phaseOf(await stored())).toBe("failed");
+  expect(claims).toBeGreaterThan(3);
+  expect((await listTickets(parts)).map(({ ticket }) => ticket.run)).toEqual([next.run]);
+});
+
+it("a run of a command is not approved, discarded or canceled by the server", async () => {
+  const { parts, storage, put, plan, stackReference } = await start();
+  const reference = { stack: stackReference, run: parts.token() };
+  const planDigest = await plan(stackReference, "plan");
+  for (const phase of ["planning", "awaiting_approval", "approved", "applying"] as const) {
+    const message = Run.create({
+      id: reference.run,
+      stack: stackReference.stack,
+      phase: STORED_RUN_PHASES[phase],
+      planDigest,
+    });
+    await put(RUN_KIND, memberPlace(stackReference, reference.run), message);
+    const id = idOf(RUN_KIND, runPlace(reference));
+    const before = (await storage.read("strong", id)).version;
+    const refusal = { code: "command_run" };
+    const actor = "bea";
+    await expect(approveRun(parts, reference, { actor, planDigest })).rejects.toMatchObject(
+      refusal,
+    );
+    await expect(discardRun(parts, reference, { actor })).rejects.toMatchObject(refusal);
+    await expect(cancelRun(parts, reference, { actor, force: true })).rejects.toMatchObject(
+      refusal,
+    );
+    expect((await storage.read("strong", id)).version).toBe(before);
+  }
+});

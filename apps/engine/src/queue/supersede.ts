@@ -1,0 +1,39 @@
+import { Project_Supersede, type StackQueue } from "@stackwright/proto/stackwright";
+import type { RunReference } from "../domain/run-places.ts";
+import { isAt, move, readRun } from "./run-row.ts";
+import type { Row, Transaction } from "./transaction.ts";
+
+/** Runs that one request ends: each is a few writes of one batch. The next request ends further ones. */
+const MAX_SUPERSEDED = 6;
+
+/**
+ * Ends the older runs of a stack that a new one makes pointless, by the policy of the project: those that wait for their turn, and
+ * the current one while its plan waits for approval. An approved run, or one with a worker, is never ended.
+ */
+export async function supersedeOlder(
+  tx: Transaction,
+  queue: Row<StackQueue>,
+  policy: Project_Supersede,
+  { reference: { stack, run: by }, actor }: { reference: RunReference; actor: string },
+): Promise<void> {
+  if (policy === Project_Supersede.SUPERSEDE_UNSPECIFIED) return;
+  const change = { reason: `superseded by the run ${by}`, supersededBy: by };
+  const { current, pending } = queue.message;
+  const ended = new Set<string>();
+  for (const id of pending.slice(0, MAX_SUPERSEDED - 1)) {
+    const run = await readRun(tx, { stack, run: id });
+    if (!isAt(run, "queued")) continue;
+    await move(tx, run, "superseded", actor, change);
+    ended.add(id);
+  }
+  const rest = pending.filter((id) => !ended.has(id));
+  let left = current;
+  if (policy === Project_Supersede.SUPERSEDE_UNAPPROVED && current !== "" && rest.length === 0) {
+    const run = await readRun(tx, { stack, run: current });
+    if (isAt(run, "awaiting_approval")) {
+      await move(tx, run, "superseded", actor, change);
+      left = "";
+    }
+  }
+  if (ended.size > 0 || left !== current) tx.update(queue, { current: left, pending: rest });
+}

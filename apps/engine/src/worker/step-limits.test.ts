@@ -1,0 +1,69 @@
+import { expect, it } from "vitest";
+import { cancelRun } from "../queue/cancel.ts";
+import { approveRun } from "../queue/decide.ts";
+import { playPlan, startFakeWorker } from "../testing/fake-worker.ts";
+
+it("a plan that takes too long is asked to stop, then ended, and not made again", async () => {
+  const stages: number[] = [];
+  const { enqueue, reaches, jobs } = await startFakeWorker(
+    async ({ host, stops }) => {
+      await host.beginPlanning();
+      for await (const stage of stops) {
+        stages.push(stage);
+        if (stage === 2) break;
+      }
+      return { how: "signal", signal: "SIGKILL" };
+    },
+    { limits: { planMs: 50, stopMs: 60 } },
+  );
+  const failed = await reaches(await enqueue(), "failed");
+  expect(failed).toMatchObject({ reasonCode: "deadline", reason: "the step took longer than 0 s" });
+  expect(stages).toEqual([1, 2]);
+  expect(jobs).toHaveLength(1);
+});
+
+it("an apply that takes too long may end its calls", async () => {
+  const { enqueue, reaches, fixture, reference, parts, read } = await startFakeWorker(
+    async (step) => {
+      if (step.job.step === "plan") return playPlan(step);
+      const held = await fixtureOf().fence(step.job.stack, "executor");
+      await step.host.beginApply(held?.tenure.epoch ?? 0n);
+      await step.stopped;
+      await held?.release();
+      return { how: "result", result: { phase: "partially_applied", revision: "3" } };
+    },
+    { limits: { applyMs: 50, stopMs: 60_000 } },
+  );
+  const fixtureOf = () => fixture;
+  const run = await enqueue();
+  const { planDigest } = await reaches(run, "awaiting_approval");
+  await approveRun(parts, run, { actor: "bea", planDigest });
+  await reaches(run, "partially_applied");
+  expect(await read(run)).toMatchObject({ reasonCode: "deadline", revision: 3n });
+  expect(reference.stack).toBe(run.stack.stack);
+});
+
+it("a plan that needs too much memory fails, and is not tried again", async () => {
+  const { enqueue, reaches, jobs } = await startFakeWorker(async ({ host }) => {
+    await host.beginPlanning();
+    return { how: "lost", reason: "memory" };
+  });
+  expect(await reaches(await enqueue(), "failed")).toMatchObject({ reasonCode: "out_of_memory" });
+  expect(jobs).toHaveLength(1);
+});
+
+it("a cancel ends a step before its deadline as before", async () => {
+  const { enqueue, reaches, parts, worker } = await startFakeWorker(
+    async ({ host, stopped }) => {
+      await host.beginPlanning();
+      await stopped;
+      return { how: "result", result: { phase: "canceled" } };
+    },
+    { limits: { planMs: 60_000 } },
+  );
+  const run = await enqueue();
+  await reaches(run, "planning");
+  await cancelRun(parts, run, { actor: "bea" });
+  worker.wake();
+  expect(await reaches(run, "canceled")).toMatchObject({ reason: "canceled by bea" });
+});
