@@ -1,4 +1,5 @@
 import process from "node:process";
+import { EXIT } from "./exit-code.ts";
 import { onStopSignals, type StopSignal } from "./program/process-signals.ts";
 import { runCommand } from "./program/run-command.ts";
 
@@ -17,13 +18,22 @@ function interrupt(signal: StopSignal): void {
 onStopSignals(process, interrupt);
 // The channel to a launcher does not keep the process alive.
 process.channel?.unref();
-// A reader that goes away, as `stackwright show | head`, is no failure of ours.
-process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-  if (error.code !== "EPIPE") throw error;
-  process.exit(0);
-});
+/** The exit code where output was lost for another reason than that its reader went away. */
+let lost = 0;
 
-process.exitCode = await runCommand(process.argv.slice(2), {
+// A command whose output is not read any more stops like after Ctrl-C: what it has begun ends and is recorded. To exit at once
+// would leave objects behind. A reader that goes away, as of `stackwright show | head`, is no failure.
+function onOutputError(error: NodeJS.ErrnoException): void {
+  if (error.code !== "EPIPE") {
+    lost = EXIT.failed;
+    process.exitCode = lost;
+  }
+  if (!graceful.signal.aborted) graceful.abort(new Error("stopped, as its output is not read"));
+}
+process.stdout.on("error", onOutputError);
+process.stderr.on("error", onOutputError);
+
+const code = await runCommand(process.argv.slice(2), {
   streams: {
     input: process.stdin,
     output: process.stdout,
@@ -37,3 +47,4 @@ process.exitCode = await runCommand(process.argv.slice(2), {
   signal: graceful.signal,
   forceSignal: forced.signal,
 });
+process.exitCode = code === EXIT.ok ? lost : code;

@@ -9,6 +9,7 @@ import {
 } from "@stackwright/tfstate";
 import type { HeldLock, StateBackend } from "@stackwright/tfstate/backend";
 import type { CommandContext } from "../command-context.ts";
+import { adoptionMarker } from "../session/adoption-marker.ts";
 import { CollectingView } from "../session/collecting-view.ts";
 import { makePlan } from "../session/create-plan.ts";
 import { openEngine } from "../session/open-engine.ts";
@@ -16,7 +17,6 @@ import type { Project } from "../session/project.ts";
 import type { PlanningOptions } from "../session/run-options.ts";
 import { openReader, openWriter, parseDuration } from "../session/session.ts";
 import { lockRecord } from "../session/write-back.ts";
-import { adoptionMarker } from "./adoption-marker.ts";
 import { comparePlans, type PlanComparison } from "./compare-plans.ts";
 import { finishFence } from "./finish-fence.ts";
 

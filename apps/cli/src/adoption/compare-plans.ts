@@ -8,6 +8,7 @@ import {
   planToTerraformJson,
   terraformDataFolder,
 } from "@stackwright/core";
+import { commandEnvironment } from "@stackwright/tfstate/backend";
 import type { CommandContext } from "../command-context.ts";
 import { CommandError } from "../command-error.ts";
 import type { CommandEngine } from "../session/open-engine.ts";
@@ -103,7 +104,7 @@ async function planOf(
 ): Promise<PlanJson> {
   const scratch = await mkdtemp(join(tmpdir(), "stackwright-compare-"));
   let directory = context.directory;
-  const env: NodeJS.ProcessEnv = { ...context.env, TF_IN_AUTOMATION: "1", TF_INPUT: "0" };
+  const env = commandEnvironment(context.env);
   try {
     if (state === undefined) env["TF_WORKSPACE"] = workspace;
     else {

@@ -3,6 +3,7 @@ import type { StackOrigin } from "@stackwright/core";
 import { TfstateError } from "@stackwright/tfstate";
 import { type LockRecord, lockIdOf, type StateBackend } from "@stackwright/tfstate/backend";
 import { CommandError } from "../command-error.ts";
+import { MARKER_VERSION } from "../session/adoption-marker.ts";
 
 interface Fence {
   readonly backend: StateBackend;
@@ -80,7 +81,7 @@ function isMarker(bytes: Uint8Array | undefined): boolean {
   if (bytes === undefined) return false;
   try {
     const file = JSON.parse(Buffer.from(bytes).toString("utf8")) as { readonly version?: unknown };
-    return file.version === 99;
+    return file.version === MARKER_VERSION;
   } catch {
     return false;
   }

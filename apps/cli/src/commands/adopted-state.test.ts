@@ -152,6 +152,19 @@ describe("a state that another command wrote after the adoption", () => {
     expect(readFileSync(path("terraform.tfstate"), "utf8")).toContain('"9"');
   });
 
+  it("is not overwritten where it has the serial of the copy and another content", async () => {
+    const { run, path } = await folderWith({ "terraform.tfstate": STATE });
+    expect(await run(["adopt", "--yes", "--mirror"])).toMatchObject({ code: 0 });
+    writeFileSync(path("main.tf"), RESOURCE.replace("1", "2"));
+    expect((await run(["up", "-y"])).error).toBe("");
+    const { serial } = JSON.parse(readFileSync(path("terraform.tfstate"), "utf8"));
+    const theirs = written(serial);
+    writeFileSync(path("terraform.tfstate"), theirs);
+    writeFileSync(path("main.tf"), RESOURCE.replace("1", "3"));
+    expect((await run(["up", "-y"])).error).toContain("another command wrote it");
+    expect(readFileSync(path("terraform.tfstate"), "utf8")).toBe(theirs);
+  });
+
   it("is not overwritten by a hand-back", async () => {
     const { run, path } = await folderWith({ "terraform.tfstate": STATE });
     expect(await run(["adopt", "--yes", "--old", "none"])).toMatchObject({ code: 0 });
@@ -165,7 +178,7 @@ describe("a state that another command wrote after the adoption", () => {
     expect(await run(["plan"])).toMatchObject({ code: 0 });
   });
 
-  it("is not looked for in another place than it was adopted from", async () => {
+  it("is not searched in another place than it was adopted from", async () => {
     const { run, path } = await folderWith({ "terraform.tfstate": STATE });
     expect(await run(["adopt", "--yes"])).toMatchObject({ code: 0 });
     writeFileSync(
@@ -178,6 +191,81 @@ describe("a state that another command wrote after the adoption", () => {
     expect(existsSync(path("x.tfstate"))).toBe(false);
     rmSync(path("b.tf"));
     expect(await run(["hand-back", "--yes"])).toMatchObject({ code: 0 });
+  });
+});
+
+describe("a state without a lineage", () => {
+  const NO_LINEAGE = STATE.replace(/"lineage":"[^"]*"/, '"lineage":""');
+
+  it("continues with the serial of the adopted one and one lineage", async () => {
+    const { run, path } = await folderWith({ "terraform.tfstate": NO_LINEAGE });
+    expect(await run(["adopt", "--yes", "--mirror"])).toMatchObject({ code: 0 });
+    const copy = () => JSON.parse(readFileSync(path("terraform.tfstate"), "utf8"));
+    const serials: number[] = [];
+    const lineages = new Set<string>();
+    for (const input of [2, 3, 4]) {
+      writeFileSync(path("main.tf"), RESOURCE.replace("1", String(input)));
+      expect((await run(["up", "-y"])).error).toBe("");
+      serials.push(copy().serial);
+      lineages.add(copy().lineage);
+    }
+    expect(serials[0]).toBeGreaterThan(7);
+    expect(serials).toEqual(serials.toSorted((a, b) => a - b));
+    expect(lineages.size).toBe(1);
+    expect(JSON.parse((await run(["export-state"])).output)).toEqual(copy());
+  });
+});
+
+describe("a record of init that is damaged", () => {
+  const RECORD = ".terraform/terraform.tfstate";
+
+  it.each([
+    ["cut off", '{"version":3,"backend":{"type":"s3","conf', "cut off"],
+    ["empty", "", "the file is empty"],
+    ["another file", '{"backend":"s3"}', "not a record of a backend"],
+  ])("does not count as none: %s", async (_name, text, problem) => {
+    const { run } = await folderWith({ [RECORD]: text });
+    for (const words of [["plan"], ["up", "-y"]]) {
+      const { code, error } = await run(words);
+      expect(code).not.toBe(0);
+      expect(error).toContain("ENGINE_STATE_NOT_ADOPTED");
+      expect(error).toContain(problem);
+    }
+    for (const words of [
+      ["adopt", "--yes"],
+      ["adopt", "--fresh"],
+    ]) {
+      const { code, error, output } = await run(words);
+      expect(code).not.toBe(0);
+      expect(error + output).toContain(RECORD);
+      expect(error + output).toContain(problem);
+    }
+  });
+
+  it("is accepted where init has recorded no backend", async () => {
+    const { run } = await folderWith({ [RECORD]: '{"version":3,"terraform_version":"1.11.4"}' });
+    expect(await run(["plan"])).toMatchObject({ code: 0 });
+  });
+});
+
+describe("an emptied stack", () => {
+  it("keeps the backend that it was adopted from when a state is imported", async () => {
+    const server = await stateServer(STATE);
+    const place = `    address = "${server.url}"\n    lock_address = "${server.url}"`;
+    const { run } = await folderWith({
+      "b.tf": `terraform {\n  backend "http" {\n${place}\n  }\n}\n`,
+      "other.json": STATE.replace("11111111", "22222222"),
+    });
+    expect(await run(["adopt", "--yes"])).toMatchObject({ code: 0 });
+    expect(await run(["state", "rm", "terraform_data.a", "--yes"])).toMatchObject({ code: 0 });
+    const { code, error } = await run(["import-state", "other.json"]);
+    expect(code).not.toBe(0);
+    expect(error).toContain(`was adopted from `);
+    expect(error).toContain("stackwright hand-back");
+    expect(server.lock).toContain("stackwright adopt");
+    expect(await run(["hand-back", "--yes"])).toMatchObject({ code: 0 });
+    expect(server.lock).toBe(undefined);
+    expect(await run(["import-state", "other.json", "--no-plan"])).toMatchObject({ code: 0 });
   });
 });
 

@@ -12,6 +12,7 @@ import type { CommandContext } from "../command-context.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { showDiagnostics } from "../render/show-diagnostics.ts";
 import { ShownState } from "../render/shown-state.ts";
+import { plannedValues } from "../session/planned-values.ts";
 import { loadProject, readVariables, type VariableInput } from "../session/project.ts";
 import { recordedSchemas } from "../session/recorded-schemas.ts";
 import { openReader, type StoreOptions } from "../session/session.ts";
@@ -21,6 +22,8 @@ import { snapshotOf } from "./show.ts";
 export interface ConsoleOptions extends StoreOptions {
   /** Each answer is one line of JSON. */
   readonly json: boolean;
+  /** Over what a plan leads to, instead of the recorded state. */
+  readonly plan: boolean;
   readonly inputs: readonly VariableInput[];
 }
 
@@ -51,6 +54,10 @@ async function scopeOf(options: ConsoleOptions, context: CommandContext): Promis
     applying: false,
     missing: "lenient",
   });
+  if (options.plan) {
+    loadStateIntoContext(world, await plannedValues(project, options, context));
+    return world.root.scope.forInstance({});
+  }
   const session = await openReader(context, options);
   try {
     const snapshot = await snapshotOf(session, context);

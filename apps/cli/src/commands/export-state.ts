@@ -24,3 +24,12 @@ export async function exportStateCommand(
     await session?.[Symbol.asyncDispose]();
   }
 }
+
+/** The same for `state pull`: a stack without a state writes nothing. */
+export async function statePull(options: StoreOptions, context: CommandContext): Promise<ExitCode> {
+  const session = await openReader(context, options);
+  const state = session?.stack === undefined ? undefined : session.stateOf(session.stack);
+  const revision = (await state?.head({ signal: context.signal }))?.revision ?? 0n;
+  await session?.[Symbol.asyncDispose]();
+  return revision === 0n ? EXIT.ok : exportStateCommand(options, context);
+}

@@ -76,7 +76,7 @@ async function findFiles(
     if (stats === undefined) throw new CommandError(`There is no file or folder "${target}".`);
     if (!stats.isDirectory()) {
       if (!FORMATTED.test(basename(path))) {
-        throw new CommandError(`"${target}" is no file that is formatted (.tf, .tfvars).`);
+        throw new CommandError(`"${target}" is not a file that can be formatted (.tf, .tfvars).`);
       }
       found.push(path);
       continue;
@@ -94,7 +94,7 @@ async function findFiles(
   );
 }
 
-const FORMATTED = /\.(?:tf|tfvars|tftest\.hcl)$/;
+const FORMATTED = /\.(?:tf|tofu|tfvars|tftest\.hcl|tofutest\.hcl)$/;
 
 function isHidden(name: string): boolean {
   return name.startsWith(".") && name !== ".";

@@ -35,7 +35,7 @@ async function takenPort(): Promise<number> {
 }
 
 describe("functions serve", () => {
-  it("shows where functions are, what they write, what changes, and ends when told to", async () => {
+  it("shows where functions are, what they write, what changes, and stops on request", async () => {
     const words = ["functions", "serve", "functions.json", "--port", "0"];
     const command = cleanup.use(spawnCommand(words, { cwd }));
     const [, url = ""] = await command.waitFor(/^1 function is at (\S+)/m);
@@ -56,7 +56,7 @@ describe("functions serve", () => {
     expect((await fetch(url + path, { method: "POST", body })).status).toBe(503);
     await command.waitFor(/^hello:latest: .*broken now/m);
     await writeFile(join(cwd, "functions.json"), "{");
-    await command.waitFor(/was not taken over: .*functions\.json/);
+    await command.waitFor(/were not deployed: .*functions\.json/);
     expect(await command.stop("SIGINT")).toBe(0);
   });
 
@@ -78,7 +78,7 @@ describe("functions serve", () => {
   it.each([
     [["nothing.json"], "There is no file of functions"],
     [["broken.json"], "The file of functions cannot be used"],
-    [["functions.json", "--port", "http"], '"http" is no port'],
+    [["functions.json", "--port", "http"], '"http" is not a valid port'],
     [["functions.json", "--port", "0", "--host", "0.0.0.0"], "need accounts"],
   ])("does not start with %j", async (words, reason) => {
     await writeFile(join(cwd, "broken.json"), '{"functions": [{}]}');

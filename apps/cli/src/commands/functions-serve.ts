@@ -33,14 +33,16 @@ export async function functionsServe(
   const count = read.functions.length;
   terminal.write(`${count} ${count === 1 ? "function is" : "functions are"} at ${server.url}\n`);
   for (const { urn } of read.functions) terminal.write(`  ${urn}\n`);
-  terminal.write("This stands in for a function platform; it is no such platform.\n");
+  terminal.write(
+    "This local function runtime is for development and tests; it does not replace a function platform.\n",
+  );
   await using _watching = watch
     ? watchFunctions(path, read, server, {
         onDeployed: (urn, why) => {
           terminal.writeError(`${nameOf(urn)}: ${why}\n`);
         },
         onProblem: (error) => {
-          terminal.writeError(`What changed was not taken over: ${messageOf(error)}\n`);
+          terminal.writeError(`The changed functions were not deployed: ${messageOf(error)}\n`);
         },
       })
     : undefined;

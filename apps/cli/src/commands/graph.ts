@@ -9,7 +9,11 @@ export interface GraphOptions {
   readonly format: string;
   /** Variables, locals and outputs as well. */
   readonly all: boolean;
+  /** The graph of an operation: all that is evaluated, in the order of a destroy for `plan-destroy`. */
+  readonly type?: string;
 }
+
+const TYPES: ReadonlySet<string> = new Set(["plan", "plan-refresh-only", "plan-destroy", "apply"]);
 
 /** Draws what depends on what: resources and modules, or everything that is written. */
 export async function graph(options: GraphOptions, context: CommandContext): Promise<ExitCode> {
@@ -17,12 +21,20 @@ export async function graph(options: GraphOptions, context: CommandContext): Pro
   if (options.format !== "dot" && options.format !== "mermaid") {
     throw new CommandError(`There is no format "${options.format}"; there is dot and mermaid.`);
   }
+  const { type } = options;
+  if (type !== undefined && !TYPES.has(type)) {
+    throw new CommandError(`Invalid graph type: "${type}".`, {
+      advice: `Use one of ${[...TYPES].join(", ")}.`,
+    });
+  }
   const { configuration } = await loadProject(context);
   if (hasErrors(configuration.diagnostics)) {
     showDiagnostics(terminal, configuration.diagnostics);
     return EXIT.failed;
   }
-  const { nodes, edges } = readGraph(configuration.graph.order, options.all);
+  const all = options.all || type !== undefined;
+  const { nodes, edges: found } = readGraph(configuration.graph.order, all);
+  const edges = type === "plan-destroy" ? found.map(([from, to]): Edge => [to, from]) : found;
   terminal.write(options.format === "dot" ? dot(nodes, edges) : mermaid(nodes, edges));
   return EXIT.ok;
 }

@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -108,6 +108,42 @@ describe("a secret that something repeats", () => {
       new RegExp(`output += "${OLD}"`),
     );
     expect((await run("output", "repeated")).output).toBe(`"${OLD}"\n`);
+  });
+
+  it("is in no message of a condition that the store keeps", async () => {
+    await writeFile(
+      join(cwd, "main.tf"),
+      `
+variable "word" {
+  type      = string
+  sensitive = true
+}
+resource "terraform_data" "plain" { input = var.word }
+resource "terraform_data" "strict" {
+  input = var.word
+  lifecycle {
+    postcondition {
+      condition     = self.output == "other"
+      error_message = "the object says \${self.output}"
+    }
+  }
+}
+check "plain" {
+  assert {
+    condition     = terraform_data.plain.output == "other"
+    error_message = "the check says \${terraform_data.plain.output}"
+  }
+}
+`,
+    );
+    expect((await run("up", "--yes", word(OLD))).error).toContain("says (sensitive value)");
+    await run("plan", word(OLD), "--out", "kept");
+    const folder = join(cwd, ".stackwright/store");
+    for (const name of await readdir(folder)) {
+      if (!name.startsWith("store.db")) continue;
+      const bytes = await readFile(join(folder, name));
+      expect(bytes.includes(OLD), name).toBe(false);
+    }
   });
 
   it("is shown by an expression that says so alone", async () => {

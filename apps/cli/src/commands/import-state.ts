@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import { adoptState, importState, NO_MIRROR, parseStateFile } from "@stackwright/core";
+import { adoptState, importState, NO_MIRROR, readStateFile } from "@stackwright/core";
 import type { CommandContext } from "../command-context.ts";
 import { CommandError } from "../command-error.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
@@ -26,7 +26,7 @@ export async function importStateCommand(
   const text = await readFile(resolve(context.directory, file), "utf8").catch((error: unknown) => {
     throw new CommandError(`The state file "${file}" cannot be read.`, { cause: error });
   });
-  const found = parseStateFile(text);
+  const found = readStateFile(text);
   const { changes, outputs } = importState(found);
   {
     await using session = await openWriter(context, options);

@@ -24,7 +24,7 @@ describe("import", () => {
     await rm(cwd, { recursive: true });
   });
 
-  it("shows all that is taken over, and warns of nothing that nobody asked for", async () => {
+  it("shows all that is imported, and warns of nothing that was not requested", async () => {
     const { code, output, error } = await run("import", "terraform_data.b", "one", "--yes");
     expect({ code, error }).toEqual({ code: 0, error: "" });
     expect(output).toMatch(/id\s+= "one"/);
@@ -77,7 +77,7 @@ describe("import", () => {
     expect(await recorded("terraform_data.b")).toContain('"one"');
   });
 
-  it("tells mistakes as those of the command line, where no file is", async () => {
+  it("reports errors as those of the command line, where no file is", async () => {
     const { code, error } = await run("import", "terraform_data.none", "one", "--yes");
     expect(code).toBe(1);
     expect(error).toContain("Configuration for import target does not exist");
@@ -90,7 +90,7 @@ describe("import", () => {
     expect(twice.error).toContain("command line");
   });
 
-  it("still warns of targets that somebody gave", async () => {
+  it("still warns of targets that were given", async () => {
     const { error } = await run("up", "--yes", "--target", "terraform_data.b");
     expect(error).toContain("Resource targeting is in effect");
   });

@@ -9,6 +9,7 @@ import { install, installedLines } from "../session/install.ts";
 import { installedModuleLines } from "../session/modules.ts";
 import { overrideWarning } from "../session/override-warning.ts";
 import { loadProject } from "../session/project.ts";
+import { checkedFolder } from "../session/test-folder.ts";
 
 export interface InitOptions {
   readonly json: boolean;
@@ -17,6 +18,10 @@ export interface InitOptions {
   readonly get: boolean;
   readonly offline: boolean;
   readonly lockfile?: "readonly";
+  /** Folders with packages of providers, which replace all other places to install from. */
+  readonly pluginDir: readonly string[];
+  /** The folder of test files, whose modules are installed as well. */
+  readonly testDirectory: string;
 }
 
 /** Brings what a configuration needs: modules and providers. Other commands do it as well, where something is missing. */
@@ -33,10 +38,13 @@ export async function init(options: InitOptions, context: CommandContext): Promi
     writesLock,
     adopts: true,
     quiet: true,
+    testFolder: checkedFolder(options.testDirectory),
   });
-  const { diagnostics } = project.configuration;
+  const diagnostics = [...project.configuration.diagnostics, ...(project.tests?.diagnostics ?? [])];
   const failed = hasErrors(diagnostics);
-  const installed = failed ? new Map() : await install(project, context, { upgrade, writesLock });
+  const installed = failed
+    ? new Map()
+    : await install(project, context, { upgrade, writesLock, pluginFolders: options.pluginDir });
   const lines = [...installedModuleLines(project.modules), ...installedLines(installed)];
   const overridden = overrideWarning(installed);
   const found = overridden === undefined ? diagnostics : [...diagnostics, overridden];

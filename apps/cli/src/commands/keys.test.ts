@@ -200,6 +200,13 @@ describe("the keys of a stack", { timeout: 60_000 }, () => {
 resource "terraform_data" "b" {
   input = "visible"
 }
+resource "terraform_data" "c" {
+  input = {
+    password = sensitive("hunter2-in-an-object")
+    user     = "visible user"
+    kind     = "object"
+  }
+}
 output "open" { value = "visible output" }
 `,
     );
@@ -216,6 +223,11 @@ output "open" { value = "visible output" }
       const one = await made.run(env, "state", "show", "terraform_data.a");
       expect([one.code, one.output.includes("key missing")]).toEqual([0, true]);
       expect(one.output).toMatch(/id += "/);
+      // Of an object only that is omitted which is sensitive, in the input and where the provider repeats it.
+      const part = (await made.run(env, "state", "show", "terraform_data.c")).output;
+      expect(part.match(/password += \(sensitive value; key missing\)/g)).toHaveLength(2);
+      expect(part.match(/user += "visible user"/g)).toHaveLength(2);
+      expect(part.match(/kind += "object"/g)).toHaveLength(2);
       const outputs = await made.run(env, "output");
       expect(outputs.output).toBe(
         'open = "visible output"\nword = (sensitive value; key missing)\n',
@@ -232,7 +244,7 @@ output "open" { value = "visible output" }
         expect([words, refused.code]).toEqual([words, 1]);
         expect(refused.error).toContain(idOf(OLD));
       }
-      expect(shown.output + outputs.output + one.output).not.toContain("hunter2");
+      expect(shown.output + outputs.output + one.output + part).not.toContain("hunter2");
     }
     expect((await made.run(keyEnv(OLD), "show")).output).not.toContain("key missing");
   });

@@ -40,6 +40,21 @@ describe("a plan that was kept", () => {
     expect(right).toMatchObject({ code: 0, error: "" });
   });
 
+  it("is shown as a view in every form, and nothing but a plan is", async () => {
+    const start = { text: "  # terraform_data.a", markdown: "### ", html: "<div", json: "{" };
+    for (const [form, begin] of Object.entries(start)) {
+      const shown = await tryCommand(["show", "--view", form, "kept"], { cwd: here });
+      expect(shown).toMatchObject({ code: 0, error: "" });
+      expect(shown.output.startsWith(begin), shown.output).toBe(true);
+      expect(shown.output).toContain("terraform_data.a");
+    }
+    const stateless = await tryCommand(["show", "--view", "text"], { cwd: here });
+    expect(stateless.code).toBe(1);
+    expect(stateless.error).toContain("--view shows a plan");
+    const both = await tryCommand(["show", "--view", "text", "--json", "kept"], { cwd: here });
+    expect(both.error).toContain("--view and --json cannot be used together");
+  });
+
   it("is removed when its stack has enough newer ones", async () => {
     const env = { STACKWRIGHT_PLANS_PER_STACK: "1" };
     const plan = (out: string, more: object) =>

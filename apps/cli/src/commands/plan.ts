@@ -40,7 +40,7 @@ export async function plan(
   await requireAdopted(project, options, context);
   using view = options.json
     ? new JsonRenderer(context.terminal, "plan")
-    : new HumanRenderer(context.terminal);
+    : new HumanRenderer(context.terminal, options);
   const session =
     options.out === undefined
       ? await openReader(context, options)
@@ -73,7 +73,7 @@ export async function plan(
         store: session.storeName,
       });
       await expireSavedPlans(session, state.reference, retention, context);
-      if (!options.json) {
+      if (!options.json && !isAutomated(context.env)) {
         context.terminal.write(
           `\nThe plan is kept. To do exactly this: stackwright up ${options.out}\n`,
         );
@@ -105,4 +105,9 @@ export async function plan(
   } finally {
     await session?.[Symbol.asyncDispose]();
   }
+}
+
+/** Hints about the next command are for users, not for logs of automation. */
+function isAutomated({ TF_IN_AUTOMATION: text }: NodeJS.ProcessEnv): boolean {
+  return text !== undefined && text !== "";
 }

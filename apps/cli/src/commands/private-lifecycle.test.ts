@@ -161,7 +161,7 @@ afterEach(async () => {
 });
 
 describe("a new version of a private provider", () => {
-  it("takes over what the old one stored, and is what the stack uses then", async () => {
+  it("imports what the old one stored, and is what the stack uses then", async () => {
     await setUp();
     await configure("1.0.0", ["a"]);
     expect(await run("up", "--yes")).toMatchObject({ code: 0 });
@@ -184,7 +184,7 @@ describe("a new version of a private provider", () => {
     expect(await recorded()).toMatchObject([{ schema_version: 1 }]);
   });
 
-  it("takes over where nothing is to be changed, too", async () => {
+  it("replaces the old version also where nothing is to be changed", async () => {
     await setUp();
     await configure("1.0.0", ["a"]);
     await run("up", "--yes");
@@ -198,7 +198,7 @@ describe("a new version of a private provider", () => {
 });
 
 describe("the deletion of a version that a stack uses", () => {
-  it("is refused where the policy says so, until nobody uses it", async () => {
+  it("is refused where the policy says so, while a stack uses it", async () => {
     await setUp({ deleteUsed: "refuse" });
     await configure("1.0.0", ["a"]);
     await run("up", "--yes");
@@ -212,7 +212,7 @@ describe("the deletion of a version that a stack uses", () => {
     expect((await rfs("DELETE", "/notes")).status).toBe(204);
   });
 
-  it("is done with a warning by default; the stack says what is missing, and goes on when it is back", async () => {
+  it("is done with a warning by default; the stack says what is missing, and continues when it is back", async () => {
     await setUp();
     await configure("1.0.0", ["a"]);
     await run("up", "--yes");
@@ -300,7 +300,7 @@ describe("a function that is down", () => {
     const down = await run("up", "--yes", "--parallelism", "1");
     expect(down.code).toBe(1);
     expect(down.text).toContain("Partially applied: 1 added, 0 changed, 0 destroyed, 2 failed");
-    expect(down.text).toContain("The next run goes on from there");
+    expect(down.text).toContain("The next run continues from there");
     expect(down.text).toContain("ECONNREFUSED");
     expect(await files()).toEqual(["a"]);
     expect((await recorded()).map(({ address }) => address)).toEqual(["notes_note.a"]);
@@ -324,7 +324,7 @@ describe("a function that is down", () => {
     };
     const down = await run("up", "--yes");
     expect(down.code).toBe(1);
-    expect(down.text).toContain("notes_note.a: Unresolved, the call may or may not have happened");
+    expect(down.text).toContain("notes_note.a: Unresolved, the result of the call is unknown");
     expect(down.text).toContain('Look for an object of type notes_note with name = "a"');
     expect(await files()).toEqual(["a"]);
 

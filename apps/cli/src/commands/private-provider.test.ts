@@ -113,7 +113,7 @@ describe("a private provider behind a function", () => {
     expect(error).toContain("Exact provider version required");
   });
 
-  it("is not there in a version that nobody registered", async () => {
+  it("is not found in a version that was not registered", async () => {
     await writeFile(join(cwd, "main.tf"), TEMPLATE.replace('"1.0.0"', '"2.0.0"'));
     const { code, error } = await tryCommand(["plan"], { cwd, env });
     expect(code).toBe(1);
@@ -123,7 +123,7 @@ describe("a private provider behind a function", () => {
     );
   });
 
-  it("is looked for in a registry that is named where there is no such one", async () => {
+  it("is searched in a registry that is named where there is no such one", async () => {
     await writeFile(
       join(cwd, "main.tf"),
       TEMPLATE.replace("private-provider/notes", "private-provider/zones"),

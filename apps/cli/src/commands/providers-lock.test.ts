@@ -83,13 +83,13 @@ describe("providers lock and providers mirror", () => {
 
   it.each([
     [["lock", "-fs-mirror=a", "-net-mirror=https://b/"], "cannot go together"],
-    [["lock", "-platform=linux"], '"linux" is no platform'],
+    [["lock", "-platform=linux"], '"linux" is not a valid platform'],
     [["lock", "-net-mirror=http://b/"], "must be an https: URL"],
     [["lock", "hashicorp/null"], "requires no provider registry.terraform.io/hashicorp/null"],
-    [["lock", "a/b/c/d"], "is no source of a provider"],
+    [["lock", "a/b/c/d"], "is not a valid provider source"],
     [["lock"], "there is no provider"],
     [["mirror"], "missing required argument"],
-    [["mirror", "-platform=x", "out"], '"x" is no platform'],
+    [["mirror", "-platform=x", "out"], '"x" is not a valid platform'],
   ])("refuses %j", async (words, why) => {
     const { code, error } = await tryCommand(["providers", ...words], { cwd, env });
     expect(error).toContain(why);
@@ -102,7 +102,7 @@ describe("providers lock and providers mirror", () => {
     expect(code).toBe(1);
   });
 
-  it("wants a lock file that fits, unless it is told not to look at it", async () => {
+  it("requires a lock file that fits, unless an option ignores it", async () => {
     await writeFile(
       join(cwd, ".terraform.lock.hcl"),
       `provider "${SOURCE}" {\n  version = "2.0.0"\n}\n`,

@@ -85,7 +85,7 @@ export function platformsOf(given: readonly string[]): readonly Platform[] {
       return Platform.parse(text);
     } catch (error) {
       if (!ProviderSourceError.is(error, "PROVIDER_SOURCE_PLATFORM_INVALID")) throw error;
-      throw new CommandError(`"${text}" is no platform.`, {
+      throw new CommandError(`"${text}" is not a valid platform.`, {
         cause: error,
         advice: "Write the operating system and the architecture: linux_amd64, darwin_arm64.",
       });
@@ -114,7 +114,7 @@ function sourceOf(text: string): string {
     return ProviderAddress.parse(text).toString();
   } catch (error) {
     if (!ProviderSourceError.is(error, "PROVIDER_SOURCE_ADDRESS_INVALID")) throw error;
-    throw new CommandError(`"${text}" is no source of a provider: ${error.message}`, {
+    throw new CommandError(`"${text}" is not a valid provider source: ${error.message}`, {
       cause: error,
     });
   }

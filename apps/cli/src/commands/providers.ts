@@ -49,9 +49,9 @@ export async function providersSchema(
       registry: options.registry,
     });
     const schemas: Record<string, JsonMember> = {};
-    for (const [source, { source: address, constraints }] of project.configuration.resolution
+    for (const [source, { address, constraints }] of project.configuration.resolution
       .requirements) {
-      const version = await engine.catalog.select({ source: address, constraints: [constraints] });
+      const version = await engine.catalog.select({ address, constraints });
       for (const { provider } of await engine.catalog.open({ source, version, alias: "" })) {
         await using opened = provider;
         schemas[source] = schemaJson((await opened.schema({})).schema);

@@ -144,7 +144,7 @@ const QUESTIONS: Readonly<Record<RecoverClass, string>> = {
   read: "These objects are known. Read them to see what became of the call?",
   identity: "These objects would have an identity that is known. Look for them under it?",
   absent:
-    "These objects were not found, or cannot be looked for. Do none of them exist? (Give the id of one that exists with --id ADDRESS=ID.)",
+    "These objects were not found, or no lookup is possible. Do none of them exist? (Give the id of one that exists with --id ADDRESS=ID.)",
 };
 
 async function isWanted(

@@ -1,14 +1,16 @@
 import { resolve } from "node:path";
-import type { SecretDisplay, StackSnapshot, StateObject } from "@stackwright/core";
+import type { SecretDisplay, StackSnapshot } from "@stackwright/core";
 import { configurationSchemas, planToTerraformJson } from "@stackwright/core";
-import { Path } from "@stackwright/cty";
 import type { CommandContext } from "../command-context.ts";
+import { CommandError } from "../command-error.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
-import { blockLines } from "../render/block-diff.ts";
 import { outputsText } from "../render/human-renderer.ts";
-import { inputLines, planText, type SchemaOf } from "../render/plan-text.ts";
+import { objectText, type StateDisplay } from "../render/object-text.ts";
+import { inputLines, planText } from "../render/plan-text.ts";
 import { ShownState } from "../render/shown-state.ts";
 import { stateJson } from "../render/state-json.ts";
+import type { ViewForm } from "../render/view-forms.ts";
+import { viewText } from "../render/view-text.ts";
 import { omitSecrets } from "../session/omit-secrets.ts";
 import { openEngine } from "../session/open-engine.ts";
 import { planNotFoundError, readPlanFile } from "../session/plan-file.ts";
@@ -17,10 +19,13 @@ import { readOnlyState } from "../session/read-only-state.ts";
 import { recordedSchemas } from "../session/recorded-schemas.ts";
 import { schemasOf } from "../session/schemas-of.ts";
 import { openReader, type Session, type StoreOptions } from "../session/session.ts";
+import { isForeignPlan, snapshotOfFile } from "../session/state-file.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 
 export interface ShowOptions extends StoreOptions, SecretOptions {
   readonly json: boolean;
+  /** A plan for a decision, in this form. */
+  readonly view?: ViewForm;
 }
 
 /** The explicit flag for secrets. */
@@ -39,10 +44,12 @@ export async function show(
   context: CommandContext,
 ): Promise<ExitCode> {
   const { terminal } = context;
-  if (planFile !== undefined) return showPlan(planFile, options, context);
+  if (options.view !== undefined) requirePlan(planFile, options);
+  const given = planFile === undefined ? undefined : await snapshotOfFile(planFile, context);
+  if (planFile !== undefined && given === undefined) return showPlan(planFile, options, context);
   const session = await openReader(context, options, omitSecrets(options, context));
   try {
-    const snapshot = await snapshotOf(session, context);
+    const snapshot = given ?? (await snapshotOf(session, context));
     const project = await loadProject(context);
     const schemaOf = await recordedSchemas(snapshot.objects.values(), project, context);
     const shown = new ShownState(snapshot, { schemaOf, secrets: secretDisplay(options) });
@@ -51,6 +58,17 @@ export async function show(
     return EXIT.ok;
   } finally {
     await session?.[Symbol.asyncDispose]();
+  }
+}
+
+/** A view is made of a plan, and never holds a secret. */
+function requirePlan(planFile: string | undefined, options: ShowOptions): void {
+  if (planFile === undefined) {
+    throw new CommandError("--view shows a plan; name the file that plan --out wrote.");
+  }
+  if (options.json || options.showSecrets) {
+    const other = options.json ? "--json" : "--show-secrets";
+    throw new CommandError(`--view and ${other} cannot be used together.`);
   }
 }
 
@@ -69,6 +87,11 @@ async function showPlan(
   context: CommandContext,
 ): Promise<ExitCode> {
   const { terminal } = context;
+  if (await isForeignPlan(planFile, context)) {
+    throw new CommandError(`"${planFile}" was made by "terraform plan".`, {
+      advice: 'Create a plan with "stackwright plan --out FILE".',
+    });
+  }
   const file = await readPlanFile(resolve(context.directory, planFile));
   const session = await openReader(context, {
     ...options,
@@ -88,7 +111,16 @@ async function showPlan(
     if (plan === undefined) {
       throw planNotFoundError(planFile, file, session?.storeName);
     }
-    if (options.json) {
+    if (options.view !== undefined) {
+      const { color } = terminal.style;
+      terminal.write(
+        viewText(plan, options.view, {
+          planDigest: file.digest,
+          color,
+          title: `${file.project}/${file.stack}`,
+        }),
+      );
+    } else if (options.json) {
       const { configuration } = project;
       // What the folder holds by now may be another configuration than that of the plan.
       const described =
@@ -116,12 +148,6 @@ async function showPlan(
   }
 }
 
-/** What rendering recorded objects needs. */
-interface StateDisplay {
-  readonly shown: ShownState;
-  readonly schemaOf: SchemaOf;
-}
-
 function stateText(snapshot: StackSnapshot, terminal: Terminal, display: StateDisplay): string {
   const objects = [...snapshot.objects.values()].toSorted((left, right) =>
     left.address < right.address ? -1 : Number(left.address > right.address),
@@ -136,43 +162,5 @@ function stateText(snapshot: StackSnapshot, terminal: Terminal, display: StateDi
     ...(inputs.length === 0
       ? []
       : [`Made with outputs of other stacks:\n\n${inputs.join("\n")}\n`]),
-  ].join("\n");
-}
-
-/** One recorded object as the block that it comes from. */
-export function objectText(
-  object: StateObject,
-  { style }: Terminal,
-  { shown, schemaOf }: StateDisplay,
-): string {
-  const { address, deposed, phase, mode, type } = object;
-  const notes = [
-    ...(deposed === "" ? [] : [`deposed object ${deposed}`]),
-    ...(phase === "ready" ? [] : [phase]),
-  ];
-  const name = /\.([^.[\]]+)(?:\[(?:\d+|"(?:[^"\\]|\\.)*")\])?$/.exec(address)?.[1] ?? "";
-  const note = notes.length > 0 ? ` (${notes.join(", ")})` : "";
-  const value = shown.value(object);
-  const lines =
-    value === undefined
-      ? []
-      : blockLines(
-          { before: value, after: value },
-          schemaOf(object),
-          { path: Path.root, indent: 2 },
-          {
-            style,
-            verbose: true,
-            secrets: shown.secrets,
-            secretsOmitted: shown.secretsOmitted,
-            forcesReplacement: () => false,
-          },
-        );
-  return [
-    style.paint("strong", `# ${address}${note}:`),
-    `${mode === "data" ? "data" : "resource"} "${type}" "${name}" {`,
-    ...lines,
-    "}",
-    "",
   ].join("\n");
 }

@@ -36,7 +36,7 @@ export async function stacks(
     const width = Math.max(0, ...rows.map(({ stack }) => stack.name.length));
     for (const { stack, revision, run } of rows) {
       const mark = stack.name === current ? "*" : " ";
-      const busy = run === "" ? "" : "  (a run is under way, or was interrupted)";
+      const busy = run === "" ? "" : "  (run in progress or interrupted)";
       terminal.write(`${mark} ${stack.name.padEnd(width)}  revision ${revision}${busy}\n`);
     }
     if (rows.length === 0) terminal.writeError("There are no stacks here yet: stackwright up\n");

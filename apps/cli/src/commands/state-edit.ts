@@ -6,7 +6,6 @@ import {
 } from "@stackwright/core";
 import { createUlidGenerator } from "@stackwright/storage";
 import type { CommandContext } from "../command-context.ts";
-import { CommandError } from "../command-error.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { refuseHandedBack } from "../session/handed-back.ts";
 import { openWriter, type StoreOptions } from "../session/session.ts";
@@ -31,12 +30,8 @@ export async function stateEditCommand(
   const plan = planStateEdits(await session.state.read({ signal }), edits);
   terminal.write(stateEditText(plan, terminal));
   if (options.dryRun || plan.steps.length === 0) return EXIT.ok;
-  if (!options.yes) {
-    if (!terminal.interactive) {
-      throw new CommandError("There is nobody to ask whether the state is to be changed.", {
-        advice: "Run it in a terminal, or with --yes.",
-      });
-    }
+  // A script is not asked, as by the reference command.
+  if (!options.yes && terminal.interactive) {
     const answer = await terminal.ask(
       '\nChange the state like this? Only "yes" is taken as a yes: ',
       { signal },
@@ -65,7 +60,7 @@ function stateEditText({ changes, edits }: StateEditPlan, { style }: Terminal): 
     const subject = deposed === "" ? address : `${address} (deposed ${deposed})`;
     if (before === undefined) return `  ${style.paint("create", "+")} ${subject}\n`;
     if (after === undefined)
-      return `  ${style.paint("delete", "-")} ${subject} is no longer recorded\n`;
+      return `  ${style.paint("delete", "-")} ${subject} is removed from the state\n`;
     const what = indirect
       ? "what it depends on is called otherwise"
       : before.phase === after.phase

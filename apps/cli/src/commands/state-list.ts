@@ -3,17 +3,18 @@ import { containsAddress, formatAddress, parseAddress } from "@stackwright/lang"
 import type { CommandContext } from "../command-context.ts";
 import { CommandError } from "../command-error.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
+import { objectText } from "../render/object-text.ts";
 import { ShownState } from "../render/shown-state.ts";
 import { omitSecrets } from "../session/omit-secrets.ts";
 import { loadProject } from "../session/project.ts";
 import { recordedSchemas } from "../session/recorded-schemas.ts";
-import { openReader, type StoreOptions } from "../session/session.ts";
-import { objectText, type SecretOptions, secretDisplay, snapshotOf } from "./show.ts";
+import { openReader, type Session, type StoreOptions } from "../session/session.ts";
+import { type SecretOptions, secretDisplay, snapshotOf } from "./show.ts";
 
 /** Lists the addresses of recorded objects; all, or those below the given addresses. Needs no key. */
 export async function stateList(
   addresses: readonly string[],
-  options: StoreOptions,
+  options: StoreOptions & { readonly id?: string },
   context: CommandContext,
 ): Promise<ExitCode> {
   const session = await openReader(context, options);
@@ -25,9 +26,13 @@ export async function stateList(
             signal: context.signal,
           });
     const wanted = addresses.map(addressOf);
+    requireKnown(addresses, objects);
+    const ids =
+      options.id === undefined ? undefined : await addressesWithId(options.id, session, context);
     const found = objects
       .filter(({ address }) => {
         const { value } = parseAddress(address);
+        if (ids?.has(address) === false) return false;
         return (
           wanted.length === 0 ||
           (value !== undefined && wanted.some((target) => containsAddress(target, value)))
@@ -39,6 +44,35 @@ export async function stateList(
   } finally {
     await session?.[Symbol.asyncDispose]();
   }
+}
+
+/** An address that nothing in the state has is an error, as a script may test for it. */
+function requireKnown(
+  addresses: readonly string[],
+  objects: readonly { readonly address: string }[],
+): void {
+  for (const text of addresses) {
+    const target = addressOf(text);
+    const isKnown = objects.some(({ address }) => {
+      const { value } = parseAddress(address);
+      return value !== undefined && containsAddress(target, value);
+    });
+    if (!isKnown) throw new CommandError(`No object "${text}" exists in the state.`);
+  }
+}
+
+/** The addresses of objects whose attribute `id` has this value. */
+async function addressesWithId(
+  id: string,
+  session: Session | undefined,
+  context: CommandContext,
+): Promise<ReadonlySet<string>> {
+  const { objects } = await snapshotOf(session, context);
+  const found = [...objects.values()].filter(({ value }) => {
+    const attributes: unknown = value === undefined ? {} : JSON.parse(value.json);
+    return (attributes as { readonly id?: unknown } | null)?.id === id;
+  });
+  return new Set(found.map(({ address }) => address));
 }
 
 /** Shows one recorded object. */
@@ -73,7 +107,7 @@ export async function stateShow(
 export function addressOf(text: string) {
   const { value, diagnostics } = parseAddress({ name: "<command line>", text });
   if (value === undefined) {
-    throw new CommandError(`"${text}" is no address: ${diagnostics[0]?.detail ?? ""}`);
+    throw new CommandError(`"${text}" is not a valid address: ${diagnostics[0]?.detail ?? ""}`);
   }
   return value;
 }

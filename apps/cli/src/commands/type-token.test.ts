@@ -71,7 +71,7 @@ describe("the token of a type in a template", { timeout: 120_000 }, () => {
     ]);
   });
 
-  it("is told what to write in the place of an address", async () => {
+  it("receives a hint what to write in the place of an address", async () => {
     await using folder = await mkdtempDisposable(join(tmpdir(), "type-token-"));
     const cwd = folder.path;
     await writeFile(join(cwd, "main.tf"), BY_TOKEN);

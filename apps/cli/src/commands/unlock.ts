@@ -13,8 +13,7 @@ export async function unlock(options: StoreOptions, context: CommandContext): Pr
   const hold = await acquireStackLock(session, patient, context);
   await hold.release();
   const { run } = await session.state.head();
-  const rest =
-    run === "" ? "" : " A run was interrupted; the next plan finds out what became of it.";
-  context.terminal.write(`Nobody holds the stack "${session.stack.name}".${rest}\n`);
+  const rest = run === "" ? "" : " A run was interrupted; the next plan recovers it.";
+  context.terminal.write(`The stack "${session.stack.name}" is not locked.${rest}\n`);
   return EXIT.ok;
 }

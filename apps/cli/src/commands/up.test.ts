@@ -58,10 +58,10 @@ describe("up and its relatives", () => {
     expect(objects.output.match(/Plan:/g)).toHaveLength(1);
   });
 
-  it("apply nothing where nobody can be asked", async () => {
+  it("apply nothing where no user can be asked", async () => {
     const { code, error } = await run("up");
     expect(code).toBe(1);
-    expect(error).toContain("There is nobody to ask");
+    expect(error).toContain("Approval is required to apply the plan");
     expect(error).toContain("--yes");
     expect((await run("state", "list")).output).toBe("");
   });
@@ -91,7 +91,7 @@ describe("up and its relatives", () => {
     expect(error).toContain("the configuration changed since the plan was made");
   });
 
-  it("tell the values of outputs as text, JSON and bare", async () => {
+  it("print the values of outputs as text, JSON and bare", async () => {
     await run("up", "--yes");
     expect((await run("output")).output).toBe('secret = (sensitive value)\nword = "hello"\n');
     expect((await run("output", "word")).output).toBe('"hello"\n');
@@ -109,7 +109,7 @@ describe("up and its relatives", () => {
       .trim()
       .split("\n")
       .map((line) => JSON.parse(line) as Record<string, unknown>);
-    expect(events[0]).toMatchObject({ type: "version", ui: "1.1" });
+    expect(events[0]).toMatchObject({ type: "version", ui: "1.2" });
     expect(events.map(({ type }) => type)).toEqual(
       expect.arrayContaining([
         "planned_change",
@@ -167,7 +167,7 @@ describe("up and its relatives", () => {
     expect((await run("output", "-raw", "word")).output).toBe("hello");
   });
 
-  it("wait for another writer as long as they are told to", async () => {
+  it("wait for another writer for the given time", async () => {
     await run("up", "--yes");
     const writer = await openStore(
       { kind: "sqlite", directory: join(cwd, ".stackwright/store") },
@@ -197,7 +197,9 @@ describe("up and its relatives", () => {
     expect(output).toContain("some-id");
     expect(code).toBe(0);
     expect((await run("state", "show", "terraform_data.a")).output).toContain('"some-id"');
-    expect((await run("import", "nonsense", "x", "--yes")).error).toContain("is no address");
+    expect((await run("import", "nonsense", "x", "--yes")).error).toContain(
+      "is not a valid resource address",
+    );
   });
 
   it("change what is recorded by hand, after a look", async () => {

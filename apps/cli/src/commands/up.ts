@@ -54,13 +54,14 @@ export async function up(
   options: UpOptions,
   context: CommandContext,
 ): Promise<ExitCode> {
+  if (planFile !== undefined) refuseForSavedPlan(options);
   const project = await loadProject(context, options.importing?.files);
   if (!options.destroy && planFile === undefined) requireConfiguration(project);
   const file =
     planFile === undefined ? undefined : await readPlanFile(resolve(context.directory, planFile));
   using view = options.json
     ? new JsonRenderer(context.terminal, options.destroy ? "destroy" : "apply")
-    : new HumanRenderer(context.terminal);
+    : new HumanRenderer(context.terminal, options);
   const place =
     file === undefined ? options : { ...options, stack: file.stack, project: file.project };
   await requireAdopted(project, place, context);
@@ -74,7 +75,7 @@ export async function up(
     session,
     registry: options.registry,
   });
-  const kept = planFile === undefined ? {} : { planFile };
+  const savedPlan = planFile === undefined ? {} : { planFile };
   const run: Run = {
     options: { ...options, ...place },
     context,
@@ -82,7 +83,7 @@ export async function up(
     engine,
     session,
     view,
-    ...kept,
+    ...savedPlan,
   };
   if (file === undefined) return await planAndApply(run);
   const plan = await engine.loadPlan(session.state, file.digest);
@@ -91,6 +92,23 @@ export async function up(
   }
   const given = await givenVariables(run, plan);
   return given === undefined ? EXIT.failed : await apply(given, run);
+}
+
+/** A saved plan has its options. Other ones cannot change it, so they are errors instead of being ignored. */
+function refuseForSavedPlan(options: UpOptions): void {
+  const given = [
+    ["-destroy", options.destroy],
+    ["-refresh-only", options.refreshOnly],
+    ["-refresh=false", !options.refresh],
+    ["-target", options.target.length > 0 || (options.targetFile ?? []).length > 0],
+    ["-exclude", options.exclude.length > 0 || (options.excludeFile ?? []).length > 0],
+    ["-replace", options.replace.length > 0],
+  ] as const;
+  const [option] = given.find(([, isGiven]) => isGiven) ?? [];
+  if (option === undefined) return;
+  throw new CommandError(`The option "${option}" cannot change a saved plan.`, {
+    advice: `Create a plan with it: stackwright plan ${option} --out FILE`,
+  });
 }
 
 /** Checks that the saved plan exists before anything is created in a store that may be the wrong one. */
@@ -156,11 +174,12 @@ async function planAndApply(run: Run): Promise<ExitCode> {
     // There are no changes, but the state was written by another version of a provider or differs from the real
     // objects.
     const { mode: wanted, changes } = made.plan;
-    const looks = wanted === "refresh-only";
-    const stale = changes.some(({ mode, record }) => record && (looks || mode === "managed"));
-    if (stale) return wholly(made, await apply(made, { ...run, silent: true }));
-    await engine.noteUses(state);
-    return wholly(made, EXIT.ok);
+    const refreshOnly = wanted === "refresh-only";
+    const stale = changes.some(({ mode, record }) => record && (refreshOnly || mode === "managed"));
+    const code = stale ? await apply(made, { ...run, silent: true }) : EXIT.ok;
+    if (!stale) await engine.noteUses(state);
+    if (code === EXIT.ok) view.unchanged?.((await state.outputs()).outputs);
+    return wholly(made, code);
   }
   if (!options.yes) {
     await runs.transition(record.id, "planned", "awaiting_approval");
@@ -186,10 +205,13 @@ function wholly({ unresolved }: MadePlan, code: ExitCode): ExitCode {
 
 async function isApproved({ mode }: Plan, { context, options }: Run): Promise<boolean> {
   const { terminal, signal } = context;
-  if (!terminal.interactive || options.json) {
-    throw new CommandError("There is nobody to ask whether this plan is to be applied.", {
-      advice: "Run it in a terminal, or with --yes; or keep a plan: stackwright plan --out FILE",
-    });
+  if (!terminal.interactive || options.json || !options.input) {
+    throw new CommandError(
+      "Approval is required to apply the plan, but the input is not a terminal.",
+      {
+        advice: 'Use --yes, or save a plan with "stackwright plan --out FILE" and apply that file.',
+      },
+    );
   }
   const question = {
     normal: "Do this?",
@@ -212,7 +234,7 @@ async function apply(
   await using hold = await acquireStackLock(session, options, context).catch(
     async (error: unknown) => {
       if (run.id !== undefined) {
-        const reason = "somebody else works on the stack";
+        const reason = "another run holds the stack lock";
         const runs = session.runsOf(session.stack.reference);
         await runs.transition(run.id, "approved", "discarded", { reason });
       }

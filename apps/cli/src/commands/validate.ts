@@ -6,21 +6,38 @@ import { diagnosticsReport, showDiagnostics } from "../render/show-diagnostics.t
 import { requirementsOf } from "../session/install.ts";
 import { openEngine } from "../session/open-engine.ts";
 import { loadProject, type Project } from "../session/project.ts";
+import { checkedFolder } from "../session/test-folder.ts";
+
+export interface ValidateOptions {
+  readonly json: boolean;
+  /** Whether test files are checked as well. */
+  readonly tests: boolean;
+  /** The folder of test files besides the folder itself. */
+  readonly testDirectory: string;
+}
 
 /**
  * Checks the configuration without values, state or anything outside: the text, arguments against the schemas of providers, and
  * what providers say to them. Providers that are not installed are not brought; a warning says what was not checked.
  */
 export async function validate(
-  { json }: { readonly json: boolean },
+  { json, tests, testDirectory }: ValidateOptions,
   context: CommandContext,
 ): Promise<ExitCode> {
   const { terminal } = context;
-  const project = await loadProject(context);
+  const project = await loadProject(
+    context,
+    undefined,
+    tests ? { testFolder: checkedFolder(testDirectory) } : {},
+  );
   await using engine = await openEngine(project, context, { asInstalled: true });
   const { configuration } = project;
   const found = await engine.validate({ configuration, signal: context.signal });
-  const diagnostics = [...found.diagnostics, ...found.unchecked.flatMap(uncheckedIn(project))];
+  const diagnostics = [
+    ...found.diagnostics,
+    ...(project.tests?.diagnostics ?? []),
+    ...found.unchecked.flatMap(uncheckedIn(project)),
+  ];
   const ok = !hasErrors(diagnostics);
   if (json) {
     terminal.write(`${JSON.stringify(diagnosticsReport(diagnostics), undefined, 2)}\n`);

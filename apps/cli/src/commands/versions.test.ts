@@ -56,3 +56,17 @@ it("plans and applies what a program synthesized as cdk.tf.json", async () => {
   const { output } = await tryCommand(["output", "-json", "out"], { cwd });
   expect(JSON.parse(output)).toBe(6);
 });
+
+it("shows the members that wrappers of the reference command read", async () => {
+  const lock = `provider "registry.terraform.io/acme/x" {\n  version = "1.2.3"\n}\n`;
+  const cwd = await folder({ ".terraform.lock.hcl": lock });
+  const { code, output } = await tryCommand(["version", "-json"], { cwd });
+  expect(code).toBe(0);
+  expect(JSON.parse(output)).toMatchObject({
+    terraform_version: "1.11.4",
+    provider_selections: { "registry.terraform.io/acme/x": "1.2.3" },
+    terraform_outdated: false,
+  });
+  const text = await tryCommand(["version"], { cwd });
+  expect(text.output).toContain("+ provider registry.terraform.io/acme/x v1.2.3\n");
+});

@@ -2,27 +2,28 @@ import { type Command, Option } from "commander";
 import type { GetOptions } from "../commands/get.ts";
 import type { InitOptions } from "../commands/init.ts";
 import type { CommandAction, Define } from "./program.ts";
-import { wanted } from "./run-commands.ts";
+import { collect } from "./run-commands.ts";
 
 /** Commands that install what a configuration needs. */
 export function defineModuleCommands(define: Define, run: CommandAction): void {
-  withOffline(define("init", "install the modules and providers that the configuration needs"))
+  withTestDirectory(
+    withOffline(define("init", "install the modules and providers that the configuration needs")),
+  )
     .option("--upgrade", "the newest versions that are allowed, regardless of the lock file", false)
     .option("--no-get", "use the modules that are installed; a missing one is an error")
-    .addOption(new Option("--get [wanted]").default(true).hideHelp().argParser(wanted))
     .addOption(
       new Option("--lockfile <mode>", "readonly: the lock files are not changed").choices([
         "readonly",
       ]),
     )
+    .option("--plugin-dir <folder>", "install providers from this folder alone", collect, [])
     .option("--json", "lines of JSON instead of text", false)
-    .addOption(new Option("--input [wanted]").hideHelp())
     .action(async (options: InitOptions, command: Command) => {
       const { init } = await import("../commands/init.ts");
       await run(command, async (context) => init(options, context));
     });
 
-  withOffline(define("get", "install the modules that the configuration calls"))
+  withTestDirectory(withOffline(define("get", "install the modules that the configuration calls")))
     .option("--update", "the newest versions that are allowed, regardless of the lock file", false)
     .action(async (options: GetOptions, command: Command) => {
       const { get } = await import("../commands/get.ts");
@@ -35,6 +36,11 @@ export function defineModuleCommands(define: Define, run: CommandAction): void {
       const { modules } = await import("../commands/modules.ts");
       await run(command, async (context) => modules(options, context));
     });
+}
+
+/** Where test files are besides the folder itself. */
+export function withTestDirectory(command: Command): Command {
+  return command.option("--test-directory <folder>", "the folder of test files", "tests");
 }
 
 function withOffline(command: Command): Command {

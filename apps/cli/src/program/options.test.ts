@@ -5,8 +5,8 @@ import { PassThrough, Readable } from "node:stream";
 import type { Command } from "commander";
 import { describe, expect, it } from "vitest";
 import { tryCommand } from "../testing/try-command.ts";
+import { normalizeOptions } from "./normalize-options.ts";
 import { createProgram } from "./program.ts";
-import { normalizeSingleDash } from "./single-dash-options.ts";
 
 const never = new AbortController().signal;
 const program = createProgram(
@@ -46,7 +46,6 @@ const RUN = [
   "--exclude",
   "--replace",
   "--no-refresh",
-  "--refresh",
   "--refresh-only",
   "--parallelism",
   "--json",
@@ -72,12 +71,12 @@ describe("the options of the commands", () => {
     ["state rm", [...STORE, "--yes", "--dry-run"]],
     ["state taint", [...STORE, "--yes"]],
     ["state untaint", [...STORE, "--yes"]],
-    ["show", [...STORE, "--json"]],
+    ["show", [...STORE, "--json", "--view"]],
     ["graph", ["--format"]],
     ["console", [...STORE, ...INPUTS, "--json"]],
     ["providers schema", ["--json"]],
     ["providers lock", ["--platform", "--fs-mirror", "--net-mirror"]],
-    ["providers mirror", ["--platform", "--lock-file"]],
+    ["providers mirror", ["--platform", "--no-lock-file"]],
     ["stacks", [...STORE, "--json"]],
     ["unlock", STORE],
     ["keys list", [...STORE, "--json"]],
@@ -115,15 +114,43 @@ describe("the options of the commands", () => {
   });
 
   it("can all be written with one dash", () => {
-    const names = new Set(
-      commandsOf(program).flatMap(({ options }) =>
-        options.flatMap(({ long }) => long?.slice(2) ?? []),
-      ),
-    );
-    for (const name of names) {
-      expect(normalizeSingleDash([`-${name}`], names)).toEqual([`--${name}`]);
-      expect(normalizeSingleDash([`-${name}=x`], names)).toEqual([`--${name}=x`]);
+    for (const command of commandsOf(program)) {
+      for (const option of command.options) {
+        const name = option.long?.slice(2) ?? "";
+        const takesValue = option.required || option.optional;
+        const written = [`-${name}${takesValue ? "=x" : ""}`, "rest"];
+        expect(normalizeOptions(written, [command])).toEqual(
+          takesValue ? [`--${name}=x`, "rest"] : ["rest", `--${name}`],
+        );
+      }
     }
+  });
+
+  it.each(["1", "t", "T", "TRUE", "true", "True"])("without a value may have %s", (yes) => {
+    const plan = commandsOf(program).filter((command) => command.name() === "plan");
+    expect(normalizeOptions([`-json=${yes}`], plan)).toEqual(["--json"]);
+    expect(normalizeOptions([`-refresh=${yes}`], plan)).toEqual([]);
+  });
+
+  it.each(["0", "f", "F", "FALSE", "false", "False"])("without a value may have %s", (no) => {
+    const plan = commandsOf(program).filter((command) => command.name() === "plan");
+    expect(normalizeOptions([`-json=${no}`], plan)).toEqual([]);
+    expect(normalizeOptions([`-refresh=${no}`, "--no-color=false"], plan)).toEqual([
+      "--no-refresh",
+    ]);
+    expect(normalizeOptions(["-json", `-json=${no}`], plan)).toEqual([]);
+  });
+
+  it("leaves values of options, and what is behind two dashes", () => {
+    const plan = commandsOf(program).filter((command) => command.name() === "plan");
+    const words = ["-out", "-json=1", "-var", "-refresh=false", "--", "-json=1"];
+    expect(normalizeOptions(words, plan)).toEqual([
+      "--out",
+      ...words.slice(1, 2),
+      "--var",
+      ...words.slice(3),
+    ]);
+    expect(() => normalizeOptions(["-json=x"], plan)).toThrow("not true or false");
   });
 
   it.each([
@@ -139,13 +166,12 @@ describe("the options of the commands", () => {
   ])("%j are understood", async (words, expected) => {
     const [name = ""] = words;
     const command = find([name]);
-    const names = new Set(command?.options.flatMap(({ long }) => long?.slice(2) ?? []));
     // Parsed by a copy, so that nothing is done.
     const copy = command?.createCommand(name).allowExcessArguments();
     for (const option of command?.options ?? []) copy?.addOption(option);
     await copy
       ?.action(() => undefined)
-      .parseAsync([...normalizeSingleDash(words.slice(1), names)], {
+      .parseAsync([...normalizeOptions(words.slice(1), command === undefined ? [] : [command])], {
         from: "user",
       });
     expect(copy?.opts()).toMatchObject(expected);
@@ -157,7 +183,7 @@ describe("the options of the commands", () => {
     [["plan", "-refresh-only", "-refresh=false"], "would do nothing"],
     [["plan", "-var", "x"], "write -var name=value"],
     [["plan", "-target", "a b"], "a b"],
-    [["plan", "-lock-timeout=soon"], "is no duration"],
+    [["plan", "-lock-timeout=soon"], "is not a valid duration"],
     [["plan", "-nothing"], "unknown option"],
     [["plan", "-store=consul://x"], "no store of the kind"],
   ])("%j are refused with what to do", async (words, text) => {

@@ -5,14 +5,21 @@ import {
   type CommonOptions,
   createContext,
 } from "../command-context.ts";
+import { commandLog } from "../session/provider-logs.ts";
+import { applyReferenceOptions } from "./apply-reference-options.ts";
 import { completionScript, type Shell } from "./completion-script.ts";
+import { defineFamiliarCommands } from "./familiar-commands.ts";
 import { defineKeyCommands } from "./key-commands.ts";
+import { defineLoginCommands } from "./login-commands.ts";
 import { defineModuleCommands } from "./module-commands.ts";
 import { defineProjectCommands } from "./project-commands.ts";
 import { defineProviderCommands } from "./provider-commands.ts";
 import { defineRunCommands } from "./run-commands.ts";
 import { defineServerCommands } from "./server-commands.ts";
+import { defineServerRunCommands } from "./server-run-commands.ts";
 import { defineStateCommands } from "./state-commands.ts";
+import { defineTestCommand } from "./test-command.ts";
+import { defineWorkspaceCommands } from "./workspace-commands.ts";
 
 /** Makes a command with the options that all have. */
 export type Define = (name: string, description: string, parent?: Command) => Command;
@@ -37,9 +44,9 @@ export function createProgram(process: CommandProcess, report: Report): Command 
     )
     .option("--chdir <folder>", "work in this folder")
     .option("--no-color", "plain text without colours")
-    .helpOption("-h, --help", "what there is and how it is used")
+    .helpOption("-h, --help", "show help")
     .helpCommand("help [command]", "what a command does and takes")
-    .showHelpAfterError("(stackwright --help tells what there is)")
+    .showHelpAfterError('Run "stackwright --help" for the list of commands.')
     .enablePositionalOptions()
     .configureOutput({
       writeOut: (text) => process.streams.output.write(text),
@@ -57,17 +64,29 @@ export function createProgram(process: CommandProcess, report: Report): Command 
 
   /** The options of the command, with those that were given before its name. */
   const run: CommandAction = async (command, action) => {
-    report(await action(createContext(process, commonOptions(command))));
+    const context = createContext(process, commonOptions(command));
+    const log = commandLog(context);
+    const name = nameOf(command);
+    log(`${name} started`);
+    const code = await action(context);
+    log(`${name} ended with exit code ${code}`);
+    report(code);
   };
 
   defineProjectCommands(define, run);
   defineRunCommands(define, run);
+  defineTestCommand(define, run);
   defineStateCommands(define, run);
   defineKeyCommands(define, run);
   defineModuleCommands(define, run);
   defineProviderCommands(define, run);
+  defineFamiliarCommands(program, define, run);
+  defineWorkspaceCommands(define, run);
   defineServerCommands(define, run, process);
+  defineLoginCommands(define, run);
+  defineServerRunCommands(define, run);
   defineCompletion(program, define, run);
+  applyReferenceOptions(program, process.streams);
   return program;
 }
 
@@ -84,6 +103,13 @@ function defineCompletion(program: Command, define: Define, run: CommandAction):
       return 0;
     });
   });
+}
+
+/** The words of a command behind the name of the program. */
+function nameOf(command: Command): string {
+  const words: string[] = [];
+  for (let at: Command | null = command; at !== null; at = at.parent) words.unshift(at.name());
+  return words.slice(1).join(" ");
 }
 
 /** Options that may stand before and after the name of the command; the later one wins. */

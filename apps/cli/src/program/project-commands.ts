@@ -2,6 +2,8 @@ import type { Command } from "commander";
 import type { ConsoleOptions } from "../commands/console.ts";
 import type { FmtOptions } from "../commands/fmt.ts";
 import type { GraphOptions } from "../commands/graph.ts";
+import type { ValidateOptions } from "../commands/validate.ts";
+import { withTestDirectory } from "./module-commands.ts";
 import type { CommandAction, Define } from "./program.ts";
 import { withInputs, withStoreOptions } from "./run-commands.ts";
 
@@ -18,18 +20,22 @@ export function defineProjectCommands(define: Define, run: CommandAction): void 
       await run(command, async (context) => fmt(paths, options, context));
     });
 
-  define(
-    "validate",
-    "check the configuration and its arguments, with the providers that are installed",
+  withTestDirectory(
+    define(
+      "validate",
+      "check the configuration and its arguments, with the providers that are installed",
+    ),
   )
     .option("--json", "as JSON", false)
-    .action(async (options: { json: boolean }, command: Command) => {
+    .option("--no-tests", "do not check test files")
+    .action(async (options: ValidateOptions, command: Command) => {
       const { validate } = await import("../commands/validate.ts");
       await run(command, async (context) => validate(options, context));
     });
 
   define("graph", "draw what depends on what")
     .option("--format <format>", "dot or mermaid", "dot")
+    .option("--type <type>", "of an operation: plan, plan-refresh-only, plan-destroy or apply")
     .option("--all", "variables, locals and outputs as well", false)
     .action(async (options: GraphOptions, command: Command) => {
       const { graph } = await import("../commands/graph.ts");
@@ -38,7 +44,9 @@ export function defineProjectCommands(define: Define, run: CommandAction): void 
 
   const consoleOf = withStoreOptions(
     define("console", "answer expressions, one per line of standard input"),
-  ).option("--json", "each answer as one line of JSON", false);
+  )
+    .option("--json", "each answer as one line of JSON", false)
+    .option("--plan", "evaluate over the planned state", false);
   const inputs = withInputs(consoleOf);
   consoleOf.action(async (options: ConsoleOptions, command: Command) => {
     const { consoleCommand } = await import("../commands/console.ts");
@@ -51,6 +59,6 @@ export function defineProjectCommands(define: Define, run: CommandAction): void 
     .option("--json", "as JSON", false)
     .action(async (options: { json: boolean }, command: Command) => {
       const { version } = await import("../commands/version.ts");
-      await run(command, (context) => version(options, context));
+      await run(command, async (context) => version(options, context));
     });
 }

@@ -1,9 +1,9 @@
-import { type Command, Option } from "commander";
+import type { Command } from "commander";
 import type { ProvidersLockOptions } from "../commands/providers-lock.ts";
 import type { ProvidersMirrorOptions } from "../commands/providers-mirror.ts";
 import type { StoreOptions } from "../session/session.ts";
 import type { CommandAction, Define } from "./program.ts";
-import { collect, wanted, withStoreOptions } from "./run-commands.ts";
+import { collect, withStoreOptions } from "./run-commands.ts";
 
 /** Commands that are about the providers of a configuration. */
 export function defineProviderCommands(define: Define, run: CommandAction): void {
@@ -42,8 +42,7 @@ export function defineProviderCommands(define: Define, run: CommandAction): void
       providers,
     ),
   )
-    .option("--no-lock-file", "the newest versions that are allowed, whatever is locked")
-    .addOption(new Option("--lock-file [wanted]").default(true).hideHelp().argParser(wanted))
+    .option("--no-lock-file", "ignore the lock file and select the newest allowed versions")
     .action(async (folder: string, options: ProvidersMirrorOptions, command: Command) => {
       const { providersMirror } = await import("../commands/providers-mirror.ts");
       await run(command, async (context) => providersMirror(folder, options, context));

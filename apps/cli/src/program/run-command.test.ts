@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { tryCommand } from "../testing/try-command.ts";
 
 describe("the command", () => {
-  it("tells its version as JSON", async () => {
+  it("prints its version as JSON", async () => {
     const { code, output } = await tryCommand(["version", "-json"]);
     expect(code).toBe(0);
     expect(JSON.parse(output)).toMatchObject({ stackwright_version: expect.stringMatching(/^\d/) });
@@ -65,7 +65,7 @@ describe("the command", () => {
     expect(code).toBe(1);
   });
 
-  it("tells in the report of validate why it ended", async () => {
+  it("reports in the result of validate why it ended", async () => {
     const { code, output } = await tryCommand(["validate", "-json", "-chdir=/nowhere"]);
     expect(JSON.parse(output)).toMatchObject({
       valid: false,

@@ -1,10 +1,11 @@
-import { type Command, CommanderError } from "commander";
+import { CommanderError } from "commander";
 import type { CommandProcess } from "../command-context.ts";
 import { CommandError, hintOf } from "../command-error.ts";
 import { EXIT } from "../exit-code.ts";
 import { namedCommand, withEnvironmentArguments, withoutShortcuts } from "./command-words.ts";
+import { normalizeOptions } from "./normalize-options.ts";
 import { createProgram } from "./program.ts";
-import { normalizeSingleDash } from "./single-dash-options.ts";
+import { variableNotes } from "./reference-variables.ts";
 import { trustAuthorities } from "./trusted-authorities.ts";
 
 /**
@@ -32,7 +33,9 @@ export async function runCommand(
       process.streams.output.write(program.helpInformation());
       return EXIT.noCommand;
     }
-    await program.parseAsync([...normalizeSingleDash(all, longNames(program))], { from: "user" });
+    const path = namedCommand(all, program)?.path ?? [];
+    for (const note of variableNotes(process.streams.env)) process.streams.error.write(`${note}\n`);
+    await program.parseAsync([...normalizeOptions(all, [program, ...path])], { from: "user" });
     return code;
   } catch (error) {
     const ended = reportFailure(error, process);
@@ -64,16 +67,4 @@ function reportFailure(error: unknown, { streams, signal }: CommandProcess): num
     streams.error.write(`${error.stack ?? ""}\n`);
   }
   return EXIT.failed;
-}
-
-function longNames(command: Command): Set<string> {
-  const names = new Set(["help"]);
-  const visit = (at: Command): void => {
-    for (const { long } of at.options) {
-      if (long !== undefined && long !== null) names.add(long.slice(2));
-    }
-    at.commands.forEach(visit);
-  };
-  visit(command);
-  return names;
 }

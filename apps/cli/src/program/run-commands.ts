@@ -18,7 +18,7 @@ export function defineRunCommands(define: Define, run: CommandAction): void {
   const plan = withRunOptions(define("plan", "show what would be done"));
   const planInputs = withInputs(plan);
   plan
-    .option("--destroy", "plan the end of everything", false)
+    .option("--destroy", "plan the destruction of all objects of the stack", false)
     .option("--out <file>", "save the plan, to apply exactly this one")
     .option("--compare <command>", "plan with terraform or tofu too, and show differences")
     .option("--detailed-exitcode", "exit code 2 where there are changes", false)
@@ -48,7 +48,7 @@ export function defineRunCommands(define: Define, run: CommandAction): void {
   });
 
   const refresh = withApproval(
-    withRunOptions(define("refresh", "look at everything and record what is there")),
+    withRunOptions(define("refresh", "refresh the state from the real objects")),
   );
   const refreshInputs = withInputs(refresh);
   refresh.action(async (parsed: Parsed, command: Command) => {
@@ -120,17 +120,16 @@ export function withRunOptions(command: Command): Command {
       collect,
       [],
     )
+    .option("--target-file <file>", "targets from a file, one a line", collect, [])
+    .option("--exclude-file <file>", "what to leave out from a file, one a line", collect, [])
     .option("--replace <address>", "replace this instance; may be given again", collect, [])
     .option("--no-refresh", "take the recorded state as it is")
-    .addOption(new Option("--refresh [wanted]").default(true).hideHelp().argParser(wanted))
-    .option("--refresh-age <duration>", "do not look at what was looked at less long ago")
-    .option("--refresh-only", "only look, and record what is there", false)
+    .option("--refresh-age <duration>", "skip objects refreshed within this time")
+    .option("--refresh-only", "update the state only; plan no other changes", false)
     .option("--parallelism <n>", "how many things are done at the same time", "10")
     .option("--json", "lines of JSON instead of text", false)
     .option("--no-input", "ask for no values of variables")
-    .addOption(new Option("--input [wanted]").default(true).hideHelp().argParser(wanted))
-    .addOption(new Option("--lock [wanted]").hideHelp())
-    .addOption(new Option("--compact-warnings").hideHelp());
+    .option("--compact-warnings", "show only the summaries of warnings", false);
 }
 
 function withApproval(command: Command): Command {
@@ -155,9 +154,4 @@ export function withInputs(command: Command): () => readonly VariableInput[] {
 /** An option that may be given again. */
 export function collect(value: string, former: readonly string[]): readonly string[] {
   return [...former, value];
-}
-
-/** `-refresh=false`, as Terraform users write it. */
-export function wanted(text: string): boolean {
-  return text !== "false";
 }

@@ -33,7 +33,7 @@ describe("serve", () => {
     const { code, error } = await tryCommand(["serve", "--prot", "1"]);
     expect(code).toBe(1);
     expect(error).toBe(
-      "Error: Unknown option '--prot'; stackwright serve --options lists what there is\n",
+      "Error: Unknown option '--prot'; stackwright serve --options lists all options\n",
     );
     expect((await tryCommand(["bootstrap", "--help"])).output).toContain("--account NAME");
   });

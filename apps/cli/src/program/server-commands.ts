@@ -101,10 +101,7 @@ export function defineServerCommands(
       });
   }
 
-  const functions = define(
-    "functions",
-    "a stand-in for a function platform, for development and tests",
-  );
+  const functions = define("functions", "run functions locally, for development and tests");
   define("serve <file>", "run the functions of a file", functions)
     .option(
       "--host <address>",
@@ -112,7 +109,7 @@ export function defineServerCommands(
       "127.0.0.1",
     )
     .option("--port <port>", "port of HTTP", "9000")
-    .option("--no-watch", "do not deploy anew what changes")
+    .option("--no-watch", "do not redeploy functions when files change")
     .action(async (file: string, options: FunctionsServeOptions, command: Command) => {
       const { functionsServe } = await import("../commands/functions-serve.ts");
       await run(command, async (context) => functionsServe(file, options, context));

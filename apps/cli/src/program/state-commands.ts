@@ -1,10 +1,11 @@
 import type { StateEdit } from "@stackwright/core";
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import type { ImportStateOptions } from "../commands/import-state.ts";
 import type { OutputOptions } from "../commands/output.ts";
 import type { RecoverOptions } from "../commands/recover.ts";
 import type { SecretOptions, ShowOptions } from "../commands/show.ts";
 import type { StateEditOptions } from "../commands/state-edit.ts";
+import { VIEW_FORMS } from "../render/view-forms.ts";
 import type { StoreOptions } from "../session/session.ts";
 import { defineAdoption, defineHandBack } from "./adoption-commands.ts";
 import type { CommandAction, Define } from "./program.ts";
@@ -14,6 +15,11 @@ import { collect, withInputs, withRunOptions, withStoreOptions } from "./run-com
 export function defineStateCommands(define: Define, run: CommandAction): void {
   withStoreOptions(define("show [plan]", "show the recorded state, or a plan that was kept"))
     .option("--json", "as JSON, in the form of Terraform's", false)
+    .addOption(
+      new Option("--view <form>", "a plan by risk, with causes, alike changes folded").choices([
+        ...VIEW_FORMS,
+      ]),
+    )
     .option("--show-secrets", "show sensitive values in the clear", false)
     .action(async (plan: string | undefined, options: ShowOptions, command: Command) => {
       const { show } = await import("../commands/show.ts");
@@ -23,6 +29,7 @@ export function defineStateCommands(define: Define, run: CommandAction): void {
   withStoreOptions(define("output [name]", "show outputs"))
     .option("--json", "as JSON, secret ones as well", false)
     .option("--raw", "one string, number or bool as it is", false)
+    .option("--state <file>", "read a Terraform state file instead of the stack")
     .action(async (name: string | undefined, options: OutputOptions, command: Command) => {
       const { output } = await import("../commands/output.ts");
       await run(command, async (context) => output(name, options, context));
@@ -60,13 +67,16 @@ export function defineStateCommands(define: Define, run: CommandAction): void {
       await run(command, async (context) => recover(given, context));
     });
 
-  const state = define("state", "look at recorded objects, one by one");
-  withStoreOptions(define("list [addresses...]", "list their addresses", state)).action(
-    async (addresses: string[], options: StoreOptions, command: Command) => {
-      const { stateList } = await import("../commands/state-list.ts");
-      await run(command, async (context) => stateList(addresses, options, context));
-    },
-  );
+  const state = define("state", "inspect objects in the state");
+  withStoreOptions(define("list [addresses...]", "list their addresses", state))
+    .alias("ls")
+    .option("--id <id>", "only objects whose attribute id has this value")
+    .action(
+      async (addresses: string[], options: StoreOptions & { id?: string }, command: Command) => {
+        const { stateList } = await import("../commands/state-list.ts");
+        await run(command, async (context) => stateList(addresses, options, context));
+      },
+    );
   withStoreOptions(define("show <address>", "show one of them", state))
     .option("--show-secrets", "show sensitive values in the clear", false)
     .action(async (address: string, options: StoreOptions & SecretOptions, command: Command) => {
@@ -108,8 +118,10 @@ function defineStateEdit(define: Define, run: CommandAction, state: Command): vo
     name: string,
     description: string,
     of: (addresses: readonly string[]) => readonly StateEdit[],
+    aliases: readonly string[] = [],
   ): void => {
     withStoreOptions(define(name, description, state))
+      .aliases(aliases)
       .option("-y, --yes", "do not ask", false)
       .option("--dry-run", "show what would change, and change nothing", false)
       .action(async (...given: readonly unknown[]) => {
@@ -120,11 +132,17 @@ function defineStateEdit(define: Define, run: CommandAction, state: Command): vo
         await run(command, async (context) => stateEditCommand(of(addresses), options, context));
       });
   };
-  edit("mv <from> <to>", "record an object under another address", ([from = "", to = ""]) => [
-    { kind: "move", from, to },
-  ]);
-  edit("rm <addresses...>", "forget objects; what they really are stays as it is", (addresses) =>
-    addresses.map((address) => ({ kind: "forget", address })),
+  edit(
+    "mv <from> <to>",
+    "record an object under another address",
+    ([from = "", to = ""]) => [{ kind: "move", from, to }],
+    ["move"],
+  );
+  edit(
+    "rm <addresses...>",
+    "forget objects; what they really are stays as it is",
+    (addresses) => addresses.map((address) => ({ kind: "forget", address })),
+    ["remove"],
   );
   edit("taint <addresses...>", "let the next plan replace objects", (addresses) =>
     addresses.map((address) => ({ kind: "taint", address })),

@@ -79,6 +79,12 @@ export const STATUS_TEXTS: Readonly<Record<ApplyResult["status"], string>> = {
   canceled: "Apply stopped",
 };
 
+/** How a run ended that did all of it, in the words of the reference command. */
+export function completeText(counts: ApplyCounts, operation: "plan" | "apply" | "destroy"): string {
+  if (operation === "destroy") return `Destroy complete! Resources: ${counts.remove} destroyed.`;
+  return `Apply complete! Resources: ${countsText(counts)}.`;
+}
+
 /** `1 added, 0 changed, 2 destroyed, 1 failed`: what is rare is said where there is some. */
 export function countsText(counts: ApplyCounts): string {
   const rare = (count: number, what: string): string[] => (count > 0 ? [`${count} ${what}`] : []);

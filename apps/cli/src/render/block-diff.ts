@@ -6,8 +6,8 @@ import { sequenceSteps } from "./sequence-diff.ts";
 import { paintSign, type Sign } from "./sign.ts";
 import {
   keyText,
-  looksEqual,
   type Place,
+  rendersEqual,
   signOf,
   UNKNOWN_TEXT,
   type ValueDisplay,
@@ -203,10 +203,10 @@ function elements(value: Value | undefined): readonly Value[] {
 }
 
 function setVersions(was: readonly Value[], is: readonly Value[]): Versions[] {
-  const gone = was.filter((element) => !is.some((other) => looksEqual(element, other)));
+  const gone = was.filter((element) => !is.some((other) => rendersEqual(element, other)));
   return [
     ...gone.map((before) => ({ before, after: undefined })),
-    ...is.map((after) => ({ before: was.find((other) => looksEqual(other, after)), after })),
+    ...is.map((after) => ({ before: was.find((other) => rendersEqual(other, after)), after })),
   ];
 }
 
@@ -215,7 +215,7 @@ function listVersions(
   was: readonly Value[],
   is: readonly Value[],
 ): (Versions & { readonly index: number })[] {
-  return pairChanges(sequenceSteps(was, is, looksEqual)).map((step) => ({
+  return pairChanges(sequenceSteps(was, is, rendersEqual)).map((step) => ({
     before: step.kind === "insert" ? undefined : step.before,
     after: step.kind === "remove" ? undefined : step.after,
     index: step.index,

@@ -243,7 +243,7 @@ describe("the text of a change", () => {
     expect(text.replaceAll("\n", "")).not.toMatch(/\p{Cc}/u);
   });
 
-  it("tells a move from a change", () => {
+  it("distinguishes a move from a change", () => {
     const before = object({ id: Value.string("i") });
     const text = changeText(
       change({ action: "no-op", previousAddress: "test_thing.old", before, after: before }),

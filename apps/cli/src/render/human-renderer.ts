@@ -6,6 +6,7 @@ import { wrapWords } from "../terminal/wrap-words.ts";
 import { countsText, RunCounter, STATUS_TEXTS } from "./apply-counts.ts";
 import { LiveRun } from "./live-run.ts";
 import { planParts, type SchemaOf } from "./plan-text.ts";
+import { provisionerText } from "./provisioner-text.ts";
 import { isShownStep, type RunRenderer, renderedSteps, subjectOf } from "./run-renderer.ts";
 import { showDiagnostics } from "./show-diagnostics.ts";
 import { sensitiveText } from "./value-diff.ts";
@@ -17,8 +18,11 @@ export class HumanRenderer implements RunRenderer, Disposable {
   #seen = 0;
   readonly #counter = new RunCounter();
 
-  constructor(terminal: Terminal) {
+  readonly #options: { readonly compactWarnings?: boolean };
+
+  constructor(terminal: Terminal, options: { readonly compactWarnings?: boolean } = {}) {
     this.#terminal = terminal;
+    this.#options = options;
   }
 
   readonly onPlanning = (event: RunEvent): void => {
@@ -47,7 +51,7 @@ export class HumanRenderer implements RunRenderer, Disposable {
 
   diagnostics(diagnostics: readonly Diagnostic[]): void {
     this.#end();
-    showDiagnostics(this.#terminal, diagnostics);
+    showDiagnostics(this.#terminal, diagnostics, this.#options);
   }
 
   begin(plan: Plan): void {
@@ -57,7 +61,10 @@ export class HumanRenderer implements RunRenderer, Disposable {
   readonly onApplying = (event: RunEvent): void => {
     this.#counter.note(event);
     const live = this.#live;
-    if (live === undefined || !isShownStep(event) || event.type === "progress") return;
+    if (live === undefined) return;
+    const output = provisionerText(event);
+    if (output !== undefined) live.show({ kind: "output", ...output });
+    if (!isShownStep(event) || event.type === "progress") return;
     const subject = subjectOf(event);
     const { action } = event;
     const id = event.id === undefined ? {} : { id: event.id };
@@ -68,7 +75,7 @@ export class HumanRenderer implements RunRenderer, Disposable {
     } else if (event.status === "not-started") {
       live.show({ kind: "skipped", subject, cause: "the run was stopped before" });
     } else if (event.status === "unresolved") {
-      live.show({ kind: "unresolved", subject, problem: "the call may or may not have happened" });
+      live.show({ kind: "unresolved", subject, problem: "the result of the call is unknown" });
     } else live.show({ kind: "failed", subject, action });
   };
 
@@ -80,13 +87,13 @@ export class HumanRenderer implements RunRenderer, Disposable {
 
   applied({ status, outputs, secretOutputs, diagnostics }: ApplyResult): void {
     this.#end();
-    showDiagnostics(this.#terminal, diagnostics);
+    showDiagnostics(this.#terminal, diagnostics, this.#options);
     const { style } = this.#terminal;
     const counts = countsText(this.#counter.counts);
     const head = style.paint(STATUS_STYLES[status], STATUS_TEXTS[status]);
     this.#say(`\n${head}: ${counts}.\n`);
     if (status !== "applied") {
-      this.#say("What was done is recorded. The next run goes on from there.\n");
+      this.#say("Completed changes are saved. The next run continues from there.\n");
     }
     const text = outputsText(outputs, secretOutputs);
     if (text !== "") this.#terminal.write(`\nOutputs:\n\n${text}`);

@@ -1,21 +1,23 @@
 import type { ApplyResult, ResourceChange, RunEvent, StepAction } from "@stackwright/core";
-import { type Plan, summarizePlan } from "@stackwright/core";
+import { LANGUAGE_VERSION, type Plan, summarizePlan } from "@stackwright/core";
 import { encodeJson, encodeTypeJson, Mark, unmarkDeep, type Value } from "@stackwright/cty";
 import {
   type Diagnostic,
   diagnosticToJson,
+  formatKey,
   formatModulePath,
   parseAddress,
 } from "@stackwright/lang";
 import type { Terminal } from "../terminal/terminal.ts";
-import { countsText, RunCounter, STATUS_TEXTS } from "./apply-counts.ts";
+import { completeText, countsText, RunCounter, STATUS_TEXTS } from "./apply-counts.ts";
 import { exactJson, type JsonMember, type JsonMembers, writeExactJson } from "./lossless-json.ts";
+import { endMessage, progressMessage, startMessage } from "./step-messages.ts";
 
 /**
  * Version of the lines that are written with `--json`. A minor version adds members and types of lines; readers
  * pass over what they do not know.
  */
-export const JSON_EVENTS_VERSION = "1.1";
+export const JSON_EVENTS_VERSION = "1.2";
 
 /**
  * Writes what happens as lines of JSON, in the form in which tools know the reference command's
@@ -26,6 +28,8 @@ export class JsonEvents {
   readonly #now: () => Date;
   readonly #operation: "plan" | "apply" | "destroy";
   readonly #counter = new RunCounter();
+  /** Milliseconds since 1970 at which the read of a data source began, by address. */
+  readonly #reads = new Map<string, number>();
 
   constructor(options: {
     readonly terminal: Pick<Terminal, "write">;
@@ -40,6 +44,7 @@ export class JsonEvents {
   version(version: string): void {
     this.#write("info", `Stackwright ${version}`, "version", {
       stackwright: version,
+      terraform: LANGUAGE_VERSION,
       ui: JSON_EVENTS_VERSION,
     });
   }
@@ -84,11 +89,14 @@ export class JsonEvents {
     };
     const text = `Plan: ${changes.add} to add, ${changes.change} to change, ${changes.remove} to destroy.`;
     this.#write("info", text, "change_summary", { changes });
-    const outputs = plan.outputs.filter(({ action }) => action !== "no-op");
+    const { outputs } = plan;
     if (outputs.length > 0) {
       this.#write("info", `Outputs: ${outputs.length}`, "outputs", {
         outputs: Object.fromEntries(
-          outputs.map(({ name, action, sensitive }) => [name, { action, sensitive }]),
+          outputs.map(({ name, action, sensitive }) => [
+            name,
+            { action: action === "no-op" ? "noop" : action, sensitive },
+          ]),
         ),
       });
     }
@@ -104,7 +112,7 @@ export class JsonEvents {
         ...(previousAddress !== undefined && { previous_resource: resourceOf(previousAddress) }),
         action: shown,
         ...(importing !== undefined && { importing: { id: importing.id } }),
-        ...(reason !== undefined && { reason: reason.replaceAll("-", "_") }),
+        ...(reason !== undefined && { reason: REASONS[reason] ?? reason.replaceAll("-", "_") }),
       },
     });
   }
@@ -118,6 +126,7 @@ export class JsonEvents {
       case "read-start":
       case "read-end": {
         const started = event.type === "read-start";
+        if (this.#dataRead(event.address, started)) break;
         const message = `${event.address}: ${started ? "Refreshing state..." : "Refresh complete"}`;
         this.#write("info", message, started ? "refresh_start" : "refresh_complete", {
           hook: { resource: resourceOf(event.address), ...deposedOf(event) },
@@ -126,17 +135,17 @@ export class JsonEvents {
       }
       case "start":
         if (isQuiet(event.action)) break;
-        this.#write("info", `${event.address}: ${event.action} started`, "apply_start", {
+        this.#write("info", startMessage(withoutOldId(event)), "apply_start", {
           hook: {
             resource: resourceOf(event.address),
             action: event.action,
-            ...idOf(event),
+            ...idOf(withoutOldId(event)),
             ...deposedOf(event),
           },
         });
         break;
       case "progress":
-        this.#write("info", `${event.address}: still at work`, "apply_progress", {
+        this.#write("info", progressMessage(event, seconds(event.elapsedMs)), "apply_progress", {
           hook: {
             resource: resourceOf(event.address),
             action: event.action,
@@ -150,6 +159,16 @@ export class JsonEvents {
       case "ephemeral":
         this.#ephemeral(event);
         break;
+      case "provision":
+        this.#provision(event);
+        break;
+      case "provision-output": {
+        const { address, provisioner, line } = event;
+        this.#write("info", `${address}: (${provisioner}): ${line}`, "provision_progress", {
+          hook: { resource: resourceOf(address), provisioner, output: line },
+        });
+        break;
+      }
       case "phase":
         this.log(`phase: ${event.phase}`);
         break;
@@ -160,6 +179,26 @@ export class JsonEvents {
       default:
         break;
     }
+  }
+
+  /** A data source is read in a step of its own. */
+  #dataRead(address: string, started: boolean): boolean {
+    const { value } = parseAddress(address);
+    if (value?.kind !== "resource" || value.mode !== "data") return false;
+    const step = { address, action: "read" } as const;
+    const hook = { resource: resourceOf(address), action: "read" };
+    if (started) {
+      this.#reads.set(address, this.#now().getTime());
+      this.#write("info", startMessage(step), "apply_start", { hook });
+    } else {
+      const begun = this.#reads.get(address) ?? this.#now().getTime();
+      const elapsed = seconds(this.#now().getTime() - begun);
+      this.#reads.delete(address);
+      this.#write("info", endMessage(step, "complete", elapsed), "apply_complete", {
+        hook: { ...hook, elapsed_seconds: elapsed },
+      });
+    }
+    return true;
   }
 
   #ephemeral(event: Extract<RunEvent, { type: "ephemeral" }>): void {
@@ -178,6 +217,20 @@ export class JsonEvents {
     );
   }
 
+  #provision({ address, provisioner, status }: Extract<RunEvent, { type: "provision" }>): void {
+    const hook = { resource: resourceOf(address), provisioner };
+    if (status === "start") {
+      const text = `${address}: Provisioning with '${provisioner}'...`;
+      this.#write("info", text, "provision_start", { hook });
+    } else if (status === "done") {
+      const text = `${address}: (${provisioner}) Provisioning complete`;
+      this.#write("info", text, "provision_complete", { hook });
+    } else {
+      const text = `${address}: (${provisioner}) Provisioning errored`;
+      this.#write("info", text, "provision_errored", { hook });
+    }
+  }
+
   #end(event: Extract<RunEvent, { type: "end" }>): void {
     const { address, action, status, elapsedMs } = event;
     if (isQuiet(action) && status === "done") return;
@@ -190,20 +243,25 @@ export class JsonEvents {
       ...(event.cause !== undefined && { cause: event.cause }),
     };
     if (status === "done") {
-      this.#write("info", `${address}: ${action} complete`, "apply_complete", { hook });
+      const text = endMessage(event, "complete", seconds(elapsedMs));
+      this.#write("info", text, "apply_complete", { hook });
     } else if (status === "skipped" || status === "not-started") {
       this.#write("warn", `${address}: ${action} skipped`, "apply_skipped", { hook });
     } else if (status === "unresolved") {
       this.#write("error", `${address}: ${action} is unresolved`, "apply_unresolved", { hook });
     } else {
-      this.#write("error", `${address}: ${action} failed`, "apply_errored", { hook });
+      const text = endMessage(event, "errored", seconds(elapsedMs));
+      this.#write("error", text, "apply_errored", { hook });
     }
   }
 
   /** How the run ended, how many of what were done, and how many were not. */
   summary(status: ApplyResult["status"]): void {
     const { counts } = this.#counter;
-    const text = `${STATUS_TEXTS[status]}: ${countsText(counts)}.`;
+    const text =
+      status === "applied"
+        ? completeText(counts, this.#operation)
+        : `${STATUS_TEXTS[status]}: ${countsText(counts)}.`;
     this.#write(LEVELS[status], text, "change_summary", {
       changes: { ...counts, operation: this.#operation, status },
     });
@@ -212,6 +270,8 @@ export class JsonEvents {
   outputs(
     outputs: ReadonlyMap<string, { readonly value: Value; readonly sensitive: boolean }>,
   ): void {
+    // Nothing is left of a stack that was destroyed.
+    if (this.#operation === "destroy" && outputs.size === 0) return;
     this.#write("info", `Outputs: ${outputs.size}`, "outputs", {
       outputs: Object.fromEntries(
         [...outputs].map(([name, { value: marked, sensitive }]) => {
@@ -271,6 +331,23 @@ function deposedOf({ deposed }: { readonly deposed: string }): JsonMembers {
   return deposed === "" ? {} : { deposed };
 }
 
+/** The id at the start of a create is that of the object which it replaces. */
+function withoutOldId<T extends { readonly action: StepAction; readonly id?: string }>(
+  event: T,
+): Omit<T, "id"> & { readonly id?: string } {
+  if (event.action !== "create") return event;
+  const { id: _id, ...rest } = event;
+  return rest;
+}
+
+/** Reasons by their names in the reference command, where these differ. */
+const REASONS: Readonly<Record<string, string>> = {
+  "replace-because-tainted": "tainted",
+  "replace-by-request": "requested",
+  "replace-by-triggers": "replace_triggered_by",
+  "replace-because-cannot-update": "cannot_update",
+};
+
 /** An address with its parts, as tools want to group by them. */
 function resourceOf(address: string): JsonMembers {
   const { value } = parseAddress(address);
@@ -279,7 +356,7 @@ function resourceOf(address: string): JsonMembers {
   return {
     addr: address,
     module: formatModulePath(module),
-    resource: `${mode === "managed" ? "" : `${mode}.`}${type}.${name}`,
+    resource: `${mode === "managed" ? "" : `${mode}.`}${type}.${name}${formatKey(key)}`,
     implied_provider: type.split("_")[0] ?? type,
     resource_type: type,
     resource_name: name,

@@ -9,6 +9,7 @@ const EVENTS: ReadonlySet<string> = new Set([
   "apply",
   "destroy",
   "refresh",
+  "test",
   "import",
   "import-state",
 ]);
@@ -25,7 +26,7 @@ export async function writeJsonFailure(
 ): Promise<void> {
   const end = words.indexOf("--");
   const options = end === -1 ? words : words.slice(0, end);
-  if (!options.some((word) => /^--?json$/.test(word))) return;
+  if (!options.some((word) => /^--?json(?:=(?:1|[tT]|TRUE|[tT]rue))?$/.test(word))) return;
   const name = options.find((word) => EVENTS.has(word) || word === "validate");
   if (name === undefined) return;
   const diagnostic = {

@@ -1,4 +1,4 @@
-import type { ApplyResult, Plan, RunEvent } from "@stackwright/core";
+import type { ApplyResult, Plan, RunEvent, StackOutput } from "@stackwright/core";
 import { decodeJson, decodeTypeJson, Mark } from "@stackwright/cty";
 import type { Diagnostic } from "@stackwright/lang";
 import { commandVersion } from "../command-version.ts";
@@ -39,7 +39,12 @@ export class JsonRenderer implements RunRenderer, Disposable {
     this.#events.log("stopping: what runs is waited for");
   }
 
-  applied({ status, diagnostics, outputs, secretOutputs }: ApplyResult): void {
+  applied({
+    status,
+    diagnostics,
+    outputs,
+    secretOutputs,
+  }: Pick<ApplyResult, "status" | "diagnostics" | "outputs" | "secretOutputs">): void {
     this.diagnostics(diagnostics);
     this.#events.summary(status);
     this.#events.outputs(
@@ -51,6 +56,10 @@ export class JsonRenderer implements RunRenderer, Disposable {
         }),
       ),
     );
+  }
+
+  unchanged(outputs: ReadonlyMap<string, StackOutput>): void {
+    this.applied({ status: "applied", diagnostics: [], outputs, secretOutputs: new Set() });
   }
 
   note(text: string): void {

@@ -78,7 +78,7 @@ function screen(writes: readonly string[]): string[] {
 }
 
 describe("a run that is shown", () => {
-  it("is plain lines where nobody watches", () => {
+  it("is plain lines where the output is not a terminal", () => {
     const { run, writes } = setUp(false);
     run.show({ kind: "begin", subject: "a.b", action: "create" });
     run.show({ kind: "done", subject: "a.b", action: "create", id: "i-1" });
@@ -103,7 +103,7 @@ describe("a run that is shown", () => {
     ]);
   });
 
-  it("keeps finished lines above a bar and what is at work on a terminal", () => {
+  it("keeps finished lines above a bar and what is in progress on a terminal", () => {
     const { run, writes, pass } = setUp(true);
     run.show({ kind: "begin", subject: "a.b", action: "create" });
     run.show({ kind: "begin", subject: "a.c", action: "create" });
@@ -145,7 +145,7 @@ describe("a run that is shown", () => {
     for (const row of screen(writes)) expect(stringWidth(row)).toBeLessThan(40);
   });
 
-  it("shows a note as long as the run goes on", () => {
+  it("shows a note as long as the run continues", () => {
     const { run, writes, pass } = setUp(true);
     run.note("stopping; Ctrl-C again to stop at once");
     pass(100);

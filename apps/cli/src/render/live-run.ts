@@ -23,7 +23,9 @@ type LiveEvent =
     }
   | { readonly kind: "failed"; readonly subject: string; readonly action: LiveAction }
   | { readonly kind: "skipped"; readonly subject: string; readonly cause: string }
-  | { readonly kind: "unresolved"; readonly subject: string; readonly problem: string };
+  | { readonly kind: "unresolved"; readonly subject: string; readonly problem: string }
+  /** A line that stays, of something that runs for the object. */
+  | { readonly kind: "output"; readonly subject: string; readonly text: string };
 
 /** Time as the display needs it. */
 interface DisplayClock {
@@ -44,7 +46,10 @@ const systemDisplayClock: DisplayClock = {
   },
 };
 
-const WORDS: Readonly<Record<LiveAction, { readonly doing: string; readonly done: string }>> = {
+/** What an action is called while it is in progress, and once it is done. */
+export const ACTION_WORDS: Readonly<
+  Record<LiveAction, { readonly doing: string; readonly done: string }>
+> = {
   create: { doing: "Creating", done: "Creation complete" },
   update: { doing: "Modifying", done: "Modifications complete" },
   delete: { doing: "Destroying", done: "Destruction complete" },
@@ -117,7 +122,7 @@ export class LiveRun implements Disposable {
           said: 0,
         });
         if (this.#area === undefined) {
-          this.#line(`${subject}: ${WORDS[event.action].doing}...${idText(event.id)}`);
+          this.#line(`${subject}: ${ACTION_WORDS[event.action].doing}...${idText(event.id)}`);
         }
         break;
       }
@@ -125,20 +130,23 @@ export class LiveRun implements Disposable {
         const elapsed = this.#end(event.subject);
         if (this.#quiet.has(event.action)) break;
         this.#line(
-          `${subject}: ${WORDS[event.action].done} after ${duration(elapsed)}${idText(event.id)}`,
+          `${subject}: ${ACTION_WORDS[event.action].done} after ${duration(elapsed)}${idText(event.id)}`,
         );
         break;
       }
       case "failed": {
         const elapsed = this.#end(event.subject);
         this.#line(
-          `${subject}: ${style.paint("error", `${WORDS[event.action].doing} failed`)} after ${duration(elapsed)}`,
+          `${subject}: ${style.paint("error", `${ACTION_WORDS[event.action].doing} failed`)} after ${duration(elapsed)}`,
         );
         break;
       }
       case "skipped":
         this.#finished++;
         this.#line(`${subject}: ${style.paint("warning", "Skipped")}, ${event.cause}`);
+        break;
+      case "output":
+        this.#line(`${subject}${event.text}`);
         break;
       case "unresolved":
       default:
@@ -181,7 +189,7 @@ export class LiveRun implements Disposable {
         const spans = Math.floor((now - entry.since) / STILL_MS);
         if (spans <= entry.said) continue;
         entry.said = spans;
-        const doing = WORDS[entry.action].doing.toLowerCase();
+        const doing = ACTION_WORDS[entry.action].doing.toLowerCase();
         const name = this.#terminal.style.paint("strong", subject);
         this.#line(`${name}: Still ${doing}... [${duration(now - entry.since)} elapsed]`);
       }
@@ -199,13 +207,13 @@ export class LiveRun implements Disposable {
     const oldest = [...this.#running].slice(0, NAMED);
     const rest = this.#running.size - oldest.length;
     const elapsed = duration(now - this.#started);
-    const count = `${this.#finished}${this.#total === 0 ? " looked at" : `/${this.#total}`}  ${elapsed}`;
-    const tail = rest > 0 ? `${count}  (${rest} more at work)` : count;
+    const count = `${this.#finished}${this.#total === 0 ? " refreshed" : `/${this.#total}`}  ${elapsed}`;
+    const tail = rest > 0 ? `${count}  (${rest} more in progress)` : count;
     const note = this.#note === "" ? [] : wrapWords(this.#note, room).split("\n");
     return [
       ...note.map((line) => style.paint("warning", line)),
       ...oldest.map(([subject, { action, since }]) => {
-        const doing = `: ${WORDS[action].doing.toLowerCase()} ${duration(now - since)}`;
+        const doing = `: ${ACTION_WORDS[action].doing.toLowerCase()} ${duration(now - since)}`;
         const left = Math.max(SHORT_NAME, room - 2 - stringWidth(doing));
         return `  ${cliTruncate(subject, left, { position: "middle" })}${doing}`;
       }),

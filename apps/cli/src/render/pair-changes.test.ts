@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { createStyle } from "../terminal/style.ts";
 import { pairChanges } from "./pair-changes.ts";
 import { sequenceSteps } from "./sequence-diff.ts";
-import { looksEqual, versionsText } from "./value-diff.ts";
+import { rendersEqual, versionsText } from "./value-diff.ts";
 
 const display = {
   style: createStyle(false),
@@ -121,7 +121,7 @@ describe("elements of a list that change", () => {
           element(Value.unknown(Type.string), 80),
           element(Value.unknown(Type.string), 443),
         ],
-        looksEqual,
+        rendersEqual,
       ),
     );
     expect(steps.map(({ kind, index }) => [kind, index])).toEqual([
@@ -144,7 +144,7 @@ describe("pairs of changes", () => {
     fc.assert(
       fc.property(elements, elements, (before, after) => {
         const [was, is] = [values(before), values(after)];
-        const steps = pairChanges(sequenceSteps(was, is, looksEqual));
+        const steps = pairChanges(sequenceSteps(was, is, rendersEqual));
         expect(steps.flatMap((step) => (step.kind === "insert" ? [] : [step.before]))).toEqual(was);
         expect(steps.flatMap((step) => (step.kind === "remove" ? [] : [step.after]))).toEqual(is);
       }),
@@ -155,7 +155,9 @@ describe("pairs of changes", () => {
     fc.assert(
       fc.property(elements, elements, (before, after) => {
         fc.pre(before.length > 1 || after.length > 1);
-        for (const step of pairChanges(sequenceSteps(values(before), values(after), looksEqual))) {
+        for (const step of pairChanges(
+          sequenceSteps(values(before), values(after), rendersEqual),
+        )) {
           if (step.kind !== "change") continue;
           const agree = ["a", "b"].filter((name) =>
             getAttribute(step.before, name).rawEquals(getAttribute(step.after, name)),

@@ -22,6 +22,7 @@ import {
   type ShownChange,
 } from "./change-text.ts";
 import { pathText } from "./path-text.ts";
+import { plannedProvisionerLines } from "./provisioner-text.ts";
 
 /** Gives the schema of what a change is about, where it is known. */
 export type SchemaOf = (
@@ -83,7 +84,7 @@ export function* planParts(given: Plan, display: PlanDisplay): Generator<string,
   if (plan.partial) {
     yield style.paint(
       "warning",
-      "This plan is partial: it looks at the targeted part of the configuration alone.",
+      "This plan is partial: it covers only the targeted part of the configuration.",
     );
   }
 }
@@ -109,7 +110,7 @@ function isShown({ action, previousAddress, importing }: ResourceChange): boolea
 
 function nothingText({ mode, partial }: Plan, style: Style): string {
   if (partial) {
-    return `${style.paint("strong", "No changes")} in the part of the configuration that was looked at.`;
+    return `${style.paint("strong", "No changes")} in the targeted part of the configuration.`;
   }
   if (mode === "destroy") {
     return `${style.paint("strong", "No changes.")} There is nothing to destroy.`;
@@ -165,12 +166,12 @@ const REASONS: Readonly<Record<NonNullable<ResourceChange["reason"]>, string>> =
   "replace-by-request": "the replacement was asked for",
   "replace-by-triggers": "something in replace_triggered_by changes",
   "replace-because-cannot-update": "",
-  "delete-because-no-resource-config": "it is no longer in the configuration",
+  "delete-because-no-resource-config": "it is not in the configuration",
   "delete-because-wrong-repetition":
     "its address does not go with count or for_each of the configuration",
   "delete-because-count-index": "its index is beyond count",
-  "delete-because-each-key": "its key is no longer in for_each",
-  "delete-because-no-module": "its module is no longer in the configuration",
+  "delete-because-each-key": "its key is not in for_each",
+  "delete-because-no-module": "its module is not in the configuration",
   "delete-because-no-move-target": "it was moved to where nothing is configured",
   "read-because-config-unknown": "its arguments contain values that are known after apply",
   "read-because-dependency-pending": "it depends on something that changes",
@@ -188,6 +189,7 @@ function shownChange(change: ResourceChange, schemaOf: SchemaOf): ShownChange {
   if (change.createBeforeDestroyFor !== undefined && change.action === "replace") {
     reasons.push(`created before it is destroyed because ${change.createBeforeDestroyFor} is`);
   }
+  reasons.push(...plannedProvisionerLines(change.provisioners ?? []));
   return {
     address: change.address,
     ...(change.previousAddress !== undefined && { previousAddress: change.previousAddress }),

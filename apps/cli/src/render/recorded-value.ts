@@ -49,7 +49,7 @@ function impliedValue({ json, sensitive, omitted = [] }: RecordedValue): Value {
   const { parts } = extractJsonParts(json, [...sensitive.map(jsonPathOf), ...omitted]);
   return markWithPaths(
     decodeJsonImplied(json),
-    parts.map(({ at }) => ({ path: impliedPath(at), marks: SENSITIVE })),
+    parts.map(({ written }) => ({ path: impliedPath(written), marks: SENSITIVE })),
   );
 }
 

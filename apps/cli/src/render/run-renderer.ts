@@ -1,4 +1,11 @@
-import type { ApplyResult, Plan, RunEvent, RunEventHandler, StepAction } from "@stackwright/core";
+import type {
+  ApplyResult,
+  Plan,
+  RunEvent,
+  RunEventHandler,
+  StackOutput,
+  StepAction,
+} from "@stackwright/core";
 import { hasEffect } from "@stackwright/core";
 import type { Diagnostic } from "@stackwright/lang";
 import type { SchemaOf } from "./plan-text.ts";
@@ -16,6 +23,8 @@ export interface RunRenderer {
   /** The first Ctrl-C was pressed. */
   stopping(): void;
   applied(result: ApplyResult): void;
+  /** An apply ends without a change; these are the outputs as they stay. */
+  unchanged?(outputs: ReadonlyMap<string, StackOutput>): void;
   note(text: string): void;
 }
 

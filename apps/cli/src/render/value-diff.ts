@@ -44,7 +44,7 @@ export function sensitiveText(display: Pick<ValueDisplay, "secretsOmitted">): st
 }
 
 /** Whether two values are the same to a reader: marks do not count. */
-export function looksEqual(before: Value | undefined, after: Value | undefined): boolean {
+export function rendersEqual(before: Value | undefined, after: Value | undefined): boolean {
   if (before === undefined || after === undefined) return before === after;
   return unmarkDeep(before)[0].rawEquals(unmarkDeep(after)[0]);
 }
@@ -55,7 +55,7 @@ export function signOf({ before, after }: Versions): Sign {
   const is = after !== undefined && !isNull(after);
   if (!was) return is ? "+" : " ";
   if (!is) return "-";
-  return looksEqual(before, after) && sensitive(before) === sensitive(after) ? " " : "~";
+  return rendersEqual(before, after) && sensitive(before) === sensitive(after) ? " " : "~";
 }
 
 function isNull(value: Value): boolean {
@@ -178,7 +178,7 @@ function sequenceText(
   display: ValueDisplay,
 ): string {
   const steps = pairChanges(
-    sequenceSteps(before.unmark()[0].elements(), after.unmark()[0].elements(), looksEqual),
+    sequenceSteps(before.unmark()[0].elements(), after.unmark()[0].elements(), rendersEqual),
   );
   const lines: string[] = [];
   let unchanged = 0;
@@ -219,12 +219,12 @@ function setText(
   const lines: string[] = [];
   const at = inner(place, place.path);
   for (const element of was) {
-    if (is.some((other) => looksEqual(element, other))) continue;
+    if (is.some((other) => rendersEqual(element, other))) continue;
     lines.push(line("-", `${valueText(element, "-", at, display)},`, place, display));
   }
   let unchanged = 0;
   for (const element of is) {
-    if (was.some((other) => looksEqual(element, other))) unchanged++;
+    if (was.some((other) => rendersEqual(element, other))) unchanged++;
     else lines.push(line("+", `${valueText(element, "+", at, display)},`, place, display));
   }
   if (unchanged > 0) lines.push(hidden(unchanged, "element", place, display));
@@ -235,7 +235,7 @@ function stringText(before: string, after: string, place: Place, display: ValueD
   const was = jsonInside(before);
   const is = jsonInside(after);
   if (was !== undefined && is !== undefined) {
-    if (looksEqual(was, is)) {
+    if (rendersEqual(was, is)) {
       return `jsonencode( # only white space changes\n${line(" ", valueText(is, " ", inner(place, place.path), display), place, display)}\n${closing(place, ")")}${forced(place, display)}`;
     }
     const text = versionsText({ before: was, after: is }, inner(place, Path.root), display);

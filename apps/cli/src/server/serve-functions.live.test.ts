@@ -221,7 +221,7 @@ describe("a server with a table of functions", () => {
     expect(await server.stop("SIGINT")).toBe(0);
   });
 
-  it("is a registry for the command of somebody else, who has a store of their own", async () => {
+  it("is a registry for the command of another user, who has a separate store", async () => {
     const { cwd, notes, work, url, first, rfs, configure, server } = await setUp();
     await rfs("POST", "/v1/private-providers", {
       provider_name: "notes",
@@ -252,7 +252,7 @@ describe("a server with a table of functions", () => {
     expect((await runSpawned(["show"], { cwd: work, env })).text).toContain("hello");
   });
 
-  it("gives nobody the schema of a function of other projects", async () => {
+  it("refuses the schema of a function of other projects", async () => {
     const { rfs, check, configure, run } = await setUp();
     const foreign = urnOf("notes-v1").replace(PROJECT, "b61dfe3154de42829367056598d5040f");
     await rfs("POST", "/v1/private-providers", {

@@ -53,14 +53,14 @@ describe("a server that ends in the middle of an apply", { timeout: 180_000 }, (
     expect((await runSpawned(["plan"], { cwd, env })).text).toContain("No changes");
   });
 
-  it("is named where it stays away, with how to go on, and the next run does so", async () => {
+  it("is named where it stays away, with how to continue, and the next run does so", async () => {
     const up = await interrupted();
     expect(await up.ended).toBe(1);
     const said = up.text().slice(up.text().indexOf("Error:"));
     expect(said).toContain(
       "The apply stopped in the middle: the right to write to the stack was lost: the lease could not be renewed in time.",
     );
-    expect(said).toContain(`Look whether the store stackwright://127.0.0.1:${port} answers`);
+    expect(said).toContain(`Check that the store stackwright://127.0.0.1:${port} answers`);
     await serve(port);
     const next = await runSpawned(["up", "--yes"], { cwd, env });
     expect(next.code).toBe(0);

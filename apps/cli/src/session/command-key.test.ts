@@ -57,7 +57,7 @@ describe("a stack whose key is another", { timeout: 60_000 }, () => {
     expect(json.output).toContain(".stackwright/key");
   });
 
-  it("tells of a key file that was lost and made anew", async () => {
+  it("reports a key file that was lost and made again", async () => {
     await using made = await project();
     const { cwd, run } = made;
     await run({}, "up", "--yes");

@@ -2,6 +2,7 @@ import type { Engine, EnginePlanRequest, Plan, StackState } from "@stackwright/c
 import { type Diagnostic, hasErrors } from "@stackwright/lang";
 import type { CommandContext } from "../command-context.ts";
 import type { RunRenderer } from "../render/run-renderer.ts";
+import { withAddressFiles } from "./address-files.ts";
 import { type CommandImport, ofImport } from "./import-block.ts";
 import { type Project, type ProjectVariables, readVariables } from "./project.ts";
 import { isInteractive, type PlanningOptions, parallelismOf, planOptions } from "./run-options.ts";
@@ -66,7 +67,7 @@ export async function makePlan(
     variables,
     workspace,
     ...(run && { run }),
-    options: planOptions(options, age),
+    options: planOptions(await withAddressFiles(options, context), age),
     parallelism: parallelismOf(options),
     signal: context.signal,
     onEvent: view.onPlanning,

@@ -19,7 +19,7 @@ export function importBlock(text: string, id: string): CommandImport {
   const { value, diagnostics } = parseAddress({ name: "<command line>", text });
   if (value?.kind !== "resource") {
     const why = diagnostics[0]?.detail ?? "It names no resource.";
-    throw new CommandError(`"${text}" is no address of a resource: ${why}`);
+    throw new CommandError(`"${text}" is not a valid resource address: ${why}`);
   }
   const address = formatAddress(value);
   const block = `import {\n  to = ${address}\n  id = "${quoteLiteral(id)}"\n}\n`;
@@ -39,7 +39,7 @@ export async function checkImport(
     if (object.address !== address || object.deposed !== "") continue;
     if (object.phase === "unresolved") {
       throw new CommandError(`${address} cannot be imported: an earlier create may have made it.`, {
-        advice: `Say that this attempt is over, then import what is there:\n  stackwright state resolve-absent '${address}'`,
+        advice: `End this attempt, then import the object:\n  stackwright state resolve-absent '${address}'`,
       });
     }
     if (object.value === undefined) continue;
@@ -51,7 +51,7 @@ export async function checkImport(
     }
     const known = recorded === undefined ? "" : `, with the id "${recorded}"`;
     throw new CommandError(`${address} is recorded already${known}; "${id}" was not imported.`, {
-      advice: `To have another object there, first give up the recorded one, which goes on existing:\n  stackwright state rm '${address}'`,
+      advice: `To import another object at this address, first remove the recorded one from the state; it is not destroyed:\n  stackwright state rm '${address}'`,
     });
   }
 }

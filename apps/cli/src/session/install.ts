@@ -1,6 +1,7 @@
-import { join } from "node:path";
-import { LOCAL_HOST } from "@stackwright/core";
+import { join, resolve } from "node:path";
+import { resolveProviders } from "@stackwright/lang";
 import {
+  LOCAL_HOST,
   LOCK_FILE_NAME,
   LockFile,
   ProviderAddress,
@@ -12,6 +13,7 @@ import {
 import type { InstalledProvider } from "@stackwright/tfplugin/install";
 import type { CommandContext } from "../command-context.ts";
 import { CommandError } from "../command-error.ts";
+import { attachedProviders } from "./attached-providers.ts";
 import type { Project } from "./project.ts";
 import { dataFolder } from "./session.ts";
 import { undeclaredProviderHint } from "./undeclared-providers.ts";
@@ -24,6 +26,8 @@ interface InstallRequest {
   readonly upgrade?: boolean;
   /** The lock file is written; otherwise a difference is an error. @default true */
   readonly writesLock?: boolean;
+  /** Folders with packages, in place of all others that the CLI configuration names. @default none */
+  readonly pluginFolders?: readonly string[];
   /** Sources of which something is recorded, also where the configuration no longer names them. */
   readonly recorded?: Iterable<string>;
 }
@@ -40,7 +44,8 @@ export async function install(
   request: InstallRequest = {},
 ): Promise<ReadonlyMap<string, InstalledProvider>> {
   const recorded = new Set(request.recorded);
-  const requirements = requirementsOf(project, recorded);
+  const attached = await attachedProviders(context.env);
+  const requirements = requirementsOf(project, recorded).filter(isInstalled(attached));
   if (requirements.length === 0) return new Map();
   const { installProviders, loadCliConfiguration } = await import("@stackwright/tfplugin/install");
   const { directory, env, signal } = context;
@@ -50,7 +55,10 @@ export async function install(
     requirements,
     lock,
     directory: join(dataFolder(context), "providers"),
-    configuration: await loadCliConfiguration({ env, cwd: directory }),
+    configuration: onlyFolders(
+      await loadCliConfiguration({ env, cwd: directory }),
+      (request.pluginFolders ?? []).map((folder) => resolve(directory, folder)),
+    ),
     upgrade: request.upgrade ?? false,
     cwd: directory,
     env,
@@ -70,6 +78,17 @@ export async function install(
   return providers;
 }
 
+/** A configuration that installs from these folders alone, where there are any. */
+function onlyFolders<T extends { readonly methods: readonly unknown[] | undefined }>(
+  configuration: T,
+  folders: readonly string[],
+): T {
+  if (folders.length === 0) return configuration;
+  const scope = { include: undefined, exclude: [] };
+  const methods = folders.map((path) => ({ kind: "filesystem_mirror", path, ...scope }));
+  return { ...configuration, methods };
+}
+
 /**
  * The providers of a configuration that are here already, as the lock file says: nothing is brought, and nothing is written. What is
  * not here is not among them.
@@ -78,7 +97,8 @@ export async function findInstalled(
   project: Project,
   context: CommandContext,
 ): Promise<ReadonlyMap<string, InstalledProvider>> {
-  const requirements = requirementsOf(project);
+  const attached = await attachedProviders(context.env);
+  const requirements = requirementsOf(project).filter(isInstalled(attached));
   if (requirements.length === 0) return new Map();
   const { installProviders, loadCliConfiguration } = await import("@stackwright/tfplugin/install");
   const { directory, env, signal } = context;
@@ -109,15 +129,19 @@ export async function findInstalled(
 
 /** What is installed for a configuration, and for what is recorded. */
 export function requirementsOf(
-  { configuration }: Pick<Project, "configuration">,
+  { configuration, tests }: Pick<Project, "configuration" | "tests">,
   recorded: Iterable<string> = [],
 ): ProviderRequirement[] {
-  const found = new Map(
-    [...configuration.resolution.requirements].map(([source, { source: address, constraints }]) => [
-      source,
-      { address, constraints },
-    ]),
-  );
+  const found = new Map<string, ProviderRequirement>();
+  const resolutions = (tests?.modules ?? []).map(({ root }) => resolveProviders(root));
+  for (const { requirements } of [configuration.resolution, ...resolutions]) {
+    for (const [source, { address, constraints }] of requirements) {
+      const known = found.get(source)?.constraints;
+      const all =
+        known === undefined ? constraints : VersionConstraints.intersection(known, constraints);
+      found.set(source, { address, constraints: all });
+    }
+  }
   for (const source of recorded) {
     if (!found.has(source)) {
       found.set(source, {
@@ -129,6 +153,13 @@ export function requirementsOf(
   return [...found.values()].filter(
     ({ address }) => address.kind !== "builtin" && !NOT_INSTALLED.has(hostOf(address)),
   );
+}
+
+/** Providers that other programs have started are not installed. */
+function isInstalled(
+  attached: ReadonlyMap<string, unknown>,
+): (requirement: ProviderRequirement) => boolean {
+  return ({ address }) => !attached.has(address.toString());
 }
 
 function hostOf(address: ProviderAddress): string {

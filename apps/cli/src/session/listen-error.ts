@@ -15,7 +15,7 @@ export async function withListenErrors<Server>(start: () => Promise<Server>): Pr
       code === "EADDRINUSE"
         ? "another process listens there"
         : code === "EACCES"
-          ? "this user may not"
+          ? "permission denied"
           : (code ?? "the system refuses");
     throw new CommandError(`Cannot listen on ${place}: ${why}.`, {
       cause: error,
@@ -28,5 +28,5 @@ export async function withListenErrors<Server>(start: () => Promise<Server>): Pr
 export function portOf(text: string): number {
   const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
   if (port <= 65_535) return port;
-  throw new CommandError(`"${text}" is no port; ports are numbers from 0 to 65535.`);
+  throw new CommandError(`"${text}" is not a valid port. Use a number from 0 to 65535.`);
 }

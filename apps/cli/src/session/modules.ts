@@ -25,6 +25,8 @@ export interface ModuleOptions {
   readonly adopts?: boolean;
   /** The caller says what was installed. @default false */
   readonly quiet?: boolean;
+  /** The folder of test files, which are loaded with the modules of their runs. @default they are not loaded */
+  readonly testFolder?: string;
 }
 
 /** The modules of the folder of a command: where they are, and how they get there. */
@@ -34,6 +36,7 @@ interface CommandModules {
   finish(
     tree: Parameters<ModuleInstaller["finish"]>[0],
     isComplete: boolean,
+    tests?: Parameters<ModuleInstaller["finish"]>[2],
   ): Promise<InstalledModules>;
 }
 
@@ -67,8 +70,8 @@ export async function openModules(
   });
   return {
     packages,
-    async finish(tree, isComplete) {
-      const result = await packages.finish(tree, isComplete);
+    async finish(tree, isComplete, tests) {
+      const result = await packages.finish(tree, isComplete, tests);
       if (result.lock.toString() === lock.toString()) return result;
       if (options.writesLock === false) {
         throw new CommandError(`The lock file of modules "${MODULE_LOCK_NAME}" would change.`, {
@@ -85,7 +88,7 @@ export async function openModules(
 export function installedModuleLines({ installed }: Pick<InstalledModules, "installed">): string[] {
   return installed.map(
     ({ key, source, version }) =>
-      `Installed module.${key.replaceAll(".", ".module.")} from ${source}${version === undefined ? "" : ` ${version}`}`,
+      `Installed ${key.startsWith("test.") ? key : `module.${key.replaceAll(".", ".module.")}`} from ${source}${version === undefined ? "" : ` ${version}`}`,
   );
 }
 

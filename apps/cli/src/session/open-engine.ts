@@ -2,6 +2,7 @@ import { homedir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import type { StackState } from "@stackwright/core";
 import {
+  attachedOrigin,
   builtinOrigin,
   cocorpcOrigin,
   createEngine,
@@ -18,6 +19,8 @@ import type { Environment } from "@stackwright/tfplugin/launch";
 import type { CommandContext } from "../command-context.ts";
 import { showDiagnostics } from "../render/show-diagnostics.ts";
 import { wrapWords } from "../terminal/wrap-words.ts";
+import { attachedProviders } from "./attached-providers.ts";
+import { commandProvisioners } from "./command-provisioners.ts";
 import type { LoadedFunctionTargets } from "./function-targets.ts";
 import { findInstalled, install, installedLines } from "./install.ts";
 import { overrideWarning } from "./override-warning.ts";
@@ -83,8 +86,9 @@ export async function openEngine(
     functions === undefined
       ? undefined
       : await openRegistry(context, named ?? env.STACKWRIGHT_REGISTRY, functions, session);
-  const kept = new ProviderInstancePool();
+  const pool = new ProviderInstancePool();
   const onLog = providerLogs(context, "info");
+  const attached = await attachedProviders(env);
   const engine = createEngine({
     ...(session && { runs: session.runsOf }),
     stacks: async ({ stack, project: named }, options) => {
@@ -93,11 +97,13 @@ export async function openEngine(
       const found = await session.stacks.find({ account, project: named ?? own }, stack, options);
       return found && session.stateOf(found);
     },
+    provisioners: commandProvisioners(context),
     origins: [
       builtinOrigin({
         backends: [localStateBackend({ workingDirectory: directory }), httpStateBackend()],
       }),
-      kept.keep(
+      ...(attached.size === 0 ? [] : [attachedOrigin(attached)]),
+      pool.keep(
         installedOrigin({
           providers: installed,
           onLog: providerLogs(context, "off"),
@@ -105,8 +111,8 @@ export async function openEngine(
             installed.size === 0 ? {} : { env: await providerEnvironment(env), cwd: directory },
         }),
       ),
-      kept.keep(pulumiOrigin({ directories: pulumiFolders(env), onLog })),
-      kept.keep(cocorpcOrigin({ directories: foldersOf(env.STACKWRIGHT_COCORPC_PLUGINS), onLog })),
+      pool.keep(pulumiOrigin({ directories: pulumiFolders(env), onLog })),
+      pool.keep(cocorpcOrigin({ directories: foldersOf(env.STACKWRIGHT_COCORPC_PLUGINS), onLog })),
       functions === undefined || registry === undefined
         ? unavailablePrivateOrigin(
             functions === undefined
@@ -129,12 +135,12 @@ export async function openEngine(
         // What was done is done; the next run says it again.
         const why = error instanceof Error ? error.message : String(error);
         terminal.writeError(
-          `Warning: the registry was not told which private providers the stack uses: ${why}\n`,
+          `Warning: could not record private provider usage in the registry: ${why}\n`,
         );
       }
     },
     [Symbol.asyncDispose]: async () => {
-      await kept[Symbol.asyncDispose]();
+      await pool[Symbol.asyncDispose]();
       await functions?.[Symbol.asyncDispose]();
     },
   };

@@ -31,7 +31,7 @@ export async function readPlanFile(path: string): Promise<PlanFile> {
   }
   const plan = parse(text);
   if (plan === undefined) {
-    throw new CommandError(`"${path}" is no plan file of this command.`, {
+    throw new CommandError(`"${path}" is not a Stackwright plan file.`, {
       advice: "Make one with: stackwright plan --out FILE",
     });
   }
@@ -42,15 +42,15 @@ export async function readPlanFile(path: string): Promise<PlanFile> {
 export function planNotFoundError(
   name: string,
   file: PlanFile,
-  looked: string | undefined,
+  searched: string | undefined,
 ): CommandError {
   const { store, stack, project, created } = file;
   const made =
-    store === undefined || store === looked
+    store === undefined || store === searched
       ? "It has expired, or it was made with another store, by another account (STACKWRIGHT_ACCOUNT), or before the store was created again."
       : `It was made with the store ${store}: name that with --store, or go to the folder it is in.`;
   const where =
-    looked === undefined ? "There is no store here" : `The store ${looked} does not have it`;
+    searched === undefined ? "There is no store here" : `The store ${searched} does not have it`;
   return new CommandError(`The plan of "${name}" is not in the store.`, {
     advice: `${where} (stack "${stack}" of project "${project}", made ${created}). ${made}\nOr make a new one: stackwright plan --out ${name}`,
   });

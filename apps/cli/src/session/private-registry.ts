@@ -117,16 +117,16 @@ export async function remoteRegistry(
   return {
     resolve: async (source, version, options) =>
       client.resolvePrivateProvider(source, version, options),
-    recordUsage: async (use, user) => noted(client.recordUsage(use, user)),
-    listUsage: async (name, user) => (await noted(client.listUsage(name, user))) ?? [],
-    deleteUsage: async (use, user) => noted(client.deleteUsage(use, user)),
+    recordUsage: async (use, user) => ifSupported(client.recordUsage(use, user)),
+    listUsage: async (name, user) => (await ifSupported(client.listUsage(name, user))) ?? [],
+    deleteUsage: async (use, user) => ifSupported(client.deleteUsage(use, user)),
   };
 }
 
 /** A registry that only has the official API keeps no uses, and is as good without. */
-async function noted<Answer>(told: Promise<Answer>): Promise<Answer | undefined> {
+async function ifSupported<Answer>(reply: Promise<Answer>): Promise<Answer | undefined> {
   try {
-    return await told;
+    return await reply;
   } catch (error) {
     if (!isRegistryError(error, "REGISTRY_NOT_FOUND")) throw error;
     return undefined;

@@ -1,4 +1,4 @@
-import { readdirSync, statSync } from "node:fs";
+import { existsSync, readdirSync, statSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { isAbsolute, join, relative } from "node:path";
@@ -6,7 +6,9 @@ import {
   type Configuration,
   findBundleRoot,
   type InstalledModules,
+  type LoadedSuite,
   loadConfiguration,
+  loadSuite,
 } from "@stackwright/core";
 import type { Value } from "@stackwright/cty";
 import {
@@ -37,6 +39,8 @@ export interface Project {
   readonly modules: InstalledModules;
   readonly files: BundleFiles;
   readonly configuration: Configuration;
+  /** Its test files; undefined where the command does not load them. */
+  readonly tests?: LoadedSuite;
 }
 
 /**
@@ -64,12 +68,16 @@ export async function loadProject(
   const files = withFurther(createDirectoryFiles(directory, { machine }), further);
   const installation = await openModules(files, context, options);
   const configuration = await loadConfiguration(files, { packages: installation.packages });
-  const isComplete = !hasErrors(configuration.diagnostics);
-  const modules = await installation.finish(configuration.root, isComplete);
+  const tests =
+    options.testFolder === undefined
+      ? undefined
+      : await loadSuite(files, { folder: options.testFolder, packages: installation.packages });
+  const isComplete = !hasErrors([...configuration.diagnostics, ...(tests?.diagnostics ?? [])]);
+  const modules = await installation.finish(configuration.root, isComplete, tests?.modules);
   for (const line of options.quiet === true ? [] : installedModuleLines(modules)) {
     context.terminal.writeError(wrapWords(`${line}\n`, context.terminal.columns));
   }
-  return { directory, files, configuration, modules };
+  return { directory, files, configuration, modules, ...(tests && { tests }) };
 }
 
 function withFurther(files: BundleFiles, further: ReadonlyMap<string, string>): BundleFiles {
@@ -87,7 +95,7 @@ function withFurther(files: BundleFiles, further: ReadonlyMap<string, string>): 
 
 /** `CommandError` where the folder holds no configuration at all. */
 export function requireConfiguration({ directory }: Project): void {
-  if (readdirSync(directory).some((name) => /\.tf(?:\.json)?$/.test(name))) return;
+  if (readdirSync(directory).some((name) => /\.(?:tf|tofu)(?:\.json)?$/.test(name))) return;
   throw new CommandError(`There is no configuration (*.tf, *.tf.json) in "${directory}".`, {
     advice: "Go to the folder of a configuration, or name it with --chdir FOLDER.",
   });
@@ -115,13 +123,7 @@ export async function readVariables(
   options: { readonly input: boolean },
 ): Promise<ProjectVariables> {
   const { variables } = project.configuration.root.config;
-  const sources: VariableValueOrigin[] = [
-    { kind: "environment", values: environmentValues(context.env) },
-  ];
-  for (const name of selectVariableFiles(readdirSync(project.directory))) {
-    sources.push({ kind: "file", name, text: await readFile(join(project.directory, name)) });
-  }
-  for (const input of given) sources.push(await sourceOf(input, project.directory));
+  const sources = await variableSources(project, given, context);
   const result = resolveVariables(variables, sources);
   if (result.missing.length === 0 || !options.input || !context.terminal.interactive) {
     return result;
@@ -131,6 +133,34 @@ export async function readVariables(
     if (variable !== undefined) sources.push(await askFor(variable, context));
   }
   return resolveVariables(variables, sources);
+}
+
+/** Where values come from without being asked for: the environment, files of the folder, the command line. */
+export async function variableSources(
+  { directory }: Pick<Project, "directory">,
+  given: readonly VariableInput[],
+  { env }: Pick<CommandContext, "env">,
+): Promise<VariableValueOrigin[]> {
+  const sources: VariableValueOrigin[] = [{ kind: "environment", values: environmentValues(env) }];
+  sources.push(...(await variableFiles(directory, ".")));
+  for (const input of given) sources.push(await sourceOf(input, directory));
+  return sources;
+}
+
+/** The files of values in a folder that are read without being named. */
+export async function variableFiles(
+  directory: string,
+  folder: string,
+): Promise<VariableValueOrigin[]> {
+  const place = join(directory, folder);
+  if (!existsSync(place)) return [];
+  return Promise.all(
+    selectVariableFiles(readdirSync(place)).map(async (name) => ({
+      kind: "file" as const,
+      name: join(folder, name),
+      text: await readFile(join(place, name)),
+    })),
+  );
 }
 
 function environmentValues(env: NodeJS.ProcessEnv): Record<string, string> {

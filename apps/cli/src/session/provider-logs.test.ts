@@ -11,7 +11,7 @@ function shown(env: NodeJS.ProcessEnv, unset: "info" | "off"): string[] {
     error,
     env,
   });
-  const log = providerLogs({ terminal, env }, unset);
+  const log = providerLogs({ terminal, env, directory: "/" }, unset);
   for (const severity of ["debug", "info", "warning", "error"] as const) {
     log({ provider: "p", severity, message: severity });
   }

@@ -1,5 +1,6 @@
 import type { ProviderLog } from "@stackwright/core";
 import type { CommandContext } from "../command-context.ts";
+import { logSink } from "./log-sink.ts";
 
 type Severity = ProviderLog["severity"];
 
@@ -23,27 +24,54 @@ const LEVELS: Readonly<Record<string, Severity | "off" | undefined>> = {
  * @param unset the least severity that is shown where none of them is set; none for providers that log to developers alone
  */
 export function providerLogs(
-  { terminal, env }: Pick<CommandContext, "terminal" | "env">,
+  context: Pick<CommandContext, "terminal" | "env" | "directory">,
   unset: Severity | "off",
 ): (entry: ProviderLog) => void {
-  const least = env.STACKWRIGHT_DEBUG === undefined ? (levelOf(env) ?? unset) : "debug";
+  const { env } = context;
+  const sink = logSink(context);
+  const least =
+    env.STACKWRIGHT_DEBUG === undefined
+      ? (levelOf(env.TF_LOG_PROVIDER || env.TF_LOG) ?? unset)
+      : "debug";
   return ({ provider, severity, message }) => {
     if (least === "off" || RANKS[severity] < RANKS[least]) return;
     const label = severity === "info" ? provider : `${provider}: ${severity}`;
     for (const line of message.trimEnd().split(/\r?\n/)) {
-      terminal.writeError(`${label}: ${printable(line)}\n`);
+      const message = printable(line);
+      sink({
+        module: `provider.${provider}`,
+        level: severity,
+        message,
+        text: `${label}: ${message}`,
+      });
     }
   };
 }
 
+/**
+ * Writes what the command does itself, which is its name, exit code and duration and never an argument: `TF_LOG_CORE` and
+ * `TF_LOG` show it from the level `INFO` on.
+ */
+export function commandLog(
+  context: Pick<CommandContext, "terminal" | "env" | "directory">,
+): (message: string) => void {
+  const { TF_LOG_CORE: core, TF_LOG: all } = context.env;
+  const least = levelOf(core || all);
+  if (least === undefined || least === "off" || RANKS.info < RANKS[least]) return () => undefined;
+  const sink = logSink(context);
+  return (message) => {
+    sink({ module: "stackwright", level: "info", message, text: `stackwright: ${message}` });
+  };
+}
+
 /** A level that the reference does not know means all of them, as there. */
-function levelOf(env: NodeJS.ProcessEnv): Severity | "off" | undefined {
-  const text = env.TF_LOG_PROVIDER || env.TF_LOG || undefined;
+function levelOf(given: string | undefined): Severity | "off" | undefined {
+  const text = given || undefined;
   return text === undefined ? undefined : (LEVELS[text.toUpperCase()] ?? "debug");
 }
 
 /** A provider may write anything: what moves the cursor or changes colors becomes visible instead. */
-function printable(text: string): string {
+export function printable(text: string): string {
   return text.replaceAll(/\p{Cc}/gu, (found) =>
     found === "\t" ? found : `\\u${found.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );

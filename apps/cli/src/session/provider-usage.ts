@@ -41,12 +41,12 @@ export async function recordProviderUsage(
     const name = source.type;
     const versions = used.filter((use) => use.source === text).map(({ version }) => version);
     for (const version of versions) {
-      await unlessGone(async () => {
+      await ifRegistered(async () => {
         const { providerId } = await registry.resolve(source, version);
         await registry.recordUsage({ name, version, providerId }, user);
       });
     }
-    await unlessGone(async () => {
+    await ifRegistered(async () => {
       for (const version of await registry.listUsage(name, user)) {
         if (!versions.includes(version)) await registry.deleteUsage({ name, version }, user);
       }
@@ -55,10 +55,10 @@ export async function recordProviderUsage(
 }
 
 /** With a provider or a version that is gone its uses are gone, too. */
-async function unlessGone(tell: () => Promise<void>): Promise<void> {
+async function ifRegistered(send: () => Promise<void>): Promise<void> {
   const { isRegistryError } = await import("@stackwright/registry");
   try {
-    await tell();
+    await send();
   } catch (error) {
     const isGone =
       isRegistryError(error, "REGISTRY_PROVIDER_NOT_FOUND") ||

@@ -91,7 +91,7 @@ describe("a registry elsewhere", () => {
     return uses.map(({ user, version }) => `${version} ${user.split("/").slice(0, 2).join("/")}`);
   };
 
-  it("is asked with an access key, and told what is used", async () => {
+  it("is called with an access key, and receives what is used", async () => {
     const up = await run("up", "--yes", "--registry", server.url);
     expect(up.error).toBe("");
     expect(up.code).toBe(0);
@@ -116,7 +116,7 @@ describe("a registry elsewhere", () => {
     expect((await run("plan", "--registry", server.url)).output).toContain("1 to add");
   });
 
-  it("learns of uses with the next run, where it was not told", async () => {
+  it("receives uses with the next run, where it was not reachable", async () => {
     await run("up", "--yes", "--registry", server.url);
     const { providerId } = await server.registry.showProvider(scope, at);
     const [use] = await server.registry.listUsage(scope, providerId);
@@ -153,7 +153,7 @@ describe("a registry elsewhere", () => {
     expect(plain(error)).toContain("has no private provider others");
   });
 
-  it("says so when it does not accept the key, and tells no secret", async () => {
+  it("says so when it does not accept the key, and shows no secret", async () => {
     await writeFile(join(cwd, "key.json"), '{"accessKey":"AKWRONG","secretKey":"s3cret-key"}');
     env = { ...env, STACKWRIGHT_REGISTRY_CREDENTIALS: "key.json" };
     const { code, error, output } = await run("plan", "--registry", server.url);

@@ -8,6 +8,10 @@ export interface PlanningOptions extends StoreOptions {
   readonly inputs: readonly VariableInput[];
   readonly target: readonly string[];
   readonly exclude: readonly string[];
+  /** Files with one address a line, which count as targets. */
+  readonly targetFile?: readonly string[];
+  /** The same for what is left out. */
+  readonly excludeFile?: readonly string[];
   readonly replace: readonly string[];
   /** False: skips the refresh; the recorded state is used. */
   readonly refresh: boolean;
@@ -17,6 +21,8 @@ export interface PlanningOptions extends StoreOptions {
   readonly destroy: boolean;
   readonly parallelism: string;
   readonly json: boolean;
+  /** Warnings without an error are shown by their summaries. */
+  readonly compactWarnings?: boolean;
   /** False: the command does not ask for values of variables. */
   readonly input: boolean;
 }
@@ -50,7 +56,7 @@ export function isInteractive({ input, json }: Pick<PlanningOptions, "input" | "
   return { input: input && !json };
 }
 
-export function parallelismOf({ parallelism }: PlanningOptions): number {
+export function parallelismOf({ parallelism }: Pick<PlanningOptions, "parallelism">): number {
   const count = Number(parallelism);
   if (!Number.isInteger(count) || count < 1 || count > 1024) {
     throw new CommandError(`-parallelism takes a number from 1 to 1024, not "${parallelism}".`);

@@ -186,7 +186,7 @@ async function openSession(
   const token = createUlidGenerator({ wallMs: () => scheduler.wallMs() });
   const stacks = new StackDirectory({ storage });
   const stack = await stacks.find(project, stackName(context, options), { signal });
-  const kept = resources.move();
+  const owned = resources.move();
   return {
     store,
     storeName: storeName(address),
@@ -197,7 +197,7 @@ async function openSession(
     stateOf: ({ reference }) => states.stack(reference),
     runsOf: (reference) => createRuns(reference, { storage, scheduler, token }),
     newRun: () => ({ id: token(), cause: `user:${userName()}` }),
-    [Symbol.asyncDispose]: async () => kept.disposeAsync(),
+    [Symbol.asyncDispose]: async () => owned.disposeAsync(),
   };
 }
 
@@ -218,7 +218,7 @@ async function openWhenFree(
   { waitMs, ...options }: OpenWhenFree,
 ): Promise<OpenStore> {
   const deadline = performance.now() + waitMs;
-  let told = false;
+  let announced = false;
   for (;;) {
     try {
       return await openStore(address, options);
@@ -230,8 +230,9 @@ async function openWhenFree(
           "Wait until it has ended, or let this command wait with --lock-timeout 5m. Commands that only read work at any time.",
         );
       }
-      if (!told) terminal.writeError(`Waiting for the store: ${lockHolder(error)} writes to it.\n`);
-      told = true;
+      if (!announced)
+        terminal.writeError(`Waiting for the store: ${lockHolder(error)} writes to it.\n`);
+      announced = true;
       await delay(POLL_MS, undefined, { signal });
     }
   }
@@ -274,7 +275,9 @@ export function parseDuration(text: string | undefined): number {
   if (text === undefined || text === "") return 0;
   if (/^\d+$/.test(text)) return Number(text) * 1_000;
   if (!/^(?:\d+(?:\.\d+)?(?:ms|s|m|h))+$/.test(text)) {
-    throw new CommandError(`"${text}" is no duration; write it like 30s, 5m or 1h30m.`);
+    throw new CommandError(
+      `"${text}" is not a valid duration. Use a value such as 30s, 5m or 1h30m.`,
+    );
   }
   let total = 0;
   for (const [, amount = "0", unit = "s"] of text.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h)/g)) {

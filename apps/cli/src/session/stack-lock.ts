@@ -64,7 +64,13 @@ async function stillOurs(
     const { account, project, stack: id } = stack.reference;
     const current = await new StackDirectory(store).find({ account, project }, stack.name);
     if (!endsHandBack) refuseHandedBack(current);
-    if (current !== undefined && current.reference.stack !== id) {
+    // What is written to a stack without a name is found by no command.
+    if (current === undefined) {
+      throw new CommandError(`The stack "${stack.name}" was deleted meanwhile.`, {
+        advice: "Run the command again: it begins with a new stack then.",
+      });
+    }
+    if (current.reference.stack !== id) {
       throw new CommandError(`The stack "${stack.name}" has adopted a state meanwhile.`, {
         advice: "Run the command again: it works on the adopted state then.",
       });

@@ -21,7 +21,7 @@ export async function stalePlanError(
   if (isEngineError(error, "ENGINE_FENCE_LOST")) {
     return new CommandError(`The apply stopped in the middle: ${error.message}.`, {
       cause: error,
-      advice: `What was done until then is recorded. Look whether the store ${session.storeName} answers, and whether somebody else works on the stack; then a new plan goes on from there: stackwright up`,
+      advice: `Completed changes are saved. Check that the store ${session.storeName} answers and that no other run holds the stack lock. Then continue with a new plan: stackwright up`,
     });
   }
   const isStale = isEngineError(

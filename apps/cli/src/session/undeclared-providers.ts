@@ -50,12 +50,12 @@ export function undeclaredProviderHint(
 
 /** Providers that no module declares, with the place that needs them. */
 function undeclaredProviders({ requirements }: Configuration["resolution"]): readonly Undeclared[] {
-  return [...requirements].flatMap(([key, { source, from }]) => {
+  return [...requirements].flatMap(([key, { address, from }]) => {
     const [first] = from;
-    if (first === undefined || source.kind === "builtin") return [];
+    if (first === undefined || address.kind === "builtin") return [];
     if (!from.every(({ implied }) => implied)) return [];
     const { filename, start } = first.range.source.locate(first.range.start, first.range.end);
     const place = `${filename} line ${start.line}`;
-    return [{ name: first.name, source: key, display: source.toDisplay(), place }];
+    return [{ name: first.name, source: key, display: address.toDisplay(), place }];
   });
 }

@@ -1,4 +1,4 @@
-import { randomUUID } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import {
   exportedSerial,
@@ -17,13 +17,11 @@ import {
 } from "@stackwright/tfstate/backend";
 import { CommandError } from "../command-error.ts";
 import { commandVersion } from "../command-version.ts";
+import { MARKER_VERSION } from "./adoption-marker.ts";
 import { exportLine } from "./export-line.ts";
 
 /** What was written to the old backend. */
-interface WrittenBack {
-  readonly revision: bigint;
-  readonly serial: bigint;
-}
+type WrittenBack = Pick<StateMirrorRecord, "revision" | "serial" | "sha256" | "previousSha256">;
 
 type Origin = Extract<StackOrigin, { kind: "state" }>;
 
@@ -53,27 +51,30 @@ export async function writeBack(
   const line = exportLine({ adoption: origin }, snapshot);
   const file = exportState(state.reference, snapshot, line);
   const bytes = Buffer.from(formatStateFile(file));
-  const held = await lockOrKept(backend, workspace, origin.lockId, operation, call);
+  const held = await acquireOrResumeLock(backend, workspace, origin.lockId, operation, call);
   try {
     const before = await backend.read(workspace, call);
-    if (before !== undefined && bytes.equals(before)) {
-      return { revision: snapshot.head.revision, serial: file.serial };
+    const written = {
+      serial: file.serial,
+      sha256: sha256(bytes),
+      previousSha256: before === undefined ? "" : sha256(before),
+    };
+    if (before === undefined || !bytes.equals(before)) {
+      const place = backend.place(workspace);
+      const found = headOf(before, place);
+      if (found !== undefined) requireOwn(found, origin, file.lineage, place);
+      const revision = found === undefined ? mirror.revision : found.serial - origin.serial;
+      await announce({ ...mirror, revision, ...written });
+      await backend.write(workspace, bytes, { ...call, lockId: held.id });
+      const read = await backend.read(workspace, call);
+      if (read === undefined || !Buffer.from(read).equals(bytes)) {
+        throw new CommandError(`${place} does not have the state that was written.`);
+      }
     }
-    const found = headOf(before, backend.place(workspace));
-    if (found !== undefined) requireOwn(found, origin, backend.place(workspace));
-    const revision = found === undefined ? mirror.revision : found.serial - origin.serial;
-    await announce({ ...mirror, revision, serial: file.serial });
-    await backend.write(workspace, bytes, { ...call, lockId: held.id });
-    const read = await backend.read(workspace, call);
-    if (read === undefined || !Buffer.from(read).equals(bytes)) {
-      throw new CommandError(
-        `${backend.place(workspace)} does not have the state that was written.`,
-      );
-    }
+    return { ...written, revision: snapshot.head.revision };
   } finally {
     await held.release();
   }
-  return { revision: snapshot.head.revision, serial: file.serial };
 }
 
 /** A backend block that was changed since leads to another place, whose state is not this one. */
@@ -88,30 +89,39 @@ function requirePlace({ backend: type, place, workspace }: Origin, backend: Stat
   );
 }
 
-/** The state that was adopted, what was confirmed as written, or what an interrupted command wrote. */
-function requireOwn(
-  found: { readonly lineage: string; readonly serial: bigint },
-  origin: Origin,
-  place: string,
-): void {
-  if (found.lineage !== origin.lineage) {
+/** The state that was adopted, its marker, what was confirmed as written, or what an interrupted command wrote. */
+function requireOwn(found: FoundHead, origin: Origin, ownLineage: string, place: string): void {
+  const { mirror } = origin;
+  // A state without a lineage continues with that of the stack.
+  const lineages = origin.lineage === "" ? ["", ownLineage] : [origin.lineage];
+  if (!lineages.includes(found.lineage)) {
     throw new CommandError(
-      `${place} has another state: lineage ${found.lineage} instead of ${origin.lineage}.`,
+      `${place} has another state: lineage "${found.lineage}" instead of "${origin.lineage}".`,
     );
   }
-  const { mirror } = origin;
   const confirmed = exportedSerial(origin, mirror.revision);
-  if (found.serial === confirmed || found.serial === mirror.serial) return;
-  throw new CommandError(
-    `${place} has the serial ${found.serial}, and the stack left it with ${confirmed}: another command wrote it.`,
-    {
-      advice:
-        "Compare the two states: stackwright export-state writes that of the stack. What the other command made is not in it.",
-    },
-  );
+  if (found.serial !== confirmed && found.serial !== mirror.serial) {
+    throw new CommandError(
+      `${place} has the serial ${found.serial}, and the stack left it with ${confirmed}: another command wrote it.`,
+      { advice: COMPARE },
+    );
+  }
+  if (found.isMarker) return;
+  // Another command that was not locked out counts the serial up as the stack does.
+  const own = [mirror.sha256, mirror.previousSha256].filter((digest) => digest !== "");
+  if (found.serial === origin.serial) own.push(origin.sha256);
+  if (own.length > 0 && !own.includes(found.sha256)) {
+    throw new CommandError(
+      `${place} has the serial ${found.serial} of the stack with another content: another command wrote it.`,
+      { advice: COMPARE },
+    );
+  }
 }
 
-async function lockOrKept(
+const COMPARE =
+  "Compare the two states: stackwright export-state writes that of the stack. What the other command made is not in it.";
+
+async function acquireOrResumeLock(
   backend: StateBackend,
   workspace: string,
   lockId: string,
@@ -132,23 +142,37 @@ async function lockOrKept(
   }
 }
 
-/** Lineage and serial of a stored state, or of the marker that an adoption left. */
-function headOf(
-  bytes: Uint8Array | undefined,
-  place: string,
-): { readonly lineage: string; readonly serial: bigint } | undefined {
+/** A stored state, or the marker that an adoption left, as far as it matters for whose it is. */
+interface FoundHead {
+  readonly lineage: string;
+  readonly serial: bigint;
+  readonly sha256: string;
+  readonly isMarker: boolean;
+}
+
+function headOf(bytes: Uint8Array | undefined, place: string): FoundHead | undefined {
   if (bytes === undefined || bytes.length === 0) return undefined;
-  let file: { readonly lineage?: unknown; readonly serial?: unknown } | null;
+  let file: {
+    readonly version?: unknown;
+    readonly lineage?: unknown;
+    readonly serial?: unknown;
+  } | null;
   try {
     file = JSON.parse(Buffer.from(bytes).toString("utf8")) as typeof file;
   } catch (error) {
     throw new CommandError(`${place} does not have a valid state.`, { cause: error });
   }
-  const { lineage, serial } = file ?? {};
+  const { version, lineage, serial } = file ?? {};
   return {
     lineage: typeof lineage === "string" ? lineage : "",
-    serial: typeof serial === "number" ? BigInt(serial) : 0n,
+    serial: Number.isSafeInteger(serial) ? BigInt(serial as number) : 0n,
+    sha256: sha256(bytes),
+    isMarker: version === MARKER_VERSION,
   };
+}
+
+function sha256(bytes: Uint8Array): string {
+  return createHash("sha256").update(bytes).digest("hex");
 }
 
 /** The record that other commands show of a lock of this command. */

@@ -85,7 +85,7 @@ export function createTerminal(streams: TerminalStreams): Terminal {
     get rows() {
       return isTerminal ? known(output.rows, DEFAULT_HEIGHT) : Number.POSITIVE_INFINITY;
     },
-    interactive: isTerminal && input.isTTY === true && env.TERM !== "dumb",
+    interactive: isTerminal && input.isTTY === true && env.TERM !== "dumb" && mayAsk(env),
     ask: async (question, options) => askLine(streams, question, options ?? {}),
     lines: () => createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY }),
     promptedEntries: (prompt, continues) => promptedEntries(streams, prompt, continues),
@@ -95,6 +95,11 @@ export function createTerminal(streams: TerminalStreams): Terminal {
       return Buffer.concat(chunks).toString("utf8");
     },
   };
+}
+
+/** `TF_INPUT` forbids questions, as for the reference command. */
+function mayAsk({ TF_INPUT: text }: NodeJS.ProcessEnv): boolean {
+  return text === undefined || !/^(?:0|f|F|FALSE|false|False)$/.test(text);
 }
 
 async function askLine(

@@ -1,5 +1,8 @@
 import type { TerraformState } from "@stackwright/tfstate";
 
+/** A version of states that no release of the other commands has. */
+export const MARKER_VERSION = 99;
+
 /**
  * A file in the place of an adopted state. Its version is one that no release of the other commands has, so that they refuse
  * to work on it instead of creating everything a second time.
@@ -14,7 +17,7 @@ export function adoptionMarker({
   readonly file: Pick<TerraformState, "lineage" | "serial">;
 }): Uint8Array {
   const marker = {
-    version: 99,
+    version: MARKER_VERSION,
     terraform_version: "99.0.0",
     serial: Number(serial),
     lineage,

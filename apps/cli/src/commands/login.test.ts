@@ -1,0 +1,112 @@
+import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { PassThrough } from "node:stream";
+import { loadCliConfiguration } from "@stackwright/tfplugin/install";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { type CommandContext, createContext } from "../command-context.ts";
+import { tryCommand } from "../testing/try-command.ts";
+import { login, logout } from "./login.ts";
+
+const HOST = "registry.example.com";
+
+async function home(): Promise<{ readonly HOME: string }> {
+  const HOME = await mkdtemp(join(tmpdir(), "login-"));
+  onTestFinished(() => rm(HOME, { recursive: true, force: true }));
+  return { HOME };
+}
+
+/** A context whose output is passed to `onText`. */
+function contextWith(env: NodeJS.ProcessEnv, onText: (text: string) => void): CommandContext {
+  const { signal } = new AbortController();
+  const output = new PassThrough();
+  output.on("data", (chunk: Buffer) => {
+    onText(chunk.toString());
+  });
+  const streams = { input: new PassThrough(), output, error: new PassThrough(), env };
+  return createContext({ streams, cwd: "/", signal, forceSignal: signal }, {});
+}
+
+/** A host with `login.v1`, and a browser that logs in as soon as the address is shown. */
+function loginHost(services: object) {
+  const seen: Record<string, string> = {};
+  const fetch = async (url: URL, init?: RequestInit): Promise<Response> => {
+    if (url.pathname === "/.well-known/terraform.json") return Response.json(services);
+    Object.assign(seen, Object.fromEntries(init?.body as URLSearchParams));
+    return Response.json({ access_token: "s3cret", token_type: "bearer" });
+  };
+  const browse = (text: string): void => {
+    const found = /https:\/\/\S+/.exec(text)?.[0];
+    if (found === undefined) return;
+    const { searchParams } = new URL(found);
+    const target = new URL(searchParams.get("redirect_uri") ?? "");
+    target.searchParams.set("state", searchParams.get("state") ?? "");
+    target.searchParams.set("code", "the-code");
+    void globalThis.fetch(target).then(async (response) => response.text());
+  };
+  return { fetch, browse, seen };
+}
+
+const SERVICE = {
+  "login.v1": {
+    client: "cli",
+    authz: "/authz",
+    token: "/token",
+    grant_types: ["authz_code"],
+    ports: [20_000, 20_999],
+  },
+};
+
+describe("login", () => {
+  it("stores the token for its owner, beside those of other hosts", async () => {
+    const env = await home();
+    const path = join(env.HOME, ".terraform.d/credentials.tfrc.json");
+    const { fetch, browse, seen } = loginHost(SERVICE);
+    const context = contextWith(env, browse);
+    await login("other.example.com", context, fetch);
+    expect(await login(HOST, context, fetch)).toBe(0);
+    expect(seen).toMatchObject({
+      client_id: "cli",
+      code: "the-code",
+      grant_type: "authorization_code",
+      code_verifier: expect.stringMatching(/^.{43}$/),
+    });
+    expect((await stat(path)).mode & 0o777).toBe(0o600);
+    const { tokens } = await loadCliConfiguration({ env });
+    expect([...tokens]).toEqual([
+      ["other.example.com", "s3cret"],
+      [HOST, "s3cret"],
+    ]);
+    expect(await logout(HOST, context)).toBe(0);
+    expect(await logout(HOST, context)).toBe(0);
+    const text = await readFile(path, "utf8");
+    expect(Object.keys((JSON.parse(text) as { credentials: object }).credentials)).toEqual([
+      "other.example.com",
+    ]);
+  });
+
+  it.each([
+    [{}, "does not offer a login"],
+    [{ "login.v1": { ...SERVICE["login.v1"], grant_types: ["password"] } }, "not supported"],
+    [{ "login.v1": { client: "cli" } }, "not complete"],
+  ])("is refused where the host offers %j", async (services, text) => {
+    const { fetch } = loginHost(services);
+    const context = contextWith(await home(), () => undefined);
+    await expect(login(HOST, context, fetch)).rejects.toThrow(text);
+  });
+
+  it("fails where the services are not available, or the file is damaged", async () => {
+    const env = await home();
+    const failed = async (): Promise<Response> => new Response("", { status: 404 });
+    const context = contextWith(env, () => undefined);
+    await expect(login(HOST, context, failed)).rejects.toThrow("not available: status 404");
+    await expect(login("a b", context, failed)).rejects.toThrow("Invalid host");
+    expect(await tryCommand(["logout", HOST], { env })).toMatchObject({ code: 0 });
+    const { fetch, browse } = loginHost(SERVICE);
+    await login(HOST, contextWith(env, browse), fetch);
+    await writeFile(join(env.HOME, ".terraform.d/credentials.tfrc.json"), "{");
+    const { code, error } = await tryCommand(["logout", HOST], { env });
+    expect(code).toBe(1);
+    expect(error).toContain("not valid JSON");
+  });
+});

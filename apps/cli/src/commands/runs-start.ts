@@ -1,0 +1,133 @@
+import { resolve } from "node:path";
+import { isClientError, type NewRun, type Run } from "@stackwright/client";
+import type { CommandContext } from "../command-context.ts";
+import { CommandError } from "../command-error.ts";
+import { EXIT, type ExitCode } from "../exit-code.ts";
+import { attendRun } from "../runs/attend-run.ts";
+import { withServerErrors } from "../runs/open-server.ts";
+import { packConfiguration } from "../runs/pack-configuration.ts";
+import {
+  findRun,
+  openServerStack,
+  type ServerStack,
+  type ServerStackOptions,
+} from "../runs/run-place.ts";
+import { humanRunView, jsonRunView } from "../runs/run-view.ts";
+
+export interface RunsStartOptions extends ServerStackOptions {
+  readonly message?: string;
+  readonly yes: boolean;
+  readonly destroy: boolean;
+  readonly planOnly: boolean;
+  readonly refreshOnly: boolean;
+  readonly target: readonly string[];
+  readonly replace: readonly string[];
+  readonly detach: boolean;
+}
+
+/** Packs a folder, uploads it, requests a run and follows it to its end. */
+export async function runsStart(
+  folder: string | undefined,
+  options: RunsStartOptions,
+  context: CommandContext,
+): Promise<ExitCode> {
+  const mode = modeOf(options);
+  const server = await openServerStack(options, context);
+  const { client, place } = server;
+  const { signal } = context;
+  const directory = resolve(context.directory, folder ?? ".");
+  const packed = await packConfiguration(directory, signal);
+  return withServerErrors(client.server, async () => {
+    await ensureStack(server, options.json);
+    // An hour, as the server allows it.
+    const { data: configuration } = await client.createConfiguration(
+      { ...place, body: packed.content },
+      { signal, timeoutMs: 3_600_000 },
+    );
+    const body: NewRun = {
+      configuration: configuration.digest,
+      mode,
+      auto_apply: options.yes,
+      ...(options.message !== undefined && { message: options.message }),
+      ...(options.target.length > 0 && { targets: options.target }),
+      ...(options.replace.length > 0 && { replace: options.replace }),
+    };
+    const { data: run } = await client.createRun({ ...place, body }, { signal });
+    return requested(server, options, run);
+  });
+}
+
+/** Requests a run again that did not apply all of its plan: the same configuration and options, with a new plan. */
+export async function runsRetry(
+  text: string | undefined,
+  options: ServerStackOptions & Pick<RunsStartOptions, "yes" | "detach">,
+  context: CommandContext,
+): Promise<ExitCode> {
+  const server = await openServerStack(options, context);
+  return withServerErrors(server.client.server, async () => {
+    const { client, place } = server;
+    const { id } = await findRun(server, text);
+    const { data: run } = await client.retryRun(
+      { ...place, run: id, body: { auto_apply: options.yes } },
+      { signal: context.signal },
+    );
+    return requested(server, options, run);
+  });
+}
+
+function modeOf({ destroy, planOnly, refreshOnly }: RunsStartOptions): NonNullable<NewRun["mode"]> {
+  if ([destroy, planOnly, refreshOnly].filter(Boolean).length > 1) {
+    throw new CommandError("--destroy, --plan-only and --refresh-only exclude one another.");
+  }
+  if (destroy) return "destroy";
+  if (planOnly) return "plan_only";
+  return refreshOnly ? "refresh_only" : "apply";
+}
+
+async function ensureStack({ client, place, context }: ServerStack, json: boolean): Promise<void> {
+  const { signal, terminal } = context;
+  try {
+    await client.showStack(place, { signal });
+    return;
+  } catch (error) {
+    if (!isClientError(error, "not_found")) throw error;
+  }
+  const { project, stack } = place;
+  try {
+    await client.createStack({ project, body: { name: stack } }, { signal });
+  } catch (error) {
+    if (isClientError(error, "name_taken")) return;
+    if (!isClientError(error, "forbidden")) throw error;
+    throw new CommandError(`The stack "${project}/${stack}" does not exist on ${client.server}.`, {
+      cause: error,
+      advice: "Your token is not allowed to create it: ask an administrator, or check --stack.",
+    });
+  }
+  if (!json) terminal.write(`Created the stack ${project}/${stack}.\n`);
+}
+
+/** Shows the run that was requested, and follows it. */
+async function requested(
+  server: ServerStack,
+  { json, yes, detach }: Pick<RunsStartOptions, "json" | "yes" | "detach">,
+  run: Run,
+): Promise<ExitCode> {
+  const { place, context } = server;
+  const { terminal } = context;
+  if (json && detach) terminal.write(`${JSON.stringify(run)}\n`);
+  if (!json) {
+    terminal.write(`Run ${run.number} of ${place.project}/${place.stack} (${run.id})\n`);
+  }
+  return detach ? EXIT.ok : attend(server, run, json, !yes);
+}
+
+async function attend(
+  server: ServerStack,
+  run: Run,
+  json: boolean,
+  asks: boolean,
+): Promise<ExitCode> {
+  const { terminal } = server.context;
+  const view = json ? jsonRunView(terminal) : humanRunView(terminal, run);
+  return attendRun({ ...server, run, view, asks: asks && !json });
+}

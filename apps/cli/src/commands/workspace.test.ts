@@ -1,0 +1,63 @@
+import { readFile } from "node:fs/promises";
+import { describe, expect, it } from "vitest";
+import { folderWith } from "../testing/adoption-folder.ts";
+
+const MAIN = `resource "terraform_data" "a" { input = terraform.workspace }\noutput "w" { value = terraform_data.a.output }\n`;
+
+describe("workspaces", { timeout: 120_000 }, () => {
+  it("are created, selected, listed and deleted with the codes of the reference command", async () => {
+    const { run, path } = await folderWith({ "main.tf": MAIN });
+    const code = async (...words: string[]) => (await run(["workspace", ...words])).code;
+    expect(await run(["workspace", "show"])).toMatchObject({ code: 0, output: "default\n" });
+    expect(await run(["workspace", "list"])).toMatchObject({ code: 0, output: "* default\n" });
+    expect(await code("select", "w")).toBe(1);
+    expect(await code("new", "w")).toBe(0);
+    expect(await readFile(path(".terraform/environment"), "utf8")).toBe("w");
+    expect(await code("new", "w")).toBe(1);
+    expect(await code("new", "a/b")).toBe(1);
+    expect(await code("new", "default")).toBe(1);
+    expect((await run(["workspace", "list"])).output).toBe("  default\n* w\n");
+    expect(await code("delete", "w")).toBe(1);
+    expect(await code("select", "default")).toBe(0);
+    expect(await code("select", "other")).toBe(1);
+    expect(await code("select", "-or-create", "other")).toBe(0);
+    expect(await code("delete", "missing")).toBe(1);
+    expect(await code("delete", "default")).toBe(1);
+    expect(await code("delete", "w")).toBe(0);
+    expect((await run(["env", "list"])).output).toBe("  default\n* other\n");
+  });
+
+  it("are what a plan is for, and are not deleted with objects in them", async () => {
+    const { run } = await folderWith({ "main.tf": MAIN });
+    await run(["workspace", "new", "w"]);
+    expect(await run(["apply", "-auto-approve"])).toMatchObject({ code: 0 });
+    expect((await run(["output", "-raw", "w"])).output).toBe("w");
+    await run(["workspace", "select", "default"]);
+    expect((await run(["output"])).output).toBe("");
+    const refused = await run(["workspace", "delete", "w"]);
+    expect(refused).toMatchObject({ code: 1 });
+    expect(refused.error).toContain("has 1 objects");
+    expect(await run(["workspace", "delete", "-force", "w"])).toMatchObject({ code: 0 });
+    expect((await run(["workspace", "list"])).output).toBe("* default\n");
+  });
+
+  it("are selected by TF_WORKSPACE, which the commands do not change", async () => {
+    const { run } = await folderWith({ "main.tf": MAIN });
+    const env = { TF_WORKSPACE: "w" };
+    expect((await run(["workspace", "show"], env)).output).toBe("w\n");
+    expect((await run(["workspace", "select", "x"], env)).code).toBe(1);
+    expect((await run(["workspace", "new", "x"], env)).code).toBe(1);
+    await run(["workspace", "new", "w"]);
+    expect((await run(["workspace", "select", "w"], env)).code).toBe(0);
+    const { output } = await run(["workspace", "list"], env);
+    expect(output).toContain("* w\n");
+    expect(output).toContain('TF_WORKSPACE selects the workspace "w"');
+  });
+
+  it("are kept below TF_DATA_DIR", async () => {
+    const { run, path } = await folderWith({ "main.tf": MAIN });
+    await run(["workspace", "new", "z"], { TF_DATA_DIR: ".d" });
+    expect(await readFile(path(".d/environment"), "utf8")).toBe("z");
+    expect((await run(["workspace", "show"])).output).toBe("default\n");
+  });
+});

@@ -1,0 +1,39 @@
+import type { Command } from "commander";
+import { CommandError } from "../command-error.ts";
+import type { CommandAction, Define } from "./program.ts";
+
+interface LoginOptions {
+  readonly server?: string;
+}
+
+/** Commands about the credentials of the user. */
+export function defineLoginCommands(define: Define, run: CommandAction): void {
+  define("login [host]", "store a token of a registry host, or of a server")
+    .option("--server <url>", "address of the server, such as https://HOST")
+    .action(async (host: string | undefined, { server }: LoginOptions, command: Command) => {
+      if (host !== undefined && server === undefined) {
+        const { login } = await import("../commands/login.ts");
+        await run(command, async (context) => login(host, context));
+        return;
+      }
+      if (server === undefined) {
+        throw new CommandError("Neither a host nor a server is named.", {
+          advice:
+            "Use --server URL, for example --server https://stackwright.example.com, or login HOST for a registry.",
+        });
+      }
+      const { serverLogin } = await import("../commands/server-login.ts");
+      await run(command, async (context) => serverLogin({ server }, context));
+    });
+  define("logout [host]", "remove the stored token of a host, or of a server")
+    .option("--server <url>", "address of the server; without it that of the last login")
+    .action(async (host: string | undefined, options: LoginOptions, command: Command) => {
+      if (host !== undefined && options.server === undefined) {
+        const { logout } = await import("../commands/login.ts");
+        await run(command, async (context) => logout(host, context));
+        return;
+      }
+      const { serverLogout } = await import("../commands/server-login.ts");
+      await run(command, async (context) => serverLogout(options, context));
+    });
+}

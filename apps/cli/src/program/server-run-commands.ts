@@ -1,0 +1,102 @@
+import { type Command, Option } from "commander";
+import type { RunsStartOptions } from "../commands/runs-start.ts";
+import type { ServerStackOptions } from "../runs/run-place.ts";
+import type { CommandAction, Define } from "./program.ts";
+import { collect } from "./run-commands.ts";
+
+type Text = string | undefined;
+
+/** Commands about the runs of a server. */
+export function defineServerRunCommands(define: Define, run: CommandAction): void {
+  const runs = define("runs", "request, show and decide runs on a server");
+
+  withServerOptions(define("list", "list the runs of a stack, the newest first", runs))
+    .option("--limit <n>", "number of runs", "20")
+    .action(async (options: ServerStackOptions & { limit: string }, command: Command) => {
+      const { runsList } = await import("../commands/runs-show.ts");
+      await run(command, async (context) => runsList(options, context));
+    });
+
+  withServerOptions(
+    define("show [run]", "show a run and its plan; without a run the latest", runs),
+  ).action(async (id: Text, options: ServerStackOptions, command: Command) => {
+    const { runsShow } = await import("../commands/runs-show.ts");
+    await run(command, async (context) => runsShow(id, options, context));
+  });
+
+  withApproval(
+    withServerOptions(define("start [folder]", "upload a folder, and plan and apply it", runs)),
+  )
+    .option("--message <text>", "message of the run")
+    .option("--destroy", "plan the deletion of all objects", false)
+    .option("--plan-only", "plan, and apply nothing", false)
+    .option("--refresh-only", "refresh all objects and update the state", false)
+    .option("--target <address>", "only this and its dependencies; may be repeated", collect, [])
+    .option("--replace <address>", "replace this instance; may be repeated", collect, [])
+    .action(async (folder: Text, options: RunsStartOptions, command: Command) => {
+      const { runsStart } = await import("../commands/runs-start.ts");
+      await run(command, async (context) => runsStart(folder, approved(options), context));
+    });
+
+  withApproval(withServerOptions(define("retry [run]", "request a run again", runs))).action(
+    async (id: Text, options: RunsStartOptions, command: Command) => {
+      const { runsRetry } = await import("../commands/runs-start.ts");
+      await run(command, async (context) => runsRetry(id, approved(options), context));
+    },
+  );
+
+  withServerOptions(define("logs [run]", "show the events of a run", runs))
+    .option("-f, --follow", "follow the run to its end", false)
+    .action(
+      async (id: Text, options: ServerStackOptions & { follow: boolean }, command: Command) => {
+        const { runsLogs } = await import("../commands/runs-show.ts");
+        await run(command, async (context) => runsLogs(id, options, context));
+      },
+    );
+
+  withServerOptions(define("approve [run]", "show the plan of a run, ask, and approve it", runs))
+    .option("-y, --yes", "do not ask", false)
+    .option("--plan-digest <digest>", "approve the plan with this digest, without a question")
+    .option("--comment <text>", "comment of the approval")
+    .action(async (id: Text, options: ServerStackOptions & { yes: boolean }, command: Command) => {
+      const { runsApprove } = await import("../commands/runs-decide.ts");
+      await run(command, async (context) => runsApprove(id, options, context));
+    });
+
+  withServerOptions(define("discard [run]", "discard the plan of a run", runs))
+    .option("--reason <text>", "reason, shown with the run")
+    .action(async (id: Text, options: ServerStackOptions, command: Command) => {
+      const { runsDiscard } = await import("../commands/runs-decide.ts");
+      await run(command, async (context) => runsDiscard(id, options, context));
+    });
+
+  withServerOptions(define("cancel [run]", "cancel a run", runs))
+    .option("--force", "end its executor at once; for administrators", false)
+    .action(
+      async (id: Text, options: ServerStackOptions & { force: boolean }, command: Command) => {
+        const { runsCancel } = await import("../commands/runs-decide.ts");
+        await run(command, async (context) => runsCancel(id, options, context));
+      },
+    );
+}
+
+function withServerOptions(command: Command): Command {
+  return command
+    .option("--server <url>", "address of the server (STACKWRIGHT_SERVER, the last login)")
+    .option("--stack <name>", "STACK or PROJECT/STACK (STACKWRIGHT_STACK)")
+    .option("--project <name>", "project of the stack (STACKWRIGHT_PROJECT)")
+    .option("--json", "JSON instead of text", false);
+}
+
+function withApproval(command: Command): Command {
+  return command
+    .option("-y, --yes", "apply the plan without an approval", false)
+    .addOption(new Option("--auto-approve", "as --yes").default(false).hideHelp())
+    .option("--detach", "end once the run is requested", false);
+}
+
+function approved(
+  options: RunsStartOptions & { readonly autoApprove?: boolean },
+): RunsStartOptions {
+  return { ...options, yes: options.yes || options.autoApprove === true };
+}

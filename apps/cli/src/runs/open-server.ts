@@ -1,0 +1,77 @@
+import {
+  type ClientError,
+  createServerClient,
+  isClientError,
+  type ServerClient,
+  serverAddress,
+} from "@stackwright/client";
+import type { CommandContext } from "../command-context.ts";
+import { CommandError } from "../command-error.ts";
+import { credentialsPath, readCredentials } from "./server-credentials.ts";
+
+/** Opens the server that a command is about, with the token for it. */
+export async function openServer(
+  { env }: Pick<CommandContext, "env">,
+  named: string | undefined,
+): Promise<ServerClient> {
+  const stored = await readCredentials(credentialsPath(env));
+  const text = named ?? (env["STACKWRIGHT_SERVER"] || undefined) ?? stored.current;
+  if (text === undefined) {
+    throw new CommandError("No server is named, and you are not logged in to one.", {
+      advice: "Log in with stackwright login --server URL, or set --server or STACKWRIGHT_SERVER.",
+    });
+  }
+  const server = checkedAddress(text);
+  const token = (env["STACKWRIGHT_TOKEN"] || undefined) ?? stored.servers[server]?.token;
+  if (token === undefined) {
+    throw new CommandError(`You are not logged in to ${server}.`, {
+      advice: `Log in with stackwright login --server ${server}, or set STACKWRIGHT_TOKEN.`,
+    });
+  }
+  return clientOf(server, token);
+}
+
+/** The address of a server in its one form. `CommandError` for other texts. */
+export function checkedAddress(text: string): string {
+  return checked(() => serverAddress(text));
+}
+
+/** A client for one command. `CommandError` for a token that a header cannot carry. */
+export function clientOf(server: string, token: string): ServerClient {
+  return checked(() => createServerClient({ server, token, userAgent: "stackwright" }));
+}
+
+function checked<T>(make: () => T): T {
+  try {
+    return make();
+  } catch (error) {
+    if (!isClientError(error)) throw error;
+    throw new CommandError(`Invalid server: ${error.message}.`, { cause: error });
+  }
+}
+
+/** Passes a result on, and the error of a server with what the user can do about it. */
+export async function withServerErrors<T>(server: string, task: () => Promise<T>): Promise<T> {
+  try {
+    return await task();
+  } catch (error) {
+    if (!isClientError(error)) throw error;
+    const advice = ADVICE[error.code];
+    const options = advice === undefined ? { cause: error } : { cause: error, advice };
+    throw new CommandError(messageOf(error, server), options);
+  }
+}
+
+const ADVICE: Readonly<Partial<Record<ClientError["code"], string>>> = {
+  unauthenticated: "Log in again: stackwright login --server URL",
+  forbidden: "Ask the server operator for a token with this role.",
+  plan_changed: "The run has another plan now. Read it and decide again: stackwright runs show",
+  queue_full: "Wait until runs of the stack have ended, or cancel some: stackwright runs list",
+  CLIENT_UNREACHABLE: "Check the address, and that the server runs.",
+};
+
+function messageOf({ code, message, problem }: ClientError, server: string): string {
+  const sentence = `${message.charAt(0).toUpperCase()}${message.slice(1)}`.replace(/\.$/, "");
+  const details = (problem?.errors ?? []).map(({ pointer, detail }) => `\n  ${pointer}: ${detail}`);
+  return `${sentence} (${code}, ${server}).${details.join("")}`;
+}

@@ -1,0 +1,94 @@
+import { execFile } from "node:child_process";
+import { mkdir, mkdtempDisposable, readFile, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { buffer } from "node:stream/consumers";
+import { promisify } from "node:util";
+import { readTarball } from "@stackwright/provider-source";
+import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { packConfiguration } from "./pack-configuration.ts";
+
+const never = new AbortController().signal;
+
+describe("a packed configuration", () => {
+  let folder: string;
+
+  beforeEach(async () => {
+    const scratch = await mkdtempDisposable(join(tmpdir(), "pack-"));
+    onTestFinished(() => scratch.remove());
+    folder = join(scratch.path, "stack");
+    await put("main.tf", "# main");
+  });
+
+  const put = async (path: string, text: string): Promise<void> => {
+    await mkdir(join(folder, dirname(path)), { recursive: true });
+    await writeFile(join(folder, path), text);
+  };
+  /** The paths of the archive, as the program tar lists them; the server has to accept it as well. */
+  const listed = async (): Promise<readonly string[]> => {
+    const { content, files } = await packConfiguration(folder, never);
+    const archive = await buffer(content());
+    const summary = await readTarball([archive] as unknown as AsyncIterable<Uint8Array>);
+    expect(summary.files).toBe(files);
+    const file = join(folder, "..", "archive.tar.gz");
+    await writeFile(file, archive);
+    const { stdout } = await promisify(execFile)("tar", ["-tzf", file]);
+    return stdout.trim().split("\n").toSorted();
+  };
+
+  it("has the files of the folder without keys, state folders and what the ignore file names", async () => {
+    await put("modules/a/main.tf", "# a");
+    await put(".stackwright/key", "secret");
+    await put(".git/config", "x");
+    await put(".terraform/providers/p", "x");
+    await put(".terraform/modules/m/main.tf", "# m");
+    await put("secrets/a.txt", "x");
+    await put(".terraformignore", "secrets/\n");
+    expect(await listed()).toEqual([
+      ".terraform/modules/m/main.tf",
+      ".terraformignore",
+      "main.tf",
+      "modules/a/main.tf",
+    ]);
+    await put(".stackwrightignore", "/modules/\n");
+    expect(await listed()).toEqual([
+      ".stackwrightignore",
+      ".terraform/modules/m/main.tf",
+      ".terraformignore",
+      "main.tf",
+      "secrets/a.txt",
+    ]);
+  });
+
+  it("follows links inside of the folder, once around a circle, and refuses those that lead out of it", async () => {
+    await put("shared/x.tf", "# x");
+    await symlink("shared", join(folder, "linked"));
+    await symlink("..", join(folder, "shared", "up"));
+    const paths = await listed();
+    expect(paths).toContain("linked/x.tf");
+    expect(paths.some((path) => path.includes("up/shared/up"))).toBe(false);
+    await symlink("/etc/hostname", join(folder, "out"));
+    await expect(packConfiguration(folder, never)).rejects.toThrow("leads out of the folder");
+    await put(".terraformignore", "/out\n");
+    await expect(packConfiguration(folder, never)).resolves.toBeDefined();
+  });
+
+  it("leaves out what links lead to where that is left out itself", async () => {
+    await put(".stackwright/key", "secret");
+    await put("docs/a.md", "x");
+    await symlink("../.stackwright/key", join(folder, "docs/b.md"));
+    await symlink(".stackwright", join(folder, "shared"));
+    await put("notes/a", "x");
+    await symlink("notes/a", join(folder, "b"));
+    await put(".terraformignore", "/notes/\n!notes/c\n");
+    expect(await listed()).toEqual([".terraformignore", "docs/a.md", "main.tf"]);
+  });
+
+  it("refuses a folder without a configuration", async () => {
+    await expect(packConfiguration(join(folder, ".."), never)).rejects.toThrow(
+      "has no configuration files",
+    );
+    await expect(packConfiguration(join(folder, "none"), never)).rejects.toThrow("does not exist");
+    expect(await readFile(join(folder, "main.tf"), "utf8")).toBe("# main");
+  });
+});
