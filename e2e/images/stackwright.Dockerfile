@@ -17,7 +17,7 @@ COPY apps apps
 FROM workspace AS build
 COPY tsconfig.base.json e2e/images/publish-manifests.mjs ./
 RUN pnpm install --frozen-lockfile --filter stackwright-workspace --filter "stackwright..." \
-  && pnpm --recursive run build \
+  && pnpm --filter "stackwright..." run build \
   && node publish-manifests.mjs packages apps \
   && find packages apps -mindepth 2 -maxdepth 2 \( -name src -o -name node_modules \) -exec rm -r {} + \
   && find packages apps \( -name "*.d.ts" -o -name "*.d.ts.map" -o -name "tsconfig*.json" \) -delete \

@@ -81,7 +81,13 @@ export function createIpamProvider(folder: string): LifecycleProvider {
     config: { pool: required(types.string, { description: "Such as 10.20.0.0/28." }) },
     validate: ({ pool }) =>
       typeof pool === "string" && !CIDR.test(pool)
-        ? [{ severity: "error", summary: "Invalid pool", detail: `"${pool}" is no /24 to /30.` }]
+        ? [
+            {
+              severity: "error",
+              summary: "Invalid pool",
+              detail: `"${pool}" is not a block from /24 to /30.`,
+            },
+          ]
         : [],
     configure: ({ pool }): Pool => ({ cidr: pool, folder: join(folder, pool.replace("/", "_")) }),
     resources: { ipam_address: address },

@@ -97,6 +97,7 @@ export async function startPlatform(ports: Ports): Promise<Platform> {
   const storeAddress = await server.says(/The store is at (stackwright:\S+)/);
   const env = {
     STACKWRIGHT_STORE: storeAddress,
+    STACKWRIGHT_SERVER: serverUrl,
     STACKWRIGHT_TOKEN: token,
     STACKWRIGHT_FUNCTIONS: table,
   };

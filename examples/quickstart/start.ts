@@ -34,8 +34,8 @@ const shared = process.stdin.isTTY;
 process.exitCode = await main().catch((error: unknown) => {
   if (stop.signal.aborted && error === stop.signal.reason) return 130;
   // Errors with a code are meant to be read: a store that is in use, a folder that cannot be written.
-  const isTold = error instanceof StartFailure || (error instanceof Error && "code" in error);
-  if (!isTold) throw error;
+  const isExplained = error instanceof StartFailure || (error instanceof Error && "code" in error);
+  if (!isExplained) throw error;
   process.stdout.write(`\n${error.message}\n`);
   return 1;
 });
@@ -68,6 +68,11 @@ async function main(): Promise<number> {
     "--detailed-exitcode",
   ]);
   await stackwright(platform, "stackwright output", ["output"]);
+  await stackwright(
+    platform,
+    "stackwright runs start: the server plans and applies another stack",
+    ["runs", "start", "server-run", "--stack", "server-run", "--yes"],
+  );
 
   const seconds = Math.round((performance.now() - began) / 1000);
   say(`\nDone in ${seconds} s. ${once ? whatIsThere() : howToGoOn(platform)}`);
@@ -105,7 +110,8 @@ function options(): { readonly port: number; readonly once: boolean } {
   }
   const port = /^\d{1,5}$/.test(values.port) ? Number(values.port) : Number.NaN;
   // The two after it are needed as well.
-  if (!(port <= 65_533)) throw new StartFailure(`"${values.port}" is no usable port.\n\n${USAGE}`);
+  if (!(port <= 65_533))
+    throw new StartFailure(`"${values.port}" is not a usable port.\n\n${USAGE}`);
   return { port, once: values.once || !shared };
 }
 
@@ -172,28 +178,30 @@ function whatIsThere(): string {
   return `It made
   examples/quickstart/site/           pages, by a local provider
   examples/quickstart/notes/          a note, by a private provider in a function
-  examples/quickstart/.stackwright/   state, registry, keys and logs
+  examples/quickstart/.stackwright/   state, registry, runs, keys and logs
 
-In a terminal, npm start keeps server and functions running, and says how to go on.`;
+In a terminal, npm start keeps server and functions running, and prints the next steps.`;
 }
 
 function howToGoOn({ serverUrl, storeAddress, functionsUrl }: Platform): string {
   return `These run until you press Ctrl-C:
   ${serverUrl}        the server: RFS API, Terraform registry; ${serverUrl}/docs describes it
   ${storeAddress} its store, for workers
-  ${functionsUrl}        the function platform (a stand-in)
+  ${functionsUrl}        the local function runtime
 
 It made
   examples/quickstart/site/           pages, by a local provider
   examples/quickstart/notes/          a note, by a private provider in a function
   examples/quickstart/.stackwright/   state, registry, keys and logs
 
-To go on, in another terminal:
+Next, in another terminal:
   cd examples/quickstart
   . .stackwright/env                    where the store and the functions are
   npx stackwright up -var title=Mine    change something
   npx stackwright show                  what is recorded
   npx stackwright destroy               take everything away
+  npx stackwright runs list --stack server-run             runs of the server
+  npx stackwright runs start server-run --stack server-run another one
   npx stackwright --help                everything else
   edit private/notes-provider.ts        the next run uses the new code
   terraform init                        elsewhere, for huawei.com/private-provider/notes 1.0.0

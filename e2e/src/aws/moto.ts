@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
-import { freePorts } from "../../../tools/servers/src/free-ports.ts";
+import { freePorts } from "@stackwright/base/free-ports";
 
 const READY_MS = 60_000;
 

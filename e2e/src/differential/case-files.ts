@@ -19,7 +19,7 @@ export interface CaseStep {
   readonly inputsAtApply: boolean;
   readonly env: Readonly<Record<string, string>>;
   /** What is done to the recorded state before the plan, such as `["taint", "random_id.a"]`. */
-  readonly surgery: readonly (readonly string[])[];
+  readonly stateEdits: readonly (readonly string[])[];
   /** External changes before the plan: contents by path from the working folder, null for a deleted file. */
   readonly drift: ReadonlyMap<string, string | null>;
 }
@@ -101,7 +101,7 @@ function readStep(folder: string, name: string): CaseStep {
     inputs: run.vars_before_files === true ? [...flags, ...files] : [...files, ...flags],
     inputsAtApply: run.inputs_at_apply === true,
     env: Object.fromEntries(Object.entries(env).map(([key, value]) => [key, textOf(value)])),
-    surgery: listOf(run.surgery).map((words) => listOf(words).map(textOf)),
+    stateEdits: listOf(run.state_edits).map((words) => listOf(words).map(textOf)),
     drift: new Map(
       Object.entries(objectOf(run.drift)).map(([path, text]) => [
         path,

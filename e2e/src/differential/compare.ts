@@ -129,7 +129,7 @@ function compareErrors(want: JsonObject, got: JsonObject, report: ReportDeviatio
     const said = ownMessage(problem);
     if (said === undefined) continue;
     if (!found.some(({ detail }) => textOf(detail).includes(said))) {
-      report("errors", `the message "${said}" of the configuration is not told`);
+      report("errors", `the message "${said}" of the configuration is not shown`);
     }
   }
 }

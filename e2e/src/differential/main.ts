@@ -129,7 +129,7 @@ function outcomeOf(
   }
   for (const one of intended.filter((entry) => entry.case === test.name)) {
     if (!deviations.some((deviation) => matches(one, test.name, deviation))) {
-      const line = `${test.name} ${one.step}: the listed difference in ${one.field} is none`;
+      const line = `${test.name} ${one.step}: the listed difference in ${one.field} does not occur`;
       failed.push(line);
       lines.push(`FAIL ${line}`);
     }

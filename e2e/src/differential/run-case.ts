@@ -98,7 +98,7 @@ async function recordStep(step: CaseStep, state: CaseRun): Promise<JsonObject> {
   if (validated.code !== 0) return finish(out, before, "validate", state);
   if (init.code !== 0) throw new Error("init failed, but validate did not");
 
-  for (const words of step.surgery) await tool.surgery(run, words, step.env);
+  for (const words of step.stateEdits) await tool.stateEdits(run, words, step.env);
   for (const [path, text] of step.drift) await drift(join(run.work, path), text);
   const planFile = join(state.scratch, `${step.name}.plan`);
   const planned = await run.stream([...planArguments(step), `-out=${planFile}`], step.env);

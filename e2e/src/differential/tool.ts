@@ -18,7 +18,7 @@ export interface Tool {
   /** Takes the state of a case over into the folder. */
   importState(run: ToolRun, path: string): Promise<void>;
   /** Changes what is recorded: `taint`, `untaint`, `state rm`, `state mv`, `import`, with their arguments. */
-  surgery(
+  stateEdits(
     run: ToolRun,
     words: readonly string[],
     env: Readonly<Record<string, string>>,
@@ -167,7 +167,7 @@ export function terraformTool(program: string): Tool {
     importState: async () => {
       // The state of a case is already in the place where the command reads it.
     },
-    surgery: async (run, words, env) => {
+    stateEdits: async (run, words, env) => {
       const { code, error } = await run.run([...words], env);
       if (code !== 0) throw new Error(`${words.join(" ")} ended with ${code}: ${error}`);
     },
@@ -193,7 +193,7 @@ export function stackwrightTool(command: readonly string[] | undefined, store: s
       const { code, error } = await run.run(["import-state", "--json", path]);
       if (code !== 0 && code !== 2) throw new Error(`import-state ended with ${code}: ${error}`);
     },
-    surgery: async (run, words, env) => {
+    stateEdits: async (run, words, env) => {
       const own = words[0]?.endsWith("taint") === true ? ["state", ...words] : words;
       const { code, error } = await run.run([...own, "--yes"], env);
       if (code !== 0) throw new Error(`${own.join(" ")} ended with ${code}: ${error}`);

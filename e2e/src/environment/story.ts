@@ -67,7 +67,7 @@ export class Story implements AsyncDisposable {
   async person(): Promise<Person> {
     const { token } = (await this.environment.server.own("POST", "/tokens", {
       roles: ["operator", "worker"],
-      description: "a person of a scenario",
+      description: "a user of a scenario",
     })) as { readonly token: string };
     const env = {
       STACKWRIGHT_STORE: this.environment.store,

@@ -48,7 +48,7 @@ describe.each(readdirSync(FORMATS))("what release %s wrote", (release) => {
     expect(JSON.parse(output)).toEqual(["bye-0", "bye-1"]);
   });
 
-  it("is a state that a new stack takes over without a change", async () => {
+  it("is a state that a new stack imports without a change", async () => {
     await using scratch = await Scratch.make();
     await cp(join(recording, "stack"), scratch.work, {
       recursive: true,

@@ -44,7 +44,7 @@ describe("a stack that terraform has made", () => {
       (error: { code: number; stdout: string }) => ({ code: error.code, output: error.stdout }),
     );
 
-  it("is taken over with an empty plan, planned alike, and given back with an empty plan", async (ctx) => {
+  it("is adopted with an empty plan, planned alike, and handed back with an empty plan", async (ctx) => {
     const version = await run(real, ["version"]).catch(() => undefined);
     ctx.skip(version === undefined, `${real} cannot be run on this machine`);
     const scratch = await scratchWith({ "main.tf": MAIN });

@@ -10,7 +10,7 @@ const MAIN = `resource "terraform_data" "a" {
 `;
 
 describe("an up that is killed", () => {
-  it("is noticed by the next, which goes on without being told anything", async () => {
+  it("is noticed by the next, which continues without further arguments", async () => {
     const scratch = await scratchWith({ "main.tf": MAIN });
     const first = startCli(scratch, ["up", "--yes"]);
     await first.says("terraform_data.a[100]: Creation complete");

@@ -14,8 +14,8 @@ function startedUp(scratch: Scratch, words: readonly string[]): CliProcess {
   return running;
 }
 
-describe("two people on one embedded store", () => {
-  it("the second is told, waits, and reads meanwhile", async () => {
+describe("two users on one embedded store", () => {
+  it("the second is notified, waits, and reads meanwhile", async () => {
     const scratch = await scratchWith({ "main.tf": MAIN });
     const first = startedUp(scratch, ["up", "--yes"]);
     await waitFor("the call", () => scratch.calls().includes("create slow"), {

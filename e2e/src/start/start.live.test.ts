@@ -112,6 +112,7 @@ describe("npm start", { timeout: 300_000 }, () => {
     expect(first.code, first.text).toBe(0);
     expect(first.text).toContain("huawei.com/private-provider/notes");
     expect(first.text).toContain("7 added, 0 changed, 0 destroyed");
+    expect(first.text).toContain("Run 1 is applied");
     expect(first.text).toContain("Everything has stopped.");
     expect(await readFile(join(folder, "notes/release.txt"), "utf8")).toContain("Quickstart: 2");
     expect(existsSync(join(folder, "site/index.html"))).toBe(true);
@@ -121,6 +122,7 @@ describe("npm start", { timeout: 300_000 }, () => {
     expect(second.code, second.text).toBe(0);
     expect(second.text).toContain("notes 1.0.0 is registered already");
     expect(second.text).not.toContain("added");
+    expect(second.text).toContain("Run 2 has no changes");
     await nothingIsLeft();
   });
 
@@ -138,11 +140,11 @@ describe("npm start", { timeout: 300_000 }, () => {
       expect(text).toContain("npm start -- --port");
       expect(text).not.toMatch(/^ +at /m);
     }
-    expect((await run("--port", "x")).text).toContain('"x" is no usable port');
+    expect((await run("--port", "x")).text).toContain('"x" is not a usable port');
     await nothingIsLeft();
   });
 
-  it("goes on after it was killed in the middle, and leaves nothing running then either", async () => {
+  it("continues after it was killed in the middle, and leaves nothing running then either", async () => {
     const killed = start("--port", "0");
     await killed.waitFor(/stackwright up: plan and apply/);
     killed.child.kill("SIGKILL");
@@ -154,7 +156,7 @@ describe("npm start", { timeout: 300_000 }, () => {
     await nothingIsLeft();
   });
 
-  it("stops everything when it is told to", async () => {
+  it("stops everything on request", async () => {
     const stopped = start("--port", "0");
     await stopped.waitFor(/stackwright up: plan and apply/);
     stopped.child.kill("SIGTERM");
@@ -162,7 +164,7 @@ describe("npm start", { timeout: 300_000 }, () => {
     await nothingIsLeft();
   });
 
-  it("stays in a terminal until Ctrl-C, and says how to go on", async (ctx) => {
+  it("stays in a terminal until Ctrl-C, and says how to continue", async (ctx) => {
     ctx.skip(
       spawnSync("script", ["--version"]).status !== 0,
       "there is no command script, which gives a terminal",
@@ -181,12 +183,16 @@ describe("npm start", { timeout: 300_000 }, () => {
     const url = /(http:\S+) +the server/.exec(running.text())?.[1] ?? "";
     expect((await fetch(`${url}/readyz`)).status).toBe(200);
 
-    // What it says under "to go on", by hand.
+    // What it prints as the next steps, by hand.
     const command = join(root, "apps/cli/bin/stackwright.mjs");
     const script = `. .stackwright/env && '${process.execPath}' '${command}' up --yes -var title=Mine`;
     const byHand = spawnSync("sh", ["-c", script], { cwd: folder, encoding: "utf8" });
     expect(byHand.status, byHand.stderr).toBe(0);
     expect(await readFile(join(folder, "notes/release.txt"), "utf8")).toContain("Mine: 2");
+
+    const list = `. .stackwright/env && '${process.execPath}' '${command}' runs list --stack server-run`;
+    const runs = spawnSync("sh", ["-c", list], { cwd: folder, encoding: "utf8" });
+    expect(runs.stdout, runs.stderr).toMatch(/^1 {2}applied {2}apply/);
 
     const elsewhere = join(root, "elsewhere");
     await mkdir(elsewhere);

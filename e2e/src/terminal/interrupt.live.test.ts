@@ -37,7 +37,7 @@ describe("Ctrl-C", () => {
     expect(await cli(scratch, ["plan", "-detailed-exitcode"])).toMatchObject({ code: 0 });
   });
 
-  it("twice waits for nothing; the next run finds out what became of an update", async () => {
+  it("twice waits for nothing; the next run recovers an update", async () => {
     const text = (word: string): string =>
       GATE + gateFile("a", `  content = "${word}"\n  gate = "${word}-gate"\n  deaf = true`);
     const scratch = await scratchWith({ "main.tf": text("one") });
@@ -62,7 +62,7 @@ describe("Ctrl-C", () => {
     expect(await cli(scratch, ["plan", "-detailed-exitcode"])).toMatchObject({ code: 0 });
   });
 
-  it("twice leaves a create open that nobody can look up, and says how to go on", async () => {
+  it("twice leaves a create unresolved that has no probe, and says how to continue", async () => {
     const scratch = await scratchWith({ "main.tf": MAIN });
     const terminal = await inTerminal(scratch, ["up", "--yes"]);
     await waitFor("three calls", () => scratch.calls().length === 3);

@@ -49,7 +49,7 @@ describe("questions", () => {
     expect((await cli(scratch, ["state", "list"])).output).toBe("");
   });
 
-  it("are not asked where nobody sits", async () => {
+  it("are not asked where the input is not a terminal", async () => {
     const scratch = await scratchWith({ "main.tf": MAIN });
     const { code, output, error } = await cli(scratch, ["up"], { input: "yes\nyes\n" });
     expect(code).toBe(1);

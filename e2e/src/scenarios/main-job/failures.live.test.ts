@@ -35,7 +35,7 @@ async function halfway(story: Story) {
 }
 
 describe("what a stack lives on", { timeout: 300_000 }, () => {
-  it("without its function a stack is not planned, stays as it is, and goes on with it", async () => {
+  it("without its function a stack is not planned, stays as it is, and continues with it", async () => {
     const story = await begin();
     await story.publish(1);
     const person = await story.person();
@@ -74,7 +74,7 @@ describe("what a stack lives on", { timeout: 300_000 }, () => {
     // An engine that publishes the port takes the connection, so that whether the call came through is not known.
     const said = /Partially applied: 2 added, 0 changed, 0 destroyed, 1 (?:failed|unresolved)\./;
     expect(plain(down)).toMatch(said);
-    expect(plain(down)).toContain("The next run goes on from there");
+    expect(plain(down)).toContain("The next run continues from there");
     const ready = (await person.recorded()).map(({ address }) => address).toSorted();
     expect(ready).toEqual(["gate_file.slow", "notes_note.a"]);
 
@@ -87,7 +87,7 @@ describe("what a stack lives on", { timeout: 300_000 }, () => {
     expect(story.scratch.calls()).toEqual(["create slow"]);
   });
 
-  it("the server stops when it is told to, and knows everything when it is back", async () => {
+  it("the server stops on request, and knows everything when it is back", async () => {
     const story = await begin();
     await story.publish(1);
     const person = await story.person();

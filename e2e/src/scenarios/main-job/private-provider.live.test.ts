@@ -49,7 +49,7 @@ output "table" { value = terraform_data.table.output }
     expect((await story.delete()).status).toBe(204);
   });
 
-  it("gets a version with another form, which takes over what is recorded, and nothing leads back", async () => {
+  it("gets a version with another form, which upgrades what is recorded, and nothing leads back", async () => {
     const story = await begin();
     await story.publish(1);
     const person = await story.person();

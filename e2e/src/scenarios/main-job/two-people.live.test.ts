@@ -27,8 +27,8 @@ async function inTheMiddle(story: Story) {
   return { person, other, first };
 }
 
-describe("two people on one stack", { timeout: 300_000 }, () => {
-  it("one writes, the other is told who, waits, and finds everything done", async () => {
+describe("two users on one stack", { timeout: 300_000 }, () => {
+  it("one writes, the other sees who, waits, and finds everything done", async () => {
     const story = await begin();
     await story.publish(1);
     const person = await story.person();
@@ -66,7 +66,7 @@ output "id" { value = notes_note.a.id }
     expect(await story.uses()).toEqual(["1.0.0"]);
   });
 
-  it("an up that is killed is taken over by the other one, which goes on where it was", async () => {
+  it("an up that is killed is continued by the other one, where it was", async () => {
     const story = await begin();
     const { person, other, first } = await inTheMiddle(story);
     first.signal("SIGKILL");
