@@ -1,7 +1,7 @@
 import { existsSync, globSync, readFileSync, rmSync } from "node:fs";
 import { mkdtempDisposable } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { runSuiteCommand } from "./command.ts";
 import { duplicateNames } from "./duplicate-names.ts";
 import { describeCircles, folderGraphs } from "./folder-circles.ts";
@@ -53,6 +53,43 @@ function command(
         await runSuiteCommand(argv, { cwd: root, timeoutMs: minutes(limitMinutes) }),
       ),
   };
+}
+
+/**
+ * The projects with live tests in two lanes that run side by side, each with servers of its own: the files of a lane
+ * share them one after the other, and most of their time is waiting.
+ */
+function liveLanes(root: string): readonly (readonly string[])[] {
+  const files = globSync("{packages/*,apps/*,tools/*,e2e}/src/**/*.live.test.ts", { cwd: root });
+  const folders = [...new Set(files.map((file) => file.slice(0, file.indexOf("/src/"))))];
+  const libraries = folders.filter((folder) => folder.startsWith("packages/"));
+  const programs = folders.filter((folder) => !folder.startsWith("packages/"));
+  return [libraries, programs]
+    .map((lane) => lane.map((folder) => basename(folder)).toSorted())
+    .filter((lane) => lane.length > 0);
+}
+
+async function runLiveLane(lane: {
+  readonly root: string;
+  readonly report: string;
+  readonly projects: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+}): Promise<Tally> {
+  const { root, report } = lane;
+  const servers = [
+    process.execPath,
+    join(root, "tools/servers/src/main.ts"),
+    "exec",
+    "--",
+  ] as const;
+  const vitest = ["vitest", "run", "--config", "vitest.live.config.ts"];
+  const projects = lane.projects.flatMap((name) => ["--project", name]);
+  const result = await runSuiteCommand([...servers, ...vitest, ...projects], {
+    cwd: root,
+    timeoutMs: minutes(45),
+    env: { ...lane.env, STACKWRIGHT_REPORT: report },
+  });
+  return tallyVitest(report, result);
 }
 
 /** Everything that `.ci/run` does after it installed, in order. */
@@ -178,35 +215,24 @@ export const SUITES: readonly Suite[] = [
   {
     name: "live",
     what: "tests against real servers, provider binaries and commands",
-    limitMinutes: 53,
-    run: async ({ root, reports }) => {
-      if (
-        globSync("{packages/*,apps/*,tools/*,e2e}/src/**/*.live.test.ts", { cwd: root }).length ===
-        0
-      ) {
-        return { passed: 0, failed: [], skipped: [] };
-      }
-      const report = join(reports, "live.json");
-      const servers = join(root, "tools/servers/src/main.ts");
-      const vitest = ["vitest", "run", "--config", "vitest.live.config.ts"];
-      const argv: [string, ...string[]] = [process.execPath, servers, "exec", "--", ...vitest];
+    limitMinutes: 51,
+    run: async ({ root, reports, seed }) => {
       // What users do is tried with what users get: the built packages. All else runs the sources.
       await using installation = await mkdtempDisposable(join(tmpdir(), "an installation "));
       const layOut = await runSuiteCommand(
         [process.execPath, join(root, "e2e/src/main.ts"), "lay-out", installation.path],
         { cwd: root, timeoutMs: minutes(5) },
       );
-      const result = await runSuiteCommand(argv, {
-        cwd: root,
-        timeoutMs: minutes(48),
-        env: {
-          STACKWRIGHT_REPORT: report,
-          ...(layOut.code === 0 && { E2E_INSTALLATION: installation.path }),
-        },
-      });
+      const env = {
+        STACKWRIGHT_SEED: String(seed),
+        ...(layOut.code === 0 && { E2E_INSTALLATION: installation.path }),
+      };
+      const lanes = liveLanes(root).map((projects, at) =>
+        runLiveLane({ root, report: join(reports, `live-${at + 1}.json`), projects, env }),
+      );
       return addTallies([
         tallyCommand("the built packages, laid out for the scenarios,", layOut),
-        tallyVitest(report, result),
+        ...(await Promise.all(lanes)),
       ]);
     },
   },
