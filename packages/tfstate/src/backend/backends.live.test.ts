@@ -1,6 +1,7 @@
 import { execFile, spawn, spawnSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
+import { existsSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { type AddressInfo, connect } from "node:net";
@@ -150,18 +151,16 @@ describe("states of the real command", { timeout: 300_000 }, () => {
       cwd: root.directory,
       stdio: ["pipe", "ignore", "ignore"],
     });
+    const exited = once(child, "exit");
     await using backend = await root.open({});
-    let refusal: unknown;
-    for (let attempt = 0; attempt < 100 && refusal === undefined; attempt += 1) {
-      try {
-        await (await backend.lock("default", record())).release();
-        await delay(100);
-      } catch (error) {
-        refusal = error;
-      }
-    }
+    // Written once the lock is held: a lock of ours before that would make the console fail.
+    const info = join(root.directory, ".terraform.tfstate.lock.info");
+    await expect.poll(() => existsSync(info), { timeout: 60_000 }).toBe(true);
+    const refusal: unknown = await backend
+      .lock("default", record())
+      .catch((error: unknown) => error);
     child.stdin.end();
-    await once(child, "exit");
+    await exited;
     expect(refusal).toMatchObject({ code: "TFSTATE_BACKEND_LOCKED" });
     expect(String(refusal)).toContain("held by");
   });

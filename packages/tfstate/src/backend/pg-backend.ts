@@ -173,6 +173,9 @@ function connect(address: string, env: NodeJS.ProcessEnv): postgres.Sql {
     // A new connection would be another session, without the lock.
     max_lifetime: 0,
     connect_timeout: 20,
+    // The driver awaits its query for the types of arrays in no promise that a caller has: where the connection ends before
+    // the answer, the rejection would end the process.
+    fetch_types: false,
     onnotice: () => undefined,
     connection: { application_name: "stackwright adopt" },
   });
