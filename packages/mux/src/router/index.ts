@@ -1,7 +1,12 @@
 export type { ProviderDiagnostic } from "./diagnostic.ts";
 export { hasProviderErrors } from "./diagnostic.ts";
 export { differenceOfBlocks } from "./equal-blocks.ts";
-export type { NamedLifecycleProvider } from "./join-providers.ts";
+export type {
+  JoinedLifecycleProvider,
+  JoinProvidersOptions,
+  NamedLifecycleProvider,
+  ProviderMemberKind,
+} from "./join-providers.ts";
 export { joinLifecycleProviders } from "./join-providers.ts";
 export type {
   ApplyReply,

@@ -1,4 +1,5 @@
 import { Value } from "@stackwright/cty";
+import type { ConflictPolicy } from "../core/merge-schemas.ts";
 import { MuxError } from "../errors.ts";
 import { hasProviderErrors, type ProviderDiagnostic } from "./diagnostic.ts";
 import { differenceOfBlocks } from "./equal-blocks.ts";
@@ -12,6 +13,7 @@ import type {
   SchemaReply,
 } from "./lifecycle-provider.ts";
 import type { BlockSchema, ProviderSchema, TypeTokens } from "./schema.ts";
+import { ownConfiguration, uniteConfigurations } from "./unite-configurations.ts";
 
 /** A provider with a name for diagnostics. */
 export interface NamedLifecycleProvider {
@@ -19,7 +21,31 @@ export interface NamedLifecycleProvider {
   readonly provider: LifecycleProvider;
 }
 
-type Kind = "resources" | "dataSources" | "ephemeralResources" | "functions";
+/** What a provider has by name. */
+export type ProviderMemberKind = "resources" | "dataSources" | "ephemeralResources" | "functions";
+type Kind = ProviderMemberKind;
+
+/** How several providers become one. */
+export interface JoinProvidersOptions {
+  /** Who gets a name that several providers have. @default "error" */
+  readonly conflicts?: ConflictPolicy;
+  /** The provider that gets a name which several have, against the policy. @default none */
+  readonly owners?: ReadonlyMap<string, string>;
+  /**
+   * `equal`: all have one configuration schema and see the whole configuration. `united`: the configuration has the arguments of all,
+   * and each sees its own.
+   * @default "equal"
+   */
+  readonly configuration?: "equal" | "united";
+}
+
+/** Several providers as one, with who serves what. */
+export interface JoinedLifecycleProvider extends LifecycleProvider {
+  /** The member that serves each name. */
+  owners(
+    context: LifecycleContext,
+  ): Promise<Readonly<Record<ProviderMemberKind, ReadonlyMap<string, string>>>>;
+}
 
 const KIND_NAMES: Readonly<Record<Kind, string>> = {
   resources: "Resource",
@@ -31,17 +57,19 @@ const KIND_NAMES: Readonly<Record<Kind, string>> = {
 /** What is known once every provider was asked for its schema. */
 interface Discovery {
   readonly reply: SchemaReply;
-  readonly owners: Readonly<Record<Kind, ReadonlyMap<string, LifecycleProvider>>>;
+  readonly owners: Readonly<Record<Kind, ReadonlyMap<string, NamedProviderSchema>>>;
+  /** By member. */
+  readonly schemas: ReadonlyMap<LifecycleProvider, ProviderSchema>;
   /** Providers that want to be asked about deletes. */
   readonly planDestroy: ReadonlySet<LifecycleProvider>;
 }
 
 /**
  * Several providers that together implement one package, as one. Every type and function has exactly one
- * owner, and all see the same configuration.
+ * owner. Without options all see the same configuration, and a name of several providers is an error.
  *
  * Schemas are asked for on first need, once. What is wrong with the combination (a name with two owners,
- * different provider configurations) is reported all at once, as error diagnostics of `schema`; a name
+ * provider configurations that do not go together) is reported all at once, as error diagnostics of `schema`; a name
  * with two owners answers no call. Configuration goes to the providers one after the other and stops at the
  * first that reports an error. `stop` and `close` reach all, regardless of the answers.
  *
@@ -49,13 +77,14 @@ interface Discovery {
  */
 export function joinLifecycleProviders(
   members: readonly NamedLifecycleProvider[],
-): LifecycleProvider {
+  options: JoinProvidersOptions = {},
+): JoinedLifecycleProvider {
   const [first] = members;
   if (first === undefined) throw new MuxError("MUX_NO_SERVERS", "there is no provider to join");
   let discovery: Promise<Discovery> | undefined;
 
   async function discover(context: LifecycleContext): Promise<Discovery> {
-    discovery ??= ask(members, context).catch((error: unknown) => {
+    discovery ??= ask(members, options, context).catch((error: unknown) => {
       // Asked again next time: a provider that could not answer once may answer later.
       discovery = undefined;
       throw error;
@@ -72,7 +101,7 @@ export function joinLifecycleProviders(
   ): Promise<R> {
     const { owners } = await discover(context);
     const owner = owners[kind].get(name);
-    if (owner !== undefined) return call(owner);
+    if (owner !== undefined) return call(owner.provider);
     return missing([
       {
         severity: "error",
@@ -80,6 +109,16 @@ export function joinLifecycleProviders(
         detail: `The combined provider does not implement ${name}, or several of its parts do.`,
       },
     ]);
+  }
+
+  async function configFor(
+    provider: LifecycleProvider,
+    config: Value,
+    context: LifecycleContext,
+  ): Promise<Value> {
+    if (options.configuration !== "united") return config;
+    const schema = (await discover(context)).schemas.get(provider);
+    return schema === undefined ? config : ownConfiguration(config, schema.provider);
   }
 
   const bare = (diagnostics: readonly ProviderDiagnostic[]): Reply => ({ diagnostics });
@@ -96,17 +135,33 @@ export function joinLifecycleProviders(
   return {
     schema: async (context) => (await discover(context)).reply,
 
+    async owners(context) {
+      const { owners } = await discover(context);
+      const names = (kind: Kind) =>
+        new Map([...owners[kind]].map(([name, owner]) => [name, owner.name] as const));
+      return {
+        resources: names("resources"),
+        dataSources: names("dataSources"),
+        ephemeralResources: names("ephemeralResources"),
+        functions: names("functions"),
+      };
+    },
+
     async validateProvider(request, context) {
       const diagnostics: ProviderDiagnostic[] = [];
       for (const { provider } of members) {
-        diagnostics.push(...(await provider.validateProvider(request, context)).diagnostics);
+        const config = await configFor(provider, request.config, context);
+        const reply = await provider.validateProvider({ ...request, config }, context);
+        diagnostics.push(...reply.diagnostics);
       }
       return { diagnostics };
     },
     async configure(request, context) {
       const diagnostics: ProviderDiagnostic[] = [];
       for (const { provider } of members) {
-        diagnostics.push(...(await provider.configure(request, context)).diagnostics);
+        const config = await configFor(provider, request.config, context);
+        const reply = await provider.configure({ ...request, config }, context);
+        diagnostics.push(...reply.diagnostics);
         if (hasProviderErrors(diagnostics)) break;
       }
       return { diagnostics };
@@ -213,7 +268,7 @@ export function joinLifecycleProviders(
       ),
     async callFunction(request, context): Promise<CallFunctionReply> {
       const owner = (await discover(context)).owners.functions.get(request.name);
-      if (owner !== undefined) return owner.callFunction(request, context);
+      if (owner !== undefined) return owner.provider.callFunction(request, context);
       const text = `Function Not Implemented: the combined provider does not implement ${request.name}.`;
       return { error: { text } };
     },
@@ -242,6 +297,7 @@ function planOfDestroy({ proposed, priorPrivate }: PlanResourceRequest): PlanRep
 
 async function ask(
   members: readonly NamedLifecycleProvider[],
+  options: JoinProvidersOptions,
   context: LifecycleContext,
 ): Promise<Discovery> {
   const replies = await Promise.all(
@@ -257,31 +313,33 @@ async function ask(
     provider,
     schema: reply.schema,
   }));
-  diagnostics.push(...compareConfigurations(schemas));
-  const resources = unite("resources", schemas, diagnostics);
-  const dataSources = unite("dataSources", schemas, diagnostics);
-  const ephemeralResources = unite("ephemeralResources", schemas, diagnostics);
-  const functions = unite("functions", schemas, diagnostics);
-  const [first] = schemas;
+  const isUnited = options.configuration === "united";
+  const configuration = isUnited
+    ? uniteConfigurations(schemas.map(({ name, schema }) => ({ name, block: schema.provider })))
+    : { block: schemas[0]?.schema.provider ?? EMPTY, diagnostics: [] };
+  diagnostics.push(
+    ...configuration.diagnostics,
+    ...(isUnited ? [] : compareConfigurations("provider", schemas)),
+    ...compareConfigurations("providerMeta", schemas),
+  );
+  const resources = unite("resources", schemas, options, diagnostics);
+  const dataSources = unite("dataSources", schemas, options, diagnostics);
+  const ephemeralResources = unite("ephemeralResources", schemas, options, diagnostics);
+  const functions = unite("functions", schemas, options, diagnostics);
+  diagnostics.push(...idleOwners(schemas, options));
   const meta = schemas.find(({ schema }) => schema.providerMeta !== undefined)?.schema.providerMeta;
-  const empty: BlockSchema = {
-    attributes: new Map(),
-    blocks: new Map(),
-    deprecated: false,
-    description: "",
-  };
   return {
     reply: {
       diagnostics,
       schema: {
-        provider: first?.schema.provider ?? empty,
+        provider: configuration.block,
         ...(meta && { providerMeta: meta }),
         resources: resources.schemas,
         dataSources: dataSources.schemas,
         ephemeralResources: ephemeralResources.schemas,
         functions: functions.schemas,
         ambiguous: new Map(schemas.flatMap(({ schema }) => [...(schema.ambiguous ?? [])])),
-        ...tokensOf(schemas.flatMap(({ schema }) => schema.tokens ?? [])),
+        ...tokensOf(schemas, { resources: resources.owners, dataSources: dataSources.owners }),
       },
       capabilities: {
         planDestroy: replies.some(({ reply }) => reply.capabilities.planDestroy),
@@ -292,6 +350,7 @@ async function ask(
     planDestroy: new Set(
       replies.filter(({ reply }) => reply.capabilities.planDestroy).map(({ provider }) => provider),
     ),
+    schemas: new Map(schemas.map(({ provider, schema }) => [provider, schema])),
     owners: {
       resources: resources.owners,
       dataSources: dataSources.owners,
@@ -305,65 +364,97 @@ interface NamedProviderSchema extends NamedLifecycleProvider {
   readonly schema: ProviderSchema;
 }
 
-/** Every name with exactly one owner; the others become error diagnostics that name all owners. */
+const EMPTY: BlockSchema = {
+  attributes: new Map(),
+  blocks: new Map(),
+  deprecated: false,
+  description: "",
+};
+
+/** Every name with exactly one owner; those that the policy leaves without one become error diagnostics that name all claimants. */
 function unite<K extends Kind>(
   kind: K,
   members: readonly NamedProviderSchema[],
+  { conflicts = "error", owners: chosen }: JoinProvidersOptions,
   diagnostics: ProviderDiagnostic[],
 ) {
   type Schema = ProviderSchema[K] extends ReadonlyMap<string, infer S> ? S : never;
+  const tableOf = ({ schema }: NamedProviderSchema) => schema[kind] as ReadonlyMap<string, Schema>;
   const schemas = new Map<string, Schema>();
-  const owners = new Map<string, LifecycleProvider>();
-  const names = new Map<string, string[]>();
-  for (const { name: member, provider, schema } of members) {
-    for (const [name, entry] of schema[kind] as ReadonlyMap<string, Schema>) {
-      const present = names.get(name);
-      if (present === undefined) {
-        names.set(name, [member]);
-        schemas.set(name, entry);
-        owners.set(name, provider);
-      } else {
-        present.push(member);
-        owners.delete(name);
-      }
+  const owners = new Map<string, NamedProviderSchema>();
+  for (const name of new Set(members.flatMap((member) => [...tableOf(member).keys()]))) {
+    const claimants = members.filter((member) => tableOf(member).has(name));
+    const [first] = claimants;
+    const preferred = conflicts === "last-wins" ? claimants.at(-1) : first;
+    const named = claimants.find((member) => member.name === chosen?.get(name));
+    const isDecided = claimants.length < 2 || conflicts !== "error";
+    const owner = named ?? (isDecided ? preferred : undefined);
+    const schema = (owner ?? first)?.schema[kind].get(name) as Schema | undefined;
+    if (schema !== undefined) schemas.set(name, schema);
+    if (owner !== undefined) owners.set(name, owner);
+    else {
+      diagnostics.push({
+        severity: "error",
+        summary: "Invalid Provider Server Combination",
+        detail: `Duplicate ${KIND_NAMES[kind].toLowerCase()}: ${name} is implemented by ${claimants.map((member) => member.name).join(", ")}.`,
+      });
     }
-  }
-  for (const [name, claimants] of names) {
-    if (claimants.length < 2) continue;
-    diagnostics.push({
-      severity: "error",
-      summary: "Invalid Provider Server Combination",
-      detail: `Duplicate ${KIND_NAMES[kind].toLowerCase()}: ${name} is implemented by ${claimants.join(", ")}.`,
-    });
   }
   return { schemas, owners };
 }
 
-function compareConfigurations(members: readonly NamedProviderSchema[]): ProviderDiagnostic[] {
-  const diagnostics: ProviderDiagnostic[] = [];
-  for (const part of ["provider", "providerMeta"] as const) {
-    const given = members.filter(({ schema }) => schema[part] !== undefined);
-    const [first, ...others] = given;
-    for (const other of others) {
-      const difference = differenceOfBlocks(first?.schema[part], other.schema[part]);
-      if (difference === undefined) continue;
-      diagnostics.push({
-        severity: "error",
+/** A name that was given to a member which does not have it would otherwise go to another one unseen. */
+function idleOwners(
+  members: readonly NamedProviderSchema[],
+  { owners = new Map<string, string>() }: JoinProvidersOptions,
+): ProviderDiagnostic[] {
+  const kinds = Object.keys(KIND_NAMES) as Kind[];
+  return [...owners].flatMap(([name, owner]) => {
+    const schema = members.find((member) => member.name === owner)?.schema;
+    if (schema !== undefined && kinds.some((kind) => schema[kind].has(name))) return [];
+    return [
+      {
+        severity: "error" as const,
         summary: "Invalid Provider Server Combination",
-        detail: `The ${part === "provider" ? "configuration" : "provider_meta"} schemas of ${first?.name} and ${other.name} must be equal; they differ in ${difference}.`,
-      });
-    }
-  }
-  return diagnostics;
+        detail: `${name} is given to ${owner}, which does not implement it.`,
+      },
+    ];
+  });
 }
 
-/** Nothing where no member knows types by tokens. */
-function tokensOf(members: readonly TypeTokens[]): Pick<ProviderSchema, "tokens"> {
-  if (members.length === 0) return {};
-  return {
-    tokens: {
-      resources: new Map(members.flatMap(({ resources }) => [...resources])),
-      dataSources: new Map(members.flatMap(({ dataSources }) => [...dataSources])),
-    },
-  };
+function compareConfigurations(
+  part: "provider" | "providerMeta",
+  members: readonly NamedProviderSchema[],
+): ProviderDiagnostic[] {
+  const [first, ...others] = members.filter(({ schema }) => schema[part] !== undefined);
+  return others.flatMap((other) => {
+    const difference = differenceOfBlocks(first?.schema[part], other.schema[part]);
+    if (difference === undefined) return [];
+    return [
+      {
+        severity: "error" as const,
+        summary: "Invalid Provider Server Combination",
+        detail: `The ${part === "provider" ? "configuration" : "provider_meta"} schemas of ${first?.name} and ${other.name} must be equal; they differ in ${difference}.`,
+      },
+    ];
+  });
+}
+
+/** The tokens of names that no other member serves; nothing where no member knows types by tokens. */
+function tokensOf(
+  members: readonly NamedProviderSchema[],
+  owners: Readonly<Record<keyof TypeTokens, ReadonlyMap<string, NamedProviderSchema>>>,
+): Pick<ProviderSchema, "tokens"> {
+  const known = members.filter(({ schema }) => schema.tokens !== undefined);
+  if (known.length === 0) return {};
+  const table = (kind: keyof TypeTokens) =>
+    new Map(
+      known.flatMap((member) =>
+        [...(member.schema.tokens?.[kind] ?? [])].filter(([, name]) => {
+          const owner = owners[kind].get(name);
+          return owner === undefined || owner === member;
+        }),
+      ),
+    );
+  return { tokens: { resources: table("resources"), dataSources: table("dataSources") } };
 }

@@ -161,6 +161,79 @@ describe("joinLifecycleProviders", () => {
     expect((await join([], {}, {}).schema({})).schema).not.toHaveProperty("tokens");
   });
 
+  it.each([
+    ["first-wins", new Map(), "p0"],
+    ["last-wins", new Map(), "p1"],
+    ["error", new Map([["a", "p1"]]), "p1"],
+    ["last-wins", new Map([["a", "p0"]]), "p0"],
+  ] as const)("gives a shared name by %s and owners %o to %s", async (conflicts, owners, owner) => {
+    const log: string[] = [];
+    const members = ["p0", "p1"].map((name) => ({
+      name,
+      provider: fake(log, name, { resources: ["a"] }),
+    }));
+    const joined = joinLifecycleProviders(members, { conflicts, owners });
+    expect((await joined.schema({})).diagnostics).toEqual([]);
+    await joined.validateResource(validate("a"), {});
+    expect(log.at(-1)).toBe(`${owner}.validate a`);
+    expect((await joined.owners({})).resources).toEqual(new Map([["a", owner]]));
+  });
+
+  it("unites configurations: each member sees its own arguments", async () => {
+    const seen: string[] = [];
+    const member = (name: string, config: BlockSchema) => ({
+      name,
+      provider: {
+        ...fake([], name, { config }),
+        configure: async (request: { readonly config: Value }) => {
+          seen.push(`${name} ${[...request.config.entries()].map(([key]) => key).join()}`);
+          return Promise.resolve({ diagnostics: [] });
+        },
+      },
+    });
+    const joined = joinLifecycleProviders(
+      [
+        member("p0", block({ a: STRING, both: STRING })),
+        member("p1", block({ b: STRING, both: { ...STRING, required: true, optional: false } })),
+      ],
+      { configuration: "united" },
+    );
+    const { schema, diagnostics } = await joined.schema({});
+    expect(diagnostics).toEqual([]);
+    expect([...schema.provider.attributes.keys()]).toEqual(["a", "both", "b"]);
+    expect(schema.provider.attributes.get("both")).toMatchObject({
+      required: true,
+      optional: false,
+    });
+    const config = Value.object(["a", "both", "b"].map((name) => [name, Value.string("x")]));
+    await joined.configure({ config, engineVersion: "1", deferralAllowed: false }, {});
+    expect(seen).toEqual(["p0 a,both", "p1 b,both"]);
+  });
+
+  it("reports an argument that means something else for another member", async () => {
+    const number = { ...STRING, type: Type.number };
+    const joined = joinLifecycleProviders(
+      [STRING, number].map((attribute, index) => ({
+        name: `p${index}`,
+        provider: fake([], `p${index}`, { config: block({ a: attribute }) }),
+      })),
+      { configuration: "united" },
+    );
+    expect((await joined.schema({})).diagnostics.map(({ detail }) => detail)).toEqual([
+      "The argument a of the configuration must mean the same for p0 and p1; they differ in a (type).",
+    ]);
+  });
+
+  it("reports a name that is given to a member which does not have it", async () => {
+    const joined = joinLifecycleProviders(
+      [{ name: "p0", provider: fake([], "p0", { resources: ["a"] }) }],
+      { owners: new Map([["b", "p0"]]) },
+    );
+    expect((await joined.schema({})).diagnostics.map(({ detail }) => detail)).toEqual([
+      "b is given to p0, which does not implement it.",
+    ]);
+  });
+
   it("reports every name with two owners at once, and lets none of them answer", async () => {
     const log: string[] = [];
     const joined = join(
