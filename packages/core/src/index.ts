@@ -88,9 +88,11 @@ export { attachedOrigin } from "./providers/attached-origin.ts";
 export { builtinOrigin, inProcessOrigin } from "./providers/builtin-origin.ts";
 export type {
   OpenedProviders,
+  OpenedPulumiProgram,
   OpenProviderOptions,
   ProviderCatalog,
   ProviderOrigin,
+  ProviderPrograms,
 } from "./providers/catalog.ts";
 export { createCatalog } from "./providers/catalog.ts";
 export type { CocorpcOriginOptions } from "./providers/cocorpc-origin.ts";
@@ -98,6 +100,10 @@ export { cocorpcOrigin } from "./providers/cocorpc-origin.ts";
 export { configurationSchemas } from "./providers/configuration-schemas.ts";
 export type { InstalledOriginOptions } from "./providers/installed-origin.ts";
 export { installedOrigin } from "./providers/installed-origin.ts";
+export type { JoinedProgram, JoinedProvider } from "./providers/joined-file.ts";
+export { JOINED_PROVIDERS_FILE, parseJoinedProviders } from "./providers/joined-file.ts";
+export type { JoinedOriginOptions } from "./providers/joined-origin.ts";
+export { joinedOrigin } from "./providers/joined-origin.ts";
 export type { LocalProvider } from "./providers/local-provider.ts";
 export type { PrivateOriginOptions, ResolvedPrivateVersion } from "./providers/private-origin.ts";
 export { privateOrigin, unavailablePrivateOrigin } from "./providers/private-origin.ts";

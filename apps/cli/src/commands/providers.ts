@@ -1,8 +1,10 @@
+import { JOINED_PROVIDERS_FILE } from "@stackwright/core";
 import { encodeTypeJson } from "@stackwright/cty";
 import type {
   AttributeSchema,
   BlockSchema,
   NestedAttributeSchema,
+  ProviderMemberKind,
   ProviderSchema,
   ResourceSchema,
 } from "@stackwright/mux/router";
@@ -18,11 +20,11 @@ import { openEngine } from "../session/open-engine.ts";
 import { loadProject } from "../session/project.ts";
 import { openReader, type StoreOptions } from "../session/session.ts";
 
-/** Lists which modules require which providers, and in which versions. */
+/** Lists which modules require which providers, in which versions, and of which programs those are made that have several. */
 export async function providers(context: CommandContext): Promise<ExitCode> {
   const { terminal } = context;
-  const { configuration } = await loadProject(context);
-  for (const [source, { constraints, from }] of configuration.resolution.requirements) {
+  const project = await loadProject(context);
+  for (const [source, { constraints, from }] of project.configuration.resolution.requirements) {
     const versions = constraints.toString();
     terminal.write(
       `${terminal.style.paint("strong", source)}${versions === "" ? "" : ` ${versions}`}\n`,
@@ -32,8 +34,65 @@ export async function providers(context: CommandContext): Promise<ExitCode> {
       const why = implied ? " (by the name of a resource type)" : "";
       terminal.write(`  ${path === "" ? "the root module" : path}${why}\n`);
     }
+    for (const { name, address, constraints: wanted } of project.joined.get(source)?.programs ??
+      []) {
+      const version = wanted.toString();
+      const what = `${address.toString()}${version === "" ? "" : ` ${version}`}`;
+      terminal.write(`  program ${name}: ${what}\n`);
+    }
   }
   return EXIT.ok;
+}
+
+const KIND_TEXTS: Readonly<Record<ProviderMemberKind, string>> = {
+  resources: "resource",
+  dataSources: "data",
+  ephemeralResources: "ephemeral",
+  functions: "function",
+};
+
+/** Starts the providers that are made of several programs, and lists which program serves which type, data source and function. */
+export async function providersPrograms(
+  options: StoreOptions,
+  context: CommandContext,
+): Promise<ExitCode> {
+  const { terminal } = context;
+  const project = await loadProject(context);
+  const joined = [...project.configuration.resolution.requirements.values()].filter(({ address }) =>
+    project.joined.has(address.toString()),
+  );
+  if (joined.length === 0) {
+    terminal.write(
+      `No provider of the configuration is made of several programs (${JOINED_PROVIDERS_FILE}).\n`,
+    );
+    return EXIT.ok;
+  }
+  const session = await openReader(context, options);
+  try {
+    await using engine = await openEngine(project, context, {
+      session,
+      registry: options.registry,
+    });
+    for (const { address, constraints } of joined) {
+      const source = address.toString();
+      const version = await engine.catalog.select({ address, constraints });
+      const [opened] = await engine.catalog.open({ source, version, alias: "" });
+      await using _provider = opened.provider;
+      terminal.write(`${terminal.style.paint("strong", source)}\n`);
+      for (const kind of Object.keys(KIND_TEXTS) as ProviderMemberKind[]) {
+        for (const [name, program] of [...(opened.programs?.[kind] ?? [])].toSorted(byName)) {
+          terminal.write(`  ${KIND_TEXTS[kind]} ${name}: ${program}\n`);
+        }
+      }
+    }
+    return EXIT.ok;
+  } finally {
+    await session?.[Symbol.asyncDispose]();
+  }
+}
+
+function byName([left]: readonly [string, string], [right]: readonly [string, string]): number {
+  return left < right ? -1 : 1;
 }
 
 /** Writes the schemas of all required providers as JSON, in the form of `terraform providers schema -json`. */

@@ -21,6 +21,17 @@ export function defineProviderCommands(define: Define, run: CommandAction): void
       await run(command, async (context) => providersSchema(options, context));
     });
 
+  withStoreOptions(
+    define(
+      "programs",
+      "which program serves which type, of providers that are made of several",
+      providers,
+    ),
+  ).action(async (options: StoreOptions, command: Command) => {
+    const { providersPrograms } = await import("../commands/providers.ts");
+    await run(command, async (context) => providersPrograms(options, context));
+  });
+
   withPlatforms(
     define(
       "lock [sources...]",

@@ -127,28 +127,30 @@ export async function findInstalled(
   return found;
 }
 
-/** What is installed for a configuration, and for what is recorded. */
+/** What is installed for a configuration, and for what is recorded: the programs in place of a provider that they make up. */
 export function requirementsOf(
-  { configuration, tests }: Pick<Project, "configuration" | "tests">,
+  { configuration, tests, joined }: Pick<Project, "configuration" | "tests" | "joined">,
   recorded: Iterable<string> = [],
 ): ProviderRequirement[] {
   const found = new Map<string, ProviderRequirement>();
+  const add = ({ address, constraints }: ProviderRequirement): void => {
+    const source = address.toString();
+    const programs = joined.get(source)?.programs;
+    if (programs !== undefined) {
+      for (const program of programs) add(program);
+      return;
+    }
+    const known = found.get(source)?.constraints;
+    const all =
+      known === undefined ? constraints : VersionConstraints.intersection(known, constraints);
+    found.set(source, { address, constraints: all });
+  };
   const resolutions = (tests?.modules ?? []).map(({ root }) => resolveProviders(root));
   for (const { requirements } of [configuration.resolution, ...resolutions]) {
-    for (const [source, { address, constraints }] of requirements) {
-      const known = found.get(source)?.constraints;
-      const all =
-        known === undefined ? constraints : VersionConstraints.intersection(known, constraints);
-      found.set(source, { address, constraints: all });
-    }
+    for (const requirement of requirements.values()) add(requirement);
   }
   for (const source of recorded) {
-    if (!found.has(source)) {
-      found.set(source, {
-        address: ProviderAddress.parse(source),
-        constraints: VersionConstraints.any,
-      });
-    }
+    add({ address: ProviderAddress.parse(source), constraints: VersionConstraints.any });
   }
   return [...found.values()].filter(
     ({ address }) => address.kind !== "builtin" && !NOT_INSTALLED.has(hostOf(address)),

@@ -8,7 +8,9 @@ import {
   createEngine,
   type Engine,
   installedOrigin,
+  joinedOrigin,
   ProviderInstancePool,
+  type ProviderOrigin,
   privateOrigin,
   pulumiOrigin,
   unavailablePrivateOrigin,
@@ -89,6 +91,29 @@ export async function openEngine(
   const pool = new ProviderInstancePool();
   const onLog = providerLogs(context, "info");
   const attached = await attachedProviders(env);
+  const builtin = builtinOrigin({
+    backends: [localStateBackend({ workingDirectory: directory }), httpStateBackend()],
+  });
+  const attachedOrigins = attached.size === 0 ? [] : [attachedOrigin(attached)];
+  const kept: readonly ProviderOrigin[] = [
+    installedOrigin({
+      providers: installed,
+      onLog: providerLogs(context, "off"),
+      launch: installed.size === 0 ? {} : { env: await providerEnvironment(env), cwd: directory },
+    }),
+    pulumiOrigin({ directories: pulumiFolders(env), onLog }),
+    cocorpcOrigin({ directories: foldersOf(env.STACKWRIGHT_COCORPC_PLUGINS), onLog }),
+  ];
+  const privateOnes =
+    functions === undefined || registry === undefined
+      ? unavailablePrivateOrigin(
+          functions === undefined
+            ? "no table of functions says where it is called: set STACKWRIGHT_FUNCTIONS"
+            : "there is no registry yet: neither a store nor --registry",
+        )
+      : privateOrigin({ ...functions, resolve: registry.resolve });
+  const { joined } = project;
+  const programs = [builtin, ...attachedOrigins, ...kept, privateOnes];
   const engine = createEngine({
     ...(session && { runs: session.runsOf }),
     stacks: async ({ stack, project: named }, options) => {
@@ -99,27 +124,14 @@ export async function openEngine(
     },
     provisioners: commandProvisioners(context),
     origins: [
-      builtinOrigin({
-        backends: [localStateBackend({ workingDirectory: directory }), httpStateBackend()],
-      }),
-      ...(attached.size === 0 ? [] : [attachedOrigin(attached)]),
-      pool.keep(
-        installedOrigin({
-          providers: installed,
-          onLog: providerLogs(context, "off"),
-          launch:
-            installed.size === 0 ? {} : { env: await providerEnvironment(env), cwd: directory },
-        }),
-      ),
-      pool.keep(pulumiOrigin({ directories: pulumiFolders(env), onLog })),
-      pool.keep(cocorpcOrigin({ directories: foldersOf(env.STACKWRIGHT_COCORPC_PLUGINS), onLog })),
-      functions === undefined || registry === undefined
-        ? unavailablePrivateOrigin(
-            functions === undefined
-              ? "no table of functions says where it is called: set STACKWRIGHT_FUNCTIONS"
-              : "there is no registry yet: neither a store nor --registry",
-          )
-        : privateOrigin({ ...functions, resolve: registry.resolve }),
+      builtin,
+      ...attachedOrigins,
+      // Its programs are kept with it, as one.
+      ...(joined.size === 0
+        ? []
+        : [pool.keep(joinedOrigin({ providers: joined, origins: programs }))]),
+      ...kept.map((origin) => pool.keep(origin)),
+      privateOnes,
     ],
   });
   return {

@@ -6,10 +6,14 @@ import {
   type Configuration,
   findBundleRoot,
   type InstalledModules,
+  JOINED_PROVIDERS_FILE,
+  type JoinedProvider,
   type LoadedSuite,
   loadConfiguration,
   loadSuite,
+  parseJoinedProviders,
 } from "@stackwright/core";
+import { isEngineError } from "@stackwright/core/errors";
 import type { Value } from "@stackwright/cty";
 import {
   type BundleFiles,
@@ -39,6 +43,8 @@ export interface Project {
   readonly modules: InstalledModules;
   readonly files: BundleFiles;
   readonly configuration: Configuration;
+  /** Its providers that are made of several programs, by full source. */
+  readonly joined: ReadonlyMap<string, JoinedProvider>;
   /** Its test files; undefined where the command does not load them. */
   readonly tests?: LoadedSuite;
 }
@@ -65,6 +71,7 @@ export async function loadProject(
     home: HOME === undefined || HOME === "" ? homedir() : HOME,
     bundleRoot: findBundleRoot(directory),
   };
+  const joined = await readJoinedProviders(directory);
   const files = withFurther(createDirectoryFiles(directory, { machine }), further);
   const installation = await openModules(files, context, options);
   const configuration = await loadConfiguration(files, { packages: installation.packages });
@@ -77,7 +84,33 @@ export async function loadProject(
   for (const line of options.quiet === true ? [] : installedModuleLines(modules)) {
     context.terminal.writeError(wrapWords(`${line}\n`, context.terminal.columns));
   }
-  return { directory, files, configuration, modules, ...(tests && { tests }) };
+  return { directory, files, configuration, joined, modules, ...(tests && { tests }) };
+}
+
+async function readJoinedProviders(
+  directory: string,
+): Promise<ReadonlyMap<string, JoinedProvider>> {
+  let bytes: Uint8Array;
+  try {
+    bytes = await readFile(join(directory, JOINED_PROVIDERS_FILE));
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT") return new Map();
+    throw new CommandError(`The file "${JOINED_PROVIDERS_FILE}" cannot be read.`, {
+      cause: error,
+      advice: error instanceof Error ? error.message : "",
+    });
+  }
+  try {
+    return parseJoinedProviders(bytes);
+  } catch (error) {
+    if (!isEngineError(error, "ENGINE_CONFIG_INVALID")) throw error;
+    throw new CommandError(error.message, {
+      cause: error,
+      advice:
+        'It is JSON: {"providers": {SOURCE: {"programs": [{"source": ...}], "conflicts": "error", "owners": {TYPE: NAME}}}}',
+    });
+  }
 }
 
 function withFurther(files: BundleFiles, further: ReadonlyMap<string, string>): BundleFiles {

@@ -1,4 +1,9 @@
-import type { NamedLifecycleProvider, ProviderReference } from "@stackwright/mux/router";
+import type { ResourceProvider } from "@stackwright/mux";
+import type {
+  NamedLifecycleProvider,
+  ProviderMemberKind,
+  ProviderReference,
+} from "@stackwright/mux/router";
 import type { ProviderAddress, ProviderRequirement } from "@stackwright/provider-source";
 import { EngineError } from "../errors.ts";
 import type { Redactor } from "../secrets/redactor.ts";
@@ -10,6 +15,19 @@ export interface OpenedProvider extends NamedLifecycleProvider {
   readonly check?: (signal?: AbortSignal) => Promise<void>;
   /** As {@link ProviderOrigin.identify} says. */
   readonly identity?: string;
+  /** The program that serves each name, for a provider that is made of several. @default it is one program */
+  readonly programs?: ProviderPrograms;
+}
+
+/** Names of programs, by kind and name of what they serve. */
+export type ProviderPrograms = Readonly<Record<ProviderMemberKind, ReadonlyMap<string, string>>>;
+
+/** A program that was started, as what it is in Pulumi's protocol. */
+export interface OpenedPulumiProgram {
+  readonly provider: ResourceProvider;
+  /** Rejects where it has ended. */
+  readonly check?: (signal?: AbortSignal) => Promise<void>;
+  close(): Promise<void>;
 }
 
 /** One or several providers that together implement a package. */
@@ -32,6 +50,14 @@ export interface ProviderOrigin {
     reference: ProviderReference,
     options?: OpenProviderOptions,
   ): Promise<string | undefined>;
+  /**
+   * Starts a program as what it is in Pulumi's protocol, so that it can be one of several in a mux. The caller closes it.
+   * @default its providers speak another protocol
+   */
+  openPulumi?(
+    reference: ProviderReference,
+    options?: OpenProviderOptions,
+  ): Promise<OpenedPulumiProgram>;
 }
 
 export interface OpenProviderOptions {

@@ -2,7 +2,12 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { LOCAL_HOST } from "@stackwright/provider-source";
 import { EngineError } from "../errors.ts";
-import type { OpenedProviders, ProviderOrigin } from "./catalog.ts";
+import type {
+  OpenedProviders,
+  OpenedPulumiProgram,
+  OpenProviderOptions,
+  ProviderOrigin,
+} from "./catalog.ts";
 import { type LocalProvider, localName } from "./local-provider.ts";
 import type { ProviderLog } from "./provider-log.ts";
 
@@ -33,6 +38,24 @@ export function cocorpcOrigin({
   startTimeoutMs = 10_000,
   onLog,
 }: CocorpcOriginOptions = {}): ProviderOrigin {
+  /** What the start of a program takes. */
+  const prepare = async (source: string, { signal, secrets }: OpenProviderOptions) => {
+    const name = localName(source, "cocorpc");
+    if (name === undefined)
+      throw new TypeError(`${source} does not begin with ${LOCAL_HOST}/cocorpc/`);
+    const known = Object.hasOwn(providers, name) ? providers[name] : undefined;
+    const program = known ?? (await programIn(directories, name));
+    const late = AbortSignal.timeout(startTimeoutMs);
+    const onLine = (text: string): void => {
+      const message = secrets?.redact(text) ?? text;
+      onLog?.({ provider: name, severity: "debug", message });
+    };
+    return [
+      program,
+      signal === undefined ? late : AbortSignal.any([late, signal]),
+      onLine,
+    ] as const;
+  };
   return {
     name: "local providers of 2017",
     handles: (source) => localName(source, "cocorpc") !== undefined,
@@ -44,23 +67,15 @@ export function cocorpcOrigin({
           `Remove the version constraint of ${address.toString()}.`,
       );
     },
-    async open({ source }, { signal, secrets } = {}): Promise<OpenedProviders> {
-      const name = localName(source, "cocorpc");
-      if (name === undefined)
-        throw new TypeError(`${source} does not begin with ${LOCAL_HOST}/cocorpc/`);
-      const known = Object.hasOwn(providers, name) ? providers[name] : undefined;
-      const program = known ?? (await programIn(directories, name));
-      const late = AbortSignal.timeout(startTimeoutMs);
+    async open({ source }, how = {}): Promise<OpenedProviders> {
+      const given = await prepare(source, how);
       const { startCocorpcProvider } = await import("./cocorpc-process.ts");
-      const provider = await startCocorpcProvider(
-        program,
-        signal === undefined ? late : AbortSignal.any([late, signal]),
-        (text) => {
-          const message = secrets?.redact(text) ?? text;
-          onLog?.({ provider: name, severity: "debug", message });
-        },
-      );
-      return [{ name: source, provider }];
+      return [{ name: source, provider: await startCocorpcProvider(...given) }];
+    },
+    async openPulumi({ source }, how = {}): Promise<OpenedPulumiProgram> {
+      const given = await prepare(source, how);
+      const { startCocorpcProgram } = await import("./cocorpc-process.ts");
+      return startCocorpcProgram(...given);
     },
   };
 }

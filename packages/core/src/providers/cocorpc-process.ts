@@ -1,9 +1,10 @@
-import { adaptCocorpcProvider } from "@stackwright/mux/adapters";
-import { createCocorpcClient } from "@stackwright/mux/cocorpc";
+import { adaptPulumiProvider } from "@stackwright/mux/adapters";
+import { createCocorpcClient, fromCocorpcProvider } from "@stackwright/mux/cocorpc";
 import { findExecutable, LineSplitter, SupervisedProcess } from "@stackwright/mux/host";
 import { type LifecycleProvider } from "@stackwright/mux/router";
 import { openChannel } from "@stackwright/proto/grpc";
 import { EngineError } from "../errors.ts";
+import type { OpenedPulumiProgram } from "./catalog.ts";
 import type { LocalProvider } from "./local-provider.ts";
 
 /** From asking a program to end to killing it, in milliseconds. */
@@ -18,13 +19,25 @@ export async function startCocorpcProvider(
   signal: AbortSignal,
   onLine: (text: string) => void = () => undefined,
 ): Promise<LifecycleProvider> {
+  const { schema } = known;
+  const program = await startCocorpcProgram(known, signal, onLine);
+  return adaptPulumiProvider(program.provider, { schema, close: async () => program.close() });
+}
+
+/** The same as a provider of Pulumi's protocol. */
+export async function startCocorpcProgram(
+  known: LocalProvider & { readonly schema: string },
+  signal: AbortSignal,
+  onLine: (text: string) => void,
+): Promise<OpenedPulumiProgram> {
   const started = await start(known, signal, onLine);
   const channel = openChannel({ host: "127.0.0.1", port: started.port });
   const close = async (): Promise<void> => {
     await channel[Symbol.asyncDispose]();
     await started.close();
   };
-  return adaptCocorpcProvider(createCocorpcClient(channel), { schema: known.schema, close });
+  const { schema } = known;
+  return { provider: fromCocorpcProvider(createCocorpcClient(channel), { schema }), close };
 }
 
 interface Started {

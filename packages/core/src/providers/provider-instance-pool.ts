@@ -93,8 +93,9 @@ export class ProviderInstancePool implements AsyncDisposable {
         return other;
       },
     });
-    const { identity } = instance.opened;
-    return [{ name: reference.source, provider, ...(identity !== undefined && { identity }) }];
+    const { identity, programs } = instance.opened;
+    const facts = { ...(identity !== undefined && { identity }), ...(programs && { programs }) };
+    return [{ name: reference.source, provider, ...facts }];
   }
 
   /** Another one that has the wanted configuration, or none yet. */

@@ -30,9 +30,13 @@ export function versionText({ source, version }: Omit<ProviderReference, "alias"
 
 /** That a number of a version means something else than before. */
 export function providerChanged(reference: Omit<ProviderReference, "alias">): EngineError {
+  const why =
+    reference.version === ""
+      ? "the programs that it is made of, or their versions, are other ones now"
+      : "that version was deleted, and another one was published under its number";
   return new EngineError(
     "ENGINE_PROVIDER_CHANGED",
-    `${versionText(reference)} is not what it was when the plan was made: that version was deleted, and another one was published under its number; make a new plan`,
+    `${versionText(reference).trim()} is not what it was when the plan was made: ${why}; make a new plan`,
   );
 }
 

@@ -1,9 +1,15 @@
 import { adaptPulumiProvider } from "@stackwright/mux/adapters";
 import type { EngineHost, HostedProvider, HostOptions } from "@stackwright/mux/host";
+import type { ProviderReference } from "@stackwright/mux/router";
 import { LOCAL_HOST, type ProviderAddress, VersionConstraints } from "@stackwright/provider-source";
 import { EngineError } from "../errors.ts";
 import { redactLogger, redactProcess } from "../secrets/redact-log.ts";
-import type { OpenedProviders, OpenProviderOptions, ProviderOrigin } from "./catalog.ts";
+import type {
+  OpenedProviders,
+  OpenedPulumiProgram,
+  OpenProviderOptions,
+  ProviderOrigin,
+} from "./catalog.ts";
 import { type LocalProvider, localName } from "./local-provider.ts";
 import type { ProviderLog } from "./provider-log.ts";
 import { findPulumiPlugins, type PulumiPlugin, readVersion } from "./pulumi-plugins.ts";
@@ -45,6 +51,26 @@ export function pulumiOrigin(options: PulumiOriginOptions = {}): ProviderOrigin 
     const found = await findPulumiPlugins(name, directories);
     return [...found, { command: `pulumi-resource-${name}`, version: undefined }];
   };
+  const chosen = async (
+    { source, version }: ProviderReference,
+    how: OpenProviderOptions,
+  ): Promise<Candidate> => {
+    const name = nameOf(source);
+    const candidates = await candidatesOf(name);
+    const exact = candidates.find((candidate) => candidate.version?.toString() === version);
+    const found = exact ?? (version === "" ? preferred(candidates) : undefined);
+    if (found !== undefined) return found;
+    for (const candidate of candidates.filter(({ version: own }) => own === undefined)) {
+      const own = await askVersion(candidate, options, name, how);
+      if (own?.toString() === version) return candidate;
+    }
+    throw noVersion(name, `has version ${version}`, candidates);
+  };
+  const openPulumi = async (
+    reference: ProviderReference,
+    how: OpenProviderOptions = {},
+  ): Promise<Required<OpenedPulumiProgram>> =>
+    openProgram(nameOf(reference.source), await chosen(reference, how), options, how);
   return {
     name: "local Pulumi providers",
     handles: (source) => localName(source, "pulumi") !== undefined,
@@ -58,18 +84,12 @@ export function pulumiOrigin(options: PulumiOriginOptions = {}): ProviderOrigin 
       }
       throw noVersion(name, `matches the version constraint "${wanted.toString()}"`, candidates);
     },
-    async open({ source, version }, how = {}): Promise<OpenedProviders> {
-      const name = nameOf(source);
-      const candidates = await candidatesOf(name);
-      const exact = candidates.find((candidate) => candidate.version?.toString() === version);
-      const chosen = exact ?? (version === "" ? preferred(candidates) : undefined);
-      if (chosen !== undefined) return open(source, chosen, options, how);
-      for (const candidate of candidates.filter(({ version: own }) => own === undefined)) {
-        const own = await askVersion(candidate, options, name, how);
-        if (own?.toString() === version) return open(source, candidate, options, how);
-      }
-      throw noVersion(name, `has version ${version}`, candidates);
+    async open(reference, how = {}): Promise<OpenedProviders> {
+      const { provider, check, close } = await openPulumi(reference, how);
+      const adapted = adaptPulumiProvider(provider, { close });
+      return [{ name: reference.source, provider: adapted, check }];
     },
+    openPulumi,
   };
 }
 
@@ -81,25 +101,24 @@ function preferred(candidates: readonly Candidate[]): Candidate | undefined {
   return stable ?? candidates[0];
 }
 
-async function open(
-  source: string,
+async function openProgram(
+  name: string,
   candidate: Candidate,
   options: PulumiOriginOptions,
   how: OpenProviderOptions,
-): Promise<OpenedProviders> {
-  const name = localName(source, "pulumi") ?? source;
+): Promise<Required<OpenedPulumiProgram>> {
   const { hosted, close } = await start(candidate, options, name, how);
   const { schema } = candidate;
-  const provider = adaptPulumiProvider(hosted.provider, {
-    ...(schema !== undefined && { schema }),
-    close,
-  });
   const check = async (): Promise<void> => {
     // A provider that is being started again is equivalent to one that runs.
     if (hosted.state === "ready" || hosted.state === "restarting") return Promise.resolve();
     throw new EngineError("ENGINE_PROVIDER_UNAVAILABLE", `pulumi-resource-${name} has ended`);
   };
-  return [{ name: source, provider, check }];
+  const provider =
+    schema === undefined
+      ? hosted.provider
+      : { ...hosted.provider, getSchema: async () => Promise.resolve({ schema }) };
+  return { provider, check, close };
 }
 
 interface Started {
