@@ -1,5 +1,6 @@
 export type { BootstrapCredentials } from "./bootstrap.ts";
 export { bootstrap, runBootstrap } from "./bootstrap-command.ts";
+export { runWorkerCommand } from "./run-worker-command.ts";
 export type { OpenServerParts, RunningServer, ServeParts } from "./serve.ts";
 export { serve } from "./serve.ts";
 export { parseServeArguments, SERVE_OPTIONS } from "./serve-arguments.ts";

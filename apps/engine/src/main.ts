@@ -1,11 +1,12 @@
 import process from "node:process";
 import { EngineError } from "@stackwright/core/errors";
 import { runBootstrap } from "./bootstrap-command.ts";
+import { runWorkerCommand } from "./run-worker-command.ts";
 import { serve } from "./serve.ts";
 import { parseServeArguments } from "./serve-arguments.ts";
 
 // The server as a process of its own: `serve [options]`, or `bootstrap --account NAME [--again]
-// [--output FILE] [options]`. Only here are signals, exit code and standard streams touched.
+// [--output FILE] [options]`, or `worker [options]`. Only here are signals, exit code and standard streams touched.
 
 const [command, ...args] = process.argv.slice(2);
 const stop = new AbortController();
@@ -23,8 +24,14 @@ try {
     await server.stopped;
   } else if (command === "bootstrap") {
     process.stdout.write(await runBootstrap(args, process.env, process.cwd()));
+  } else if (command === "worker") {
+    const { env } = process;
+    await runWorkerCommand(args, { env, directory: process.cwd(), signal: stop.signal });
   } else {
-    throw new EngineError("ENGINE_CONFIG_INVALID", "there are two commands: serve and bootstrap");
+    throw new EngineError(
+      "ENGINE_CONFIG_INVALID",
+      "there are three commands: serve, bootstrap and worker",
+    );
   }
 } catch (error) {
   const code = (error as { code?: unknown }).code;

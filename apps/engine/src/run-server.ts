@@ -1,4 +1,3 @@
-import { totalmem } from "node:os";
 import { join } from "node:path";
 import type { Clock } from "@stackwright/base/clock";
 import type { RateLimit } from "@stackwright/base/limiter";
@@ -7,6 +6,7 @@ import {
   type KeyEncryptionKey,
   type OpenStore,
   StackDirectory,
+  type StackReference,
   type StoreAddress,
 } from "@stackwright/core";
 import type { Authenticator } from "@stackwright/registry";
@@ -17,8 +17,10 @@ import { apiPlugin } from "./api/api-plugin.ts";
 import { createChildExecutor } from "./executor/child-executor.ts";
 import { createInProcessExecutor } from "./executor/in-process-executor.ts";
 import { LogBell } from "./logs/log-bell.ts";
+import { TicketBell } from "./queue/ticket-bell.ts";
 import type { ServerPlugin } from "./server-app.ts";
 import type { ServerOptions } from "./server-options.ts";
+import { memoryBoundOf, stepLimitsOf } from "./step-bounds.ts";
 import { type RunWorker, startRunWorker } from "./worker/run-worker.ts";
 
 interface RunServerOptions {
@@ -39,6 +41,8 @@ interface RunServerOptions {
   readonly rateLimit?: RateLimit | undefined;
   /** Projects whose runs may execute provisioners, as `ACCOUNT/PROJECT`. */
   readonly provisionerProjects?: readonly string[] | undefined;
+  /** Where the storage service of the server is, once it listens; undefined without one. */
+  readonly storageEndpoint: () => { readonly port: number; readonly tls: boolean } | undefined;
   /** Ends streams of events when the server stops. */
   readonly stopping: AbortSignal;
 }
@@ -46,8 +50,8 @@ interface RunServerOptions {
 /** What makes a server plan and apply: its API of runs, and a worker. */
 interface RunServer extends AsyncDisposable {
   readonly plugin: ServerPlugin;
-  /** Starts the worker of this server; undefined where it executes no runs. */
-  startWorker(): Promise<RunWorker | undefined>;
+  /** Starts the worker of this server. One that executes nothing still relieves workers that died, and repairs queues. */
+  startWorker(): Promise<RunWorker>;
 }
 
 /** Opens the API of runs over a store, and prepares a worker. */
@@ -59,47 +63,43 @@ export function openRunServer(options: RunServerOptions): RunServer {
   const token = createUlidGenerator({ wallMs: () => clock.wallMs() });
   const parts = { storage, blobs, clock, token, keys, random: Math.random };
   const bell = new LogBell({ storage, clock, logger });
+  const tickets = new TicketBell({ storage, clock, logger });
+  const stacks = new StackDirectory({ storage });
+  const claimed = {
+    logger,
+    provisionerProjects: new Set(options.provisionerProjects),
+    stackOf: async ({ account, project, stack: id }: StackReference) => {
+      const all = await stacks.list({ account, project });
+      return all.find(({ reference }) => reference.stack === id);
+    },
+  };
+  const workers = { ...claimed, tickets, storageEndpoint: options.storageEndpoint };
   const { executor = defaultExecutor(address), authenticator, stopping, rateLimit } = options;
   return {
     plugin: {
       prefix: "/api/v1",
       plugin: async (fastify) =>
-        apiPlugin(fastify, { ...parts, authenticator, bell, stopping, rateLimit }),
+        apiPlugin(fastify, { ...parts, authenticator, bell, stopping, rateLimit, workers }),
     },
     startWorker: async () => {
-      if (executor === "none") return undefined;
       await using stack = new AsyncDisposableStack();
       const renewer =
         renewal === undefined ? undefined : stack.use(createThreadRenewer({ source: renewal }));
-      const maxMemoryBytes =
-        options.limits?.memoryMib === undefined
-          ? Math.floor(totalmem() / 2)
-          : options.limits.memoryMib * 1024 * 1024;
+      const maxMemoryBytes = memoryBoundOf(options.limits);
       const compileCache = join(directory, "compile-cache");
       const executes = stack.use(
         executor === "child"
           ? createChildExecutor({ logger, clock, env, compileCache, maxMemoryBytes })
           : createInProcessExecutor({ storage, blobs, renewer, env }),
       );
-      const stacks = new StackDirectory({ storage });
-      const { planMinutes, applyMinutes, stopSeconds } = options.limits ?? {};
       const worker = await startRunWorker({
         ...parts,
-        logger,
+        ...claimed,
         executor: executes,
         directory,
         renewer,
-        limits: {
-          planMs: planMinutes && planMinutes * 60_000,
-          applyMs: applyMinutes && applyMinutes * 60_000,
-          stopMs: stopSeconds === undefined ? undefined : stopSeconds * 1_000,
-        },
-        ...(capacity !== undefined && { capacity }),
-        provisionerProjects: new Set(options.provisionerProjects),
-        stackOf: async ({ account, project, stack: id }) => {
-          const all = await stacks.list({ account, project });
-          return all.find(({ reference }) => reference.stack === id);
-        },
+        limits: stepLimitsOf(options.limits),
+        ...(executor === "none" ? { capacity: 0 } : capacity !== undefined && { capacity }),
       });
       const owned = stack.move();
       const close = async (graceMs?: number): Promise<void> => {
@@ -115,7 +115,9 @@ export function openRunServer(options: RunServerOptions): RunServer {
         [Symbol.asyncDispose]: async () => close(),
       };
     },
-    [Symbol.asyncDispose]: async () => bell[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: async () => {
+      await Promise.all([bell[Symbol.asyncDispose](), tickets[Symbol.asyncDispose]()]);
+    },
   };
 }
 

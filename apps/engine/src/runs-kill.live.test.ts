@@ -9,6 +9,7 @@ import { gzipSync } from "node:zlib";
 import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import type { BootstrapCredentials } from "./bootstrap.ts";
 import { type ServerProcess, startServerProcess } from "./testing/start-server-process.ts";
+import { startWorkerProcess, type WorkerProcess } from "./testing/start-worker-process.ts";
 import { tarOf } from "./testing/tar-of.ts";
 
 // kill -9 of executors and servers in the middle of a run, with a provider whose objects are files.
@@ -85,6 +86,8 @@ describe("a run whose processes are killed", { timeout: 400_000 }, () => {
   async function planned(
     server: ServerProcess,
     onPlanning: (executor: number) => void = () => undefined,
+    /** Whose executors these are. */
+    owner: () => number | undefined = () => server.child.pid,
   ): Promise<string> {
     const call = await clientOf(server);
     await call("/api/v1/projects/default/stacks", { name: "one" });
@@ -93,7 +96,7 @@ describe("a run whose processes are killed", { timeout: 400_000 }, () => {
     const { id } = await call(`${STACK}/runs`, { configuration: digest });
     const run = `${STACK}/runs/${id}`;
     await expect.poll(async () => (await call(run))["phase"], waiting).toBe("planning");
-    onPlanning(executorsOf(server.child.pid)[0] ?? 0);
+    onPlanning(executorsOf(owner())[0] ?? 0);
     await expect.poll(async () => (await call(run))["phase"], waiting).toBe("awaiting_approval");
     return run;
   }
@@ -143,6 +146,93 @@ describe("a run whose processes are killed", { timeout: 400_000 }, () => {
     expect(objects(lab)).toEqual(["first"]);
   });
 
+  it("worker elsewhere: another one plans its run again, and a third one recovers its apply", async () => {
+    const server = await start("sqlite:data", [
+      "--bootstrap-file",
+      "first.json",
+      "--executor",
+      "none",
+      "--storage-port",
+      "0",
+    ]);
+    const { token } = JSON.parse(await readFile(join(folder, "first.json"), "utf8")) as {
+      readonly token: string;
+    };
+    const env = { TF_CLI_CONFIG_FILE: join(folder, "rc"), STACKWRIGHT_TOKEN: token };
+    const worker = async (): Promise<WorkerProcess> =>
+      startWorkerProcess(MAIN, ["--server", server.url], { cwd: folder, env });
+    const workers = [await worker(), await worker()];
+    const call = await clientOf(server);
+    const killed: WorkerProcess[] = [];
+    const run = await planned(
+      server,
+      () => {
+        const busy = busyOf(workers);
+        busy.child.kill("SIGKILL");
+        killed.push(busy);
+      },
+      () => busyOf(workers).child.pid,
+    );
+    expect(killed).toHaveLength(1);
+    workers.push(await worker());
+    await hanging(server, run);
+    const busy = busyOf(workers);
+    const [executor = 0] = executorsOf(busy.child.pid);
+    const family = [executor, ...processesBelow(executor)];
+    busy.child.kill("SIGKILL");
+    await expect.poll(async () => (await call(run))["phase"], waiting).toBe("partially_applied");
+    expect(family.filter(isAlive)).toEqual([]);
+    expect(objects(lab)).toEqual(["first"]);
+    // The folders that the killed ones left are removed by the next one, which drains at once.
+    const next = await worker();
+    const left = readdirSync(join(folder, "runs")).filter((name) => name.startsWith("w-"));
+    expect(left).toHaveLength(2);
+    next.child.kill("SIGTERM");
+    expect(await next.ended).toBe(0);
+  });
+
+  it("worker elsewhere: one that was stopped writes nothing after it was relieved", async () => {
+    const server = await start("sqlite:data", [
+      "--bootstrap-file",
+      "first.json",
+      "--executor",
+      "none",
+      "--storage-port",
+      "0",
+    ]);
+    const { token } = JSON.parse(await readFile(join(folder, "first.json"), "utf8")) as {
+      readonly token: string;
+    };
+    const env = { TF_CLI_CONFIG_FILE: join(folder, "rc"), STACKWRIGHT_TOKEN: token };
+    const worker = async (): Promise<WorkerProcess> =>
+      startWorkerProcess(MAIN, ["--server", server.url], { cwd: folder, env });
+    const workers = [await worker()];
+    const call = await clientOf(server);
+    const run = await planned(
+      server,
+      () => undefined,
+      () => busyOf(workers).child.pid,
+    );
+    await hanging(server, run);
+    const [first] = workers;
+    const [executor = 0] = executorsOf(first?.child.pid);
+    const family = [executor, ...processesBelow(executor)];
+    first?.child.kill("SIGSTOP");
+    workers.push(await worker());
+    await expect.poll(async () => (await call(run))["phase"], waiting).toBe("partially_applied");
+    const before = await call(run);
+    first?.child.kill("SIGCONT");
+    await expect.poll(() => family.filter(isAlive), waiting).toEqual([]);
+    expect(await call(run)).toEqual(before);
+    expect(objects(lab)).toEqual(["first"]);
+    // It works again, under another name.
+    workers[1]?.child.kill("SIGKILL");
+    const again = await call(`${run}/retry`, {});
+    await expect
+      .poll(async () => (await call(`${STACK}/runs/${again["id"]}`))["phase"], waiting)
+      .toMatch(/^(?:awaiting_approval|no_changes|failed)$/);
+  });
+
   it("server: another one on the same PostgreSQL recovers its run", async (context) => {
     const store = process.env["TEST_POSTGRES_URL"];
     context.skip(store === undefined, "TEST_POSTGRES_URL names no server");
@@ -174,6 +264,13 @@ describe("a run whose processes are killed", { timeout: 400_000 }, () => {
       .toMatch(/^(?:awaiting_approval|no_changes|failed)$/);
   });
 });
+
+/** The process of several that has an executor. */
+function busyOf(workers: readonly WorkerProcess[]): WorkerProcess {
+  const busy = workers.find(({ child }) => executorsOf(child.pid).length > 0);
+  if (busy === undefined) throw new Error("no worker executes the run");
+  return busy;
+}
 
 const waiting = { timeout: 120_000, interval: 100 };
 

@@ -145,6 +145,8 @@ export async function serve(
   }
 
   const draining = new AbortController();
+  // Known once the storage service listens; requests come after that.
+  const listening: { storagePort?: number } = {};
   const authenticator = createAuthenticator({ credentials, clock, region: resolved.region });
   const runs = stack.use(
     openRunServer({
@@ -161,6 +163,10 @@ export async function serve(
       limits: resolved.runLimits,
       rateLimit: resolved.apiRateLimit,
       provisionerProjects: resolved.provisionerProjects,
+      storageEndpoint: () => {
+        const { storagePort: port } = listening;
+        return port === undefined ? undefined : { port, tls: tls !== undefined };
+      },
       stopping: draining.signal,
     }),
   );
@@ -198,6 +204,7 @@ export async function serve(
             storage: store.storage,
             blobs: store.blobs,
             credentials,
+            clock,
             logger,
             host: resolved.host,
             port: resolved.storagePort,
@@ -205,6 +212,8 @@ export async function serve(
           }),
           (server) => server.close({ graceMs: resolved.drainTimeoutMs }),
         );
+  const bound = storageServer?.address;
+  if (bound !== undefined && "port" in bound) listening.storagePort = bound.port;
   await app.listen({ host: resolved.host, port: resolved.port });
 
   if (resolved.tls !== undefined && tls !== undefined) {
@@ -239,9 +248,10 @@ export async function serve(
   stack.defer(() => maintenance);
 
   const worker = await runs.startWorker();
-  stack.defer(async () => worker?.close(resolved.drainTimeoutMs));
+  stack.defer(async () => worker.close(resolved.drainTimeoutMs));
 
   const { port } = app.server.address() as AddressInfo;
+  const { storagePort } = listening;
   const host = resolved.host.includes(":") ? `[${resolved.host}]` : resolved.host;
   const url = `${tls === undefined ? "http" : "https"}://${host}:${port}`;
   logger.info({ url, store: address.kind, region: resolved.region }, "the server listens");
@@ -268,8 +278,6 @@ export async function serve(
   };
   signal?.addEventListener("abort", onAbort, { once: true });
   if (signal?.aborted === true) onAbort();
-  const bound = storageServer?.address;
-  const storagePort = bound !== undefined && "port" in bound ? bound.port : undefined;
   return {
     url,
     storagePort,

@@ -1,17 +1,25 @@
+import { type Clock, systemClock } from "@stackwright/base/clock";
 import type { Logger } from "@stackwright/base/logger";
 import { type RpcServer, startServer } from "@stackwright/proto/grpc";
-import { type CredentialStore, hasRole, WHOLE_STORE } from "@stackwright/registry";
-import { type StorageBackend, StorageError } from "@stackwright/storage";
+import { type CredentialStore, hasRole, type Principal, WHOLE_STORE } from "@stackwright/registry";
+import { type StorageBackend, StorageError, tenancyOf } from "@stackwright/storage";
 import type { BlobStore } from "@stackwright/storage/blob";
 import { createBlobsService } from "@stackwright/storage/blob/remote";
+import { FENCE_TYPE, HEARTBEAT_TYPE } from "@stackwright/storage/lease";
 import { createStorageService, type Grant } from "@stackwright/storage/remote";
+import { WORKER_LEASE } from "./domain/run-places.ts";
+import { isRunToken } from "./queue/run-token.ts";
 import { AUDIT_KINDS, grantOfScopes, hasNoKinds, SERVER_RUNS } from "./storage-grant.ts";
+import { ClaimGrants } from "./worker/claim-grants.ts";
+import { LEASE_TOKEN, workerPrefix } from "./worker/remote-protocol.ts";
 
 /** Where the storage service is offered, and of what. */
 interface StorageEndpointOptions {
   readonly storage: StorageBackend;
   readonly blobs: BlobStore;
   readonly credentials: CredentialStore;
+  /** @default the clock of the process */
+  readonly clock?: Clock | undefined;
   readonly host: string;
   readonly port: number;
   readonly tls?: { readonly cert: string; readonly key: string } | undefined;
@@ -44,17 +52,25 @@ export async function startStorageEndpoint(options: StorageEndpointOptions): Pro
 
 /** What the tokens of a credential store allow in the store. */
 function authorizeTokens({
+  storage,
   credentials,
+  clock = systemClock,
   logger,
-}: Pick<StorageEndpointOptions, "credentials" | "logger">) {
+}: Pick<StorageEndpointOptions, "storage" | "credentials" | "clock" | "logger">) {
   const logged = new Set<string>();
+  const claims = new ClaimGrants({ storage, clock });
   return async (token: string | undefined): Promise<Grant | undefined> => {
+    if (token !== undefined && isRunToken(token)) return claims.authorize(token);
+    if (token?.startsWith(LEASE_TOKEN) === true) {
+      const holder = await credentials.tokenOwner(token.slice(LEASE_TOKEN.length));
+      if (holder === undefined) return undefined;
+      requireWorker(holder.principal);
+      return leaseGrant(holder.principal.actor);
+    }
     const owner = token === undefined ? undefined : await credentials.tokenOwner(token);
     if (owner === undefined) return undefined;
     const { principal, scopes } = owner;
-    if (!hasRole(principal, "worker")) {
-      throw refused("the token has not the role worker, which the store needs");
-    }
+    requireWorker(principal);
     if (scopes.length === 0) {
       if (hasRole(principal, "operator")) return grantOfScopes([WHOLE_STORE]);
       throw refused(
@@ -70,6 +86,19 @@ function authorizeTokens({
     }
     return grantOfScopes(scopes);
   };
+}
+
+function requireWorker(principal: Principal): void {
+  if (hasRole(principal, "worker")) return;
+  throw refused("the token has not the role worker, which the store needs");
+}
+
+/** The leases of the workers of one credential: with that of another, a worker could take its runs. */
+function leaseGrant(actor: string): Grant {
+  const kinds = [FENCE_TYPE, HEARTBEAT_TYPE];
+  const namePrefix = `${WORKER_LEASE}${workerPrefix(actor)}`;
+  const tenancy = tenancyOf({ kind: "site" });
+  return { scopes: [{ tenancy, namePrefix, kinds, access: "write" }], blobs: "none" };
 }
 
 function refused(why: string): StorageError {

@@ -1,4 +1,8 @@
-import { parseServeArguments, serveOptionLines } from "@stackwright/engine/options";
+import {
+  parseServeArguments,
+  serveOptionLines,
+  workerOptionLines,
+} from "@stackwright/engine/options";
 import type { Command } from "commander";
 import type { CommandProcess } from "../command-context.ts";
 import type { FunctionsServeOptions } from "../commands/functions-serve.ts";
@@ -13,6 +17,12 @@ const BOOTSTRAP_HELP = `
 They may do everything (roles site-admin and worker). Of the options of the server, the store and its key matter.
 Further ones are asked of the running server: POST /api/v1/registry/tokens with {"roles": ["worker"],
 "storage_scopes": [{"project": "default"}]} for the stacks of one project.
+`;
+
+const WORKER_HELP = `
+The token comes from the running server: POST /api/v1/registry/tokens with {"roles": ["worker"]}. With {"projects": ["web"]} the worker
+executes runs of this project alone. The server needs --storage-port; with --executor none it executes no runs itself.
+SIGTERM drains the worker, a second signal ends it at once.
 `;
 
 /** Name, description, usage and further help of each command of `server-key`. */
@@ -64,6 +74,22 @@ export function defineServerCommands(
           terminal.writeError(`The store is at ${server.storageAddress}\n`);
         }
         await Promise.race([server.stopped, aborted(forceSignal)]);
+        return 0;
+      });
+    });
+
+  define("worker", "execute runs of a server on this machine")
+    .allowUnknownOption()
+    .allowExcessArguments()
+    .usage("--server URL [options]")
+    .addHelpText("after", () => `\n${workerOptionLines()}${WORKER_HELP}`)
+    .action(async (_options: unknown, command: Command) => {
+      const { runWorkerCommand } = await import("@stackwright/engine");
+      await run(command, async ({ terminal, env, directory, signal }) => {
+        const onStart = (server: string) =>
+          terminal.writeError(`The worker executes runs of ${server}\n`);
+        const work = runWorkerCommand(command.args, { env, directory, signal, onStart });
+        await Promise.race([work, aborted(forceSignal)]);
         return 0;
       });
     });

@@ -8,7 +8,10 @@ import type { FastifyRequest, FastifySchema } from "fastify";
 import { type TSchema, Type } from "typebox";
 import { SERVER_ERRORS, ServerError, type ServerErrorCode } from "../domain/server-error.ts";
 import type { LogBell } from "../logs/log-bell.ts";
+import type { RunClaim } from "../queue/claim.ts";
+import type { TicketBell } from "../queue/ticket-bell.ts";
 import type { TransactionParts } from "../queue/transaction.ts";
+import type { StoredClaimParts } from "../worker/stored-claim-host.ts";
 
 export interface ApiOptions extends TransactionParts {
   readonly blobs: BlobStore;
@@ -19,11 +22,23 @@ export interface ApiOptions extends TransactionParts {
   readonly rateLimit?: RateLimit | undefined;
   /** Ends streams when the server stops. */
   readonly stopping: AbortSignal;
+  /** What workers on other machines are given. */
+  readonly workers: WorkerRouteParts;
+}
+
+/** What the routes of remote workers work with, beyond what all routes have. */
+interface WorkerRouteParts
+  extends Pick<StoredClaimParts, "logger" | "provisionerProjects" | "stackOf"> {
+  readonly tickets: TicketBell;
+  /** The storage service of this server; undefined without one. */
+  readonly storageEndpoint: () => { readonly port: number; readonly tls: boolean } | undefined;
 }
 
 /** What the routes work with. */
 export interface ApiParts extends ApiOptions {
   readonly principalOf: (request: FastifyRequest) => Principal;
+  /** The claim whose token a request has. */
+  readonly claimOf: (request: FastifyRequest) => RunClaim;
   /** Recognises the caller of a long request again: rejects once its token may no longer make it. */
   readonly authorizeAgain: (request: FastifyRequest) => Promise<void>;
 }

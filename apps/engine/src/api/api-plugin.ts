@@ -4,6 +4,9 @@ import type { Authenticator, Principal } from "@stackwright/registry";
 import { isSignatureHeader } from "@stackwright/request-signing";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { ServerError } from "../domain/server-error.ts";
+import type { RunClaim } from "../queue/claim.ts";
+import { findClaim, isRunToken } from "../queue/run-token.ts";
+import type { TransactionParts } from "../queue/transaction.ts";
 import type { ApiOptions, ApiParts } from "./api-parts.ts";
 import { type ApiRole, requireApiRole } from "./api-roles.ts";
 import { configurationRoutes } from "./configurations/configuration-routes.ts";
@@ -16,11 +19,12 @@ import { lockRoutes } from "./stacks/lock-routes.ts";
 import { stackRoutes } from "./stacks/stack-routes.ts";
 import { compileRequestValidator } from "./validate-request.ts";
 import { variableRoutes } from "./variables/variable-routes.ts";
+import { workerRoutes } from "./worker/worker-routes.ts";
 
 declare module "fastify" {
   interface FastifyContextConfig {
-    /** What a caller of `/api/v1` needs. */
-    readonly access?: ApiRole;
+    /** What a caller of `/api/v1` needs: a role, or the token of a claim. */
+    readonly access?: ApiRole | "run";
   }
 }
 
@@ -35,6 +39,7 @@ const RATE_LIMIT: RateLimit = Object.freeze({ perSecond: 200, burst: 2_000 });
  */
 export async function apiPlugin(fastify: FastifyInstance, options: ApiOptions): Promise<void> {
   const principals = new WeakMap<FastifyRequest, Principal>();
+  const claims = new WeakMap<FastifyRequest, RunClaim>();
   const limiter = new KeyedRateLimiter(options.rateLimit ?? RATE_LIMIT, () =>
     options.clock.monotonicMs(),
   );
@@ -46,14 +51,22 @@ export async function apiPlugin(fastify: FastifyInstance, options: ApiOptions): 
 
   fastify.addHook("onRequest", async (request, reply) => {
     reply.header("cache-control", "no-store");
-    const principal = await authorize(options.authenticator, request);
-    const retryAfterMs = limiter.take(`${principal.account}\0${principal.actor}`);
+    const claim = await authorizeClaim(options, request);
+    let caller: string;
+    if (claim === undefined) {
+      const principal = await authorize(options.authenticator, request);
+      principals.set(request, principal);
+      caller = `${principal.account}\0${principal.actor}`;
+    } else {
+      claims.set(request, claim);
+      caller = `\0${claim.tokenDigest}`;
+    }
+    const retryAfterMs = limiter.take(caller);
     if (retryAfterMs > 0) {
       throw new ServerError("rate_limited", "the credential makes too many requests", {
         retryAfterMs,
       });
     }
-    principals.set(request, principal);
   });
   fastify.addHook("preValidation", async (request) => {
     if (request.routeOptions.config.upload === true) return;
@@ -68,6 +81,11 @@ export async function apiPlugin(fastify: FastifyInstance, options: ApiOptions): 
       if (principal === undefined) throw new ServerError("unauthenticated");
       return principal;
     },
+    claimOf: (request) => {
+      const claim = claims.get(request);
+      if (claim === undefined) throw new ServerError("unauthenticated");
+      return claim;
+    },
     authorizeAgain: async (request) => {
       await authorize(options.authenticator, request);
     },
@@ -80,6 +98,26 @@ export async function apiPlugin(fastify: FastifyInstance, options: ApiOptions): 
   runRoutes(fastify, parts);
   planRoutes(fastify, parts);
   eventRoutes(fastify, parts);
+  workerRoutes(fastify, parts);
+}
+
+/**
+ * The claim of a request whose token is one of a claim; undefined for all others. Such a token is for the routes of its claim alone,
+ * and is not valid once the claim has ended.
+ */
+async function authorizeClaim(
+  parts: TransactionParts,
+  request: FastifyRequest,
+): Promise<RunClaim | undefined> {
+  const { authorization = "" } = request.headers;
+  const [, token = ""] = /^bearer +(\S+)$/i.exec(authorization) ?? [];
+  if (!isRunToken(token)) return undefined;
+  const found = await findClaim(parts, token);
+  if (found === undefined) {
+    throw new ServerError("unauthenticated", "the claim of the token has ended");
+  }
+  if (request.routeOptions.config.access === "run") return found.claim;
+  throw new ServerError("forbidden", "the token of a claim is for the requests of its claim alone");
 }
 
 /** Who sent a request, if that is allowed to make it. */
@@ -89,6 +127,9 @@ async function authorize(
 ): Promise<Principal> {
   const principal = await authenticate(authenticator, request);
   const { access = "admin" } = request.routeOptions.config;
+  if (access === "run") {
+    throw new ServerError("forbidden", "this needs the token of a claim");
+  }
   requireApiRole(principal, access);
   const { project } = (request.params ?? {}) as { project?: string };
   const { projects } = principal;

@@ -9,6 +9,8 @@ const API_ROLES = Object.freeze({
   operator: "deployer",
   /** Makes stacks, and ends runs at once. */
   admin: "admin",
+  /** Claims steps of runs, and executes them elsewhere. */
+  worker: "worker",
 } satisfies Record<string, Role>);
 
 export type ApiRole = keyof typeof API_ROLES;
@@ -19,6 +21,6 @@ export function requireApiRole(principal: Principal, needed: ApiRole): void {
   if (hasRole(principal, role)) return;
   throw new ServerError(
     "forbidden",
-    `${principal.actor} is not allowed to do this; it needs the role registry:${role}`,
+    `${principal.actor} is not allowed to do this; it needs the role ${role === "worker" ? role : `registry:${role}`}`,
   );
 }

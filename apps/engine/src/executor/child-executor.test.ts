@@ -64,7 +64,8 @@ it("what an executor writes reaches the log of the operator without secrets", as
   const warn = (data: object, message: string): void => void lines.push([data, message]);
   const logger = { ...silentLogger, warn };
   // The child cannot connect, and prints the error with the path of the socket.
-  const store = { socketPath: "/nowhere/canary-in-a-path/s", token: "canary-in-a-path" };
+  const address = { socketPath: "/nowhere/canary-in-a-path/s" };
+  const store = { address, token: "canary-in-a-path" };
   const { ended } = await start({ store }, { logger });
   await ended;
   const text = JSON.stringify(lines);

@@ -56,7 +56,8 @@ const host: ExecutionHost = {
 async function run(job: ExecutionJob): Promise<void> {
   const { store } = job;
   if (store === undefined) throw new TypeError("the job names no store");
-  const connection = { address: { socketPath: store.socketPath }, token: store.token };
+  const { address, token, tls } = store;
+  const connection = { address, token, ...(tls !== undefined && { tls }) };
   await using stack = new AsyncDisposableStack();
   const storage = stack.use(await createRemoteStorage(connection));
   const blobs = stack.use(await createRemoteBlobs(connection));

@@ -39,7 +39,7 @@ export interface ExecutionJob {
   /** Data keys of the stack, for this execution only: number and bytes in base64. */
   readonly keys: readonly { readonly number: number; readonly bytes: string }[];
   /** Where the store is, for an executor in another process. */
-  readonly store?: { readonly socketPath: string; readonly token: string };
+  readonly store?: JobStore;
 }
 
 /** How an execution ended. Without one of these the executor was lost, and the store says what it left. */
@@ -71,3 +71,13 @@ export type ExecutionResult =
     }
   /** Something of the run is still open: the next executor recovers it. */
   | { readonly phase: "interrupted"; readonly reason: string };
+
+/** The storage service as an executor reaches it: by a socket of its worker, or at a server. */
+export interface JobStore {
+  readonly address:
+    | { readonly socketPath: string }
+    | { readonly host: string; readonly port: number };
+  readonly token: string;
+  /** Encrypts; without it the connection is in the clear. `trusted` are authorities in PEM, beside those of Node where it is absent. */
+  readonly tls?: { readonly trusted?: string };
+}

@@ -1,14 +1,6 @@
-import { type Clock, sleep } from "@stackwright/base/clock";
-import type { Logger } from "@stackwright/base/logger";
-import { type StorageBackend, WILDCARD } from "@stackwright/storage";
 import type { Place } from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
-
-interface LogBellParts {
-  readonly storage: StorageBackend;
-  readonly clock: Clock;
-  readonly logger: Logger;
-}
+import { type ListenParts, listen } from "../queue/listen.ts";
 
 /**
  * Says when a log has grown: one watch of the store for all readers of this server. It only notifies, and readers look by
@@ -19,8 +11,11 @@ export class LogBell implements AsyncDisposable {
   readonly #ending = new AbortController();
   readonly #listening: Promise<void>;
 
-  constructor(parts: LogBellParts) {
-    this.#listening = this.#listen(parts);
+  constructor(parts: ListenParts) {
+    const ring = (place: Place): void => {
+      for (const done of this.#waiting.get(keyOf(place)) ?? []) done();
+    };
+    this.#listening = listen(parts, SERVER_KINDS.log.type, ring, this.#ending.signal);
   }
 
   /** Resolves when the log at the place has changed, or the signal aborts. */
@@ -44,26 +39,6 @@ export class LogBell implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#ending.abort();
     await this.#listening;
-  }
-
-  async #listen({ storage, clock, logger }: LogBellParts): Promise<void> {
-    const { signal } = this.#ending;
-    const { type } = SERVER_KINDS.log;
-    const anywhere = { partition: WILDCARD, peerName: WILDCARD, namespace: WILDCARD };
-    while (!signal.aborted) {
-      try {
-        using watch = await storage.watchList(type, anywhere, "", { signal });
-        for (;;) {
-          const event = await watch.next({ signal });
-          if (event.operation !== "upsert") continue;
-          for (const done of this.#waiting.get(keyOf(event.resource.id)) ?? []) done();
-        }
-      } catch (error) {
-        if (signal.aborted) return;
-        logger.warn({ err: error }, "the watch of the logs ended and is opened again");
-        await sleep(clock, 1_000, signal).catch(() => undefined);
-      }
-    }
   }
 }
 

@@ -5,9 +5,11 @@ import { expect, it } from "vitest";
 import { decodeRecord } from "../domain/record-kind.ts";
 import { runPlace } from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
-import { claimTicket } from "../queue/claim.ts";
+import { appendEvents } from "../queue/append-events.ts";
+import { claimTicket, requireClaim } from "../queue/claim.ts";
 import { releaseClaim } from "../queue/release.ts";
 import { listTickets } from "../queue/sweep.ts";
+import { transact } from "../queue/transaction.ts";
 import { overBatches } from "../testing/over-batches.ts";
 import { createRunFixture } from "../testing/run-fixture.ts";
 import { LogWriter } from "./log-writer.ts";
@@ -29,7 +31,16 @@ async function start() {
   const claim = ticket && (await claimTicket(parts, ticket.id, worker, "token"));
   if (claim === undefined) throw new Error("nothing to claim");
   const lost = new AbortController();
-  const log = new LogWriter(parts, { ...claim, worker: { ...worker, lost: lost.signal } });
+  const log = new LogWriter({
+    run: reference.run,
+    lost: lost.signal,
+    clock,
+    append: async (events) =>
+      transact(parts, async (tx) => {
+        await requireClaim(tx, claim);
+        await appendEvents(tx, reference, events);
+      }),
+  });
   return {
     log,
     claim,

@@ -3,9 +3,7 @@ import type { Logger } from "@stackwright/base/logger";
 import { isStorageError } from "@stackwright/storage";
 import { isOutputLine, type RunLogEvent } from "../domain/run-log-event.ts";
 import { isServerError } from "../domain/server-error.ts";
-import { appendEvents, type TimedEvent } from "../queue/append-events.ts";
-import { type RunClaim, requireClaim } from "../queue/claim.ts";
-import { type TransactionParts, transact } from "../queue/transaction.ts";
+import type { TimedEvent } from "../queue/append-events.ts";
 
 /** A segment is written after so long, so many events, or so many bytes. */
 const FLUSH_MS = 250;
@@ -21,6 +19,17 @@ const AWAY_MS = 1_000;
 /** A longer event is cut to its type: no segment outgrows a resource. */
 const EVENT_BYTES = 48 * 1024;
 
+/** The log of a run, as the owner of its claim writes it. */
+interface LogSink {
+  readonly run: string;
+  /** Aborts when the claim is lost with the lease of the worker. @default never */
+  readonly lost: AbortSignal | undefined;
+  readonly clock: Clock;
+  readonly logger?: Logger | undefined;
+  /** Appends events in one step. Rejects where the store is away, and where the claim is lost. */
+  append(events: readonly TimedEvent[]): Promise<void>;
+}
+
 type Held = TimedEvent & { readonly bytes: number };
 
 /**
@@ -28,9 +37,7 @@ type Held = TimedEvent & { readonly bytes: number };
  * store is away they are kept and tried again.
  */
 export class LogWriter implements AsyncDisposable {
-  readonly #parts: TransactionParts;
-  readonly #claim: RunClaim;
-  readonly #logger: Logger | undefined;
+  readonly #sink: LogSink;
   #waiting: Held[] = [];
   #bytes = 0;
   #dropped = 0;
@@ -40,14 +47,8 @@ export class LogWriter implements AsyncDisposable {
   #isLost = false;
   #room: PromiseWithResolvers<void> | undefined;
 
-  constructor(
-    parts: TransactionParts & { readonly clock: Clock },
-    claim: RunClaim,
-    logger?: Logger,
-  ) {
-    this.#parts = parts;
-    this.#claim = claim;
-    this.#logger = logger;
+  constructor(sink: LogSink) {
+    this.#sink = sink;
   }
 
   /** Takes an event. A promise where the next one should wait, which resolves when there is room again. */
@@ -63,7 +64,7 @@ export class LogWriter implements AsyncDisposable {
     this.#waiting.push({ event: kept, at, bytes });
     this.#bytes += bytes;
     if (this.#waiting.length >= FLUSH_EVENTS || this.#bytes >= FLUSH_BYTES) void this.flush();
-    else this.#timer ??= this.#parts.clock.after(FLUSH_MS, () => void this.flush());
+    else this.#timer ??= this.#sink.clock.after(FLUSH_MS, () => void this.flush());
     if (this.#bytes <= HELD_BYTES) return undefined;
     this.#room ??= Promise.withResolvers();
     return this.#room.promise;
@@ -89,7 +90,7 @@ export class LogWriter implements AsyncDisposable {
       try {
         await this.#append(batch, dropped);
       } catch (error) {
-        const { run } = this.#claim.reference;
+        const { run, logger } = this.#sink;
         const isAway = isStorageError(error, "STORAGE_INCONSISTENT", "STORAGE_CAS_FAILURE");
         if (isAway && (await this.#pause())) {
           // As if it had not been taken.
@@ -99,7 +100,7 @@ export class LogWriter implements AsyncDisposable {
           continue;
         }
         this.#isLost = isAway || isServerError(error);
-        this.#logger?.warn({ run, events: batch.length, err: error }, "events were not stored");
+        logger?.warn({ run, events: batch.length, err: error }, "events were not stored");
       }
       if (this.#isLost) {
         this.#waiting = [];
@@ -113,18 +114,15 @@ export class LogWriter implements AsyncDisposable {
   }
 
   async #append(batch: readonly Held[], dropped: number): Promise<void> {
-    const at = Math.floor(this.#parts.clock.wallMs());
-    const gap = dropped === 0 ? [] : [{ at, event: { type: "gap", dropped } }];
-    await transact(this.#parts, async (tx) => {
-      await requireClaim(tx, this.#claim);
-      await appendEvents(tx, this.#claim.reference, [...gap, ...batch]);
-    });
+    const now = Math.floor(this.#sink.clock.wallMs());
+    const gap = dropped === 0 ? [] : [{ at: now, event: { type: "gap", dropped } }];
+    await this.#sink.append([...gap, ...batch.map(({ at, event }) => ({ at, event }))]);
   }
 
   /** Waits a moment; false if the lease is lost, and the claim with it. */
   async #pause(): Promise<boolean> {
     try {
-      await sleep(this.#parts.clock, AWAY_MS, this.#claim.worker.lost);
+      await sleep(this.#sink.clock, AWAY_MS, this.#sink.lost);
       return true;
     } catch {
       return false;

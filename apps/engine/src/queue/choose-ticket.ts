@@ -50,3 +50,12 @@ function classOf({ step, class: ticketClass }: RunTicket): number {
 function projectOf({ tenancy }: ResourceId): string {
   return `${tenancy.partition}/${tenancy.namespace}`;
 }
+
+/** A ticket whose execution was lost is not tried again at once by the same worker: after so long, then twice as long, and so on. */
+export const RETRY_MS = 1_000;
+export const MAX_RETRY_MS = 60_000;
+
+/** How long a ticket waits after so many claims without a result. */
+export function retryMs(attempts: number): number {
+  return attempts === 0 ? 0 : Math.min(MAX_RETRY_MS, RETRY_MS * 2 ** Math.min(attempts - 1, 16));
+}

@@ -51,6 +51,7 @@ export async function claimTicket(
   ticketId: ResourceId,
   worker: WorkerTenure,
   tokenDigest: string,
+  writesState = false,
 ): Promise<RunClaim | undefined> {
   const place = { tenancy: ticketId.tenancy, name: ticketId.name };
   return transact(parts, async (tx) => {
@@ -78,6 +79,8 @@ export async function claimTicket(
         epoch: worker.epoch,
         tokenDigest,
         sinceMs: BigInt(tx.nowMs),
+        writesState,
+        eventBatch: 0n,
       },
     });
     const cancelStage = run.row.message.cancel?.stage ?? 0;

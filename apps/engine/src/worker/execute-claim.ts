@@ -1,175 +1,75 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { sleep } from "@stackwright/base/clock";
+import { type Clock, sleep } from "@stackwright/base/clock";
 import type { Logger } from "@stackwright/base/logger";
-import type { NamedStack, StackReference, StoredKeys } from "@stackwright/core";
-import { EngineError, isEngineError } from "@stackwright/core/errors";
-import { Run_Mode } from "@stackwright/proto/stackwright";
-import { isStorageError, readStored } from "@stackwright/storage";
-import { decodeRecord, type RecordKind } from "../domain/record-kind.ts";
-import {
-  memberPlace,
-  type Place,
-  RUN_KIND,
-  runPlace,
-  STACK_HEAD_KIND,
-  stackPlace,
-} from "../domain/run-places.ts";
-import { isServerError, ServerError } from "../domain/server-error.ts";
-import { SERVER_KINDS } from "../domain/server-kinds.ts";
-import type { ExecutionJob, ExecutionResult } from "../executor/execution-job.ts";
-import type { Execution, ExecutionEnd, Executor, LossReason } from "../executor/executor.ts";
+import type { ExecutionJob } from "../executor/execution-job.ts";
+import type { Execution, Executor } from "../executor/executor.ts";
 import { LogWriter } from "../logs/log-writer.ts";
-import { beginApply, endApply } from "../queue/apply-steps.ts";
 import type { RunClaim } from "../queue/claim.ts";
-import { beginPlanning, endWithoutPlan, recordPlan } from "../queue/plan-steps.ts";
-import { releaseClaim } from "../queue/release.ts";
-import { idOf, type TransactionParts } from "../queue/transaction.ts";
-import type { RunGrants } from "./run-grants.ts";
-import { readRunVariables } from "./run-variables.ts";
+import type { ClaimHost } from "./claim-host.ts";
 import { StepDeadline, type StepLimits } from "./step-deadline.ts";
 
-export interface ExecuteClaimParts extends TransactionParts {
-  readonly keys: StoredKeys;
+export interface ExecuteClaimParts {
+  readonly clock: Clock;
   readonly executor: Executor;
-  readonly grants: RunGrants;
   readonly logger: Logger;
   /** The worker's folder, with mode 0700. */
   readonly folder: string;
   /** How long steps may take. */
   readonly limits?: StepLimits;
-  /** Projects whose runs may execute provisioners, as `ACCOUNT/PROJECT`. @default none */
-  readonly provisionerProjects?: ReadonlySet<string>;
-  /** Where executors reach the store. */
-  readonly socketPath: string | undefined;
-  /** The stack by its ID. Undefined where its name was removed, or given to the stack of an adopted state. */
-  readonly stackOf: (stack: StackReference) => Promise<NamedStack | undefined>;
 }
 
-const MODES = new Map<Run_Mode, ExecutionJob["mode"]>([
-  [Run_Mode.MODE_DESTROY, "destroy"],
-  [Run_Mode.MODE_REFRESH_ONLY, "refresh-only"],
-]);
+/** The claim to be executed, as far as its worker needs it. */
+interface ExecutedClaim {
+  readonly run: string;
+  readonly step: RunClaim["step"];
+  /** Aborts when the worker loses its lease. @default never */
+  readonly lost: AbortSignal | undefined;
+  /** Where the executor reaches the store; undefined where it shares that of its process. */
+  readonly store: ExecutionJob["store"];
+}
 
 /** Executes the step of a claim and writes how it ended: a result, or the ticket for the next worker. */
 export async function executeClaim(
   parts: ExecuteClaimParts,
-  claim: RunClaim,
-  token: string,
+  claim: ExecutedClaim,
+  host: ClaimHost,
   onStart: (execution: Execution) => void,
 ): Promise<void> {
-  const { executor, logger, folder: root } = parts;
-  const { run } = claim.reference;
+  const { executor, logger, clock, folder: root } = parts;
+  const { run, step, lost, store } = claim;
   let folder: string | undefined;
   try {
     folder = await mkdtemp(join(root, `run-${run}-`));
-    await using log = new LogWriter(parts, claim, logger);
-    const job = await jobOf(parts, claim, folder, token);
+    const append: ClaimHost["append"] = async (events) => host.append(events);
+    await using log = new LogWriter({ run, lost, clock, logger, append });
+    const job: ExecutionJob = {
+      ...(await host.job()),
+      folder,
+      providersFolder: join(root, "..", "providers"),
+      ...(store !== undefined && { store }),
+    };
     const execution = executor.start(job, {
       onEvent: (event, at) => log.add(event, at),
-      beginPlanning: async () => beginPlanning(parts, claim),
-      beginApply: async (epoch) => {
-        await requireOpenStack(parts, claim);
-        await beginApply(parts, claim, epoch);
-      },
+      beginPlanning: async () => host.beginPlanning(),
+      beginApply: async (epoch) => host.beginApply(epoch),
     });
     onStart(execution);
-    using deadline = new StepDeadline(
-      parts.clock,
-      execution,
-      parts.limits ?? {},
-      claim.step,
-      (stage) => {
-        logger.warn({ run, stage }, "a step missed its deadline");
-        void log.add({ type: "deadline", stage }, parts.clock.wallMs());
-      },
-    );
+    using deadline = new StepDeadline(clock, execution, parts.limits ?? {}, step, (stage) => {
+      logger.warn({ run, stage }, "a step missed its deadline");
+      void log.add({ type: "deadline", stage }, clock.wallMs());
+    });
     const end = await execution.ended;
     await log.flush();
     const { reason } = deadline;
-    await insist(parts, claim, async () => writeEnd(parts, claim, end, reason));
+    await insist(parts, claim, host, async () => host.end(end, reason));
   } catch (error) {
     logger.warn({ run, err: error }, "a step of a run could not be executed");
-    await giveUp(parts, claim, error);
+    await host.giveUp(error);
   } finally {
     // Files of a bundle cannot be written, and so not removed without their folder's mode, which is ours.
     if (folder !== undefined) await rm(folder, { recursive: true, force: true, maxRetries: 3 });
   }
-}
-
-/**
- * Refuses to write a stack that was handed back after its job was made. The executor has the fence of the stack by now, without
- * which none is handed back; `beginApply` checks that it still has it.
- */
-async function requireOpenStack(
-  { stackOf }: ExecuteClaimParts,
-  { reference, step }: RunClaim,
-): Promise<void> {
-  // What an interrupted run left is resolved in any case.
-  if (step !== "apply" || adoptionOf(await stackOf(reference.stack)) !== "ended") return;
-  throw new EngineError(
-    "ENGINE_STATE_NOT_ADOPTED",
-    "the stack takes no more runs: its state was handed back, or another stack has its name",
-  );
-}
-
-async function jobOf(
-  parts: ExecuteClaimParts,
-  { reference, step, attempts }: RunClaim,
-  folder: string,
-  token: string,
-): Promise<ExecutionJob> {
-  const { keys, socketPath, executor } = parts;
-  const { stack } = reference;
-  const run = await stored(parts, RUN_KIND, runPlace(reference));
-  const version = await stored(
-    parts,
-    SERVER_KINDS.configuration,
-    memberPlace(stack, run.configuration),
-  );
-  const named = await parts.stackOf(stack);
-  await keys.ensure(stack);
-  const delegated = await keys.dataKeys(stack);
-  return {
-    name: `sw-${reference.run}-${attempts + 1}`,
-    stack,
-    run: reference.run,
-    step,
-    mode: MODES.get(run.mode) ?? "normal",
-    workspace: named?.name ?? "default",
-    adoption: adoptionOf(named),
-    configuration: { digest: version.digest, archiveSha256: version.archiveSha256 },
-    provisioners: parts.provisionerProjects?.has(`${stack.account}/${stack.project}`) === true,
-    targets: run.targets,
-    replace: run.replace,
-    ...(run.planDigest !== "" && { planDigest: run.planDigest }),
-    ...(await readRunVariables(parts, stack)),
-    folder,
-    providersFolder: join(parts.folder, "..", "providers"),
-    keys: delegated.map(({ number, bytes }) => ({
-      number,
-      bytes: Buffer.from(bytes).toString("base64"),
-    })),
-    ...(executor.isRemote && socketPath !== undefined && { store: { socketPath, token } }),
-  };
-}
-
-function adoptionOf(stack: NamedStack | undefined): ExecutionJob["adoption"] {
-  if (stack === undefined) return "ended";
-  const { adoption: origin } = stack;
-  if (origin === undefined) return "none";
-  return origin.kind === "state" && origin.handedBack ? "ended" : "recorded";
-}
-
-/** Whether a step may write the state: an apply does, and a plan only where an interrupted run has to be recovered. */
-export async function accessOf(
-  parts: TransactionParts,
-  { step, reference }: Pick<RunClaim, "step" | "reference">,
-): Promise<"plan" | "write"> {
-  if (step !== "plan") return "write";
-  const id = idOf(STACK_HEAD_KIND, stackPlace(reference.stack));
-  const found = await readStored(parts.storage, "strong", id);
-  return found !== undefined && decodeRecord(STACK_HEAD_KIND, found).run !== "" ? "write" : "plan";
 }
 
 /** How long a store that is away is left alone. */
@@ -178,145 +78,17 @@ const AWAY_MS = 1_000;
 /** Writes something as soon as the store is there again, as long as the worker has its lease. */
 async function insist(
   { clock, logger }: ExecuteClaimParts,
-  { reference, worker }: RunClaim,
+  { run, lost }: ExecutedClaim,
+  host: ClaimHost,
   write: () => Promise<void>,
 ): Promise<void> {
   for (;;) {
     try {
       return await write();
     } catch (error) {
-      if (!isStorageError(error, "STORAGE_INCONSISTENT") || worker.lost?.aborted === true) {
-        throw error;
-      }
-      logger.warn({ run: reference.run, err: error }, "the result of a step waits for the store");
-      await sleep(clock, AWAY_MS, worker.lost).catch(() => undefined);
+      if (!host.isAway(error) || lost?.aborted === true) throw error;
+      logger.warn({ run, err: error }, "the result of a step waits for the store");
+      await sleep(clock, AWAY_MS, lost).catch(() => undefined);
     }
   }
-}
-
-async function writeEnd(
-  parts: ExecuteClaimParts,
-  claim: RunClaim,
-  end: ExecutionEnd,
-  late: string | undefined,
-): Promise<void> {
-  // A plan that was stopped because its worker ends is made by the next one; a release knows which were canceled.
-  const isStoppedPlan =
-    end.how === "result" && end.result.phase === "canceled" && claim.step === "plan";
-  if (end.how === "result" && end.result.phase !== "interrupted" && !isStoppedPlan) {
-    return writeResult(
-      parts,
-      claim,
-      late === undefined ? end.result : lateResult(end.result, late),
-    );
-  }
-  const reason = late ?? lossOf(end);
-  const reasonCode = finalCode(end, late, claim.step);
-  if (reasonCode !== undefined) {
-    return writeResult(parts, claim, { phase: "failed", reason, reasonCode });
-  }
-  if (!isStoppedPlan) {
-    parts.logger.warn({ run: claim.reference.run, reason }, "an executor was lost");
-  }
-  await release(parts, claim, reason);
-}
-
-function lossOf(end: ExecutionEnd): string {
-  switch (end.how) {
-    case "result":
-      return end.result.phase === "interrupted" ? end.result.reason : end.result.phase;
-    case "exit":
-      return `the executor ended with code ${end.code}`;
-    case "signal":
-      return `the executor was ended by ${end.signal}`;
-    case "lost":
-      return LOSSES[end.reason];
-    default:
-      return end satisfies never;
-  }
-}
-
-const LOSSES: Readonly<Record<LossReason, string>> = {
-  start_deadline: "the executor missed its start deadline",
-  memory: "the processes of the executor had more memory than a step may have",
-  too_large: "the variables of the stack are too large for an executor; make them smaller",
-};
-
-/** The code of a loss that another attempt would only repeat. An apply that began is recovered in any case. */
-function finalCode(
-  end: ExecutionEnd,
-  late: string | undefined,
-  step: RunClaim["step"],
-): string | undefined {
-  if (end.how === "lost" && end.reason === "too_large" && step !== "recover") return "too_large";
-  if (step !== "plan") return undefined;
-  if (end.how === "lost" && end.reason === "memory") return "out_of_memory";
-  return late === undefined ? undefined : "deadline";
-}
-
-/** A result that is not what was asked for, because the execution was stopped by its deadline. */
-function lateResult(result: Ended, reason: string): Ended {
-  if (result.phase !== "canceled" && result.phase !== "partially_applied") return result;
-  return { ...result, reason: result.reason ?? reason, reasonCode: "deadline" };
-}
-
-type Ended = Exclude<ExecutionResult, { phase: "interrupted" }>;
-
-async function writeResult(parts: TransactionParts, claim: RunClaim, result: Ended): Promise<void> {
-  if (result.phase === "planned") {
-    const { planDigest: digest, baseRevision, summary, documentSha256, viewSha256 } = result;
-    return recordPlan(parts, claim, {
-      digest,
-      baseRevision: BigInt(baseRevision),
-      summary: { ...summary, documentSha256, viewSha256 },
-    });
-  }
-  if (result.phase === "no_changes") {
-    const { phase, revision } = result;
-    return endWithoutPlan(parts, claim, { phase, revision: BigInt(revision) });
-  }
-  const { phase, reason = "", reasonCode = "", revision } = result;
-  if (claim.step !== "plan") {
-    const at = revision === undefined ? {} : { revision: BigInt(revision) };
-    return endApply(parts, claim, { phase, reason, reasonCode, ...at });
-  }
-  return endWithoutPlan(parts, claim, { phase: "failed", reason, reasonCode });
-}
-
-/** Ends a run that no worker could execute, or gives its ticket back. */
-async function giveUp(parts: ExecuteClaimParts, claim: RunClaim, error: unknown): Promise<void> {
-  if (isServerError(error, "claim_lost")) return;
-  const reason = error instanceof Error ? error.message : String(error);
-  try {
-    if (isEngineError(error, "ENGINE_KEY_UNAVAILABLE") && claim.step !== "recover") {
-      const failed = { phase: "failed", reason, reasonCode: "key_unavailable" } as const;
-      await writeResult(parts, claim, failed);
-    } else await release(parts, claim, reason);
-  } catch (thrown) {
-    // The lease of the worker ends with it; a sweep releases the claim then.
-    parts.logger.error({ run: claim.reference.run, err: thrown }, "a claim was not released");
-  }
-}
-
-async function release(parts: TransactionParts, claim: RunClaim, reason: string): Promise<void> {
-  const { ticket, worker } = claim;
-  await releaseClaim(parts, {
-    ticket,
-    worker: worker.id,
-    guard: worker.guard,
-    actor: worker.id,
-    reason,
-  });
-}
-
-async function stored<M>(
-  { storage }: TransactionParts,
-  kind: RecordKind<M>,
-  place: Place,
-): Promise<M> {
-  const found = await readStored(storage, "strong", idOf(kind, place));
-  if (found === undefined) {
-    throw new ServerError("not_found", `there is no ${kind.type.kind} "${place.name}"`);
-  }
-  return decodeRecord(kind, found);
 }

@@ -27,24 +27,7 @@ export class RunGrants {
    */
   issue(stack: StackReference, access: "plan" | "write"): string {
     const token = `swr_${randomBytes(32).toString("base64url")}`;
-    const tenancy = projectTenancy(stack);
-    const own = (kinds: readonly string[]) => kinds.map((kind) => ({ group: "stackwright", kind }));
-    const scopesOf = (part: Pick<GrantScope, "name" | "namePrefix">): GrantScope[] => [
-      { tenancy, ...part, kinds: own(READABLE), access: "read" },
-      access === "plan"
-        ? { tenancy, ...part, kinds: own(PLANNING), access: "create" }
-        : { tenancy, ...part, kinds: own(READABLE), access: "write" },
-    ];
-    // What a stack has one of, and what it has many of: the id of another stack may begin alike.
-    const scopes = [
-      ...scopesOf({ name: stack.stack }),
-      ...scopesOf({ namePrefix: `${stack.stack}.` }),
-    ];
-    this.#grants.set(token, {
-      scopes,
-      blobs: "write",
-      ...(access === "plan" && { maxBlobBytes: MAX_PLAN_BYTES }),
-    });
+    this.#grants.set(token, runGrant(stack, access));
     return token;
   }
 
@@ -55,4 +38,22 @@ export class RunGrants {
   /** What a token allows, for the storage service. */
   readonly authorize = (token: string | undefined): Grant | undefined =>
     token === undefined ? undefined : this.#grants.get(token);
+}
+
+/** What an execution may do in the store: with the resources of one stack, and with nothing else. */
+export function runGrant(stack: StackReference, access: "plan" | "write"): Grant {
+  const tenancy = projectTenancy(stack);
+  const own = (kinds: readonly string[]) => kinds.map((kind) => ({ group: "stackwright", kind }));
+  const scopesOf = (part: Pick<GrantScope, "name" | "namePrefix">): GrantScope[] => [
+    { tenancy, ...part, kinds: own(READABLE), access: "read" },
+    access === "plan"
+      ? { tenancy, ...part, kinds: own(PLANNING), access: "create" }
+      : { tenancy, ...part, kinds: own(READABLE), access: "write" },
+  ];
+  // What a stack has one of, and what it has many of: the id of another stack may begin alike.
+  const scopes = [
+    ...scopesOf({ name: stack.stack }),
+    ...scopesOf({ namePrefix: `${stack.stack}.` }),
+  ];
+  return { scopes, blobs: "write", ...(access === "plan" && { maxBlobBytes: MAX_PLAN_BYTES }) };
 }

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, mkdtempDisposable, rm } from "node:fs/promises";
+import { mkdtempDisposable } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { sleep } from "@stackwright/base/clock";
@@ -10,6 +10,7 @@ import { createLeases, type LeaseTiming, type Renewer } from "@stackwright/stora
 import { createStorageService } from "@stackwright/storage/remote";
 import { WORKER_LEASE } from "../domain/run-places.ts";
 import { RunGrants } from "./run-grants.ts";
+import { openWorkerFolder } from "./worker-folder.ts";
 import { Tenure, type TenureParts } from "./worker-tenure.ts";
 
 interface RunWorkerOptions extends Omit<TenureParts, "grants" | "folder" | "socketPath"> {
@@ -36,9 +37,7 @@ export interface RunWorker extends AsyncDisposable {
 export async function startRunWorker(options: RunWorkerOptions): Promise<RunWorker> {
   const { clock, logger } = options;
   await using stack = new AsyncDisposableStack();
-  await mkdir(options.directory, { recursive: true, mode: 0o700 });
-  const folder = await mkdtemp(join(options.directory, "w-"));
-  stack.defer(async () => rm(folder, { recursive: true, force: true }));
+  const { path: folder } = stack.use(await openWorkerFolder(options.directory));
   const grants = new RunGrants();
   let socketPath: string | undefined;
   if (options.executor.isRemote) {

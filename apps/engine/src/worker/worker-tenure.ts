@@ -1,34 +1,33 @@
-import { createHash } from "node:crypto";
 import { availableParallelism } from "node:os";
 import { sleep } from "@stackwright/base/clock";
-import { isStorageError, WILDCARD } from "@stackwright/storage";
+import { isStorageError } from "@stackwright/storage";
 import type { Lease } from "@stackwright/storage/lease";
 import { decodeRecord } from "../domain/record-kind.ts";
 import { RUN_KIND, runOfTicket, runPlace } from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
-import type { Execution } from "../executor/executor.ts";
-import { type ListedTicket, orderTickets } from "../queue/choose-ticket.ts";
+import {
+  type ListedTicket,
+  MAX_RETRY_MS,
+  orderTickets,
+  RETRY_MS,
+  retryMs,
+} from "../queue/choose-ticket.ts";
 import { claimTicket, type RunClaim, STEPS } from "../queue/claim.ts";
+import { listen } from "../queue/listen.ts";
 import { releaseClaim } from "../queue/release.ts";
+import { digestOfRunToken } from "../queue/run-token.ts";
 import { listTickets, sweepQueues } from "../queue/sweep.ts";
 import { idOf } from "../queue/transaction.ts";
-import { accessOf, type ExecuteClaimParts, executeClaim } from "./execute-claim.ts";
+import { type ExecuteClaimParts, executeClaim } from "./execute-claim.ts";
+import type { RunGrants } from "./run-grants.ts";
+import { RunningSteps } from "./running-steps.ts";
+import { accessOf, type StoredClaimParts, storedClaimHost } from "./stored-claim-host.ts";
 
-interface Running {
-  readonly claim: RunClaim;
-  execution: Execution | undefined;
-  readonly done: Promise<void>;
-  /** Stage of the cancel that the execution knows of. */
-  stage: number;
-}
-
-const ANYWHERE = { partition: WILDCARD, peerName: WILDCARD, namespace: WILDCARD };
-/** A ticket whose execution was lost here is not tried again at once: after so long, then twice as long, and so on. */
-const RETRY_MS = 1_000;
-const MAX_RETRY_MS = 60_000;
-
-export interface TenureParts extends ExecuteClaimParts {
-  /** Steps that are executed at the same time. @default the cores of the machine */
+export interface TenureParts extends ExecuteClaimParts, StoredClaimParts {
+  readonly grants: RunGrants;
+  /** Where executors reach the store. */
+  readonly socketPath: string | undefined;
+  /** Steps that are executed at the same time; 0 relieves dead workers and repairs queues alone. @default the cores of the machine */
   readonly capacity?: number;
   /** How often everything is looked through, in milliseconds. @default 10,000 */
   readonly sweepMs?: number;
@@ -40,7 +39,7 @@ export class Tenure {
   readonly #lease: Lease;
   readonly #parts: TenureParts;
   readonly #steal: (worker: string, signal: AbortSignal) => Promise<Lease>;
-  readonly #running = new Map<string, Running>();
+  readonly #running: RunningSteps<RunClaim>;
   /** When executions ended here, by run. */
   readonly #endedAt = new Map<string, number>();
   /** Foreign workers with claims, each waited for until it is dead. */
@@ -60,11 +59,17 @@ export class Tenure {
     this.#lease = lease;
     this.#parts = parts;
     this.#steal = steal;
+    this.#running = new RunningSteps(parts.clock, () => this.wake());
   }
 
   start(): void {
-    const { type: tickets } = SERVER_KINDS.ticket;
-    this.#loops = Promise.all([this.#loop(), this.#listen(tickets), this.#listen(RUN_KIND.type)]);
+    const { signal } = this.#ending;
+    const wake = (): void => this.wake();
+    this.#loops = Promise.all([
+      this.#loop(),
+      listen(this.#parts, SERVER_KINDS.ticket.type, wake, signal),
+      listen(this.#parts, RUN_KIND.type, wake, signal),
+    ]);
   }
 
   /** Resolves with true when the lease is lost, with false when the signal aborts before. */
@@ -91,42 +96,11 @@ export class Tenure {
   async #close(graceMs: number): Promise<void> {
     this.#ending.abort(new Error("the worker ends"));
     this.wake();
-    for (const one of this.#running.values()) {
-      if (one.claim.step === "plan") one.execution?.stop(2);
-    }
-    const all = Promise.all(Array.from(this.#running.values(), async ({ done }) => done));
-    const { clock } = this.#parts;
-    const over = new AbortController();
-    await Promise.race([all, sleep(clock, graceMs, over.signal).catch(() => undefined)]);
-    for (const one of this.#running.values()) one.execution?.stop(1);
-    await Promise.race([all, sleep(clock, STOP_MS, over.signal).catch(() => undefined)]);
-    over.abort();
-    for (const one of this.#running.values()) one.execution?.stop(2);
-    await all;
+    await this.#running.stop(graceMs);
     await Promise.all([this.#loops, ...this.#watched.values()]);
     // What was claimed in the moment of the end.
-    for (const one of this.#running.values()) one.execution?.stop(2);
-    await Promise.all(Array.from(this.#running.values(), async ({ done }) => done));
+    await this.#running.kill();
     await this.#lease.release();
-  }
-
-  /** Rings when something changes; what it misses, the next sweep finds. */
-  async #listen(type: { readonly group: string; readonly kind: string }): Promise<void> {
-    const { signal } = this.#ending;
-    const { storage, clock, logger } = this.#parts;
-    while (!signal.aborted) {
-      try {
-        using watch = await storage.watchList(type, ANYWHERE, "", { signal });
-        for (;;) {
-          await watch.next({ signal });
-          this.wake();
-        }
-      } catch (error) {
-        if (signal.aborted) return;
-        logger.warn({ err: error }, "a watch ended and is opened again");
-        await sleep(clock, 1_000, signal).catch(() => undefined);
-      }
-    }
   }
 
   async #loop(): Promise<void> {
@@ -208,48 +182,47 @@ export class Tenure {
     const { grants, logger, clock } = this.#parts;
     const access = await accessOf(this.#parts, { step, reference });
     const token = grants.issue(reference.stack, access);
-    const tokenDigest = createHash("sha256").update(token).digest("hex");
+    const tokenDigest = digestOfRunToken(token);
     const { guard, tenure, signal: lost } = this.#lease;
     const worker = { id: this.id, epoch: tenure.epoch, guard, lost };
     let claim: RunClaim | undefined;
     try {
-      claim = await claimTicket(this.#parts, id, worker, tokenDigest);
+      claim = await claimTicket(this.#parts, id, worker, tokenDigest, access === "write");
     } finally {
       if (claim === undefined) grants.revoke(token);
     }
     if (claim === undefined) return;
     logger.info({ run: ticket.run, step: claim.step }, "a run was claimed");
-    const done = Promise.withResolvers<void>();
     // What a cancel left open is what a recovery resolves: only a later request stops the recovery itself.
     const stage = claim.step === "recover" ? claim.cancelStage : 0;
-    const running: Running = { claim, execution: undefined, done: done.promise, stage };
-    this.#running.set(ticket.run, running);
-    void executeClaim(this.#parts, claim, token, (execution) => {
-      running.execution = execution;
-      if (this.#ending.signal.aborted) execution.stop(claim.step === "plan" ? 2 : 1);
-    })
-      .catch((error: unknown) => {
+    const { executor, socketPath } = this.#parts;
+    const isApart = executor.isRemote && socketPath !== undefined;
+    const executed = {
+      run: ticket.run,
+      step: claim.step,
+      lost,
+      store: isApart ? { address: { socketPath }, token } : undefined,
+    };
+    const host = storedClaimHost(this.#parts, claim);
+    this.#running.add(ticket.run, { claim, stage }, async (onStart) => {
+      try {
+        await executeClaim(this.#parts, executed, host, onStart);
+      } catch (error) {
         logger.error({ run: ticket.run, err: error }, "the execution of a step failed");
-      })
-      .finally(() => {
+      } finally {
         grants.revoke(token);
-        this.#running.delete(ticket.run);
         this.#endedAt.set(ticket.run, clock.monotonicMs());
-        done.resolve();
-        this.wake();
-      });
+      }
+    });
   }
 
   /** Passes requests to cancel on to the executors. */
   async #passCancels(): Promise<void> {
-    for (const running of this.#running.values()) {
-      const { claim, execution, stage } = running;
+    for (const { claim } of this.#running.values()) {
       const id = idOf(RUN_KIND, runPlace(claim.reference));
       const found = await this.#parts.storage.read("strong", id).catch(() => undefined);
-      const wanted = found && decodeRecord(RUN_KIND, found).cancel?.stage;
-      if (execution === undefined || wanted === undefined || wanted <= stage) continue;
-      running.stage = wanted;
-      execution.stop(wanted >= 2 ? 2 : 1);
+      const stage = found && decodeRecord(RUN_KIND, found).cancel?.stage;
+      if (stage !== undefined) this.#running.cancel(claim.reference.run, stage);
     }
   }
 
@@ -280,11 +253,3 @@ export class Tenure {
     this.#watched.set(worker, watching);
   }
 }
-
-/** How long a ticket waits after so many claims without a result. */
-function retryMs(attempts: number): number {
-  return attempts === 0 ? 0 : Math.min(MAX_RETRY_MS, RETRY_MS * 2 ** Math.min(attempts - 1, 16));
-}
-
-/** How long executions that were asked to stop have until they are ended. */
-const STOP_MS = 10_000;

@@ -3,6 +3,75 @@
 /** The content of an upload. */
 export type UploadBody = Uint8Array | (() => AsyncIterable<Uint8Array>);
 
+export interface Applying {
+  readonly epoch: string;
+}
+
+export interface Claim {
+  readonly protocol: number;
+  readonly account: string;
+  readonly project: string;
+  readonly stack: string;
+  readonly run: string;
+  readonly step: "plan" | "apply" | "recover";
+  readonly attempts: number;
+  readonly cancel_stage: number;
+  readonly token: string;
+}
+
+export interface ClaimEnd {
+  readonly end?: {
+  readonly how: "result";
+  readonly result: {
+  readonly phase: "planned";
+  readonly planDigest: string;
+  readonly baseRevision: string;
+  readonly summary: {
+    readonly create: number;
+    readonly update: number;
+    readonly replace: number;
+    readonly delete: number;
+    readonly import: number;
+    readonly move: number;
+    readonly forget: number;
+  };
+  readonly documentSha256: string | "";
+  readonly viewSha256: string | "";
+} | {
+  readonly phase: "no_changes";
+  readonly revision: string;
+} | {
+  readonly phase: "applied" | "partially_applied" | "failed" | "canceled" | "superseded";
+  readonly revision?: string | undefined;
+  readonly reason?: string | undefined;
+  readonly reasonCode?: string | undefined;
+} | {
+  readonly phase: "interrupted";
+  readonly reason: string;
+};
+} | {
+  readonly how: "exit";
+  readonly code: number;
+} | {
+  readonly how: "signal";
+  readonly signal: string;
+} | {
+  readonly how: "lost";
+  readonly reason: "start_deadline" | "memory" | "too_large";
+} | undefined;
+  readonly late?: string | undefined;
+  readonly given_up?: string | undefined;
+}
+
+export interface ClaimJob {
+  readonly protocol: number;
+  readonly job: Readonly<Record<string, unknown>>;
+}
+
+export interface ClaimStatus {
+  readonly cancel_stage: number;
+}
+
 export interface Configuration {
   readonly digest: string;
   readonly files: number;
@@ -12,9 +81,33 @@ export interface Configuration {
   readonly created_at: string;
 }
 
+export interface EventBatch {
+  readonly batch: number;
+  readonly events: readonly ({
+  readonly at: number;
+  readonly event: {
+    readonly type: string;
+  };
+})[];
+}
+
 export interface NewApproval {
   readonly plan_digest: string;
   readonly comment?: string | undefined;
+}
+
+export interface NewClaim {
+  /** id of the worker */
+  readonly worker: string;
+  /** version of the fence of its lease */
+  readonly fence: string;
+  readonly running?: readonly string[] | undefined;
+  /** steps that ended there lately */
+  readonly ended?: readonly ({
+  readonly run: string;
+  readonly ago_ms: number;
+})[] | undefined;
+  readonly wait_seconds?: number | undefined;
 }
 
 export interface NewProject {
@@ -156,8 +249,24 @@ export interface Variable {
   readonly description: string;
 }
 
+export interface WorkerEndpoint {
+  readonly protocol: number;
+  readonly storage_port: number;
+  readonly storage_tls: boolean;
+  /** what the ids of the workers of the token begin with */
+  readonly worker_prefix: string;
+}
+
 /** The operations of the API by name, with what they take and return. */
 export interface Operations {
+  /** Append a numbered batch of events to the log of a run; a repeated batch is stored once: `POST /api/v1/worker/claims/{run}/events`. */
+  readonly AppendEvents: {
+    readonly input: {
+      readonly run: string;
+      readonly body: EventBatch;
+    };
+    readonly output: undefined;
+  };
   /** Approve the plan that was shown: `POST /api/v1/projects/{project}/stacks/{stack}/runs/{run}/approvals`. */
   readonly ApproveRun: {
     readonly input: {
@@ -167,6 +276,21 @@ export interface Operations {
       readonly body: NewApproval;
     };
     readonly output: Run;
+  };
+  /** The run of a claim is being applied, under the fence of its stack: `POST /api/v1/worker/claims/{run}/applying`. */
+  readonly BeginApply: {
+    readonly input: {
+      readonly run: string;
+      readonly body: Applying;
+    };
+    readonly output: undefined;
+  };
+  /** The run of a claim is being planned: `POST /api/v1/worker/claims/{run}/planning`. */
+  readonly BeginPlanning: {
+    readonly input: {
+      readonly run: string;
+    };
+    readonly output: undefined;
   };
   /** Cancel a run; with force at once, which needs the role admin: `POST /api/v1/projects/{project}/stacks/{stack}/runs/{run}/cancel`. */
   readonly CancelRun: {
@@ -188,6 +312,13 @@ export interface Operations {
       readonly body?: ProjectSettings | undefined;
     };
     readonly output: Project;
+  };
+  /** Claim the next step of a run for a worker, and wait for one: `POST /api/v1/worker/claims`. */
+  readonly ClaimStep: {
+    readonly input: {
+      readonly body: NewClaim;
+    };
+    readonly output: Claim | undefined;
   };
   /** Upload a configuration as a gzip-compressed tar archive: `POST /api/v1/projects/{project}/stacks/{stack}/configurations`. */
   readonly CreateConfiguration: {
@@ -253,6 +384,14 @@ export interface Operations {
 } | undefined;
     };
     readonly output: Run;
+  };
+  /** Say how the execution of a claim ended, or give the claim back: `POST /api/v1/worker/claims/{run}/end`. */
+  readonly EndClaim: {
+    readonly input: {
+      readonly run: string;
+      readonly body?: ClaimEnd | undefined;
+    };
+    readonly output: undefined;
   };
   /** List projects: `GET /api/v1/projects`. */
   readonly ListProjects: {
@@ -340,6 +479,13 @@ export interface Operations {
     };
     readonly output: Variable;
   };
+  /** Whether a claim is valid, and whether its run is canceled: `GET /api/v1/worker/claims/{run}`. */
+  readonly ShowClaim: {
+    readonly input: {
+      readonly run: string;
+    };
+    readonly output: ClaimStatus;
+  };
   /** Show the lock of a stack: `GET /api/v1/projects/{project}/stacks/{stack}/lock`. */
   readonly ShowLock: {
     readonly input: {
@@ -400,6 +546,18 @@ export interface Operations {
     };
     readonly output: Variable;
   };
+  /** Where the storage service of the server is, for a worker: `GET /api/v1/worker`. */
+  readonly ShowWorkerEndpoint: {
+    readonly input: {};
+    readonly output: WorkerEndpoint;
+  };
+  /** Get what has to be done for a claim, with the data keys of its stack: `POST /api/v1/worker/claims/{run}/start`. */
+  readonly StartClaim: {
+    readonly input: {
+      readonly run: string;
+    };
+    readonly output: ClaimJob;
+  };
   /** Unlock a stack; with force also that of another credential, which needs the role admin: `DELETE /api/v1/projects/{project}/stacks/{stack}/lock`. */
   readonly UnlockStack: {
     readonly input: {
@@ -426,9 +584,13 @@ export interface OperationRow {
 }
 
 export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } = {
+  AppendEvents: {"method":"POST","path":"/api/v1/worker/claims/{run}/events","query":[],"headers":[]},
   ApproveRun: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}/approvals","query":[],"headers":[]},
+  BeginApply: {"method":"POST","path":"/api/v1/worker/claims/{run}/applying","query":[],"headers":[]},
+  BeginPlanning: {"method":"POST","path":"/api/v1/worker/claims/{run}/planning","query":[],"headers":[]},
   CancelRun: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}/cancel","query":[],"headers":[]},
   ChangeProject: {"method":"PATCH","path":"/api/v1/projects/{project}","query":[],"headers":["if-match"]},
+  ClaimStep: {"method":"POST","path":"/api/v1/worker/claims","query":[],"headers":[]},
   CreateConfiguration: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/configurations","query":[],"headers":[],"upload":"application/gzip"},
   CreateProject: {"method":"POST","path":"/api/v1/projects","query":[],"headers":[]},
   CreateRun: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/runs","query":[],"headers":["idempotency-key"]},
@@ -436,6 +598,7 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   DeleteProject: {"method":"DELETE","path":"/api/v1/projects/{project}","query":[],"headers":["if-match"]},
   DeleteVariable: {"method":"DELETE","path":"/api/v1/projects/{project}/stacks/{stack}/variables/{category}/{key}","query":[],"headers":["if-match"]},
   DiscardRun: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}/discard","query":[],"headers":[]},
+  EndClaim: {"method":"POST","path":"/api/v1/worker/claims/{run}/end","query":[],"headers":[]},
   ListProjects: {"method":"GET","path":"/api/v1/projects","query":[],"headers":[]},
   ListRuns: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/runs","query":["limit","after"],"headers":[],"items":"runs"},
   ListStacks: {"method":"GET","path":"/api/v1/projects/{project}/stacks","query":[],"headers":[]},
@@ -444,6 +607,7 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   RenderPlan: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}/plan/rendered","query":["form","limit_bytes"],"headers":[],"text":true},
   RetryRun: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}/retry","query":[],"headers":["idempotency-key"]},
   SetVariable: {"method":"PUT","path":"/api/v1/projects/{project}/stacks/{stack}/variables/{category}/{key}","query":[],"headers":["if-match"]},
+  ShowClaim: {"method":"GET","path":"/api/v1/worker/claims/{run}","query":[],"headers":[]},
   ShowLock: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/lock","query":[],"headers":[]},
   ShowPlan: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}/plan","query":[],"headers":[]},
   ShowPlanView: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}/plan/view","query":[],"headers":[]},
@@ -451,5 +615,7 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   ShowRun: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}","query":[],"headers":[]},
   ShowStack: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}","query":[],"headers":[]},
   ShowVariable: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/variables/{category}/{key}","query":[],"headers":[]},
+  ShowWorkerEndpoint: {"method":"GET","path":"/api/v1/worker","query":[],"headers":[]},
+  StartClaim: {"method":"POST","path":"/api/v1/worker/claims/{run}/start","query":[],"headers":[]},
   UnlockStack: {"method":"DELETE","path":"/api/v1/projects/{project}/stacks/{stack}/lock","query":["force"],"headers":[]},
 };

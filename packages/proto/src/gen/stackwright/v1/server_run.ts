@@ -104,6 +104,10 @@ export interface RunTicket_Claim {
   tokenDigest: string;
   /** Milliseconds since 1970. */
   sinceMs: bigint;
+  /** Whether the run token may write the state of the stack. */
+  writesState: boolean;
+  /** Number of the newest batch of events that a remote worker stored; 0 before the first one. */
+  eventBatch: bigint;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -708,7 +712,7 @@ export const RunTicket: MessageFns<RunTicket> = {
 };
 
 function createBaseRunTicket_Claim(): RunTicket_Claim {
-  return { worker: "", epoch: 0n, tokenDigest: "", sinceMs: 0n };
+  return { worker: "", epoch: 0n, tokenDigest: "", sinceMs: 0n, writesState: false, eventBatch: 0n };
 }
 
 export const RunTicket_Claim: MessageFns<RunTicket_Claim> = {
@@ -730,6 +734,15 @@ export const RunTicket_Claim: MessageFns<RunTicket_Claim> = {
         throw new globalThis.Error("value provided for field message.sinceMs of type int64 too large");
       }
       writer.uint32(32).int64(message.sinceMs);
+    }
+    if (message.writesState !== false) {
+      writer.uint32(40).bool(message.writesState);
+    }
+    if (message.eventBatch !== 0n) {
+      if (BigInt.asUintN(64, message.eventBatch) !== message.eventBatch) {
+        throw new globalThis.Error("value provided for field message.eventBatch of type uint64 too large");
+      }
+      writer.uint32(48).uint64(message.eventBatch);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -787,6 +800,22 @@ export const RunTicket_Claim: MessageFns<RunTicket_Claim> = {
             message.sinceMs = reader.int64() as bigint;
             continue;
           }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.writesState = reader.bool();
+            continue;
+          }
+          case 6: {
+            if (tag !== 48) {
+              break;
+            }
+
+            message.eventBatch = reader.uint64() as bigint;
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -823,6 +852,10 @@ export const RunTicket_Claim: MessageFns<RunTicket_Claim> = {
     message.epoch = (object.epoch !== undefined && object.epoch !== null) ? BigInt(object.epoch) : 0n;
     message.tokenDigest = object.tokenDigest ?? "";
     message.sinceMs = (object.sinceMs !== undefined && object.sinceMs !== null) ? BigInt(object.sinceMs) : 0n;
+    message.writesState = object.writesState ?? false;
+    message.eventBatch = (object.eventBatch !== undefined && object.eventBatch !== null)
+      ? BigInt(object.eventBatch)
+      : 0n;
     return message;
   },
 };

@@ -1,0 +1,181 @@
+import { type Static, Type } from "typebox";
+import type { ExecutionEnd } from "../../executor/executor.ts";
+import { MAX_NAMED_RUNS } from "../../worker/remote-protocol.ts";
+import { Digest } from "../api-parts.ts";
+
+// What remote workers and servers say to each other. Both are of releases that are next to each other: `protocol` says which.
+
+const Name = Type.String({ pattern: "^[0-9A-Za-z_.-]{1,128}$" });
+const Counter = Type.Integer({ minimum: 0, maximum: 2 ** 31 - 1 });
+const Revision = Type.String({ pattern: "^[0-9]{1,20}$" });
+const Reason = Type.String({ maxLength: 16_384 });
+const Runs = Type.Array(Name, { maxItems: MAX_NAMED_RUNS });
+
+export const WorkerEndpoint = Type.Object(
+  {
+    protocol: Type.Integer(),
+    storage_port: Type.Integer(),
+    storage_tls: Type.Boolean(),
+    worker_prefix: Type.String({
+      description: "what the ids of the workers of the token begin with",
+    }),
+  },
+  { title: "WorkerEndpoint" },
+);
+
+export const NewClaim = Type.Object(
+  {
+    worker: Type.String({ pattern: "^[0-9A-Za-z_.-]{1,128}$", description: "id of the worker" }),
+    fence: Type.String({ maxLength: 256, description: "version of the fence of its lease" }),
+    running: Type.Optional(Runs),
+    ended: Type.Optional(
+      Type.Array(Type.Object({ run: Name, ago_ms: Counter }, { additionalProperties: false }), {
+        maxItems: MAX_NAMED_RUNS,
+        description: "steps that ended there lately",
+      }),
+    ),
+    wait_seconds: Type.Optional(Type.Integer({ minimum: 0, maximum: 20 })),
+  },
+  { additionalProperties: false, title: "NewClaim" },
+);
+
+export const Claim = Type.Object(
+  {
+    protocol: Type.Integer(),
+    account: Type.String(),
+    project: Type.String(),
+    stack: Type.String(),
+    run: Type.String(),
+    step: Type.Union([Type.Literal("plan"), Type.Literal("apply"), Type.Literal("recover")]),
+    attempts: Type.Integer(),
+    cancel_stage: Type.Integer(),
+    token: Type.String(),
+  },
+  { title: "Claim" },
+);
+
+export const ClaimStatus = Type.Object({ cancel_stage: Type.Integer() }, { title: "ClaimStatus" });
+
+/** The job of an executor as it is: worker and server agree on it by the version of their protocol. */
+export const Job = Type.Object(
+  { protocol: Type.Integer(), job: Type.Record(Type.String(), Type.Unknown()) },
+  { title: "ClaimJob" },
+);
+
+export const Applying = Type.Object(
+  { epoch: Revision },
+  { additionalProperties: false, title: "Applying" },
+);
+
+/** Events that the server itself writes, by which readers see phases and the end of a log. */
+export const OWN_EVENTS: ReadonlySet<string> = new Set([
+  "phase-change",
+  "end",
+  "truncated",
+  "approval",
+  "cancel",
+]);
+
+export const EventBatch = Type.Object(
+  {
+    batch: Type.Integer({ minimum: 1, maximum: 2 ** 31 - 1 }),
+    events: Type.Array(
+      Type.Object(
+        {
+          at: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
+          event: Type.Object(
+            { type: Type.String({ pattern: "^[a-z-]{1,64}$" }) },
+            { additionalProperties: true },
+          ),
+        },
+        { additionalProperties: false },
+      ),
+      { maxItems: 512 },
+    ),
+  },
+  { additionalProperties: false, title: "EventBatch" },
+);
+
+const Summary = Type.Object(
+  {
+    create: Counter,
+    update: Counter,
+    replace: Counter,
+    delete: Counter,
+    import: Counter,
+    move: Counter,
+    forget: Counter,
+  },
+  { additionalProperties: false },
+);
+const BlobDigest = Type.Union([Digest, Type.Literal("")]);
+const Result = Type.Union([
+  Type.Object(
+    {
+      phase: Type.Literal("planned"),
+      planDigest: Digest,
+      baseRevision: Revision,
+      summary: Summary,
+      documentSha256: BlobDigest,
+      viewSha256: BlobDigest,
+    },
+    { additionalProperties: false },
+  ),
+  Type.Object(
+    { phase: Type.Literal("no_changes"), revision: Revision },
+    { additionalProperties: false },
+  ),
+  Type.Object(
+    {
+      phase: Type.Union([
+        Type.Literal("applied"),
+        Type.Literal("partially_applied"),
+        Type.Literal("failed"),
+        Type.Literal("canceled"),
+        Type.Literal("superseded"),
+      ]),
+      revision: Type.Optional(Revision),
+      reason: Type.Optional(Reason),
+      reasonCode: Type.Optional(Type.String({ pattern: "^[0-9A-Za-z_]{0,64}$" })),
+    },
+    { additionalProperties: false },
+  ),
+  Type.Object(
+    { phase: Type.Literal("interrupted"), reason: Reason },
+    { additionalProperties: false },
+  ),
+]);
+
+const End = Type.Union([
+  Type.Object({ how: Type.Literal("result"), result: Result }, { additionalProperties: false }),
+  Type.Object({ how: Type.Literal("exit"), code: Counter }, { additionalProperties: false }),
+  Type.Object(
+    { how: Type.Literal("signal"), signal: Type.String({ pattern: "^[A-Z0-9]{1,16}$" }) },
+    { additionalProperties: false },
+  ),
+  Type.Object(
+    {
+      how: Type.Literal("lost"),
+      reason: Type.Union([
+        Type.Literal("start_deadline"),
+        Type.Literal("memory"),
+        Type.Literal("too_large"),
+      ]),
+    },
+    { additionalProperties: false },
+  ),
+]);
+
+export const ClaimEnd = Type.Object(
+  {
+    end: Type.Optional(End),
+    late: Type.Optional(Reason),
+    given_up: Type.Optional(Reason),
+  },
+  { additionalProperties: false, title: "ClaimEnd" },
+);
+
+/** How an execution ended, as it was sent. */
+export function executionEndOf(end: Static<typeof End>): ExecutionEnd {
+  return end;
+}

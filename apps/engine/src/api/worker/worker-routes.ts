@@ -1,0 +1,283 @@
+import { sleep } from "@stackwright/base/clock";
+import { isEngineError } from "@stackwright/core/errors";
+import { readStored } from "@stackwright/storage";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { type Static, Type } from "typebox";
+import { decodeRecord } from "../../domain/record-kind.ts";
+import { RUN_KIND, runPlace } from "../../domain/run-places.ts";
+import { ServerError } from "../../domain/server-error.ts";
+import { appendBatch } from "../../queue/append-batch.ts";
+import type { RunClaim } from "../../queue/claim.ts";
+import { phaseOf } from "../../queue/run-row.ts";
+import { idOf } from "../../queue/transaction.ts";
+import { claimNext, tenureOf } from "../../worker/claim-next.ts";
+import { MAX_EVENT_BYTES, WORKER_PROTOCOL, workerPrefix } from "../../worker/remote-protocol.ts";
+import { type StoredClaimParts, storedClaimHost } from "../../worker/stored-claim-host.ts";
+import { type ApiParts, routeSchema } from "../api-parts.ts";
+import {
+  Applying,
+  Claim,
+  ClaimEnd,
+  ClaimStatus,
+  EventBatch,
+  executionEndOf,
+  Job,
+  NewClaim,
+  OWN_EVENTS,
+  WorkerEndpoint,
+} from "./claim-schemas.ts";
+
+const ClaimParams = Type.Object({ run: Type.String({ pattern: "^[0-9A-Za-z_.-]{1,128}$" }) });
+type OfClaim = { Params: Static<typeof ClaimParams> };
+const CLAIM = "/worker/claims/:run";
+const LOST = { 409: "another worker has the claim" };
+/** How often a waiting request looks by itself. */
+const LOOK_MS = 5_000;
+
+/** `/worker`: what workers on other machines ask of a server. */
+export function workerRoutes(fastify: FastifyInstance, api: ApiParts): void {
+  const { clock, stopping, principalOf, claimOf, workers } = api;
+  const parts: StoredClaimParts = { ...api, ...workers };
+
+  fastify.get(
+    "/worker",
+    {
+      schema: routeSchema(
+        "Where the storage service of the server is, for a worker",
+        "ShowWorkerEndpoint",
+        { 200: WorkerEndpoint },
+        {},
+        { 409: "the server has no storage service" },
+      ),
+      config: { access: "worker" },
+    },
+    async (request) => {
+      const endpoint = workers.storageEndpoint();
+      if (endpoint === undefined) {
+        throw new ServerError(
+          "conflict",
+          "the server has no storage service, which workers need; start it with --storage-port",
+        );
+      }
+      return {
+        protocol: WORKER_PROTOCOL,
+        storage_port: endpoint.port,
+        storage_tls: endpoint.tls,
+        worker_prefix: workerPrefix(principalOf(request).actor),
+      };
+    },
+  );
+
+  fastify.post<{ Body: Static<typeof NewClaim> }>(
+    "/worker/claims",
+    {
+      schema: routeSchema(
+        "Claim the next step of a run for a worker, and wait for one",
+        "ClaimStep",
+        { 200: Claim, 204: Type.Null() },
+        { body: NewClaim },
+        { 409: "the worker has no lease" },
+      ),
+      config: { access: "worker" },
+    },
+    async (request, reply) => {
+      const principal = principalOf(request);
+      const { running = [], ended = [], wait_seconds: seconds = 0 } = request.body;
+      const receivedMs = clock.monotonicMs();
+      const gone = goneSignal(reply);
+      const over = new AbortController();
+      using _end = clock.after(seconds * 1_000, () => over.abort());
+      const waiting = AbortSignal.any([gone, stopping, over.signal]);
+      for (;;) {
+        const look = new AbortController();
+        const rung = workers.tickets.rung(AbortSignal.any([waiting, look.signal]));
+        try {
+          const tenure = await tenureOf(parts, principal, request.body);
+          const sinceMs = clock.monotonicMs() - receivedMs;
+          const endedAgo = new Map(ended.map((one) => [one.run, one.ago_ms + sinceMs]));
+          const given = await claimNext(parts, principal, tenure, { running, endedAgo });
+          if (given !== undefined) return await reply.send(viewOf(given.claim, given.token));
+          if (waiting.aborted || seconds === 0) return await reply.code(204).send();
+          await Promise.race([
+            rung,
+            sleep(clock, LOOK_MS, AbortSignal.any([waiting, look.signal])).catch(() => undefined),
+          ]);
+        } finally {
+          look.abort();
+        }
+        // The credential may have been revoked meanwhile.
+        await api.authorizeAgain(request);
+      }
+    },
+  );
+
+  fastify.get<OfClaim>(
+    CLAIM,
+    {
+      schema: routeSchema(
+        "Whether a claim is valid, and whether its run is canceled",
+        "ShowClaim",
+        { 200: ClaimStatus },
+        { params: ClaimParams },
+        LOST,
+      ),
+      config: { access: "run" },
+    },
+    async (request) => {
+      const { reference } = ofClaim(request);
+      const found = await readStored(parts.storage, "strong", idOf(RUN_KIND, runPlace(reference)));
+      return { cancel_stage: found ? (decodeRecord(RUN_KIND, found).cancel?.stage ?? 0) : 0 };
+    },
+  );
+
+  fastify.post<OfClaim>(
+    `${CLAIM}/start`,
+    {
+      schema: routeSchema(
+        "Get what has to be done for a claim, with the data keys of its stack",
+        "StartClaim",
+        { 200: Job },
+        { params: ClaimParams },
+        LOST,
+      ),
+      config: { access: "run" },
+    },
+    async (request) => {
+      const host = storedClaimHost(parts, ofClaim(request));
+      try {
+        return { protocol: WORKER_PROTOCOL, job: { ...(await host.job()) } };
+      } catch (error) {
+        // Only this server knows why, such as a key that it has not.
+        if (!host.isAway(error)) await host.giveUp(error);
+        throw error;
+      }
+    },
+  );
+
+  fastify.post<OfClaim>(
+    `${CLAIM}/planning`,
+    {
+      schema: routeSchema(
+        "The run of a claim is being planned",
+        "BeginPlanning",
+        { 204: Type.Null() },
+        { params: ClaimParams },
+        LOST,
+      ),
+      config: { access: "run" },
+    },
+    async (request, reply) => {
+      const claim = ofClaim(request);
+      const found = await readStored(
+        parts.storage,
+        "strong",
+        idOf(RUN_KIND, runPlace(claim.reference)),
+      );
+      // The request was answered before, and the answer was lost: no other moves the run while the claim is valid.
+      const isDone = found !== undefined && phaseOf(decodeRecord(RUN_KIND, found)) === "planning";
+      if (!isDone || claim.step !== "plan") await storedClaimHost(parts, claim).beginPlanning();
+      return reply.code(204).send();
+    },
+  );
+
+  fastify.post<OfClaim & { Body: Static<typeof Applying> }>(
+    `${CLAIM}/applying`,
+    {
+      schema: routeSchema(
+        "The run of a claim is being applied, under the fence of its stack",
+        "BeginApply",
+        { 204: Type.Null() },
+        { params: ClaimParams, body: Applying },
+        { ...LOST, 422: "the stack takes no more runs" },
+      ),
+      config: { access: "run" },
+    },
+    async (request, reply) => {
+      const host = storedClaimHost(parts, ofClaim(request));
+      try {
+        await host.beginApply(BigInt(request.body.epoch));
+      } catch (error) {
+        if (!isEngineError(error, "ENGINE_STATE_NOT_ADOPTED")) throw error;
+        throw new ServerError("unprocessable", error.message, { cause: error });
+      }
+      return reply.code(204).send();
+    },
+  );
+
+  fastify.post<OfClaim & { Body: Static<typeof EventBatch> }>(
+    `${CLAIM}/events`,
+    {
+      schema: routeSchema(
+        "Append a numbered batch of events to the log of a run; a repeated batch is stored once",
+        "AppendEvents",
+        { 204: Type.Null() },
+        { params: ClaimParams, body: EventBatch },
+        LOST,
+      ),
+      config: { access: "run" },
+    },
+    async (request, reply) => {
+      const { batch, events } = request.body;
+      if (Buffer.byteLength(JSON.stringify(events)) > MAX_EVENT_BYTES) {
+        throw new ServerError("invalid_request", `a batch has at most ${MAX_EVENT_BYTES} bytes`);
+      }
+      const own = events.find(({ event }) => OWN_EVENTS.has(event.type));
+      if (own !== undefined) {
+        throw new ServerError("invalid_request", `the server alone writes "${own.event.type}"`);
+      }
+      await appendBatch(parts, ofClaim(request), batch, events);
+      return reply.code(204).send();
+    },
+  );
+
+  fastify.post<OfClaim & { Body: Static<typeof ClaimEnd> }>(
+    `${CLAIM}/end`,
+    {
+      schema: routeSchema(
+        "Say how the execution of a claim ended, or give the claim back",
+        "EndClaim",
+        { 204: Type.Null() },
+        { params: ClaimParams, body: ClaimEnd },
+        LOST,
+      ),
+      config: { access: "run" },
+    },
+    async (request, reply) => {
+      const { end, late, given_up: reason } = request.body;
+      if ((end === undefined) === (reason === undefined)) {
+        throw new ServerError("invalid_request", "the body has either end or given_up");
+      }
+      const host = storedClaimHost(parts, ofClaim(request));
+      if (end !== undefined) await host.end(executionEndOf(end), late);
+      else await host.giveUp(new Error(reason));
+      return reply.code(204).send();
+    },
+  );
+
+  /** The claim of the token of a request. `not_found` for that of another run. */
+  function ofClaim(request: FastifyRequest<OfClaim>): RunClaim {
+    const claim = claimOf(request);
+    if (claim.reference.run === request.params.run) return claim;
+    throw new ServerError("not_found", `there is no run "${request.params.run}"`);
+  }
+}
+
+function viewOf({ reference, step, attempts, cancelStage }: RunClaim, token: string) {
+  const { stack, run } = reference;
+  return {
+    protocol: WORKER_PROTOCOL,
+    ...stack,
+    run,
+    step,
+    attempts,
+    cancel_stage: cancelStage,
+    token,
+  };
+}
+
+/** Aborts when the caller has gone away. */
+function goneSignal(reply: FastifyReply): AbortSignal {
+  const gone = new AbortController();
+  reply.raw.once("close", () => gone.abort());
+  return gone.signal;
+}

@@ -1,0 +1,107 @@
+import { type Clock, sleep } from "@stackwright/base/clock";
+import type { Logger } from "@stackwright/base/logger";
+import { isClientError, type ServerClient } from "@stackwright/client";
+import { EngineError } from "@stackwright/core/errors";
+import { isServerError, ServerError } from "../domain/server-error.ts";
+import type { ClaimHost, ClaimJob } from "../worker/claim-host.ts";
+import { WORKER_PROTOCOL } from "../worker/remote-protocol.ts";
+
+interface RemoteClaimParts {
+  /** With the token of the claim. */
+  readonly client: ServerClient;
+  readonly run: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Aborts when the worker loses its lease. */
+  readonly lost: AbortSignal;
+}
+
+/** How long a server that is away is left alone. */
+const AWAY_MS = 1_000;
+/** Length of a reason that is sent. */
+const MAX_REASON = 8_192;
+
+/**
+ * The host of a claim behind the API of a server. Every request may be sent again: a server that did it, and whose answer was lost,
+ * answers the same.
+ */
+export function remoteClaimHost({ client, run, clock, logger, lost }: RemoteClaimParts): ClaimHost {
+  let batch = 0;
+  /** Sends until it is answered, or the lease is lost. */
+  const insist = async <T>(send: () => Promise<T>): Promise<T> => {
+    for (;;) {
+      try {
+        return await send();
+      } catch (error) {
+        if (isClaimLost(error)) throw new ServerError("claim_lost", undefined, { cause: error });
+        if (!isAway(error) || lost.aborted) throw error;
+        logger.warn({ run, err: error }, "the server is away, and asked again");
+        await sleep(clock, AWAY_MS, lost).catch(() => undefined);
+      }
+    }
+  };
+  return {
+    isAway,
+    job: async () => {
+      const { data } = await insist(async () => client.startClaim({ run }));
+      if (data.protocol !== WORKER_PROTOCOL) throw new TypeError("the server has another release");
+      return data.job as unknown as ClaimJob;
+    },
+    beginPlanning: async () => {
+      await insist(async () => client.beginPlanning({ run }));
+    },
+    beginApply: async (epoch) => {
+      const body = { epoch: epoch.toString() };
+      try {
+        await insist(async () => client.beginApply({ run, body }));
+      } catch (error) {
+        if (!isClientError(error) || error.code !== "unprocessable") throw error;
+        throw new EngineError("ENGINE_STATE_NOT_ADOPTED", error.message, { cause: error });
+      }
+    },
+    append: async (events) => {
+      const body = { batch: batch + 1, events };
+      await insist(async () => client.appendEvents({ run, body }));
+      batch += 1;
+    },
+    end: async (end, late) => {
+      try {
+        const body = { end: shortened(end), ...(late !== undefined && { late }) };
+        await client.endClaim({ run, body });
+      } catch (error) {
+        // An end that was written ends the claim, too, and its answer may be lost.
+        if (!isClaimLost(error)) throw error;
+        logger.warn({ run }, "the claim of an ended step is over");
+      }
+    },
+    giveUp: async (error) => {
+      if (isServerError(error, "claim_lost") || isClaimLost(error)) return;
+      const reason = error instanceof Error ? error.message : String(error);
+      try {
+        const body = { given_up: reason.slice(0, MAX_REASON) };
+        await insist(async () => client.endClaim({ run, body }));
+      } catch (thrown) {
+        // The server releases what this worker does not execute.
+        if (isServerError(thrown, "claim_lost")) return;
+        logger.error({ run, err: thrown }, "a claim was not released");
+      }
+    },
+  };
+}
+
+/** Whether a server says that the token of a claim is not valid any more. */
+export function isClaimLost(error: unknown): boolean {
+  return isClientError(error) && (error.code === "unauthenticated" || error.code === "claim_lost");
+}
+
+function isAway(error: unknown): boolean {
+  return isClientError(error) && error.retryable;
+}
+
+/** An end whose reason fits into a request. */
+function shortened(end: Parameters<ClaimHost["end"]>[0]): Parameters<ClaimHost["end"]>[0] {
+  if (end.how !== "result" || !("reason" in end.result)) return end;
+  const { reason } = end.result;
+  if (reason === undefined || reason.length <= MAX_REASON) return end;
+  return { how: "result", result: { ...end.result, reason: reason.slice(0, MAX_REASON) } };
+}

@@ -1,0 +1,151 @@
+import { mkdtempDisposable, readdir } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Clock, systemClock } from "@stackwright/base/clock";
+import { silentLogger } from "@stackwright/base/logger";
+import { expect, it, onTestFinished } from "vitest";
+import type { ExecutionJob } from "../executor/execution-job.ts";
+import type { Executor } from "../executor/executor.ts";
+import { createApartExecutor } from "../testing/apart-executor.ts";
+import { P, S, startApi } from "../testing/start-api.ts";
+import { startRemoteWorker } from "./start-remote-worker.ts";
+
+const MAIN = `
+variable "word" {}
+resource "terraform_data" "a" { input = var.word }
+output "a" {
+  value     = terraform_data.a.output
+  sensitive = true
+}
+`;
+const waiting = { timeout: 30_000, interval: 50 };
+
+async function start() {
+  // The client opens a connection again after a request that was aborted, which the server would wait for.
+  const api = await startApi("none", { storagePort: 0, drainTimeoutMs: 500 });
+  const { call, upload, server, tokenOf } = api;
+  await call("POST", `${P}/stacks`, { body: { name: "one" } });
+  const variable = { value: "canary-of-a-variable", sensitive: true };
+  await call("PUT", `${S}/variables/terraform/word`, { body: variable });
+  const { digest } = (await upload({ "main.tf": MAIN })).json;
+  const scratch = await mkdtempDisposable(join(tmpdir(), "remote-worker-"));
+  onTestFinished(() => scratch.remove());
+  const directory = join(scratch.path, "runs");
+  const token = await tokenOf("worker");
+  const worker = async (
+    executor: Executor = createApartExecutor(),
+    more: { readonly clock?: Clock; readonly token?: string; readonly server?: string } = {},
+  ) => {
+    const given = { server: server.url, token, clock: systemClock, capacity: 2, ...more };
+    const started = await startRemoteWorker({
+      ...given,
+      directory,
+      executor,
+      logger: silentLogger,
+    });
+    onTestFinished(async () => started.close());
+    return started;
+  };
+  const request = async (more: object = {}): Promise<string> => {
+    const body = { configuration: digest, ...more };
+    return `${S}/runs/${String((await call("POST", `${S}/runs`, { body })).json["id"])}`;
+  };
+  const reaches = async (run: string, phase: string) => {
+    await expect.poll(async () => (await call("GET", run)).json["phase"], waiting).toBe(phase);
+    return (await call("GET", run)).json;
+  };
+  const approve = async (run: string, planDigest: unknown) =>
+    call("POST", `${run}/approvals`, { body: { plan_digest: planDigest } });
+  return { ...api, directory, token, worker, request, reaches, approve };
+}
+
+it("plans and applies over the server alone, and its events are those of the run", {
+  timeout: 90_000,
+}, async () => {
+  const { call, worker, request, reaches, approve, directory } = await start();
+  const { id } = await worker();
+  const run = await request();
+  const { plan_digest: digest } = await reaches(run, "awaiting_approval");
+  await approve(run, digest);
+  await reaches(run, "applied");
+  const { text } = await call("GET", `${run}/events`);
+  expect(text).toContain('"address":"terraform_data.a"');
+  expect(text).toContain(`"actor":"${id}"`);
+  expect(text).not.toContain("canary-of-a-variable");
+  const seqs = [...text.matchAll(/"seq":([0-9]+)/g)].map(([, seq]) => Number(seq));
+  expect(seqs).toEqual(seqs.map((_, index) => index + 1));
+  const second = await request();
+  await reaches(second, "no_changes");
+  const [folder = ""] = (await readdir(directory)).filter((name) => name.startsWith("w-"));
+  await expect.poll(async () => readdir(join(directory, folder)), waiting).toEqual([]);
+});
+
+it("applies without an approval what is requested so, in one go", async () => {
+  const { worker, request, reaches } = await start();
+  await worker();
+  await reaches(await request({ auto_apply: true }), "applied");
+});
+
+it("works with a clock that is hours off", async () => {
+  const { worker, request, reaches } = await start();
+  for (const hours of [-2, 2]) {
+    const clock: Clock = {
+      monotonicMs: () => systemClock.monotonicMs(),
+      wallMs: () => systemClock.wallMs() + hours * 3_600_000,
+      after: (ms, task) => systemClock.after(ms, task),
+    };
+    const skewed = await worker(createApartExecutor(), { clock });
+    await reaches(await request({ mode: "plan_only" }), "plan_finished");
+    await skewed.close();
+  }
+});
+
+it("hears of a cancel, and ends what it executes", async () => {
+  const { call, worker, request, reaches } = await start();
+  const started = Promise.withResolvers<void>();
+  // It ends by the cancel alone.
+  await worker(
+    createApartExecutor(async (_job, stopped) => {
+      started.resolve();
+      await stopped;
+    }),
+  );
+  const run = await request();
+  await started.promise;
+  await call("POST", `${run}/cancel`, { body: {} });
+  await reaches(run, "canceled");
+});
+
+it("a worker that ends gives its plans to others, and lets its applies end", async () => {
+  const { worker, request, reaches, approve } = await start();
+  const jobs: ExecutionJob[] = [];
+  const applying = Promise.withResolvers<void>();
+  const first = await worker(
+    createApartExecutor(async (job) => {
+      jobs.push(job);
+      if (job.step === "apply") applying.resolve();
+    }),
+  );
+  const run = await request();
+  await approve(run, (await reaches(run, "awaiting_approval"))["plan_digest"]);
+  await applying.promise;
+  await first.close(30_000);
+  await reaches(run, "applied");
+  expect(jobs.map(({ step }) => step)).toEqual(["plan", "apply"]);
+  // It claims nothing more.
+  const next = await request();
+  const second = await worker();
+  await reaches(next, "no_changes");
+  await second.close();
+});
+
+it("is refused with another role, with a false token, and by a server that is none", async () => {
+  const { worker, tokenOf } = await start();
+  const executor = createApartExecutor();
+  await expect(worker(executor, { token: await tokenOf("admin") })).rejects.toMatchObject({
+    code: "forbidden",
+  });
+  await expect(worker(executor, { token: `sw_${"A".repeat(43)}` })).rejects.toMatchObject({
+    code: "unauthenticated",
+  });
+});

@@ -1,0 +1,148 @@
+import { availableParallelism } from "node:os";
+import { type Clock, sleep } from "@stackwright/base/clock";
+import type { Logger } from "@stackwright/base/logger";
+import { createServerClient, type ServerClient, serverAddress } from "@stackwright/client";
+import { createUlidGenerator, tenancyOf } from "@stackwright/storage";
+import { createLeases, createThreadRenewer, type LeaseTiming } from "@stackwright/storage/lease";
+import { createRemoteStorage } from "@stackwright/storage/remote";
+import { WORKER_LEASE } from "../domain/run-places.ts";
+import { ServerError } from "../domain/server-error.ts";
+import type { JobStore } from "../executor/execution-job.ts";
+import type { Executor } from "../executor/executor.ts";
+import { LEASE_TOKEN, WORKER_PROTOCOL } from "../worker/remote-protocol.ts";
+import type { RunWorker } from "../worker/run-worker.ts";
+import type { StepLimits } from "../worker/step-deadline.ts";
+import { openWorkerFolder } from "../worker/worker-folder.ts";
+import { RemoteTenure } from "./remote-tenure.ts";
+
+interface RemoteWorkerOptions {
+  /** Address of the API of a server, or of what balances several servers of one store. */
+  readonly server: string;
+  /** A token with the role `worker`. */
+  readonly token: string;
+  /** Where the storage service is. @default the host of the server, and the port that it names */
+  readonly storage?: { readonly host: string; readonly port: number; readonly tls: boolean };
+  /** Authorities of the storage service, in PEM. @default those that Node trusts */
+  readonly ca?: string | undefined;
+  /** Folder for bundles and installed providers. */
+  readonly directory: string;
+  readonly executor: Executor;
+  /** Steps that are executed at the same time. @default the cores of the machine */
+  readonly capacity?: number | undefined;
+  readonly limits?: StepLimits;
+  readonly timing?: LeaseTiming;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/**
+ * Starts a worker that has no store of its own: it claims steps at a server, and its executors reach the resources of their stacks
+ * through the storage service, with the token of the claim. Rejects where the server cannot be reached, or refuses the token.
+ */
+export async function startRemoteWorker(
+  options: RemoteWorkerOptions,
+): Promise<Omit<RunWorker, "wake">> {
+  const { token, directory, clock, logger, executor, limits, timing } = options;
+  const { capacity = availableParallelism() } = options;
+  const server = serverAddress(options.server);
+  const clientOf = (secret: string): ServerClient =>
+    createServerClient({ server, token: secret, clock, userAgent: "stackwright-worker" });
+  const client = clientOf(token);
+  const { data: endpoint } = await client.showWorkerEndpoint({});
+  if (endpoint.protocol !== WORKER_PROTOCOL) {
+    throw new ServerError(
+      "conflict",
+      `the server speaks version ${endpoint.protocol} with workers, and this worker version ${WORKER_PROTOCOL}: install the same release`,
+    );
+  }
+  const store = storeOf(options, server, endpoint);
+  const connection = { ...store, token: `${LEASE_TOKEN}${token}` };
+
+  await using stack = new AsyncDisposableStack();
+  const { path: folder } = stack.use(await openWorkerFolder(directory));
+  const storage = stack.adopt(await createRemoteStorage(connection), async (one) => one.close());
+  const renewer = stack.use(
+    createThreadRenewer({
+      source: {
+        module: "@stackwright/storage/remote",
+        factory: "createRemoteStorage",
+        options: connection,
+      },
+    }),
+  );
+  const nextId = createUlidGenerator({ wallMs: () => clock.wallMs() });
+  const parts = {
+    clock,
+    logger,
+    executor,
+    folder,
+    client,
+    clientOf,
+    store,
+    capacity,
+    ...(limits !== undefined && { limits }),
+  };
+  const ending = new AbortController();
+  const begin = async (): Promise<RemoteTenure> => {
+    const id = `${endpoint.worker_prefix}${nextId()}`;
+    const leases = createLeases({
+      storage,
+      owner: id,
+      clock,
+      renewer,
+      ...(timing !== undefined && { timing }),
+    });
+    const name = { tenancy: tenancyOf({ kind: "site" }), name: `${WORKER_LEASE}${id}` };
+    const lease = await leases.acquire(name, { signal: ending.signal });
+    return new RemoteTenure(id, lease, parts);
+  };
+  let tenure = await begin();
+  const tenures = (async () => {
+    while (await tenure.lost(ending.signal)) {
+      logger.error({ worker: tenure.id }, "the worker lost its lease and starts again");
+      await tenure.close(0);
+      for (let begun: RemoteTenure | undefined; begun === undefined && !ending.signal.aborted; ) {
+        begun = await begin().catch(() => undefined);
+        if (begun === undefined) await sleep(clock, 1_000, ending.signal).catch(() => undefined);
+        else tenure = begun;
+      }
+    }
+  })();
+  const owned = stack.move();
+  let closing: Promise<void> | undefined;
+  const close = async (graceMs = 0): Promise<void> => {
+    closing ??= (async () => {
+      try {
+        ending.abort(new Error("the worker ends"));
+        await tenure.close(graceMs);
+        await tenures;
+        // A tenure that began in the same moment.
+        await tenure.close(0);
+      } finally {
+        await owned.disposeAsync();
+      }
+    })();
+    return closing;
+  };
+  return {
+    get id() {
+      return tenure.id;
+    },
+    close,
+    [Symbol.asyncDispose]: async () => close(),
+  };
+}
+
+/** Where the storage service is, and how connections to it are encrypted. */
+function storeOf(
+  { storage, ca }: Pick<RemoteWorkerOptions, "storage" | "ca">,
+  server: string,
+  endpoint: { readonly storage_port: number; readonly storage_tls: boolean },
+): Omit<JobStore, "token"> {
+  const host = new URL(server).hostname.replace(/^\[|\]$/g, "");
+  const at = storage ?? { host, port: endpoint.storage_port, tls: endpoint.storage_tls };
+  return {
+    address: { host: at.host, port: at.port },
+    ...(at.tls && { tls: { ...(ca !== undefined && { trusted: ca }) } }),
+  };
+}

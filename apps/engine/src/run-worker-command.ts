@@ -1,0 +1,146 @@
+import { readFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { getCACertificates, setDefaultCACertificates } from "node:tls";
+import { parseArgs } from "node:util";
+import { systemClock } from "@stackwright/base/clock";
+import { isClientError } from "@stackwright/client";
+import { parseStoreAddress, StoreAddressError } from "@stackwright/core";
+import { EngineError } from "@stackwright/core/errors";
+import type { DestinationStream } from "pino";
+import { createChildExecutor } from "./executor/child-executor.ts";
+import { startRemoteWorker } from "./remote-worker/start-remote-worker.ts";
+import { createServerLogger } from "./server-logger.ts";
+import { memoryBoundOf, stepLimitsOf } from "./step-bounds.ts";
+import { WORKER_FLAGS, type WorkerFlag } from "./worker-arguments.ts";
+
+interface WorkerCommandParts {
+  readonly env: NodeJS.ProcessEnv;
+  /** Folder that relative paths start from. */
+  readonly directory: string;
+  /** Aborting drains the worker. */
+  readonly signal: AbortSignal;
+  /** Where logs go. @default standard output */
+  readonly logs?: DestinationStream | undefined;
+  /** The worker claims steps from now on. */
+  readonly onStart?: (server: string) => void;
+}
+
+/**
+ * Runs a worker until the signal aborts, and drains it then: it claims nothing more, its plans are made by other workers, and its
+ * applies may end within the drain time. `ENGINE_CONFIG_INVALID` for invalid options, and for a server that refuses the worker.
+ */
+export async function runWorkerCommand(
+  args: readonly string[],
+  { env, directory, signal, logs, onStart }: WorkerCommandParts,
+): Promise<void> {
+  const given = parse(args);
+  const server = given.server ?? (env["STACKWRIGHT_SERVER"] || undefined);
+  if (server === undefined) {
+    throw invalid("a worker needs a server: set --server URL or STACKWRIGHT_SERVER");
+  }
+  const token = await tokenOf(given, env, directory);
+  const caFile = given["ca-file"] ?? (env["STACKWRIGHT_CA_FILE"] || undefined);
+  const ca = caFile === undefined ? undefined : await readText(resolve(directory, caFile));
+  if (ca !== undefined) setDefaultCACertificates([...getCACertificates("default"), ca]);
+  const clock = systemClock;
+  const logger = createServerLogger(given["log-level"] ?? "info", logs);
+  const folder = resolve(directory, given.directory ?? "runs");
+  const bounds = {
+    planMinutes: numberOf(given, "plan-minutes"),
+    applyMinutes: numberOf(given, "apply-minutes"),
+    stopSeconds: numberOf(given, "stop-seconds"),
+    memoryMib: numberOf(given, "memory-mib"),
+  };
+  const drainSeconds = numberOf(given, "drain-seconds") ?? 1_800;
+  await using executor = createChildExecutor({
+    logger,
+    clock,
+    env,
+    compileCache: join(folder, "compile-cache"),
+    maxMemoryBytes: memoryBoundOf(bounds),
+  });
+  const storage = given.storage === undefined ? undefined : storageOf(given.storage, directory);
+  const worker = await startRemoteWorker({
+    server,
+    token,
+    ca,
+    directory: folder,
+    executor,
+    capacity: numberOf(given, "capacity"),
+    limits: stepLimitsOf(bounds),
+    clock,
+    logger,
+    ...(storage !== undefined && { storage }),
+  }).catch((error: unknown) => {
+    if (!isClientError(error)) throw error;
+    throw invalid(`the server refuses the worker: ${error.message} (${error.code})`, error);
+  });
+  logger.info({ worker: worker.id, server }, "the worker claims steps");
+  onStart?.(server);
+  await new Promise<void>((done) => {
+    signal.addEventListener("abort", () => done(), { once: true });
+    if (signal.aborted) done();
+  });
+  logger.info({ drainSeconds }, "the worker drains");
+  await worker.close(drainSeconds * 1_000);
+  logger.info("the worker has ended");
+}
+
+type Given = Readonly<Partial<Record<WorkerFlag, string>>>;
+
+function parse(args: readonly string[]): Given {
+  try {
+    const options = Object.fromEntries(
+      Object.keys(WORKER_FLAGS).map((name) => [name, { type: "string" } as const]),
+    );
+    return parseArgs({ args: [...args], options, strict: true }).values;
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    const [first = why] = why.split(". ");
+    throw invalid(`${first}; stackwright worker --help lists all options`, error);
+  }
+}
+
+async function tokenOf(given: Given, env: NodeJS.ProcessEnv, directory: string): Promise<string> {
+  const file = given["token-file"];
+  if (file !== undefined) return (await readText(resolve(directory, file))).trim();
+  const token = env["STACKWRIGHT_TOKEN"] ?? "";
+  if (token !== "") return token;
+  throw invalid(
+    "a worker needs a token with the role worker: set STACKWRIGHT_TOKEN or --token-file",
+  );
+}
+
+/** The value of an option as a number within the bounds of the table; undefined where it is not given. */
+function numberOf(given: Given, name: WorkerFlag): number | undefined {
+  const { [name]: text } = given;
+  const { bounds } = WORKER_FLAGS[name] as { readonly bounds?: readonly [number, number] };
+  if (text === undefined || bounds === undefined) return undefined;
+  const [least, most] = bounds;
+  if (/^[0-9]{1,9}$/.test(text) && Number(text) >= least && Number(text) <= most) {
+    return Number(text);
+  }
+  throw invalid(`--${name} takes a whole number from ${least} to ${most}`);
+}
+
+function storageOf(text: string, directory: string) {
+  try {
+    const address = parseStoreAddress(text, directory);
+    if (address.kind === "remote") return address;
+  } catch (error) {
+    if (!(error instanceof StoreAddressError)) throw error;
+  }
+  throw invalid("--storage takes stackwright://HOST:PORT, or stackwrights:// with TLS");
+}
+
+async function readText(path: string): Promise<string> {
+  try {
+    return await readFile(path, "utf8");
+  } catch (error) {
+    throw invalid(`the file "${path}" cannot be read`, error);
+  }
+}
+
+function invalid(message: string, cause?: unknown): EngineError {
+  return new EngineError("ENGINE_CONFIG_INVALID", message, { cause });
+}

@@ -1,0 +1,29 @@
+import { totalmem } from "node:os";
+import type { StepLimits } from "./worker/step-deadline.ts";
+
+/** Bounds of each step of a run, as they are configured. */
+interface StepBounds {
+  readonly planMinutes?: number | undefined;
+  readonly applyMinutes?: number | undefined;
+  readonly stopSeconds?: number | undefined;
+  /** Of all processes of a step together. */
+  readonly memoryMib?: number | undefined;
+}
+
+/** How long steps may take. */
+export function stepLimitsOf({
+  planMinutes,
+  applyMinutes,
+  stopSeconds,
+}: StepBounds = {}): StepLimits {
+  return {
+    planMs: planMinutes && planMinutes * 60_000,
+    applyMs: applyMinutes && applyMinutes * 60_000,
+    stopMs: stopSeconds === undefined ? undefined : stopSeconds * 1_000,
+  };
+}
+
+/** Bytes of memory that the processes of a step have together: half of the machine's by default. */
+export function memoryBoundOf({ memoryMib }: StepBounds = {}): number {
+  return memoryMib === undefined ? Math.floor(totalmem() / 2) : memoryMib * 1024 * 1024;
+}

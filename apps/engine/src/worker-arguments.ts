@@ -1,0 +1,30 @@
+/** The options of `stackwright worker`, by their names without dashes; `bounds` are those of a number. */
+export const WORKER_FLAGS = Object.freeze({
+  server: { help: "address of the server (STACKWRIGHT_SERVER)" },
+  "token-file": { help: "file with a token of the role worker (STACKWRIGHT_TOKEN)" },
+  storage: { help: "storage service, where it is not at the server: stackwrights://HOST:PORT" },
+  "ca-file": { help: "authorities of the server, in PEM (STACKWRIGHT_CA_FILE)" },
+  directory: { help: "folder for bundles and installed providers (runs)" },
+  capacity: { help: "steps at the same time (the cores of the machine)", bounds: [1, 1_000] },
+  "plan-minutes": { help: "how long a plan may take (60)", bounds: [1, 10_080] },
+  "apply-minutes": { help: "how long an apply may take (360)", bounds: [1, 10_080] },
+  "stop-seconds": { help: "from the request to stop to the end (300)", bounds: [1, 86_400] },
+  "memory-mib": {
+    help: "memory of the processes of a step (half of the machine's)",
+    bounds: [128, 16_777_216],
+  },
+  "drain-seconds": {
+    help: "how long applies may continue when the worker ends (1800)",
+    bounds: [0, 86_400],
+  },
+  "log-level": { help: "fatal, error, warn, info, debug, trace or silent (info)" },
+} as const);
+
+export type WorkerFlag = keyof typeof WORKER_FLAGS;
+
+/** The options as lines of a help page. */
+export function workerOptionLines(): string {
+  return Object.entries(WORKER_FLAGS)
+    .map(([name, { help }]) => `  ${`--${name}`.padEnd(18)} ${help}\n`)
+    .join("");
+}

@@ -1,0 +1,93 @@
+import type { Principal } from "@stackwright/registry";
+import { readStored, tenancyOf } from "@stackwright/storage";
+import { decodeRecord } from "../domain/record-kind.ts";
+import { FENCE_KIND, runOfTicket, WORKER_LEASE } from "../domain/run-places.ts";
+import { ServerError } from "../domain/server-error.ts";
+import { type ListedTicket, orderTickets, retryMs } from "../queue/choose-ticket.ts";
+import { claimTicket, type RunClaim, STEPS, type WorkerTenure } from "../queue/claim.ts";
+import { releaseClaim } from "../queue/release.ts";
+import { createRunToken, digestOfRunToken } from "../queue/run-token.ts";
+import { listTickets } from "../queue/sweep.ts";
+import { idOf } from "../queue/transaction.ts";
+import { workerPrefix } from "./remote-protocol.ts";
+import { accessOf, type StoredClaimParts } from "./stored-claim-host.ts";
+
+/** A claim of a remote worker, with the token for everything that is done for it. */
+interface GivenClaim {
+  readonly claim: RunClaim;
+  readonly token: string;
+}
+
+/**
+ * The lease of a remote worker as a guard. `forbidden` for a name that is not one of the credential's; `claim_lost` where the lease
+ * is over, or is held again by another process.
+ */
+export async function tenureOf(
+  { storage }: Pick<StoredClaimParts, "storage">,
+  { actor }: Pick<Principal, "actor">,
+  { worker: id, fence: version }: { readonly worker: string; readonly fence: string },
+): Promise<WorkerTenure> {
+  if (!id.startsWith(workerPrefix(actor))) {
+    throw new ServerError("forbidden", "the worker belongs to another credential");
+  }
+  const place = { tenancy: tenancyOf({ kind: "site" }), name: `${WORKER_LEASE}${id}` };
+  const found = await readStored(storage, "strong", idOf(FENCE_KIND, place));
+  const fence = found && decodeRecord(FENCE_KIND, found);
+  if (found === undefined || fence?.owner !== id || found.version !== version) {
+    throw new ServerError("claim_lost", "the worker has no lease");
+  }
+  return { id, epoch: fence.epoch, guard: { id: found.id, version } };
+}
+
+/**
+ * Claims the next ticket of the projects of a credential for its worker; undefined where there is none. Claims of the worker that it
+ * does not execute, because it never got the answer, are released.
+ */
+export async function claimNext(
+  parts: StoredClaimParts,
+  { account, projects }: Pick<Principal, "account" | "projects">,
+  worker: WorkerTenure,
+  {
+    running,
+    endedAgo,
+  }: {
+    /** Runs whose steps the worker executes. */
+    readonly running: readonly string[];
+    /** Steps that ended at the worker: how many milliseconds ago, by run. */
+    readonly endedAgo: ReadonlyMap<string, number>;
+  },
+): Promise<GivenClaim | undefined> {
+  let tickets = await listTickets(parts);
+  let released = false;
+  for (const { id, ticket } of tickets) {
+    if (ticket.claim?.worker !== worker.id || running.includes(ticket.run)) continue;
+    const reason = "the worker does not execute the step";
+    const { guard } = worker;
+    const idle = { ticket: id, worker: worker.id, guard, actor: worker.id, reason };
+    if (await releaseClaim(parts, idle)) released = true;
+  }
+  if (released) tickets = await listTickets(parts);
+  const isOurs = ({ id: { tenancy } }: ListedTicket): boolean =>
+    tenancy.partition === account &&
+    (projects.length === 0 || projects.includes(tenancy.namespace));
+  // In the order of all: what other workers have claimed counts for the fairness between projects.
+  for (const one of orderTickets(tickets, parts.clock.wallMs())) {
+    const { run, step: stored, attempts } = one.ticket;
+    const step = STEPS[stored];
+    const mayBegin = (endedAgo.get(run) ?? Number.POSITIVE_INFINITY) >= retryMs(attempts);
+    if (!isOurs(one) || !mayBegin || step === undefined) continue;
+    const reference = runOfTicket(one.id.tenancy, one.ticket);
+    try {
+      const access = await accessOf(parts, { step, reference });
+      const token = createRunToken(reference);
+      const digest = digestOfRunToken(token);
+      const claim = await claimTicket(parts, one.id, worker, digest, access === "write");
+      if (claim !== undefined) return { claim, token };
+    } catch (error) {
+      if (error instanceof ServerError && error.code === "claim_lost") throw error;
+      // The others need not wait for one that is damaged.
+      parts.logger.error({ run, err: error }, "a ticket could not be claimed");
+    }
+  }
+  return undefined;
+}

@@ -1,0 +1,15 @@
+/** Version of what a remote worker and a server say to each other. A worker refuses a claim of another version. */
+export const WORKER_PROTOCOL = 1;
+
+/** What the names of the leases of a credential's workers begin with, behind that of all workers: none can have the lease of another. */
+export function workerPrefix(actor: string): string {
+  return `${actor.replaceAll(/[^0-9A-Za-z-]/g, "_")}.`;
+}
+
+/** Asks the storage service for the leases of the workers of a token, and for nothing else that the token may see. */
+export const LEASE_TOKEN = "leases:";
+
+/** Runs that a worker names in one request. */
+export const MAX_NAMED_RUNS = 1_000;
+/** Bytes of events in one request, which stays below the bound of a body. */
+export const MAX_EVENT_BYTES = 512 * 1024;
