@@ -25,6 +25,7 @@ import { QueryRegistry } from "./query-registry.ts";
 import type { MutableEvent, Row } from "./row.ts";
 import type { Owner } from "./scope.ts";
 import type { StrictMode } from "./strict.ts";
+import { SubscriberList } from "./subscriber-list.ts";
 import { Subscription } from "./subscription.ts";
 
 /** A node with objects of any type: nodes are invariant in their type, and the graph mixes them. */
@@ -104,8 +105,7 @@ export abstract class CollectionNode<T> implements Collection<T>, Leveled<AnyNod
 
   readonly indexes: IndexSet<T>;
   readonly queries: QueryRegistry<T>;
-  readonly subscriptions: Subscription<T>[] = [];
-  #batchHandlers = 0;
+  readonly subscribers: SubscriberList<T>;
   readonly #owner: Owner;
   readonly #signal: AbortSignal | undefined;
   #disposed = false;
@@ -129,6 +129,7 @@ export abstract class CollectionNode<T> implements Collection<T>, Leveled<AnyNod
     this.metadata = metadata;
     this.queries = new QueryRegistry(this);
     this.indexes = new IndexSet(this);
+    this.subscribers = new SubscriberList(graph, this.strict);
     this.#owner = owner;
     this.#signal = options.signal;
     owner.add(this);
@@ -315,7 +316,7 @@ export abstract class CollectionNode<T> implements Collection<T>, Leveled<AnyNod
 
   /** Makes the turn visible: hands events to subscriptions and resolves waiters. O(subscriptions). */
   commit(): void {
-    const { events, subscriptions } = this;
+    const { events, subscribers } = this;
     this.touched = false;
     this.#computed = false;
     if (events.count > 0 || this.#listStale) this.#listed = undefined;
@@ -323,34 +324,13 @@ export abstract class CollectionNode<T> implements Collection<T>, Leveled<AnyNod
     if (events.count > 0) {
       this.#published = 0;
       this.counters.events += events.count;
-      if (subscriptions.length > 0) this.#deliver();
+      if (subscribers.members.length > 0) subscribers.deliver(events);
       else events.clear();
     }
     if (this.syncState === SyncState.inTurn) {
       this.syncState = SyncState.committed;
-      for (const subscription of subscriptions) subscription.parentSynced();
+      for (const subscription of subscribers.members) subscription.parentSynced();
       this.#syncGate.open();
-    }
-  }
-
-  /** Handlers of batches get arrays of their own; handlers of single events share one they never see. */
-  #deliver(): void {
-    const { subscriptions, graph } = this;
-    if (this.strict !== undefined) {
-      for (let i = 0; i < this.events.count; i++) this.strict.shared(this.events.at(i));
-    }
-    if (this.events.count === 1 && this.#batchHandlers === 0 && graph.turnOf === undefined) {
-      const event = this.events.at(0) as Event<T>;
-      this.events.clear();
-      for (let i = 0; i < subscriptions.length; i++) subscriptions[i]?.enqueueOne(event);
-      return;
-    }
-    const events = this.events.take() as Event<T>[];
-    const alone = subscriptions.length === 1;
-    for (const subscription of subscriptions) {
-      const own = subscription.batched && !alone ? events.slice() : events;
-      graph.turnOf?.set(own, graph.turn.number);
-      subscription.enqueue(own);
     }
   }
 
@@ -396,18 +376,9 @@ export abstract class CollectionNode<T> implements Collection<T>, Leveled<AnyNod
       subscription.unsubscribe();
       return subscription;
     }
-    this.subscriptions.push(subscription);
-    if (subscription.batched) this.#batchHandlers++;
+    this.subscribers.add(subscription);
     subscription.start(options.replay ?? true);
     return subscription;
-  }
-
-  /** A subscription has ended. */
-  unregister(subscription: Subscription<T>): void {
-    const at = this.subscriptions.indexOf(subscription);
-    if (at < 0) return;
-    this.subscriptions.splice(at, 1);
-    if (subscription.batched) this.#batchHandlers--;
   }
 
   /** The committed state as `add` events. What the open turn changed comes with its commit. */
@@ -432,7 +403,7 @@ export abstract class CollectionNode<T> implements Collection<T>, Leveled<AnyNod
     if (this.#disposed) return;
     this.graph.guardWrite(this.name);
     if (this.graph.turn.isOpen) {
-      for (const subscription of this.subscriptions.slice()) subscription.unsubscribe();
+      this.subscribers.endAll();
       this.graph.turn.after(() => this.dispose());
       return;
     }
@@ -445,7 +416,7 @@ export abstract class CollectionNode<T> implements Collection<T>, Leveled<AnyNod
       for (const entry of Array.from(this.awaiting)) entry.mark();
       this.graph.writes.end();
     }
-    for (const subscription of this.subscriptions.slice()) subscription.unsubscribe();
+    this.subscribers.endAll();
     this.indexes.release();
     this.#syncGate.fail(new KrtError("KRT_DISPOSED", `collection ${this.name} was disposed`));
     this.graph.nodes.delete(this);

@@ -144,7 +144,7 @@ export class Subscription<T> implements HandlerRegistration {
     this.#head = 0;
     this.#queued = 0;
     this.#signal?.removeEventListener("abort", this.#abort);
-    this.#node.unregister(this);
+    this.#node.subscribers.remove(this);
     this.#gate.fail(new KrtError("KRT_DISPOSED", "the registration was ended"));
     this.#onEnd?.();
   }

@@ -90,7 +90,7 @@ export class ViewNode<B, T> extends CollectionNode<T> {
 
   get #observed(): boolean {
     return (
-      this.subscriptions.length > 0 ||
+      this.subscribers.members.length > 0 ||
       this.queries.size > 0 ||
       this.readers.length > 0 ||
       this.indexes.size > 0

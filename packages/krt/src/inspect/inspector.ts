@@ -171,7 +171,7 @@ function infoOf(node: AnyNode): CollectionInfo {
     counters: { ...node.counters },
     queries: node.queries.size,
     indexes: Array.from(node.indexes, (index) => index.name),
-    subscriptions: node.subscriptions.map(({ name, queued, busy, synced }) => ({
+    subscriptions: node.subscribers.members.map(({ name, queued, busy, synced }) => ({
       name,
       queued,
       busy,
