@@ -1,12 +1,12 @@
-import { Mark, Path, Type, Value } from "@stackwright/cty";
+import { Path } from "@stackwright/cty";
 import type { StorageBackend } from "@stackwright/storage";
 import { assert, describe, expect, it } from "vitest";
 import { EngineError, type EngineErrorCode } from "../errors.ts";
 import { STATE_KINDS, stackTenancy } from "../state/kinds.ts";
-import { recordValue, restoreValue } from "../state/record-value.ts";
+import { restoreValue } from "../state/record-value.ts";
 import type { StackLock, StateWriter } from "../state/stack-state.ts";
-import type { ObjectContent, ObjectPlan, StateChange } from "../state/state-change.ts";
-import type { Dependency } from "../state/state-object.ts";
+import type { StateChange } from "../state/state-change.ts";
+import { content, edge, plan, TYPE } from "./state-content.ts";
 import { createTestState, TEST_STACK, type TestState } from "./state-fixture.ts";
 
 /** Opens an empty store; disposed after each case. */
@@ -14,35 +14,6 @@ type OpenStore = () => Promise<{ readonly storage: StorageBackend } & AsyncDispo
 
 const RUN = "01J9ZC00000000000000000RVN";
 const OTHER_RUN = "01J9ZC00000000000000000TWO";
-const PROVIDER = { source: "example.com/acme/cloud", version: "1.0.0", alias: "" };
-const TYPE = Type.object({ id: Type.string, password: Type.string, size: Type.number });
-
-function plan(...dependencies: readonly string[]): ObjectPlan {
-  return {
-    mode: "managed",
-    type: "cloud_thing",
-    provider: PROVIDER,
-    dependencies: dependencies.map(edge),
-    createBeforeDestroy: false,
-  };
-}
-
-function edge(address: string): Dependency {
-  return { address, scope: "instance", kind: "reference" };
-}
-
-function content(id: string, password = "canary-7d1f"): ObjectContent {
-  const value = Value.object({
-    id: Value.string(id),
-    password: Value.string(password).mark(Mark.sensitive),
-    size: Value.parseNumber("90071992547409931234.5"),
-  });
-  return {
-    value: recordValue(value, TYPE, { schemaVersion: 2 }),
-    privateBytes: Buffer.from("canary-private"),
-  };
-}
-
 const key = (address: string, deposed = "") => ({ address, deposed });
 
 /** Behaviour of stack states that has to be the same over every engine. */
