@@ -5,6 +5,7 @@ import { cacheFolder } from "@stackwright-tools/go";
 import { buildImages } from "./build-images.ts";
 import { ensurePrograms } from "./debian-packages.ts";
 import { Docker } from "./docker.ts";
+import { failureText } from "./failure-text.ts";
 import { FreshSystem } from "./fresh-system.ts";
 import { DEFAULT_PORTS, prepare } from "./prepare.ts";
 import { tryCompose } from "./trial.ts";
@@ -116,7 +117,12 @@ async function runTrial(): Promise<number> {
     process.once(name, () => interrupt.abort(new Error(`interrupted by ${name}`)));
   }
   const signal = AbortSignal.any([AbortSignal.timeout(minutes * 60_000), interrupt.signal]);
-  const tally = await tryCompose({ root, cache, tag, scenariosReport, say, signal });
+  const tally = await tryCompose({ root, cache, tag, scenariosReport, say, signal }).catch(
+    (error: unknown) => {
+      say(failureText(error));
+      return { passed: 0, failed: ["the trial itself broke; see above"], skipped: [] };
+    },
+  );
   for (const line of [...tally.skipped, ...tally.failed]) say(line);
   if (report !== undefined) {
     mkdirSync(dirname(report), { recursive: true });

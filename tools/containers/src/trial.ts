@@ -5,6 +5,7 @@ import { buildImages, removeImages } from "./build-images.ts";
 import { ensurePrograms } from "./debian-packages.ts";
 import { debianRoots } from "./debian-roots.ts";
 import type { Docker } from "./docker.ts";
+import { failureText } from "./failure-text.ts";
 import { tryFunctionImage } from "./function-image.ts";
 import { openEngine } from "./open-engine.ts";
 import { PackagesMissing } from "./pnpm-root.ts";
@@ -58,7 +59,10 @@ export async function tryCompose(options: TrialOptions): Promise<TrialReport> {
   try {
     await buildImages({ docker, root, cache, tag, say });
   } catch (error) {
-    if (!(error instanceof PackagesMissing)) throw error;
+    if (!(error instanceof PackagesMissing)) {
+      say(failureText(error));
+      return { passed: 0, failed: ["the images could not be built"], skipped: [] };
+    }
     return skip(`${error.message}: ${(error.cause as Error).message}`);
   }
   say(`images after ${Math.round((performance.now() - start) / 1000)} s`);
@@ -90,7 +94,7 @@ async function goThrough(
       await run(world);
     } catch (error) {
       say(await project.run("logs", "--no-color", "--tail", "25").catch(String));
-      say(error instanceof Error ? (error.stack ?? error.message) : String(error));
+      say(failureText(error));
       const left = steps.length - passed - 1;
       return { passed, failed: [`${name} (${left} steps after it were not tried)`], skipped: [] };
     }
