@@ -3,7 +3,7 @@ import { recordValue } from "../state/record-value.ts";
 import type { ObjectContent, ObjectPlan } from "../state/state-change.ts";
 import type { Dependency } from "../state/state-object.ts";
 
-export const PROVIDER = { source: "example.com/acme/cloud", version: "1.0.0", alias: "" };
+const PROVIDER = { source: "example.com/acme/cloud", version: "1.0.0", alias: "" };
 export const TYPE = Type.object({ id: Type.string, password: Type.string, size: Type.number });
 
 /** What a resource of the suite is about to become, after others. */
