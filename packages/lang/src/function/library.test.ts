@@ -50,6 +50,23 @@ describe("the function library", () => {
   });
 });
 
+describe("merge", () => {
+  it.each([
+    ["merge(tomap({}), { z = 1 })", "{ z = 1 }"],
+    ["merge({ z = 1 }, tomap({}))", "{ z = 1 }"],
+    ["merge(tomap({}), tomap({ a = 1 }))", "{ a = 1 }"],
+    ["merge(tomap({}), tomap({}))", "tomap({})"],
+    ["merge(tomap({}), null)", "tomap({})"],
+  ])("knows what comes of %s", (text, expected) => {
+    expect(run(text).rawEquals(run(expected))).toBe(true);
+  });
+
+  it("waits for a map whose elements may be of any type", () => {
+    const open = Value.unknown(Type.map(Type.dynamic));
+    expect(run("merge(x, { z = 1 })", { x: open }).isKnown).toBe(false);
+  });
+});
+
 describe("functions of OpenTofu", () => {
   it.each([
     ['cidrcontains("10.0.0.0/8", "10.1.2.3")', true],

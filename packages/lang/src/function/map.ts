@@ -26,8 +26,9 @@ function mergeType(args: readonly Value[]): Type {
     const { type } = value;
     const [plain] = value.unmark();
     if (type.kind === "dynamic" && plain.isNull) continue;
-    // The element type of such a map may turn out to be that of the others.
-    const open = type.kind === "dynamic" || (type.kind === "map" && type.hasDynamic);
+    // The element type of such a map may turn out to be that of the others; where there are no elements it does not matter.
+    const isEmpty = plain.isKnown && (plain.isNull || plain.size === 0);
+    const open = type.kind === "dynamic" || (type.kind === "map" && type.hasDynamic && !isEmpty);
     if (open) return Type.dynamic;
     if (type.kind === "object") {
       types.push(plain.isNull ? Type.emptyObject : type);
