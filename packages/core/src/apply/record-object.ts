@@ -2,6 +2,7 @@ import type { StepStatus } from "../events.ts";
 import type { ResourceChange } from "../plan/change.ts";
 import type { ReadyProvider } from "../providers/ready-provider.ts";
 import type { ApplyRun } from "./apply-run.ts";
+import type { Step } from "./order.ts";
 
 /** Records a difference that needs no call: a refresh, a move, an upgrade, other dependencies. */
 export async function recordObject(
@@ -33,11 +34,15 @@ export async function recordObject(
   return "done";
 }
 
-/** Takes an imported object into the state, as it was found when the plan was made. */
+/**
+ * Takes an imported object into the state, as it was found when the plan was made. One that is removed at once depends on
+ * nothing: what its configuration names is perhaps not made yet.
+ */
 export async function recordImportedObject(
   run: ApplyRun,
   change: ResourceChange,
   ready: ReadyProvider,
+  step: Step["kind"],
 ): Promise<void> {
   const { writer } = run.given;
   const { address, before, words } = change;
@@ -45,7 +50,7 @@ export async function recordImportedObject(
   await writer.write({
     kind: "adopt",
     key: { address, deposed: "" },
-    object: run.objectPlan(change),
+    object: { ...run.objectPlan(change), ...(step === "remove" && { dependencies: [] }) },
     content: run.content(change, ready, {
       value: before,
       privateBytes: words.priorPrivate,

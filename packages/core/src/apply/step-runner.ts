@@ -152,7 +152,7 @@ export class StepRunner {
     if (ready === undefined) return "failed";
     if (change.importing !== undefined && !this.#imported.has(change.address)) {
       this.#imported.add(change.address);
-      await recordImportedObject(this.#run, change, ready);
+      await recordImportedObject(this.#run, change, ready, kind);
     }
     if (kind === "remove") return removeObject(this.#run, change, ready, step.early === true);
     const kept =

@@ -1,4 +1,3 @@
-import { parseAddress } from "@stackwright/lang";
 import {
   arrayNode,
   type JsonNode,
@@ -7,7 +6,6 @@ import {
   stringNode,
 } from "@stackwright/tfstate";
 import type { CheckResult } from "../state/check-result.ts";
-import { resourceOf } from "../state/check-state.ts";
 import { withoutKeys } from "./import-state.ts";
 
 const KINDS: Readonly<Record<CheckResult["kind"], string>> = {
@@ -25,7 +23,7 @@ export function checkResultsNode(checks: readonly CheckResult[]): JsonNode {
   if (checks.length === 0) return literalNode(null);
   const byConfig = Map.groupBy(
     checks,
-    ({ kind, address }) => `${KINDS[kind]} ${configOf(address)}`,
+    ({ kind, address }) => `${KINDS[kind]} ${withoutKeys(address)}`,
   );
   return arrayNode(
     [...byConfig].map(([key, results]) => {
@@ -55,10 +53,4 @@ function objectNodeOf(address: string, results: readonly CheckResult[]): JsonNod
 function statusNode(results: readonly CheckResult[]): JsonNode {
   const worst = WORST.find((status) => results.some((result) => result.status === status));
   return stringNode(worst ?? "pass");
-}
-
-function configOf(address: string): string {
-  return parseAddress(address).value?.kind === "resource"
-    ? resourceOf(address)
-    : withoutKeys(address);
 }

@@ -55,6 +55,29 @@ describe("a state file", () => {
     expect(one.lineage).not.toBe(other.lineage);
   });
 
+  it("has one result for the conditions of a resource in all instances of its module", async () => {
+    const { snapshot } = await throughStore(TEXT);
+    const checks = [0, 1].map((index) => ({
+      address: `module.m[${index}].terraform_data.r["x"]`,
+      kind: "precondition" as const,
+      index: 0,
+      status: "pass" as const,
+    }));
+    const text = formatStateFile(exportState(TEST_STACK, { ...snapshot, checks }));
+    const { check_results: results } = JSON.parse(text) as {
+      check_results: readonly {
+        config_addr: string;
+        objects: readonly { object_addr: string }[];
+      }[];
+    };
+    expect(
+      results.map(({ config_addr, objects }) => [
+        config_addr,
+        objects.map(({ object_addr }) => object_addr),
+      ]),
+    ).toEqual([["module.m.terraform_data.r", checks.map(({ address }) => address)]]);
+  });
+
   it("keeps what matters of each object", async () => {
     const { snapshot } = await throughStore(TEXT);
     const { objects } = snapshot;
