@@ -23,6 +23,13 @@ interface CaseRun {
   readonly run: ToolRun;
   readonly scratch: string;
   readonly ids: RandomIds;
+  readonly quick: boolean;
+}
+
+/** How a case is run. */
+interface RunCaseOptions {
+  /** Leaves out what costs a start of the command and says nothing new: validate before plan, init where there is nothing to install. */
+  readonly quick?: boolean;
 }
 
 /**
@@ -34,6 +41,7 @@ export async function runCase(
   test: DifferentialCase,
   toolIn: (scratch: string) => Tool,
   configuration?: string,
+  { quick = false }: RunCaseOptions = {},
 ): Promise<JsonObject> {
   const scratch = await mkdtemp(join(tmpdir(), "diff-case-"));
   try {
@@ -48,6 +56,7 @@ export async function runCase(
       run: openToolRun(tool, { scratch, work, configuration: rc }),
       scratch,
       ids: new RandomIds(test.random),
+      quick,
     };
     return await recordSteps(state);
   } finally {
@@ -87,16 +96,7 @@ async function recordStep(step: CaseStep, state: CaseRun): Promise<JsonObject> {
   await replaceConfiguration(run.work, step.folder);
   const out: Record<string, Json> = { step: step.name, mode: step.mode, result: "ok", stage: null };
 
-  const init = await run.stream(["init", "-json", "-input=false"], step.env);
-  const validated = await run.run(["validate", "-json"], step.env);
-  out.init = { exit: exitOf(init.code), diagnostics: problemRows(problemsOf(init.events), ids) };
-  const report = objectOf(parseExact(validated.output));
-  out.validate = {
-    exit: exitOf(validated.code),
-    diagnostics: problemRows(listOf(report.diagnostics), ids),
-  };
-  if (validated.code !== 0) return finish(out, before, "validate", state);
-  if (init.code !== 0) throw new Error("init failed, but validate did not");
+  if (!(await prepareStep(out, step, state))) return finish(out, before, "validate", state);
 
   for (const words of step.stateEdits) await tool.stateEdits(run, words, step.env);
   for (const [path, text] of step.drift) await drift(join(run.work, path), text);
@@ -124,6 +124,31 @@ async function recordStep(step: CaseStep, state: CaseRun): Promise<JsonObject> {
   await finish(out, before, applied.code === 0 ? undefined : "apply", state);
   if (step.mode === "apply" && applied.code === 0) out.replan = await replan(step, state);
   return out;
+}
+
+/** Installs and validates; false where the configuration is not valid. */
+async function prepareStep(
+  out: Record<string, Json>,
+  step: CaseStep,
+  { run, ids, quick, test }: CaseRun,
+): Promise<boolean> {
+  if (quick && test.needs.length === 0 && !(await hasFolders(step.folder))) return true;
+  const init = await run.stream(["init", "-json", "-input=false"], step.env);
+  out.init = { exit: exitOf(init.code), diagnostics: problemRows(problemsOf(init.events), ids) };
+  if (quick && init.code === 0) return true;
+  const validated = await run.run(["validate", "-json"], step.env);
+  const report = objectOf(parseExact(validated.output));
+  out.validate = {
+    exit: exitOf(validated.code),
+    diagnostics: problemRows(listOf(report.diagnostics), ids),
+  };
+  if (validated.code !== 0) return false;
+  if (init.code !== 0) throw new Error("init failed, but validate did not");
+  return true;
+}
+
+async function hasFolders(folder: string): Promise<boolean> {
+  return (await readdir(folder, { withFileTypes: true })).some((entry) => entry.isDirectory());
 }
 
 async function replaceConfiguration(work: string, folder: string): Promise<void> {
@@ -171,7 +196,11 @@ async function replan(step: CaseStep, state: CaseRun): Promise<JsonObject> {
     exit: exitOf(code),
     diagnostics: problemRows(problemsOf(events), ids),
   };
-  if (code === 0 || code === 2) {
+  if (code === 0) {
+    // Nothing changes.
+    out.actions = {};
+    out.output_actions = {};
+  } else if (code === 2) {
     const { resource_changes: changes, output_changes: outputs } = await showPlan(
       planFile,
       step,

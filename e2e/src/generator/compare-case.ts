@@ -1,0 +1,112 @@
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import type { DifferentialCase } from "../differential/case-files.ts";
+import { compareRecordings, type Deviation } from "../differential/compare.ts";
+import {
+  type Json,
+  type JsonObject,
+  listOf,
+  objectOf,
+  textOf,
+} from "../differential/exact-json.ts";
+import { runCase } from "../differential/run-case.ts";
+import { stackwrightTool, terraformTool } from "../differential/tool.ts";
+import { type GeneratedCase, renderItems } from "./configuration-tree.ts";
+
+/** What came of a case under both commands. */
+interface CaseComparison {
+  readonly deviations: readonly Deviation[];
+  /** How the real command ended the last step that it did. */
+  readonly result: string;
+}
+
+interface CompareOptions {
+  /** The real command. */
+  readonly terraform: string;
+  /** The CLI configuration with a mirror of the providers that cases need. */
+  readonly configuration: string;
+}
+
+/** Runs a case with the real command, then in this process with ours, and compares plans, states, outputs and errors. */
+export async function compareCase(
+  test: GeneratedCase,
+  { terraform, configuration }: CompareOptions,
+): Promise<CaseComparison> {
+  const folder = await mkdtemp(join(tmpdir(), "generated-"));
+  try {
+    const written = await writeCase(test, folder);
+    const rc = test.needs.length === 0 ? undefined : configuration;
+    const quick = { quick: true };
+    const [expected, actual] = await Promise.all([
+      runCase(written, () => terraformTool(terraform), rc, quick),
+      runCase(written, (scratch) => stackwrightTool(undefined, join(scratch, "store")), rc, quick),
+    ]);
+    const wanted = withoutEmptyChecks(expected);
+    return { deviations: compareRecordings(wanted, actual), result: resultOf(expected) };
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** Conditions of what has no instance were not checked, which need not be said. */
+function withoutEmptyChecks(recording: JsonObject): JsonObject {
+  const steps = listOf(recording["steps"]).map((one) => {
+    const step = objectOf(one);
+    const checks = listOf(step["checks"]).map(objectOf);
+    const empty = new Set(
+      checks.filter(({ objects }) => listOf(objects).length === 0).map(({ address }) => address),
+    );
+    const plan = objectOf(step["plan"]);
+    const stated = (rows: Json | undefined): Json[] =>
+      listOf(rows).filter((row) => !empty.has(objectOf(row)["address"]));
+    return {
+      ...step,
+      ...(step["checks"] !== undefined && { checks: stated(step["checks"]) }),
+      ...(plan["checks"] !== undefined && { plan: { ...plan, checks: stated(plan["checks"]) } }),
+    };
+  });
+  return { ...recording, steps };
+}
+
+function resultOf({ steps }: JsonObject): string {
+  const last = objectOf(listOf(steps).at(-1));
+  const result = textOf(last["result"]);
+  return result === "error" ? `error in ${textOf(last["stage"])}` : result;
+}
+
+/** Writes the steps of a case into a folder, as the cases of `e2e/cases` are. */
+export async function writeCase(test: GeneratedCase, folder: string): Promise<DifferentialCase> {
+  for (const [at, step] of test.steps.entries()) {
+    for (const [path, items] of step.files) {
+      const file = join(folder, `step${at + 1}`, path);
+      await mkdir(dirname(file), { recursive: true });
+      await writeFile(file, renderItems(items));
+    }
+  }
+  return {
+    name: test.name,
+    folder,
+    title: test.name,
+    ordered: false,
+    optional: undefined,
+    finalDestroy: false,
+    needs: test.needs,
+    random: new Map(),
+    initialState: undefined,
+    expected: undefined,
+    steps: test.steps.map(({ mode, targets, replace, stateEdits }, at) => ({
+      name: `step${at + 1}`,
+      folder: join(folder, `step${at + 1}`),
+      mode,
+      targets,
+      replace,
+      refresh: true,
+      inputs: [],
+      inputsAtApply: false,
+      env: {},
+      stateEdits,
+      drift: new Map(),
+    })),
+  };
+}

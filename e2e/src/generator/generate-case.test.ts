@@ -1,0 +1,42 @@
+import { expect, it } from "vitest";
+import { type GeneratedCase, renderItems } from "./configuration-tree.ts";
+import { generateCase } from "./generate-case.ts";
+
+const text = ({ steps }: GeneratedCase): string =>
+  steps
+    .flatMap(({ files }) => [...files].map(([path, items]) => `# ${path}\n${renderItems(items)}`))
+    .join("");
+
+it("generates the same case for the same number, and another one for the next", () => {
+  expect(generateCase(7)).toEqual(generateCase(7));
+  expect(text(generateCase(7))).not.toBe(text(generateCase(8)));
+});
+
+it.each([
+  "count =",
+  "for_each =",
+  "lifecycle {",
+  "create_before_destroy",
+  "replace_triggered_by",
+  "precondition {",
+  "postcondition {",
+  "validation {",
+  'check "',
+  "moved {",
+  "removed {",
+  "import {",
+  'module "',
+  "depends_on",
+  "sensitive = true",
+  "triggers_replace",
+  'resource "random_integer"',
+])("has %s in some of a hundred cases", (part) => {
+  const cases = Array.from({ length: 100 }, (_, seed) => text(generateCase(seed)));
+  expect(cases.filter((one) => one.includes(part)).length).toBeGreaterThan(0);
+});
+
+it("indents what blocks hold, and closes them", () => {
+  expect(renderItems([{ open: "a {", items: ["b = 1", { open: "c {", items: [] }] }])).toBe(
+    "a {\n  b = 1\n  c {\n  }\n}\n",
+  );
+});
