@@ -431,7 +431,7 @@ function nextStep(draft: Draft, usesRandom: boolean): GeneratedStep {
   const { dice } = draft;
   const more: ConfigurationItem[] = [];
   const renames = new Map<string, string>();
-  const edits: { stateEdits?: string[][]; targets?: string[]; replace?: string[] } = {};
+  const edits: { stateEdits?: string[][]; replace?: string[] } = {};
   const before = draft.resources;
   for (const resource of before) {
     if (!dice.chance(50)) continue;
@@ -459,8 +459,6 @@ function nextStep(draft: Draft, usesRandom: boolean): GeneratedStep {
     } else if (change === 3 && resource.repetition === "none") {
       if (dice.chance(50)) (edits.stateEdits ??= []).push(["taint", address]);
       else (edits.replace ??= []).push(address);
-    } else if (change === 4 && dice.chance(30)) {
-      (edits.targets ??= []).push(address);
     } else if (resource.type === "terraform_data") {
       const constants = new ExpressionSource(dice, []);
       const input = `input = ${constants.literal(resource.valueType, 1)}`;
@@ -481,8 +479,6 @@ function nextStep(draft: Draft, usesRandom: boolean): GeneratedStep {
       call.name = `${call.name}_new`;
     }
   }
-  // Terraform refuses targets that leave out what was moved; ours plans the targets and keeps the move for the next plan.
-  if (renames.size > 0) delete edits.targets;
   const step = stepOf(draft, [], usesRandom, edits);
   const files = new Map(
     [...step.files].map(([path, items]) =>
