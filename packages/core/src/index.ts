@@ -126,6 +126,8 @@ export { createRedactor } from "./secrets/redactor.ts";
 // State.
 export type { DataKey, StackCipher } from "./secrets/stack-cipher.ts";
 export { STATE_BLOB_KINDS } from "./state/blob-references.ts";
+export type { HumanLock } from "./state/human-lock.ts";
+export { HUMAN_LOCK_KIND, readHumanLock } from "./state/human-lock.ts";
 export { ENGINE_KINDS } from "./state/kind-table.ts";
 export { stackTenancy } from "./state/kinds.ts";
 export type { ExpirePlansOptions, PlanRetention } from "./state/plan-retention.ts";

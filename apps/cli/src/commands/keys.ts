@@ -151,7 +151,7 @@ async function underLock<T>(
   former?: CommandKey,
 ): Promise<T> {
   const taken = { store: session.store, stack, state: session.stateOf(stack) };
-  await using _hold = await acquireStackLock(taken, options, context);
+  await using _hold = await acquireStackLock(taken, options, context, { passesLock: true });
   return await work(storedKeys(session, former));
 }
 

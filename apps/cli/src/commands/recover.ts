@@ -117,7 +117,7 @@ async function settle(
     session,
     registry: options.registry,
   });
-  await using hold = await acquireStackLock(session, options, context);
+  await using hold = await acquireStackLock(session, options, context, { passesLock: true });
   const { operations } = await engine.resolve({
     state: session.state,
     hold,

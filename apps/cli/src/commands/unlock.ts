@@ -10,7 +10,7 @@ import { acquireStackLock } from "../session/stack-lock.ts";
 export async function unlock(options: StoreOptions, context: CommandContext): Promise<ExitCode> {
   await using session = await openWriter(context, options);
   const patient = { ...options, lockTimeout: options.lockTimeout ?? "2m" };
-  const hold = await acquireStackLock(session, patient, context);
+  const hold = await acquireStackLock(session, patient, context, { passesLock: true });
   await hold.release();
   const { run } = await session.state.head();
   const rest = run === "" ? "" : " A run was interrupted; the next plan recovers it.";

@@ -22,7 +22,7 @@ import { requireAdopted } from "../session/require-adopted.ts";
 import { isInteractive, type PlanningOptions, parallelismOf } from "../session/run-options.ts";
 import { schemasOf } from "../session/schemas-of.ts";
 import { openReader, openWriter, type StackSession } from "../session/session.ts";
-import { acquireStackLock, releaseInterruptedLock } from "../session/stack-lock.ts";
+import { acquireStackLock, refuseLocked, releaseInterruptedLock } from "../session/stack-lock.ts";
 import { stackName } from "../session/stack-name.ts";
 import { stalePlanError } from "../session/stale-plan-error.ts";
 
@@ -68,6 +68,8 @@ export async function up(
   if (file !== undefined) await requirePlan(planFile ?? "", file, place, context);
   await using session = await openWriter(context, place);
   refuseHandedBack(session.stack);
+  // Before a plan is made that could not be applied.
+  await refuseLocked(session);
   if (file === undefined) await releaseInterruptedLock(session, options, context);
   if (options.importing !== undefined) await checkImport(session.state, options.importing);
   await using engine = await openEngine(project, context, {

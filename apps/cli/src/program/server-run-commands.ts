@@ -70,6 +70,26 @@ export function defineServerRunCommands(define: Define, run: CommandAction): voi
       await run(command, async (context) => runsDiscard(id, options, context));
     });
 
+  withServerOptions(define("lock", "lock a stack: its runs wait, and commands are refused", runs))
+    .option("--reason <text>", "reason, shown to those who wait")
+    .option("--expires <duration>", "end by itself after this time, such as 2h")
+    .action(
+      async (
+        options: ServerStackOptions & { reason?: string; expires?: string },
+        command: Command,
+      ) => {
+        const { runsLock } = await import("../commands/runs-lock.ts");
+        await run(command, async (context) => runsLock(options, context));
+      },
+    );
+
+  withServerOptions(define("unlock", "unlock a stack that was locked with runs lock", runs))
+    .option("--force", "also the lock of another credential; for administrators", false)
+    .action(async (options: ServerStackOptions & { force: boolean }, command: Command) => {
+      const { runsUnlock } = await import("../commands/runs-lock.ts");
+      await run(command, async (context) => runsUnlock(options, context));
+    });
+
   withServerOptions(define("cancel [run]", "cancel a run", runs))
     .option("--force", "end its executor at once; for administrators", false)
     .action(

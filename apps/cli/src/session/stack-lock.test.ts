@@ -1,6 +1,9 @@
+import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
-import { StackDirectory } from "@stackwright/core";
+import { HUMAN_LOCK_KIND, StackDirectory, stackTenancy } from "@stackwright/core";
 import { createTestState, createVirtualScheduler, TEST_STACK } from "@stackwright/core/testing";
+import { StackLock as HumanLockMessage } from "@stackwright/proto/stackwright";
+import { readStored } from "@stackwright/storage";
 import { createMemoryStorage } from "@stackwright/storage/memory";
 import { describe, expect, it } from "vitest";
 import type { Terminal } from "../terminal/terminal.ts";
@@ -33,7 +36,22 @@ async function setUp(holder: "lives" | "was killed") {
   return {
     first: first.state,
     deleteStack: async () => stacks.remove(TEST_STACK, "shop"),
-    take: (lockTimeout = "0s") => acquireStackLock(session, { lockTimeout }, context),
+    take: (lockTimeout = "0s", passes: { readonly passesLock?: boolean } = {}) =>
+      acquireStackLock(session, { lockTimeout }, context, passes),
+    lock: async (given: Partial<HumanLockMessage>) => {
+      const tenancy = stackTenancy(TEST_STACK);
+      const id = { uid: "", name: TEST_STACK.stack, type: HUMAN_LOCK_KIND, tenancy };
+      const found = await readStored(storage, "strong", id);
+      const value = HumanLockMessage.encode(HumanLockMessage.create(given)).finish();
+      await storage.writeCAS({
+        id: { ...id, uid: found?.id.uid ?? "lock" },
+        version: found?.version ?? "",
+        generation: randomUUID(),
+        metadata: {},
+        status: {},
+        data: { typeUrl: "type.googleapis.com/stackwright.v1.StackLock", value },
+      });
+    },
     told: () => told,
   };
 }
@@ -67,6 +85,31 @@ describe("taking a stack", () => {
     const hold = await take();
     expect(hold.epoch).toBe(2n);
     await hold.release();
+  });
+
+  it("is refused with the reason while somebody has locked it, but for what ends a run", async () => {
+    const { take, lock } = await setUp("lives");
+    await lock({ actor: "token-ann", reason: "a migration", untilMs: 0n });
+    await expect(take()).rejects.toThrow('The stack "shop" is locked by token-ann: a migration');
+    await (await take("0s", { passesLock: true })).release();
+    const until = BigInt(Date.now() + 3_600_000);
+    await lock({ actor: "token-ann", reason: "a migration", untilMs: until });
+    await expect(take()).rejects.toThrow(`until ${new Date(Number(until)).toISOString()}`);
+    // One that has ended by itself holds nothing up.
+    await lock({ actor: "token-ann", reason: "a migration", untilMs: 1n });
+    await (await take()).release();
+  });
+
+  it("is refused where it was locked while the command waited", async () => {
+    const { first, take, lock, told } = await setUp("lives");
+    const held = await first.acquire();
+    const taken = take("60s");
+    await expect.poll(told).toContain("first works on it");
+    await lock({ actor: "token-ann", reason: "a migration", untilMs: 0n });
+    await held.release();
+    await expect(taken).rejects.toThrow("is locked by token-ann");
+    await using again = await first.acquire();
+    expect(again.epoch).toBe(3n);
   });
 
   it("is refused where the stack was deleted while the command waited", async () => {

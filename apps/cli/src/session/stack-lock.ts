@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { StackDirectory, type StackLock, stackTenancy } from "@stackwright/core";
-import { readStored } from "@stackwright/storage";
+import { readHumanLock, StackDirectory, type StackLock, stackTenancy } from "@stackwright/core";
+import { isStorageError, readStored } from "@stackwright/storage";
 import { fenceHolderOf, fenceResourceId, heartbeatId } from "@stackwright/storage/lease";
 import type { CommandContext } from "../command-context.ts";
 import { CommandError } from "../command-error.ts";
@@ -20,17 +20,23 @@ export type LockTarget = Pick<StackSession, "state" | "stack"> & {
  * Takes the stack. A holder that lives is waited for as long as `--lock-timeout` says, and the refusal says who
  * it is. One that shows no life, because it was killed or its machine is gone, is waited for until the
  * stack may be taken from it, regardless of the timeout: no other process would end its run. A stack that was handed back is refused,
- * except to the command that ends an interrupted hand-back.
+ * except to the command that ends an interrupted hand-back. A stack that somebody has locked at a server is refused, except to
+ * commands that change none of its objects, and to what ends an interrupted run.
  */
 export async function acquireStackLock(
   session: LockTarget,
   options: Pick<StoreOptions, "lockTimeout">,
   { terminal, signal }: Pick<CommandContext, "terminal" | "signal">,
-  { endsHandBack = false }: { readonly endsHandBack?: boolean } = {},
+  {
+    endsHandBack = false,
+    passesLock = false,
+  }: { readonly endsHandBack?: boolean; readonly passesLock?: boolean } = {},
 ): Promise<StackLock> {
+  if (!passesLock) await refuseLocked(session);
   const patienceMs = parseDuration(options.lockTimeout);
   const free = await session.state.tryAcquire({ signal });
-  if (free !== undefined) return stillOurs(free, session, endsHandBack);
+  const checks = { endsHandBack, passesLock };
+  if (free !== undefined) return stillOurs(free, session, checks);
   const { who } = await readLockHolder(session);
   terminal.writeError(`Waiting for the stack: ${who} works on it, or did until it ended.\n`);
   const over = new AbortController();
@@ -42,7 +48,7 @@ export async function acquireStackLock(
   );
   try {
     const hold = await session.state.acquire({ signal: AbortSignal.any([signal, refusal.signal]) });
-    return await stillOurs(hold, session, endsHandBack);
+    return await stillOurs(hold, session, checks);
   } catch (error) {
     throw refusal.signal.aborted ? refusal.signal.reason : error;
   } finally {
@@ -57,10 +63,13 @@ export async function acquireStackLock(
  */
 async function stillOurs(
   lock: StackLock,
-  { store, stack }: LockTarget,
-  endsHandBack: boolean,
+  session: LockTarget,
+  { endsHandBack, passesLock }: { readonly endsHandBack: boolean; readonly passesLock: boolean },
 ): Promise<StackLock> {
+  const { store, stack } = session;
   try {
+    // It may have been locked while the command waited.
+    if (!passesLock) await refuseLocked(session);
     const { account, project, stack: id } = stack.reference;
     const current = await new StackDirectory(store).find({ account, project }, stack.name);
     if (!endsHandBack) refuseHandedBack(current);
@@ -82,6 +91,23 @@ async function stillOurs(
   }
 }
 
+/** Refuses a stack that somebody has locked at a server, with the reason. */
+export async function refuseLocked({
+  store: { storage },
+  stack: { name, reference },
+}: Pick<LockTarget, "store" | "stack">): Promise<void> {
+  const lock = await readHumanLock(storage, reference, Date.now()).catch((error: unknown) => {
+    // Servers of older releases show locks to no command.
+    if (isStorageError(error, "STORAGE_PERMISSION_DENIED")) return undefined;
+    throw error;
+  });
+  if (lock === undefined) return;
+  const until = lock.untilMs === undefined ? "" : ` until ${new Date(lock.untilMs).toISOString()}`;
+  throw new CommandError(`The stack "${name}" is locked by ${lock.actor}${until}: ${lock.reason}`, {
+    advice: `Ask who locked it, or unlock it: stackwright runs unlock --stack ${reference.project}/${name} (--force for the lock of another credential).`,
+  });
+}
+
 /**
  * Takes the stack and lets it go where a run has begun that did not end: the next plan then finds nobody in
  * the way of finding out what became of it.
@@ -92,7 +118,7 @@ export async function releaseInterruptedLock(
   context: Pick<CommandContext, "terminal" | "signal">,
 ): Promise<void> {
   if ((await session.state.head()).run === "") return;
-  const hold = await acquireStackLock(session, options, context);
+  const hold = await acquireStackLock(session, options, context, { passesLock: true });
   await hold.release();
 }
 
