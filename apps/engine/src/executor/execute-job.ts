@@ -147,8 +147,8 @@ async function makePlan(
   const writing = { signal: given.signal, owner: stack.account };
   const secrets = secretTextsOf(job);
   const document = await blobs.write(Buffer.from(planToJson(plan, digest, { secrets })), writing);
-  const viewed = planView(concealPlan(plan, secrets), { planDigest: digest });
-  const view = await blobs.write(Buffer.from(JSON.stringify(viewed)), writing);
+  const viewed = viewTextOf(concealPlan(plan, secrets), digest, report);
+  const view = viewed === undefined ? undefined : await blobs.write(Buffer.from(viewed), writing);
   const { read: _, ...summary } = summarizePlan(plan);
   return {
     phase: "planned",
@@ -156,8 +156,20 @@ async function makePlan(
     baseRevision: plan.revision.toString(),
     summary,
     documentSha256: document.sha256,
-    viewSha256: view.sha256,
+    viewSha256: view?.sha256 ?? "",
   };
+}
+
+/** The view of a plan. A plan without one can be read and approved by its document: the event says what failed. */
+function viewTextOf(plan: Plan, planDigest: string, report: Given["report"]): string | undefined {
+  try {
+    return JSON.stringify(planView(plan, { planDigest }));
+  } catch (error) {
+    const detail = error instanceof Error ? error.message : String(error);
+    const summary = "There is no view of the plan";
+    report([{ severity: "warning", code: "ENGINE_PLAN", summary, detail }]);
+    return undefined;
+  }
 }
 
 async function apply(

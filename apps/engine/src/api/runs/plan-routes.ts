@@ -1,4 +1,3 @@
-import { type PlanView, renderHtml, renderMarkdown, renderTerminal } from "@stackwright/plan-view";
 import type { PlanSummary } from "@stackwright/proto/stackwright";
 import { readStored } from "@stackwright/storage";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
@@ -9,6 +8,7 @@ import { ServerError } from "../../domain/server-error.ts";
 import { SERVER_KINDS } from "../../domain/server-kinds.ts";
 import { idOf } from "../../queue/transaction.ts";
 import { type ApiParts, RunParams, routeSchema, stackOf } from "../api-parts.ts";
+import { PlanRenderer } from "./plan-renderer.ts";
 
 const PLAN = "/projects/:project/stacks/:stack/runs/:run/plan";
 
@@ -35,7 +35,8 @@ type InRun = { Params: Static<typeof RunParams> };
  * view, and rendered. All forms are of the plan whose digest the run has.
  */
 export function planRoutes(fastify: FastifyInstance, parts: ApiParts): void {
-  const { storage, blobs } = parts;
+  const { storage, blobs, clock } = parts;
+  const renderer = new PlanRenderer({ clock });
 
   const summaryOf = async (request: FastifyRequest<InRun>): Promise<PlanSummary> => {
     const { run } = request.params;
@@ -64,7 +65,7 @@ export function planRoutes(fastify: FastifyInstance, parts: ApiParts): void {
   const viewOf = async (request: FastifyRequest<InRun>): Promise<string> => {
     const { viewSha256 } = await summaryOf(request);
     if (viewSha256 === "") {
-      throw new ServerError("not_found", "the plan was made by a release that wrote no view");
+      throw new ServerError("not_found", "there is no view of the plan; read its document");
     }
     return textOf(viewSha256);
   };
@@ -117,19 +118,20 @@ export function planRoutes(fastify: FastifyInstance, parts: ApiParts): void {
           querystring: Form,
           produces: ["text/plain", "text/markdown", "text/html"],
         },
+        { 422: "the plan is too large to be rendered" },
       ),
       config: { access: "viewer" },
     },
     async (request, reply) => {
       const { form, limit_bytes: limitBytes } = request.query;
-      const view = JSON.parse(await viewOf(request)) as PlanView;
+      const gone = new AbortController();
+      reply.raw.once("close", () => gone.abort(new Error("the reader has gone away")));
       const title = `${request.params.project}/${request.params.stack}`;
-      const text =
-        form === "html"
-          ? renderHtml(view, { title })
-          : form === "markdown"
-            ? renderMarkdown(view, { title, ...(limitBytes !== undefined && { limitBytes }) })
-            : renderTerminal(view);
+      const text = await renderer.render(
+        await viewOf(request),
+        { form, title, limitBytes },
+        gone.signal,
+      );
       return reply
         .headers({
           // A fragment for other pages: nothing in it may run or load, wherever it is opened.
