@@ -135,7 +135,7 @@ export async function move<P extends RunPhase, N extends Reachable<P>>(
     updatedAtMs: BigInt(tx.nowMs),
     history: [...history, entry].slice(-HISTORY),
   });
-  const { reason, reasonCode } = change;
+  const { reason, reasonCode, epoch } = change;
   const event = {
     type: "phase-change",
     from,
@@ -143,6 +143,8 @@ export async function move<P extends RunPhase, N extends Reachable<P>>(
     actor,
     ...(reason !== undefined && reason !== "" && { reason }),
     ...(reasonCode !== undefined && reasonCode !== "" && { reason_code: reasonCode }),
+    // That of the stack's fence: one writer has it.
+    ...(epoch !== undefined && { epoch: epoch.toString() }),
   };
   const events = [{ at: tx.nowMs, event }];
   if (isEnded(to)) {
