@@ -12,7 +12,7 @@ export async function runsLock(
 ): Promise<ExitCode> {
   const { reason, expires } = options;
   if (reason === undefined || reason === "") {
-    throw new CommandError("A lock needs a reason, which is shown to those whom it holds up.", {
+    throw new CommandError("A lock needs a reason, which is shown to the users whose runs wait.", {
       advice: 'Say it with --reason "database migration until noon".',
     });
   }
