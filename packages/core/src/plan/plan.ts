@@ -68,6 +68,8 @@ export interface Plan {
   /** Exact versions, by source. */
   readonly providers: readonly PlannedProvider[];
   readonly expansions: readonly PlannedExpansion[];
+  /** Outputs of modules that are null, or that the plan is not about: `module.a["k"].output.b`. Absent: none. */
+  readonly emptyOutputs?: readonly string[];
   /** In the order of the walk: dependencies first. One for each (address, deposed key). */
   readonly changes: readonly ResourceChange[];
   /** Values of instances that a partial plan is not about, by address, for those that it is about. */

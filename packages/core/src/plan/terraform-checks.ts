@@ -1,5 +1,11 @@
-import { parseAddress } from "@stackwright/lang";
-import { arrayNode, type JsonNode, objectNode, stringNode } from "@stackwright/tfstate";
+import { configAddress, formatAddress, formatModulePath, parseAddress } from "@stackwright/lang";
+import {
+  arrayNode,
+  type JsonNode,
+  literalNode,
+  objectNode,
+  stringNode,
+} from "@stackwright/tfstate";
 import type { CheckResult } from "../state/check-result.ts";
 
 const WORST: readonly CheckResult["status"][] = ["error", "fail", "unknown", "pass"];
@@ -8,7 +14,7 @@ const WORST: readonly CheckResult["status"][] = ["error", "fail", "unknown", "pa
 export function checkNodes(checks: readonly CheckResult[]): JsonNode {
   const byConfig = new Map<string, CheckResult[]>();
   for (const check of checks) {
-    const name = configName(check);
+    const { config: name } = checkedAddress(check);
     const list = byConfig.get(name);
     if (list === undefined) byConfig.set(name, [check]);
     else list.push(check);
@@ -16,13 +22,53 @@ export function checkNodes(checks: readonly CheckResult[]): JsonNode {
   return arrayNode([...byConfig].map(([name, list]) => configNode(name, list)));
 }
 
-function configName({ address, kind }: CheckResult): string {
-  if (kind === "check" || kind === "output" || kind === "variable")
-    return address.replace(/\[[^\]]*\]/g, "");
+/** What has conditions, as the reference command takes its address apart. */
+interface CheckedAddress {
+  /** Without keys. */
+  readonly config: string;
+  readonly members: Readonly<Record<string, JsonNode>>;
+  /** Of the instance. */
+  readonly instance: Readonly<Record<string, JsonNode>>;
+}
+
+function checkedAddress({ address, kind }: CheckResult): CheckedAddress {
+  if (kind === "check" || kind === "output" || kind === "variable") {
+    const at = address.lastIndexOf(".", address.lastIndexOf(".") - 1);
+    const module = at < 0 ? "" : address.slice(0, at);
+    const { value } = parseAddress(module);
+    const config = value?.kind === "module" ? formatAddress(configAddress(value)) : module;
+    return {
+      config: `${config}${address.slice(Math.max(at, 0))}`,
+      members: {
+        ...moduleMember(config),
+        name: stringNode(address.slice(address.lastIndexOf(".") + 1)),
+      },
+      instance: moduleMember(module),
+    };
+  }
   const { value } = parseAddress(address);
-  if (value?.kind !== "resource") return address;
-  const module = value.module.map(({ name }) => `module.${name}.`).join("");
-  return `${module}${value.mode === "managed" ? "" : `${value.mode}.`}${value.type}.${value.name}`;
+  if (value?.kind !== "resource") return { config: address, members: {}, instance: {} };
+  const { mode, type, name, key } = value;
+  const config = configAddress(value);
+  return {
+    config: formatAddress(config),
+    members: {
+      ...moduleMember(formatModulePath(config.module)),
+      mode: stringNode(mode),
+      type: stringNode(type),
+      name: stringNode(name),
+    },
+    instance: {
+      ...moduleMember(formatModulePath(value.module)),
+      ...(key !== undefined && {
+        instance_key: typeof key === "number" ? literalNode(key) : stringNode(key),
+      }),
+    },
+  };
+}
+
+function moduleMember(module: string): Record<string, JsonNode> {
+  return module === "" ? {} : { module: stringNode(module) };
 }
 
 function kindOf({ kind }: CheckResult): string {
@@ -43,7 +89,10 @@ function configNode(name: string, list: readonly CheckResult[]): JsonNode {
   const instances = [...byInstance].map(([address, results]) => {
     const messages = results.flatMap(({ message }) => (message === undefined ? [] : [message]));
     return objectNode({
-      address: objectNode({ to_display: stringNode(address) }),
+      address: objectNode({
+        ...results.slice(0, 1).map(checkedAddress)[0]?.instance,
+        to_display: stringNode(address),
+      }),
       status: statusOf(results),
       ...(messages.length > 0 && {
         problems: arrayNode(
@@ -55,6 +104,7 @@ function configNode(name: string, list: readonly CheckResult[]): JsonNode {
   return objectNode({
     address: objectNode({
       kind: stringNode(first === undefined ? "resource" : kindOf(first)),
+      ...(first && checkedAddress(first).members),
       to_display: stringNode(name),
     }),
     status: statusOf(list),

@@ -17,7 +17,9 @@ import {
 import type { Configuration } from "../configuration/configuration.ts";
 import type { Drift, OutputChange, ResourceChange } from "./change.ts";
 import { type ConfigurationSchemas, configurationNode } from "./configuration-json.ts";
+import { DeclaredDependencies } from "./declared-dependencies.ts";
 import { hasChanges, type Plan } from "./plan.ts";
+import { relevantAttributes } from "./relevant-attributes.ts";
 import { blankPlan, type SecretDisplay } from "./shown-plan.ts";
 import { checkNodes } from "./terraform-checks.ts";
 import { pathNode, sensitiveMask, unknownMask, valueNode } from "./value-json.ts";
@@ -34,13 +36,15 @@ export function planToTerraformJson(
   plan: Plan,
   { described, secrets = "hidden" }: TerraformJsonOptions = {},
 ): string {
-  const configuration = described && configurationNode(described.configuration, described.schemas);
-  return compactJson(planNode(secrets === "shown" ? plan : blankPlan(plan), configuration));
+  return compactJson(planNode(secrets === "shown" ? plan : blankPlan(plan), described));
 }
 
 /** Options of {@link planToTerraformJson}. */
 export interface TerraformJsonOptions {
-  /** The configuration that the plan was made from, which is part of that form as well. */
+  /**
+   * The configuration that the plan was made from. It is part of that form, and says on what objects depend and which
+   * attributes are relevant, so that these are left out without it.
+   */
   readonly described?:
     | { readonly configuration: Configuration; readonly schemas: ConfigurationSchemas }
     | undefined;
@@ -48,26 +52,27 @@ export interface TerraformJsonOptions {
   readonly secrets?: SecretDisplay;
 }
 
-function planNode(plan: Plan, configuration: JsonNode | undefined): JsonNode {
+function planNode(plan: Plan, described: TerraformJsonOptions["described"]): JsonNode {
+  const relevant = described === undefined ? [] : relevantAttributes(plan, described);
   const shown =
     plan.mode === "refresh-only" ? [] : plan.changes.filter(isShown).toSorted(byAddress);
   return objectNode({
     format_version: stringNode("1.2"),
     terraform_version: stringNode(TERRAFORM_VERSION),
-    variables: objectNode(
-      Object.fromEntries(
-        [...plan.variables].map(([name, value]) => [name, objectNode({ value: valueNode(value) })]),
-      ),
-    ),
+    variables: membersNode(plan.variables, (value) => objectNode({ value: valueNode(value) })),
     planned_values: valuesNode(plan, "after"),
     ...(plan.drift.length > 0 && { resource_drift: arrayNode(plan.drift.map(driftNode)) }),
-    resource_changes: arrayNode(shown.map(changeNode)),
-    output_changes: objectNode(
-      Object.fromEntries(plan.outputs.map((output) => [output.name, outputNode(output)])),
+    ...(shown.length > 0 && { resource_changes: arrayNode(shown.map(changeNode)) }),
+    output_changes: membersNode(
+      plan.outputs.map((output) => [output.name, output]),
+      outputNode,
     ),
-    prior_state: priorStateNode(plan),
-    ...(configuration !== undefined && { configuration }),
-    checks: checkNodes(plan.checks),
+    prior_state: priorStateNode(plan, described),
+    ...(described !== undefined && {
+      configuration: configurationNode(described.configuration, described.schemas),
+    }),
+    ...(relevant.length > 0 && { relevant_attributes: arrayNode(relevant) }),
+    ...(plan.checks.length > 0 && { checks: checkNodes(plan.checks) }),
     timestamp: stringNode(new Date(plan.createdAtMs).toISOString().replace(/\.\d+Z$/, "Z")),
     applyable: literalNode(hasChanges(plan)),
     complete: literalNode(!plan.partial),
@@ -75,16 +80,32 @@ function planNode(plan: Plan, configuration: JsonNode | undefined): JsonNode {
   });
 }
 
+/** An object by names; absent where there are none. */
+function membersNode<T>(
+  members: Iterable<readonly [string, T]>,
+  write: (member: T) => JsonNode,
+): JsonNode | undefined {
+  const written = Array.from(members, ([name, member]) => [name, write(member)] as const);
+  return written.length === 0 ? undefined : objectNode(Object.fromEntries(written));
+}
+
 /** The state after the refresh; absent where there is nothing in it. */
-function priorStateNode(plan: Plan): JsonNode | undefined {
-  const isEmpty =
+function priorStateNode(
+  plan: Plan,
+  described: TerraformJsonOptions["described"],
+): JsonNode | undefined {
+  const nothing =
     plan.changes.every((change) => sideOf(change, "before") === undefined) &&
     plan.outputs.every((output) => outputSide(output, "before") === undefined);
-  if (isEmpty) return undefined;
+  if (nothing) return undefined;
   return objectNode({
     format_version: stringNode("1.0"),
     terraform_version: stringNode(TERRAFORM_VERSION),
-    values: valuesNode(plan, "before"),
+    values: valuesNode(
+      plan,
+      "before",
+      described && new DeclaredDependencies(described.configuration.graph, plan.changes),
+    ),
   });
 }
 
@@ -101,7 +122,13 @@ function sideOf(
 /** The value of an output on one side. The refresh evaluates outputs, as far as they are known then. */
 function outputSide({ before, after }: OutputChange, side: "before" | "after"): Value | undefined {
   if (side === "after") return after;
-  return after !== undefined && unmarkDeep(after)[0].isWhollyKnown ? after : before;
+  if (before === undefined && after !== undefined && isEmpty(after)) return undefined;
+  return after !== undefined && isWhollyKnown(after) ? after : before;
+}
+
+function isEmpty(value: Value): boolean {
+  const [plain] = value.unmark();
+  return plain.isKnown && plain.isNull;
 }
 
 /** What was read while planning, and what is taken out of the record only, is no change. */
@@ -184,10 +211,15 @@ function sidesNodes(before: Value | undefined, after: Value | undefined): Record
   return {
     before: side(before),
     after: side(after),
-    after_unknown: after === undefined ? objectNode({}) : unknownMask(after),
+    after_unknown:
+      after === undefined || isWhollyKnown(after) ? objectNode({}) : unknownMask(after),
     before_sensitive: before === undefined ? literalNode(false) : sensitiveMask(before),
     after_sensitive: after === undefined ? literalNode(false) : sensitiveMask(after),
   };
+}
+
+function isWhollyKnown(value: Value): boolean {
+  return unmarkDeep(value)[0].isWhollyKnown;
 }
 
 function side(value: Value | undefined): JsonNode {
@@ -232,12 +264,21 @@ interface ModuleTree {
 }
 
 /** All objects by module, as they were or as they will be. */
-function valuesNode(plan: Plan, which: "before" | "after"): JsonNode {
+function valuesNode(
+  plan: Plan,
+  which: "before" | "after",
+  dependencies?: DeclaredDependencies,
+): JsonNode {
   const root: ModuleTree = { address: "", resources: [], children: new Map() };
-  for (const change of plan.changes.toSorted(byAddress)) {
+  // A plan to refresh alone plans no objects.
+  const isPlanned = which === "before" || plan.mode !== "refresh-only";
+  for (const change of isPlanned ? plan.changes.toSorted(byAddress) : []) {
     const value = sideOf(change, which);
     const { value: address } = parseAddress(change.address);
-    if (value === undefined || address?.kind !== "resource" || change.deposed !== "") continue;
+    if (address?.kind !== "resource" || change.deposed !== "") continue;
+    // What is only forgotten stays among the planned objects of the reference command, without values.
+    const forgotten = which === "after" && change.action === "forget";
+    if (value === undefined && !forgotten) continue;
     let at = root;
     for (const [depth] of address.module.entries()) {
       const name = formatModulePath(address.module.slice(0, depth + 1));
@@ -253,9 +294,10 @@ function valuesNode(plan: Plan, which: "before" | "after"): JsonNode {
         name: stringNode(address.name),
         ...indexNode(address),
         provider_name: stringNode(change.provider.source),
-        schema_version: literalNode(change.schemaVersion),
-        ...valuesOf(value),
-        sensitive_values: sensitiveMask(value),
+        schema_version: literalNode(value === undefined ? 0 : change.schemaVersion),
+        ...(value !== undefined && valuesOf(value)),
+        sensitive_values: value === undefined ? literalNode(false) : sensitiveMask(value),
+        ...dependsOnNode(change, dependencies),
       }),
     );
   }
@@ -269,6 +311,16 @@ function valuesNode(plan: Plan, which: "before" | "after"): JsonNode {
     ...(outputs.length > 0 && { outputs: objectNode(Object.fromEntries(outputs)) }),
     root_module: moduleNode(root),
   });
+}
+
+/** Of managed objects only, as data sources are recorded without; and not of what is only imported now. */
+function dependsOnNode(
+  { address, mode, importing }: ResourceChange,
+  dependencies: DeclaredDependencies | undefined,
+): Record<string, JsonNode> {
+  const recorded = mode === "managed" && importing === undefined;
+  const found = recorded ? (dependencies?.of(address) ?? []) : [];
+  return found.length === 0 ? {} : { depends_on: arrayNode(found.map(stringNode)) };
 }
 
 /** Values are left out where none is known. */

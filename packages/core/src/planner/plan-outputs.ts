@@ -35,8 +35,8 @@ export function planOutputs(
     if (after === undefined) {
       if (before !== undefined) changes.push({ ...change, action: "delete" });
     } else if (before === undefined && isNull(after)) {
-      // An output without a value is none.
-      continue;
+      // An output without a value is none; it is listed, as the reference command does, and never recorded.
+      changes.push({ ...change, action: "no-op" });
     } else if (before === undefined) changes.push({ ...change, action: "create" });
     else changes.push({ ...change, action: before.rawEquals(after) ? "no-op" : "update" });
   }

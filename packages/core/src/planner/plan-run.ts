@@ -71,6 +71,8 @@ export class PlanRun {
   readonly drift: Drift[] = [];
   readonly checks: CheckResult[] = [];
   readonly expansions: PlannedExpansion[] = [];
+  /** Addresses of outputs of modules that are null. */
+  readonly emptyOutputs: string[] = [];
   /** Change of an instance, for what depends on whether there is one. */
   /** Values of instances that the plan is not about, for those that are. */
   readonly known = new Map<string, Value>();

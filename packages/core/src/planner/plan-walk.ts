@@ -1,4 +1,5 @@
 import { forEachLimited } from "@stackwright/base/limiter";
+import { unmarkDeep } from "@stackwright/cty";
 import { type Diagnostic, expandRepetition, type GraphNode, hasErrors } from "@stackwright/lang";
 import { evaluateConditions, validateConditions } from "../walk/conditions.ts";
 import { type Keys, keysOf, recordKeys } from "../walk/keys.ts";
@@ -96,8 +97,9 @@ function assertions(
 
 /** An output is evaluated with its conditions; what came of those is kept. */
 function visitOutput(run: PlanRun, module: ModuleInstance, { output }: NodeOf<"output">): void {
-  const { conditions: results = [] } = module.output(output.name);
+  const { value, conditions: results = [] } = module.output(output.name);
   const address = module.addressOf(`output.${output.name}`);
+  if (module.address !== "" && unmarkDeep(value)[0].isNull) run.emptyOutputs.push(address);
   for (const [index, { status, message }] of results.entries()) {
     run.checks.push({
       address,

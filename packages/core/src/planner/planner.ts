@@ -173,6 +173,7 @@ export async function createPlan(request: CreatePlanRequest): Promise<PlanResult
   const outputs = planOutputs(run, configuration, selection, request.snapshot.outputs);
   diagnostics.push(...run.diagnostics);
   if (hasErrors(diagnostics)) return { plan: undefined, diagnostics };
+  const emptyOutputs = emptyModuleOutputs(run, configuration, selection);
   const plan: Plan = {
     stack: request.stack,
     revision: request.snapshot.head.revision,
@@ -189,6 +190,7 @@ export async function createPlan(request: CreatePlanRequest): Promise<PlanResult
       return { source, version, alias: "", ...(identity !== undefined && { identity }) };
     }),
     expansions: run.expansions,
+    ...(emptyOutputs.length > 0 && { emptyOutputs }),
     changes: inOrder(run, configuration),
     known: run.known,
     outputs,
@@ -197,6 +199,21 @@ export async function createPlan(request: CreatePlanRequest): Promise<PlanResult
     inputs: (await request.inputs?.recorded()) ?? [],
   };
   return { plan, diagnostics };
+}
+
+/** Outputs of modules that are null, and those that are not selected. */
+function emptyModuleOutputs(
+  run: PlanRun,
+  { graph }: Configuration,
+  selection: ReturnType<typeof selectPart>,
+): readonly string[] {
+  const unselected = graph.order.flatMap((node) => {
+    if (node.kind !== "output" || node.module.path.length === 0) return [];
+    if (selection.includesNode(node)) return [];
+    const { name } = node.output;
+    return run.world.modules(node.module.path).map((one) => one.addressOf(`output.${name}`));
+  });
+  return [...run.emptyOutputs, ...unselected].toSorted((a, b) => (a < b ? -1 : 1));
 }
 
 function resolveOptions(options: PlanOptions = {}): Required<PlanOptions> {
