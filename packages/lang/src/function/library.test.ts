@@ -67,6 +67,12 @@ describe("merge", () => {
   });
 });
 
+it("knows that the length of an unknown string is not negative", () => {
+  const x = Value.unknown(Type.string);
+  expect(run("length(x) > -1", { x }).rawEquals(Value.true)).toBe(true);
+  expect(run("length(x) > 0", { x }).isKnown).toBe(false);
+});
+
 describe("functions of OpenTofu", () => {
   it.each([
     ['cidrcontains("10.0.0.0/8", "10.1.2.3")', true],

@@ -6,6 +6,7 @@ import {
   index,
   length,
   Marks,
+  refine,
   Type,
   typeName,
   Value,
@@ -279,6 +280,9 @@ function lengthOf(marked: Value): Value {
   const [value, marks] = marked.unmark();
   if (value.type.kind === "dynamic") return Value.unknown(Type.number).withMarks(marks);
   if (value.type.kind !== "string") return length(marked);
-  if (!value.isKnown) return Value.unknown(Type.number).withMarks(marks);
+  if (!value.isKnown) {
+    const open = refine(Value.unknown(Type.number), { notNull: true, min: { value: 0 } });
+    return open.withMarks(marks);
+  }
   return Value.number(graphemeCount(value.asString())).withMarks(marks);
 }
