@@ -138,6 +138,22 @@ describe("an attribute of a plan", () => {
   });
 });
 
+describe("a map with an unknown element", () => {
+  const schema = block({ a: attribute("o", Type.map(Type.string)) });
+  const object = (element: Value) => Value.object({ a: Value.map({ k: element, x: text("x") }) });
+
+  it("may be planned without what is stated about the element", () => {
+    const config = object(refine(unknown, { prefix: "web-" }));
+    expect(found(schema, { config, planned: object(unknown) })).toEqual([]);
+  });
+
+  it("may not be planned with another element", () => {
+    const config = object(refine(unknown, { prefix: "web-" }));
+    const planned = Value.object({ a: Value.map({ k: unknown, x: text("y") }) });
+    expect(found(schema, { config, planned })).toEqual(["configured .a"]);
+  });
+});
+
 describe("the object of a plan", () => {
   const schema = block({ a: attribute("o"), b: attribute("c", Type.number) });
   const object = Value.object({ a: text("x"), b: Value.null(Type.number) });

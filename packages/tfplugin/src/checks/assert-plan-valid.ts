@@ -1,4 +1,4 @@
-import { Path, Type, Value } from "@stackwright/cty";
+import { Path, Type, transform, Value } from "@stackwright/cty";
 import {
   type AttributeSchema,
   type BlockSchema,
@@ -210,9 +210,14 @@ class PlanCheck {
   }
 }
 
-/** Equal, where refinements of a whole unknown value do not count: providers may not know of them. */
+/** Whether two values are one, but for what is stated about their unknown parts: a provider need not repeat that. */
 function same(a: Value, b: Value): boolean {
-  return a.isKnown || b.isKnown ? a.rawEquals(b) : a.type.equals(b.type);
+  if (!a.isKnown && !b.isKnown) return a.type.equals(b.type);
+  return a.rawEquals(b) || (!a.isWhollyKnown && plain(a).rawEquals(plain(b)));
+}
+
+function plain(value: Value): Value {
+  return transform(value, (_path, part) => (part.isKnown ? part : Value.unknown(part.type)));
 }
 
 function membersOf({ prior, config, planned }: Place, name: string, type: Type): Place {
