@@ -44,7 +44,10 @@ export class ExpressionSource {
     if (known.length > 0 && dice.chance(depth > 0 ? 35 : 50)) return dice.pick(known).text;
     if (depth <= 0) return this.literal(type, 0);
     if (dice.chance(8)) {
-      return `(${this.of(BOOL, depth - 1)} ? ${this.of(type, depth - 1)} : ${this.of(type, depth - 1)})`;
+      // Tuples of different lengths with unknown elements have no common type that both commands agree on.
+      const wrap = type.kind === "list" ? "tolist" : type.kind === "map" ? "tomap" : "";
+      const branch = (): string => `${wrap}(${this.of(type, depth - 1)})`;
+      return `(${this.of(BOOL, depth - 1)} ? ${branch()} : ${branch()})`;
     }
     if (dice.chance(4)) return `try(${this.#failing()}, ${this.of(type, depth - 1)})`;
     if (dice.chance(3)) return `coalesce(null, ${this.of(type, depth - 1)})`;
@@ -119,7 +122,6 @@ export class ExpressionSource {
           () => `(floor(${number()}) % 5)`,
           () => `length(${this.of(strings, less)})`,
           () => `length(${this.of(words, less)})`,
-          () => `length(${string()})`,
           () => `max(${number()}, ${number()})`,
           () => `abs(${number()})`,
           () => `sum(concat(${this.of(numbers, less)}, [0]))`,
