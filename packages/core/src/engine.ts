@@ -52,7 +52,8 @@ type Shared =
   | "retry"
   | "signal"
   | "onEvent"
-  | "onEvaluated";
+  | "onEvaluated"
+  | "collector";
 
 export interface EnginePlanRequest extends Pick<CreatePlanRequest, Shared> {
   readonly state: StackState;

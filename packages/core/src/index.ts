@@ -24,6 +24,8 @@ export type { ApplyTimeouts, CallTimeouts } from "./apply/timeouts.ts";
 export { findBundleRoot } from "./configuration/bundle-root.ts";
 export type { Configuration, LoadConfigurationOptions } from "./configuration/configuration.ts";
 export { hasNoErrors, loadConfiguration } from "./configuration/configuration.ts";
+export type { ObjectToWrite } from "./configuration/generated-resource.ts";
+export { resourceBlock } from "./configuration/generated-resource.ts";
 export { LANGUAGE_VERSION } from "./configuration/language-version.ts";
 export type {
   Engine,

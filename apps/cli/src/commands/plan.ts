@@ -9,6 +9,7 @@ import { JsonRenderer } from "../render/json-renderer.ts";
 import { makePlan } from "../session/create-plan.ts";
 import { expireSavedPlans, planRetention } from "../session/expire-plans.ts";
 import { exportLine } from "../session/export-line.ts";
+import { checkGeneratedFile, generateConfiguration } from "../session/generate-configuration.ts";
 import { refuseHandedBack } from "../session/handed-back.ts";
 import { openEngine } from "../session/open-engine.ts";
 import { writePlanFile } from "../session/plan-file.ts";
@@ -23,6 +24,8 @@ import { stackName } from "../session/stack-name.ts";
 export interface PlanCommandOptions extends PlanningOptions {
   /** Where a file is written with which `up` applies exactly this plan. */
   readonly out?: string;
+  /** A new file for the configuration of objects whose import blocks have no resource. */
+  readonly generateConfigOut?: string;
   /** The exit code shows whether there are changes. */
   readonly detailedExitcode: boolean;
   /** An installed command whose plan of the same state is compared with this one: `terraform`, `tofu` or a path. */
@@ -35,9 +38,11 @@ export async function plan(
   context: CommandContext,
 ): Promise<ExitCode> {
   const retention = planRetention(context.env);
-  const project = await loadProject(context);
-  if (!options.destroy) requireConfiguration(project);
-  await requireAdopted(project, options, context);
+  const { generateConfigOut: generated } = options;
+  const target = generated === undefined ? undefined : checkGeneratedFile(generated, context);
+  const written = await loadProject(context);
+  if (!options.destroy) requireConfiguration(written);
+  await requireAdopted(written, options, context);
   using view = options.json
     ? new JsonRenderer(context.terminal, "plan")
     : new HumanRenderer(context.terminal, options);
@@ -53,12 +58,24 @@ export async function plan(
         : options.out === undefined
           ? readOnlyState(session.stateOf(session.stack))
           : session.stateOf(session.stack);
+    const workspace = stackName(context, options);
+    const project =
+      target === undefined
+        ? written
+        : await generateConfiguration(written, target, {
+            options,
+            context,
+            view,
+            state,
+            session,
+            workspace,
+          });
+    if (project === undefined) return EXIT.failed;
     await using engine = await openEngine(project, context, {
       state,
       session,
       registry: options.registry,
     });
-    const workspace = stackName(context, options);
     const made = await makePlan({ engine, project, state, workspace }, options, view, context);
     if (made === undefined) return EXIT.failed;
     view.planned(made.plan, await schemasOf(engine, made.plan));

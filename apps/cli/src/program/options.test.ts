@@ -58,7 +58,7 @@ describe("the options of the commands", () => {
     ["modules", ["--json"]],
     ["validate", ["--json"]],
     ["fmt", ["--check", "--diff", "--recursive", "--no-write", "--no-list"]],
-    ["plan", [...RUN, "--out", "--destroy", "--detailed-exitcode"]],
+    ["plan", [...RUN, "--out", "--destroy", "--detailed-exitcode", "--generate-config-out"]],
     ["up", [...RUN, "--yes", "--destroy", "--auto-approve"]],
     ["apply", [...RUN, "--yes", "--destroy"]],
     ["destroy", [...RUN, "--yes"]],

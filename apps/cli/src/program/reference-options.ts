@@ -102,8 +102,7 @@ export const REFERENCE_OPTIONS: Readonly<Record<string, Options>> = {
   },
   plan: {
     ...PLAN,
-    ...same("out", "detailed-exitcode"),
-    "generate-config-out": refused("value", "Write the configuration of imported objects first."),
+    ...same("out", "detailed-exitcode", "generate-config-out"),
   },
   apply: { ...PLAN, ...same("auto-approve") },
   destroy: {

@@ -8,6 +8,7 @@ import type { CommandAction, Define } from "./program.ts";
 interface Parsed extends Omit<PlanningOptions, "inputs"> {
   readonly inputs?: unknown;
   readonly out?: string;
+  readonly generateConfigOut?: string;
   readonly detailedExitcode: boolean;
   readonly yes: boolean;
   readonly autoApprove: boolean;
@@ -20,6 +21,10 @@ export function defineRunCommands(define: Define, run: CommandAction): void {
   plan
     .option("--destroy", "plan the destruction of all objects of the stack", false)
     .option("--out <file>", "save the plan, to apply exactly this one")
+    .option(
+      "--generate-config-out <file>",
+      "write resource blocks for import blocks that have none",
+    )
     .option("--compare <command>", "plan with terraform or tofu too, and show differences")
     .option("--detailed-exitcode", "exit code 2 where there are changes", false)
     .action(async (parsed: Parsed, command: Command) => {

@@ -1,3 +1,4 @@
+import type { Value } from "@stackwright/cty";
 import {
   type Diagnostic,
   evaluateImports,
@@ -8,13 +9,29 @@ import {
   resourceNodeId,
   unkeyedAddress,
 } from "@stackwright/lang";
-import { hasProviderErrors } from "@stackwright/mux/router";
+import { type BlockSchema, hasProviderErrors } from "@stackwright/mux/router";
 import type { ReadyProvider } from "../providers/ready-provider.ts";
 import type { StateObject } from "../state/state-object.ts";
 import { markObject } from "../walk/object-marks.ts";
 import type { InstanceSlot } from "../walk/resource-values.ts";
 import type { PlanRun } from "./plan-run.ts";
 import type { RefreshedObject } from "./read-object.ts";
+
+/** An object that was imported before there is configuration for it. */
+interface FoundObject {
+  readonly address: string;
+  /** Undefined where it was found by an identity. */
+  readonly id: string | undefined;
+  readonly block: BlockSchema;
+  readonly value: Value;
+}
+
+/** Takes the objects of resources whose blocks are empty and are to be written: these are imported and not planned. */
+export interface ImportCollector {
+  /** Of the resources. */
+  readonly addresses: ReadonlySet<string>;
+  readonly found: (object: FoundObject) => void;
+}
 
 /** Import blocks by the id of the node that they are about. */
 export type ImportsByNode = ReadonlyMap<string, readonly ImportConfig[]>;

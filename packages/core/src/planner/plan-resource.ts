@@ -1,7 +1,7 @@
 import { forEachLimited } from "@stackwright/base/limiter";
 import { encodeJson, Value } from "@stackwright/cty";
 import type { GraphNode, ResolvedImport } from "@stackwright/lang";
-import { hasProviderErrors } from "@stackwright/mux/router";
+import { hasProviderErrors, type ResourceSchema } from "@stackwright/mux/router";
 import type { ActionReason, ResourceChange } from "../plan/change.ts";
 import { findType } from "../providers/find-type.ts";
 import type { ReadyProvider } from "../providers/ready-provider.ts";
@@ -38,6 +38,10 @@ export async function planResource(
     unknownAll(resource);
     return;
   }
+  if (run.given.collector?.addresses.has(resource.address) === true) {
+    await collectImports(run, resource, { ready, schema, imports: run.importsFor(node.id) });
+    return;
+  }
   const errors = run.diagnostics.length;
   const body = run.bodyOf(config, ready.use);
   if (body === undefined || hasProviderErrors(run.diagnostics.slice(errors))) {
@@ -70,6 +74,34 @@ export async function planResource(
     else run.plan(change, slot);
   });
   await planRemovedInstances(run, resource);
+}
+
+/** Imports the instances and hands over what they are. There is no configuration yet that something could be planned by. */
+async function collectImports(
+  run: PlanRun,
+  resource: ResourceValues,
+  {
+    ready,
+    schema,
+    imports,
+  }: {
+    readonly ready: ReadyProvider;
+    readonly schema: ResourceSchema;
+    readonly imports: ReadonlyMap<string, ResolvedImport>;
+  },
+): Promise<void> {
+  for (const slot of resource.slots.values()) {
+    const request = imports.get(slot.address);
+    const seen = request && (await importObject(run, slot, request, ready));
+    slot.value = seen?.value ?? Value.dynamic;
+    if (seen?.value === undefined) continue;
+    run.given.collector?.found({
+      address: slot.address,
+      id: request?.id,
+      block: schema.block,
+      value: seen.value,
+    });
+  }
 }
 
 async function planOne(

@@ -33,7 +33,7 @@ import { type Dependency, objectKey, type StateObject } from "../state/state-obj
 import type { EvaluationState } from "../walk/evaluation-state.ts";
 import type { Target } from "../walk/recorder.ts";
 import type { InstanceSlot, ResourceValues } from "../walk/resource-values.ts";
-import { type ImportsByNode, importRequests } from "./imports.ts";
+import { type ImportCollector, type ImportsByNode, importRequests } from "./imports.ts";
 import { isReplaceRequest } from "./replace-requests.ts";
 
 interface PlanRunOptions {
@@ -58,6 +58,7 @@ interface PlanRunOptions {
   /** Whether a change may run provisioners. */
   readonly provisioners: boolean;
   readonly importBlocks: ImportsByNode;
+  readonly collector?: ImportCollector | undefined;
   readonly isIncluded: (address: string) => boolean;
   /** Objects that something needs by record which the plan leaves out: they cannot be ended. */
   readonly kept: ReadonlySet<StateObject>;

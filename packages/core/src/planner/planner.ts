@@ -27,7 +27,7 @@ import { EvaluationState } from "../walk/evaluation-state.ts";
 import { walkGraph } from "../walk/ready-queue.ts";
 import { blockedRemovals } from "./blocked-removals.ts";
 import { createBeforeDestroyResources } from "./create-before-destroy.ts";
-import { importsByNode } from "./imports.ts";
+import { type ImportCollector, importsByNode } from "./imports.ts";
 import { resolveMoves } from "./moves.ts";
 import { planOrphans } from "./plan-orphans.ts";
 import { planOutputs } from "./plan-outputs.ts";
@@ -57,6 +57,8 @@ export interface CreatePlanRequest {
   readonly limits?: Readonly<Record<string, ProviderCallLimits>>;
   /** @default no call is repeated */
   readonly retry?: RetryPolicy;
+  /** Takes objects that have import blocks and no configuration yet. @default there are none */
+  readonly collector?: ImportCollector;
   /** Learns the secrets of the run. @default none */
   readonly secrets?: Redactor;
   /** @default nothing of other stacks can be read */
@@ -146,6 +148,7 @@ export async function createPlan(request: CreatePlanRequest): Promise<PlanResult
     removed: configuration.refactoring.removed,
     provisioners: request.provisioners ?? false,
     importBlocks: importsByNode(configuration.root),
+    collector: request.collector,
     isIncluded: (address) => selection.includesAddress(address, true),
     // An object with a block is planned, if it is still an instance of it, and may drop its old dependencies.
     kept: blockedRemovals(

@@ -1,9 +1,10 @@
 import { CtyError, convert, Mark, Type, unmarkDeep, Value } from "@stackwright/cty";
 import { type Address, formatAddress, type ResourceAddress } from "../address/address.ts";
 import { evaluateAddress, unkeyedAddress } from "../address/parse-address.ts";
+import { resourceAddress } from "../config/check-references.ts";
 import { expandRepetition } from "../config/expansion.ts";
 import type { ModuleNode } from "../config/load-tree.ts";
-import type { ImportConfig } from "../config/module-config.ts";
+import type { ImportConfig, ProviderConfigReference } from "../config/module-config.ts";
 import type { ModuleScope } from "../config/module-scope.ts";
 import { rangeOf } from "../config/static-reader.ts";
 import { evaluate } from "../eval/evaluate.ts";
@@ -39,10 +40,21 @@ export function checkImports(root: ModuleNode, diagnostics: Diagnostic[]): void 
       checkTarget(root, target.address, to, diagnostics);
       for (const key of target.keys) checkKey(key, forEach !== undefined, diagnostics);
     }
-    if (provider === undefined) continue;
+    if (provider === undefined || isProviderOf(root, target?.address, provider)) continue;
     const detail = "The provider of what is imported is that of the resource: set it there.";
     fail(diagnostics, "Invalid import provider argument", detail, provider.range);
   }
+}
+
+/** Whether the resource of an import names the same provider: then nothing can be meant otherwise. */
+function isProviderOf(
+  root: ModuleNode,
+  address: Address | undefined,
+  { name, alias }: ProviderConfigReference,
+): boolean {
+  if (address?.kind !== "resource" || address.module.length > 0) return false;
+  const own = root.config.resources.get(resourceAddress(address))?.provider;
+  return own?.name === name && own.alias === alias;
 }
 
 /** The key in an address depends on nothing but the element of for_each that the block is repeated for. */
