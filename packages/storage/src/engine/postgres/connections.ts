@@ -75,15 +75,17 @@ export class Connections {
    * Runs a call with its deadline and gives its failure as a `StorageError`. When the call's signal
    * aborts, that is for the caller to see to.
    */
-  async run<T>(kind: CallKind, call: (sql: Sql) => PromiseLike<T>): Promise<T> {
-    const deadline = performance.now() + this.options.timeoutMs;
-    if (!(await this.#slots.acquire(this.options.timeoutMs))) {
-      throw tooLate(kind, "not-applied", this.options.timeoutMs);
-    }
+  async run<T>(
+    kind: CallKind,
+    call: (sql: Sql) => PromiseLike<T>,
+    timeoutMs = this.options.timeoutMs,
+  ): Promise<T> {
+    const deadline = performance.now() + timeoutMs;
+    if (!(await this.#slots.acquire(timeoutMs))) throw tooLate(kind, "not-applied", timeoutMs);
     const pool = this.#pool;
     const leftMs = deadline - performance.now();
     try {
-      return await withDeadline(kind, this.options.timeoutMs, leftMs, call(pool));
+      return await withDeadline(kind, timeoutMs, leftMs, call(pool));
     } catch (error) {
       const answered = error instanceof postgres.PostgresError && error.severity === "ERROR";
       if (!answered) this.#replace(pool);

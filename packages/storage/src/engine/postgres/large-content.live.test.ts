@@ -83,6 +83,26 @@ describe.skipIf(server === undefined)("large content in postgres", () => {
     expect(await other.list("strong", A1, HOME, "large")).toHaveLength(40);
   }, 180_000);
 
+  test("at the limit of a batch is written, though it takes longer than a small write may", async () => {
+    await using store = await openStore();
+    const timeoutMs = 4_000;
+    await using storage = await store.open({ timeoutMs });
+    // Every write takes longer than the time of a small one.
+    await store.admin.unsafe(`
+      CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS
+        'BEGIN PERFORM pg_sleep(4.5); RETURN NULL; END';
+      CREATE TRIGGER wait AFTER INSERT ON resource FOR EACH ROW WHEN (NEW.name = 'batch0')
+        EXECUTE FUNCTION wait();
+    `);
+    const batch = [7, 7, 7, 7, 3].map((mib, at) => large(`batch${at}`, mib * MIB));
+    const written = await storage.batch(
+      batch.map((resource) => ({ kind: "write", resource }) as const),
+    );
+    expect(written).toHaveLength(5);
+    const { version } = await storage.writeCAS(large("small", 1));
+    expect(version).not.toBe("");
+  }, 180_000);
+
   test("does not let the history grow: a bound in bytes, and processes of a few writes", async () => {
     await using store = await openStore();
     const open = () => store.open({ history: { events: 20, bytes: 8 * MIB } });

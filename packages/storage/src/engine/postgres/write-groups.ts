@@ -1,10 +1,15 @@
+import type { ISql } from "postgres";
 import { StorageError } from "../../errors.ts";
+import { writeTimeMs } from "../write-time.ts";
 import type { Connections } from "./connections.ts";
 import { byteaArray, numberArray, textArray, type WriteStep } from "./rows.ts";
 
 /** Requests and bytes of one transaction; what is beyond waits for the next. */
 const GROUP_REQUESTS = 128;
 const GROUP_BYTES = 4 * 1024 * 1024;
+
+/** Groups from this size on ask the server for more time, which costs two round trips. */
+const LARGE_BYTES = 4 * 1024 * 1024;
 
 /** Transactions under way: while the server syncs one, the next is on its way. */
 const GROUPS = 2;
@@ -55,7 +60,7 @@ export class WriteGroups {
   add(steps: readonly WriteStep[]): Promise<WriteOutcome> {
     let bytes = 0;
     for (const step of steps) bytes += step.body?.length ?? 0;
-    const deadline = performance.now() + this.#connections.options.timeoutMs;
+    const deadline = performance.now() + writeTimeMs(this.#connections.options.timeoutMs, bytes);
     return new Promise((resolve, reject) => {
       this.#queue.push({ steps, bytes, deadline, resolve, reject });
       if (this.#running.size >= GROUPS) return;
@@ -108,7 +113,9 @@ export class WriteGroups {
   async #apply(group: readonly Queued[]): Promise<void> {
     const steps = group.flatMap((queued) => queued.steps);
     const requests = group.flatMap((queued, index) => queued.steps.map(() => index));
-    const rows = await this.#connections.run("write", (sql) => {
+    const size = group.reduce((sum, queued) => sum + queued.bytes, 0);
+    const timeoutMs = writeTimeMs(this.#connections.options.timeoutMs, size);
+    const write = (sql: ISql) => {
       const texts = (value: (step: WriteStep) => string) => textArray(steps.map(value));
       return sql<OutcomeRow[]>`
         SELECT step, outcome, at_revision FROM apply_writes(
@@ -124,11 +131,23 @@ export class WriteGroups {
           ${texts((step) => step.expected)}::text[],
           ${byteaArray(steps.map((step) => step.owner))}::bytea[],
           ${byteaArray(steps.map((step) => step.body))}::bytea[])`;
-    });
+    };
+    // The statements of a connection have the time of a small write; a large one says so, in a transaction of its own.
+    const rows = await this.#connections.run(
+      "write",
+      (sql) =>
+        size < LARGE_BYTES
+          ? write(sql)
+          : sql.begin(async (transaction) => {
+              const time = String(Math.ceil(timeoutMs * 0.8));
+              await transaction`SELECT set_config('statement_timeout', ${time}, true)`;
+              return write(transaction);
+            }),
+      timeoutMs,
+    );
     const events = rows.filter((row) => row.at_revision !== null).length;
     // Roughly: what was refused is counted too, and the body of what was deleted counted when it was written.
-    const bytes = group.reduce((sum, queued) => sum + queued.bytes, 0);
-    if (events > 0) this.#onCommit({ events, bytes });
+    if (events > 0) this.#onCommit({ events, bytes: size });
     let first = 1;
     for (const queued of group) {
       queued.resolve(toOutcome(rows, first, queued.steps));

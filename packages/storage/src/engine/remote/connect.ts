@@ -10,7 +10,7 @@ export interface RemoteConnectionOptions {
   readonly token?: string;
   /** Encrypts and authenticates; without it the connection is in the clear. */
   readonly tls?: ChannelTls;
-  /** How long a call may take. @default 10,000 */
+  /** How long a call may take; a write has as much again for every 8 MiB. @default 10,000 */
   readonly timeoutMs?: number;
 }
 

@@ -29,6 +29,7 @@ import {
   checkVersion,
   unsupported,
 } from "../../validate.ts";
+import { writeTimeMs } from "../write-time.ts";
 import { createRemoteRestore } from "./remote-restore.ts";
 import { openRemoteWatch } from "./remote-watch.ts";
 import { sendBatch, sendWriteCas } from "./send-large.ts";
@@ -101,11 +102,12 @@ export class RemoteBackend implements StorageBackend {
       resource: resourceToMessage(freezeResource(resource)),
       guards: (options.guards ?? []).map(guardToMessage),
     };
-    return this.#call("write", options, async (rpc) => {
+    const send = async (rpc: RpcCallOptions): Promise<Resource> => {
       const answer = await sendWriteCas(this.#client, request, rpc);
       if (answer.resource === undefined) throw new RpcError("INTERNAL", "an empty answer");
       return messageToResource(answer.resource);
-    });
+    };
+    return this.#call("write", options, send, resource.data?.value.length);
   }
 
   async deleteCAS(id: ResourceId, version: string, options: WriteOptions = {}): Promise<void> {
@@ -135,12 +137,17 @@ export class RemoteBackend implements StorageBackend {
       ),
       guards: (options.guards ?? []).map(guardToMessage),
     };
-    return this.#call("write", options, async (rpc) => {
+    const bytes = operations.reduce(
+      (sum, one) => sum + (one.kind === "write" ? (one.resource.data?.value.length ?? 0) : 0),
+      0,
+    );
+    const send = async (rpc: RpcCallOptions): Promise<readonly (Resource | undefined)[]> => {
       const { results } = await sendBatch(this.#client, request, rpc);
       return results.map(({ resource }) =>
         resource === undefined ? undefined : messageToResource(resource),
       );
-    });
+    };
+    return this.#call("write", options, send, bytes);
   }
 
   async list(
@@ -249,17 +256,19 @@ export class RemoteBackend implements StorageBackend {
     });
   }
 
-  #options({ signal }: CallOptions): RpcCallOptions {
-    return { timeoutMs: this.#timeoutMs, ...(signal === undefined ? {} : { signal }) };
+  #options({ signal }: CallOptions, bytes = 0): RpcCallOptions {
+    const timeoutMs = writeTimeMs(this.#timeoutMs, bytes);
+    return { timeoutMs, ...(signal === undefined ? {} : { signal }) };
   }
 
   async #call<T>(
     kind: "read" | "write",
     options: CallOptions,
     call: (rpc: RpcCallOptions) => Promise<T>,
+    bytes = 0,
   ): Promise<T> {
     try {
-      return await call(this.#options(options));
+      return await call(this.#options(options, bytes));
     } catch (error) {
       throw this.#failure(error, options, kind);
     }
