@@ -102,7 +102,7 @@ async function readJoinedProviders(
     });
   }
   try {
-    return parseJoinedProviders(bytes);
+    return await parseJoinedProviders(bytes);
   } catch (error) {
     if (!isEngineError(error, "ENGINE_CONFIG_INVALID")) throw error;
     throw new CommandError(error.message, {

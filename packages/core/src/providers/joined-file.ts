@@ -1,8 +1,6 @@
 import { readJsonObject } from "@stackwright/base/json";
 import type { ConflictPolicy } from "@stackwright/mux";
 import { ProviderAddress, VersionConstraints } from "@stackwright/provider-source";
-import { Type } from "typebox";
-import { Value } from "typebox/value";
 import { EngineError } from "../errors.ts";
 
 /** The name of the file beside a configuration that says which of its providers are made of several programs. */
@@ -26,51 +24,16 @@ export interface JoinedProvider {
   readonly owners: ReadonlyMap<string, string>;
 }
 
-/** Most programs of one provider: each is a process. */
-const MAX_PROGRAMS = 32;
-
-const text = (description: string) => Type.String({ description, minLength: 1, maxLength: 1024 });
-const closed = { additionalProperties: false } as const;
-
-const Schema = Type.Object(
-  {
-    providers: Type.Record(
-      Type.String(),
-      Type.Object(
-        {
-          programs: Type.Array(
-            Type.Object(
-              {
-                source: text("its source address"),
-                version: Type.Optional(text("a version constraint")),
-                name: Type.Optional(text("its name in messages")),
-              },
-              closed,
-            ),
-            { minItems: 1, maxItems: MAX_PROGRAMS },
-          ),
-          conflicts: Type.Optional(
-            Type.Union([Type.Literal("error"), Type.Literal("first"), Type.Literal("last")]),
-          ),
-          owners: Type.Optional(Type.Record(Type.String(), text("the name of a program"))),
-        },
-        closed,
-      ),
-    ),
-  },
-  closed,
-);
-
 const POLICIES = { error: "error", first: "first-wins", last: "last-wins" } as const;
 
 /**
  * Reads the file that says which providers are made of several programs, by their full sources. `ENGINE_CONFIG_INVALID` says what is
  * wrong with it, and where.
  */
-export function parseJoinedProviders(
+export async function parseJoinedProviders(
   bytes: Uint8Array,
   name: string = JOINED_PROVIDERS_FILE,
-): ReadonlyMap<string, JoinedProvider> {
+): Promise<ReadonlyMap<string, JoinedProvider>> {
   const invalid = (what: string, cause?: unknown): EngineError =>
     new EngineError("ENGINE_CONFIG_INVALID", `${name}: ${what}`, { cause });
   const { object, problem } = readJsonObject(bytes);
@@ -81,13 +44,10 @@ export function parseJoinedProviders(
         : "it is not a JSON object",
     );
   }
-  if (!Value.Check(Schema, object)) {
-    const [first] = Value.Errors(Schema, object);
-    const at = first?.instancePath.slice(1).replaceAll("~1", "/") || "it";
-    const why =
-      first?.keyword === "boolean" ? "is not a known member" : (first?.message ?? "is wrong");
-    throw invalid(`${at} ${why}`);
-  }
+  // Loaded where there is such a file: most commands need neither the schema nor its checker.
+  const { checkJoinedFile } = await import("./joined-file-schema.ts");
+  const file = checkJoinedFile(object);
+  if (typeof file === "string") throw invalid(file);
   const addressOf = (source: string): ProviderAddress => {
     try {
       return ProviderAddress.parse(source);
@@ -103,7 +63,7 @@ export function parseJoinedProviders(
     }
   };
   const found = new Map<string, JoinedProvider>();
-  for (const [source, entry] of Object.entries(object.providers)) {
+  for (const [source, entry] of Object.entries(file.providers)) {
     const address = addressOf(source).toString();
     if (found.has(address)) throw invalid(`${address} occurs twice`);
     const programs = entry.programs.map((program) => {

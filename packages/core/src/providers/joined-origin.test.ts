@@ -56,7 +56,11 @@ const SOURCE = "example.com/acme/all";
 /** An engine whose provider `all` is made as the entry says. */
 async function withJoined(
   entry: Entry,
-  work: (engine: Engine, folder: string, entryOf: (next: Entry) => Engine) => Promise<void>,
+  work: (
+    engine: Engine,
+    folder: string,
+    entryOf: (next: Entry) => Promise<Engine>,
+  ) => Promise<void>,
 ): Promise<void> {
   await using scratch = await mkdtempDisposable(join(tmpdir(), "joined-"));
   await using pools = new AsyncDisposableStack();
@@ -79,15 +83,15 @@ async function withJoined(
       },
     }),
   ];
-  const engineOf = (given: Entry): Engine => {
+  const engineOf = async (given: Entry): Promise<Engine> => {
     const text = JSON.stringify({ providers: { [SOURCE]: given } });
-    const providers = parseJoinedProviders(Buffer.from(text));
+    const providers = await parseJoinedProviders(Buffer.from(text));
     const pool = pools.use(new ProviderInstancePool());
     return createEngine({
       origins: [builtinOrigin(), pool.keep(joinedOrigin({ providers, origins }))],
     });
   };
-  await work(engineOf(entry), scratch.path, engineOf);
+  await work(await engineOf(entry), scratch.path, engineOf);
 }
 
 const HEAD = `terraform {
@@ -189,14 +193,14 @@ describe("a provider that is made of several programs", { timeout: 60_000 }, () 
         /Duplicate resource: paint_red is implemented by red, other\.\nName the program .* under "owners" in stackwright\.providers\.json/,
       );
       const programs = [RED, OTHER];
-      expect(await programsOf(entryOf({ programs, conflicts: "first" }))).toEqual({
+      expect(await programsOf(await entryOf({ programs, conflicts: "first" }))).toEqual({
         paint_red: "red",
       });
-      expect(await programsOf(entryOf({ programs, conflicts: "last" }))).toEqual({
+      expect(await programsOf(await entryOf({ programs, conflicts: "last" }))).toEqual({
         paint_red: "other",
       });
       const owners = { paint_red: "other" };
-      expect(await programsOf(entryOf({ programs, owners }))).toEqual({ paint_red: "other" });
+      expect(await programsOf(await entryOf({ programs, owners }))).toEqual({ paint_red: "other" });
     }));
 
   it("is refused where two Pulumi programs have one type, until something says which of them serves it", async () =>
@@ -214,7 +218,7 @@ describe("a provider that is made of several programs", { timeout: 60_000 }, () 
           { ...PULUMI, name: "two" },
         ];
         const owners = { shelf_shelf_book: "two" };
-        expect(await programsOf(entryOf({ programs, owners }))).toMatchObject({
+        expect(await programsOf(await entryOf({ programs, owners }))).toMatchObject({
           shelf_shelf_book: "two",
         });
       },
@@ -263,7 +267,8 @@ describe("a provider that is made of several programs", { timeout: 60_000 }, () 
       const given = { state, configuration, variables: new Map() };
       const { plan } = await engine.plan(given);
       if (plan === undefined) throw new Error("there is no plan");
-      await expect(entryOf({ programs: [OTHER] }).apply({ ...given, plan })).rejects.toMatchObject({
+      const other = await entryOf({ programs: [OTHER] });
+      await expect(other.apply({ ...given, plan })).rejects.toMatchObject({
         code: "ENGINE_PROVIDER_CHANGED",
         message: expect.stringContaining("the programs that it is made of") as string,
       });

@@ -1,4 +1,3 @@
-import { adaptPulumiProvider } from "@stackwright/mux/adapters";
 import type { EngineHost, HostedProvider, HostOptions } from "@stackwright/mux/host";
 import type { ProviderReference } from "@stackwright/mux/router";
 import { LOCAL_HOST, type ProviderAddress, VersionConstraints } from "@stackwright/provider-source";
@@ -85,6 +84,7 @@ export function pulumiOrigin(options: PulumiOriginOptions = {}): ProviderOrigin 
       throw noVersion(name, `matches the version constraint "${wanted.toString()}"`, candidates);
     },
     async open(reference, how = {}): Promise<OpenedProviders> {
+      const { adaptPulumiProvider } = await import("@stackwright/mux/adapters");
       const { provider, check, close } = await openPulumi(reference, how);
       const adapted = adaptPulumiProvider(provider, { close });
       return [{ name: reference.source, provider: adapted, check }];

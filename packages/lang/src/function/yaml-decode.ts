@@ -1,18 +1,15 @@
+import { createRequire } from "node:module";
 import { CtyError, Type, Value } from "@stackwright/cty";
-import {
-  type Alias,
-  type Document,
-  isAlias,
-  isMap,
-  isScalar,
-  isSeq,
-  type Node,
-  parseAllDocuments,
-  type Scalar,
-} from "yaml";
+import type * as Yaml from "yaml";
+import type { Alias, Document, Node, Scalar } from "yaml";
 import { decodeBase64 } from "./base64.ts";
 import { invalidArgument } from "./parameter.ts";
 import { formatTimestamp, parseTimestamp } from "./timestamp.ts";
+
+const load = createRequire(import.meta.url);
+
+/** The parser: loaded at the first document, since its modules are a tenth of what a command without `yamldecode` loads. */
+const parser = (): typeof Yaml => load("yaml") as typeof Yaml;
 
 /** Most nodes of one document, aliases counted as what they stand for. */
 const MAX_NODES = 100_000;
@@ -34,7 +31,7 @@ const DATE_TIME =
  * look like. Of equal keys the last one counts; `<<` merges. Times become RFC 3339 strings.
  */
 export function decodeYaml(source: string): Value {
-  const documents = parseAllDocuments(source, {
+  const documents = parser().parseAllDocuments(source, {
     schema: "failsafe",
     uniqueKeys: false,
     strict: true,
@@ -53,6 +50,7 @@ export function decodeYaml(source: string): Value {
 
 class Decoder {
   readonly #document: Document;
+  readonly #yaml = parser();
   readonly #open = new Set<Node>();
   #nodes = 0;
 
@@ -66,6 +64,7 @@ class Decoder {
     if (depth > MAX_DEPTH)
       invalidArgument(`a document may be nested at most ${MAX_DEPTH} levels deep`);
     if (node === null || node === undefined) return Value.null(Type.dynamic);
+    const { isAlias, isMap, isScalar, isSeq } = this.#yaml;
     if (isAlias(node)) return this.#alias(node, depth);
     if (isScalar(node)) return scalar(node);
     if (isSeq(node)) {
@@ -105,7 +104,7 @@ class Decoder {
   ): Map<string, Value> {
     const members = new Map<string, Value>();
     for (const { key, value } of items) {
-      if (isScalar(key) && key.source === "<<" && key.type === "PLAIN") {
+      if (this.#yaml.isScalar(key) && key.source === "<<" && key.type === "PLAIN") {
         for (const [name, merged] of this.#merged(value, depth)) {
           if (!members.has(name)) members.set(name, merged);
         }

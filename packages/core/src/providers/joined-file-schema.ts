@@ -1,0 +1,47 @@
+import { Type } from "typebox";
+import { Value } from "typebox/value";
+
+/** Most programs of one provider: each is a process. */
+const MAX_PROGRAMS = 32;
+
+const text = (description: string) => Type.String({ description, minLength: 1, maxLength: 1024 });
+const closed = { additionalProperties: false } as const;
+
+const JoinedFileSchema = Type.Object(
+  {
+    providers: Type.Record(
+      Type.String(),
+      Type.Object(
+        {
+          programs: Type.Array(
+            Type.Object(
+              {
+                source: text("its source address"),
+                version: Type.Optional(text("a version constraint")),
+                name: Type.Optional(text("its name in messages")),
+              },
+              closed,
+            ),
+            { minItems: 1, maxItems: MAX_PROGRAMS },
+          ),
+          conflicts: Type.Optional(
+            Type.Union([Type.Literal("error"), Type.Literal("first"), Type.Literal("last")]),
+          ),
+          owners: Type.Optional(Type.Record(Type.String(), text("the name of a program"))),
+        },
+        closed,
+      ),
+    ),
+  },
+  closed,
+);
+
+/** The value where it has the form of the file of joined providers; else what is wrong with it, and where. */
+export function checkJoinedFile(value: unknown): Type.Static<typeof JoinedFileSchema> | string {
+  if (Value.Check(JoinedFileSchema, value)) return value;
+  const [first] = Value.Errors(JoinedFileSchema, value);
+  const at = first?.instancePath.slice(1).replaceAll("~1", "/") || "it";
+  const why =
+    first?.keyword === "boolean" ? "is not a known member" : (first?.message ?? "is wrong");
+  return `${at} ${why}`;
+}
