@@ -7,7 +7,7 @@ import { generateCase } from "./generate-case.ts";
 import { readIntended, unexplained } from "./intended.ts";
 
 /** `.ci/run` derives it from the commit, so that every commit has other configurations. */
-const SEED = Number(process.env["STACKWRIGHT_SEED"] ?? 20_171_121) >>> 0;
+const SEED = Number(process.env["STACKWRIGHT_SLICE"] ?? 20_171_121) >>> 0;
 const COUNT = 20;
 const AT_ONCE = 2;
 

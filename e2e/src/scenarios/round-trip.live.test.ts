@@ -10,7 +10,7 @@ import { cli, startCli } from "../testing/cli.ts";
 import { scratchWith } from "../testing/with-terminal.ts";
 
 /** `.ci/run` derives it from the commit, so that every commit has another way. */
-const SEED = Number(process.env["STACKWRIGHT_SEED"] ?? 20_171_121);
+const SEED = Number(process.env["STACKWRIGHT_SLICE"] ?? 20_171_121);
 const APPLIES = 20;
 const KEYS = ["a", "b", "c", "d-1", "é"];
 

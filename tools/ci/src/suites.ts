@@ -224,7 +224,7 @@ export const SUITES: readonly Suite[] = [
         { cwd: root, timeoutMs: minutes(5) },
       );
       const env = {
-        STACKWRIGHT_SEED: String(seed),
+        STACKWRIGHT_SLICE: String(seed),
         ...(layOut.code === 0 && { E2E_INSTALLATION: installation.path }),
       };
       const lanes = liveLanes(root).map((projects, at) =>
