@@ -5,6 +5,7 @@ export type { PairingRule } from "./diff/pairing-rules.ts";
 export { INFERRED_KEYS, PAIRING_RULES } from "./diff/pairing-rules.ts";
 export type { ShowOptions } from "./diff/show-diff.ts";
 export { showDiff, showValue } from "./diff/show-diff.ts";
+export { diffLines, textHunks } from "./diff/text-lines.ts";
 export type { ItemDiff, MemberDiff, ValueDiff } from "./diff/value-diff.ts";
 export type {
   ChangeNote,

@@ -1,13 +1,19 @@
-import { Mark, type Path, Value } from "@stackwright/cty";
+import { Mark, type Path, type Value } from "@stackwright/cty";
 import { quoteLiteral } from "@stackwright/lang";
 import type { BlockSchema, NestedBlockSchema } from "@stackwright/mux/router";
-import { pairChanges } from "./pair-changes.ts";
-import { sequenceSteps } from "./sequence-diff.ts";
+import { diffValues } from "@stackwright/plan-view";
+import {
+  type ElementPair,
+  elementPath,
+  elementVersions,
+  movedNote,
+  pairing,
+} from "./element-pairs.ts";
 import { paintSign, type Sign } from "./sign.ts";
 import {
   keyText,
   type Place,
-  rendersEqual,
+  sensitiveText,
   signOf,
   UNKNOWN_TEXT,
   type ValueDisplay,
@@ -140,8 +146,10 @@ function nestedLines(
 ): { lines: string[]; unchanged: number } {
   const lines: string[] = [];
   let unchanged = 0;
-  const show = (one: Versions, label: string, path: Path): void => {
-    const sign = signOf(one);
+  const show = (one: Versions, label: string, path: Path, moved = ""): void => {
+    const same = signOf(one);
+    // A block that has another place among the others changes its list.
+    const sign = same === " " && moved !== "" ? "~" : same;
     if (sign === " " && !display.verbose) {
       if (one.after !== undefined && !one.after.isNull) unchanged++;
       return;
@@ -149,7 +157,7 @@ function nestedLines(
     const inside = blockLines(one, block.block, { path, indent: place.indent + 4 }, display);
     const note = display.forcesReplacement(path)
       ? display.style.paint("delete", " # forces replacement")
-      : "";
+      : moved;
     lines.push(
       "",
       line(
@@ -163,6 +171,16 @@ function nestedLines(
     );
   };
   const { before, after } = versions;
+  if (before?.hasMark(Mark.sensitive) === true || after?.hasMark(Mark.sensitive) === true) {
+    const sign = signOf(versions);
+    if (sign === " " && !display.verbose) return { lines, unchanged: 1 };
+    lines.push("", line(sign, `${name} {`, place, display));
+    lines.push(
+      `${" ".repeat(place.indent + 4)}${sensitiveText(display)}`,
+      `${" ".repeat(place.indent + 2)}}`,
+    );
+    return { lines, unchanged };
+  }
   if (after !== undefined && !after.isKnown) {
     lines.push("", line(before === undefined ? "+" : "~", `${name} {`, place, display));
     lines.push(
@@ -185,15 +203,16 @@ function nestedLines(
       break;
     }
     case "set":
-      for (const one of setVersions(elements(before), elements(after))) {
-        show(one, "", place.path.index(one.after ?? one.before ?? Value.number(0)));
-      }
-      break;
     case "list":
-    default:
-      for (const one of listVersions(elements(before), elements(after))) {
-        show(one, "", place.path.index(one.index));
+    default: {
+      const items = pairedBlocks(versions, place.path, display);
+      const [was, is] = [elements(before), elements(after)];
+      for (const item of items) {
+        const one = elementVersions(item, was, is);
+        const path = elementPath(place.path, block.nesting === "set", one, item);
+        show(one, "", path, movedNote(item, display));
       }
+    }
   }
   return { lines, unchanged };
 }
@@ -202,24 +221,20 @@ function elements(value: Value | undefined): readonly Value[] {
   return value === undefined || !value.isKnown || value.isNull ? [] : value.unmark()[0].elements();
 }
 
-function setVersions(was: readonly Value[], is: readonly Value[]): Versions[] {
-  const gone = was.filter((element) => !is.some((other) => rendersEqual(element, other)));
-  return [
-    ...gone.map((before) => ({ before, after: undefined })),
-    ...is.map((after) => ({ before: was.find((other) => rendersEqual(other, after)), after })),
-  ];
-}
-
-/** Blocks of a list: what goes and comes in one place is paired by what agrees. */
-function listVersions(
-  was: readonly Value[],
-  is: readonly Value[],
-): (Versions & { readonly index: number })[] {
-  return pairChanges(sequenceSteps(was, is, rendersEqual)).map((step) => ({
-    before: step.kind === "insert" ? undefined : step.before,
-    after: step.kind === "remove" ? undefined : step.after,
-    index: step.index,
-  }));
+/** The blocks of a list or set, in pairs where one became the other. */
+function pairedBlocks(
+  { before, after }: Versions,
+  path: Path,
+  display: ValueDisplay,
+): readonly ElementPair[] {
+  const [was, is] = [elements(before), elements(after)];
+  const none = (at: "beforeIndex" | "afterIndex") => (_: Value, index: number) => ({ [at]: index });
+  if (was.length === 0 || is.length === 0 || before === undefined || after === undefined) {
+    return [...was.map(none("beforeIndex")), ...is.map(none("afterIndex"))];
+  }
+  const diff = diffValues(before, after, pairing(path, display));
+  if (diff.kind === "items") return diff.items;
+  return is.map((_, index) => ({ beforeIndex: index, afterIndex: index }));
 }
 
 function line(sign: Sign, text: string, { indent }: Place, { style }: ValueDisplay): string {

@@ -206,14 +206,16 @@ describe("the text of a change", () => {
   });
 
   it("shows nested blocks by their own lines and counts the unchanged", () => {
-    const inner = block({ port: attribute(Type.number), zone: attribute(Type.string) });
+    const inner = block({ weight: attribute(Type.number), zone: attribute(Type.string) });
     const withBlocks = block(
       { id: attribute(Type.string) },
       new Map([["rule", { nesting: "list", block: inner, minItems: 0, maxItems: 0 }]]),
     );
-    const rules = (...ports: number[]): Value =>
+    const rules = (...weights: number[]): Value =>
       Value.list(
-        ports.map((port) => Value.object({ port: Value.number(port), zone: Value.string("z") })),
+        weights.map((weight) =>
+          Value.object({ weight: Value.number(weight), zone: Value.string("z") }),
+        ),
       );
     const before = Value.object({ id: Value.string("i"), rule: rules(1, 2) });
     const after = Value.object({ id: Value.string("i"), rule: rules(1, 3, 4) });
@@ -223,18 +225,45 @@ describe("the text of a change", () => {
         id = "i"
 
       ~ rule {
-          ~ port = 2 -> 3
+          ~ weight = 2 -> 3
             # (1 unchanged attribute hidden)
         }
 
       + rule {
-          + port = 4
-          + zone = "z"
+          + weight = 4
+          + zone   = "z"
         }
 
         # (1 unchanged block hidden)
     }`,
     );
+  });
+
+  it("shows a nested block that moved, and nothing of one that a mark calls secret", () => {
+    const inner = block({ name: attribute(Type.string) });
+    const withBlocks = block(
+      {},
+      new Map([["rule", { nesting: "list", block: inner, minItems: 0, maxItems: 0 }]]),
+    );
+    const rules = (...names: string[]): Value =>
+      Value.list(names.map((name) => Value.object({ name: Value.string(name) })));
+    const text = (before: Value, after: Value): string =>
+      changeText(
+        change({
+          before: Value.object({ rule: before }),
+          after: Value.object({ rule: after }),
+          schema: withBlocks,
+        }),
+        { style: plain },
+      );
+    expect(text(rules("a", "b", "c"), rules("b", "c", "a"))).toContain(
+      `      ~ rule { # moved from position 1
+            name = "a"
+        }`,
+    );
+    const secret = text(rules("hunter"), rules("hunter", "deep").mark(Mark.sensitive));
+    expect(secret).not.toMatch(/hunter|deep/);
+    expect(secret).toContain("(sensitive value)");
   });
 
   it("does not let a value send commands to the terminal", () => {

@@ -121,6 +121,7 @@ export function changeText(
     style,
     verbose,
     secrets,
+    type: change.type,
     forcesReplacement: (path) => replaced && paths.some((other) => other.equals(path)),
   };
   const after = action === "delete" || action === "forget" ? undefined : change.after;

@@ -1,15 +1,13 @@
-import { type SequenceStep, sequenceSteps } from "./sequence-diff.ts";
+import { diffLines } from "@stackwright/plan-view";
 
 /** Unchanged lines shown around a change. */
 const CONTEXT = 3;
 
 /** What changes between two texts, in the unified format of diff. Empty where they are equal. */
 export function unifiedDiff(name: string, before: string, after: string): string {
-  const steps = sequenceSteps(before.split("\n"), after.split("\n"), Object.is);
+  const steps = diffLines(before.split("\n"), after.split("\n"));
   const near = steps.map((_, index) =>
-    steps
-      .slice(Math.max(0, index - CONTEXT), index + CONTEXT + 1)
-      .some(({ kind }) => kind !== "keep"),
+    steps.slice(Math.max(0, index - CONTEXT), index + CONTEXT + 1).some(({ sign }) => sign !== " "),
   );
   let old = 1;
   let now = 1;
@@ -25,23 +23,11 @@ export function unifiedDiff(name: string, before: string, after: string): string
   for (const [index, step] of steps.entries()) {
     if (near[index] === true) {
       hunk ??= { old, now, lines: [] };
-      hunk.lines.push(lineOf(step));
+      hunk.lines.push(`${step.sign}${step.text}`);
     } else flush();
-    if (step.kind !== "insert") old++;
-    if (step.kind !== "remove") now++;
+    if (step.sign !== "+") old++;
+    if (step.sign !== "-") now++;
   }
   flush();
   return out.length === 0 ? "" : `--- old/${name}\n+++ new/${name}\n${out.join("\n")}\n`;
-}
-
-function lineOf(step: SequenceStep<string>): string {
-  switch (step.kind) {
-    case "keep":
-      return ` ${step.after}`;
-    case "remove":
-      return `-${step.before}`;
-    case "insert":
-    default:
-      return `+${step.after}`;
-  }
 }

@@ -1,10 +1,18 @@
 import type { SecretDisplay } from "@stackwright/core";
-import { Mark, Path, unmarkDeep, type Value } from "@stackwright/cty";
+import { decodeJsonImplied, Mark, Path, unmarkDeep, type Value } from "@stackwright/cty";
 import { quoteLiteral } from "@stackwright/lang";
+import {
+  diffLines,
+  diffValues,
+  type ItemDiff,
+  type MemberDiff,
+  type TextLine,
+  textHunks,
+  type ValueDiff,
+} from "@stackwright/plan-view";
 import type { Style } from "../terminal/style.ts";
+import { elementPath, elementVersions, movedNote, pairing } from "./element-pairs.ts";
 import { jsonInside } from "./json-inside.ts";
-import { pairChanges } from "./pair-changes.ts";
-import { sequenceSteps } from "./sequence-diff.ts";
 import { paintSign, type Sign } from "./sign.ts";
 
 /** How values are shown. */
@@ -18,6 +26,8 @@ export interface ValueDisplay {
   readonly secrets: SecretDisplay;
   /** Secrets were read without their key. */
   readonly secretsOmitted?: boolean;
+  /** The type of the resource: it decides what identifies the elements of some lists. */
+  readonly type?: string;
 }
 
 /** A place in the object being shown. */
@@ -44,7 +54,7 @@ export function sensitiveText(display: Pick<ValueDisplay, "secretsOmitted">): st
 }
 
 /** Whether two values are the same to a reader: marks do not count. */
-export function rendersEqual(before: Value | undefined, after: Value | undefined): boolean {
+function rendersEqual(before: Value | undefined, after: Value | undefined): boolean {
   if (before === undefined || after === undefined) return before === after;
   return unmarkDeep(before)[0].rawEquals(unmarkDeep(after)[0]);
 }
@@ -69,6 +79,20 @@ function sensitive(value: Value): boolean {
 /** The text of a changed value; lines after the first one begin at column 0 with their own signs. */
 export function versionsText(versions: Versions, place: Place, display: ValueDisplay): string {
   const { before, after } = versions;
+  const diff =
+    before === undefined || after === undefined
+      ? undefined
+      : diffValues(before, after, pairing(place.path, display));
+  return differenceText(versions, diff, place, display);
+}
+
+/** The text of two versions whose difference is known; undefined where one of them is missing. */
+function differenceText(
+  { before, after }: Versions,
+  diff: ValueDiff | undefined,
+  place: Place,
+  display: ValueDisplay,
+): string {
   if (before === undefined || isNull(before)) {
     return after === undefined
       ? "null"
@@ -78,19 +102,43 @@ export function versionsText(versions: Versions, place: Place, display: ValueDis
     return `${valueText(before, "-", place, display)}${display.style.paint("quiet", " -> null")}${forced(place, display)}`;
   }
   if (sensitive(before) || sensitive(after)) return sensitiveText(display) + forced(place, display);
-  if (!after.isKnown || !before.isKnown || before.type.kind !== after.type.kind) {
-    if (bothIterable(before, after)) return structureText({ before, after }, place, display);
-    const arrow = display.style.paint("update", "->");
-    const was = valueText(before, "-", place, display);
-    const is = valueText(after, "+", place, display);
-    return `${was} ${arrow} ${is}${forced(place, display)}`;
+  const both = { before, after };
+  switch (diff?.kind) {
+    case "members":
+      return membersText(both, diff.members, place, display);
+    case "items":
+      return itemsText(both, diff, place, display);
+    case "document":
+      return documentText(both, diff.body, place, display);
+    case "text":
+      return linesText(before.unmark()[0].asString(), after.unmark()[0].asString(), place, display);
+    case "same":
+    case "add":
+    case "remove":
+    case "change":
+    case "secret":
+    case undefined:
+    default:
+      return arrowText(both, place, display);
   }
-  return structureText({ before, after }, place, display);
 }
 
-function bothIterable(before: Value, after: Value): boolean {
-  if (!before.isKnown || !after.isKnown) return false;
-  return (isMapping(before) && isMapping(after)) || (isSequence(before) && isSequence(after));
+function arrowText(
+  { before, after }: { readonly before: Value; readonly after: Value },
+  place: Place,
+  display: ValueDisplay,
+): string {
+  const arrow = display.style.paint("update", "->");
+  // Of two texts on one line each neither is shown as the document that it may hold.
+  const [was, is] =
+    isText(before) && isText(after)
+      ? [leafText(before.unmark()[0]), leafText(after.unmark()[0])]
+      : [valueText(before, "-", place, display), valueText(after, "+", place, display)];
+  return `${was} ${arrow} ${is}${forced(place, display)}`;
+}
+
+function isText(value: Value): boolean {
+  return value.isKnown && value.type.kind === "string";
 }
 
 function isMapping({ type }: Value): boolean {
@@ -99,21 +147,6 @@ function isMapping({ type }: Value): boolean {
 
 function isSequence({ type }: Value): boolean {
   return type.kind === "list" || type.kind === "tuple";
-}
-
-function structureText(
-  versions: { readonly before: Value; readonly after: Value },
-  place: Place,
-  display: ValueDisplay,
-): string {
-  const { before, after } = versions;
-  if (isMapping(after)) return mappingText(versions, place, display);
-  if (isSequence(after)) return sequenceText(versions, place, display);
-  if (after.type.kind === "set") return setText(versions, place, display);
-  if (after.type.kind === "string")
-    return stringText(before.asString(), after.asString(), place, display);
-  const arrow = display.style.paint("update", "->");
-  return `${leafText(before)} ${arrow} ${leafText(after)}${forced(place, display)}`;
 }
 
 function forced({ path }: Place, { style, forcesReplacement }: ValueDisplay): string {
@@ -142,26 +175,32 @@ export function keyText(name: string): string {
   return /^[\p{L}_][\p{L}\p{N}_-]*$/u.test(name) ? name : `"${quoteLiteral(name)}"`;
 }
 
-function mappingText(
+function membersText(
   { before, after }: { readonly before: Value; readonly after: Value },
+  members: readonly MemberDiff[],
   place: Place,
   display: ValueDisplay,
 ): string {
   const was = new Map(before.unmark()[0].entries());
   const is = new Map(after.unmark()[0].entries());
-  const names = [...new Set([...was.keys(), ...is.keys()])].toSorted();
-  const width = Math.max(0, ...names.map((name) => keyText(name).length));
+  const width = Math.max(0, ...members.map(({ name }) => keyText(name).length));
   const lines: string[] = [];
   let unchanged = 0;
-  for (const name of names) {
+  for (const { name, diff, context } of members) {
     const versions = { before: was.get(name), after: is.get(name) };
+    const { after: now } = versions;
     const sign = signOf(versions);
-    if (sign === " " && !display.verbose) {
-      if (versions.after !== undefined && !isNull(versions.after)) unchanged++;
+    const isNothing = now === undefined || isNull(now);
+    if (sign === " " && !display.verbose && (context !== true || isNothing)) {
+      if (!isNothing) unchanged++;
       continue;
     }
     const path = after.type.kind === "map" ? place.path.index(name) : place.path.attribute(name);
-    const text = versionsText(versions, inner(place, path), display);
+    const at = inner(place, path);
+    const text =
+      sign === " " && now !== undefined
+        ? valueText(now, " ", at, display)
+        : differenceText(versions, diff, at, display);
     lines.push(line(sign, `${keyText(name).padEnd(width)} = ${text}`, place, display));
   }
   if (unchanged > 0) {
@@ -172,85 +211,86 @@ function mappingText(
   return ["{", ...lines, closing(place, "}")].join("\n") + forced(place, display);
 }
 
-function sequenceText(
+function itemsText(
   { before, after }: { readonly before: Value; readonly after: Value },
-  place: Place,
-  display: ValueDisplay,
-): string {
-  const steps = pairChanges(
-    sequenceSteps(before.unmark()[0].elements(), after.unmark()[0].elements(), rendersEqual),
-  );
-  const lines: string[] = [];
-  let unchanged = 0;
-  const flush = (): void => {
-    if (unchanged > 0) lines.push(hidden(unchanged, "element", place, display));
-    unchanged = 0;
-  };
-  const add = (sign: Sign, text: string): void => {
-    lines.push(line(sign, `${text},`, place, display));
-  };
-  for (const step of steps) {
-    const at = inner(place, place.path.index(step.index));
-    if (step.kind === "keep" && !display.verbose) {
-      unchanged++;
-      continue;
-    }
-    flush();
-    if (step.kind === "keep") add(" ", valueText(step.after, " ", at, display));
-    else if (step.kind === "remove") add("-", valueText(step.before, "-", at, display));
-    else if (step.kind === "insert") add("+", valueText(step.after, "+", at, display));
-    else if (bothIterable(step.before, step.after)) add("~", versionsText(step, at, display));
-    else {
-      add("-", valueText(step.before, "-", at, display));
-      add("+", valueText(step.after, "+", at, display));
-    }
-  }
-  flush();
-  return ["[", ...lines, closing(place, "]")].join("\n") + forced(place, display);
-}
-
-function setText(
-  { before, after }: { readonly before: Value; readonly after: Value },
+  { items, orderOnly }: Extract<ValueDiff, { kind: "items" }>,
   place: Place,
   display: ValueDisplay,
 ): string {
   const was = before.unmark()[0].elements();
   const is = after.unmark()[0].elements();
   const lines: string[] = [];
-  const at = inner(place, place.path);
-  for (const element of was) {
-    if (is.some((other) => rendersEqual(element, other))) continue;
-    lines.push(line("-", `${valueText(element, "-", at, display)},`, place, display));
-  }
   let unchanged = 0;
-  for (const element of is) {
-    if (was.some((other) => rendersEqual(element, other))) unchanged++;
-    else lines.push(line("+", `${valueText(element, "+", at, display)},`, place, display));
+  const flush = (): void => {
+    if (unchanged > 0) lines.push(hidden(unchanged, "element", place, display));
+    unchanged = 0;
+  };
+  for (const item of items) {
+    const versions = elementVersions(item, was, is);
+    const sign = elementSign(versions, item);
+    if (sign === " " && !display.verbose) {
+      unchanged++;
+      continue;
+    }
+    flush();
+    const at = inner(place, elementPath(place.path, after.type.kind === "set", versions, item));
+    const text = elementText(versions, item.diff, at, display);
+    const [first = "", ...rest] = `${text},`.split("\n");
+    lines.push(line(sign, [first + movedNote(item, display), ...rest].join("\n"), place, display));
   }
-  if (unchanged > 0) lines.push(hidden(unchanged, "element", place, display));
-  return ["[", ...lines, closing(place, "]")].join("\n") + forced(place, display);
+  flush();
+  const note = orderOnly === true ? display.style.paint("quiet", " # order only") : "";
+  return [`[${note}`, ...lines, closing(place, "]")].join("\n") + forced(place, display);
 }
 
-function stringText(before: string, after: string, place: Place, display: ValueDisplay): string {
-  const was = jsonInside(before);
-  const is = jsonInside(after);
-  if (was !== undefined && is !== undefined) {
-    if (rendersEqual(was, is)) {
-      return `jsonencode( # only white space changes\n${line(" ", valueText(is, " ", inner(place, place.path), display), place, display)}\n${closing(place, ")")}${forced(place, display)}`;
-    }
-    const text = versionsText({ before: was, after: is }, inner(place, Path.root), display);
-    return `jsonencode(\n${line("~", text, place, display)}\n${closing(place, ")")}${forced(place, display)}`;
+function elementText(
+  versions: Versions,
+  diff: ValueDiff,
+  place: Place,
+  display: ValueDisplay,
+): string {
+  const { before, after } = versions;
+  if (after === undefined)
+    return before === undefined ? "" : valueText(before, "-", place, display);
+  if (before === undefined) return valueText(after, "+", place, display);
+  return signOf(versions) === " "
+    ? valueText(after, " ", place, display)
+    : differenceText(versions, diff, place, display);
+}
+
+/** What happens to an element: one that is null is there all the same, and one that moves changes its list. */
+function elementSign(versions: Versions, { moved }: ItemDiff): Sign {
+  if (versions.before === undefined) return "+";
+  if (versions.after === undefined) return "-";
+  return signOf(versions) === " " && moved !== true ? " " : "~";
+}
+
+function documentText(
+  { before, after }: { readonly before: Value; readonly after: Value },
+  body: ValueDiff | undefined,
+  place: Place,
+  display: ValueDisplay,
+): string {
+  const was = decodeJsonImplied(before.unmark()[0].asString());
+  const is = decodeJsonImplied(after.unmark()[0].asString());
+  if (rendersEqual(was, is)) {
+    return `jsonencode( # only white space changes\n${line(" ", valueText(is, " ", inner(place, place.path), display), place, display)}\n${closing(place, ")")}${forced(place, display)}`;
   }
-  if (!before.includes("\n") && !after.includes("\n")) {
-    const arrow = display.style.paint("update", "->");
-    return `"${quoteLiteral(before)}" ${arrow} "${quoteLiteral(after)}"${forced(place, display)}`;
-  }
-  const steps = sequenceSteps(textLines(before), textLines(after), (left, right) => left === right);
-  const lines = steps.map((step) =>
-    step.kind === "remove"
-      ? line("-", visible(step.before), place, display)
-      : line(step.kind === "insert" ? "+" : " ", visible(step.after), place, display),
-  );
+  const text = differenceText({ before: was, after: is }, body, inner(place, Path.root), display);
+  return `jsonencode(\n${line("~", text, place, display)}\n${closing(place, ")")}${forced(place, display)}`;
+}
+
+function linesText(before: string, after: string, place: Place, display: ValueDisplay): string {
+  const hunks = display.verbose ? undefined : textHunks(before, after);
+  const rows = (lines: readonly TextLine[]): string[] =>
+    lines.map(({ sign, text }) => line(sign, visible(text), place, display));
+  const lines =
+    hunks === undefined
+      ? rows(diffLines(textLines(before), textLines(after)))
+      : hunks.flatMap(({ skipped, lines: near }) => [
+          ...(skipped > 0 ? [hidden(skipped, "line", place, display)] : []),
+          ...rows(near),
+        ]);
   return ["<<-EOT", ...lines, closing(place, "EOT")].join("\n") + forced(place, display);
 }
 

@@ -48,6 +48,29 @@ describe("diffValues", () => {
     );
   });
 
+  it("pairs elements that agree in half of what they have, or are the only ones", () => {
+    const element = fc
+      .tuple(fc.constantFrom("x", "y"), fc.integer({ min: 0, max: 3 }))
+      .map(([a, b]) => V.object({ a: V.string(a), b: V.number(b) }));
+    const lists = fc.array(element, { maxLength: 8 });
+    fc.assert(
+      fc.property(lists, lists, (before, after) => {
+        fc.pre(before.length > 1 || after.length > 1);
+        const diff = diffValues(V.tuple(before), V.tuple(after));
+        for (const { diff: inner } of diff.kind === "items" ? diff.items : []) {
+          if (inner.kind !== "members") continue;
+          expect(inner.members.some((member) => member.diff.kind === "same")).toBe(true);
+        }
+      }),
+    );
+    fc.assert(
+      fc.property(element, element, (before, after) => {
+        const diff = diffValues(V.tuple([before]), V.tuple([after]));
+        expect(diff.kind === "items" ? diff.items : [0]).toHaveLength(1);
+      }),
+    );
+  });
+
   it("pairs elements of equal keys and never those of different ones", () => {
     const keyed = fc
       .uniqueArray(fc.tuple(fc.constantFrom("k", "l", "m", "n"), fc.constantFrom("v", "w")), {
@@ -103,7 +126,7 @@ function costOf(before: readonly Value[], after: readonly Value[], items: readon
     const was = beforeIndex === undefined ? undefined : left[beforeIndex];
     const is = afterIndex === undefined ? undefined : right[afterIndex];
     if (diff.kind === "same") continue;
-    if (was !== undefined && is !== undefined) cost += pairCost(was, is);
+    if (was !== undefined && is !== undefined) cost += pairCost(was, is, areAlone(left, right));
     else cost += was?.leaves.weight ?? is?.leaves.weight ?? 0;
   }
   return cost;
@@ -118,12 +141,16 @@ function smallest(before: readonly Value[], after: readonly Value[]): number {
     if (was !== undefined) options.push(was.leaves.weight + search(row + 1, column));
     if (is !== undefined) options.push(is.leaves.weight + search(row, column + 1));
     if (was !== undefined && is !== undefined) {
-      const cost = was.value.rawEquals(is.value) ? 0 : pairCost(was, is);
+      const cost = was.value.rawEquals(is.value) ? 0 : pairCost(was, is, areAlone(left, right));
       options.push(cost + search(row + 1, column + 1));
     }
     return Math.min(...options);
   };
   return search(0, 0);
+}
+
+function areAlone(left: readonly unknown[], right: readonly unknown[]): boolean {
+  return left.length === 1 && right.length === 1;
 }
 
 function prepared(before: readonly Value[], after: readonly Value[]) {

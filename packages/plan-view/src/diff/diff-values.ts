@@ -13,6 +13,8 @@ import { membersOf, shapeOf } from "./value-shape.ts";
 export interface PairingOptions {
   /** Resource type, for the rules. */
   readonly type?: string;
+  /** Where the values are, as the places of rules are written. @default "", the object itself */
+  readonly place?: string;
   /** Rules that come before the built-in ones. */
   readonly rules?: readonly PairingRule[];
 }
@@ -28,7 +30,7 @@ const MAX_TOTAL_CELLS = 5_000_000;
  * elements, and by {@link MAX_TOTAL_CELLS}.
  */
 export function diffValues(before: Value, after: Value, options: PairingOptions = {}): ValueDiff {
-  return new Comparison(options).compare(before, after, "");
+  return new Comparison(options).compare(before, after, options.place ?? "");
 }
 
 class Comparison {
@@ -150,6 +152,7 @@ class Comparison {
   }
 
   #ordered(before: readonly Element[], after: readonly Element[]): Paired[] {
+    const alone = before.length === 1 && after.length === 1;
     const sequences = {
       before: before.length,
       after: after.length,
@@ -158,7 +161,7 @@ class Comparison {
         sameKey(before[left], after[right]) || sameElement(before[left], after[right]),
       removeCost: (left: number) => before[left]?.leaves.weight ?? 1,
       insertCost: (right: number) => after[right]?.leaves.weight ?? 1,
-      pairCost: (left: number, right: number) => costOf(before[left], after[right]),
+      pairCost: (left: number, right: number) => costOf(before[left], after[right], alone),
     };
     const { pairs, cells } = align(sequences, this.#cells);
     this.#cells -= cells;
@@ -209,9 +212,9 @@ function sameKey(before: Element | undefined, after: Element | undefined): boole
   return before?.key !== undefined && before.key === after?.key;
 }
 
-function costOf(before: Element | undefined, after: Element | undefined): number {
+function costOf(before: Element | undefined, after: Element | undefined, alone = false): number {
   if (before === undefined || after === undefined) return Number.POSITIVE_INFINITY;
-  return pairCost(before, after);
+  return pairCost(before, after, alone);
 }
 
 function reason(

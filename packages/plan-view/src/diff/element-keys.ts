@@ -10,9 +10,13 @@ interface ElementKeys {
   readonly names: readonly string[];
 }
 
+/** Members that identify the elements that have them, even where others have none. */
+const PARTIAL_KEYS: readonly string[] = ["name", "id", "key", "sid"];
+
 /**
  * The keys that a rule names, else those of the first member of {@link INFERRED_KEYS} that every element of both sides has as
- * a known leaf, each value once per side. A key that a rule names and that is repeated on a side is no key there.
+ * a known leaf, each value once per side, else those of a member by which some element is found on both sides again. A key
+ * that a rule names and that is repeated on a side is no key there.
  */
 export function elementKeys(
   before: readonly Value[],
@@ -29,19 +33,33 @@ export function elementKeys(
     const found = [...keys.before, ...keys.after].some((key) => key !== undefined);
     return found ? { ...keys, names } : none;
   }
+  const inferred = (name: string): Omit<ElementKeys, "names"> => ({
+    before: before.map((element) => keyOf(element, [name])),
+    after: after.map((element) => keyOf(element, [name])),
+  });
   for (const name of INFERRED_KEYS) {
-    const keys = {
-      before: before.map((element) => keyOf(element, [name])),
-      after: after.map((element) => keyOf(element, [name])),
-    };
+    const keys = inferred(name);
     if (isKey(keys.before) && isKey(keys.after)) {
-      const written = [...before, ...after].flatMap((element) =>
-        [...membersOf(element).keys()].filter((member) => member.toLowerCase() === name),
-      );
-      return { ...keys, names: [...new Set(written)] };
+      return { ...keys, names: writtenNames(name, [...before, ...after]) };
+    }
+  }
+  for (const name of PARTIAL_KEYS) {
+    const keys = inferred(name);
+    const unique = { before: onlyUnique(keys.before), after: onlyUnique(keys.after) };
+    const again = new Set(unique.after);
+    if (unique.before.some((key) => key !== undefined && again.has(key))) {
+      return { ...unique, names: writtenNames(name, [...before, ...after]) };
     }
   }
   return none;
+}
+
+/** How elements write the name of a member, whose case does not count. */
+function writtenNames(name: string, elements: readonly Value[]): readonly string[] {
+  const written = elements.flatMap((element) =>
+    [...membersOf(element).keys()].filter((member) => member.toLowerCase() === name),
+  );
+  return [...new Set(written)];
 }
 
 function isKey(keys: readonly (string | undefined)[]): boolean {

@@ -44,9 +44,10 @@ const KEY_BONUS = 1_000_000;
 
 /**
  * What two elements cost as a pair: the leaves that do not agree. Infinity for two that are never shown as one: of different
- * keys or shapes, or with less than half in common. The cost of not pairing is the sum of their weights.
+ * keys or shapes, or with less than half in common unless they are the only elements of their lists (`alone`). The cost of not
+ * pairing is the sum of their weights.
  */
-export function pairCost(before: Element, after: Element): number {
+export function pairCost(before: Element, after: Element, alone = false): number {
   const [was, is] = [before.leaves, after.leaves];
   if (!was.fits(is)) return Number.POSITIVE_INFINITY;
   const bothKeyed = before.key !== undefined && after.key !== undefined;
@@ -56,6 +57,6 @@ export function pairCost(before: Element, after: Element): number {
   const agreeing = was.agreeing(is);
   const cost = was.weight + is.weight - 2 * agreeing;
   if (bothKeyed) return cost - KEY_BONUS;
-  if (isOpen) return cost;
+  if (isOpen || alone) return cost;
   return 2 * agreeing >= Math.max(was.weight, is.weight) ? cost : Number.POSITIVE_INFINITY;
 }

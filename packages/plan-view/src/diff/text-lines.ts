@@ -15,7 +15,6 @@ const CONTEXT = 3;
  */
 export function textHunks(before: string, after: string): readonly TextHunk[] | undefined {
   const [was, is] = [linesOf(before), linesOf(after)];
-  if (was.length + is.length > MAX_LINES) return undefined;
   const lines = script(was, is);
   if (lines === undefined) return undefined;
   const hunks = hunksOf(lines);
@@ -30,7 +29,21 @@ function linesOf(text: string): string[] {
   return lines.at(-1) === "" ? lines.slice(0, -1) : lines;
 }
 
+/**
+ * All lines of two texts with what leads from the one to the other. Texts that are too long or differ too much to be compared are
+ * all removed and all added.
+ */
+export function diffLines(was: readonly string[], is: readonly string[]): readonly TextLine[] {
+  return (
+    script(was, is) ?? [
+      ...was.map((text): TextLine => ({ sign: "-", text })),
+      ...is.map((text): TextLine => ({ sign: "+", text })),
+    ]
+  );
+}
+
 function script(was: readonly string[], is: readonly string[]): TextLine[] | undefined {
+  if (was.length + is.length > MAX_LINES) return undefined;
   let start = 0;
   const shorter = Math.min(was.length, is.length);
   while (start < shorter && was[start] === is[start]) start++;

@@ -1,18 +1,18 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { sequenceSteps } from "./sequence-diff.ts";
+import { diffLines } from "./text-lines.ts";
 
 const letters = fc.array(fc.constantFrom("a", "b", "c"), { maxLength: 12 });
 
-describe("steps between two sequences", () => {
+describe("the lines of two texts", () => {
   it("lead from the one to the other", () => {
     fc.assert(
       fc.property(letters, letters, (before, after) => {
-        const steps = sequenceSteps(before, after, Object.is);
-        const left = steps.flatMap((step) => (step.kind === "insert" ? [] : [step.before]));
-        const right = steps.flatMap((step) => (step.kind === "remove" ? [] : [step.after]));
-        expect(left).toEqual(before);
-        expect(right).toEqual(after);
+        const lines = diffLines(before, after);
+        const side = (other: string) =>
+          lines.flatMap(({ sign, text }) => (sign === other ? [] : [text]));
+        expect(side("+")).toEqual(before);
+        expect(side("-")).toEqual(after);
       }),
     );
   });
@@ -20,21 +20,20 @@ describe("steps between two sequences", () => {
   it("keep as much as a search through all common subsequences finds", () => {
     fc.assert(
       fc.property(letters, letters, (before, after) => {
-        const kept = sequenceSteps(before, after, Object.is).filter(({ kind }) => kind === "keep");
+        const kept = diffLines(before, after).filter(({ sign }) => sign === " ");
         expect(kept.length).toBe(longest(before, after));
       }),
     );
   });
 
-  it("count removed items in the first sequence and all others in the second", () => {
-    fc.assert(
-      fc.property(letters, letters, (before, after) => {
-        for (const step of sequenceSteps(before, after, Object.is)) {
-          if (step.kind === "remove") expect(before[step.index]).toBe(step.before);
-          else expect(after[step.index]).toBe(step.after);
-        }
-      }),
-    );
+  it.each([
+    [10_000, 9_999],
+    [10_001, 0],
+  ])("are compared up to 20,000 of both texts: of %i and 10,000 %i stay", (count, kept) => {
+    const lines = (first: string, length: number): string[] =>
+      Array.from({ length }, (_, index) => (index === 0 ? first : `line ${index}`));
+    const shown = diffLines(lines("x", count), lines("y", 10_000));
+    expect(shown.filter(({ sign }) => sign === " ")).toHaveLength(kept);
   });
 });
 
