@@ -1,5 +1,5 @@
 import { availableParallelism } from "node:os";
-import { type Clock, sleep } from "@stackwright/base/clock";
+import type { Clock } from "@stackwright/base/clock";
 import type { Logger } from "@stackwright/base/logger";
 import { createServerClient, type ServerClient, serverAddress } from "@stackwright/client";
 import { createUlidGenerator, tenancyOf } from "@stackwright/storage";
@@ -12,6 +12,7 @@ import type { Executor } from "../executor/executor.ts";
 import { LEASE_TOKEN, WORKER_PROTOCOL } from "../worker/remote-protocol.ts";
 import type { RunWorker } from "../worker/run-worker.ts";
 import type { StepLimits } from "../worker/step-deadline.ts";
+import { succeedTenures } from "../worker/successive-tenures.ts";
 import { openWorkerFolder } from "../worker/worker-folder.ts";
 import { RemoteTenure } from "./remote-tenure.ts";
 
@@ -82,8 +83,7 @@ export async function startRemoteWorker(
     capacity,
     ...(limits !== undefined && { limits }),
   };
-  const ending = new AbortController();
-  const begin = async (): Promise<RemoteTenure> => {
+  const begin = async (signal: AbortSignal): Promise<RemoteTenure> => {
     const id = `${endpoint.worker_prefix}${nextId()}`;
     const leases = createLeases({
       storage,
@@ -93,40 +93,14 @@ export async function startRemoteWorker(
       ...(timing !== undefined && { timing }),
     });
     const name = { tenancy: tenancyOf({ kind: "site" }), name: `${WORKER_LEASE}${id}` };
-    const lease = await leases.acquire(name, { signal: ending.signal });
+    const lease = await leases.acquire(name, { signal });
     return new RemoteTenure(id, lease, parts);
   };
-  let tenure = await begin();
-  const tenures = (async () => {
-    while (await tenure.lost(ending.signal)) {
-      logger.error({ worker: tenure.id }, "the worker lost its lease and starts again");
-      await tenure.close(0);
-      for (let begun: RemoteTenure | undefined; begun === undefined && !ending.signal.aborted; ) {
-        begun = await begin().catch(() => undefined);
-        if (begun === undefined) await sleep(clock, 1_000, ending.signal).catch(() => undefined);
-        else tenure = begun;
-      }
-    }
-  })();
-  const owned = stack.move();
-  let closing: Promise<void> | undefined;
-  const close = async (graceMs = 0): Promise<void> => {
-    closing ??= (async () => {
-      try {
-        ending.abort(new Error("the worker ends"));
-        await tenure.close(graceMs);
-        await tenures;
-        // A tenure that began in the same moment.
-        await tenure.close(0);
-      } finally {
-        await owned.disposeAsync();
-      }
-    })();
-    return closing;
-  };
+  const tenures = await succeedTenures({ begin, stack, clock, logger });
+  const { close } = tenures;
   return {
     get id() {
-      return tenure.id;
+      return tenures.current().id;
     },
     close,
     [Symbol.asyncDispose]: async () => close(),

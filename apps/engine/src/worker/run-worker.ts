@@ -1,7 +1,6 @@
 import { mkdtempDisposable } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { sleep } from "@stackwright/base/clock";
 import { startServer } from "@stackwright/proto/grpc";
 import { tenancyOf } from "@stackwright/storage";
 import type { BlobStore } from "@stackwright/storage/blob";
@@ -10,6 +9,7 @@ import { createLeases, type LeaseTiming, type Renewer } from "@stackwright/stora
 import { createStorageService } from "@stackwright/storage/remote";
 import { WORKER_LEASE } from "../domain/run-places.ts";
 import { RunGrants } from "./run-grants.ts";
+import { succeedTenures } from "./successive-tenures.ts";
 import { openWorkerFolder } from "./worker-folder.ts";
 import { Tenure, type TenureParts } from "./worker-tenure.ts";
 
@@ -57,40 +57,18 @@ export async function startRunWorker(options: RunWorkerOptions): Promise<RunWork
     );
   }
   const parts = { ...options, grants, folder, socketPath };
-  const ending = new AbortController();
-  let worker = await beginTenure(parts, ending.signal);
-  const tenures = (async () => {
-    while (await worker.lost(ending.signal)) {
-      logger.error({ worker: worker.id }, "the worker lost its lease and starts again");
-      await worker.close(0);
-      for (let begun: Tenure | undefined; begun === undefined && !ending.signal.aborted; ) {
-        begun = await beginTenure(parts, ending.signal).catch(() => undefined);
-        if (begun === undefined) await sleep(clock, 1_000, ending.signal).catch(() => undefined);
-        else worker = begun;
-      }
-    }
-  })();
-  const owned = stack.move();
-  let closing: Promise<void> | undefined;
-  const close = async (graceMs = 0): Promise<void> => {
-    closing ??= (async () => {
-      try {
-        ending.abort(new Error("the worker ends"));
-        await worker.close(graceMs);
-        await tenures;
-        // A tenure that began in the same moment.
-        await worker.close(0);
-      } finally {
-        await owned.disposeAsync();
-      }
-    })();
-    return closing;
-  };
+  const tenures = await succeedTenures({
+    begin: (signal) => beginTenure(parts, signal),
+    stack,
+    clock,
+    logger,
+  });
+  const { close } = tenures;
   return {
     get id() {
-      return worker.id;
+      return tenures.current().id;
     },
-    wake: () => worker.wake(),
+    wake: () => tenures.current().wake(),
     close,
     [Symbol.asyncDispose]: async () => close(),
   };
