@@ -3,11 +3,11 @@ import { dirname } from "node:path";
 import type { CollectionOptions, Singleton } from "../collection.ts";
 import { CellNode } from "../core/cell-node.ts";
 import type { Owner } from "../core/scope.ts";
-import { KrtError } from "../errors.ts";
 import { type Kind, type KindCapability, kind, singletonKey } from "../kind.ts";
 import type { Scope } from "../scope.ts";
 import { ownerOf } from "../scope-handle.ts";
-import { type ReadCycle, Rereader, type WatchFilesOptions } from "./rereader.ts";
+import { firstReading, followFiles } from "./follow-files.ts";
+import type { ReadCycle, Rereader, WatchFilesOptions } from "./rereader.ts";
 
 /** Options of {@link watchFile}. */
 export interface FileOptions<T, Tr extends KindCapability>
@@ -42,30 +42,21 @@ export async function watchFile<T, Tr extends KindCapability = never>(
   const owner = ownerOf(scope);
   const node = new FileNode<T>(owner, path, parse, options);
   owner.graph.construct(node, () => node.init(undefined, false));
-  try {
-    await node.resync();
-  } catch (error) {
-    node.dispose();
-    throw error;
-  }
-  return node;
+  return firstReading(node);
 }
 
 class FileNode<T> extends CellNode<T> implements FileSingleton<T> {
   readonly #path: string;
   readonly #parse: ParseFile<T>;
   readonly #rereader: Rereader;
-  #first = true;
 
   constructor(owner: Owner, path: string, parse: ParseFile<T>, options: FileOptions<T, never>) {
     super(owner, options.kind ?? kind<T>()({ key: singletonKey }), options);
     this.#path = path;
     this.#parse = parse;
-    this.#rereader = new Rereader({
-      scheduler: this.graph.options.scheduler,
-      debounceMs: options.debounceMs ?? 100,
-      resyncMs: options.resyncMs ?? 30_000,
-      persistent: options.persistent ?? false,
+    this.#rereader = followFiles(this, options, {
+      what: () => this.#path,
+      debounceMs: 100,
       read: (cycle) => this.#read(cycle),
     });
   }
@@ -79,25 +70,13 @@ class FileNode<T> extends CellNode<T> implements FileSingleton<T> {
   }
 
   async #read(cycle: ReadCycle): Promise<void> {
-    try {
-      // The folder is watched and not the file: a watched file that is replaced is never heard of again.
-      cycle.watch(dirname(this.#path));
-      const folder = dirname(await realpath(this.#path));
-      if (folder !== dirname(this.#path)) cycle.watch(folder);
-      const value = this.#parse(await readFile(this.#path, "utf8"), this.#path);
-      if (this.disposed) return;
-      this.#first = false;
-      this.set(value ?? undefined);
-      this.markSynced();
-    } catch (cause) {
-      if (this.disposed) return;
-      const text = cause instanceof Error ? cause.message : String(cause);
-      const error = new KrtError("KRT_SOURCE", `reading ${this.#path} failed: ${text}`, {
-        details: { collection: this.name },
-        cause,
-      });
-      if (!this.#first) this.graph.report(error);
-      throw error;
-    }
+    // The folder is watched and not the file: a watched file that is replaced is never heard of again.
+    cycle.watch(dirname(this.#path));
+    const folder = dirname(await realpath(this.#path));
+    if (folder !== dirname(this.#path)) cycle.watch(folder);
+    const value = this.#parse(await readFile(this.#path, "utf8"), this.#path);
+    if (this.disposed) return;
+    this.set(value ?? undefined);
+    this.markSynced();
   }
 }

@@ -3,11 +3,11 @@ import { extname, join } from "node:path";
 import type { Collection, CollectionOptions } from "../collection.ts";
 import type { Owner } from "../core/scope.ts";
 import { SourceNode } from "../core/source-node.ts";
-import { KrtError } from "../errors.ts";
 import { type Kind, type KindCapability, shapeKind } from "../kind.ts";
 import type { Scope } from "../scope.ts";
 import { ownerOf } from "../scope-handle.ts";
-import { type ReadCycle, Rereader, type WatchFilesOptions } from "./rereader.ts";
+import { firstReading, followFiles } from "./follow-files.ts";
+import type { ReadCycle, Rereader, WatchFilesOptions } from "./rereader.ts";
 
 /** Options of {@link watchFolder}. */
 export interface FolderOptions<T, Tr extends KindCapability>
@@ -60,13 +60,7 @@ export async function watchFolder<T, Tr extends KindCapability = never>(
   const owner = ownerOf(scope);
   const node = new FolderNode<T>(owner, path, parse, options);
   owner.graph.construct(node, () => node.begin([], false));
-  try {
-    await node.resync();
-  } catch (error) {
-    node.dispose();
-    throw error;
-  }
-  return node;
+  return firstReading(node);
 }
 
 class FolderNode<T> extends SourceNode<T> implements FolderCollection<T> {
@@ -75,7 +69,6 @@ class FolderNode<T> extends SourceNode<T> implements FolderCollection<T> {
   readonly #extensions: ReadonlySet<string>;
   readonly #recursive: boolean;
   readonly #rereader: Rereader;
-  #first = true;
 
   constructor(
     owner: Owner,
@@ -88,11 +81,9 @@ class FolderNode<T> extends SourceNode<T> implements FolderCollection<T> {
     this.#parse = parse;
     this.#extensions = new Set(options.extensions ?? [".json", ".yaml", ".yml"]);
     this.#recursive = options.recursive ?? true;
-    this.#rereader = new Rereader({
-      scheduler: this.graph.options.scheduler,
-      debounceMs: options.debounceMs ?? 250,
-      resyncMs: options.resyncMs ?? 30_000,
-      persistent: options.persistent ?? false,
+    this.#rereader = followFiles(this, options, {
+      what: () => `the folder of ${this.name}`,
+      debounceMs: 250,
       read: (cycle) => this.#read(cycle),
     });
   }
@@ -106,27 +97,11 @@ class FolderNode<T> extends SourceNode<T> implements FolderCollection<T> {
   }
 
   async #read(cycle: ReadCycle): Promise<void> {
-    try {
-      const objects = new Map<string, T>();
-      await this.#readFolder(this.#path, cycle, objects);
-      if (this.disposed) return;
-      await this.load(objects.values(), { replace: true });
-      this.#first = false;
-      this.markSynced();
-    } catch (cause) {
-      if (this.disposed) return;
-      const text = cause instanceof Error ? cause.message : String(cause);
-      const error = new KrtError(
-        "KRT_SOURCE",
-        `reading the folder of ${this.name} failed: ${text}`,
-        {
-          details: { collection: this.name },
-          cause,
-        },
-      );
-      if (!this.#first) this.graph.report(error);
-      throw error;
-    }
+    const objects = new Map<string, T>();
+    await this.#readFolder(this.#path, cycle, objects);
+    if (this.disposed) return;
+    await this.load(objects.values(), { replace: true });
+    this.markSynced();
   }
 
   async #readFolder(folder: string, cycle: ReadCycle, into: Map<string, T>): Promise<void> {
