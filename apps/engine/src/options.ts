@@ -1,3 +1,4 @@
-export { parseServeArguments, SERVE_OPTIONS, serveOptionLines } from "./serve-arguments.ts";
+export { parseServeArguments, serveOptionLines } from "./serve-arguments.ts";
+export { SERVE_OPTIONS } from "./serve-flags.ts";
 export type { ServerOptions } from "./server-options.ts";
 export { workerOptionLines } from "./worker-arguments.ts";

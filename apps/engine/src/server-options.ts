@@ -2,6 +2,7 @@ import type { KeySource } from "@stackwright/core";
 import { EngineError } from "@stackwright/core/errors";
 import { Type } from "typebox";
 import { Value } from "typebox/value";
+import { helpOf } from "./serve-flags.ts";
 
 const text = (description: string) => Type.String({ description, minLength: 1, maxLength: 4096 });
 const count = (description: string, minimum: number, maximum: number) =>
@@ -10,104 +11,76 @@ const count = (description: string, minimum: number, maximum: number) =>
 /** Options of a server: from a file, from the options of the command, or from a program. */
 export const ServerOptionsSchema = Type.Object(
   {
-    store: text("address of the store: sqlite:FOLDER, postgres://, etcd:// or memory:"),
-    host: Type.Optional(text("address to listen on; 127.0.0.1 by default")),
-    port: Type.Optional(count("port of HTTP; 7400 by default, 0 for any", 0, 65_535)),
-    storagePort: Type.Optional(
-      count("port of the storage service; none by default, 0 for any", 0, 65_535),
-    ),
+    store: text(helpOf("store")),
+    host: Type.Optional(text(helpOf("host"))),
+    port: Type.Optional(count(helpOf("port"), 0, 65_535)),
+    storagePort: Type.Optional(count(helpOf("storage-port"), 0, 65_535)),
     region: Type.Optional(
       Type.String({
-        description: "the region that this server is; functions of others are refused",
+        description: helpOf("region"),
         pattern: "^[a-z0-9][a-z0-9-]{0,63}$",
       }),
     ),
-    publicHost: Type.Optional(
-      text("host under which clients see this server, with its port unless that is 443"),
-    ),
-    mirrorHosts: Type.Optional(
-      Type.Array(text("a host"), { description: "further hosts that the mirror answers for" }),
-    ),
-    blobDirectory: Type.Optional(text("folder for blobs, for stores that cannot hold them")),
+    publicHost: Type.Optional(text(helpOf("public-host"))),
+    mirrorHosts: Type.Optional(Type.Array(text("a host"), { description: helpOf("mirror-host") })),
+    blobDirectory: Type.Optional(text(helpOf("blob-directory"))),
     tls: Type.Optional(
       Type.Object(
         {
-          certificateFile: text("certificate chain in PEM"),
-          keyFile: text("private key in PEM"),
+          certificateFile: text(helpOf("tls-certificate")),
+          keyFile: text(helpOf("tls-key")),
         },
         { additionalProperties: false },
       ),
     ),
     withoutTls: Type.Optional(
       Type.Boolean({
-        description: "listen for other machines in the clear, behind a proxy with TLS",
+        description: helpOf("without-tls"),
       }),
     ),
-    keyFile: Type.Optional(text("file with the key that encrypts stored secrets")),
-    keyVariable: Type.Optional(text("environment variable with that key")),
+    keyFile: Type.Optional(text(helpOf("key-file"))),
+    keyVariable: Type.Optional(text(helpOf("key-variable"))),
     keyCommand: Type.Optional(
-      Type.Array(text("a word"), { description: "command that prints that key", minItems: 1 }),
+      Type.Array(text("a word"), { description: helpOf("key-command"), minItems: 1 }),
     ),
-    formerKeyFile: Type.Optional(text("file with a key that only decrypts stored secrets")),
-    formerKeyVariable: Type.Optional(text("environment variable with such a key")),
+    formerKeyFile: Type.Optional(text(helpOf("former-key-file"))),
+    formerKeyVariable: Type.Optional(text(helpOf("former-key-variable"))),
     formerKeyCommand: Type.Optional(
-      Type.Array(text("a word"), { description: "command that prints such a key", minItems: 1 }),
+      Type.Array(text("a word"), { description: helpOf("former-key-command"), minItems: 1 }),
     ),
-    bootstrapFile: Type.Optional(
-      text("file for the first token and access key, written if there are none yet"),
-    ),
+    bootstrapFile: Type.Optional(text(helpOf("bootstrap-file"))),
     executor: Type.Optional(
       Type.Union([Type.Literal("child"), Type.Literal("in-process"), Type.Literal("none")], {
-        description:
-          "where runs are executed: in child processes (default), in the server (default of memory:), or nowhere",
+        description: helpOf("executor"),
       }),
     ),
-    runDirectory: Type.Optional(text("folder of the executors; runs in the store's by default")),
-    runCapacity: Type.Optional(
-      count("steps of runs that are executed at the same time; the cores by default", 1, 1_000),
-    ),
+    runDirectory: Type.Optional(text(helpOf("run-directory"))),
+    runCapacity: Type.Optional(count(helpOf("run-capacity"), 1, 1_000)),
     runLimits: Type.Optional(
       Type.Object(
         {
-          planMinutes: Type.Optional(
-            count("how long a plan may take, or a recovery; 60 by default", 1, 10_080),
-          ),
-          applyMinutes: Type.Optional(
-            count("how long an apply may take; 360 by default", 1, 10_080),
-          ),
-          stopSeconds: Type.Optional(
-            count("what a step has to stop until it is ended; 300 by default", 0, 86_400),
-          ),
-          memoryMib: Type.Optional(
-            count(
-              "MiB of memory of the processes of a step; half of the machine's by default",
-              256,
-              16_777_216,
-            ),
-          ),
+          planMinutes: Type.Optional(count(helpOf("run-plan-minutes"), 1, 10_080)),
+          applyMinutes: Type.Optional(count(helpOf("run-apply-minutes"), 1, 10_080)),
+          stopSeconds: Type.Optional(count(helpOf("run-stop-seconds"), 0, 86_400)),
+          memoryMib: Type.Optional(count(helpOf("run-memory-mib"), 256, 16_777_216)),
         },
         { additionalProperties: false, description: "limits of each step of a run" },
       ),
     ),
     provisionerProjects: Type.Optional(
       Type.Array(Type.String({ pattern: "^[^/]+/[^/]+$", maxLength: 512 }), {
-        description:
-          "projects whose runs may execute provisioners, as ACCOUNT/PROJECT; none by default",
+        description: helpOf("provisioner-project"),
         maxItems: 1000,
       }),
     ),
-    functionsFile: Type.Optional(
-      text("table of functions: with it, providers behind functions are installed and checked"),
-    ),
+    functionsFile: Type.Optional(text(helpOf("functions"))),
     quotas: Type.Optional(
       Type.Object(
         {
-          providers: Type.Optional(count("private providers per account", 0, 10_000_000)),
-          versionsPerProvider: Type.Optional(count("versions per provider", 0, 100_000)),
-          archiveBytes: Type.Optional(count("bytes of a published archive", 1, 2 ** 40)),
-          blobBytes: Type.Optional(
-            count("bytes of all blobs of an account", 0, Number.MAX_SAFE_INTEGER),
-          ),
+          providers: Type.Optional(count(helpOf("max-providers"), 0, 10_000_000)),
+          versionsPerProvider: Type.Optional(count(helpOf("max-versions"), 0, 100_000)),
+          archiveBytes: Type.Optional(count(helpOf("max-archive-bytes"), 1, 2 ** 40)),
+          blobBytes: Type.Optional(count(helpOf("max-blob-bytes"), 0, Number.MAX_SAFE_INTEGER)),
         },
         { additionalProperties: false },
       ),
@@ -115,10 +88,8 @@ export const ServerOptionsSchema = Type.Object(
     plans: Type.Optional(
       Type.Object(
         {
-          days: Type.Optional(count("days that saved plans stay; 30 by default", 1, 36_500)),
-          perStack: Type.Optional(
-            count("newest saved plans of a stack that stay; 100 by default", 1, 100_000),
-          ),
+          days: Type.Optional(count(helpOf("plan-days"), 1, 36_500)),
+          perStack: Type.Optional(count(helpOf("plans-per-stack"), 1, 100_000)),
         },
         { additionalProperties: false },
       ),
@@ -126,13 +97,9 @@ export const ServerOptionsSchema = Type.Object(
     runs: Type.Optional(
       Type.Object(
         {
-          perStack: Type.Optional(
-            count("newest ended runs of a stack that stay; 200 by default", 1, 100_000),
-          ),
-          days: Type.Optional(count("days that ended runs stay; 400 by default", 1, 36_500)),
-          logDays: Type.Optional(
-            count("days that the events of ended runs stay; 90 by default", 1, 36_500),
-          ),
+          perStack: Type.Optional(count(helpOf("runs-per-stack"), 1, 100_000)),
+          days: Type.Optional(count(helpOf("run-days"), 1, 36_500)),
+          logDays: Type.Optional(count(helpOf("run-log-days"), 1, 36_500)),
         },
         { additionalProperties: false },
       ),
@@ -141,16 +108,14 @@ export const ServerOptionsSchema = Type.Object(
     deleteUsed: Type.Optional(
       Type.Union([Type.Literal("allow"), Type.Literal("warn"), Type.Literal("refuse")]),
     ),
-    tombstones: Type.Optional(
-      Type.Boolean({ description: "deleted version numbers stay taken; false by default" }),
-    ),
+    tombstones: Type.Optional(Type.Boolean({ description: helpOf("tombstones") })),
     reservedNamespaces: Type.Optional(
       Type.Array(text("a namespace"), {
-        description: "namespaces that operators alone grant, beyond the well-known ones",
+        description: helpOf("reserved-namespace"),
         maxItems: 1000,
       }),
     ),
-    auditDays: Type.Optional(count("days that audit entries are kept", 1, 36_500)),
+    auditDays: Type.Optional(count(helpOf("audit-days"), 1, 36_500)),
     rateLimit: Type.Optional(
       Type.Object(
         {
@@ -174,7 +139,7 @@ export const ServerOptionsSchema = Type.Object(
     ),
     healthCheckMinutes: Type.Optional(
       Type.Number({
-        description: "how often functions are checked, up to four weeks; never by default",
+        description: helpOf("health-check-minutes"),
         minimum: 1,
         // Timers hold 24 days: the pause is a quarter of it, and a longer one would be none.
         maximum: 40_320,
@@ -183,9 +148,7 @@ export const ServerOptionsSchema = Type.Object(
     openMetrics: Type.Optional(
       Type.Boolean({ description: "/metrics without a token; true by default" }),
     ),
-    trustProxy: Type.Optional(
-      Type.Boolean({ description: "take the client's address from X-Forwarded-For" }),
-    ),
+    trustProxy: Type.Optional(Type.Boolean({ description: helpOf("trust-proxy") })),
     logLevel: Type.Optional(
       Type.Union([
         Type.Literal("fatal"),
@@ -197,12 +160,8 @@ export const ServerOptionsSchema = Type.Object(
         Type.Literal("silent"),
       ]),
     ),
-    drainDelayMs: Type.Optional(
-      count("how long /readyz says no before connections are refused; 0 by default", 0, 600_000),
-    ),
-    drainTimeoutMs: Type.Optional(
-      count("how long requests in progress may continue; 30,000 by default", 0, 600_000),
-    ),
+    drainDelayMs: Type.Optional(count(helpOf("drain-delay"), 0, 600_000)),
+    drainTimeoutMs: Type.Optional(count(helpOf("drain-timeout"), 0, 600_000)),
   },
   { additionalProperties: false },
 );

@@ -1,0 +1,249 @@
+/** An option of the command: where its value goes, how it is read, and what it means. */
+interface ServeFlag {
+  readonly path: readonly string[];
+  readonly kind: "text" | "number" | "boolean" | "list" | "words";
+  readonly help: string;
+}
+
+// Without the schema that checks the values, whose modules are many: every command loads this table for its help.
+
+const FLAGS = {
+  store: {
+    path: ["store"],
+    kind: "text",
+    help: "address of the store: sqlite:FOLDER, postgres://, etcd:// or memory:",
+  },
+  host: { path: ["host"], kind: "text", help: "address to listen on; 127.0.0.1 by default" },
+  port: { path: ["port"], kind: "number", help: "port of HTTP; 7400 by default, 0 for any" },
+  "storage-port": {
+    path: ["storagePort"],
+    kind: "number",
+    help: "port of the storage service; none by default, 0 for any",
+  },
+  region: {
+    path: ["region"],
+    kind: "text",
+    help: "the region that this server is; functions of others are refused",
+  },
+  "public-host": {
+    path: ["publicHost"],
+    kind: "text",
+    help: "host under which clients see this server, with its port unless that is 443",
+  },
+  "mirror-host": {
+    path: ["mirrorHosts"],
+    kind: "list",
+    help: "further hosts that the mirror answers for",
+  },
+  "blob-directory": {
+    path: ["blobDirectory"],
+    kind: "text",
+    help: "folder for blobs, for stores that cannot hold them",
+  },
+  "tls-certificate": {
+    path: ["tls", "certificateFile"],
+    kind: "text",
+    help: "certificate chain in PEM",
+  },
+  "tls-key": { path: ["tls", "keyFile"], kind: "text", help: "private key in PEM" },
+  "without-tls": {
+    path: ["withoutTls"],
+    kind: "boolean",
+    help: "listen for other machines in the clear, behind a proxy with TLS",
+  },
+  "key-file": {
+    path: ["keyFile"],
+    kind: "text",
+    help: "file with the key that encrypts stored secrets",
+  },
+  "key-variable": {
+    path: ["keyVariable"],
+    kind: "text",
+    help: "environment variable with that key",
+  },
+  "key-command": { path: ["keyCommand"], kind: "words", help: "command that prints that key" },
+  "former-key-file": {
+    path: ["formerKeyFile"],
+    kind: "text",
+    help: "file with a key that only decrypts stored secrets",
+  },
+  "former-key-variable": {
+    path: ["formerKeyVariable"],
+    kind: "text",
+    help: "environment variable with such a key",
+  },
+  "former-key-command": {
+    path: ["formerKeyCommand"],
+    kind: "words",
+    help: "command that prints such a key",
+  },
+  "bootstrap-file": {
+    path: ["bootstrapFile"],
+    kind: "text",
+    help: "file for the first token and access key, written if there are none yet",
+  },
+  executor: {
+    path: ["executor"],
+    kind: "text",
+    help: "where runs are executed: in child processes (default), in the server (default of memory:), or nowhere",
+  },
+  "run-directory": {
+    path: ["runDirectory"],
+    kind: "text",
+    help: "folder of the executors; runs in the store's by default",
+  },
+  "run-capacity": {
+    path: ["runCapacity"],
+    kind: "number",
+    help: "steps of runs that are executed at the same time; the cores by default",
+  },
+  "run-plan-minutes": {
+    path: ["runLimits", "planMinutes"],
+    kind: "number",
+    help: "how long a plan may take, or a recovery; 60 by default",
+  },
+  "run-apply-minutes": {
+    path: ["runLimits", "applyMinutes"],
+    kind: "number",
+    help: "how long an apply may take; 360 by default",
+  },
+  "run-stop-seconds": {
+    path: ["runLimits", "stopSeconds"],
+    kind: "number",
+    help: "what a step has to stop until it is ended; 300 by default",
+  },
+  "run-memory-mib": {
+    path: ["runLimits", "memoryMib"],
+    kind: "number",
+    help: "MiB of memory of the processes of a step; half of the machine's by default",
+  },
+  "provisioner-project": {
+    path: ["provisionerProjects"],
+    kind: "list",
+    help: "projects whose runs may execute provisioners, as ACCOUNT/PROJECT; none by default",
+  },
+  functions: {
+    path: ["functionsFile"],
+    kind: "text",
+    help: "table of functions: with it, providers behind functions are installed and checked",
+  },
+  "max-providers": {
+    path: ["quotas", "providers"],
+    kind: "number",
+    help: "private providers per account",
+  },
+  "max-versions": {
+    path: ["quotas", "versionsPerProvider"],
+    kind: "number",
+    help: "versions per provider",
+  },
+  "max-archive-bytes": {
+    path: ["quotas", "archiveBytes"],
+    kind: "number",
+    help: "bytes of a published archive",
+  },
+  "max-blob-bytes": {
+    path: ["quotas", "blobBytes"],
+    kind: "number",
+    help: "bytes of all blobs of an account",
+  },
+  "plan-days": {
+    path: ["plans", "days"],
+    kind: "number",
+    help: "days that saved plans stay; 30 by default",
+  },
+  "plans-per-stack": {
+    path: ["plans", "perStack"],
+    kind: "number",
+    help: "newest saved plans of a stack that stay; 100 by default",
+  },
+  "runs-per-stack": {
+    path: ["runs", "perStack"],
+    kind: "number",
+    help: "newest ended runs of a stack that stay; 200 by default",
+  },
+  "run-days": {
+    path: ["runs", "days"],
+    kind: "number",
+    help: "days that ended runs stay; 400 by default",
+  },
+  "run-log-days": {
+    path: ["runs", "logDays"],
+    kind: "number",
+    help: "days that the events of ended runs stay; 90 by default",
+  },
+  "delete-provider": {
+    path: ["deleteProvider"],
+    kind: "text",
+    help: "what deleting a provider with versions does: cascade or refuse",
+  },
+  "delete-used": {
+    path: ["deleteUsed"],
+    kind: "text",
+    help: "what deleting something that stacks use does: allow, warn or refuse",
+  },
+  tombstones: {
+    path: ["tombstones"],
+    kind: "boolean",
+    help: "deleted version numbers stay taken; false by default",
+  },
+  "reserved-namespace": {
+    path: ["reservedNamespaces"],
+    kind: "list",
+    help: "namespaces that operators alone grant, beyond the well-known ones",
+  },
+  "audit-days": { path: ["auditDays"], kind: "number", help: "days that audit entries are kept" },
+  "rate-per-second": {
+    path: ["rateLimit", "perSecond"],
+    kind: "number",
+    help: "requests per second and account; no limit by default",
+  },
+  "rate-burst": {
+    path: ["rateLimit", "burst"],
+    kind: "number",
+    help: "requests of an account at once",
+  },
+  "api-rate-per-second": {
+    path: ["apiRateLimit", "perSecond"],
+    kind: "number",
+    help: "requests per second and credential to the API of runs; 200 by default",
+  },
+  "api-rate-burst": {
+    path: ["apiRateLimit", "burst"],
+    kind: "number",
+    help: "requests of a credential at once to the API of runs; 2,000 by default",
+  },
+  "health-check-minutes": {
+    path: ["healthCheckMinutes"],
+    kind: "number",
+    help: "how often functions are checked, up to four weeks; never by default",
+  },
+  "trust-proxy": {
+    path: ["trustProxy"],
+    kind: "boolean",
+    help: "take the client's address from X-Forwarded-For",
+  },
+  "log-level": {
+    path: ["logLevel"],
+    kind: "text",
+    help: "fatal, error, warn, info, debug, trace or silent; info by default",
+  },
+  "drain-delay": {
+    path: ["drainDelayMs"],
+    kind: "number",
+    help: "how long /readyz says no before connections are refused; 0 by default",
+  },
+  "drain-timeout": {
+    path: ["drainTimeoutMs"],
+    kind: "number",
+    help: "how long requests in progress may continue; 30,000 by default",
+  },
+} as const satisfies Readonly<Record<string, ServeFlag>>;
+
+/** The options of `stackwright serve`, by their names without dashes. */
+export const SERVE_OPTIONS: Readonly<Record<string, ServeFlag>> = Object.freeze(FLAGS);
+
+/** What an option means, for the help of the command and for the schema of the file of options. */
+export function helpOf(name: keyof typeof FLAGS): string {
+  return FLAGS[name].help;
+}
