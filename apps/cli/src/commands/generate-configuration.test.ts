@@ -1,4 +1,4 @@
-import { mkdtempDisposable, readFile, writeFile } from "node:fs/promises";
+import { mkdtempDisposable, readdir, readFile, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -12,6 +12,7 @@ async function folder(text: string) {
   return {
     cwd: path,
     run: async (...words: string[]) => tryCommand(words, { cwd: path }),
+    files: async () => (await readdir(path)).filter((name) => !name.startsWith(".")).toSorted(),
     read: async (name: string) => readFile(join(path, name), "utf8"),
   };
 }
@@ -47,6 +48,34 @@ resource "terraform_data" "a" {
     expect(output).toContain("1 to import");
     expect(await read("new.txt")).toContain('resource "terraform_data" "a"');
   });
+
+  it("saves a plan that is applied by the file that was written", async () => {
+    const { run, files } = await folder(IMPORT);
+    expect((await run("plan", "-generate-config-out=new.tf", "-out=saved")).code).toBe(0);
+    const { code, output } = await run("up", "saved", "--yes");
+    expect(code).toBe(0);
+    expect(output).toContain("1 imported, 0 added, 0 changed");
+    expect(await files()).toEqual(["main.tf", "new.tf", "saved"]);
+  });
+
+  it.each(["new.txt", "sub/new.tf"])("refuses to save a plan that needs %s", async (file) => {
+    const { run, files } = await folder(IMPORT);
+    const { code, error } = await run("plan", `-generate-config-out=${file}`, "-out=saved");
+    expect(code).toBe(1);
+    expect(error).toContain(`"${file}" would not belong to`);
+    expect(await files()).toEqual(["main.tf"]);
+  });
+
+  it.each(["-destroy", "-refresh-only"])(
+    "is refused beside %s, and writes nothing",
+    async (mode) => {
+      const { run, files } = await folder(IMPORT);
+      const { code, error } = await run("plan", "-generate-config-out=new.tf", mode);
+      expect(code).toBe(1);
+      expect(error).toContain("-generate-config-out cannot go together with");
+      expect(await files()).toEqual(["main.tf"]);
+    },
+  );
 
   it("refuses a file that exists, and leaves it as it is", async () => {
     const { run, read } = await folder(IMPORT);

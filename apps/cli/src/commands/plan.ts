@@ -39,7 +39,8 @@ export async function plan(
 ): Promise<ExitCode> {
   const retention = planRetention(context.env);
   const { generateConfigOut: generated } = options;
-  const target = generated === undefined ? undefined : checkGeneratedFile(generated, context);
+  const target =
+    generated === undefined ? undefined : checkGeneratedFile(generated, context, options);
   const written = await loadProject(context);
   if (!options.destroy) requireConfiguration(written);
   await requireAdopted(written, options, context);

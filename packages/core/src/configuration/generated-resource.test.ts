@@ -106,6 +106,33 @@ describe("the block of an imported object", () => {
   other = "{\\"c\\": 1, \\"A\\": 2}"`);
   });
 
+  it('has a key "for" in quotes, which would begin an expression otherwise', () => {
+    const schema = block({ json: attribute(Type.string), map: attribute(Type.map(Type.string)) });
+    const value = Value.object({ json: text('{"for":1}'), map: Value.map({ for: text("x") }) });
+    expect(written(schema, value)).toBe(
+      '  json = jsonencode({\n    "for" = 1\n  })\n  map = {\n    "for" = "x"\n  }',
+    );
+  });
+
+  it.each([
+    ["numbers with exponents", "[1e+21]"],
+    ["numbers of more digits than are kept", "[1e400]"],
+    ["keys in the order of UTF-16", '{"\u{10000}":1,"\uE000":2}'],
+    ["two members of one name", '{"a":1,"a":1}'],
+    ["characters that the call escapes", '["<"]'],
+    ["arrays deeper than types may be", `${"[".repeat(100_000)}${"]".repeat(100_000)}`],
+  ])("has a JSON text with %s as it is", (_, json) => {
+    const written = resourceBlock({
+      type: "t",
+      name: "n",
+      id: undefined,
+      provider: undefined,
+      block: block({ a: attribute(Type.string) }),
+      value: Value.object({ a: text(json) }),
+    });
+    expect(written).not.toContain("jsonencode");
+  });
+
   it("has nested blocks and nested attributes", () => {
     const inner = block({ size: attribute(Type.number) });
     const nested = attribute(Type.list(Type.object({ size: Type.number })), {

@@ -1,5 +1,11 @@
-import type { JsonValue } from "@stackwright/base/json";
-import { Mark, unmarkDeep, type Value } from "@stackwright/cty";
+import {
+  CtyError,
+  decodeJsonImplied,
+  encodeJson,
+  Mark,
+  unmarkDeep,
+  type Value,
+} from "@stackwright/cty";
 import { quoteLiteral } from "@stackwright/lang";
 import type { AttributeSchema, BlockSchema, NestedBlockSchema } from "@stackwright/mux/router";
 
@@ -156,46 +162,21 @@ function expressionLines(value: Value): readonly string[] {
  */
 function jsonCall(text: string): readonly string[] | undefined {
   if (!/^[[{]/.test(text)) return undefined;
-  let json: JsonValue;
+  let content: Value;
   try {
-    json = JSON.parse(text) as JsonValue;
-  } catch {
-    return undefined;
+    content = decodeJsonImplied(text);
+  } catch (error) {
+    if (error instanceof CtyError) return undefined;
+    throw error;
   }
-  if (encoded(json) !== text) return undefined;
-  const [first = "", ...rest] = jsonLines(json);
+  if (encodeJson(content) !== text) return undefined;
+  const [first = "", ...rest] = expressionLines(content);
   return suffixed([`jsonencode(${first}`, ...rest], ")");
 }
 
-/** What `jsonencode` makes of an expression: members by name, and some characters escaped. */
-function encoded(json: JsonValue): string {
-  if (Array.isArray(json)) return `[${(json as readonly JsonValue[]).map(encoded).join(",")}]`;
-  if (typeof json !== "object" || json === null) {
-    return JSON.stringify(json).replaceAll(
-      /[<>&\u2028\u2029]/g,
-      (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`,
-    );
-  }
-  const members = Object.entries(json).toSorted(byName);
-  return `{${members.map(([key, member]) => `${encoded(key)}:${encoded(member)}`).join(",")}}`;
-}
-
-function jsonLines(json: JsonValue): readonly string[] {
-  if (Array.isArray(json)) {
-    const elements = (json as readonly JsonValue[]).map(jsonLines);
-    if (elements.every(({ length }) => length === 1)) return [`[${elements.flat().join(", ")}]`];
-    return ["[", ...indented(elements.flatMap((lines) => suffixed(lines, ","))), "]"];
-  }
-  if (typeof json === "string") return [`"${quoteLiteral(json)}"`];
-  if (typeof json !== "object" || json === null) return [JSON.stringify(json)];
-  const members = Object.entries(json).flatMap(([key, member]) =>
-    prefixed(`${keyText(key)} = `, jsonLines(member)),
-  );
-  return members.length === 0 ? ["{}"] : ["{", ...indented(members), "}"];
-}
-
+/** The word that begins a "for" expression needs quotes where it is a key. */
 function keyText(key: string): string {
-  return /^[A-Za-z_][A-Za-z0-9_-]*$/.test(key) ? key : `"${quoteLiteral(key)}"`;
+  return key !== "for" && /^[A-Za-z_][A-Za-z0-9_-]*$/.test(key) ? key : `"${quoteLiteral(key)}"`;
 }
 
 function indented(lines: readonly string[]): readonly string[] {

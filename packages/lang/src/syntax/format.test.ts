@@ -54,4 +54,9 @@ describe("formatFile", () => {
     expect(text).toBeUndefined();
     expect(diagnostics?.map(({ code }) => code)).toEqual(["LANG_TUPLE_SEPARATOR"]);
   });
+
+  it("formats an expression of more tokens than a call may have arguments", () => {
+    const elements = "1,\n".repeat(100_000);
+    expect(formatted(`a=[\n${elements}]\n`)).toBe(`a = [\n${elements.replaceAll("1", "  1")}]\n`);
+  });
 });

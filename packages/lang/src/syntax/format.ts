@@ -59,7 +59,7 @@ class Rewriter {
     this.#copyUntil(expression.start);
     const value = this.#take(expression.end);
     const isType = blocks.length === 1 && blocks[0] === "variable" && name === "type";
-    this.#out.push(...(isType ? modernType(value) : unwrap(value)));
+    this.#append(isType ? modernType(value) : unwrap(value));
   }
 
   #block(block: Block, blocks: readonly string[]): void {
@@ -77,7 +77,12 @@ class Rewriter {
   }
 
   #copyUntil(offset: number): void {
-    this.#out.push(...this.#take(offset));
+    this.#append(this.#take(offset));
+  }
+
+  /** One by one: an expression may have more tokens than a call may have arguments. */
+  #append(tokens: readonly FormatToken[]): void {
+    for (const token of tokens) this.#out.push(token);
   }
 
   /** The tokens that begin before an offset. */
