@@ -44,7 +44,7 @@ export function recordValue(value: Value, type: Type, options: RecordOptions): R
   return {
     schemaVersion: options.schemaVersion,
     json: encodeJson(plain, type),
-    sensitive: outermostPaths(sensitive),
+    sensitive: storablePaths(sensitive),
   };
 }
 
@@ -58,15 +58,12 @@ export function restoreValue(recorded: RecordedValue, type: Type): Value {
   );
 }
 
-/** Paths without those that are below another, each cut where it enters a set, in the order of their texts. */
-function outermostPaths(paths: readonly Path[]): readonly Path[] {
-  const storable = paths.map(storablePath).sort((a, b) => a.length - b.length);
-  const seen = new PathSet();
-  const kept = storable.filter((path) => {
-    if (seen.hasAtOrAbove(path)) return false;
-    seen.add(path);
-    return true;
-  });
+/**
+ * Each path once, cut where it enters a set, in the order of their texts. One below another stays: whether a part of a
+ * secret is a secret of its own is planned as a difference, so it must be found again as it was recorded.
+ */
+function storablePaths(paths: readonly Path[]): readonly Path[] {
+  const kept = [...new PathSet(paths.map(storablePath))];
   return kept.length < 2 ? kept : kept.sort((a, b) => (a.toString() < b.toString() ? -1 : 1));
 }
 

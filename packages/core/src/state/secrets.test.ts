@@ -30,10 +30,23 @@ describe("recording a value", () => {
     expect(restoreValue(recorded, type).rawEquals(value)).toBe(true);
   });
 
-  it("adds what a schema says, and drops what lies below another part", () => {
-    const sensitive = [Path.root.attribute("a"), Path.root.attribute("s").index(Value.string("e"))];
+  it("adds what a schema says, each path once, also one within another", () => {
+    const list = Path.root.attribute("a");
+    const element = Value.object({ name: Value.string("e") });
+    const sensitive = [list, Path.root.attribute("s").index(element), list];
     const recorded = recordValue(value, type, { schemaVersion: 0, sensitive });
-    expect(recorded.sensitive.map(String)).toEqual([".a", ".d.deep", ".s"]);
+    expect(recorded.sensitive.map(String)).toEqual([".a", ".a[1]", ".d.deep", ".s"]);
+  });
+
+  it("gives marks within marks back as they were", () => {
+    const nested = Value.object({
+      ...Object.fromEntries(value.entries()),
+      a: Value.list([Value.string("x"), Value.string("y").mark(Mark.sensitive)]).mark(
+        Mark.sensitive,
+      ),
+    });
+    const recorded = recordValue(nested, type, { schemaVersion: 0 });
+    expect(restoreValue(recorded, type).rawEquals(nested)).toBe(true);
   });
 
   it("refuses ephemeral and unknown values", () => {

@@ -26,7 +26,7 @@ export type ObjectMode = "managed" | "data";
 export interface RecordedValue {
   readonly schemaVersion: number;
   readonly json: string;
-  /** Secret parts; their bytes are encrypted at rest. Ordered, none below another. */
+  /** Secret parts; their bytes are encrypted at rest. In the order of their texts; one may be below another. */
   readonly sensitive: readonly Path[];
   /** Secret parts that were read without their key: `null` in the text. Such a value is for display, and is never stored. */
   readonly omitted?: readonly JsonPath[];
