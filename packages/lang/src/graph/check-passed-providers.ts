@@ -32,24 +32,33 @@ export function checkPassedProviders(
   for (const [inside, reference] of passed) {
     const [name = "", alias] = inside.split(".");
     const { range } = reference;
-    if (alias !== undefined && !needed.has(inside)) {
+    const own = module.config.providers.get(inside);
+    const undeclared = alias !== undefined && !needed.has(inside);
+    // An alias that is not declared is taken for one of the provider that its name would imply.
+    const inner =
+      undeclared && own === undefined
+        ? providers.impliedSource(name)
+        : providers.sourceOf(module, name);
+    if (undeclared && own === undefined) {
+      const declared = providers.sourceOf(module, name);
       const detail = `The module does not declare a configuration "${inside}" in configuration_aliases.${didYouMean(inside, needed)}`;
-      report("warning", "Reference to undefined provider", detail, range);
+      report(
+        declared.equals(inner) ? "warning" : "error",
+        "Reference to undefined provider",
+        detail,
+        range,
+      );
     } else if (alias === undefined && !names.has(name)) {
       const detail = `The module has no provider "${name}", so that passing it has no effect.${didYouMean(name, names)}`;
       report("warning", "Reference to undefined provider", detail, range);
     }
     const outer = providers.sourceOf(parent.module, reference.name);
-    // An alias that is not declared is taken for one of the provider that its name would imply.
-    const undeclared = alias !== undefined && !needed.has(inside);
-    const inner = undeclared ? providers.impliedSource(name) : providers.sourceOf(module, name);
     if (!outer.equals(inner)) {
       const detail = `Here "${reference.name}" is ${outer.toDisplay()}, but in the module "${name}" is ${inner.toDisplay()}.`;
       report("error", "Provider type mismatch", detail, range);
     } else if (providers.forReference(parent.module, reference) === undefined) {
       reportMissing(parent.module, reference, report);
     }
-    const own = module.config.providers.get(inside);
     if (own !== undefined && !isEmptyProvider(own)) {
       const detail = `The module has a configuration for "${inside}" of its own, which cannot be replaced by a passed one.`;
       report("error", "Cannot override provider configuration", detail, range);

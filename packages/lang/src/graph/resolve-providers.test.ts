@@ -188,7 +188,31 @@ module "b" {
         "main.tf": `${AWS}module "m" {\n source = "./m"\n providers = { aws.x = aws }\n}`,
         "m/main.tf": child,
       },
-      ["warning: Reference to undefined provider @8", "Provider type mismatch @8"],
+      ["Reference to undefined provider @8", "Provider type mismatch @8"],
+    ],
+    [
+      "a configuration for an alias that the module does not know, of an undeclared provider",
+      {
+        "main.tf": 'module "m" {\n source = "./m"\n providers = { aws.x = aws }\n}',
+        "m/main.tf": child,
+      },
+      ["Reference to undefined provider @3"],
+    ],
+    [
+      "a configuration for an alias of a provider that the module does not declare",
+      {
+        "main.tf": 'module "m" {\n source = "./m"\n providers = { aws.x = aws }\n}',
+        "m/main.tf": "locals {}",
+      },
+      ["warning: Reference to undefined provider @3"],
+    ],
+    [
+      "a configuration in place of an empty block with the alias",
+      {
+        "main.tf": `${AWS}module "m" {\n source = "./m"\n providers = { aws.x = aws }\n}`,
+        "m/main.tf": `${AWS}provider "aws" {\n alias = "x"\n}`,
+      },
+      ["warning: Redundant empty provider block @6"],
     ],
     [
       "a configuration that the module has no use for",
