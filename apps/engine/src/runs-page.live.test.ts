@@ -17,9 +17,12 @@ resource "terraform_data" "a" { input = var.word }
 resource "terraform_data" "b" { input = terraform_data.a.id }
 `;
 
-/** The commands up to the chapter on modes; those behind it show single options. */
+/** The commands up to the chapter on modes, and those of the variable sets; all others show single options. */
 async function commandsOfWalk(): Promise<string[]> {
-  const [text = ""] = (await readFile(PAGE, "utf8")).split("\n## Modes\n");
+  const page = await readFile(PAGE, "utf8");
+  const [walk = ""] = page.split("\n## Modes\n");
+  const [, sets = ""] = /\n## Variable sets\n(.*?)\n## /s.exec(page) ?? [];
+  const text = `${walk}\n${sets}`;
   return [...text.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, content = ""]) => content);
 }
 
@@ -39,7 +42,7 @@ describe("the page about runs", { timeout: 300_000 }, () => {
     );
     context.skip(!hasCurl, "the requests of the page are made with curl, which is not installed");
     const [serve = "", ...requests] = await commandsOfWalk();
-    expect(requests).toHaveLength(5);
+    expect(requests).toHaveLength(6);
     await writeFile(join(folder, "main.tf"), TEMPLATE);
     const { url } = await startServerProcess(MAIN, serve.trim().split(" ").slice(2), {
       cwd: folder,
@@ -67,8 +70,21 @@ describe("the page about runs", { timeout: 300_000 }, () => {
     expect(ids).toEqual(ids.map((_, index) => index + 1));
     expect(events.trimEnd().split("\n\n").at(-1)).toContain("event: end");
     expect(events).toContain('"type":"step-end","address":"terraform_data.a"');
+    expect(JSON.parse(await readFile(join(folder, "effective.json"), "utf8"))).toMatchObject({
+      variables: [
+        { key: "word", origin: "stack", sensitive: true },
+        { key: "TOKEN", origin: "set", set: "shared", sensitive: true },
+      ],
+    });
     // What is sensitive is in no answer.
-    for (const name of ["plan.json", "events.txt", "variable.json", "run.json"]) {
+    for (const name of [
+      "set-variable.json",
+      "effective.json",
+      "plan.json",
+      "events.txt",
+      "variable.json",
+      "run.json",
+    ]) {
       expect(await readFile(join(folder, name), "utf8")).not.toContain("s3cret");
     }
   });

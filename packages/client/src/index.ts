@@ -5,6 +5,7 @@ export { CLIENT_ERRORS, ClientError, isClientError } from "./errors.ts";
 export type { FollowOptions, RunLogEvent } from "./follow-run.ts";
 export type {
   Configuration,
+  EffectiveVariable,
   NewApproval,
   NewRun,
   NewStack,
@@ -18,6 +19,7 @@ export type {
   Stack,
   UploadBody,
   Variable,
+  VariableSet,
 } from "./gen/api.ts";
 export type { ServerClientOptions } from "./options.ts";
 export { serverAddress } from "./options.ts";

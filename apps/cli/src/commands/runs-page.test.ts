@@ -26,7 +26,7 @@ it("the page about runs leads from a login to a run that is requested again", {
   const text = await readFile(PAGE, "utf8");
   const blocks = [...text.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, content = ""]) => content);
   const [serve = "", ...others] = blocks;
-  expect(others).toHaveLength(4);
+  expect(others).toHaveLength(5);
   const words = [...serve.trim().split(" ").slice(1), "--port", "0"];
   await using server = spawnCommand(words, { cwd: folder });
   const [, url = ""] = await server.waitFor(/The server is at (http:\S+)/);
@@ -46,6 +46,10 @@ it("the page about runs leads from a login to a run that is requested again", {
   expect(stdout).toMatch(/^3 {2}no_changes {2}plan_only/m);
   expect(stdout).toContain("Run 4 is discarded.");
   expect(stdout).toContain("Run 5 has no changes");
+  expect(stdout).toContain('region = "south"  # set enforced, before stack, set shared\n');
+  expect(stdout).toContain("env TOKEN = (sensitive)  # set shared\n");
+  expect(stdout).toContain("enforced: net*, priority, 1 variable\n");
+  expect(stdout).not.toContain("s3cret");
   const events = (await readFile(join(folder, "events.jsonl"), "utf8")).trim().split("\n");
   expect(JSON.parse(events.at(-1) ?? "")).toMatchObject({ type: "run", run: { number: 3 } });
 });

@@ -19,6 +19,7 @@ import { defineServerCommands } from "./server-commands.ts";
 import { defineServerRunCommands } from "./server-run-commands.ts";
 import { defineStateCommands } from "./state-commands.ts";
 import { defineTestCommand } from "./test-command.ts";
+import { defineVariableCommands } from "./variable-commands.ts";
 import { defineWorkspaceCommands } from "./workspace-commands.ts";
 
 /** Makes a command with the options that all have. */
@@ -85,6 +86,7 @@ export function createProgram(process: CommandProcess, report: Report): Command 
   defineServerCommands(define, run, process);
   defineLoginCommands(define, run);
   defineServerRunCommands(define, run);
+  defineVariableCommands(define, run);
   defineCompletion(program, define, run);
   applyReferenceOptions(program, process.streams);
   return program;

@@ -100,7 +100,8 @@ export function defineServerRunCommands(define: Define, run: CommandAction): voi
     );
 }
 
-function withServerOptions(command: Command): Command {
+/** Options of all commands about a stack on a server. */
+export function withServerOptions(command: Command): Command {
   return command
     .option("--server <url>", "address of the server (STACKWRIGHT_SERVER, the last login)")
     .option("--stack <name>", "STACK or PROJECT/STACK (STACKWRIGHT_STACK)")

@@ -11,6 +11,9 @@ const LOWEST = {
   ShowLock: "reader",
   ListVariables: "reader",
   ShowVariable: "reader",
+  ListEffectiveVariables: "reader",
+  ListVariableSets: "reader",
+  ShowVariableSet: "reader",
   ListRuns: "reader",
   ShowRun: "reader",
   ShowPlan: "reader",
@@ -29,6 +32,11 @@ const LOWEST = {
   UnlockStack: "deployer",
   CreateStack: "admin",
   CreateProject: "admin",
+  CreateVariableSet: "admin",
+  ChangeVariableSet: "admin",
+  DeleteVariableSet: "admin",
+  SetSetVariable: "admin",
+  DeleteSetVariable: "admin",
   ChangeProject: "admin",
   DeleteProject: "admin",
 } as const;
@@ -61,6 +69,7 @@ it("each operation is allowed to the roles of the table, and to no other", {
     run: String(made.json["id"]),
     category: "terraform",
     key: "word",
+    set: "shared",
   };
   const operations = operationsOf((await call("GET", "/openapi.json")).json);
   expect(operations.map(({ name }) => name).toSorted()).toEqual(

@@ -18,6 +18,7 @@ import { runRoutes } from "./runs/run-routes.ts";
 import { lockRoutes } from "./stacks/lock-routes.ts";
 import { stackRoutes } from "./stacks/stack-routes.ts";
 import { compileRequestValidator } from "./validate-request.ts";
+import { variableSetRoutes } from "./variable-sets/variable-set-routes.ts";
 import { variableRoutes } from "./variables/variable-routes.ts";
 import { workerRoutes } from "./worker/worker-routes.ts";
 
@@ -95,6 +96,7 @@ export async function apiPlugin(fastify: FastifyInstance, options: ApiOptions): 
   lockRoutes(fastify, parts);
   configurationRoutes(fastify, parts);
   variableRoutes(fastify, parts);
+  variableSetRoutes(fastify, parts);
   runRoutes(fastify, parts);
   planRoutes(fastify, parts);
   eventRoutes(fastify, parts);

@@ -9,6 +9,7 @@ import {
   StackLock,
   StackQueue,
   Variable,
+  VariableSet,
 } from "@stackwright/proto/stackwright";
 import type { Resource } from "@stackwright/storage";
 import type { BlobReferenceKind } from "@stackwright/storage/blob";
@@ -85,6 +86,12 @@ export const SERVER_KINDS = Object.freeze({
     nameParts: ["owner", "category", "key"],
     maxBytes: 320 * KIB,
     retention: "with the stack",
+  }),
+  variableSet: kindOf("VariableSet", VariableSet, {
+    scope: "project",
+    nameParts: ["set"],
+    maxBytes: 512 * KIB,
+    retention: "until deleted",
   }),
   project: kindOf("Project", Project, {
     scope: "account",

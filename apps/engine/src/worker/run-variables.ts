@@ -4,6 +4,7 @@ import type { StorageBackend } from "@stackwright/storage";
 import { decodeRecord } from "../domain/record-kind.ts";
 import { projectTenancy } from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import { effectiveVariables, type OwnedVariable } from "../domain/variable-precedence.ts";
 
 /** What the names of a stack's variables begin with. */
 export function variablePrefix({ stack }: StackReference): string {
@@ -29,10 +30,48 @@ export function categoryOf({ category }: Pick<Variable, "category">): "terraform
   return category === Variable_Category.CATEGORY_ENV ? "env" : "terraform";
 }
 
-/** The variables of a stack for its executor, decrypted. */
+/** Ties an encrypted value of a set to its variable. */
+export function setVariableContext(
+  { account, project }: Pick<StackReference, "account" | "project">,
+  set: string,
+  category: string,
+  key: string,
+): string {
+  return ["set variable", account, project, set, category, key].join("\0");
+}
+
+/** Where the data keys of the sets of a project are. Ids of stacks are ULIDs, so that no stack has this one. */
+export function variableSetKeys({
+  account,
+  project,
+}: Pick<StackReference, "account" | "project">): StackReference {
+  return { account, project, stack: "variable-sets" };
+}
+
+/** The variables of a stack and of the sets that are for it, encrypted as they are stored. */
+export async function readEffectiveVariables(
+  storage: StorageBackend,
+  stack: StackReference,
+  stackName: string | undefined,
+): Promise<readonly OwnedVariable[]> {
+  const tenancy = projectTenancy(stack);
+  const { variable, variableSet } = SERVER_KINDS;
+  const [own, sets] = await Promise.all([
+    storage.list("strong", variable.type, tenancy, variablePrefix(stack)),
+    storage.list("strong", variableSet.type, tenancy, ""),
+  ]);
+  return effectiveVariables(
+    stackName,
+    own.map((one) => decodeRecord(variable, one)),
+    sets.map((one) => decodeRecord(variableSet, one)),
+  );
+}
+
+/** The variables of a stack and its sets for an executor, decrypted; of each key the one that wins. */
 export async function readRunVariables(
   { storage, keys }: { readonly storage: StorageBackend; readonly keys: StoredKeys },
   stack: StackReference,
+  stackName: string | undefined,
 ): Promise<{
   readonly variables: Readonly<Record<string, string>>;
   readonly environment: Readonly<Record<string, string>>;
@@ -42,13 +81,17 @@ export async function readRunVariables(
     readonly environment: readonly string[];
   };
 }> {
-  const { type } = SERVER_KINDS.variable;
-  const found = await storage.list("strong", type, projectTenancy(stack), variablePrefix(stack));
+  const found = await readEffectiveVariables(storage, stack, stackName);
   const cipher = await keys.ensure(stack);
-  const values = found.map((resource) => {
-    const { key, value, sensitive, ...rest } = decodeRecord(SERVER_KINDS.variable, resource);
+  const isSealedInSet = found.some(({ set, variable }) => set !== undefined && variable.sensitive);
+  const setCipher = isSealedInSet ? await keys.ensure(variableSetKeys(stack)) : undefined;
+  const values = found.map(({ variable: { key, value, sensitive, ...rest }, set }) => {
     const category = categoryOf(rest);
-    const plain = sensitive ? cipher.open(value, variableContext(stack, category, key)) : value;
+    const open = (): Uint8Array =>
+      set === undefined || setCipher === undefined
+        ? cipher.open(value, variableContext(stack, category, key))
+        : setCipher.open(value, setVariableContext(stack, set, category, key));
+    const plain = sensitive ? open() : value;
     return { category, key, sensitive, text: Buffer.from(plain).toString("utf8") };
   });
   const of = (wanted: string) =>

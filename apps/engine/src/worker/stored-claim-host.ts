@@ -103,7 +103,7 @@ async function jobOf(
     targets: run.targets,
     replace: run.replace,
     ...(run.planDigest !== "" && { planDigest: run.planDigest }),
-    ...(await readRunVariables(parts, stack)),
+    ...(await readRunVariables(parts, stack, named?.name)),
     keys: delegated.map(({ number, bytes }) => ({
       number,
       bytes: Buffer.from(bytes).toString("base64"),

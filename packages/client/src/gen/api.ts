@@ -81,6 +81,20 @@ export interface Configuration {
   readonly created_at: string;
 }
 
+export interface EffectiveVariable {
+  readonly category: "terraform" | "env";
+  readonly key: string;
+  readonly sensitive: boolean;
+  /** absent for sensitive variables */
+  readonly value?: string | undefined;
+  readonly description: string;
+  readonly origin: "stack" | "set";
+  /** name of the set */
+  readonly set?: string | undefined;
+  /** whose values it wins over, the strongest first */
+  readonly hides: readonly VariableOrigin[];
+}
+
 export interface EventBatch {
   readonly batch: number;
   readonly events: readonly ({
@@ -144,6 +158,15 @@ export interface NewVariable {
   readonly value: string;
   readonly sensitive?: boolean | undefined;
   readonly description?: string | undefined;
+}
+
+export interface NewVariableSet {
+  readonly name: string;
+  readonly description?: string | undefined;
+  /** patterns of names of stacks, with * for any characters; empty for all stacks */
+  readonly stacks?: readonly string[] | undefined;
+  /** whether its values win over those of the stacks */
+  readonly priority?: boolean | undefined;
 }
 
 export interface Problem {
@@ -249,6 +272,28 @@ export interface Variable {
   readonly description: string;
 }
 
+export interface VariableOrigin {
+  readonly origin: "stack" | "set";
+  /** name of the set */
+  readonly set?: string | undefined;
+}
+
+export interface VariableSet {
+  readonly name: string;
+  readonly description: string;
+  readonly stacks: readonly string[];
+  readonly priority: boolean;
+  readonly variables: readonly Variable[];
+}
+
+export interface VariableSetSettings {
+  readonly description?: string | undefined;
+  /** patterns of names of stacks, with * for any characters; empty for all stacks */
+  readonly stacks?: readonly string[] | undefined;
+  /** whether its values win over those of the stacks */
+  readonly priority?: boolean | undefined;
+}
+
 export interface WorkerEndpoint {
   readonly protocol: number;
   readonly storage_port: number;
@@ -313,6 +358,16 @@ export interface Operations {
     };
     readonly output: Project;
   };
+  /** Change the stacks, the priority or the description of a variable set: `PATCH /api/v1/projects/{project}/variable-sets/{set}`. */
+  readonly ChangeVariableSet: {
+    readonly input: {
+      readonly project: string;
+      readonly set: string;
+      readonly ifMatch?: string | undefined;
+      readonly body?: VariableSetSettings | undefined;
+    };
+    readonly output: VariableSet;
+  };
   /** Claim the next step of a run for a worker, and wait for one: `POST /api/v1/worker/claims`. */
   readonly ClaimStep: {
     readonly input: {
@@ -354,10 +409,29 @@ export interface Operations {
     };
     readonly output: Stack;
   };
+  /** Create a variable set: for all stacks of a project, or those that patterns name: `POST /api/v1/projects/{project}/variable-sets`. */
+  readonly CreateVariableSet: {
+    readonly input: {
+      readonly project: string;
+      readonly body: NewVariableSet;
+    };
+    readonly output: VariableSet;
+  };
   /** Delete the settings of a project without stacks: `DELETE /api/v1/projects/{project}`. */
   readonly DeleteProject: {
     readonly input: {
       readonly project: string;
+      readonly ifMatch?: string | undefined;
+    };
+    readonly output: undefined;
+  };
+  /** Delete a variable of a set; If-Match names the entity tag of the set: `DELETE /api/v1/projects/{project}/variable-sets/{set}/variables/{category}/{key}`. */
+  readonly DeleteSetVariable: {
+    readonly input: {
+      readonly project: string;
+      readonly set: string;
+      readonly category: "terraform" | "env";
+      readonly key: string;
       readonly ifMatch?: string | undefined;
     };
     readonly output: undefined;
@@ -369,6 +443,15 @@ export interface Operations {
       readonly stack: string;
       readonly category: "terraform" | "env";
       readonly key: string;
+      readonly ifMatch?: string | undefined;
+    };
+    readonly output: undefined;
+  };
+  /** Delete a variable set with its variables: `DELETE /api/v1/projects/{project}/variable-sets/{set}`. */
+  readonly DeleteVariableSet: {
+    readonly input: {
+      readonly project: string;
+      readonly set: string;
       readonly ifMatch?: string | undefined;
     };
     readonly output: undefined;
@@ -392,6 +475,16 @@ export interface Operations {
       readonly body?: ClaimEnd | undefined;
     };
     readonly output: undefined;
+  };
+  /** List the variables that runs of a stack have, with the sets that they are from: `GET /api/v1/projects/{project}/stacks/{stack}/effective-variables`. */
+  readonly ListEffectiveVariables: {
+    readonly input: {
+      readonly project: string;
+      readonly stack: string;
+    };
+    readonly output: {
+  readonly variables: readonly EffectiveVariable[];
+};
   };
   /** List projects: `GET /api/v1/projects`. */
   readonly ListProjects: {
@@ -421,6 +514,15 @@ export interface Operations {
     };
     readonly output: {
   readonly stacks: readonly Stack[];
+};
+  };
+  /** List the variable sets of a project: `GET /api/v1/projects/{project}/variable-sets`. */
+  readonly ListVariableSets: {
+    readonly input: {
+      readonly project: string;
+    };
+    readonly output: {
+  readonly sets: readonly VariableSet[];
 };
   };
   /** List the variables of a stack: `GET /api/v1/projects/{project}/stacks/{stack}/variables`. */
@@ -466,6 +568,18 @@ export interface Operations {
 } | undefined;
     };
     readonly output: Run;
+  };
+  /** Set a variable of a set; to replace one, If-Match names the entity tag of the set: `PUT /api/v1/projects/{project}/variable-sets/{set}/variables/{category}/{key}`. */
+  readonly SetSetVariable: {
+    readonly input: {
+      readonly project: string;
+      readonly set: string;
+      readonly category: "terraform" | "env";
+      readonly key: string;
+      readonly ifMatch?: string | undefined;
+      readonly body: NewVariable;
+    };
+    readonly output: Variable;
   };
   /** Set a variable; If-Match is needed to replace one: `PUT /api/v1/projects/{project}/stacks/{stack}/variables/{category}/{key}`. */
   readonly SetVariable: {
@@ -546,6 +660,14 @@ export interface Operations {
     };
     readonly output: Variable;
   };
+  /** Show a variable set; its entity tag is what If-Match takes: `GET /api/v1/projects/{project}/variable-sets/{set}`. */
+  readonly ShowVariableSet: {
+    readonly input: {
+      readonly project: string;
+      readonly set: string;
+    };
+    readonly output: VariableSet;
+  };
   /** Where the storage service of the server is, for a worker: `GET /api/v1/worker`. */
   readonly ShowWorkerEndpoint: {
     readonly input: {};
@@ -590,22 +712,29 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   BeginPlanning: {"method":"POST","path":"/api/v1/worker/claims/{run}/planning","query":[],"headers":[]},
   CancelRun: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}/cancel","query":[],"headers":[]},
   ChangeProject: {"method":"PATCH","path":"/api/v1/projects/{project}","query":[],"headers":["if-match"]},
+  ChangeVariableSet: {"method":"PATCH","path":"/api/v1/projects/{project}/variable-sets/{set}","query":[],"headers":["if-match"]},
   ClaimStep: {"method":"POST","path":"/api/v1/worker/claims","query":[],"headers":[]},
   CreateConfiguration: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/configurations","query":[],"headers":[],"upload":"application/gzip"},
   CreateProject: {"method":"POST","path":"/api/v1/projects","query":[],"headers":[]},
   CreateRun: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/runs","query":[],"headers":["idempotency-key"]},
   CreateStack: {"method":"POST","path":"/api/v1/projects/{project}/stacks","query":[],"headers":[]},
+  CreateVariableSet: {"method":"POST","path":"/api/v1/projects/{project}/variable-sets","query":[],"headers":[]},
   DeleteProject: {"method":"DELETE","path":"/api/v1/projects/{project}","query":[],"headers":["if-match"]},
+  DeleteSetVariable: {"method":"DELETE","path":"/api/v1/projects/{project}/variable-sets/{set}/variables/{category}/{key}","query":[],"headers":["if-match"]},
   DeleteVariable: {"method":"DELETE","path":"/api/v1/projects/{project}/stacks/{stack}/variables/{category}/{key}","query":[],"headers":["if-match"]},
+  DeleteVariableSet: {"method":"DELETE","path":"/api/v1/projects/{project}/variable-sets/{set}","query":[],"headers":["if-match"]},
   DiscardRun: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}/discard","query":[],"headers":[]},
   EndClaim: {"method":"POST","path":"/api/v1/worker/claims/{run}/end","query":[],"headers":[]},
+  ListEffectiveVariables: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/effective-variables","query":[],"headers":[]},
   ListProjects: {"method":"GET","path":"/api/v1/projects","query":[],"headers":[]},
   ListRuns: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/runs","query":["limit","after"],"headers":[],"items":"runs"},
   ListStacks: {"method":"GET","path":"/api/v1/projects/{project}/stacks","query":[],"headers":[]},
+  ListVariableSets: {"method":"GET","path":"/api/v1/projects/{project}/variable-sets","query":[],"headers":[]},
   ListVariables: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/variables","query":[],"headers":[]},
   LockStack: {"method":"PUT","path":"/api/v1/projects/{project}/stacks/{stack}/lock","query":[],"headers":[]},
   RenderPlan: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}/plan/rendered","query":["form","limit_bytes"],"headers":[],"text":true},
   RetryRun: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}/retry","query":[],"headers":["idempotency-key"]},
+  SetSetVariable: {"method":"PUT","path":"/api/v1/projects/{project}/variable-sets/{set}/variables/{category}/{key}","query":[],"headers":["if-match"]},
   SetVariable: {"method":"PUT","path":"/api/v1/projects/{project}/stacks/{stack}/variables/{category}/{key}","query":[],"headers":["if-match"]},
   ShowClaim: {"method":"GET","path":"/api/v1/worker/claims/{run}","query":[],"headers":[]},
   ShowLock: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/lock","query":[],"headers":[]},
@@ -615,6 +744,7 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   ShowRun: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}","query":[],"headers":[]},
   ShowStack: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}","query":[],"headers":[]},
   ShowVariable: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/variables/{category}/{key}","query":[],"headers":[]},
+  ShowVariableSet: {"method":"GET","path":"/api/v1/projects/{project}/variable-sets/{set}","query":[],"headers":[]},
   ShowWorkerEndpoint: {"method":"GET","path":"/api/v1/worker","query":[],"headers":[]},
   StartClaim: {"method":"POST","path":"/api/v1/worker/claims/{run}/start","query":[],"headers":[]},
   UnlockStack: {"method":"DELETE","path":"/api/v1/projects/{project}/stacks/{stack}/lock","query":["force"],"headers":[]},

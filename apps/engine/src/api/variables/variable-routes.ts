@@ -10,7 +10,7 @@ import { SERVER_KINDS } from "../../domain/server-kinds.ts";
 import { idOf, transact } from "../../queue/transaction.ts";
 import {
   CATEGORIES,
-  categoryOf,
+  readEffectiveVariables,
   variableContext,
   variablePrefix,
 } from "../../worker/run-variables.ts";
@@ -25,32 +25,22 @@ import {
   StackParams,
   stackOf,
 } from "../api-parts.ts";
+import {
+  EffectiveVariableView,
+  effectiveViewOf,
+  NewVariable,
+  VariableCategory,
+  VariableKey,
+  VariableView,
+  variableViewOf,
+} from "./variable-view.ts";
 
-const VariableView = Type.Object(
-  {
-    category: Type.Union([Type.Literal("terraform"), Type.Literal("env")]),
-    key: Type.String(),
-    sensitive: Type.Boolean(),
-    value: Type.Optional(Type.String({ description: "absent for sensitive variables" })),
-    description: Type.String(),
-  },
-  { title: "Variable" },
-);
 const VariableParams = Type.Object({
   project: ProjectName,
   stack: StackNameSchema,
-  category: Type.Union([Type.Literal("terraform"), Type.Literal("env")]),
-  key: Type.String({ pattern: "^[A-Za-z_][A-Za-z0-9_-]{0,127}$" }),
+  category: VariableCategory,
+  key: VariableKey,
 });
-const NewVariable = Type.Object(
-  {
-    value: Type.String({ maxLength: 65_536 }),
-    sensitive: Type.Optional(Type.Boolean()),
-    description: Type.Optional(Type.String({ maxLength: 1024 })),
-  },
-  { additionalProperties: false, title: "NewVariable" },
-);
-
 /** Bytes of the values of one stack, which all go to its executor at once; and their number. */
 const MAX_STACK_BYTES = 2 * 1024 * 1024;
 const MAX_STACK_VARIABLES = 1_000;
@@ -74,8 +64,27 @@ export function variableRoutes(fastify: FastifyInstance, parts: ApiParts): void 
       const tenancy = projectTenancy(reference);
       const { type } = SERVER_KINDS.variable;
       const found = await storage.list("strong", type, tenancy, variablePrefix(reference));
-      const variables = found.map((one) => viewOf(decodeRecord(SERVER_KINDS.variable, one)));
+      const variables = found.map((one) =>
+        variableViewOf(decodeRecord(SERVER_KINDS.variable, one)),
+      );
       return { variables: variables.toSorted((a, b) => (a.key < b.key ? -1 : 1)) };
+    },
+  );
+  fastify.get<{ Params: Static<typeof StackParams> }>(
+    "/projects/:project/stacks/:stack/effective-variables",
+    {
+      schema: routeSchema(
+        "List the variables that runs of a stack have, with the sets that they are from",
+        "ListEffectiveVariables",
+        { 200: Type.Object({ variables: Type.Array(EffectiveVariableView) }) },
+        { params: StackParams },
+      ),
+      config: { access: "viewer" },
+    },
+    async (request) => {
+      const { reference, name } = await stackOf(parts, principalOf(request), request.params);
+      const found = await readEffectiveVariables(storage, reference, name);
+      return { variables: found.map(effectiveViewOf) };
     },
   );
   fastify.get<{ Params: Static<typeof VariableParams> }>(
@@ -97,7 +106,7 @@ export function variableRoutes(fastify: FastifyInstance, parts: ApiParts): void 
       const found = await readStored(storage, "strong", idOf(SERVER_KINDS.variable, place));
       if (found === undefined) throw new ServerError("not_found", `there is no variable "${key}"`);
       reply.header("etag", etagOf(found.generation));
-      return viewOf(decodeRecord(SERVER_KINDS.variable, found));
+      return variableViewOf(decodeRecord(SERVER_KINDS.variable, found));
     },
   );
 
@@ -150,7 +159,7 @@ export function variableRoutes(fastify: FastifyInstance, parts: ApiParts): void 
         return { isNew: false, generation: tx.generation };
       });
       reply.header("etag", etagOf(generation));
-      return reply.code(isNew ? 201 : 200).send(viewOf(message));
+      return reply.code(isNew ? 201 : 200).send(variableViewOf(message));
     },
   );
   fastify.delete<{ Params: Static<typeof VariableParams> }>(
@@ -198,15 +207,4 @@ async function requireRoom(
     "unprocessable",
     `the variables of a stack have at most ${MAX_STACK_BYTES} bytes, and are at most ${MAX_STACK_VARIABLES}`,
   );
-}
-
-function viewOf(variable: Variable): Static<typeof VariableView> {
-  const { key, value, sensitive, description } = variable;
-  return {
-    category: categoryOf(variable),
-    key,
-    sensitive,
-    ...(!sensitive && { value: Buffer.from(value).toString("utf8") }),
-    description,
-  };
 }

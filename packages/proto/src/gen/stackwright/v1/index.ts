@@ -47,6 +47,7 @@ export {
   StackLock,
   StackQueue,
   Variable,
+  VariableSet,
   Variable_Category,
 } from "./server_run.ts";
 export {
