@@ -1,5 +1,13 @@
 import { execFileSync } from "node:child_process";
-import { closeSync, mkdtempSync, openSync, rmdirSync, rmSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  mkdtempSync,
+  openSync,
+  rmdirSync,
+  rmSync,
+  writeSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -79,18 +87,22 @@ describe.skipIf(disk === undefined)("a sqlite store on a full disk", () => {
         history: { events: 100, bytes: 500_000 },
       });
       // The workload's own rows are small enough for what the log has allocated already. A large one
-      // beside it, written again and again, makes sure that it runs into the end of the disk.
-      const bystander = { running: true, refused: 0 };
+      // beside it, which grows on a full disk until it is refused, runs into the end for sure.
+      const stopped = new AbortController();
+      const refused = Promise.withResolvers<void>();
       const writing = (async () => {
-        const data = { typeUrl: "t", value: new Uint8Array(400_000) };
         const type = { ...A1, kind: "bystander" };
-        let row = await storage.writeCAS(sample(type, HOME, "row", { data }));
-        while (bystander.running) {
+        let row = await storage.writeCAS(sample(type, HOME, "row"));
+        let bytes = 400_000;
+        while (!stopped.signal.aborted) {
           try {
-            row = await storage.writeCAS(row);
+            const data = { typeUrl: "t", value: new Uint8Array(bytes) };
+            row = await storage.writeCAS({ ...row, data });
+            bytes = existsSync(ballast) ? bytes * 2 : 400_000;
           } catch (error) {
             expect(error).toMatchObject({ code: "STORAGE_INCONSISTENT" });
-            bystander.refused += 1;
+            refused.resolve();
+            bytes = 400_000;
           }
         }
       })();
@@ -103,12 +115,13 @@ describe.skipIf(disk === undefined)("a sqlite store on a full disk", () => {
           if (operations % 100 === 60) rmSync(ballast, { force: true });
         },
         heal: async () => {
-          bystander.running = false;
+          fill();
+          await Promise.race([refused.promise, writing]);
+          stopped.abort();
           rmSync(ballast, { force: true });
           await writing;
         },
       });
-      expect(bystander.refused).toBeGreaterThan(0);
       expect(checkHistory(history), `seed ${seed}`).toEqual([]);
       await storage.close();
       await using reopened = await createSqliteStorage({ directory, integrity: "full" });
