@@ -37,6 +37,7 @@ export async function runsStart(
   const { signal } = context;
   const directory = resolve(context.directory, folder ?? ".");
   const packed = await packConfiguration(directory, signal);
+  if (packed.withheld.length > 0) context.terminal.writeError(withheldNote(packed.withheld));
   return withServerErrors(client.server, async () => {
     await ensureStack(server, options.json);
     // An hour, as the server allows it.
@@ -55,6 +56,15 @@ export async function runsStart(
     const { data: run } = await client.createRun({ ...place, body }, { signal });
     return requested(server, options, run);
   });
+}
+
+const NAMED_FILES = 5;
+
+/** Says which files stay here, so that a run that misses one is understood. */
+function withheldNote(paths: readonly string[]): string {
+  const names = paths.slice(0, NAMED_FILES).map((path) => `"${path}"`);
+  if (paths.length > NAMED_FILES) names.push(`and ${paths.length - NAMED_FILES} more`);
+  return `Not uploaded, as states and .env files hold secrets: ${names.join(", ")}. A line "!NAME" in .stackwrightignore includes a file.\n`;
 }
 
 /** Requests a run again that did not apply all of its plan: the same configuration and options, with a new plan. */

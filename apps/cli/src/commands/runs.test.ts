@@ -76,8 +76,12 @@ describe("runs on a server", { timeout: 60_000 }, () => {
 
     // A second run changes one object, and the third one nothing.
     await writeFile(join(folder, "main.tf"), MAIN.replace('"hello"', '"other"'));
+    await writeFile(join(folder, "terraform.tfstate"), "{}");
     const second = await stackwright("runs", "start", "--stack", "web/one", "--yes");
     expect(second.code, second.output).toBe(0);
+    expect(second.error).toContain(
+      'Not uploaded, as states and .env files hold secrets: "terraform.tfstate".',
+    );
     expect(second.output).toContain('"hello" -> "other"');
     expect(second.output).toContain("Run 2 is applied");
     const third = await stackwright("runs", "start", "--stack", "web/one", "--auto-approve");

@@ -1,12 +1,17 @@
 /** What is left out of an archive. Paths are relative and with slashes. */
 export interface IgnoreRules {
+  /** Whether a file is left out as one that holds secrets, and not because a line of the ignore file names it. */
+  isWithheld(path: string): boolean;
   isIgnored(path: string, isDirectory: boolean): boolean;
   /** Whether nothing below a folder is taken, so that it is not read. */
   isClosed(folder: string): boolean;
 }
 
 /** Rules that hold for every configuration: what belongs to tools and to this machine, keys among it. */
-const DEFAULT_RULES = [".git/", ".terraform/", "!.terraform/modules/", ".stackwright/"].join("\n");
+const DEFAULT_RULES = [".git/", ".terraform/", "!.terraform/modules/", ".stackwright/"];
+
+/** Files that hold secrets in plain text and that no run reads as a rule: states, saved ones too, and files with variables of a shell. */
+const WITHHELD = ["*.tfstate", "*.tfstate.*", ".env", ".env.*"];
 
 /**
  * The rules of a `.terraformignore` file, behind the default ones. Each line is a pattern: `#` begins a comment, `!` includes again what
@@ -14,23 +19,25 @@ const DEFAULT_RULES = [".git/", ".terraform/", "!.terraform/modules/", ".stackwr
  * `*`, `?`, `[...]` do not match a slash, `**` does. The last line that matches decides.
  */
 export function parseIgnoreRules(text: string): IgnoreRules {
-  const rules = `${DEFAULT_RULES}\n${text}`.split(/\r?\n/).flatMap((line) => {
-    const pattern = line.trim();
-    if (pattern === "" || pattern.startsWith("#")) return [];
-    const isNegated = pattern.startsWith("!");
-    return [{ isNegated, ...compile(isNegated ? pattern.slice(1) : pattern) }];
-  });
+  const parse = (lines: readonly string[], withheld = false) =>
+    lines.flatMap((line) => {
+      const pattern = line.trim();
+      if (pattern === "" || pattern.startsWith("#")) return [];
+      const isNegated = pattern.startsWith("!");
+      return [{ isNegated, withheld, ...compile(isNegated ? pattern.slice(1) : pattern) }];
+    });
+  const rules = [...parse(DEFAULT_RULES), ...parse(WITHHELD, true), ...parse(text.split(/\r?\n/))];
   const hasNegation = /^\s*!/m.test(text);
-  const isIgnored = (path: string, isDirectory: boolean): boolean => {
-    let ignored = false;
-    for (const { isNegated, own, below, onlyDirectories } of rules) {
-      const matches = below.test(path) || (own.test(path) && (isDirectory || !onlyDirectories));
-      if (matches) ignored = !isNegated;
-    }
-    return ignored;
-  };
+  const deciding = (path: string, isDirectory: boolean) =>
+    rules.findLast(
+      ({ own, below, onlyDirectories }) =>
+        below.test(path) || (own.test(path) && (isDirectory || !onlyDirectories)),
+    );
+  const isIgnored = (path: string, isDirectory: boolean): boolean =>
+    deciding(path, isDirectory)?.isNegated === false;
   return {
     isIgnored,
+    isWithheld: (path) => deciding(path, false)?.withheld === true,
     isClosed: (folder) =>
       !hasNegation && !/(?:^|\/)\.terraform$/.test(folder) && isIgnored(folder, true),
   };

@@ -60,6 +60,33 @@ describe("a packed configuration", () => {
     ]);
   });
 
+  it("keeps states and files with variables of a shell back, and names them, unless the ignore file includes them", async () => {
+    await put("terraform.tfstate", "{}");
+    await put("terraform.tfstate.backup", "{}");
+    await put("terraform.tfstate.d/live/terraform.tfstate", "{}");
+    await put("modules/a/.env", "TOKEN=x");
+    await put(".env.live", "TOKEN=x");
+    await put("tfstate.tf", "# a file of the configuration");
+    await put("ignored.tfstate", "{}");
+    await put(".stackwrightignore", "/ignored.tfstate\n");
+    expect(await listed()).toEqual([".stackwrightignore", "main.tf", "tfstate.tf"]);
+    const packed = await packConfiguration(folder, never);
+    expect(packed.withheld).toEqual([
+      ".env.live",
+      "modules/a/.env",
+      "terraform.tfstate",
+      "terraform.tfstate.backup",
+    ]);
+    await put(".stackwrightignore", "!/modules/a/.env\n!/terraform.tfstate\n");
+    expect(await listed()).toEqual([
+      ".stackwrightignore",
+      "main.tf",
+      "modules/a/.env",
+      "terraform.tfstate",
+      "tfstate.tf",
+    ]);
+  });
+
   it("follows links inside of the folder, once around a circle, and refuses those that lead out of it", async () => {
     await put("shared/x.tf", "# x");
     await symlink("shared", join(folder, "linked"));

@@ -12,6 +12,8 @@ const IGNORE_FILES = [".stackwrightignore", ".terraformignore"];
 interface PackedConfiguration {
   readonly files: number;
   readonly bytes: number;
+  /** Paths of files that stay here because they hold secrets (states, `.env`), sorted. */
+  readonly withheld: readonly string[];
   /** The archive, each time from its beginning. */
   readonly content: () => AsyncIterable<Uint8Array>;
 }
@@ -30,7 +32,8 @@ export async function packConfiguration(
   });
   const rules = parseIgnoreRules(await ignoreText(root));
   const entries: TarballEntry[] = [];
-  await addFolder({ root, rules, entries, signal }, root, "", []);
+  const withheld: string[] = [];
+  await addFolder({ root, rules, entries, withheld, signal }, root, "", []);
   const files = entries.toSorted((a, b) => (a.path < b.path ? -1 : 1));
   if (!files.some(({ path }) => /^[^/]+\.tf(?:\.json)?$/.test(path))) {
     throw new CommandError(`The folder "${directory}" has no configuration files (*.tf).`);
@@ -38,6 +41,7 @@ export async function packConfiguration(
   return {
     files: files.length,
     bytes: files.reduce((sum, { size }) => sum + size, 0),
+    withheld: withheld.toSorted(),
     content: () => packTarball(files, { signal }),
   };
 }
@@ -57,6 +61,7 @@ interface Walk {
   readonly root: string;
   readonly rules: IgnoreRules;
   readonly entries: TarballEntry[];
+  readonly withheld: string[];
   readonly signal: AbortSignal;
 }
 
@@ -78,7 +83,10 @@ async function addFolder(
         await addFolder(walk, file, path, within);
       continue;
     }
-    if (walk.rules.isIgnored(path, false)) continue;
+    if (walk.rules.isIgnored(path, false)) {
+      if (walk.rules.isWithheld(path)) walk.withheld.push(path);
+      continue;
+    }
     const { size, mode } = await stat(file);
     const executable = (mode & 0o100) !== 0;
     walk.entries.push({ path, size, executable, content: () => createReadStream(file) });
