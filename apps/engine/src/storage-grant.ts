@@ -1,4 +1,4 @@
-import { ENGINE_KINDS, HUMAN_LOCK_KIND } from "@stackwright/core";
+import { ENGINE_KINDS, FREEZE_KIND, HUMAN_LOCK_KIND } from "@stackwright/core";
 import { Run_Mode } from "@stackwright/proto/stackwright";
 import {
   KIND_SETS,
@@ -38,7 +38,9 @@ const USES = registryKinds("use");
 const RECORDS = registryKinds("record");
 /** Of our own kinds, those that a scope can cover at all: never credentials, secrets or the audit trail. */
 const WRITABLE: ReadonlySet<string> = new Set([...ENGINE_KINDS, ...USES]);
-const READABLE: ReadonlySet<string> = new Set([...WRITABLE, ...RECORDS, HUMAN_LOCK_KIND.kind]);
+/** What keeps commands from a stack: they have to see it, and it is written through the API. */
+const OBSTACLES = [HUMAN_LOCK_KIND.kind, FREEZE_KIND.kind];
+const READABLE: ReadonlySet<string> = new Set([...WRITABLE, ...RECORDS, ...OBSTACLES]);
 
 /**
  * What the scopes of a token are to the storage service. No token covers the registry's credentials, secrets and audit
@@ -77,8 +79,7 @@ function grantScopes(scope: TokenStorageScope): readonly GrantScope[] {
 function kindsOf({ kinds = [] }: TokenStorageScope): readonly UnversionedType[] {
   const named = kinds.length === 0 ? [KIND_SETS.engine] : kinds;
   return named.flatMap((name) => {
-    // A command has to see whether a stack is locked; locks are written through the API.
-    if (name === KIND_SETS.engine) return [...ENGINE_KINDS, HUMAN_LOCK_KIND.kind].map(own);
+    if (name === KIND_SETS.engine) return [...ENGINE_KINDS, ...OBSTACLES].map(own);
     if (name === KIND_SETS.registry) return [...USES, ...RECORDS].map(own);
     const [group = "", kind] = name.split("/");
     return [kind === undefined ? own(name) : { group, kind }];

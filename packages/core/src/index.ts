@@ -128,6 +128,7 @@ export { createRedactor } from "./secrets/redactor.ts";
 // State.
 export type { DataKey, StackCipher } from "./secrets/stack-cipher.ts";
 export { STATE_BLOB_KINDS } from "./state/blob-references.ts";
+export { FREEZE_KIND, readFreeze } from "./state/freeze.ts";
 export type { HumanLock } from "./state/human-lock.ts";
 export { HUMAN_LOCK_KIND, readHumanLock } from "./state/human-lock.ts";
 export { ENGINE_KINDS } from "./state/kind-table.ts";

@@ -50,6 +50,8 @@ it("the page about runs leads from a login to a run that is requested again", {
   expect(stdout).toContain("env TOKEN = (sensitive)  # set shared\n");
   expect(stdout).toContain("enforced: net*, priority, 1 variable\n");
   expect(stdout).not.toContain("s3cret");
+  expect(stdout).toContain('The project "web" is frozen until ');
+  expect(stdout).toContain('The project "web" is not frozen.');
   const events = (await readFile(join(folder, "events.jsonl"), "utf8")).trim().split("\n");
   expect(JSON.parse(events.at(-1) ?? "")).toMatchObject({ type: "run", run: { number: 3 } });
 });

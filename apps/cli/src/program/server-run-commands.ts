@@ -1,4 +1,5 @@
 import { type Command, Option } from "commander";
+import type { FreezeOptions } from "../commands/runs-freeze.ts";
 import type { RunsStartOptions } from "../commands/runs-start.ts";
 import type { ServerStackOptions } from "../runs/run-place.ts";
 import type { CommandAction, Define } from "./program.ts";
@@ -89,6 +90,33 @@ export function defineServerRunCommands(define: Define, run: CommandAction): voi
       const { runsUnlock } = await import("../commands/runs-lock.ts");
       await run(command, async (context) => runsUnlock(options, context));
     });
+
+  withServerOptions(define("freeze", "freeze a stack: it is planned, and not applied", runs))
+    .option("--whole-project", "all stacks of the project", false)
+    .option("--reason <text>", "reason, shown to those who wait")
+    .option("--expires <duration>", "end by itself after this time, such as 2h")
+    .action(async (options: FreezeOptions, command: Command) => {
+      const { runsFreeze } = await import("../commands/runs-freeze.ts");
+      await run(command, async (context) => runsFreeze(options, context));
+    });
+
+  withServerOptions(define("unfreeze", "end the freeze of a stack or a project", runs))
+    .option("--whole-project", "the freeze of the project", false)
+    .action(async (options: FreezeOptions, command: Command) => {
+      const { runsUnfreeze } = await import("../commands/runs-freeze.ts");
+      await run(command, async (context) => runsUnfreeze(options, context));
+    });
+
+  withServerOptions(
+    define("override-freeze <run>", "apply a run although its stack is frozen", runs),
+  )
+    .option("--reason <text>", "reason, shown with the run")
+    .action(
+      async (id: string, options: ServerStackOptions & { reason?: string }, command: Command) => {
+        const { runsOverrideFreeze } = await import("../commands/runs-freeze.ts");
+        await run(command, async (context) => runsOverrideFreeze(id, options, context));
+      },
+    );
 
   withServerOptions(define("cancel [run]", "cancel a run", runs))
     .option("--force", "end its executor at once; for administrators", false)

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
-import { HUMAN_LOCK_KIND, StackDirectory, stackTenancy } from "@stackwright/core";
+import { FREEZE_KIND, HUMAN_LOCK_KIND, StackDirectory, stackTenancy } from "@stackwright/core";
 import { createTestState, createVirtualScheduler, TEST_STACK } from "@stackwright/core/testing";
-import { StackLock as HumanLockMessage } from "@stackwright/proto/stackwright";
-import { readStored } from "@stackwright/storage";
+import { Freeze, StackLock as HumanLockMessage } from "@stackwright/proto/stackwright";
+import { readStored, StorageError } from "@stackwright/storage";
 import { createMemoryStorage } from "@stackwright/storage/memory";
 import { describe, expect, it } from "vitest";
 import type { Terminal } from "../terminal/terminal.ts";
@@ -52,6 +52,26 @@ async function setUp(holder: "lives" | "was killed") {
         data: { typeUrl: "type.googleapis.com/stackwright.v1.StackLock", value },
       });
     },
+    /** As a server does to a token that is limited to other names. */
+    hide: (name: string) => {
+      const read = storage.read.bind(storage);
+      storage.read = async (consistency, id, options) => {
+        if (id.name !== name) return read(consistency, id, options);
+        throw new StorageError("STORAGE_PERMISSION_DENIED", "not for this token");
+      };
+    },
+    freeze: async (name: string, given: Partial<Freeze>) =>
+      storage.writeCAS({
+        id: { uid: name, name, type: FREEZE_KIND, tenancy: stackTenancy(TEST_STACK) },
+        version: "",
+        generation: randomUUID(),
+        metadata: {},
+        status: {},
+        data: {
+          typeUrl: "type.googleapis.com/stackwright.v1.Freeze",
+          value: Freeze.encode(Freeze.create(given)).finish(),
+        },
+      }),
     told: () => told,
   };
 }
@@ -61,6 +81,29 @@ describe("taking a stack", () => {
     const { take, told } = await setUp("lives");
     await (await take()).release();
     expect(told()).toBe("");
+  });
+
+  it.each([
+    ["project", "project", 'The project "project" is frozen by ann: audit'],
+    ["stack", TEST_STACK.stack, 'The stack "shop" is frozen by ann: audit'],
+  ])("is refused while the %s is frozen, until that ends by itself", async (_, name, text) => {
+    const frozen = await setUp("lives");
+    await frozen.freeze(name, { actor: "ann", reason: "audit" });
+    await expect(frozen.take()).rejects.toThrow(
+      text.replace('"project"', `"${TEST_STACK.project}"`),
+    );
+    await (await frozen.take("0s", { passesLock: true })).release();
+    const thawed = await setUp("lives");
+    await thawed.freeze(name, { actor: "ann", reason: "audit", untilMs: BigInt(Date.now() - 1) });
+    await (await thawed.take()).release();
+  });
+
+  it("sees the freeze of the stack also where that of the project is hidden from it", async () => {
+    const { freeze, hide, take } = await setUp("lives");
+    hide("project");
+    await (await take()).release();
+    await freeze(TEST_STACK.stack, { actor: "ann", reason: "audit" });
+    await expect(take()).rejects.toThrow('The stack "shop" is frozen by ann: audit');
   });
 
   it("is refused while its holder lives, and says who that is", async () => {

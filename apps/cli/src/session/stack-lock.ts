@@ -1,5 +1,11 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { readHumanLock, StackDirectory, type StackLock, stackTenancy } from "@stackwright/core";
+import {
+  readFreeze,
+  readHumanLock,
+  StackDirectory,
+  type StackLock,
+  stackTenancy,
+} from "@stackwright/core";
 import { isStorageError, readStored } from "@stackwright/storage";
 import { fenceHolderOf, fenceResourceId, heartbeatId } from "@stackwright/storage/lease";
 import type { CommandContext } from "../command-context.ts";
@@ -91,21 +97,43 @@ async function stillOurs(
   }
 }
 
-/** Refuses a stack that somebody has locked at a server, with the reason. */
+/** Refuses a stack that somebody has locked at a server, or that is frozen, with the reason. */
 export async function refuseLocked({
   store: { storage },
   stack: { name, reference },
 }: Pick<LockTarget, "store" | "stack">): Promise<void> {
-  const lock = await readHumanLock(storage, reference, Date.now()).catch((error: unknown) => {
-    // Servers of older releases show locks to no command.
+  const place = `${reference.project}/${name}`;
+  const lock = await unlessHidden(readHumanLock(storage, reference, Date.now()));
+  if (lock !== undefined) {
+    throw new CommandError(
+      `The stack "${name}" is locked by ${lock.actor}${untilText(lock)}: ${lock.reason}`,
+      {
+        advice: `Ask who locked it, or unlock it: stackwright runs unlock --stack ${place} (--force for the lock of another credential).`,
+      },
+    );
+  }
+  const found = await unlessHidden(readFreeze(storage, reference, Date.now()));
+  if (found === undefined) return;
+  const what = found.of === "project" ? `project "${reference.project}"` : `stack "${name}"`;
+  const whole = found.of === "project" ? " --whole-project" : "";
+  throw new CommandError(
+    `The ${what} is frozen by ${found.actor}${untilText(found)}: ${found.reason}`,
+    {
+      advice: `Plans are made meanwhile. An administrator ends it: stackwright runs unfreeze --stack ${place}${whole}.`,
+    },
+  );
+}
+
+/** Undefined where the server shows it to no command, or not to this one: older releases, tokens for single stacks. */
+async function unlessHidden<T>(reading: Promise<T>): Promise<T | undefined> {
+  return reading.catch((error: unknown) => {
     if (isStorageError(error, "STORAGE_PERMISSION_DENIED")) return undefined;
     throw error;
   });
-  if (lock === undefined) return;
-  const until = lock.untilMs === undefined ? "" : ` until ${new Date(lock.untilMs).toISOString()}`;
-  throw new CommandError(`The stack "${name}" is locked by ${lock.actor}${until}: ${lock.reason}`, {
-    advice: `Ask who locked it, or unlock it: stackwright runs unlock --stack ${reference.project}/${name} (--force for the lock of another credential).`,
-  });
+}
+
+function untilText({ untilMs }: { readonly untilMs: number | undefined }): string {
+  return untilMs === undefined ? "" : ` until ${new Date(untilMs).toISOString()}`;
 }
 
 /**

@@ -216,3 +216,36 @@ it("runs of a locked stack wait, and begin when the lock is over", {
   await put({ reason: "again" }, other);
   expect((await call("DELETE", `${lock}?force=true`)).status).toBe(204);
 });
+
+it("runs of a frozen project or stack are planned, and applied when an administrator says so or it is over", {
+  timeout: 60_000,
+}, async () => {
+  const api = await startApi();
+  const { call, tokenOf } = api;
+  const { request, phase, reaches } = await prepare(api, {});
+  const operator = await tokenOf("deployer");
+  const body = { reason: "audit" };
+  for (const path of [`${P}/freeze`, `${S}/freeze`]) {
+    expect((await call("GET", path)).status).toBe(404);
+    expect((await call("PUT", path, { body, token: operator })).status).toBe(403);
+    expect((await call("PUT", path, { body: { reason: "" } })).status).toBe(400);
+    expect((await call("PUT", path, { body })).status).toBe(201);
+    expect((await call("PUT", path, { body })).status).toBe(200);
+    expect((await call("GET", path)).json).toMatchObject({ reason: "audit" });
+  }
+  const passing = (await request({ auto_apply: true })).json["id"];
+  await reaches(passing, "approved");
+  const override = `${S}/runs/${String(passing)}/freeze-override`;
+  expect((await call("POST", override, { body, token: operator })).status).toBe(403);
+  const given = await call("POST", override, { body: { reason: "hot fix" } });
+  expect(given.json).toMatchObject({ freeze_override: { reason: "hot fix" } });
+  await reaches(passing, "applied");
+  expect((await call("POST", override, { body })).json["code"]).toBe("run_ended");
+  const waits = (await request({ mode: "destroy", auto_apply: true })).json["id"];
+  await reaches(waits, "approved");
+  expect((await call("DELETE", `${S}/freeze`)).status).toBe(204);
+  expect(await phase(waits)).toBe("approved");
+  expect((await call("DELETE", `${P}/freeze`, { token: operator })).status).toBe(403);
+  expect((await call("DELETE", `${P}/freeze`)).status).toBe(204);
+  await reaches(waits, "applied");
+});

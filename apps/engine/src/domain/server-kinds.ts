@@ -1,5 +1,6 @@
 import {
   ConfigurationVersion,
+  Freeze,
   IdempotencyRecord,
   PlanSummary,
   Project,
@@ -102,6 +103,12 @@ export const SERVER_KINDS = Object.freeze({
   lock: kindOf("StackLock", StackLock, {
     scope: "project",
     nameParts: ["stack"],
+    maxBytes: 4 * KIB,
+    retention: "while needed",
+  }),
+  freeze: kindOf("Freeze", Freeze, {
+    scope: "project",
+    nameParts: ["project or stack"],
     maxBytes: 4 * KIB,
     retention: "while needed",
   }),

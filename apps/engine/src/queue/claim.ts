@@ -3,6 +3,7 @@ import type { Guard, ResourceId } from "@stackwright/storage";
 import { FENCE_KIND, type RunReference, runOfTicket } from "../domain/run-places.ts";
 import { ServerError } from "../domain/server-error.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import { passFreezes } from "./freeze.ts";
 import { isAt, move, readRun } from "./run-row.ts";
 import { passLock } from "./stack-lock.ts";
 import {
@@ -44,7 +45,8 @@ export const STEPS: Readonly<Record<RunTicket_Step, RunClaim["step"] | undefined
 
 /**
  * Claims a ticket for a worker; a run that is to be planned is `preparing` from then on. Undefined where another worker
- * was faster, the ticket is gone, or the stack is locked: then only plans without effects and recoveries begin.
+ * was faster, the ticket is gone, or the stack is locked: then only plans without effects and recoveries begin. While the stack
+ * or its project is frozen, no apply begins but one that an administrator lets pass.
  */
 export async function claimTicket(
   parts: TransactionParts,
@@ -65,6 +67,8 @@ export async function claimTicket(
     const { mode } = run.row.message;
     const isHeldUp = step !== "recover" && mode !== Run_Mode.MODE_PLAN_ONLY;
     if (isHeldUp && !(await passLock(tx, reference.stack))) return undefined;
+    const isFreezable = step === "apply" && run.row.message.freezeOverride === undefined;
+    if (isFreezable && !(await passFreezes(tx, reference.stack))) return undefined;
     if (step === "plan") {
       if (!isAt(run, "queued")) return undefined;
       await move(tx, run, "preparing", worker.id);

@@ -105,6 +105,17 @@ export interface EventBatch {
 })[];
 }
 
+export interface Freeze {
+  readonly actor: string;
+  readonly reason: string;
+  readonly at: string;
+  readonly until?: string | undefined;
+}
+
+export interface FreezeOverrideReason {
+  readonly reason: string;
+}
+
 export interface NewApproval {
   readonly plan_digest: string;
   readonly comment?: string | undefined;
@@ -122,6 +133,11 @@ export interface NewClaim {
   readonly ago_ms: number;
 })[] | undefined;
   readonly wait_seconds?: number | undefined;
+}
+
+export interface NewFreeze {
+  readonly reason: string;
+  readonly expires_in_seconds?: number | undefined;
 }
 
 export interface NewProject {
@@ -242,6 +258,11 @@ export interface Run {
   readonly cancel?: {
     readonly stage: number;
     readonly actor: string;
+  } | undefined;
+  readonly freeze_override?: {
+    readonly actor: string;
+    readonly reason: string;
+    readonly at: string;
   } | undefined;
 }
 
@@ -476,6 +497,23 @@ export interface Operations {
     };
     readonly output: undefined;
   };
+  /** Freeze a project: plans are made, and none begins to be applied: `PUT /api/v1/projects/{project}/freeze`. */
+  readonly FreezeProject: {
+    readonly input: {
+      readonly project: string;
+      readonly body: NewFreeze;
+    };
+    readonly output: Freeze;
+  };
+  /** Freeze a stack: plans are made, and none begins to be applied: `PUT /api/v1/projects/{project}/stacks/{stack}/freeze`. */
+  readonly FreezeStack: {
+    readonly input: {
+      readonly project: string;
+      readonly stack: string;
+      readonly body: NewFreeze;
+    };
+    readonly output: Freeze;
+  };
   /** List the variables that runs of a stack have, with the sets that they are from: `GET /api/v1/projects/{project}/stacks/{stack}/effective-variables`. */
   readonly ListEffectiveVariables: {
     readonly input: {
@@ -544,6 +582,16 @@ export interface Operations {
     };
     readonly output: StackLock;
   };
+  /** Let a run apply although its stack or project is frozen: `POST /api/v1/projects/{project}/stacks/{stack}/runs/{run}/freeze-override`. */
+  readonly OverrideFreeze: {
+    readonly input: {
+      readonly project: string;
+      readonly stack: string;
+      readonly run: string;
+      readonly body: FreezeOverrideReason;
+    };
+    readonly output: Run;
+  };
   /** Show the plan of a run as text, Markdown or HTML: `GET /api/v1/projects/{project}/stacks/{stack}/runs/{run}/plan/rendered`. */
   readonly RenderPlan: {
     readonly input: {
@@ -600,6 +648,14 @@ export interface Operations {
     };
     readonly output: ClaimStatus;
   };
+  /** Show the freeze of a stack: `GET /api/v1/projects/{project}/stacks/{stack}/freeze`. */
+  readonly ShowFreeze: {
+    readonly input: {
+      readonly project: string;
+      readonly stack: string;
+    };
+    readonly output: Freeze;
+  };
   /** Show the lock of a stack: `GET /api/v1/projects/{project}/stacks/{stack}/lock`. */
   readonly ShowLock: {
     readonly input: {
@@ -632,6 +688,13 @@ export interface Operations {
       readonly project: string;
     };
     readonly output: Project;
+  };
+  /** Show the freeze of a project: `GET /api/v1/projects/{project}/freeze`. */
+  readonly ShowProjectFreeze: {
+    readonly input: {
+      readonly project: string;
+    };
+    readonly output: Freeze;
   };
   /** Show a run: `GET /api/v1/projects/{project}/stacks/{stack}/runs/{run}`. */
   readonly ShowRun: {
@@ -680,6 +743,21 @@ export interface Operations {
     };
     readonly output: ClaimJob;
   };
+  /** End the freeze of a project: `DELETE /api/v1/projects/{project}/freeze`. */
+  readonly UnfreezeProject: {
+    readonly input: {
+      readonly project: string;
+    };
+    readonly output: undefined;
+  };
+  /** End the freeze of a stack: `DELETE /api/v1/projects/{project}/stacks/{stack}/freeze`. */
+  readonly UnfreezeStack: {
+    readonly input: {
+      readonly project: string;
+      readonly stack: string;
+    };
+    readonly output: undefined;
+  };
   /** Unlock a stack; with force also that of another credential, which needs the role admin: `DELETE /api/v1/projects/{project}/stacks/{stack}/lock`. */
   readonly UnlockStack: {
     readonly input: {
@@ -725,6 +803,8 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   DeleteVariableSet: {"method":"DELETE","path":"/api/v1/projects/{project}/variable-sets/{set}","query":[],"headers":["if-match"]},
   DiscardRun: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}/discard","query":[],"headers":[]},
   EndClaim: {"method":"POST","path":"/api/v1/worker/claims/{run}/end","query":[],"headers":[]},
+  FreezeProject: {"method":"PUT","path":"/api/v1/projects/{project}/freeze","query":[],"headers":[]},
+  FreezeStack: {"method":"PUT","path":"/api/v1/projects/{project}/stacks/{stack}/freeze","query":[],"headers":[]},
   ListEffectiveVariables: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/effective-variables","query":[],"headers":[]},
   ListProjects: {"method":"GET","path":"/api/v1/projects","query":[],"headers":[]},
   ListRuns: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/runs","query":["limit","after"],"headers":[],"items":"runs"},
@@ -732,20 +812,25 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   ListVariableSets: {"method":"GET","path":"/api/v1/projects/{project}/variable-sets","query":[],"headers":[]},
   ListVariables: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/variables","query":[],"headers":[]},
   LockStack: {"method":"PUT","path":"/api/v1/projects/{project}/stacks/{stack}/lock","query":[],"headers":[]},
+  OverrideFreeze: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}/freeze-override","query":[],"headers":[]},
   RenderPlan: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}/plan/rendered","query":["form","limit_bytes"],"headers":[],"text":true},
   RetryRun: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}/retry","query":[],"headers":["idempotency-key"]},
   SetSetVariable: {"method":"PUT","path":"/api/v1/projects/{project}/variable-sets/{set}/variables/{category}/{key}","query":[],"headers":["if-match"]},
   SetVariable: {"method":"PUT","path":"/api/v1/projects/{project}/stacks/{stack}/variables/{category}/{key}","query":[],"headers":["if-match"]},
   ShowClaim: {"method":"GET","path":"/api/v1/worker/claims/{run}","query":[],"headers":[]},
+  ShowFreeze: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/freeze","query":[],"headers":[]},
   ShowLock: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/lock","query":[],"headers":[]},
   ShowPlan: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}/plan","query":[],"headers":[]},
   ShowPlanView: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}/plan/view","query":[],"headers":[]},
   ShowProject: {"method":"GET","path":"/api/v1/projects/{project}","query":[],"headers":[]},
+  ShowProjectFreeze: {"method":"GET","path":"/api/v1/projects/{project}/freeze","query":[],"headers":[]},
   ShowRun: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}","query":[],"headers":[]},
   ShowStack: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}","query":[],"headers":[]},
   ShowVariable: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/variables/{category}/{key}","query":[],"headers":[]},
   ShowVariableSet: {"method":"GET","path":"/api/v1/projects/{project}/variable-sets/{set}","query":[],"headers":[]},
   ShowWorkerEndpoint: {"method":"GET","path":"/api/v1/worker","query":[],"headers":[]},
   StartClaim: {"method":"POST","path":"/api/v1/worker/claims/{run}/start","query":[],"headers":[]},
+  UnfreezeProject: {"method":"DELETE","path":"/api/v1/projects/{project}/freeze","query":[],"headers":[]},
+  UnfreezeStack: {"method":"DELETE","path":"/api/v1/projects/{project}/stacks/{stack}/freeze","query":[],"headers":[]},
   UnlockStack: {"method":"DELETE","path":"/api/v1/projects/{project}/stacks/{stack}/lock","query":["force"],"headers":[]},
 };

@@ -6,6 +6,7 @@ import { memberPlace, RUN_KIND, type RunReference, runPlace } from "../../domain
 import { ServerError } from "../../domain/server-error.ts";
 import { cancelRun } from "../../queue/cancel.ts";
 import { approveRun, discardRun } from "../../queue/decide.ts";
+import { overrideFreeze } from "../../queue/freeze.ts";
 import { idOf } from "../../queue/transaction.ts";
 import {
   type ApiParts,
@@ -35,6 +36,10 @@ const NewRun = Type.Object(
 const NewApproval = Type.Object(
   { plan_digest: Digest, comment: Type.Optional(Type.String({ maxLength: 1024 })) },
   { additionalProperties: false, title: "NewApproval" },
+);
+const OverrideReason = Type.Object(
+  { reason: Type.String({ minLength: 1, maxLength: 1024 }) },
+  { additionalProperties: false, title: "FreezeOverrideReason" },
 );
 const Reason = Type.Object(
   { reason: Type.Optional(Type.String({ maxLength: 1024 })) },
@@ -216,6 +221,26 @@ export function runRoutes(fastify: FastifyInstance, parts: ApiParts): void {
       const reference = await referenceOf(request);
       const { actor } = principalOf(request);
       await discardRun(parts, reference, { actor, reason: request.body.reason ?? "" });
+      return runViewOf((await readRun(reference)).run);
+    },
+  );
+
+  fastify.post<InRun & { Body: Static<typeof OverrideReason> }>(
+    `${RUNS}/:run/freeze-override`,
+    {
+      schema: routeSchema(
+        "Let a run apply although its stack or project is frozen",
+        "OverrideFreeze",
+        { 200: RunSchema },
+        { params: RunParams, body: OverrideReason },
+        { 409: ENDED },
+      ),
+      config: { access: "admin" },
+    },
+    async (request) => {
+      const reference = await referenceOf(request);
+      const { actor } = principalOf(request);
+      await overrideFreeze(parts, reference, { actor, reason: request.body.reason });
       return runViewOf((await readRun(reference)).run);
     },
   );

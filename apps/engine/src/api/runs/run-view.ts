@@ -57,13 +57,16 @@ export const RunSchema = Type.Object(
       }),
     ),
     cancel: Type.Optional(Type.Object({ stage: Type.Integer(), actor: Type.String() })),
+    freeze_override: Type.Optional(
+      Type.Object({ actor: Type.String(), reason: Type.String(), at: Type.String() }),
+    ),
   },
   { title: "Run" },
 );
 
 /** A run as the API shows it. */
 export function runViewOf(run: Run): Static<typeof RunSchema> {
-  const { planDigest, revision, reason, reasonCode, cancel } = run;
+  const { planDigest, revision, reason, reasonCode, cancel, freezeOverride } = run;
   const mode = (Object.keys(MODE_OF) as ModeName[]).find((name) => MODE_OF[name] === run.mode);
   return {
     id: run.id,
@@ -93,6 +96,13 @@ export function runViewOf(run: Run): Static<typeof RunSchema> {
       comment,
       at: timeOf(atMs),
     })),
+    ...(freezeOverride !== undefined && {
+      freeze_override: {
+        actor: freezeOverride.actor,
+        reason: freezeOverride.reason,
+        at: timeOf(freezeOverride.atMs),
+      },
+    }),
     ...(cancel !== undefined && { cancel: { stage: cancel.stage, actor: cancel.actor } }),
   };
 }

@@ -27,12 +27,14 @@ export {
   Run,
   RunApproval,
   RunCancel,
+  RunFreezeOverride,
   RunTransition,
   Run_Mode,
   Run_Phase,
 } from "./run.ts";
 export {
   ConfigurationVersion,
+  Freeze,
   IdempotencyRecord,
   PlanSummary,
   Project,

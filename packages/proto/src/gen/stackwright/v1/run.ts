@@ -66,6 +66,8 @@ export interface Run {
   retryOf: string;
   /** auto_apply was given with the request; otherwise it is what the project says when the plan is made. */
   autoApplyRequested: boolean;
+  /** Lets it apply although its stack or project is frozen; absent unless an administrator said so. */
+  freezeOverride: RunFreezeOverride | undefined;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -169,6 +171,17 @@ export interface RunApproval {
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
+/** The permission to apply a run during a freeze. */
+export interface RunFreezeOverride {
+  /** Who gave it: the id of a credential. */
+  actor: string;
+  /** In the words of that user. */
+  reason: string;
+  /** Milliseconds since 1970. */
+  atMs: bigint;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
 /** A request to cancel a run. */
 export interface RunCancel {
   /** 1: begin nothing more and wait; 2: end the executor. */
@@ -224,6 +237,7 @@ function createBaseRun(): Run {
     supersededBy: "",
     retryOf: "",
     autoApplyRequested: false,
+    freezeOverride: undefined,
   };
 }
 
@@ -333,6 +347,9 @@ export const Run: MessageFns<Run> = {
     }
     if (message.autoApplyRequested !== false) {
       writer.uint32(232).bool(message.autoApplyRequested);
+    }
+    if (message.freezeOverride !== undefined) {
+      RunFreezeOverride.encode(message.freezeOverride, writer.uint32(242).fork()).join();
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -590,6 +607,14 @@ export const Run: MessageFns<Run> = {
             message.autoApplyRequested = reader.bool();
             continue;
           }
+          case 30: {
+            if (tag !== 242) {
+              break;
+            }
+
+            message.freezeOverride = RunFreezeOverride.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -659,6 +684,9 @@ export const Run: MessageFns<Run> = {
     message.supersededBy = object.supersededBy ?? "";
     message.retryOf = object.retryOf ?? "";
     message.autoApplyRequested = object.autoApplyRequested ?? false;
+    message.freezeOverride = (object.freezeOverride !== undefined && object.freezeOverride !== null)
+      ? RunFreezeOverride.fromPartial(object.freezeOverride)
+      : undefined;
     return message;
   },
 };
@@ -776,6 +804,111 @@ export const RunApproval: MessageFns<RunApproval> = {
     message.planDigest = object.planDigest ?? "";
     message.atMs = (object.atMs !== undefined && object.atMs !== null) ? BigInt(object.atMs) : 0n;
     message.comment = object.comment ?? "";
+    return message;
+  },
+};
+
+function createBaseRunFreezeOverride(): RunFreezeOverride {
+  return { actor: "", reason: "", atMs: 0n };
+}
+
+export const RunFreezeOverride: MessageFns<RunFreezeOverride> = {
+  encode(message: RunFreezeOverride, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.actor !== "") {
+      writer.uint32(10).string(message.actor);
+    }
+    if (message.reason !== "") {
+      writer.uint32(18).string(message.reason);
+    }
+    if (message.atMs !== 0n) {
+      if (BigInt.asIntN(64, message.atMs) !== message.atMs) {
+        throw new globalThis.Error("value provided for field message.atMs of type int64 too large");
+      }
+      writer.uint32(24).int64(message.atMs);
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RunFreezeOverride {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRunFreezeOverride();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.actor = reader.string(true);
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.reason = reader.string(true);
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.atMs = reader.int64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag >>> 3 === 0) {
+          throw new globalThis.Error("protobuf decode found an invalid tag");
+        }
+        const buf = reader.skip(tag & 7);
+
+        if (message._unknownFields === undefined) {
+          message._unknownFields = {};
+        }
+
+        const list = message._unknownFields[tag];
+
+        if (list === undefined) {
+          message._unknownFields[tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      if (reader.pos !== end) {
+        throw new globalThis.Error("protobuf decode read past the end of a message");
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<RunFreezeOverride>): RunFreezeOverride {
+    return RunFreezeOverride.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<RunFreezeOverride>): RunFreezeOverride {
+    const message = createBaseRunFreezeOverride();
+    message.actor = object.actor ?? "";
+    message.reason = object.reason ?? "";
+    message.atMs = (object.atMs !== undefined && object.atMs !== null) ? BigInt(object.atMs) : 0n;
     return message;
   },
 };

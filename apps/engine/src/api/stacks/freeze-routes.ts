@@ -1,0 +1,137 @@
+import type { Freeze } from "@stackwright/proto/stackwright";
+import { readStored } from "@stackwright/storage";
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import { type Static, Type } from "typebox";
+import { decodeRecord } from "../../domain/record-kind.ts";
+import { ServerError } from "../../domain/server-error.ts";
+import { SERVER_KINDS } from "../../domain/server-kinds.ts";
+import { type FreezeTarget, freeze, freezePlace, isThawed, unfreeze } from "../../queue/freeze.ts";
+import { idOf } from "../../queue/transaction.ts";
+import {
+  type ApiParts,
+  checkProjectName,
+  ProjectParams,
+  routeSchema,
+  StackParams,
+  stackOf,
+} from "../api-parts.ts";
+
+const FreezeView = Type.Object(
+  {
+    actor: Type.String(),
+    reason: Type.String(),
+    at: Type.String(),
+    until: Type.Optional(Type.String()),
+  },
+  { title: "Freeze" },
+);
+const NewFreeze = Type.Object(
+  {
+    reason: Type.String({ minLength: 1, maxLength: 1024 }),
+    expires_in_seconds: Type.Optional(Type.Integer({ minimum: 1, maximum: 31_536_000 })),
+  },
+  { additionalProperties: false, title: "NewFreeze" },
+);
+
+type InPlace = { Params: Static<typeof StackParams> };
+
+/** What can be frozen, with the texts and names of its routes. */
+const PLACES = [
+  {
+    path: "/projects/:project/freeze",
+    params: ProjectParams,
+    what: "project",
+    names: ["ShowProjectFreeze", "FreezeProject", "UnfreezeProject"],
+  },
+  {
+    path: "/projects/:project/stacks/:stack/freeze",
+    params: StackParams,
+    what: "stack",
+    names: ["ShowFreeze", "FreezeStack", "UnfreezeStack"],
+  },
+] as const;
+
+/** `/projects/{project}/freeze` and `/projects/{project}/stacks/{stack}/freeze` */
+export function freezeRoutes(fastify: FastifyInstance, parts: ApiParts): void {
+  const { storage, clock, principalOf } = parts;
+  for (const { path, params, what, names } of PLACES) {
+    const [showName, putName, deleteName] = names;
+    const targetOf = async (request: FastifyRequest<InPlace>): Promise<FreezeTarget> => {
+      const principal = principalOf(request);
+      const { project } = request.params;
+      checkProjectName(project);
+      if (what === "stack") return (await stackOf(parts, principal, request.params)).reference;
+      return { account: principal.account, project };
+    };
+
+    fastify.get<InPlace>(
+      path,
+      {
+        schema: routeSchema(
+          `Show the freeze of a ${what}`,
+          showName,
+          { 200: FreezeView },
+          { params },
+        ),
+        config: { access: "viewer" },
+      },
+      async (request) => {
+        const place = freezePlace(await targetOf(request));
+        const found = await readStored(storage, "strong", idOf(SERVER_KINDS.freeze, place));
+        const message = found && decodeRecord(SERVER_KINDS.freeze, found);
+        if (message === undefined || isThawed(message, clock.wallMs())) {
+          throw new ServerError("not_found", `the ${what} is not frozen`);
+        }
+        return viewOf(message);
+      },
+    );
+
+    fastify.put<InPlace & { Body: Static<typeof NewFreeze> }>(
+      path,
+      {
+        schema: routeSchema(
+          `Freeze a ${what}: plans are made, and none begins to be applied`,
+          putName,
+          { 200: FreezeView, 201: FreezeView },
+          { params, body: NewFreeze },
+        ),
+        config: { access: "admin" },
+      },
+      async (request, reply) => {
+        const { reason, expires_in_seconds: seconds } = request.body;
+        const made = await freeze(parts, await targetOf(request), {
+          actor: principalOf(request).actor,
+          reason,
+          forMs: seconds === undefined ? undefined : seconds * 1_000,
+        });
+        return reply.code(made.isNew ? 201 : 200).send(viewOf(made.freeze));
+      },
+    );
+
+    fastify.delete<InPlace>(
+      path,
+      {
+        schema: routeSchema(
+          `End the freeze of a ${what}`,
+          deleteName,
+          { 204: Type.Null() },
+          { params },
+        ),
+        config: { access: "admin" },
+      },
+      async (request, reply) => {
+        await unfreeze(parts, await targetOf(request));
+        return reply.code(204).send();
+      },
+    );
+  }
+}
+
+function viewOf({ actor, reason, atMs, untilMs }: Freeze): Static<typeof FreezeView> {
+  return {
+    actor,
+    reason,
+    at: new Date(Number(atMs)).toISOString(),
+    ...(untilMs !== 0n && { until: new Date(Number(untilMs)).toISOString() }),
+  };
+}
