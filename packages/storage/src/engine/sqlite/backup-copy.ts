@@ -1,15 +1,10 @@
 import { chmodSync, closeSync, fsyncSync, openSync, renameSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { backup, DatabaseSync } from "node:sqlite";
+import { startNewLine } from "./store-line.ts";
 
 /** Pages copied between two turns of the writer. */
 const PAGES_PER_STEP = 256;
-
-/**
- * How far a copy's revisions are moved ahead, so that it does not give out versions again that the
- * original issued after the copy was made.
- */
-const REVISION_GAP = 1_000_000_000;
 
 /**
  * Copies an open database to a file while it is being written to. The copy goes through the writer's
@@ -23,7 +18,7 @@ export async function backupTo(database: DatabaseSync, path: string): Promise<vo
   try {
     closeSync(openSync(partial, "wx", 0o600));
     await backup(database, partial, { rate: PAGES_PER_STEP });
-    startNewLine(partial);
+    finishCopy(partial);
     chmodSync(partial, 0o600);
     sync(partial);
     renameSync(partial, path);
@@ -34,17 +29,11 @@ export async function backupTo(database: DatabaseSync, path: string): Promise<vo
   }
 }
 
-function startNewLine(path: string): void {
+function finishCopy(path: string): void {
   using copy = new DatabaseSync(path);
   copy.exec("PRAGMA journal_mode = DELETE; PRAGMA synchronous = FULL");
-  copy.exec(`
-    DELETE FROM event;
-    UPDATE store SET
-      epoch = lower(hex(randomblob(16))),
-      revision = revision + ${REVISION_GAP},
-      compacted = revision + ${REVISION_GAP},
-      clean = 1;
-  `);
+  startNewLine(copy);
+  copy.exec("DELETE FROM line; UPDATE store SET clean = 1");
 }
 
 function sync(path: string): void {

@@ -4,6 +4,7 @@ import { checkRows, checkStructure, describeDamage } from "./damage.ts";
 import type { IntegrityCheck } from "./protocol.ts";
 import { checkLayout, MIGRATIONS, migrate } from "./schema.ts";
 import { databasePath, requireStore } from "./store-directory.ts";
+import { continueLine } from "./store-line.ts";
 import { inspectLog, logNotice } from "./write-ahead-log.ts";
 
 /** An open database and what its operator should know about how it was found. */
@@ -34,7 +35,8 @@ export function openForWriting(directory: string, check: IntegrityCheck): Opened
     const clean = database.prepare("SELECT clean FROM store").get()?.clean === 1;
     checkIntegrity(database, path, check, clean);
     database.exec("UPDATE store SET clean = 0");
-    return { database, notices: notice === undefined ? [] : [notice] };
+    const notices = [...(notice === undefined ? [] : [notice]), ...continueLine(database, path)];
+    return { database, notices };
   } catch (error) {
     database.close();
     throw describeDamage(error, path);

@@ -8,6 +8,7 @@ import { StorageError } from "../../errors.ts";
 //   resource  what is stored now; key = NUL-joined identity as bytes, so that their order is the
 //             byte order of prefix scans; version is text, as restored versions are opaque
 //   event     the history by revision; of a delete the last body
+//   line      at most one row: which file this was, and the marks beside it; see store-line.ts
 //
 // A row id table with a unique index keeps the bodies out of the index pages that lookups and
 // prefix scans touch.
@@ -43,6 +44,14 @@ export const MIGRATIONS: readonly string[] = [
     version TEXT NOT NULL,
     body BLOB NOT NULL,
     checksum INTEGER NOT NULL
+  ) STRICT;
+  `,
+  `
+  CREATE TABLE line (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    token TEXT NOT NULL,
+    previous TEXT NOT NULL,
+    file TEXT NOT NULL
   ) STRICT;
   `,
 ];

@@ -19,6 +19,7 @@ import { readChanges } from "./read-changes.ts";
 import { Restores } from "./restores.ts";
 import { Scans } from "./scans.ts";
 import { databasePath, prepareDirectory } from "./store-directory.ts";
+import { endLineUse } from "./store-line.ts";
 import { acquireWriterLock } from "./writer-lock.ts";
 
 // Entry of the worker thread: everything that touches the file happens here, one call after the
@@ -150,7 +151,7 @@ function writeHandlers(options: WorkerOptions, database: DatabaseSync, lock: Dis
     },
     close: async () => {
       await Promise.allSettled(backups);
-      markClean(database);
+      markClean(database, databasePath(options.directory));
       await reads.close(undefined);
       lock[Symbol.dispose]();
       return undefined;
@@ -159,8 +160,9 @@ function writeHandlers(options: WorkerOptions, database: DatabaseSync, lock: Dis
 }
 
 /** Leaves one file behind, and a note that nothing is to be recovered. */
-function markClean(database: DatabaseSync): void {
+function markClean(database: DatabaseSync, path: string): void {
   try {
+    endLineUse(database, path);
     database.exec("UPDATE store SET clean = 1");
     // With a reader still at work the log stays, which is as good.
     database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
