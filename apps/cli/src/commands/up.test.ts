@@ -173,11 +173,19 @@ describe("up and its relatives", () => {
       { kind: "sqlite", directory: join(cwd, ".stackwright/store") },
       { blobDirectory: "" },
     );
-    const waiting = run("up", "--yes", "-var=word=later", "--lock-timeout", "60s");
-    setTimeout(() => void writer[Symbol.asyncDispose](), 500);
-    const { code, error } = await waiting;
-    expect(code).toBe(0);
+    let ended: PromiseLike<void> | undefined;
+    const { code, error } = await tryCommand(
+      ["up", "--yes", "-var=word=later", "--lock-timeout", "60s"],
+      {
+        cwd,
+        onError: (text) => {
+          if (text.includes("Waiting for the store")) ended ??= writer[Symbol.asyncDispose]();
+        },
+      },
+    );
+    await ended;
     expect(error).toContain("Waiting for the store");
+    expect(code).toBe(0);
   });
 
   it("give a state to another stack and find nothing to do there", async () => {

@@ -16,10 +16,20 @@ export async function tryCommand(
     readonly input?: string;
     readonly env?: NodeJS.ProcessEnv;
     readonly signal?: AbortSignal;
+    /** Called with each piece that the command writes to standard error, as it writes it. */
+    readonly onError?: (text: string) => void;
   } = {},
 ): Promise<CommandResult> {
   const output = new PassThrough();
   const error = new PassThrough();
+  const { onError } = options;
+  if (onError !== undefined) {
+    const write = error.write.bind(error);
+    error.write = (chunk: unknown) => {
+      onError(String(chunk));
+      return write(chunk);
+    };
+  }
   const never = new AbortController().signal;
   const code = await runCommand(words, {
     streams: {
