@@ -120,7 +120,7 @@ output "secret" {
 
   it.each([
     ["no configuration", {}, ["up", "--yes"], {}, "There is no configuration (*.tf, *.tf.json)"],
-    ["no folder", {}, ["plan", "--chdir", "nowhere"], {}, 'There is no folder "'],
+    ["no folder", {}, ["--chdir", "nowhere", "plan"], {}, 'There is no folder "'],
     ["an unknown option", {}, ["plan", "-frobnicate"], {}, "unknown option"],
     ["an unknown command", {}, ["frobnicate"], {}, "unknown command"],
     ["an unknown kind of store", {}, ["show", "--store", "ftp://x"], {}, "ftp"],

@@ -5,6 +5,7 @@ import {
   type CommonOptions,
   createContext,
 } from "../command-context.ts";
+import { CommandError } from "../command-error.ts";
 import { commandLog } from "../session/provider-logs.ts";
 import { applyReferenceOptions } from "./apply-reference-options.ts";
 import { completionScript, type Shell } from "./completion-script.ts";
@@ -114,12 +115,20 @@ function nameOf(command: Command): string {
   return words.slice(1).join(" ");
 }
 
-/** Options that may stand before and after the name of the command; the later one wins. */
+/**
+ * Options that may stand before and after the name of the command; the later one wins. The folder is for all of a
+ * command, and stands before it.
+ */
 function commonOptions(command: Command): CommonOptions {
   const chain: Command[] = [];
   for (let at: Command | null = command; at !== null; at = at.parent) chain.unshift(at);
   const merged: { chdir?: string; color?: boolean } = {};
-  for (const { chdir, color } of chain.map((one) => one.opts<CommonOptions>())) {
+  for (const [depth, { chdir, color }] of chain.map((one) => one.opts<CommonOptions>()).entries()) {
+    if (chdir !== undefined && depth > 0) {
+      throw new CommandError("The option --chdir stands before the command, not behind it.", {
+        advice: `Write: stackwright --chdir ${chdir} ${nameOf(command)} ...`,
+      });
+    }
     if (chdir !== undefined) merged.chdir = chdir;
     if (color === false) merged.color = false;
   }

@@ -21,14 +21,19 @@ describe("the command", () => {
     expect(error).toContain("Did you mean version?");
   });
 
-  it("takes common options before and after the name of a command", async () => {
-    for (const words of [
-      ["-chdir=/nowhere", "fmt"],
-      ["fmt", "--chdir", "/nowhere"],
-    ]) {
-      const { code } = await tryCommand(words);
-      expect(code).toBe(1);
-    }
+  it("takes the folder before the name of a command", async () => {
+    const { code, error } = await tryCommand(["-chdir=/nowhere", "plan"]);
+    expect(code).toBe(1);
+    expect(error).toContain('There is no folder "/nowhere"');
+  });
+
+  it.each([
+    ["fmt", "--chdir", "/nowhere"],
+    ["state", "list", "-chdir=/nowhere"],
+  ])("refuses the folder behind the command: %s %s %s", async (...words) => {
+    const { code, error } = await tryCommand(words);
+    expect(code).toBe(1);
+    expect(error).toContain("The option --chdir stands before the command");
   });
 
   it.each(["bash", "zsh", "fish"])("writes a completion for %s", async (shell) => {
@@ -52,11 +57,11 @@ describe("the command", () => {
   it.each([
     ["plan", "--json"],
     ["up", "-json", "-yes"],
-    ["destroy", "-json", "-chdir=/nowhere"],
+    ["destroy", "-json"],
     ["init", "-json"],
     ["import-state", "none.tfstate", "-json"],
   ])("tells in lines of JSON why %s %s ended", async (...words) => {
-    const { code, output, error } = await tryCommand([...words, "-chdir=/nowhere"]);
+    const { code, output, error } = await tryCommand(["-chdir=/nowhere", ...words]);
     const [line = ""] = output.trim().split("\n").slice(-1);
     const { type, diagnostic } = JSON.parse(line) as { type: string; diagnostic: object };
     expect(type).toBe("diagnostic");
@@ -66,7 +71,7 @@ describe("the command", () => {
   });
 
   it("reports in the result of validate why it ended", async () => {
-    const { code, output } = await tryCommand(["validate", "-json", "-chdir=/nowhere"]);
+    const { code, output } = await tryCommand(["-chdir=/nowhere", "validate", "-json"]);
     expect(JSON.parse(output)).toMatchObject({
       valid: false,
       error_count: 1,
@@ -76,7 +81,7 @@ describe("the command", () => {
   });
 
   it("writes no JSON for those who did not ask for it", async () => {
-    const { output } = await tryCommand(["plan", "-chdir=/nowhere"]);
+    const { output } = await tryCommand(["-chdir=/nowhere", "plan"]);
     expect(output).toBe("");
   });
 });
