@@ -7,7 +7,7 @@ import { collect, withInputs } from "./run-commands.ts";
 /** The command that executes test files. */
 export function defineTestCommand(define: Define, run: CommandAction): void {
   const test = withTestDirectory(
-    define("test", "execute the test files (*.tftest.hcl) of the configuration"),
+    define("test", "execute the test files (*.tftest.hcl, *.tofutest.hcl) of the configuration"),
   );
   const inputs = withInputs(test);
   test

@@ -66,7 +66,7 @@ export async function loadSuite(
 
 /** The name of a test file without its ending. */
 function stem(path: string): string {
-  return path.replace(/\.tftest\.(?:hcl|json)$/, "");
+  return path.replace(/\.(?:tf|tofu)test\.(?:hcl|json)$/, "");
 }
 
 function namesIn(files: BundleFiles, folder: string): readonly string[] {

@@ -150,9 +150,19 @@ function emptyBody({ headerRange }: ContentBlock): ProviderConfig["body"] {
   return { kind: "body", source, start, end, items: [] };
 }
 
-/** The test files of a folder from the names in it, in the order in which they run. */
+/**
+ * The test files of a folder from the names in it, in the order in which they run: `*.tftest.hcl`, `*.tofutest.hcl` and the
+ * same in JSON. `x.tofutest.hcl` replaces `x.tftest.hcl`.
+ */
 export function selectTestFiles(names: Iterable<string>): string[] {
-  return [...names].filter((name) => /\.tftest\.(?:hcl|json)$/.test(name)).toSorted();
+  const all = new Set(names);
+  return [...all]
+    .filter((name) => /\.(?:tf|tofu)test\.(?:hcl|json)$/.test(name))
+    .filter((name) => {
+      const replacement = name.replace(/\.tftest(?=\.\w+$)/, ".tofutest");
+      return replacement === name || !all.has(replacement);
+    })
+    .toSorted();
 }
 
 /** The mock files of a folder from the names in it. */

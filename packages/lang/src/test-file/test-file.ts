@@ -9,7 +9,7 @@ import type {
 import type { Expression } from "../syntax/ast.ts";
 import type { SourceRange } from "../syntax/source-file.ts";
 
-/** A test file: `*.tftest.hcl` or `*.tftest.json`. Names and places are checked, nothing is evaluated. */
+/** A test file: `*.tftest.hcl`, `*.tofutest.hcl` or the same in JSON. Names and places are checked, nothing is evaluated. */
 export interface TestFile {
   /** Its path from the root module. */
   readonly name: string;
