@@ -148,6 +148,89 @@ run "planned" {
     expect(code).toBe(0);
   });
 
+  it("replaces the instances alone that an override names, whatever the order", async () => {
+    const { code, output } = await run({
+      "main.tf": `module "m" {
+  source   = "./m"
+  for_each = toset(["a", "b", "c"])
+}
+resource "terraform_data" "r" {
+  count = 3
+  input = "real"
+}
+output "found" {
+  value = jsonencode([{ for key, m in module.m : key => m.out }, terraform_data.r[*].output])
+}
+`,
+      "m/main.tf": `resource "terraform_data" "x" {
+  for_each = toset([local.word])
+  input    = each.key
+}
+locals {
+  word = "real"
+}
+check "word" {
+  assert {
+    condition     = local.word == "real"
+    error_message = "no"
+  }
+}
+output "out" {
+  value = terraform_data.x["real"].output
+}
+`,
+      "keys.tftest.hcl": `override_module {
+  target  = module.m["a"]
+  outputs = { out = "fake a" }
+}
+override_resource {
+  target = terraform_data.r[1]
+  values = { output = "fake 1" }
+}
+override_resource {
+  target = module.m["b"].terraform_data.x
+  values = { output = "fake b" }
+}
+run "some" {
+  assert {
+    condition     = jsonencode(jsondecode(output.found)) == jsonencode([{ a = "fake a", b = "fake b", c = "real" }, ["real", "fake 1", "real"]])
+    error_message = output.found
+  }
+}
+run "others_too" {
+  state_key = "other"
+  override_module {
+    target  = module.m
+    outputs = { out = "fake" }
+  }
+  override_resource {
+    target = terraform_data.r
+    values = { output = "fake" }
+  }
+  assert {
+    condition     = jsonencode(jsondecode(output.found)) == jsonencode([{ a = "fake a", b = "fake", c = "fake" }, ["fake", "fake 1", "fake"]])
+    error_message = output.found
+  }
+}
+`,
+    });
+    expect(output).toContain("Success! 2 passed, 0 failed.");
+    expect(code).toBe(0);
+  });
+
+  it("executes files of OpenTofu, which hide those of the same name", async () => {
+    const { code, output } = await run({
+      "main.tf": MAIN,
+      "a.tofutest.hcl": 'run "tofu" {}\n',
+      "a.tftest.hcl": 'run "hidden" {}\n',
+      "b.tofutest.json": '{"run":{"json":{}}}',
+    });
+    expect(output).toContain('run "tofu"... pass');
+    expect(output).toContain('run "json"... pass');
+    expect(output).toContain("Success! 2 passed, 0 failed.");
+    expect(code).toBe(0);
+  });
+
   it("executes the example of the documentation", async () => {
     const folder = join(import.meta.dirname, "../../../../examples/testing");
     const page = await readFile(join(import.meta.dirname, "../../docs/testing.md"), "utf8");

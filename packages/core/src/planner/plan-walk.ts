@@ -43,7 +43,9 @@ export async function visitNode(run: PlanRun, node: GraphNode): Promise<void> {
         node,
         (module) => assertions(run, module, node.check),
         async (module) =>
-          run.world.settled(() => validateConditions(node.check.assertions, module.scope)),
+          module.node.config.checks.has(node.check.name)
+            ? run.world.settled(() => validateConditions(node.check.assertions, module.scope))
+            : undefined,
       );
     case "resource":
       return visitResource(run, node);
@@ -84,6 +86,8 @@ function assertions(
   module: ModuleInstance,
   { name, assertions: conditions }: NodeOf<"check">["check"],
 ): void {
+  // Not in an instance that a test replaces.
+  if (!module.node.config.checks.has(name)) return;
   evaluateConditions({
     address: module.addressOf(`check.${name}`),
     kind: "check",
@@ -143,8 +147,9 @@ async function visitResource(run: PlanRun, node: NodeOf<"resource">): Promise<vo
   const expanded: { resource: ResourceValues; around: ReadonlySet<Target> }[] = [];
   for (const module of modules) {
     const resource = module.resources.get(name);
-    const expansion = expand(run, module, node.resource);
+    // Not in an instance that a test replaces.
     if (resource === undefined) continue;
+    const expansion = expand(run, module, node.resource);
     if (expansion === undefined) {
       if (node.resource.mode === "ephemeral") resource.placeholder = NOT_OPEN;
       continue;

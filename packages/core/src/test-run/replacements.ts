@@ -23,6 +23,12 @@ export interface Replacement {
   readonly duringPlan: boolean;
 }
 
+/** What replaces a module. */
+interface ReplacedModule {
+  /** An object; undefined: all outputs are null. */
+  readonly outputs: Value | undefined;
+}
+
 interface Override extends Replacement {
   readonly kind: TestOverride["kind"];
   readonly target: Address;
@@ -41,11 +47,11 @@ export class Replacements {
   readonly #mocks: ReadonlyMap<string, Mock>;
 
   /**
-   * @param overrides those that count more come first
+   * @param overrides those that count more come first; of two that fit, one with more instance keys counts more
    * @param mocks by `providerKey`
    */
   constructor(overrides: readonly Override[], mocks: ReadonlyMap<string, Mock>) {
-    this.#overrides = overrides;
+    this.#overrides = overrides.toSorted((a, b) => keysIn(b.target) - keysIn(a.target));
     this.#mocks = mocks;
   }
 
@@ -74,15 +80,34 @@ export class Replacements {
     return found ?? { given: undefined, duringPlan: mock?.duringPlan ?? false };
   }
 
-  /** The outputs that replace a module; undefined where it is as it is. */
-  module(path: readonly string[]): { readonly outputs: Value | undefined } | undefined {
-    const mocked = [...this.#mocks.values()].flatMap(({ overrides }) => overrides);
-    const found = [...this.#overrides, ...mocked].find(
-      ({ kind, target: { module } }) =>
-        kind === "module" &&
-        module.length === path.length &&
-        module.every(({ name }, at) => name === path[at]),
+  /** The outputs that replace all instances of a module; undefined where not all of them are replaced. */
+  module(path: readonly string[]): ReplacedModule | undefined {
+    return this.#module(path.map((name) => ({ name, key: undefined })));
+  }
+
+  /** The outputs that replace one instance of a module; undefined where it is as it is. */
+  moduleInstance(address: string): ReplacedModule | undefined {
+    const { value } = parseAddress(address);
+    return value?.kind === "module" ? this.#module(value.module) : undefined;
+  }
+
+  /** Whether an override names instances of a module, so that they may differ from each other. */
+  namesInstances(path: readonly string[]): boolean {
+    return this.#modules().some(
+      ({ target }) =>
+        keysIn(target) > 0 &&
+        target.module.length === path.length &&
+        target.module.every(({ name }, at) => name === path[at]),
     );
+  }
+
+  #modules(): readonly Override[] {
+    const mocked = [...this.#mocks.values()].flatMap(({ overrides }) => overrides);
+    return [...this.#overrides, ...mocked].filter(({ kind }) => kind === "module");
+  }
+
+  #module(path: ModulePath): ReplacedModule | undefined {
+    const found = this.#modules().find(({ target }) => isModule(target.module, path));
     return found && { outputs: found.given };
   }
 
@@ -90,6 +115,13 @@ export class Replacements {
   get targets(): readonly Pick<Override, "target" | "kind">[] {
     return this.#overrides;
   }
+}
+
+/** How many instance keys an address names. */
+function keysIn(target: Address): number {
+  const steps: readonly { readonly key?: unknown }[] =
+    target.kind === "resource" ? [...target.module, target] : target.module;
+  return steps.filter(({ key }) => key !== undefined).length;
 }
 
 /** Names a configuration of a provider: its source, and its alias where it has one. */
@@ -147,7 +179,9 @@ export function evaluateMock(
   return {
     defaults: table,
     duringPlan,
-    overrides: evaluateOverrides(overrides, duringPlan, diagnostics),
+    overrides: evaluateOverrides(overrides, duringPlan, diagnostics).toSorted(
+      (a, b) => keysIn(b.target) - keysIn(a.target),
+    ),
   };
 }
 

@@ -77,15 +77,29 @@ export function runConfiguration(tree: LoadedTree, changes: RunChanges): Configu
 }
 
 function changed(node: ModuleNode, changes: RunChanges): ModuleNode {
-  const replaced = node.path.length === 0 ? undefined : changes.replacements.module(node.path);
-  if (replaced !== undefined) {
-    return { ...node, config: onlyOutputs(node.config, replaced.outputs), children: new Map() };
-  }
+  const { path } = node;
+  const { replacements } = changes;
+  const standIn = (outputs: Value | undefined): ModuleNode => ({
+    ...node,
+    config: onlyOutputs(node.config, outputs),
+    children: new Map(),
+  });
+  const standIns =
+    path.length === 0 || !replacements.namesInstances(path)
+      ? undefined
+      : {
+          standInOf: (address: string): ModuleNode | undefined => {
+            const found = replacements.moduleInstance(address);
+            return found && standIn(found.outputs);
+          },
+        };
+  const replaced = path.length === 0 ? undefined : replacements.module(path);
+  if (replaced !== undefined) return { ...standIn(replaced.outputs), ...standIns };
   const children = new Map(
     [...node.children].map(([name, child]) => [name, changed(child, changes)] as const),
   );
   const config = changes.ends ? unprotected(node.config) : node.config;
-  return { ...node, config, children };
+  return { ...node, config, children, ...standIns };
 }
 
 function unprotected(config: ModuleConfig): ModuleConfig {

@@ -82,7 +82,8 @@ export class CallValues {
     const node = this.parent.node.children.get(this.config.name);
     if (node === undefined) return;
     for (const key of keys.list) {
-      this.instances.set(key, new ModuleInstance(this.parent.world, node, { call: this, key }));
+      const own = node.standInOf?.(this.address + formatKey(key)) ?? node;
+      this.instances.set(key, new ModuleInstance(this.parent.world, own, { call: this, key }));
     }
   }
 }

@@ -31,6 +31,8 @@ export interface ModuleNode {
   readonly packageFolder?: string;
   /** The call that the module is loaded for; undefined for the root module. */
   readonly call?: ModuleCall;
+  /** What stands in for one instance of the module, by its address; undefined where the instance is as all others. */
+  readonly standInOf?: (address: string) => ModuleNode | undefined;
 }
 
 /** A module call whose package lies somewhere else. */
