@@ -188,6 +188,45 @@ describe("up and its relatives", () => {
     expect(code).toBe(0);
   });
 
+  it("refuse to record an infinite number, and say where it would be", async () => {
+    await writeFile(
+      join(cwd, "main.tf"),
+      `resource "terraform_data" "a" {
+  input = { size = [1, 1 / 0] }
+}
+output "low" {
+  value = { deep = -1 / 0 }
+}
+output "hidden" {
+  value     = { canary = 1 / 0 }
+  sensitive = true
+}
+`,
+    );
+    const { code, error } = await run("up", "--yes");
+    expect(code).toBe(1);
+    expect(error.replaceAll(/\s*\n│?\s*/g, " ")).toContain(
+      "terraform_data.a.input.size[1] would be infinite",
+    );
+    expect((await run("show")).output).toBe("Nothing is recorded.\n");
+    await writeFile(
+      join(cwd, "main.tf"),
+      `output "low" {
+  value = { deep = -1 / 0 }
+}
+output "hidden" {
+  value     = { canary = 1 / 0 }
+  sensitive = true
+}
+`,
+    );
+    const outputs = await run("plan");
+    expect(outputs.code).toBe(1);
+    expect(outputs.error).toContain("output.low.deep would be infinite");
+    expect(outputs.error).toContain("output.hidden would be infinite");
+    expect(outputs.error).not.toContain("canary would");
+  });
+
   it("give a state to another stack and find nothing to do there", async () => {
     await run("up", "--yes");
     const { output } = await run("export-state");

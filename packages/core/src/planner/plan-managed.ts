@@ -15,6 +15,7 @@ import {
 import { assertPlanValid, isRefused, violationsToDiagnostics } from "@stackwright/tfplugin/checks";
 import { recordedDependencies } from "../ephemeral/recorded-dependencies.ts";
 import type { ActionReason, ResourceChange } from "../plan/change.ts";
+import { pathOutsideSecrets } from "../plan/path-outside-secrets.ts";
 import type { ReadyProvider } from "../providers/ready-provider.ts";
 import { blockType } from "../walk/block-type.ts";
 import { evaluateConditions, validateConditions } from "../walk/conditions.ts";
@@ -23,6 +24,7 @@ import type { Target } from "../walk/recorder.ts";
 import type { InstanceSlot } from "../walk/resource-values.ts";
 import { attributeCauses } from "./causes.ts";
 import { applyIgnoreChanges } from "./ignore-changes.ts";
+import { infinitePart } from "./infinite-part.ts";
 import type { ManagedInstance } from "./managed-instance.ts";
 import { planProvisioners } from "./plan-provisioners.ts";
 import { dependenciesOf } from "./plan-run.ts";
@@ -96,6 +98,15 @@ class ManagedPlanner {
     const marks = [...sensitive, ...(reply.sensitive ?? [])];
     const after = markObject(reply.planned, this.#it.schema.block, marks);
     secrets.addValue(after);
+    const infinite = infinitePart(after);
+    if (infinite !== undefined) {
+      run.fail(
+        "Infinite number",
+        `${slot.address}${pathOutsideSecrets(infinite, after).toString()} would be infinite, which cannot be recorded. A division by zero is a usual cause.`,
+        { subject: config.range, address: slot.address },
+      );
+      return undefined;
+    }
     slot.value = after;
     const own = slot.resource.module.scope.forInstance({ ...slot.context, self: after });
     await run.world.settled(() => validateConditions(config.lifecycle.postconditions, own));

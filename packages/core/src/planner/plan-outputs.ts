@@ -1,8 +1,10 @@
 import { Mark, type Value } from "@stackwright/cty";
 import type { Configuration } from "../configuration/configuration.ts";
 import type { OutputChange } from "../plan/change.ts";
+import { pathOutsideSecrets } from "../plan/path-outside-secrets.ts";
 import type { StackOutput } from "../state/stack-state.ts";
 import { withoutMarks } from "../walk/object-marks.ts";
+import { infinitePart } from "./infinite-part.ts";
 import { outputValue } from "./output-value.ts";
 import type { PlanRun } from "./plan-run.ts";
 import type { Selection } from "./selection.ts";
@@ -31,6 +33,15 @@ export function planOutputs(
     const ends = run.given.options.mode === "destroy" || config === undefined;
     const value = ends ? undefined : run.world.root.output(name).value;
     const after = value === undefined ? undefined : keepSensitive(value, sensitive);
+    const infinite = after === undefined ? undefined : infinitePart(after);
+    if (after !== undefined && infinite !== undefined) {
+      run.fail(
+        "Infinite number",
+        `output.${name}${pathOutsideSecrets(infinite, after).toString()} would be infinite, which cannot be recorded. A division by zero is a usual cause.`,
+        config && { subject: config.range },
+      );
+      continue;
+    }
     const change = { name, sensitive, ...(before && { before }), ...(after && { after }) };
     if (after === undefined) {
       if (before !== undefined) changes.push({ ...change, action: "delete" });
