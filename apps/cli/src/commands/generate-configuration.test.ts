@@ -77,6 +77,62 @@ resource "terraform_data" "a" {
     },
   );
 
+  const TWO = `${IMPORT}import {\n  to = terraform_data.b\n  id = "two"\n}\n`;
+
+  it.each([
+    ["-target=terraform_data.b", "b", "a"],
+    ["-exclude=terraform_data.b", "a", "b"],
+  ])("writes what the plan is about with %s", async (option, about, other) => {
+    const { run, read } = await folder(TWO);
+    const { code, output } = await run("plan", "-generate-config-out=new.tf", option);
+    expect(code).toBe(0);
+    expect(output).toContain("The configuration of 1 object was written to new.tf.");
+    expect(output).toContain("1 to import, 0 to add");
+    const text = await read("new.tf");
+    expect(text).toContain(`resource "terraform_data" "${about}"`);
+    expect(text).not.toContain(`resource "terraform_data" "${other}"`);
+  });
+
+  it("writes what a target needs", async () => {
+    const user = 'resource "terraform_data" "user" {\n  input = terraform_data.b.id\n}\n';
+    const { run, read } = await folder(`${TWO}${user}`);
+    const { code } = await run(
+      "plan",
+      "-generate-config-out=new.tf",
+      "-target=terraform_data.user",
+    );
+    expect(code).toBe(0);
+    const text = await read("new.tf");
+    expect(text).toContain('resource "terraform_data" "b"');
+    expect(text).not.toContain('resource "terraform_data" "a"');
+  });
+
+  it("writes nothing where the plan is about nothing that is imported", async () => {
+    const user = 'resource "terraform_data" "user" {}\n';
+    const { run, files } = await folder(`${TWO}${user}`);
+    const { code, output } = await run(
+      "plan",
+      "-generate-config-out=new.tf",
+      "-target=terraform_data.user",
+    );
+    expect(code).toBe(0);
+    expect(output).toContain("1 to add");
+    expect(await files()).toEqual(["main.tf"]);
+  });
+
+  it("refuses to save a plan whose targets leave an import out", async () => {
+    const { run, files } = await folder(TWO);
+    const { code, error } = await run(
+      "plan",
+      "-generate-config-out=new.tf",
+      "-target=terraform_data.b",
+      "-out=saved",
+    );
+    expect(code).toBe(1);
+    expect(error).toContain("the targets leave out the import of terraform_data.a");
+    expect(await files()).toEqual(["main.tf"]);
+  });
+
   it("refuses a file that exists, and leaves it as it is", async () => {
     const { run, read } = await folder(IMPORT);
     const { code, error } = await run("plan", "-generate-config-out=main.tf");

@@ -67,6 +67,7 @@ export async function plan(
             options,
             context,
             view,
+            saves: options.out !== undefined,
             state,
             session,
             workspace,

@@ -82,11 +82,14 @@ export async function generateConfiguration(
     options,
     context,
     view,
+    saves,
     ...stack
   }: {
     readonly options: PlanningOptions;
     readonly context: CommandContext;
     readonly view: RunRenderer;
+    /** Whether the plan is kept. */
+    readonly saves: boolean;
     readonly state: StackState;
     readonly session: Session | undefined;
     readonly workspace: string;
@@ -113,7 +116,11 @@ export async function generateConfiguration(
       configuration: declared.configuration,
       variables: given.values,
       workspace: stack.workspace,
-      options: { targets: addresses },
+      // What an import is about is imported when it is needed by a target, too.
+      options: {
+        targets: options.target.length > 0 ? options.target : addresses,
+        excludes: options.exclude,
+      },
       collector: {
         addresses: new Set(addresses),
         found: ({ address, ...object }) => found.set(address, object),
@@ -131,14 +138,27 @@ export async function generateConfiguration(
     const object = found.get(`${type}.${name}`);
     return object === undefined ? [] : [resourceBlock({ type, name, provider, ...object })];
   });
-  if (blocks.length === 0) return project;
+  const left = undeclared.flatMap(({ type, name }, index) => {
+    const stub = found.has(`${type}.${name}`) ? undefined : stubs[index];
+    return stub === undefined ? [] : [{ address: `${type}.${name}`, stub }];
+  });
+  if (saves && left.length > 0) {
+    throw new CommandError(
+      `A plan that is saved needs its whole configuration, and the targets leave out the import of ${left.map(({ address }) => address).join(", ")}.`,
+      { advice: "Plan without -out, or without -target and -exclude." },
+    );
+  }
+  // What the plan is not about is declared for as long as it is made.
+  const rest =
+    left.length === 0 ? [] : [[EMPTY_BLOCKS, left.map(({ stub }) => stub).join("")] as const];
+  if (blocks.length === 0) return loadProject(context, new Map(rest), { quiet: true });
   const text = formatted([HEADER, ...blocks].join("\n"));
   await write(file, text);
   view.note(
     `\nThe configuration of ${blocks.length} ${blocks.length === 1 ? "object" : "objects"} was written to ${relative(context.directory, file)}. Review it before you apply the plan.\n`,
   );
   const files = isPart(file, context.directory) ? [] : [[GENERATED, text] as const];
-  return loadProject(context, new Map(files), { quiet: true });
+  return loadProject(context, new Map([...files, ...rest]), { quiet: true });
 }
 
 function undeclaredImports({ configuration: { root } }: Project): readonly Undeclared[] {
