@@ -2,7 +2,7 @@ import { DatabaseSync } from "node:sqlite";
 import { StorageError } from "../../errors.ts";
 import { checkRows, checkStructure, describeDamage } from "./damage.ts";
 import type { IntegrityCheck } from "./protocol.ts";
-import { checkLayout, MIGRATIONS, migrate } from "./schema.ts";
+import { checkLayout, migrate, OLDEST_READABLE_LAYOUT } from "./schema.ts";
 import { databasePath, requireStore } from "./store-directory.ts";
 import { continueLine } from "./store-line.ts";
 import { inspectLog, logNotice } from "./write-ahead-log.ts";
@@ -50,7 +50,7 @@ export function openForReading(directory: string): DatabaseSync {
   const database = connect(path, true);
   try {
     const layout = checkLayout(database);
-    if (layout < MIGRATIONS.length) {
+    if (layout < OLDEST_READABLE_LAYOUT) {
       throw new StorageError(
         "STORAGE_SCHEMA",
         `the store has layout ${layout}; a writer of this release has to open it first`,

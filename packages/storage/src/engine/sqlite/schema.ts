@@ -16,6 +16,9 @@ import { StorageError } from "../../errors.ts";
 /** Marks a database file as a store of this package ("SWst"). */
 const APPLICATION_ID = 0x53_57_73_74;
 
+/** Readers need nothing that later layouts have added. */
+export const OLDEST_READABLE_LAYOUT = 1;
+
 /** Steps from layout n to n + 1. Published steps are never changed, only followed by new ones. */
 export const MIGRATIONS: readonly string[] = [
   `

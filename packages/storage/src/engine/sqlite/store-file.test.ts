@@ -11,7 +11,7 @@ import { A1, HOME, payload, sample, sampleId } from "../../testing/samples.ts";
 import { makeScratchDirectory, type ScratchDirectory } from "../../testing/scratch-directory.ts";
 import { createSqliteStorage } from "../sqlite.ts";
 import { openForWriting } from "./open-database.ts";
-import { migrate, pragmaNumber } from "./schema.ts";
+import { MIGRATIONS, migrate, pragmaNumber } from "./schema.ts";
 
 let scratch: ScratchDirectory;
 let directory: string;
@@ -115,6 +115,15 @@ describe("a read-only instance", () => {
     await assertCode(watch.next(), "STORAGE_WATCH_CLOSED");
     using fresh = await reader.watchList(A1, HOME, "r1");
     await nextUpsert(fresh);
+  });
+
+  test("reads a store of the first layout, which no writer of this release has opened", async () => {
+    const database = new DatabaseSync(join(directory, "store.db"));
+    database.exec("PRAGMA journal_mode = WAL");
+    migrate(database, MIGRATIONS.slice(0, 1));
+    database.close();
+    await using reader = await createSqliteStorage({ directory, readOnly: true });
+    expect(await reader.list("strong", A1, HOME, "")).toEqual([]);
   });
 
   test("refuses writes", async () => {
