@@ -1,7 +1,13 @@
 import { mkdtempDisposable, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createStoredKeys, keyEncryptionKey, openStore, StackDirectory } from "@stackwright/core";
+import {
+  createStoredKeys,
+  keyEncryptionKey,
+  openStore,
+  StackDirectory,
+  variableSetKeys,
+} from "@stackwright/core";
 import { describe, expect, it } from "vitest";
 import { tryCommand } from "../testing/try-command.ts";
 
@@ -190,6 +196,33 @@ describe("the keys of a stack", { timeout: 60_000 }, () => {
       expect(await made.succeed(keyEnv(NEW), ...output)).toBe("hunter2");
     }
     expect(await made.succeed(env, ...words)).not.toContain("wraps data");
+  });
+
+  it("of variable sets are rewrapped with those of all stacks, or none where one cannot be unwrapped", async () => {
+    await using made = await project();
+    await made.succeed(keyEnv(OLD), "up", "--yes");
+    const place = { account: "default", project: "default" };
+    const keysOfSets = async (wrapping: Buffer, make: boolean) => {
+      await using store = await openStore(
+        { kind: "sqlite", directory: join(made.cwd, ".stackwright/store") },
+        { blobDirectory: join(made.cwd, ".stackwright/blobs") },
+      );
+      const { storage } = store;
+      const keys = createStoredKeys({ storage, current: keyEncryptionKey(wrapping) });
+      if (make) await keys.ensure(variableSetKeys(place));
+      return (await keys.list(variableSetKeys(place))).map(({ wrappedBy }) => wrappedBy);
+    };
+    expect(await keysOfSets(OLD, true)).toEqual([idOf(OLD)]);
+    const words = ["keys", "rewrap", "--all-stacks", "--from-key-variable", "FORMER"];
+    const wrong = { ...keyEnv(NEW), FORMER: WRONG.toString("base64") };
+    expect((await made.run(wrong, ...words)).error).toContain("variable sets:");
+    const env = { ...keyEnv(NEW), FORMER: OLD.toString("base64") };
+    const said = await made.succeed(env, ...words);
+    expect(said).toContain(
+      `The variable sets: the key-encryption key ${idOf(NEW)} wraps data key 1`,
+    );
+    expect(await keysOfSets(NEW, false)).toEqual([idOf(NEW)]);
+    expect(await made.succeed(env, ...words)).not.toContain("The variable sets");
   });
 
   it("leave everything readable that is not sensitive when the key is lost", async () => {

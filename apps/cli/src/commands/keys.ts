@@ -1,8 +1,10 @@
 import {
   createStoredKeys,
   type NamedStack,
+  type StackReference,
   type StoredKey,
   type StoredKeys,
+  variableSetKeys,
 } from "@stackwright/core";
 import { EngineError, isEngineError } from "@stackwright/core/errors";
 import type { CommandContext } from "../command-context.ts";
@@ -85,8 +87,8 @@ export async function keysRotate(
 }
 
 /**
- * Encrypts the data keys of one stack, or of all of the project, with the current key-encryption key. All are checked
- * before the first is changed; each stack changes in one write, so that an interrupted command can be repeated.
+ * Encrypts the data keys of one stack, or of all of the project and its variable sets, with the current key-encryption key. All are
+ * checked before the first is changed; each stack changes in one write, so that an interrupted command can be repeated.
  */
 export async function keysRewrap(
   options: KeysRewrapOptions,
@@ -101,18 +103,21 @@ export async function keysRewrap(
   const stacks = options.allStacks
     ? ((await session?.stacks.list(session.project, { signal })) ?? [])
     : [foundStack(session, options, context).stack];
-  if (session === undefined || stacks.length === 0) {
+  const sets = options.allStacks && session ? await keysOfSets(session, signal) : undefined;
+  if (session === undefined || (stacks.length === 0 && sets === undefined)) {
     terminal.write("The project has no stacks.\n");
     return EXIT.ok;
   }
   const given = former === undefined ? [session.key] : [session.key, former];
   const keys = storedKeys(session, former);
   await withGivenKeys(given, async () => {
+    const owners = stacks.map(({ name, reference }) => ({ what: `stack "${name}"`, reference }));
+    if (sets !== undefined) owners.push({ what: "variable sets", reference: sets });
     const problems: string[] = [];
-    for (const { name, reference } of stacks) {
+    for (const { what, reference } of owners) {
       await keys.dataKeys(reference, { signal }).catch((error: unknown) => {
         if (!isEngineError(error, "ENGINE_KEY_UNAVAILABLE")) throw error;
-        problems.push(`stack "${name}": ${error.message}`);
+        problems.push(`${what}: ${error.message}`);
       });
     }
     if (problems.length > 0) {
@@ -130,11 +135,29 @@ export async function keysRewrap(
       terminal.write(
         changed.length === 0
           ? `The stack "${stack.name}" has no data key of a former key-encryption key; nothing was changed.\n`
-          : `The stack "${stack.name}": the key-encryption key ${session.key.key.id} wraps data ${changed.length === 1 ? "key" : "keys"} ${changed.join(", ")} now.\n`,
+          : `The stack "${stack.name}": ${wrapsNow(session, changed)}\n`,
       );
     }
+    if (sets === undefined) return;
+    // Nothing has to stand still for them: a run reads the keys and the values anew.
+    const changed = await keys.rewrap(sets, { signal });
+    if (changed.length > 0) terminal.write(`The variable sets: ${wrapsNow(session, changed)}\n`);
   });
   return EXIT.ok;
+}
+
+/** Where the data keys of the project's variable sets are; undefined where it has none. */
+async function keysOfSets(
+  session: Session,
+  signal: AbortSignal,
+): Promise<StackReference | undefined> {
+  const reference = variableSetKeys(session.project);
+  const found = await storedKeys(session).list(reference, { signal });
+  return found.length === 0 ? undefined : reference;
+}
+
+function wrapsNow({ key }: Session, changed: readonly number[]): string {
+  return `the key-encryption key ${key.key.id} wraps data ${changed.length === 1 ? "key" : "keys"} ${changed.join(", ")} now.`;
 }
 
 function storedKeys({ store, key }: Session, former?: CommandKey): StoredKeys {

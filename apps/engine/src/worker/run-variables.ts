@@ -1,4 +1,4 @@
-import type { StackReference, StoredKeys } from "@stackwright/core";
+import { type StackReference, type StoredKeys, variableSetKeys } from "@stackwright/core";
 import { type Variable, Variable_Category } from "@stackwright/proto/stackwright";
 import type { StorageBackend } from "@stackwright/storage";
 import { decodeRecord } from "../domain/record-kind.ts";
@@ -38,14 +38,6 @@ export function setVariableContext(
   key: string,
 ): string {
   return ["set variable", account, project, set, category, key].join("\0");
-}
-
-/** Where the data keys of the sets of a project are. Ids of stacks are ULIDs, so that no stack has this one. */
-export function variableSetKeys({
-  account,
-  project,
-}: Pick<StackReference, "account" | "project">): StackReference {
-  return { account, project, stack: "variable-sets" };
 }
 
 /** The variables of a stack and of the sets that are for it, encrypted as they are stored. */

@@ -1,3 +1,4 @@
+import { variableSetKeys } from "@stackwright/core";
 import { Variable, VariableSet } from "@stackwright/proto/stackwright";
 import { readStored } from "@stackwright/storage";
 import type { FastifyInstance, FastifyRequest } from "fastify";
@@ -7,7 +8,7 @@ import { type Place, projectTenancy } from "../../domain/run-places.ts";
 import { ServerError } from "../../domain/server-error.ts";
 import { SERVER_KINDS } from "../../domain/server-kinds.ts";
 import { idOf, type StoredRow, type Transaction, transact } from "../../queue/transaction.ts";
-import { CATEGORIES, setVariableContext, variableSetKeys } from "../../worker/run-variables.ts";
+import { CATEGORIES, setVariableContext } from "../../worker/run-variables.ts";
 import {
   type ApiParts,
   checkProjectName,
