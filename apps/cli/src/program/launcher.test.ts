@@ -74,6 +74,9 @@ describe.each(LAUNCHERS)("a server started by %s", (_name, launcher) => {
 
 it("ends when the launcher is killed", async () => {
   const { child, port } = await serving(LAUNCHERS[2]?.[1] ?? [""]);
+  // Its output ends when the server, which has it too, has closed its store.
+  const closed = once(child, "close");
   child.kill("SIGKILL");
   await isFree(port);
+  await closed;
 });
