@@ -3,6 +3,7 @@ import type { CommandContext } from "../command-context.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { attendRun } from "../runs/attend-run.ts";
 import { withServerErrors } from "../runs/open-server.ts";
+import { obstaclesOf } from "../runs/run-obstacles.ts";
 import {
   findRun,
   openServerStack,
@@ -69,6 +70,7 @@ export async function runsShow(
       return EXIT.ok;
     }
     for (const line of runLines(server, run)) terminal.write(`${line}\n`);
+    for (const line of await obstaclesOf(server, run, context.signal)) terminal.write(`${line}\n`);
     const plan = await planTextOf(server, run);
     if (plan !== undefined) humanRunView(terminal, run).plan(plan);
     return EXIT.ok;
@@ -89,6 +91,11 @@ function runLines({ place }: ServerStack, run: Run): readonly string[] {
     ["Replaces", run.replace.length === 0 ? undefined : list(run.replace)],
     ["Revision", run.revision === undefined ? undefined : String(run.revision)],
     ...run.approvals.map(({ actor, at }) => ["Approved", `${at} by ${printable(actor)}`] as const),
+    [
+      "Freeze",
+      run.freeze_override &&
+        `overridden by ${printable(run.freeze_override.actor)}: ${printable(run.freeze_override.reason)}`,
+    ],
     ["Cancel", run.cancel && `requested by ${printable(run.cancel.actor)}`],
   ];
   return [

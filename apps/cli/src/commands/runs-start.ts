@@ -64,7 +64,7 @@ const NAMED_FILES = 5;
 function withheldNote(paths: readonly string[]): string {
   const names = paths.slice(0, NAMED_FILES).map((path) => `"${path}"`);
   if (paths.length > NAMED_FILES) names.push(`and ${paths.length - NAMED_FILES} more`);
-  return `Not uploaded, as states and .env files hold secrets: ${names.join(", ")}. A line "!NAME" in .stackwrightignore includes a file.\n`;
+  return `Not uploaded, as states and .env files hold secrets: ${names.join(", ")}. A line "!/PATH" in .stackwrightignore includes a file.\n`;
 }
 
 /** Requests a run again that did not apply all of its plan: the same configuration and options, with a new plan. */

@@ -156,6 +156,33 @@ describe("runs on a server", { timeout: 60_000 }, () => {
     expect((await stackwright("runs", "show", "9", ...place)).error).toContain("has no run 9");
   });
 
+  it("a run that waits for a freeze says so, and is applied by an override", async () => {
+    await logIn();
+    const place = ["--stack", "web/one"];
+    await stackwright("runs", "start", ...place);
+    const none = await stackwright("runs", "freeze", ...place);
+    expect(none.error).toContain("A freeze needs a reason");
+    const frozen = await stackwright("runs", "freeze", ...place, "--reason", "audit");
+    expect(frozen.output).toBe('The stack "web/one" is frozen.\n');
+    await stackwright("runs", "freeze", ...place, "--whole-project", "--reason", "fair");
+    await stackwright("runs", "approve", ...place, "--yes");
+    const followed = runInteractively(["runs", "logs", "-f", ...place], { cwd: folder, env });
+    await followed.waitFor(/not applied while the project "web" is frozen by .*: fair/);
+    expect(followed.text()).toMatch(
+      /not applied while the stack "web\/one" is frozen by .*: audit/,
+    );
+    const shown = await stackwright("runs", "show", ...place);
+    expect(shown.output).toMatch(/the project "web" is frozen by .*: fair/);
+    const override = ["runs", "override-freeze", "1", ...place];
+    expect((await stackwright(...override)).error).toContain("An override needs a reason");
+    const passes = await stackwright(...override, "--reason", "hot fix");
+    expect(passes.output).toBe("Run 1 may be applied during a freeze.\n");
+    expect(await followed.ended, followed.text()).toBe(0);
+    expect(followed.text()).toContain("Run 1 is applied");
+    const after = await stackwright("runs", "show", ...place);
+    expect(after.output).toMatch(/Freeze +overridden by .*: hot fix/);
+  });
+
   it("the decision of another user ends the question", async () => {
     await logIn();
     const run = start();

@@ -1,5 +1,6 @@
 import { isClientError, type Run, type RunLogEvent } from "@stackwright/client";
 import { EXIT, type ExitCode } from "../exit-code.ts";
+import { obstaclesOf } from "./run-obstacles.ts";
 import type { ServerStack } from "./run-place.ts";
 import { OUTCOMES } from "./run-text.ts";
 import type { RunView } from "./run-view.ts";
@@ -49,26 +50,32 @@ async function* attendFrom(
     signal: AbortSignal.any([signal, stop.signal]),
   });
   const events = follow[Symbol.asyncIterator]();
+  // Read ahead while an event is handled, so that a failure may come before it is awaited.
+  const readAhead = (): ReturnType<typeof events.next> => {
+    const read = events.next();
+    read.catch(() => undefined);
+    return read;
+  };
   let digest: string | undefined;
   let waits = false;
   try {
-    let next = events.next();
+    let next = readAhead();
     for (;;) {
       if (waits) {
-        if (!asks || !context.terminal.interactive) {
-          next.catch(() => undefined);
-          return;
-        }
+        if (!asks || !context.terminal.interactive) return;
         // An event that comes meanwhile is the decision of another user.
         if (await isDecided(attended, digest, next, signal)) waits = false;
       }
       const { done, value } = await next;
       if (done === true) return;
-      next = events.next();
+      next = readAhead();
       view.event(value);
       yield value.seq;
       if (isPlanned(value)) digest = (await showPlan(attended, signal)) ?? digest;
-      if (value.type === "phase-change") waits = await isWaiting(attended, value, signal);
+      if (value.type === "phase-change") {
+        waits = await isWaiting(attended, value, signal);
+        await noteObstacles(attended, value, signal);
+      }
     }
   } finally {
     stop.abort(new Error("not followed any longer"));
@@ -103,6 +110,19 @@ async function isWaiting(
   if (to !== "awaiting_approval") return false;
   const { data } = await client.showRun({ ...place, run: run.id }, { signal });
   return data.phase === "awaiting_approval";
+}
+
+/** Says what holds the run up. The event may be old: it counts only if the run is still in that phase. */
+async function noteObstacles(
+  attended: AttendedRun,
+  { to }: RunLogEvent,
+  signal: AbortSignal,
+): Promise<void> {
+  if (to !== "queued" && to !== "approved") return;
+  const { client, place, run, view } = attended;
+  const { data } = await client.showRun({ ...place, run: run.id }, { signal });
+  if (data.phase !== to) return;
+  for (const text of await obstaclesOf(attended, data, signal)) view.note(text);
 }
 
 /** Asks for the approval, as long as no event comes; whether the user has decided. */

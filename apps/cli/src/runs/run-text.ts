@@ -67,6 +67,8 @@ export function eventLines(
     }
     case "cancel":
       return [`Cancel requested by ${text("actor")}`];
+    case "freeze-override":
+      return [`Applied in spite of a freeze, says ${text("actor")}: ${text("reason")}`];
     case "diagnostic":
       return diagnosticLines(event, style);
     case "step-start":
