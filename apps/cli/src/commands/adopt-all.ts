@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join, relative, resolve } from "node:path";
 import { Semaphore } from "@stackwright/base/limiter";
@@ -13,6 +14,7 @@ import { findRoots, repositoryRoot } from "../adoption/find-roots.ts";
 import type { CommandContext } from "../command-context.ts";
 import { CommandError } from "../command-error.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
+import { BACKEND_ARGUMENT } from "../session/old-backend.ts";
 import { type AdoptRootOptions, oldTreatment } from "./adopt-root.ts";
 
 export interface AdoptAllOptions extends AdoptRootOptions {
@@ -51,13 +53,14 @@ export async function adoptAll(
   }
   const nameOf = stackNames(roots, base, options, context);
   const { env, store } = fromOneDirectory(options, context);
+  const backendConfig = options.backendConfig.map((given) => fromAbove(given, context));
   const recording = new Semaphore(1);
   const limiter = new Semaphore(ROOTS_AT_ONCE);
   const reports = await Promise.all(
     roots.map(async (root) =>
       limiter.run(async () => {
         const report = await adoptWorkspaces(
-          { ...options, old, recording, ...(store !== undefined && { store }) },
+          { ...options, backendConfig, old, recording, ...(store !== undefined && { store }) },
           { ...context, env, directory: join(base, root), workingDirectory: join(base, root) },
           { directory: root, stackOf: (workspace) => nameOf(root, workspace) },
         );
@@ -72,6 +75,12 @@ export async function adoptAll(
   if (options.json) terminal.write(reportJson(reports));
   else terminal.write(`\n${summaryText(reports)}\n`);
   return reportExitCode(reports);
+}
+
+/** A file of backend arguments in the directory of the command is one for all; any other name is one in each root module. */
+function fromAbove(given: string, { directory }: CommandContext): string {
+  const path = resolve(directory, given);
+  return !BACKEND_ARGUMENT.test(given) && existsSync(path) ? path : given;
 }
 
 /** A store that is named by a relative path is one store, not one for each root module. */

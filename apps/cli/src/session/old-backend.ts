@@ -22,6 +22,9 @@ export interface OldBackendOptions {
   readonly pull?: string | boolean;
 }
 
+/** A value of `-backend-config` that is one argument; any other is a file. */
+export const BACKEND_ARGUMENT = /^([A-Za-z_][\w-]*)=(.*)$/s;
+
 /** The backend of a configuration: its block, what init recorded, and what the command line adds. */
 async function backendConfiguration(
   { configuration }: Pick<Project, "configuration">,
@@ -100,7 +103,7 @@ async function givenArguments(
 ): Promise<ArgumentValues> {
   const values: Record<string, ArgumentValues[string]> = {};
   for (const text of given) {
-    const pair = /^([A-Za-z_][\w-]*)=(.*)$/s.exec(text);
+    const pair = BACKEND_ARGUMENT.exec(text);
     if (pair !== null) {
       const [, name = "", value = ""] = pair;
       values[name] = value;
