@@ -121,7 +121,7 @@ async function released(held: HeldLock | undefined): Promise<string> {
     await held?.release();
     return "";
   } catch (error) {
-    return ` The lock with ID ${held?.id} was not released (${messageOf(error)}); "terraform force-unlock ${held?.id}" releases it.`;
+    return ` The lock with ID ${held?.id} was not released (${messageOf(error)}); "terraform force-unlock ${held?.unlockArgument ?? held?.id}" releases it.`;
   }
 }
 
@@ -312,7 +312,7 @@ async function record(
   });
   fence.keep = keepsLock;
   if (keepsLock) {
-    return `locked with ID ${held.id}; "terraform force-unlock ${held.id}" releases it`;
+    return `locked with ID ${held.id}; "terraform force-unlock ${held.unlockArgument ?? held.id}" releases it`;
   }
   if (marks && backend.retire !== undefined) {
     const marker = adoptionMarker({ stack, store: session.storeName, file });

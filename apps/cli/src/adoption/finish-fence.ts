@@ -45,7 +45,7 @@ async function takeLock({
   }
   const held = await backend.lock(workspace, { ...record, ID: lockId }, { signal });
   if (isAdopted(await backend.read(workspace, { signal }), origin)) {
-    return `locked with ID ${lockId}; "terraform force-unlock ${lockId}" releases it`;
+    return `locked with ID ${lockId}; "terraform force-unlock ${held.unlockArgument ?? lockId}" releases it`;
   }
   await held.release();
   throw usedSince(backend.place(workspace));

@@ -93,7 +93,6 @@ const COMMAND_ONLY = new Set([
   "oci",
   "consul",
   "kubernetes",
-  "gcs",
   "azurerm",
 ]);
 

@@ -18,6 +18,7 @@ import type { LockRecord, StateBackend } from "./state-backend.ts";
 
 const COMMAND = process.env["STACKWRIGHT_TERRAFORM"] ?? "terraform";
 const hasCommand = spawnSync(COMMAND, ["version"]).status === 0;
+const FAKE_GCS = process.env["TEST_TOOL_FAKE_GCS_SERVER"] ?? "";
 const NO_COMMAND = "there is no terraform command (STACKWRIGHT_TERRAFORM)";
 const hasMoto = spawnSync("moto_server", ["--help"]).status === 0;
 const KEYS = {
@@ -278,6 +279,66 @@ ${lines.join("\n")}`;
   });
 });
 
+describe("states in Google Cloud Storage", { timeout: 300_000 }, () => {
+  beforeEach((context) => {
+    context.skip(!hasCommand, NO_COMMAND);
+    context.skip(FAKE_GCS === "", "TEST_TOOL_FAKE_GCS_SERVER is not set");
+  });
+
+  let endpoint = "";
+  let stop: () => Promise<void> = async () => undefined;
+
+  beforeAll(async () => {
+    if (FAKE_GCS === "") return;
+    const [port = 0] = await freePorts(1);
+    const words = ["-backend", "memory", "-scheme", "http", "-host", "127.0.0.1"];
+    // The real command reads objects at the address of the public host.
+    const own = ["-port", String(port), "-public-host", `127.0.0.1:${port}`];
+    const child = spawn(FAKE_GCS, [...words, ...own], { stdio: "ignore" });
+    stop = async () => {
+      child.kill();
+      await once(child, "exit");
+    };
+    endpoint = `http://127.0.0.1:${port}/storage/v1/`;
+    await untilOpen(port);
+  }, 60_000);
+  afterAll(async () => stop());
+
+  it.each([
+    ["a prefix", { prefix: "team/app" }],
+    ["a prefix between slashes", { prefix: "/app/" }],
+    ["no prefix", {}],
+    ["a key of the customer", { encryption_key: Buffer.alloc(32, 5).toString("base64") }],
+  ] as const)("are read with %s", async (_name, extra) => {
+    const bucket = `states-${randomUUID().slice(0, 8)}`;
+    const made = await fetch(`${endpoint}b?project=test`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify({ name: bucket }),
+    });
+    expect(made.status).toBe(200);
+    const values = { bucket, storage_custom_endpoint: endpoint, ...extra };
+    const lines = Object.entries(values).map(
+      ([name, value]) => `    ${name} = ${JSON.stringify(value)}`,
+    );
+    const env = { GOOGLE_OAUTH_ACCESS_TOKEN: "any" };
+    const root = await rootModule("gcs", lines.join("\n"), env);
+    await provesItself(root, values);
+    await isReleasedByItsArgument(root, values);
+  });
+});
+
+/** A lock of ours is released by the real command with the argument that we say. */
+async function isReleasedByItsArgument(root: RootModule, values: ArgumentValues): Promise<void> {
+  await using backend = await root.open(values);
+  const held = await backend.lock("default", record());
+  const words = ["force-unlock", "-force", held.unlockArgument ?? held.id];
+  const released = await root.run(...words);
+  expect(released.code, released.text).toBe(0);
+  const plan = await root.run("plan", "-detailed-exitcode", "-input=false", "-no-color");
+  expect(plan.code, plan.text).toBe(0);
+}
+
 async function makeBucket(endpoint: string, bucket: string): Promise<void> {
   const { CreateBucketCommand, S3Client } = await import("@aws-sdk/client-s3");
   const { CreateTableCommand, DynamoDBClient } = await import("@aws-sdk/client-dynamodb");
@@ -360,5 +421,5 @@ async function untilOpen(port: number): Promise<void> {
     if (opened) return;
     await delay(150);
   }
-  throw new Error("moto_server did not start");
+  throw new Error(`nothing answers at port ${port}`);
 }

@@ -40,15 +40,30 @@ export function describeLock(text: string): string {
     ["", record.Info],
   ];
   const parts = named.flatMap(([name, value]) =>
-    typeof value === "string" && value !== "" ? [`${name} ${value}`.trim()] : [],
+    typeof value === "string" && value !== "" ? [`${name} ${printable(value)}`.trim()] : [],
   );
   return parts.join(", ");
 }
 
-/** `TFSTATE_BACKEND_LOCKED` with the record of the holder. */
-export function lockedError(place: string, lock: string | undefined): TfstateError {
+/** Anybody who may lock writes the record: it must not move the cursor of a terminal or fill it. */
+function printable(text: string): string {
+  const shown = text.slice(0, 200).replace(/[\p{C}\p{Zl}\p{Zp}]/gu, "?");
+  return text.length > 200 ? `${shown}...` : shown;
+}
+
+/**
+ * `TFSTATE_BACKEND_LOCKED` with the record of the holder.
+ *
+ * @param unlockArgument what `terraform force-unlock` takes, where that is not the ID of the record
+ */
+export function lockedError(
+  place: string,
+  lock: string | undefined,
+  unlockArgument?: string,
+): TfstateError {
   const holder = lock === undefined || lock === "" ? "" : `: ${describeLock(lock)}`;
-  return new TfstateError("TFSTATE_BACKEND_LOCKED", `${place}: the state is locked${holder}`, {
-    lock,
-  });
+  const argument =
+    unlockArgument === undefined ? "" : `, for "terraform force-unlock ${unlockArgument}"`;
+  const message = `${place}: the state is locked${holder}${argument}`;
+  return new TfstateError("TFSTATE_BACKEND_LOCKED", message, { lock });
 }

@@ -28,6 +28,8 @@ const FACTORIES: Readonly<Record<string, Factory>> = {
   http: async (configuration) => (await import("./http-backend.ts")).httpBackend(configuration),
   pg: async (configuration, { env }) =>
     (await import("./pg-backend.ts")).pgBackend(configuration, env),
+  gcs: async (configuration, options) =>
+    (await import("./gcs/gcs-backend.ts")).gcsBackend(configuration, options),
   s3: async (configuration, { env }) =>
     (await import("./s3/s3-backend.ts")).s3Backend(configuration, env),
 };

@@ -5,8 +5,10 @@ export interface BackendCall {
 
 /** A lock that was acquired. */
 export interface HeldLock {
-  /** What names the lock in its backend: the argument of `terraform force-unlock`. */
+  /** The ID of its record: what {@link StateBackend.unlock} takes. */
   readonly id: string;
+  /** The argument of `terraform force-unlock`. @default the ID */
+  readonly unlockArgument?: string;
   /** Whether the lock stays when the process ends without a release. */
   readonly outlivesProcess: boolean;
   /** Releases the lock. */

@@ -1,0 +1,106 @@
+import { execFile, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { mkdir, mkdtempDisposable, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { freePorts } from "@stackwright/base/free-ports";
+import { expect, it, onTestFinished } from "vitest";
+import { tryCommand } from "../testing/try-command.ts";
+
+const COMMAND = process.env["STACKWRIGHT_TERRAFORM"] ?? "terraform";
+const hasCommand = spawnSync(COMMAND, ["version"]).status === 0;
+const FAKE_GCS = process.env["TEST_TOOL_FAKE_GCS_SERVER"] ?? "";
+
+it("comes back from a bucket of Google Cloud Storage, whose lock is kept meanwhile", {
+  timeout: 120_000,
+}, async (context) => {
+  context.skip(!hasCommand, "there is no terraform command (STACKWRIGHT_TERRAFORM)");
+  context.skip(FAKE_GCS === "", "TEST_TOOL_FAKE_GCS_SERVER is not set");
+  const scratch = await mkdtempDisposable(join(tmpdir(), "adopt-gcs-"));
+  onTestFinished(() => scratch.remove());
+  const endpoint = await bucketServer("states");
+  await mkdir(join(scratch.path, ".git"));
+  const write = async (value: string): Promise<void> =>
+    writeFile(
+      join(scratch.path, "main.tf"),
+      `terraform {
+  backend "gcs" {
+    prefix = "app"
+  }
+}
+resource "terraform_data" "a" { input = "${value}" }
+`,
+    );
+  await write("one");
+  await writeFile(
+    join(scratch.path, "backend.hcl"),
+    `bucket = "states"\nstorage_custom_endpoint = "${endpoint}"\n`,
+  );
+  const env = {
+    PATH: process.env["PATH"] ?? "",
+    HOME: scratch.path,
+    TF_IN_AUTOMATION: "1",
+    GOOGLE_OAUTH_ACCESS_TOKEN: "canary-token",
+  };
+  const terraform = async (...words: string[]): Promise<{ code: number; text: string }> =>
+    new Promise((resolve) => {
+      const options = { cwd: scratch.path, env, timeout: 60_000 };
+      execFile(COMMAND, [...words, "-no-color"], options, (error, stdout, stderr) => {
+        const code = error === null ? 0 : typeof error.code === "number" ? error.code : -1;
+        resolve({ code, text: stdout + stderr });
+      });
+    });
+  const stackwright = async (...words: string[]) => tryCommand(words, { cwd: scratch.path, env });
+  for (const words of [
+    ["init", "-backend-config=backend.hcl"],
+    ["apply", "-auto-approve"],
+  ]) {
+    const { code, text } = await terraform(...words);
+    expect(code, text).toBe(0);
+  }
+  const adopted = await stackwright("adopt", "--yes");
+  expect(adopted.code, adopted.output + adopted.error).toBe(0);
+  expect(adopted.output).toMatch(/"terraform force-unlock \d+" releases it/);
+  expect((await stackwright("plan", "-detailed-exitcode")).code).toBe(0);
+  const refused = await terraform("plan", "-input=false");
+  expect(refused.code).toBe(1);
+  expect(refused.text).toContain("stackwright adopt");
+  // Somebody releases the lock that was kept: the next adoption acquires another.
+  const [, argument = ""] = /force-unlock (\d+)/.exec(adopted.output) ?? [];
+  expect((await terraform("force-unlock", "-force", argument)).code).toBe(0);
+  const again = await stackwright("adopt", "--yes");
+  expect(again.code, again.output + again.error).toBe(0);
+  expect((await terraform("plan", "-input=false")).code).toBe(1);
+  await write("two");
+  expect((await stackwright("up", "-y")).code).toBe(0);
+  const back = await stackwright("hand-back", "--yes");
+  expect(back.code, back.output + back.error).toBe(0);
+  const plan = await terraform("plan", "-detailed-exitcode", "-input=false");
+  expect(plan.code, plan.text).toBe(0);
+  const said = [adopted, again, back].map(({ output, error }) => output + error).join("");
+  expect(said).not.toContain("canary-token");
+});
+
+/** A simulation of the storage with one bucket; its endpoint. */
+async function bucketServer(bucket: string): Promise<string> {
+  const [port = 0] = await freePorts(1);
+  const words = ["-backend", "memory", "-scheme", "http", "-host", "127.0.0.1"];
+  const own = ["-port", String(port), "-public-host", `127.0.0.1:${port}`];
+  const child = spawn(FAKE_GCS, [...words, ...own], { stdio: "ignore" });
+  onTestFinished(async () => {
+    child.kill();
+    await once(child, "exit");
+  });
+  const endpoint = `http://127.0.0.1:${port}/storage/v1/`;
+  const make = async (): Promise<number> =>
+    fetch(`${endpoint}b?project=test`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify({ name: bucket }),
+    }).then(
+      ({ status }) => status,
+      () => 0,
+    );
+  await expect.poll(make, { timeout: 30_000 }).toBe(200);
+  return endpoint;
+}
