@@ -100,14 +100,17 @@ const PATTERNS = [
   "W/terraform.tfvars",
 ];
 
+/** The backend names workspaces: such a name must not lead out of the folders above. */
+const FILE_NAME = /^(?!\.{1,2}$)[\w.~$&+:=@-]+$/;
+
 /** The file of values that belongs to a workspace by its name; none where the user named files. */
 function variableFiles(
   workspace: string,
   given: readonly VariableInput[],
   { directory }: CommandContext,
 ): VariableInput[] {
-  if (given.some(({ kind }) => kind === "file")) return [];
-  const names = PATTERNS.map((pattern) => pattern.replace("W", workspace));
+  if (given.some(({ kind }) => kind === "file") || !FILE_NAME.test(workspace)) return [];
+  const names = PATTERNS.map((pattern) => pattern.replace("W", () => workspace));
   const path = names.find((name) => existsSync(join(directory, name)));
   return path === undefined ? [] : [{ kind: "file", path }];
 }

@@ -1,4 +1,5 @@
 import { EXIT, type ExitCode } from "../exit-code.ts";
+import { printable } from "../terminal/printable.ts";
 import type { WorkspaceReport } from "./adopt-workspace.ts";
 import type { RootReport } from "./adopt-workspaces.ts";
 
@@ -82,7 +83,8 @@ export function workspaceText(report: WorkspaceReport): string {
     );
   }
   lines.push(...comparisonLines(report.comparison));
-  return `${lines.join("\n")}\n`;
+  // Names and reasons are of a foreign state.
+  return `${lines.map(printable).join("\n")}\n`;
 }
 
 /** Lines about the plan of an installed command. */

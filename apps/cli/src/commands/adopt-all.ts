@@ -15,6 +15,7 @@ import type { CommandContext } from "../command-context.ts";
 import { CommandError } from "../command-error.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { BACKEND_ARGUMENT } from "../session/old-backend.ts";
+import { printable } from "../terminal/printable.ts";
 import { type AdoptRootOptions, oldTreatment } from "./adopt-root.ts";
 
 export interface AdoptAllOptions extends AdoptRootOptions {
@@ -117,10 +118,10 @@ function stackNames(
   const nameOf = (root: string, workspace: string): string => {
     const path = relative(top, join(base, root));
     const dir = (path === "" ? "root" : path).replaceAll("/", "-").replace(/[^A-Za-z0-9._-]/g, "-");
-    const text = template.replaceAll("{dir}", dir);
+    const text = template.replaceAll("{dir}", () => dir);
     return workspace === "default" && nameTemplate === undefined
       ? text.replace("-{workspace}", "").replace("{workspace}", "default")
-      : text.replaceAll("{workspace}", workspace);
+      : text.replaceAll("{workspace}", () => workspace);
   };
   if (!isShared) return nameOf;
   const seen = new Map<string, string>();
@@ -141,8 +142,8 @@ function stackNames(
 }
 
 function rootText({ directory, backend, workspaces, problem }: RootReport): string {
-  const head = `${directory}${backend === "" ? "" : ` (${backend})`}`;
-  if (problem !== undefined) return `${head}\n  Not adopted: ${problem}\n`;
+  const head = printable(`${directory}${backend === "" ? "" : ` (${backend})`}`);
+  if (problem !== undefined) return `${head}\n  Not adopted: ${printable(problem)}\n`;
   return `${head}\n${workspaces.map((report) => indented(workspaceText(report))).join("")}`;
 }
 

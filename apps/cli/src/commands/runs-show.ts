@@ -12,7 +12,7 @@ import {
 } from "../runs/run-place.ts";
 import { phaseText } from "../runs/run-text.ts";
 import { humanRunView, jsonRunView } from "../runs/run-view.ts";
-import { printable } from "../session/provider-logs.ts";
+import { printable } from "../terminal/printable.ts";
 
 /** Lists the latest runs of a stack, the newest first. */
 export async function runsList(

@@ -4,7 +4,7 @@ import { CommandError } from "../command-error.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { withServerErrors } from "../runs/open-server.ts";
 import { openServerStack, type ServerStackOptions } from "../runs/run-place.ts";
-import { printable } from "../session/provider-logs.ts";
+import { printable } from "../terminal/printable.ts";
 
 interface SaveSetOptions extends ServerStackOptions {
   readonly for: readonly string[];

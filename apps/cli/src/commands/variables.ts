@@ -6,7 +6,7 @@ import { CommandError } from "../command-error.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { withServerErrors } from "../runs/open-server.ts";
 import { openServerStack, type ServerStack, type ServerStackOptions } from "../runs/run-place.ts";
-import { printable } from "../session/provider-logs.ts";
+import { printable } from "../terminal/printable.ts";
 
 /** Options of commands about variables: of a stack, or with `set` of a set of its project. */
 interface VariableOptions extends ServerStackOptions {

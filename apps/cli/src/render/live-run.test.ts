@@ -90,6 +90,12 @@ describe("a run that is shown", () => {
     ]);
   });
 
+  it("shows an ID that moves no cursor", () => {
+    const { run, writes } = setUp(false);
+    run.show({ kind: "done", subject: "a.b", action: "create", id: "i\u001b[2J\n\u009b1" });
+    expect(writes).toEqual(["a.b: Creation complete after 0s [id=i\\u001b[2J\\u000a\\u009b1]\n"]);
+  });
+
   it("says every ten seconds what is still going on", () => {
     const { run, writes, pass } = setUp(false);
     run.show({ kind: "begin", subject: "a.b", action: "delete" });

@@ -1,5 +1,6 @@
 import cliTruncate from "cli-truncate";
 import stringWidth from "string-width";
+import { printable } from "../terminal/printable.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import { wrapWords } from "../terminal/wrap-words.ts";
 import { StatusArea } from "./status-area.ts";
@@ -233,7 +234,7 @@ export class LiveRun implements Disposable {
 }
 
 function idText(id: string | undefined): string {
-  return id === undefined || id === "" ? "" : ` [id=${id}]`;
+  return id === undefined || id === "" ? "" : ` [id=${printable(id)}]`;
 }
 
 /** A duration as text: `0s`, `59s`, `2m05s`, `1h02m`. */

@@ -1,5 +1,5 @@
 import { isClientError, type Run } from "@stackwright/client";
-import { printable } from "../session/provider-logs.ts";
+import { printable } from "../terminal/printable.ts";
 import type { ServerStack } from "./run-place.ts";
 
 interface Obstacle {

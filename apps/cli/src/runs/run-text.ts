@@ -1,6 +1,6 @@
 import type { Run, RunLogEvent } from "@stackwright/client";
 import { ACTION_WORDS, duration } from "../render/live-run.ts";
-import { printable } from "../session/provider-logs.ts";
+import { printable } from "../terminal/printable.ts";
 import type { Style } from "../terminal/style.ts";
 
 /** What a phase means to a user who waits. */

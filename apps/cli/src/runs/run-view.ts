@@ -1,6 +1,6 @@
 import type { Run, RunLogEvent } from "@stackwright/client";
 import { planParts } from "../render/plan-text.ts";
-import { printable } from "../session/provider-logs.ts";
+import { printable } from "../terminal/printable.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import { planOfDocument } from "./plan-document.ts";
 import { eventLines, OUTCOMES, phaseText } from "./run-text.ts";

@@ -1,5 +1,6 @@
 import type { ProviderLog } from "@stackwright/core";
 import type { CommandContext } from "../command-context.ts";
+import { printable } from "../terminal/printable.ts";
 import { logSink } from "./log-sink.ts";
 
 type Severity = ProviderLog["severity"];
@@ -68,11 +69,4 @@ export function commandLog(
 function levelOf(given: string | undefined): Severity | "off" | undefined {
   const text = given || undefined;
   return text === undefined ? undefined : (LEVELS[text.toUpperCase()] ?? "debug");
-}
-
-/** A provider may write anything: what moves the cursor or changes colors becomes visible instead. */
-export function printable(text: string): string {
-  return text.replaceAll(/\p{Cc}/gu, (found) =>
-    found === "\t" ? found : `\\u${found.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  );
 }

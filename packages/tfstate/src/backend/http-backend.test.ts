@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { openBackend } from "./open-backend.ts";
 import type { LockRecord } from "./state-backend.ts";
 
@@ -46,4 +46,62 @@ it("has the lock where only the answer to its request was lost", async () => {
   });
   await held.release();
   expect(lock).toBe(undefined);
+});
+
+describe("the reason of a server that refuses", () => {
+  const refused = async (
+    body: string | ((request: IncomingMessage) => string),
+    values: Readonly<Record<string, string>> = {},
+    query = "",
+  ): Promise<string> => {
+    const server = createServer((request, response) => {
+      response.writeHead(403).end(typeof body === "string" ? body : body(request));
+    });
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    onTestFinished(() => {
+      server.closeAllConnections();
+      server.close();
+    });
+    const { port } = server.address() as AddressInfo;
+    const address = `http://127.0.0.1:${port}/state${query}`;
+    await using backend = await openBackend(
+      { type: "http", values: { address, ...values } },
+      { directory: "/", env: {} },
+    );
+    return String(await backend.read("default").catch((error: unknown) => error));
+  };
+
+  it("is shown on one line that moves no cursor", async () => {
+    const error = await refused("no\u001b[2Jlease\u202e\r\nError: forged\u009b1m");
+    expect(error).toContain("permission denied (no?[2Jlease???Error: forged?1m)");
+  });
+
+  it.each([
+    [200, true],
+    [201, false],
+  ])("is shortened above 200 characters: %i", async (length, isWhole) => {
+    const error = await refused("x".repeat(length));
+    expect(error.includes(`(${"x".repeat(200)})`)).toBe(isWhole);
+    expect(error.includes(`(${"x".repeat(200)}...)`)).toBe(!isWhole);
+  });
+
+  it.each([
+    [299, true],
+    [300, false],
+  ])("is not shown where it is no sentence: %i bytes", async (length, isShown) => {
+    expect((await refused("x".repeat(length))).includes("(")).toBe(isShown);
+  });
+
+  const login = { username: "ann", password: 'p&"w' };
+  it.each([
+    ["the password", () => 'bad password p&"w', login],
+    ["the password in JSON", () => JSON.stringify({ password: 'p&"w' }), login],
+    ["the password in an address", () => `/?p=${encodeURIComponent('p&"w')}`, login],
+    ["the header", ({ headers }: IncomingMessage) => JSON.stringify(headers), login],
+    ["a value of the query", ({ url = "" }: IncomingMessage) => `not found: ${url}`, {}],
+  ])("is not shown where it repeats %s", async (_name, body, values) => {
+    const error = await refused(body, values, "?token=hidden%20one");
+    expect(error).toMatch(/permission denied$/);
+  });
 });

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { urlToHttpOptions } from "node:url";
 import { TfstateError } from "../errors.ts";
 import type { BackendArguments } from "./backend-arguments.ts";
 import { isOwnLock, lockedError, lockText } from "./lock-record.ts";
@@ -27,6 +28,14 @@ export function httpBackend(configuration: BackendArguments): StateBackend {
   };
   const further = configuration.map("headers") ?? {};
   const shown = place(address);
+  const failure = (what: string, answer: WebAnswer): TfstateError =>
+    answerError(shown, what, answer, secrets);
+  const secrets = [
+    option("password"),
+    username === undefined ? undefined : `${username}:${option("password") ?? ""}`,
+    ...Object.values(further),
+    ...[address, lockAddress, unlockAddress].flatMap(secretsOf),
+  ].filter((secret) => secret !== undefined);
 
   const call = async (
     method: string,
@@ -55,7 +64,7 @@ export function httpBackend(configuration: BackendArguments): StateBackend {
     const url = unlockAddress ?? lockAddress;
     if (url === undefined) return;
     const answer = await call(option("unlock_method") ?? "UNLOCK", url, record, signal);
-    if (answer.status !== 200) throw answerError(shown, "releasing the lock", answer);
+    if (answer.status !== 200) throw failure("releasing the lock", answer);
   };
 
   return {
@@ -66,7 +75,7 @@ export function httpBackend(configuration: BackendArguments): StateBackend {
       onlyDefault(workspace);
       const answer = await call("GET", address, undefined, signal);
       if (answer.status === 204 || answer.status === 404) return undefined;
-      if (answer.status !== 200) throw answerError(shown, "reading the state", answer);
+      if (answer.status !== 200) throw failure("reading the state", answer);
       return answer.body.length === 0 ? undefined : answer.body;
     },
     write: async (workspace, bytes, { signal, lockId } = {}) => {
@@ -75,7 +84,7 @@ export function httpBackend(configuration: BackendArguments): StateBackend {
       if (lockId !== undefined) url.searchParams.set("ID", lockId);
       const answer = await call(option("update_method") ?? "POST", url.href, bytes, signal);
       if (![200, 201, 204].includes(answer.status)) {
-        throw answerError(shown, "writing the state", answer);
+        throw failure("writing the state", answer);
       }
     },
     lock: async (workspace, record, { signal } = {}): Promise<HeldLock> => {
@@ -87,7 +96,7 @@ export function httpBackend(configuration: BackendArguments): StateBackend {
       const isHeld = answer.status === 409 || answer.status === 423;
       const holder = answer.body.toString("utf8");
       if (isHeld && !isOwnLock(holder, record)) throw lockedError(shown, holder);
-      if (!isHeld && answer.status !== 200) throw answerError(shown, "locking the state", answer);
+      if (!isHeld && answer.status !== 200) throw failure("locking the state", answer);
       return { ...held, release: async (options) => release(text, options?.signal) };
     },
     ...(lockAddress !== undefined && {
@@ -119,6 +128,16 @@ function place(address: string): string {
     "TFSTATE_BACKEND_INVALID",
     'backend "http": "address" is not a valid URL: http or https is required',
   );
+}
+
+/** The parts of an address that its place does not show: the password, and the values of the query. */
+function secretsOf(address: string | undefined): string[] {
+  const url = address === undefined ? null : URL.parse(address);
+  if (url === null) return [];
+  // As Node sends them, and as they are written.
+  const user = urlToHttpOptions(url).auth ?? "";
+  const password = user.slice(user.indexOf(":") + 1);
+  return [url.password, user, password, ...url.searchParams.values()];
 }
 
 function onlyDefault(workspace: string): void {

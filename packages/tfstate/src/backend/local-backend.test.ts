@@ -81,3 +81,14 @@ it("never overwrites the copy of an adopted state", async () => {
     "terraform.tfstate.adopted-7",
   ]);
 });
+
+it.each(["..", ".", "", "../x", "a/b", "a\\b", "a\0"])(
+  "reads no workspace with the name %j, which is no folder below",
+  async (workspace) => {
+    const open = { type: "local", values: {} };
+    await using backend = await openBackend(open, { directory: tmpdir(), env: {} });
+    await expect((async () => backend.read(workspace))()).rejects.toMatchObject({
+      code: "TFSTATE_BACKEND_INVALID",
+    });
+  },
+);

@@ -23,7 +23,9 @@ export function localBackend(configuration: BackendArguments, directory: string)
   const fileOf = (workspace: string): string =>
     resolve(
       directory,
-      workspace === DEFAULT_WORKSPACE ? path : join(parent, workspace, "terraform.tfstate"),
+      workspace === DEFAULT_WORKSPACE
+        ? path
+        : join(parent, folderName(workspace), "terraform.tfstate"),
     );
   const overwrite = async (file: string, bytes: Uint8Array): Promise<void> => {
     await mkdir(dirname(file), { recursive: true });
@@ -54,6 +56,15 @@ export function localBackend(configuration: BackendArguments, directory: string)
     lock: async (workspace, record) => lockFile(fileOf(workspace), record, directory),
     [Symbol.asyncDispose]: async () => undefined,
   };
+}
+
+/** The name of a workspace, which is the name of a folder here: one that leads to another place is refused. */
+function folderName(workspace: string): string {
+  if (!["", ".", ".."].includes(workspace) && !/[/\\\0]/.test(workspace)) return workspace;
+  throw new TfstateError(
+    "TFSTATE_BACKEND_INVALID",
+    `backend "local": ${JSON.stringify(workspace)} is not the name of a workspace`,
+  );
 }
 
 /** Copies a file to a new name, as a whole. A copy that an interrupted call made stays; another file there is an error. */

@@ -1,4 +1,5 @@
 import { TfstateError } from "../errors.ts";
+import { foreignText } from "./foreign-text.ts";
 import type { LockRecord } from "./state-backend.ts";
 
 /** The JSON text of a lock record, as all backends store it. */
@@ -40,15 +41,9 @@ export function describeLock(text: string): string {
     ["", record.Info],
   ];
   const parts = named.flatMap(([name, value]) =>
-    typeof value === "string" && value !== "" ? [`${name} ${printable(value)}`.trim()] : [],
+    typeof value === "string" && value !== "" ? [`${name} ${foreignText(value)}`.trim()] : [],
   );
   return parts.join(", ");
-}
-
-/** Anybody who may lock writes the record: it must not move the cursor of a terminal or fill it. */
-function printable(text: string): string {
-  const shown = text.slice(0, 200).replace(/[\p{C}\p{Zl}\p{Zp}]/gu, "?");
-  return text.length > 200 ? `${shown}...` : shown;
 }
 
 /**

@@ -3,6 +3,7 @@ import { request as secureRequest } from "node:https";
 import { setTimeout as delay } from "node:timers/promises";
 import { TfstateError } from "../errors.ts";
 import { CALL_DEADLINE_MS, withDeadline } from "./deadline.ts";
+import { foreignText } from "./foreign-text.ts";
 
 /** What protects a connection. */
 interface WebSecurity {
@@ -35,6 +36,8 @@ export interface WebAnswer {
 const TIMEOUT_MS = 60_000;
 const MAX_BYTES = 512 * 1024 * 1024;
 const RETRY_MS = 500;
+/** Of an answer that is shown as a reason; longer ones are pages or states. */
+const MAX_REASON_BYTES = 300;
 
 /**
  * Sends a request and reads the whole answer; any method, as backends need `LOCK` and `UNLOCK`. Requests that may be repeated
@@ -113,21 +116,38 @@ async function send({
   });
 }
 
-/** The failure of an answer that is not the expected one. */
+/**
+ * The failure of an answer that is not the expected one, with the reason where the server gives a short one.
+ *
+ * @param secrets values of the request: a reason that repeats one of them, in whatever form, is not shown
+ */
 export function answerError(
   place: string,
   what: string,
   { status, body }: WebAnswer,
+  secrets: Iterable<string> = [],
 ): TfstateError {
   const permission = status === 401 || status === 403 ? ": permission denied" : "";
-  const detail =
-    body.length > 0 && body.length < 300 && status >= 400
-      ? ` (${body.toString("utf8").trim()})`
-      : "";
+  const reason =
+    body.length < MAX_REASON_BYTES && status >= 400 ? body.toString("utf8").trim() : "";
+  const isShown = reason !== "" && ![...secrets].some((secret) => repeats(reason, secret));
+  const detail = isShown ? ` (${foreignText(reason)})` : "";
   return new TfstateError(
     "TFSTATE_BACKEND_UNAVAILABLE",
     `${place}: ${what} failed: HTTP status ${status}${permission}${detail}`,
   );
+}
+
+/** Whether a text has a value as it is, or as addresses, JSON and headers write it. */
+function repeats(text: string, value: string): boolean {
+  if (value === "") return false;
+  const forms = [
+    value,
+    encodeURIComponent(value),
+    JSON.stringify(value).slice(1, -1),
+    Buffer.from(value).toString("base64"),
+  ];
+  return forms.some((form) => text.includes(form));
 }
 
 function unavailable(url: string, error: unknown): TfstateError {
