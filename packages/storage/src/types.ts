@@ -96,6 +96,11 @@ export interface Watch extends AsyncIterable<WatchEvent>, Disposable {
 
 /** A point-in-time view of the whole store. Iterate it once; leaving the loop closes it. */
 export interface Snapshot extends AsyncIterable<Resource>, AsyncDisposable {
+  /**
+   * The position of the view in the order of all commits: a watch with this `resumeAfter` continues after
+   * it. Absent where the engine does not resume, and over a connection.
+   */
+  readonly cursor?: string;
   close(): Promise<void>;
 }
 
@@ -103,7 +108,9 @@ export interface Snapshot extends AsyncIterable<Resource>, AsyncDisposable {
  * A replacement of the whole content of a store, invisible until `commit`.
  *
  * `commit` swaps the content in one step, keeps the versions as they were given, and closes every
- * watch. Versions given out later differ from all restored ones and from all issued before.
+ * watch. Versions given out later differ from all restored ones and from all issued before. Durable
+ * engines begin far above them, so that the versions differ also from those that the store of which
+ * this is a copy issued after the copy was made.
  * Disposing without a commit aborts; `abort` after `commit` does nothing.
  */
 export interface Restore extends AsyncDisposable {

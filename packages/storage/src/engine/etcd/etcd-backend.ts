@@ -4,6 +4,7 @@ import { RangeRequest, TxnRequest } from "@stackwright/proto/etcd";
 import type { StorageCapabilities } from "../../capabilities.ts";
 import { decodeResource, ResourceEncoder } from "../../codec.ts";
 import { StorageError } from "../../errors.ts";
+import { formatCursor } from "../../feed/cursor.ts";
 import { EventFeed } from "../../feed/event-feed.ts";
 import type { ResolvedWatchBuffer } from "../../feed/watch-stream.ts";
 import { freezeId, freezeResource, toReadonlyResource, withVersion } from "../../freeze.ts";
@@ -204,6 +205,9 @@ export class EtcdBackend implements StorageBackend {
       await pages.return(undefined);
     };
     return {
+      ...(first.value !== undefined && {
+        cursor: formatCursor(this.#source.epoch, endOfRevision(first.value.revision)),
+      }),
       async *[Symbol.asyncIterator]() {
         try {
           for (let page = first; page.done !== true; page = await pages.next()) {

@@ -199,6 +199,7 @@ export class MemoryStorage implements StorageBackend {
     const resources = this.#resources.snapshot();
     const close = (): Promise<void> => Promise.resolve();
     return {
+      cursor: formatCursor(this.#epoch, this.#revision),
       async *[Symbol.asyncIterator]() {
         for (const [, resource] of resources.entriesFrom("")) yield toReadonlyResource(resource);
       },

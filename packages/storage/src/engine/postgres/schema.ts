@@ -9,6 +9,7 @@ import {
   pgTable,
   primaryKey,
   smallint,
+  text,
   timestamp,
   uuid,
 } from "drizzle-orm/pg-core";
@@ -18,7 +19,8 @@ import {
 // `drizzle/` are made from this file by drizzle-kit; the functions in them are written by hand.
 //
 //   store     one row: the epoch of the content, the revision of the last commit, the revision up to
-//             which history is gone, and the bytes of all history ever written
+//             which history is gone, the bytes of all history ever written, and where the tables were at
+//             the last commit
 //   resource  what is stored now; version is text, as restored versions are opaque
 //   event     the history, one row per commit, its revisions without holes; of a delete the last body
 //   staged    rows of restores that are not committed yet
@@ -39,6 +41,7 @@ export const store = pgTable(
     revision: bigint({ mode: "number" }).notNull().default(0),
     compacted: bigint({ mode: "number" }).notNull().default(0),
     written: bigint({ mode: "number" }).notNull().default(0),
+    place: text(),
   },
   (table) => [check("store_one_row", sql`${table.id} = 1`)],
 );

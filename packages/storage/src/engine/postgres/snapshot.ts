@@ -1,3 +1,4 @@
+import { formatCursor } from "../../feed/cursor.ts";
 import type { Snapshot } from "../../types.ts";
 import type { Connections } from "./connections.ts";
 import { firstPage, rowPages } from "./row-pages.ts";
@@ -16,6 +17,7 @@ export async function openSnapshot(
     await pages.return(undefined);
   };
   return {
+    cursor: formatCursor(first.epoch, first.revision),
     async *[Symbol.asyncIterator]() {
       try {
         yield* first.rows.map(fromBodyRow);

@@ -18,6 +18,7 @@ import {
   type WriteRow,
   type WriteStep,
 } from "./protocol.ts";
+import { firstOfNewLine } from "./store-line.ts";
 
 /** Numbers of the operations in the event table. */
 export const UPSERT = 1;
@@ -131,7 +132,9 @@ export class GroupWriter {
               "WHERE version NOT GLOB '*[^0-9]*' AND length(version) < 16",
           )
           .get();
-        this.#revision = Math.max(this.#revision, Number(numeric?.version ?? 0));
+        const highest = Math.max(this.#revision, Number(numeric?.version ?? 0));
+        // What is restored may be the copy of a store that went on after it.
+        this.#revision = firstOfNewLine(highest);
         this.#compacted = this.#revision;
         this.#historyBytes = 0;
         this.#position.run(this.#revision, this.#compacted);

@@ -190,6 +190,9 @@ export class SqliteBackend implements SqliteStorage {
       await pages.return(undefined);
     };
     return {
+      ...(first.value !== undefined && {
+        cursor: formatCursor(first.value.epoch, first.value.revision),
+      }),
       async *[Symbol.asyncIterator]() {
         try {
           for (let page = first; page.done !== true; page = await pages.next()) {

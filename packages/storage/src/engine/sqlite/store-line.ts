@@ -61,14 +61,18 @@ export function endLineUse(database: DatabaseSync, path: string): void {
 
 /** Gives the content of an open database another epoch and higher revisions, without its history. */
 export function startNewLine(database: DatabaseSync): void {
-  const earliest = Date.now() * REVISIONS_PER_MS;
+  const { revision } = database.prepare("SELECT revision FROM store").get() ?? {};
+  const first = firstOfNewLine(Number(revision));
   database.exec(`
     DELETE FROM event;
     UPDATE store SET
-      epoch = lower(hex(randomblob(16))),
-      revision = max(revision + ${REVISION_GAP}, ${earliest}),
-      compacted = max(revision + ${REVISION_GAP}, ${earliest});
+      epoch = lower(hex(randomblob(16))), revision = ${first}, compacted = ${first};
   `);
+}
+
+/** The revision that a new line begins after, when the content goes up to the given one. */
+export function firstOfNewLine(revision: number): number {
+  return Math.max(revision + REVISION_GAP, Date.now() * REVISIONS_PER_MS);
 }
 
 interface Mint {

@@ -30,6 +30,22 @@ export const SNAPSHOT_SCENARIOS: ScenarioGroup = {
       },
     },
     {
+      title:
+        "a watch resumed at a snapshot's cursor gives what was committed after it, and that alone",
+      applies: (capabilities) => capabilities.snapshot && capabilities.resume,
+      run: async ({ storage }) => {
+        const [first] = (await writeSeed(storage)) as [Resource];
+        await using snapshot = await storage.snapshot();
+        // Over a connection the position is not known.
+        if (snapshot.cursor === undefined) return;
+        const updated = await storage.writeCAS(first);
+        const late = await storage.writeCAS(sample(A1, HOME, "late"));
+        using watch = await storage.watchList(A1, EVERYWHERE, "", { resumeAfter: snapshot.cursor });
+        assertSame(await nextUpsert(watch), updated);
+        assertSame(await nextUpsert(watch), late);
+      },
+    },
+    {
       title: "a restore replaces everything, keeps versions, and closes watches",
       applies: (capabilities) => capabilities.restore,
       run: async ({ storage }) => {
