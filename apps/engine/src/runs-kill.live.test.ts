@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
-import { mkdir, mkdtempDisposable, readFile, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, mkdtempDisposable, readFile, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import process from "node:process";
@@ -88,10 +88,11 @@ describe("a run whose processes are killed", { timeout: 400_000 }, () => {
     onPlanning: (executor: number) => void = () => undefined,
     /** Whose executors these are. */
     owner: () => number | undefined = () => server.child.pid,
+    template = templateOf(lab),
   ): Promise<string> {
     const call = await clientOf(server);
     await call("/api/v1/projects/default/stacks", { name: "one" });
-    const archive = Uint8Array.from(gzipSync(tarOf({ "main.tf": templateOf(lab) })));
+    const archive = Uint8Array.from(gzipSync(tarOf({ "main.tf": template })));
     const { digest } = await call(`${STACK}/configurations`, archive);
     const { id } = await call(`${STACK}/runs`, { configuration: digest });
     const run = `${STACK}/runs/${id}`;
@@ -233,37 +234,86 @@ describe("a run whose processes are killed", { timeout: 400_000 }, () => {
       .toMatch(/^(?:awaiting_approval|no_changes|failed)$/);
   });
 
-  it("server: another one on the same PostgreSQL recovers its run", async (context) => {
-    const store = process.env["TEST_POSTGRES_URL"];
-    context.skip(store === undefined, "TEST_POSTGRES_URL names no server");
+  /** Addresses of stores that several servers share, and what the servers need of them. */
+  const shared: readonly (readonly [string, string | undefined])[] = [
+    ["PostgreSQL", process.env["TEST_POSTGRES_URL"]],
+    ["etcd", etcdAddress()],
+  ];
+
+  /** Arguments of servers on one store, whose first credentials are written into the folder. */
+  async function sharedKey(store: string): Promise<readonly string[]> {
     const key = ["--key-file", "key"];
     await writeFile(join(folder, "key"), "5a".repeat(32), { mode: 0o600 });
     const account = ["--account", `a${randomBytes(8).toString("hex")}`];
-    const bootstrap = [MAIN, "bootstrap", "--again", "--store", store ?? "", ...key, ...account];
+    const bootstrap = [MAIN, "bootstrap", "--again", "--store", store, ...key, ...account];
     const credentials = execFileSync(process.execPath, bootstrap, { cwd: folder });
     await writeFile(join(folder, "first.json"), credentials);
-    const first = await start(store, key);
-    const servers = [first, await start(store, key)];
-    const run = await planned(first);
-    await hanging(first, run);
-    const busy = servers.find(({ child }) => executorsOf(child.pid).length > 0);
-    const other = servers.find((one) => one !== busy);
-    if (busy === undefined || other === undefined) throw new Error("no server executes the run");
-    const [executor = 0] = executorsOf(busy.child.pid);
-    const family = [executor, ...processesBelow(executor)];
-    busy.child.kill("SIGKILL");
-    const call = await clientOf(other);
-    await expect.poll(async () => (await call(run))["phase"], waiting).toBe("partially_applied");
-    expect(family.filter(isAlive)).toEqual([]);
-    // Nothing was done twice, and the next run of the stack begins.
-    expect(objects(lab)).toEqual(["first"]);
-    const again = await call(`${run}/retry`, {});
-    const next = `${STACK}/runs/${String(again["id"])}`;
-    await expect
-      .poll(async () => (await call(next))["phase"], waiting)
-      .toMatch(/^(?:awaiting_approval|no_changes|failed)$/);
-  });
+    return key;
+  }
+
+  it.for(shared)(
+    "server: another one on the same %s recovers its run",
+    async ([name, store], context) => {
+      if (store === undefined) return context.skip(true, `the environment names no ${name}`);
+      const key = await sharedKey(store);
+      const first = await start(store, key);
+      const servers = [first, await start(store, key)];
+      const run = await planned(first);
+      await hanging(first, run);
+      const busy = servers.find(({ child }) => executorsOf(child.pid).length > 0);
+      const other = servers.find((one) => one !== busy);
+      if (busy === undefined || other === undefined) throw new Error("no server executes the run");
+      const [executor = 0] = executorsOf(busy.child.pid);
+      const family = [executor, ...processesBelow(executor)];
+      busy.child.kill("SIGKILL");
+      const call = await clientOf(other);
+      await expect.poll(async () => (await call(run))["phase"], waiting).toBe("partially_applied");
+      expect(family.filter(isAlive)).toEqual([]);
+      // Nothing was done twice, and the next run of the stack begins.
+      expect(objects(lab)).toEqual(["first"]);
+      const again = await call(`${run}/retry`, {});
+      const next = `${STACK}/runs/${String(again["id"])}`;
+      await expect
+        .poll(async () => (await call(next))["phase"], waiting)
+        .toMatch(/^(?:awaiting_approval|no_changes|failed)$/);
+    },
+  );
+
+  it.for(shared)(
+    "servers on %s: what is uploaded to one is applied whole by another one",
+    async ([name, store], context) => {
+      if (store === undefined) return context.skip(true, `the environment names no ${name}`);
+      const key = await sharedKey(store);
+      // Servers on machines of their own have nothing in common but the store.
+      const uploading = await start(store, [...key, "--executor", "none"]);
+      const executing = await startServerProcess(
+        MAIN,
+        ["--store", store, "--key-file", join(folder, "key")],
+        {
+          cwd: await mkdtemp(join(folder, "machine-")),
+          env: { TF_CLI_CONFIG_FILE: join(folder, "rc") },
+        },
+      );
+      const run = await planned(
+        uploading,
+        () => undefined,
+        () => executing.child.pid,
+        templateOf(lab).replace('fault = "hang-create"', ""),
+      );
+      const call = await clientOf(uploading);
+      await call(`${run}/approvals`, { plan_digest: (await call(run))["plan_digest"] });
+      await expect.poll(async () => (await call(run))["phase"], waiting).toBe("applied");
+      expect(objects(lab)).toEqual(["first", "second"]);
+    },
+  );
 });
+
+/** A store of its own in the cluster that the environment names. */
+function etcdAddress(): string | undefined {
+  const endpoint = process.env["TEST_ETCD_ENDPOINTS"];
+  const host = endpoint === undefined ? undefined : new URL(endpoint).host;
+  return host && `etcd://${host}/runs-${randomBytes(8).toString("hex")}`;
+}
 
 /** The process of several that has an executor. */
 function busyOf(workers: readonly WorkerProcess[]): WorkerProcess {

@@ -38,7 +38,7 @@ const FLAGS = {
   "blob-directory": {
     path: ["blobDirectory"],
     kind: "text",
-    help: "folder for blobs, for stores that cannot hold them",
+    help: "folder for blobs, for memory: and etcd://...?blobs=folder",
   },
   "tls-certificate": {
     path: ["tls", "certificateFile"],

@@ -2,7 +2,10 @@ import { join } from "node:path";
 import type { Logger } from "@stackwright/base/logger";
 import type { StorageBackend } from "@stackwright/storage";
 import type { BlobStore, DirectoryBlobsOptions } from "@stackwright/storage/blob";
+import type { EtcdBlobsOptions } from "@stackwright/storage/blob/etcd";
+import type { PostgresBlobsOptions } from "@stackwright/storage/blob/postgres";
 import type { StorageModuleReference } from "@stackwright/storage/lease";
+import { moveFolderBlobs } from "./move-folder-blobs.ts";
 import type { StoreAddress } from "./store-address.ts";
 
 /** A store with its blobs. Disposing closes both. */
@@ -18,7 +21,10 @@ export interface OpenStore extends AsyncDisposable {
 interface OpenStoreOptions {
   /** Opens for reading, also while another process writes. Only embedded stores know the difference. @default false */
   readonly readOnly?: boolean;
-  /** Folder for the blobs of stores that have no place for them (etcd, memory). */
+  /**
+   * Folder for the blobs of stores that have no other place for them (memory; etcd by its address). Blobs of an etcd
+   * store that an earlier release left there are moved to where its blobs are now.
+   */
   readonly blobDirectory: string;
   /** Says to a server who is calling. */
   readonly token?: string;
@@ -72,10 +78,9 @@ export async function openStore(
         factory: "createPostgresStorage",
         options: { url: address.url, migrate: false, connections: 1 },
       };
-      return withBlobs(storage, renewal, async () => {
-        const { createPostgresBlobs } = await import("@stackwright/storage/blob/postgres");
-        return createPostgresBlobs({ url: address.url, ...limits });
-      });
+      return withBlobs(storage, renewal, async () =>
+        postgresBlobs({ url: address.url, ...limits }),
+      );
     }
     case "etcd": {
       const { createEtcdStorage } = await import("@stackwright/storage/etcd");
@@ -89,9 +94,15 @@ export async function openStore(
         factory: "createEtcdStorage",
         options: etcd,
       };
-      return withBlobs(storage, renewal, async () =>
-        folderBlobs({ directory: blobDirectory, ...limits }),
-      );
+      const { blobs: place } = address;
+      return withBlobs(storage, renewal, async () => {
+        if (place === "folder") return folderBlobs({ directory: blobDirectory, ...limits });
+        const blobs = await (place === undefined
+          ? etcdBlobs({ ...etcd, ...limits })
+          : postgresBlobs({ url: place.postgres, ...limits }));
+        if (!readOnly) await moveFolderBlobs(blobDirectory, blobs, logger);
+        return blobs;
+      });
     }
     case "remote": {
       const { host, port, tls } = address;
@@ -125,6 +136,16 @@ export async function openStore(
 async function folderBlobs(options: DirectoryBlobsOptions): Promise<BlobStore> {
   const { createDirectoryBlobs } = await import("@stackwright/storage/blob");
   return createDirectoryBlobs(options);
+}
+
+async function postgresBlobs(options: PostgresBlobsOptions): Promise<BlobStore> {
+  const { createPostgresBlobs } = await import("@stackwright/storage/blob/postgres");
+  return createPostgresBlobs(options);
+}
+
+async function etcdBlobs(options: EtcdBlobsOptions): Promise<BlobStore> {
+  const { createEtcdBlobs } = await import("@stackwright/storage/blob/etcd");
+  return createEtcdBlobs(options);
 }
 
 async function withBlobs(

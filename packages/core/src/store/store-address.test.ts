@@ -13,6 +13,20 @@ describe("the address of a store", () => {
       { kind: "etcd", endpoints: ["http://a:2379", "http://b:2379"], root: undefined },
     ],
     ["etcds://a:2379/prod", { kind: "etcd", endpoints: ["https://a:2379"], root: "prod/" }],
+    ["etcd://a:1?blobs=etcd", { kind: "etcd", endpoints: ["http://a:1"], root: undefined }],
+    [
+      "etcd://a:1/prod?blobs=postgres://u:p@h/db?sslmode=require",
+      {
+        kind: "etcd",
+        endpoints: ["http://a:1"],
+        root: "prod/",
+        blobs: { postgres: "postgres://u:p@h/db?sslmode=require" },
+      },
+    ],
+    [
+      "etcd://a:1?blobs=folder",
+      { kind: "etcd", endpoints: ["http://a:1"], root: undefined, blobs: "folder" },
+    ],
     ["stackwright://h", { kind: "remote", host: "h", port: 7420, tls: false }],
     ["stackwright://h:80", { kind: "remote", host: "h", port: 80, tls: false }],
     ["stackwrights://[::1]:9000", { kind: "remote", host: "::1", port: 9000, tls: true }],
@@ -25,6 +39,8 @@ describe("the address of a store", () => {
     ["consul://x", 'no store of the kind "consul"'],
     ["sqlite:", "the folder of the store is missing"],
     ["etcd://", "the members are missing"],
+    ["etcd://a:1?blobs=s3://bucket", "comes blobs=etcd, blobs=postgres://"],
+    ["etcd://a:1?blob=folder", "comes blobs=etcd, blobs=postgres://"],
     ["stackwright://secret@h:1", "STACKWRIGHT_TOKEN"],
   ])("%s is refused with a reason", (text, message) => {
     expect(() => parseStoreAddress(text, "/work")).toThrow(message);
@@ -39,6 +55,7 @@ describe("the address of a store", () => {
     ["memory:", "memory:"],
     ["postgres://u:hunter2@h:5433/db?password=hunter2", "postgres://h:5433/db"],
     ["etcd://u:hunter2@a:2379,b:2379/prod", "etcd://a:2379,b:2379/prod"],
+    ["etcd://a:1/prod?blobs=postgres://u:hunter2@h/db", "etcd://a:1/prod"],
     ["stackwright://h", "stackwright://h:7420"],
     ["stackwrights://[::1]:9000", "stackwrights://[::1]:9000"],
   ])("%s is named without credentials", (text, name) => {

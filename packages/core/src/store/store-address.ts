@@ -9,6 +9,8 @@ export type StoreAddress =
       readonly kind: "etcd";
       readonly endpoints: readonly string[];
       readonly root: string | undefined;
+      /** Where the blobs are: a PostgreSQL database, or a folder of this machine. @default in the cluster */
+      readonly blobs?: { readonly postgres: string } | "folder";
     }
   | {
       readonly kind: "remote";
@@ -23,7 +25,7 @@ export class StoreAddressError extends Error {
 }
 
 const FORMS =
-  "a store is sqlite:FOLDER, postgres://USER@HOST/DATABASE, etcd://HOST:PORT[,HOST:PORT...], stackwright://HOST:PORT (stackwrights:// with TLS)";
+  "a store is sqlite:FOLDER, postgres://USER@HOST/DATABASE, etcd://HOST:PORT[,HOST:PORT...][?blobs=postgres://...], stackwright://HOST:PORT (stackwrights:// with TLS)";
 
 /** The port of the storage service where an address has none. */
 const DEFAULT_REMOTE_PORT = 7420;
@@ -60,7 +62,9 @@ export function parseStoreAddress(text: string, directory: string): StoreAddress
 }
 
 function etcdAddress(scheme: string, rest: string): StoreAddress {
-  const [hosts = "", ...path] = rest.replace(/^\/\//, "").split("/");
+  const question = rest.indexOf("?");
+  const place = question === -1 ? rest : rest.slice(0, question);
+  const [hosts = "", ...path] = place.replace(/^\/\//, "").split("/");
   const protocol = scheme === "etcds" ? "https" : "http";
   const endpoints = hosts
     .split(",")
@@ -68,7 +72,24 @@ function etcdAddress(scheme: string, rest: string): StoreAddress {
     .map((host) => `${protocol}://${host}`);
   if (endpoints.length === 0) throw new StoreAddressError(`the members are missing: ${FORMS}`);
   const root = path.join("/");
-  return { kind: "etcd", endpoints, root: root === "" ? undefined : `${root}/` };
+  const blobs = question === -1 ? undefined : etcdBlobs(rest.slice(question + 1));
+  return {
+    kind: "etcd",
+    endpoints,
+    root: root === "" ? undefined : `${root}/`,
+    ...(blobs !== undefined && { blobs }),
+  };
+}
+
+/** The rest of the address is the address of the database, with a query of its own. */
+function etcdBlobs(query: string): { readonly postgres: string } | "folder" | undefined {
+  const where = query.startsWith("blobs=") ? query.slice("blobs=".length) : "";
+  if (where === "etcd") return undefined;
+  if (where === "folder") return where;
+  if (/^postgres(?:ql)?:\/\//.test(where)) return { postgres: where };
+  throw new StoreAddressError(
+    "after the ? of an etcd store comes blobs=etcd, blobs=postgres://USER@HOST/DATABASE or blobs=folder",
+  );
 }
 
 function remoteAddress(scheme: string, text: string): StoreAddress {

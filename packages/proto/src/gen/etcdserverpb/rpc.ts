@@ -475,6 +475,8 @@ export interface StatusResponse {
   /** Bytes of the database file in use. */
   dbSizeInUse: bigint;
   isLearner: boolean;
+  /** Bytes that the database file may have; 0 from servers before 3.6. */
+  dbSizeQuota: bigint;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -4678,6 +4680,7 @@ function createBaseStatusResponse(): StatusResponse {
     errors: [],
     dbSizeInUse: 0n,
     isLearner: false,
+    dbSizeQuota: 0n,
   };
 }
 
@@ -4730,6 +4733,12 @@ export const StatusResponse: MessageFns<StatusResponse> = {
     }
     if (message.isLearner !== false) {
       writer.uint32(80).bool(message.isLearner);
+    }
+    if (message.dbSizeQuota !== 0n) {
+      if (BigInt.asIntN(64, message.dbSizeQuota) !== message.dbSizeQuota) {
+        throw new globalThis.Error("value provided for field message.dbSizeQuota of type int64 too large");
+      }
+      writer.uint32(96).int64(message.dbSizeQuota);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -4835,6 +4844,14 @@ export const StatusResponse: MessageFns<StatusResponse> = {
             message.isLearner = reader.bool();
             continue;
           }
+          case 12: {
+            if (tag !== 96) {
+              break;
+            }
+
+            message.dbSizeQuota = reader.int64() as bigint;
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -4883,6 +4900,9 @@ export const StatusResponse: MessageFns<StatusResponse> = {
       ? BigInt(object.dbSizeInUse)
       : 0n;
     message.isLearner = object.isLearner ?? false;
+    message.dbSizeQuota = (object.dbSizeQuota !== undefined && object.dbSizeQuota !== null)
+      ? BigInt(object.dbSizeQuota)
+      : 0n;
     return message;
   },
 };

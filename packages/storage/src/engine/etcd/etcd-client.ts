@@ -8,6 +8,7 @@ import {
   type RangeResponse,
   type ResponseHeader,
   StatusRequest,
+  type StatusResponse,
   type TxnRequest,
   type TxnResponse,
   WatchService,
@@ -85,16 +86,18 @@ export class EtcdClient {
 
   /** The versions of the members that answer. */
   async versions(): Promise<readonly string[]> {
-    const request = StatusRequest.create({});
-    const versions = await Promise.all(
-      this.#members.map(async (member) => {
-        await this.#authenticate(member).catch(() => undefined);
-        const options = this.#callOptions(this.#options.timeoutMs);
-        const status = await member.maintenance.status(request, options).catch(() => undefined);
-        return status?.version;
-      }),
-    );
-    return versions.filter((version) => version !== undefined);
+    return (await this.#statuses()).map(({ version }) => version);
+  }
+
+  /** Bytes of the databases of the members that answer: of the file, in use, and at most (0: not said). */
+  async databases(): Promise<
+    readonly { readonly size: number; readonly used: number; readonly quota: number }[]
+  > {
+    return (await this.#statuses()).map(({ dbSize, dbSizeInUse, dbSizeQuota }) => ({
+      size: Number(dbSize),
+      used: Number(dbSizeInUse),
+      quota: Number(dbSizeQuota),
+    }));
   }
 
   range(request: RangeRequest): Promise<RangeResponse> {
@@ -176,6 +179,18 @@ export class EtcdClient {
         await delay(pause);
       }
     }
+  }
+
+  async #statuses(): Promise<readonly StatusResponse[]> {
+    const request = StatusRequest.create({});
+    const statuses = await Promise.all(
+      this.#members.map(async (member) => {
+        await this.#authenticate(member).catch(() => undefined);
+        const options = this.#callOptions(this.#options.timeoutMs);
+        return member.maintenance.status(request, options).catch(() => undefined);
+      }),
+    );
+    return statuses.filter((status) => status !== undefined);
   }
 
   #callOptions(timeoutMs: number): RpcCallOptions {

@@ -130,12 +130,16 @@ export function getOf(key: Buffer): RequestOp {
   return RequestOp.create({ request: { $case: "requestRange", value } });
 }
 
-/** That a key, or every key of a range, has a mod revision; 0 means that there is none. */
-function modIs(where: Buffer | KeyRange, modRevision: bigint = NEVER): Compare {
+/** That a key, or every key of a range, has a mod revision, or a higher one; 0 means that there is none. */
+export function modIs(
+  where: Buffer | KeyRange,
+  modRevision: bigint = NEVER,
+  comparison: "equal" | "above" = "equal",
+): Compare {
   const range = Buffer.isBuffer(where) ? { key: where } : where;
   return Compare.create({
     ...range,
-    result: Compare_CompareResult.EQUAL,
+    result: comparison === "equal" ? Compare_CompareResult.EQUAL : Compare_CompareResult.GREATER,
     target: Compare_CompareTarget.MOD,
     targetUnion: { $case: "modRevision", value: modRevision },
   });
@@ -146,7 +150,8 @@ function rangeOf(range: KeyRange): RequestOp {
   return RequestOp.create({ request: { $case: "requestRange", value } });
 }
 
-function put(key: Buffer, bytes: Uint8Array): RequestOp {
+/** A put as part of a transaction. */
+export function put(key: Buffer, bytes: Uint8Array): RequestOp {
   const value = PutRequest.create({ key, value: bytes });
   return RequestOp.create({ request: { $case: "requestPut", value } });
 }
