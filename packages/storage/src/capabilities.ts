@@ -31,6 +31,8 @@ export interface StorageCapabilities {
   readonly shared: boolean;
   /** Whether `list` takes `strong`. */
   readonly strongList: boolean;
+  /** Whether there are `listPage` and `listHeads`. */
+  readonly pagedList: boolean;
   /** Most guards per write; 0 = none. */
   readonly guards: number;
   /** Most operations per batch; 0 = no batches. */

@@ -44,6 +44,12 @@ export const STORAGE_ERRORS = Object.freeze({
     httpStatus: 410,
     summary: "the watch cannot continue without loss",
   },
+  STORAGE_LIST_EXPIRED: {
+    retryable: true,
+    grpcStatus: 10,
+    httpStatus: 410,
+    summary: "the list cannot continue at its store revision; list again from the first page",
+  },
   STORAGE_WATCH_ENDED: {
     retryable: false,
     grpcStatus: 1,

@@ -1,4 +1,5 @@
 import type { StorageCapabilities } from "./capabilities.ts";
+import type { ListPage, ListPageOptions, ResourceHead } from "./list/types.ts";
 import type { Resource, ResourceId, Tenancy, UnversionedType } from "./resource.ts";
 
 /**
@@ -186,6 +187,32 @@ export interface StorageBackend extends AsyncDisposable {
     namePrefix: string,
     options?: CallOptions,
   ): Promise<readonly Resource[]>;
+
+  /**
+   * One page of what `list` gives, bounded in number and bytes. All pages together are the list at the
+   * store revision of the first page, each resource once, whatever is written meanwhile. Needs
+   * `capabilities.pagedList` (`STORAGE_UNSUPPORTED` otherwise).
+   *
+   * `STORAGE_LIST_EXPIRED`: the store revision of the list is not held any more (the instance was
+   * restarted, the next page was asked for too late, the content was replaced); list again from the
+   * first page. `STORAGE_INVALID_ARGUMENT`: the continuation is none, or of another query.
+   */
+  listPage(
+    consistency: ReadConsistency,
+    type: UnversionedType,
+    tenancy: Tenancy,
+    namePrefix: string,
+    options?: ListPageOptions,
+  ): Promise<ListPage>;
+
+  /** The same as `listPage`, but without the bytes of the resources' data, which do not count either. */
+  listHeads(
+    consistency: ReadConsistency,
+    type: UnversionedType,
+    tenancy: Tenancy,
+    namePrefix: string,
+    options?: ListPageOptions,
+  ): Promise<ListPage<ResourceHead>>;
 
   /**
    * Watches what `list` with the same filter gives. What was acknowledged before the call is in the

@@ -52,6 +52,7 @@ export const ETCD_CAPABILITIES: StorageCapabilities = Object.freeze({
   durability: "replicated",
   shared: true,
   strongList: true,
+  pagedList: true,
   guards: MAX_GUARDS,
   batch: MAX_BATCH_OPERATIONS,
   endOfSnapshot: true,

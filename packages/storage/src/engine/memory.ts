@@ -25,6 +25,7 @@ export const MEMORY_CAPABILITIES: StorageCapabilities = Object.freeze({
   durability: "none",
   shared: false,
   strongList: true,
+  pagedList: true,
   guards: MAX_GUARDS,
   batch: MAX_BATCH_OPERATIONS,
   endOfSnapshot: true,

@@ -48,6 +48,7 @@ export const POSTGRES_CAPABILITIES: StorageCapabilities = Object.freeze({
   durability: "os",
   shared: true,
   strongList: true,
+  pagedList: true,
   guards: MAX_GUARDS,
   batch: MAX_BATCH_OPERATIONS,
   endOfSnapshot: true,

@@ -1,9 +1,16 @@
 import { startServer } from "@stackwright/proto/grpc";
 import { describe, expect, test } from "vitest";
+import type { StorageCapabilities } from "../capabilities.ts";
+import { StorageError } from "../errors.ts";
+import { listPages } from "../list/list-pages.ts";
+import type { ListPage } from "../list/types.ts";
+import type { Resource } from "../resource.ts";
 import { assertCode, assertSame, nextUpsert } from "../testing/assertions.ts";
+import { DelegatingStorage } from "../testing/delegate.ts";
 import { describeStorage } from "../testing/describe-storage.ts";
 import { overRemote } from "../testing/live/remote-harness.ts";
 import { A1, A2, BILLING, EVERYWHERE, HOME, sample, sampleId } from "../testing/samples.ts";
+import type { StorageBackend } from "../types.ts";
 import { createMemoryStorage, MEMORY_CAPABILITIES } from "./memory.ts";
 import { createRemoteStorage, createStorageService, type Grant } from "./remote.ts";
 
@@ -34,6 +41,127 @@ async function serve() {
   };
   return { storage, server, open, [Symbol.asyncDispose]: close };
 }
+
+/** Serves a store that is wrapped. */
+async function serveWrapped(wrap: (inner: StorageBackend) => StorageBackend) {
+  const inner = createMemoryStorage();
+  const service = createStorageService({
+    storage: wrap(inner),
+    authorize: () => ({ scopes: "all" }),
+  });
+  const server = await startServer({ services: [service] });
+  const storage = await createRemoteStorage({ address: server.address, token: "any" });
+  return {
+    inner,
+    storage,
+    async [Symbol.asyncDispose]() {
+      await storage.close();
+      await server.close();
+      await inner.close();
+    },
+  };
+}
+
+/** A store from before there were pages. */
+class Unpaged extends DelegatingStorage {
+  override get capabilities(): StorageCapabilities {
+    return { ...this.inner.capabilities, pagedList: false };
+  }
+
+  override listPage(): Promise<never> {
+    throw new Error("is not there");
+  }
+}
+
+/** A store whose lists end after their first page. */
+class Forgetful extends DelegatingStorage {
+  override async listPage(
+    ...[consistency, type, tenancy, prefix, options]: Parameters<StorageBackend["listPage"]>
+  ): Promise<ListPage> {
+    if (options?.continueAfter !== undefined) throw new StorageError("STORAGE_LIST_EXPIRED");
+    return this.inner.listPage(consistency, type, tenancy, prefix, { ...options, limit: 1 });
+  }
+}
+
+describe("lists in pages over a service", () => {
+  test("do not show a token the names that it does not cover", async () => {
+    await using service = await serve();
+    for (const name of ["db-secret", "web-1", "web-2", "zz-secret"]) {
+      await service.storage.writeCAS(sample(A1, HOME, name));
+    }
+    await using storage = await service.open("home");
+    const names: string[] = [];
+    let continueAfter: string | undefined;
+    do {
+      const page = await storage.listPage("strong", A1, HOME, "", { limit: 1, continueAfter });
+      names.push(...page.resources.map((one) => one.id.name));
+      continueAfter = page.continuation;
+      expect(Buffer.from(continueAfter ?? "", "base64url").toString("latin1")).not.toContain("web");
+      expect(Buffer.from(continueAfter ?? "", "base64url").toString("latin1")).not.toContain(
+        "secret",
+      );
+    } while (continueAfter !== undefined);
+    expect(names).toEqual(["web-1", "web-2"]);
+  });
+
+  test("refuse a token a continuation that was changed, made up, or given to another token", async () => {
+    await using service = await serve();
+    for (const name of ["web-1", "web-2", "web-3"]) {
+      await service.storage.writeCAS(sample(A1, HOME, name));
+    }
+    await using storage = await service.open("home");
+    await using everything = await service.open("all");
+    const { continuation = "" } = await storage.listPage("strong", A1, HOME, "", { limit: 1 });
+    const open = await everything.listPage("strong", A1, HOME, "", { limit: 1 });
+    const flipped = Buffer.from(continuation, "base64url");
+    flipped[flipped.length - 1] = (flipped.at(-1) ?? 0) ^ 1;
+    for (const [continueAfter, code] of [
+      [flipped.toString("base64url"), "STORAGE_LIST_EXPIRED"],
+      [open.continuation, "STORAGE_LIST_EXPIRED"],
+      ["", "STORAGE_INVALID_ARGUMENT"],
+      ["AAAA", "STORAGE_INVALID_ARGUMENT"],
+      [`${continuation}=`, "STORAGE_INVALID_ARGUMENT"],
+      ["A".repeat(100_000), "STORAGE_INVALID_ARGUMENT"],
+    ] as const) {
+      const call = storage.listPage("strong", A1, HOME, "", { continueAfter });
+      await assertCode(call, code);
+    }
+  });
+
+  test("are refused by name by a server without them, where listPages gives one page", async () => {
+    await using service = await serveWrapped((inner) => new Unpaged(inner));
+    const { storage } = service;
+    const stored = [
+      await service.inner.writeCAS(sample(A1, HOME, "a")),
+      await service.inner.writeCAS(sample(A1, HOME, "b")),
+    ];
+    expect(storage.capabilities.pagedList).toBe(false);
+    for (const call of [
+      storage.listPage("strong", A1, HOME, ""),
+      storage.listHeads("strong", A1, HOME, ""),
+    ]) {
+      const error = await assertCode(call, "STORAGE_UNSUPPORTED");
+      expect(error.message).toContain("paged lists");
+    }
+    const pages: (readonly Resource[])[] = [];
+    for await (const page of listPages(storage, "strong", A1, HOME, "", { limit: 1 })) {
+      pages.push(page);
+    }
+    expect(pages).toEqual([stored]);
+  });
+
+  test("that end in the middle are to a list as a failed read", async () => {
+    await using service = await serveWrapped((inner) => new Forgetful(inner));
+    await service.inner.writeCAS(sample(A1, HOME, "a"));
+    expect(await service.storage.list("strong", A1, HOME, "")).toHaveLength(1);
+    await service.inner.writeCAS(sample(A1, HOME, "b"));
+    const error = await assertCode(
+      service.storage.list("strong", A1, HOME, ""),
+      "STORAGE_INCONSISTENT",
+    );
+    expect(error.message).toContain("list again");
+  });
+});
 
 describe("a storage service", () => {
   test("refuses callers without a valid token", async () => {

@@ -58,6 +58,7 @@ export const SQLITE_CAPABILITIES: StorageCapabilities = Object.freeze({
   durability: "os",
   shared: false,
   strongList: true,
+  pagedList: true,
   guards: MAX_GUARDS,
   batch: MAX_BATCH_OPERATIONS,
   endOfSnapshot: true,

@@ -1,4 +1,5 @@
 import type { StorageCapabilities } from "../capabilities.ts";
+import type { ListPage, ListPageOptions, ResourceHead } from "../list/types.ts";
 import type { Resource, ResourceId, Tenancy, UnversionedType } from "../resource.ts";
 import type {
   BatchOperation,
@@ -44,6 +45,26 @@ export class DelegatingStorage implements StorageBackend {
     options?: CallOptions,
   ): Promise<readonly Resource[]> {
     return this.inner.list(consistency, type, tenancy, namePrefix, options);
+  }
+
+  listPage(
+    consistency: ReadConsistency,
+    type: UnversionedType,
+    tenancy: Tenancy,
+    namePrefix: string,
+    options?: ListPageOptions,
+  ): Promise<ListPage> {
+    return this.inner.listPage(consistency, type, tenancy, namePrefix, options);
+  }
+
+  listHeads(
+    consistency: ReadConsistency,
+    type: UnversionedType,
+    tenancy: Tenancy,
+    namePrefix: string,
+    options?: ListPageOptions,
+  ): Promise<ListPage<ResourceHead>> {
+    return this.inner.listHeads(consistency, type, tenancy, namePrefix, options);
   }
 
   watchList(

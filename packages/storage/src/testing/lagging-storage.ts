@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { StorageCapabilities } from "../capabilities.ts";
+import { MemoryLists } from "../engine/memory/memory-lists.ts";
 import { MemoryStorage } from "../engine/memory/memory-storage.ts";
 import { ResourceIndex } from "../engine/memory/resource-index.ts";
 import { selectResources } from "../engine/memory/select.ts";
@@ -10,7 +11,10 @@ import { EventFeed } from "../feed/event-feed.ts";
 import { pagedPrologue } from "../feed/prologue.ts";
 import { resolveWatchBuffer } from "../feed/watch-stream.ts";
 import { toReadonlyResource } from "../freeze.ts";
-import { resourceKey } from "../key.ts";
+import { type ResourceFilter, resourceKey } from "../key.ts";
+import type { ListContent } from "../list/continuation.ts";
+import { toHead } from "../list/resource-head.ts";
+import type { ListPage, ListPageOptions, ResourceHead } from "../list/types.ts";
 import { checkReadResult } from "../preconditions.ts";
 import type { Resource, ResourceId, Tenancy, UnversionedType } from "../resource.ts";
 import type { CallOptions, ReadConsistency, Watch, WatchOptions } from "../types.ts";
@@ -36,6 +40,7 @@ export const LAGGING_CAPABILITIES: StorageCapabilities = Object.freeze({
 export class LaggingStorage extends DelegatingStorage {
   readonly #replica = new ResourceIndex();
   readonly #feed: EventFeed;
+  readonly #lists = new MemoryLists();
   /** Commits of this turn that are not on their way to the follower yet. */
   #arrived: Commit[] = [];
   #applied = 0;
@@ -87,6 +92,30 @@ export class LaggingStorage extends DelegatingStorage {
     return this.#replica.select({ type, tenancy, namePrefix }).map(toReadonlyResource);
   }
 
+  override async listPage(
+    consistency: ReadConsistency,
+    type: UnversionedType,
+    tenancy: Tenancy,
+    namePrefix: string,
+    options: ListPageOptions = {},
+  ): Promise<ListPage> {
+    const filter = { type, tenancy, namePrefix };
+    const page = await this.#page("resources", consistency, filter, options);
+    return { ...page, resources: page.resources.map(toReadonlyResource) };
+  }
+
+  override async listHeads(
+    consistency: ReadConsistency,
+    type: UnversionedType,
+    tenancy: Tenancy,
+    namePrefix: string,
+    options: ListPageOptions = {},
+  ): Promise<ListPage<ResourceHead>> {
+    const filter = { type, tenancy, namePrefix };
+    const page = await this.#page("heads", consistency, filter, options);
+    return { ...page, resources: page.resources.map(toHead) };
+  }
+
   override async listByOwner(
     id: ResourceId,
     options: CallOptions = {},
@@ -131,8 +160,25 @@ export class LaggingStorage extends DelegatingStorage {
 
   override async close(): Promise<void> {
     this.#closed = true;
+    this.#lists.endAll();
     this.#feed.closeAll(new StorageError("STORAGE_WATCH_CLOSED", "the backend was closed"));
     await this.inner.close();
+  }
+
+  /** Pages are the follower's, which catches up first where they have to be strong. */
+  async #page(
+    content: ListContent,
+    consistency: ReadConsistency,
+    filter: ResourceFilter,
+    options: ListPageOptions,
+  ): Promise<ListPage> {
+    const { type, tenancy, namePrefix } = filter;
+    if (this.#closed) return this.inner.listPage(consistency, type, tenancy, namePrefix, options);
+    options.signal?.throwIfAborted();
+    checkConsistency(consistency);
+    checkFilter(type, tenancy, namePrefix, this.capabilities.limits);
+    if (consistency === "strong") await this.#replication;
+    return this.#lists.page(content, filter, "lagging", () => this.#replica.snapshot(), options);
   }
 
   /** No later read of this instance may be older than a strong one: the follower catches up first. */

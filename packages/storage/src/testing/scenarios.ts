@@ -7,6 +7,7 @@ import { INPUT_SCENARIOS } from "./scenario/input.ts";
 import { LARGE_SCENARIOS } from "./scenario/large.ts";
 import { LIST_SCENARIOS } from "./scenario/list.ts";
 import { OWNER_SCENARIOS } from "./scenario/owner.ts";
+import { PAGED_LIST_SCENARIOS } from "./scenario/paged-list.ts";
 import { READ_SCENARIOS } from "./scenario/read.ts";
 import { RESUME_SCENARIOS } from "./scenario/resume.ts";
 import { SNAPSHOT_SCENARIOS } from "./scenario/snapshot.ts";
@@ -20,6 +21,7 @@ export const STORAGE_SCENARIOS: readonly ScenarioGroup[] = [
   WRITE_SCENARIOS,
   DELETE_SCENARIOS,
   LIST_SCENARIOS,
+  PAGED_LIST_SCENARIOS,
   OWNER_SCENARIOS,
   WATCH_SCENARIOS,
   WATCH_RACE_SCENARIOS,

@@ -3,8 +3,11 @@ import type {
   BatchOperation,
   CallOptions,
   Guard,
+  ListPage,
+  ListPageOptions,
   ReadConsistency,
   Resource,
+  ResourceHead,
   ResourceId,
   Restore,
   Snapshot,
@@ -128,6 +131,32 @@ export class ProcessStorage implements StorageBackend {
   ): Promise<readonly Resource[]> {
     await this.#travel();
     return this.#answer(this.#shared.inner.list(consistency, type, tenancy, namePrefix, options));
+  }
+
+  async listPage(
+    consistency: ReadConsistency,
+    type: UnversionedType,
+    tenancy: Tenancy,
+    namePrefix: string,
+    options?: ListPageOptions,
+  ): Promise<ListPage> {
+    await this.#travel();
+    return this.#answer(
+      this.#shared.inner.listPage(consistency, type, tenancy, namePrefix, options),
+    );
+  }
+
+  async listHeads(
+    consistency: ReadConsistency,
+    type: UnversionedType,
+    tenancy: Tenancy,
+    namePrefix: string,
+    options?: ListPageOptions,
+  ): Promise<ListPage<ResourceHead>> {
+    await this.#travel();
+    return this.#answer(
+      this.#shared.inner.listHeads(consistency, type, tenancy, namePrefix, options),
+    );
   }
 
   async writeCAS(resource: Resource, options?: WriteOptions): Promise<Resource> {

@@ -8,7 +8,9 @@ import { formatCursor } from "../../feed/cursor.ts";
 import { EventFeed } from "../../feed/event-feed.ts";
 import type { ResolvedWatchBuffer } from "../../feed/watch-stream.ts";
 import { freezeId, freezeResource, toReadonlyResource, withVersion } from "../../freeze.ts";
-import { lifetimeKey } from "../../key.ts";
+import { lifetimeKey, type ResourceFilter } from "../../key.ts";
+import { cutBody, decodeHead } from "../../list/resource-head.ts";
+import type { ListPage, ListPageOptions, ResourceHead } from "../../list/types.ts";
 import { checkReadResult } from "../../preconditions.ts";
 import type { Resource, ResourceId, Tenancy, UnversionedType } from "../../resource.ts";
 import type {
@@ -36,6 +38,7 @@ import { abortable } from "../abortable.ts";
 import type { EtcdClient } from "./etcd-client.ts";
 import { HistoryFollower } from "./history-follower.ts";
 import type { Layout } from "./layout.ts";
+import { listValues } from "./list-page.ts";
 import { type EtcdWatchContext, openResumed, openSnapshotWatch } from "./open-watch.ts";
 import { endOfRevision } from "./position.ts";
 import { scanResources } from "./scan.ts";
@@ -153,6 +156,38 @@ export class EtcdBackend implements StorageBackend {
     return this.#run(collect(), options);
   }
 
+  async listPage(
+    consistency: ReadConsistency,
+    type: UnversionedType,
+    tenancy: Tenancy,
+    namePrefix: string,
+    options: ListPageOptions = {},
+  ): Promise<ListPage> {
+    const filter = this.#beginPage(consistency, { type, tenancy, namePrefix }, options);
+    const reading = listValues(this.#source, "resources", filter, options);
+    const { values, ...rest } = await this.#run(reading, options);
+    const resources = values.map((kv) => decodeResource(kv.value, this.#layout.versionOf(kv)));
+    return { ...rest, resources };
+  }
+
+  async listHeads(
+    consistency: ReadConsistency,
+    type: UnversionedType,
+    tenancy: Tenancy,
+    namePrefix: string,
+    options: ListPageOptions = {},
+  ): Promise<ListPage<ResourceHead>> {
+    const filter = this.#beginPage(consistency, { type, tenancy, namePrefix }, options);
+    const reading = listValues(this.#source, "heads", filter, options);
+    const { values, ...rest } = await this.#run(reading, options);
+    const resources = values.map((kv) => {
+      const cut = cutBody(kv.value, kv.value.byteLength);
+      if (cut === undefined) throw new StorageError("STORAGE_CORRUPT");
+      return decodeHead(cut, this.#layout.versionOf(kv));
+    });
+    return { ...rest, resources };
+  }
+
   async listByOwner(id: ResourceId, options: CallOptions = {}): Promise<readonly Resource[]> {
     this.#begin(options);
     checkId(id, this.capabilities.limits);
@@ -249,6 +284,18 @@ export class EtcdBackend implements StorageBackend {
     throw new StorageError("STORAGE_INCONSISTENT", "the backend is closed", {
       details: { outcome: "not-applied" },
     });
+  }
+
+  /** The filter of a page, once its arguments are checked. */
+  #beginPage(
+    consistency: ReadConsistency,
+    { type, tenancy, namePrefix }: ResourceFilter,
+    options: ListPageOptions,
+  ): ResourceFilter {
+    this.#begin(options);
+    checkConsistency(consistency);
+    checkFilter(type, tenancy, namePrefix, this.capabilities.limits);
+    return { type: { ...type }, tenancy: { ...tenancy }, namePrefix };
   }
 
   #run<T>(call: Promise<T>, options: CallOptions): Promise<T> {

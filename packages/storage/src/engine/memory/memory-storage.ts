@@ -9,6 +9,9 @@ import { backlogPrologue, pagedPrologue } from "../../feed/prologue.ts";
 import { resolveWatchBuffer, type WatchBufferOptions } from "../../feed/watch-stream.ts";
 import { freezeResource, toReadonlyResource } from "../../freeze.ts";
 import { filterMatches, resourceKey } from "../../key.ts";
+import type { ListContent } from "../../list/continuation.ts";
+import { toHead } from "../../list/resource-head.ts";
+import type { ListPage, ListPageOptions, ResourceHead } from "../../list/types.ts";
 import {
   checkDeletePreconditions,
   checkReadResult,
@@ -39,6 +42,7 @@ import {
   checkResource,
   checkVersion,
 } from "../../validate.ts";
+import { MemoryLists } from "./memory-lists.ts";
 import { indexResources, ResourceIndex } from "./resource-index.ts";
 import { ScopeCache } from "./scope-cache.ts";
 import { selectResources } from "./select.ts";
@@ -64,6 +68,7 @@ export class MemoryStorage implements StorageBackend {
   readonly #history: HistoryOptions;
   readonly #onCommit: ((commit: Commit) => void) | undefined;
   readonly #scopes = new ScopeCache();
+  readonly #lists = new MemoryLists();
   readonly #freeze = (id: ResourceId): ResourceId => this.#scopes.freeze(id);
   #resources = new ResourceIndex();
   #log: CommitLog;
@@ -125,6 +130,28 @@ export class MemoryStorage implements StorageBackend {
     checkConsistency(consistency);
     checkFilter(type, tenancy, namePrefix, this.capabilities.limits);
     return this.#resources.select({ type, tenancy, namePrefix }).map(toReadonlyResource);
+  }
+
+  async listPage(
+    consistency: ReadConsistency,
+    type: UnversionedType,
+    tenancy: Tenancy,
+    namePrefix: string,
+    options: ListPageOptions = {},
+  ): Promise<ListPage> {
+    const page = this.#page("resources", consistency, type, tenancy, namePrefix, options);
+    return { ...page, resources: page.resources.map(toReadonlyResource) };
+  }
+
+  async listHeads(
+    consistency: ReadConsistency,
+    type: UnversionedType,
+    tenancy: Tenancy,
+    namePrefix: string,
+    options: ListPageOptions = {},
+  ): Promise<ListPage<ResourceHead>> {
+    const page = this.#page("heads", consistency, type, tenancy, namePrefix, options);
+    return { ...page, resources: page.resources.map(toHead) };
   }
 
   async watchList(
@@ -245,6 +272,7 @@ export class MemoryStorage implements StorageBackend {
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
+    this.#lists.endAll();
     this.#feed.closeAll(new StorageError("STORAGE_WATCH_CLOSED", "the backend was closed"));
   }
 
@@ -258,6 +286,27 @@ export class MemoryStorage implements StorageBackend {
     throw new StorageError("STORAGE_INCONSISTENT", "the backend is closed", {
       details: { outcome: "not-applied" },
     });
+  }
+
+  #page(
+    content: ListContent,
+    consistency: ReadConsistency,
+    type: UnversionedType,
+    tenancy: Tenancy,
+    namePrefix: string,
+    options: ListPageOptions,
+  ): ListPage {
+    this.#begin(options);
+    checkConsistency(consistency);
+    checkFilter(type, tenancy, namePrefix, this.capabilities.limits);
+    const filter = { type, tenancy, namePrefix };
+    return this.#lists.page(
+      content,
+      filter,
+      this.#epoch,
+      () => this.#resources.snapshot(),
+      options,
+    );
   }
 
   #checkGuards(guards: readonly Guard[]): void {
@@ -322,6 +371,7 @@ export class MemoryStorage implements StorageBackend {
       if (Number.isSafeInteger(number)) this.#revision = Math.max(this.#revision, number);
     }
     this.#restores += 1;
+    this.#lists.endAll();
     this.#epoch = `${this.#epoch.split("~")[0]}~${this.#restores}`;
     this.#log = new CommitLog(this.#history, this.#revision);
     this.#feed.closeAll(new StorageError("STORAGE_WATCH_CLOSED", "a snapshot was restored"));

@@ -3,14 +3,16 @@ import type { Resource } from "../../resource.ts";
 import { scanIsExact, scanStart, scanStep } from "../../scan.ts";
 import type { OrderedMap } from "./ordered-map.ts";
 
-/** The resources that a filter selects, in key order. */
+/** The resources that a filter selects, in key order; with `behind` those whose keys come after it. */
 export function* selectResources(
   resources: OrderedMap<Resource>,
   filter: ResourceFilter,
+  behind?: string,
 ): Generator<Resource> {
   const prefix = scanStart(filter);
   const exact = scanIsExact(filter);
   let from: string | undefined = prefix;
+  if (behind !== undefined && behind >= prefix) from = `${behind}\0`;
   while (from !== undefined) {
     let jump: string | undefined;
     for (const [key, resource] of resources.entriesFrom(from)) {

@@ -15,7 +15,12 @@ export interface ConnectionOptions {
   readonly tls?: object;
   /** Schema that holds the tables, made by the first open. @default "stackwright" */
   readonly schema?: string;
-  /** Most connections for calls; two more are used for hints and for each open snapshot. @default 8 */
+  /**
+   * Most connections for calls. Others are used: one for hints, one for each open snapshot, and one for each
+   * list between its pages, up to 16.
+   *
+   * @default 8
+   */
   readonly connections?: number;
   /**
    * How long a call may take. The server gives statements up a little earlier.

@@ -5,6 +5,8 @@ import { EventFeed } from "../../feed/event-feed.ts";
 import type { ResolvedWatchBuffer } from "../../feed/watch-stream.ts";
 import { freezeId, freezeResource, toReadonlyResource, withVersion } from "../../freeze.ts";
 import type { ResourceFilter } from "../../key.ts";
+import { type CutBody, decodeHead } from "../../list/resource-head.ts";
+import type { ListPage, ListPageOptions, ResourceHead } from "../../list/types.ts";
 import { checkReadResult, guardFailed, refused } from "../../preconditions.ts";
 import type { Resource, ResourceId, Tenancy, UnversionedType } from "../../resource.ts";
 import type {
@@ -32,6 +34,7 @@ import { ChangeFollower } from "./change-follower.ts";
 import type { Connections } from "./connections.ts";
 import { type HistoryBounds, HistoryKeeper } from "./history-keeper.ts";
 import { type OpenedPrologue, openResumed, openSnapshotWatch } from "./open-watch.ts";
+import { PagedLists } from "./paged-lists.ts";
 import type { PostgresStorage } from "./postgres-storage.ts";
 import { type RowTarget, readRow } from "./reads.ts";
 import { createRestore } from "./restore-handle.ts";
@@ -62,6 +65,7 @@ export class PostgresBackend implements PostgresStorage {
   readonly #follower: ChangeFollower;
   readonly #history: HistoryKeeper;
   readonly #writes: WriteGroups;
+  readonly #lists: PagedLists;
   readonly #snapshots = new Set<Snapshot>();
   #closing: Promise<void> | undefined;
 
@@ -71,6 +75,7 @@ export class PostgresBackend implements PostgresStorage {
     this.#connections = connections;
     this.#feed = new EventFeed(parts.watchBuffer);
     this.#follower = new ChangeFollower(connections, this.#feed, parts.pollMs, logger);
+    this.#lists = new PagedLists(connections);
     this.#history = new HistoryKeeper(connections, parts.history, logger, () =>
       this.#follower.catchUp(),
     );
@@ -128,6 +133,34 @@ export class PostgresBackend implements PostgresStorage {
     checkFilter(type, tenancy, namePrefix, this.capabilities.limits);
     const filter = { type: { group: type.group, kind: type.kind }, tenancy, namePrefix };
     return abortable(this.#collect({ kind: "filter", filter }, options), options.signal);
+  }
+
+  async listPage(
+    consistency: ReadConsistency,
+    type: UnversionedType,
+    tenancy: Tenancy,
+    namePrefix: string,
+    options: ListPageOptions = {},
+  ): Promise<ListPage> {
+    const filter = this.#beginPage(consistency, { type, tenancy, namePrefix }, options);
+    const reading = this.#lists.page("resources", filter, options);
+    const { rows, continuation } = await abortable(reading, options.signal);
+    const resources = rows.map(fromBodyRow);
+    return { resources, ...(continuation === undefined ? {} : { continuation }) };
+  }
+
+  async listHeads(
+    consistency: ReadConsistency,
+    type: UnversionedType,
+    tenancy: Tenancy,
+    namePrefix: string,
+    options: ListPageOptions = {},
+  ): Promise<ListPage<ResourceHead>> {
+    const filter = this.#beginPage(consistency, { type, tenancy, namePrefix }, options);
+    const reading = this.#lists.page("heads", filter, options);
+    const { rows, continuation } = await abortable(reading, options.signal);
+    const resources = rows.map(({ cut, version }) => decodeHead(cut as CutBody, version));
+    return { resources, ...(continuation === undefined ? {} : { continuation }) };
   }
 
   async listByOwner(id: ResourceId, options: CallOptions = {}): Promise<readonly Resource[]> {
@@ -218,6 +251,7 @@ export class PostgresBackend implements PostgresStorage {
   async #close(): Promise<void> {
     this.#feed.closeAll(new StorageError("STORAGE_WATCH_CLOSED", "the backend was closed"));
     await this.#writes.idle();
+    await this.#lists.close();
     await this.#follower.stop();
     await this.#history.idle();
     await Promise.all(Array.from(this.#snapshots, (snapshot) => snapshot.close()));
@@ -230,6 +264,18 @@ export class PostgresBackend implements PostgresStorage {
     throw new StorageError("STORAGE_INCONSISTENT", "the backend is closed", {
       details: { outcome: "not-applied" },
     });
+  }
+
+  /** The filter of a page, once its arguments are checked. */
+  #beginPage(
+    consistency: ReadConsistency,
+    { type, tenancy, namePrefix }: ResourceFilter,
+    options: ListPageOptions,
+  ): ResourceFilter {
+    this.#begin(options);
+    checkConsistency(consistency);
+    checkFilter(type, tenancy, namePrefix, this.capabilities.limits);
+    return { type: { ...type }, tenancy: { ...tenancy }, namePrefix };
   }
 
   async #collect(target: RowTarget, options: CallOptions): Promise<readonly Resource[]> {

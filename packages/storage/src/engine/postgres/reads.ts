@@ -19,8 +19,15 @@ export async function readRow(client: Sql, id: ResourceId): Promise<BodyRow | un
 }
 
 /** Bounds of a page: rows, and bytes of bodies unless it is a single one. */
-const PAGE_ROWS = 2_000;
-const PAGE_BYTES = 4 * 1024 * 1024;
+const PAGE_BOUNDS: RowPageBounds = { rows: 2_000, bytes: 4 * 1024 * 1024, bodyBytes: undefined };
+
+/** How much of what is stored a page may have. */
+export interface RowPageBounds {
+  readonly rows: number;
+  readonly bytes: number;
+  /** Bytes from the beginning of each body; `undefined` for all. */
+  readonly bodyBytes: number | undefined;
+}
 
 /** What rows a scan selects. */
 export type RowTarget =
@@ -44,6 +51,7 @@ interface PositionedRow {
   readonly key: string | null;
   readonly version: string | null;
   readonly body: Uint8Array | null;
+  readonly size: number | null;
 }
 
 /** Up to a page of the rows of a target, behind a key. */
@@ -51,7 +59,13 @@ export async function readPage(
   client: Sql,
   target: RowTarget,
   after: string | undefined,
+  { rows: limit, bytes, bodyBytes }: RowPageBounds = PAGE_BOUNDS,
 ): Promise<RowPage> {
+  const body = bodyBytes === undefined ? BODY : sql`substring(t.body FROM 1 FOR ${bodyBytes}::int)`;
+  const taken =
+    bodyBytes === undefined ? BODY_SIZE : sql`least(octet_length(body), ${bodyBytes}::int)`;
+  // Plans depend on the number behind LIMIT, and each one is a statement that connections keep.
+  const fetched = sql.raw(String(2 ** Math.ceil(Math.log2(limit + 1))));
   // Sizes are summed up inside: a body beyond the page is neither read nor sent.
   const found = await runPrepared<PositionedRow>(
     client,
@@ -59,23 +73,26 @@ export async function readPage(
       WITH found AS (
         SELECT ${KEY}, ${resource.version}, ${resource.body} FROM ${resource}
         WHERE ${and(matches(target), after === undefined ? undefined : behind(after))}
-        ORDER BY ${KEY} LIMIT ${sql.raw(String(PAGE_ROWS + 1))}
+        ORDER BY ${KEY} LIMIT ${fetched}
       ), page AS (
         SELECT *, row_number() OVER w AS place,
-          sum(octet_length(body)) OVER w - octet_length(body) AS before
+          sum(${taken}) OVER w AS upto
         FROM found WINDOW w AS (ORDER BY ${KEY_NAMES} ROWS UNBOUNDED PRECEDING)
       ), taken AS (
         SELECT * FROM page
-        WHERE place <= ${sql.raw(String(PAGE_ROWS))} AND before < ${sql.raw(String(PAGE_BYTES))}
+        WHERE place <= ${limit}::int AND (place = 1 OR upto <= ${bytes}::int)
       )
       SELECT content_epoch() AS epoch, s.revision,
         (SELECT count(*) FROM found) > (SELECT count(*) FROM taken) AS more,
-        json_build_array(${KEY_NAMES})::text AS key, t.version, t.body
+        json_build_array(${KEY_NAMES})::text AS key, t.version,
+        ${body} AS body, octet_length(t.body) AS size
       FROM store s LEFT JOIN taken t ON true ORDER BY t.place`,
   );
   const [first] = found;
-  const rows = found.flatMap(({ key, version, body }): readonly KeyedRow[] =>
-    key === null || version === null || body === null ? [] : [{ key, version, body }],
+  const rows = found.flatMap(({ key, version, body, size }): readonly KeyedRow[] =>
+    key === null || version === null || body === null || size === null
+      ? []
+      : [{ key, version, body, size }],
   );
   const next = first?.more === true ? rows.at(-1)?.key : undefined;
   return {
@@ -85,6 +102,9 @@ export async function readPage(
     ...(next === undefined ? {} : { next }),
   };
 }
+
+const BODY = sql.raw("t.body");
+const BODY_SIZE = sql.raw("octet_length(body)");
 
 /** The columns of the primary key. */
 const KEY = sql.join(

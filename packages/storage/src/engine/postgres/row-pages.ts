@@ -21,10 +21,15 @@ export async function* rowPages(
   }
   await using transaction = await ReadTransaction.open(connections);
   let next: string | undefined;
+  let first: RowPage | undefined;
   do {
     signal?.throwIfAborted();
     const after = next;
     const page = await transaction.run((sql) => readPage(sql, target, after));
+    first ??= page;
+    if (page.revision !== first.revision || page.epoch !== first.epoch) {
+      throw new StorageError("STORAGE_INCONSISTENT", "the connection of a list broke");
+    }
     yield page;
     next = page.next;
   } while (next !== undefined);

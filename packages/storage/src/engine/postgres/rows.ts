@@ -23,6 +23,8 @@ export interface BodyRow {
 /** A row and where it is: its identity as a JSON array, taken apart only where it is needed. */
 export interface KeyedRow extends BodyRow {
   readonly key: string;
+  /** Bytes of the whole body; `body` may be the beginning of it. */
+  readonly size: number;
 }
 
 export function guardStep(guard: Guard): WriteStep {

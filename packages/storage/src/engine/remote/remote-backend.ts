@@ -1,11 +1,15 @@
 import type { RpcCallOptions, RpcChannel, RpcClient } from "@stackwright/proto/grpc";
 import { RpcError } from "@stackwright/proto/grpc";
-import type { StorageService } from "@stackwright/proto/storage";
+import type { ListPageResponse, StorageService } from "@stackwright/proto/storage";
 import type { StorageCapabilities } from "../../capabilities.ts";
 import { idToMessage, messageToResource, resourceToMessage } from "../../codec.ts";
 import { GroupVersionMismatchError, StorageError } from "../../errors.ts";
 import type { ResolvedWatchBuffer, WatchStream } from "../../feed/watch-stream.ts";
 import { freezeId, freezeResource } from "../../freeze.ts";
+import type { ResourceFilter } from "../../key.ts";
+import type { ListContent } from "../../list/continuation.ts";
+import { resolvePageBounds } from "../../list/page-bounds.ts";
+import type { ListPage, ListPageOptions, ResourceHead } from "../../list/types.ts";
 import { checkReadResult } from "../../preconditions.ts";
 import type { Resource, ResourceId, Tenancy, UnversionedType } from "../../resource.ts";
 import type {
@@ -37,6 +41,8 @@ import {
   consistencyToMessage,
   filterToMessage,
   guardToMessage,
+  listPageToMessage,
+  messageToHead,
   operationToMessage,
 } from "./wire.ts";
 import { rpcToStorageError } from "./wire-error.ts";
@@ -167,6 +173,36 @@ export class RemoteBackend implements StorageBackend {
     return this.#call("read", options, (rpc) => collect(this.#client.list(request, rpc)));
   }
 
+  async listPage(
+    consistency: ReadConsistency,
+    type: UnversionedType,
+    tenancy: Tenancy,
+    namePrefix: string,
+    options: ListPageOptions = {},
+  ): Promise<ListPage> {
+    const filter = { type, tenancy, namePrefix };
+    const resources: Resource[] = [];
+    const rest = await this.#page("resources", consistency, filter, options, (message) => {
+      for (const resource of message.resources) resources.push(messageToResource(resource));
+    });
+    return { resources, ...rest };
+  }
+
+  async listHeads(
+    consistency: ReadConsistency,
+    type: UnversionedType,
+    tenancy: Tenancy,
+    namePrefix: string,
+    options: ListPageOptions = {},
+  ): Promise<ListPage<ResourceHead>> {
+    const filter = { type, tenancy, namePrefix };
+    const resources: ResourceHead[] = [];
+    const rest = await this.#page("heads", consistency, filter, options, (message) => {
+      for (const head of message.heads) resources.push(messageToHead(head));
+    });
+    return { resources, ...rest };
+  }
+
   async listByOwner(id: ResourceId, options: CallOptions = {}): Promise<readonly Resource[]> {
     this.#begin(options);
     checkId(id, this.capabilities.limits);
@@ -278,6 +314,30 @@ export class RemoteBackend implements StorageBackend {
     return signal?.aborted === true && error === signal.reason
       ? error
       : rpcToStorageError(error, kind);
+  }
+
+  /** Takes the parts of a page as they arrive. */
+  async #page(
+    content: ListContent,
+    consistency: ReadConsistency,
+    filter: ResourceFilter,
+    options: ListPageOptions,
+    take: (message: ListPageResponse) => void,
+  ): Promise<Pick<ListPage, "continuation">> {
+    this.#begin(options);
+    if (!this.capabilities.pagedList) throw unsupported(this.capabilities, "paged lists");
+    checkConsistency(consistency);
+    checkFilter(filter.type, filter.tenancy, filter.namePrefix, this.capabilities.limits);
+    resolvePageBounds(options);
+    const request = listPageToMessage(content, consistency, filter, options);
+    return this.#call("read", options, async (rpc) => {
+      let continuation: string | undefined;
+      for await (const message of this.#client.listPage(request, rpc)) {
+        take(message);
+        continuation = message.continuation;
+      }
+      return continuation === undefined ? {} : { continuation };
+    });
   }
 
   async #readByList(

@@ -9,8 +9,10 @@ import {
   type BatchRequest as BatchMessage,
   type DeleteCasRequest,
   type ListByOwnerRequest,
+  type ListPageRequest,
   type ListRequest,
   type ReadRequest,
+  ResourceHead as ResourceHeadMessage,
   type RestoreRequest,
   StorageService,
   type WatchListEvent,
@@ -19,7 +21,9 @@ import {
   type WriteLargeRequest,
 } from "@stackwright/proto/storage";
 import { messageToId, messageToResource, resourceToMessage } from "../../codec.ts";
-import { StorageError } from "../../errors.ts";
+import { isStorageError, StorageError } from "../../errors.ts";
+import { listPages } from "../../list/list-pages.ts";
+import type { ResourceHead } from "../../list/types.ts";
 import { readStored } from "../../read-stored.ts";
 import type { Resource, ResourceId, UnversionedType } from "../../resource.ts";
 import type {
@@ -30,15 +34,18 @@ import type {
   WriteOptions,
 } from "../../types.ts";
 import { answerLarge } from "./answer-large.ts";
-import { Authority, type AuthorityOptions, type HeldGrant } from "./authority.ts";
+import { Authority, type AuthorityOptions } from "./authority.ts";
 import { allows, type Grant, requireAccess, requireAll, requireKind } from "./grant.ts";
 import { MAX_REQUEST_BYTES, Slots } from "./large-requests.ts";
 import { restoreFrom } from "./restore-from.ts";
+import { SealedContinuations } from "./sealed-continuations.ts";
 import {
   capabilitiesToMessage,
+  headToMessage,
   messageToConsistency,
   messageToFilter,
   messageToGuard,
+  messageToListContent,
   messageToOperation,
 } from "./wire.ts";
 import { storageToRpcError } from "./wire-error.ts";
@@ -68,6 +75,9 @@ interface ProtectedKind {
 /** Resources and bytes of one message of a stream. */
 const PAGE_RESOURCES = 128;
 const PAGE_BYTES = 512 * 1024;
+
+/** Most bytes of the resources of one page of `ListPage`. */
+const MOST_PAGE_BYTES = 8 * 1024 * 1024;
 
 /** Large writes whose requests are in memory at a time. */
 const LARGE_WRITES = 4;
@@ -101,6 +111,7 @@ class Service implements ServiceImplementation<typeof StorageService> {
   readonly #appendOnly: readonly UnversionedType[];
   readonly #protect: ProtectedKind | undefined;
   readonly #largeWrites = new Slots(LARGE_WRITES);
+  readonly #sealed = new SealedContinuations();
 
   constructor({ storage, appendOnly = [], protect }: StorageServiceOptions, authority: Authority) {
     this.#storage = storage;
@@ -190,27 +201,84 @@ class Service implements ServiceImplementation<typeof StorageService> {
     });
   }.bind(this);
 
-  readonly list = (request: ListRequest, context: HandlerContext) =>
-    this.#pages(context, async ({ grant, signal }) => {
-      const { type, tenancy, namePrefix } = messageToFilter(request.filter);
-      requireKind(grant, type);
-      const consistency = messageToConsistency(request.consistency);
-      return this.#storage.list(consistency, type, tenancy, namePrefix, { signal });
-    });
-
-  readonly listByOwner = (request: ListByOwnerRequest, context: HandlerContext) =>
-    this.#pages(context, async ({ signal }) =>
-      this.#storage.listByOwner(messageToId(request.id), { signal }),
-    );
-
-  async *#pages(context: HandlerContext, list: (held: HeldGrant) => Promise<readonly Resource[]>) {
+  readonly list = async function* (this: Service, request: ListRequest, context: HandlerContext) {
     using held = await this.#authority.hold(context);
-    const resources = await list(held);
-    for (const page of paged(resources.filter(({ id }) => allows(held.grant, id, "read")))) {
-      held.signal.throwIfAborted();
+    const { grant, signal } = held;
+    const { type, tenancy, namePrefix } = messageToFilter(request.filter);
+    requireKind(grant, type);
+    const consistency = messageToConsistency(request.consistency);
+    const pages = listPages(this.#storage, consistency, type, tenancy, namePrefix, { signal });
+    try {
+      for await (const resources of pages) {
+        for (const page of paged(resources.filter(({ id }) => allows(grant, id, "read")))) {
+          signal.throwIfAborted();
+          yield page;
+        }
+      }
+    } catch (error) {
+      // The callers of List know no continuation that could expire.
+      if (!isStorageError(error, "STORAGE_LIST_EXPIRED")) throw error;
+      throw new StorageError("STORAGE_INCONSISTENT", "the list was read too slowly; list again", {
+        cause: error,
+      });
+    }
+  }.bind(this);
+
+  readonly listPage = async function* (
+    this: Service,
+    request: ListPageRequest,
+    context: HandlerContext,
+  ) {
+    using held = await this.#authority.hold(context);
+    const { grant, signal } = held;
+    const { type, tenancy, namePrefix } = messageToFilter(request.filter);
+    requireKind(grant, type);
+    const consistency = messageToConsistency(request.consistency);
+    const content = messageToListContent(request.content);
+    const isSealed = grant.scopes !== "all";
+    const { continueAfter } = request;
+    const options = {
+      limit: request.limit,
+      maxBytes: request.maxBytes === undefined ? undefined : mostBytes(Number(request.maxBytes)),
+      continueAfter:
+        isSealed && continueAfter !== undefined ? this.#sealed.open(continueAfter) : continueAfter,
+      signal,
+    };
+    let continuation: string | undefined;
+    if (content === "heads") {
+      const page = await this.#storage.listHeads(consistency, type, tenancy, namePrefix, options);
+      ({ continuation } = page);
+      const heads = page.resources.filter(({ id }) => allows(grant, id, "read"));
+      for (const part of pagedHeads(heads)) {
+        signal.throwIfAborted();
+        yield { resources: [], heads: part };
+      }
+    } else {
+      const page = await this.#storage.listPage(consistency, type, tenancy, namePrefix, options);
+      ({ continuation } = page);
+      for (const part of paged(page.resources.filter(({ id }) => allows(grant, id, "read")))) {
+        signal.throwIfAborted();
+        yield { ...part, heads: [] };
+      }
+    }
+    if (continuation === undefined) return;
+    if (isSealed) continuation = this.#sealed.seal(continuation);
+    yield { resources: [], heads: [], continuation };
+  }.bind(this);
+
+  readonly listByOwner = async function* (
+    this: Service,
+    request: ListByOwnerRequest,
+    context: HandlerContext,
+  ) {
+    using held = await this.#authority.hold(context);
+    const { grant, signal } = held;
+    const resources = await this.#storage.listByOwner(messageToId(request.id), { signal });
+    for (const page of paged(resources.filter(({ id }) => allows(grant, id, "read")))) {
+      signal.throwIfAborted();
       yield page;
     }
-  }
+  }.bind(this);
 
   readonly watchList = async function* (
     this: Service,
@@ -334,6 +402,27 @@ function* paged(resources: readonly Resource[]) {
     bytes = 0;
   }
   if (page.length > 0) yield { resources: page };
+}
+
+/** Heads have at most some hundred KiB each, mostly far less. */
+function* pagedHeads(heads: readonly ResourceHead[]) {
+  let part: ReturnType<typeof headToMessage>[] = [];
+  let bytes = 0;
+  for (const head of heads) {
+    const message = headToMessage(head);
+    part.push(message);
+    bytes += ResourceHeadMessage.encode(message).finish().byteLength;
+    if (part.length < PAGE_RESOURCES && bytes < PAGE_BYTES) continue;
+    yield part;
+    part = [];
+    bytes = 0;
+  }
+  if (part.length > 0) yield part;
+}
+
+/** What the server holds of a page at a time is bounded regardless of what the client asks for. */
+function mostBytes(asked: number): number {
+  return Math.min(asked, MOST_PAGE_BYTES);
 }
 
 function eventToMessage(event: WatchEvent): WatchListEvent {

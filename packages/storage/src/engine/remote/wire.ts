@@ -4,7 +4,10 @@ import {
   ReadConsistency as ConsistencyMessage,
   Durability as DurabilityMessage,
   type Guard as GuardMessage,
+  ListContent as ListContentMessage,
   type ListFilter,
+  type ListPageRequest,
+  type ResourceHead as ResourceHeadMessage,
 } from "@stackwright/proto/storage";
 import { DEFAULT_LIMITS, type Durability, type StorageCapabilities } from "../../capabilities.ts";
 import {
@@ -17,6 +20,8 @@ import {
 } from "../../codec.ts";
 import { StorageError } from "../../errors.ts";
 import type { ResourceFilter } from "../../key.ts";
+import type { ListContent } from "../../list/continuation.ts";
+import type { ListPageOptions, ResourceHead } from "../../list/types.ts";
 import type { BatchOperation, Guard, ReadConsistency } from "../../types.ts";
 
 // Between the contract and the messages of `stackwright.storage.v1`, one function per message and
@@ -69,6 +74,50 @@ export function messageToFilter(message: ListFilter | undefined): ResourceFilter
     tenancy: messageToTenancy(message?.tenancy),
     namePrefix: message?.namePrefix ?? "",
   };
+}
+
+/** What a page is asked for with. */
+export function listPageToMessage(
+  content: ListContent,
+  consistency: ReadConsistency,
+  filter: ResourceFilter,
+  { limit, maxBytes, continueAfter }: ListPageOptions,
+): ListPageRequest {
+  return {
+    consistency: consistencyToMessage(consistency),
+    filter: filterToMessage(filter),
+    limit,
+    maxBytes: maxBytes === undefined ? undefined : BigInt(maxBytes),
+    continueAfter,
+    content:
+      content === "heads"
+        ? ListContentMessage.LIST_CONTENT_HEADS
+        : ListContentMessage.LIST_CONTENT_RESOURCES,
+  };
+}
+
+/** `STORAGE_INVALID_ARGUMENT` for a content that this release does not know. */
+export function messageToListContent(message: ListContentMessage): ListContent {
+  if (message === ListContentMessage.LIST_CONTENT_HEADS) return "heads";
+  if (message === ListContentMessage.LIST_CONTENT_RESOURCES) return "resources";
+  throw new StorageError("STORAGE_INVALID_ARGUMENT", `unknown content ${message} of a list`);
+}
+
+export function headToMessage({ data, ...head }: ResourceHead): ResourceHeadMessage {
+  return {
+    resource: resourceToMessage(head),
+    data: data === undefined ? undefined : { typeUrl: data.typeUrl, bytes: BigInt(data.bytes) },
+  };
+}
+
+export function messageToHead({ resource, data }: ResourceHeadMessage): ResourceHead {
+  if (resource === undefined) {
+    throw new StorageError("STORAGE_INCONSISTENT", "the answer has a head without a resource");
+  }
+  const { data: _, ...head } = messageToResource(resource);
+  if (data === undefined) return Object.freeze(head);
+  const { typeUrl, bytes } = data;
+  return Object.freeze({ ...head, data: Object.freeze({ typeUrl, bytes: Number(bytes) }) });
 }
 
 export function consistencyToMessage(consistency: ReadConsistency): ConsistencyMessage {
@@ -124,6 +173,7 @@ export function messageToCapabilities(message: CapabilitiesMessage): StorageCapa
     durability: messageToDurability(message.durability),
     shared: true,
     strongList: message.strongList,
+    pagedList: message.pagedList,
     guards: message.guards,
     batch: message.batch,
     endOfSnapshot: message.endOfSnapshot,

@@ -1,5 +1,7 @@
 import type { StorageErrorCode, StorageErrorDetails } from "../../errors.ts";
 import type { ResourceFilter } from "../../key.ts";
+import type { ListContent } from "../../list/continuation.ts";
+import type { PageBounds } from "../../list/page-bounds.ts";
 
 // What the storage object and its worker thread say to each other. The worker deals in rows: keys,
 // uids, versions and encoded bodies. Encoding, decoding and fan-out happen on the storage's side.
@@ -106,6 +108,25 @@ export interface ScanPage {
   readonly scan?: number;
 }
 
+/** A page of a list that is asked for. */
+export interface ListPageRequest {
+  readonly content: ListContent;
+  readonly filter: ResourceFilter;
+  readonly bounds: PageBounds;
+  readonly continueAfter: string | undefined;
+}
+
+/** A row, or with the content `heads` the part of it that is no data. */
+export interface HeadRow extends BodyRow {
+  readonly data?: { readonly typeUrl: string; readonly bytes: number };
+}
+
+/** A page of a list. */
+export interface ListPageRows {
+  readonly rows: readonly HeadRow[];
+  readonly continuation?: string;
+}
+
 /** A row of the history. */
 export interface EventRow extends BodyRow {
   readonly revision: number;
@@ -126,6 +147,7 @@ export interface WorkerCalls {
   read: { argument: string; result: BodyRow | undefined };
   scan: { argument: ScanTarget; result: ScanPage };
   page: { argument: number; result: ScanPage };
+  listPage: { argument: ListPageRequest; result: ListPageRows };
   endScan: { argument: number; result: undefined };
   /** Fails with an error that names the resource of a row whose content is damaged. */
   reportDamage: { argument: Pick<BodyRow, "version" | "checksum">; result: undefined };

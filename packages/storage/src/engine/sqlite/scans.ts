@@ -1,15 +1,13 @@
 import type { DatabaseSync } from "node:sqlite";
 import { StorageError } from "../../errors.ts";
 import type { ResourceFilter } from "../../key.ts";
-import { scanIsExact, scanStart, scanStep, splitKey } from "../../scan.ts";
 import type { BodyRow, ScanPage, ScanTarget } from "./protocol.ts";
+import type { Readers } from "./readers.ts";
+import { selectFiltered } from "./select-filtered.ts";
 
 /** A page ends after this many rows or bytes, so that writes get their turn between pages. */
 const PAGE_ROWS = 512;
 const PAGE_BYTES = 1024 * 1024;
-
-/** Connections kept for the next scan. */
-const IDLE_READERS = 4;
 
 interface OpenScan {
   readonly reader: DatabaseSync;
@@ -27,21 +25,19 @@ interface OpenScan {
  */
 export class Scans {
   readonly #open = new Map<number, OpenScan>();
-  readonly #idle: DatabaseSync[] = [];
-  readonly #connect: () => DatabaseSync;
+  readonly #readers: Readers;
   readonly #idleMs: number;
   #lastId = 0;
 
-  constructor(connect: () => DatabaseSync, idleMs: number) {
-    this.#connect = connect;
+  constructor(readers: Readers, idleMs: number) {
+    this.#readers = readers;
     this.#idleMs = idleMs;
   }
 
   /** Starts a scan and gives its first page. */
   start(target: ScanTarget): ScanPage {
-    const reader = this.#idle.pop() ?? this.#connect();
+    const reader = this.#readers.begin();
     try {
-      reader.exec("BEGIN");
       const store = reader.prepare("SELECT epoch, revision FROM store").get();
       const scan: OpenScan = {
         reader,
@@ -76,9 +72,7 @@ export class Scans {
     if (scan === undefined) return;
     this.#open.delete(id);
     scan.rows.return?.();
-    scan.reader.exec("COMMIT");
-    if (this.#idle.length < IDLE_READERS) this.#idle.push(scan.reader);
-    else scan.reader.close();
+    this.#readers.end(scan.reader);
   }
 
   /** Ends the scans that were idle for too long. */
@@ -89,11 +83,9 @@ export class Scans {
     }
   }
 
-  /** Ends everything and closes the connections. */
-  close(): void {
-    for (const id of this.#open.keys()) this.end(id);
-    for (const reader of this.#idle) reader.close();
-    this.#idle.length = 0;
+  /** Ends all scans. */
+  endAll(): void {
+    for (const id of Array.from(this.#open.keys())) this.end(id);
   }
 
   #page(id: number, scan: OpenScan): ScanPage {
@@ -125,48 +117,14 @@ function selectRows(reader: DatabaseSync, target: ScanTarget): Iterator<BodyRow>
         .prepare(`SELECT ${columns} FROM resource WHERE owner = ?`)
         .iterate(Buffer.from(target.owner)) as unknown as Iterator<BodyRow>;
     case "filter":
-      return selectFiltered(reader, target.filter);
+      return selectBodies(reader, target.filter);
     default:
       return target satisfies never;
   }
 }
 
-interface KeyedRow extends BodyRow {
-  readonly key: Uint8Array;
-}
-
-function* selectFiltered(reader: DatabaseSync, filter: ResourceFilter): Generator<BodyRow> {
-  const statement = reader.prepare(
-    "SELECT key, version, body, checksum FROM resource WHERE key >= ? AND key < ? ORDER BY key",
-  );
-  const start = Buffer.from(scanStart(filter));
-  const end = successor(start);
-  const exact = scanIsExact(filter);
-  let from: Buffer | undefined = start;
-  while (from !== undefined) {
-    let jump: string | undefined;
-    for (const row of statement.iterate(from, end) as unknown as Iterable<KeyedRow>) {
-      // Without a wildcard the statement selects nothing but matches.
-      const step = exact
-        ? "take"
-        : scanStep(filter, splitKey(Buffer.from(row.key).toString()), isBefore);
-      if (step === "take") {
-        yield { version: row.version, body: row.body, checksum: row.checksum };
-      } else {
-        jump = step.jump;
-        break;
-      }
-    }
-    from = jump === undefined ? undefined : Buffer.from(jump);
+function* selectBodies(reader: DatabaseSync, filter: ResourceFilter): Generator<BodyRow> {
+  for (const { version, body, checksum } of selectFiltered(reader, filter)) {
+    yield { version, body, checksum };
   }
-}
-
-/** The order of the key column: that of the UTF-8 bytes. */
-function isBefore(left: string, right: string): boolean {
-  return Buffer.compare(Buffer.from(left), Buffer.from(right)) < 0;
-}
-
-/** The smallest byte string above everything that starts with a prefix; UTF-8 has no 0xff byte. */
-function successor(prefix: Buffer): Buffer {
-  return Buffer.concat([prefix, Buffer.of(0xff)]);
 }

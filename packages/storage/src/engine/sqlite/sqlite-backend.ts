@@ -5,7 +5,11 @@ import { formatCursor } from "../../feed/cursor.ts";
 import { EventFeed } from "../../feed/event-feed.ts";
 import type { ResolvedWatchBuffer } from "../../feed/watch-stream.ts";
 import { freezeId, freezeResource, toReadonlyResource, withVersion } from "../../freeze.ts";
-import { lifetimeKey, resourceKey } from "../../key.ts";
+import { lifetimeKey, type ResourceFilter, resourceKey } from "../../key.ts";
+import type { ListContent } from "../../list/continuation.ts";
+import { resolvePageBounds } from "../../list/page-bounds.ts";
+import { decodeHead } from "../../list/resource-head.ts";
+import type { ListPage, ListPageOptions, ResourceHead } from "../../list/types.ts";
 import { checkReadResult, guardFailed, refused } from "../../preconditions.ts";
 import type { Resource, ResourceId, Tenancy, UnversionedType } from "../../resource.ts";
 import type {
@@ -35,6 +39,7 @@ import { openResumed, openSnapshotWatch } from "./open-watch.ts";
 import {
   type BodyRow,
   isWriteRow,
+  type ListPageRows,
   type ScanTarget,
   type StepResult,
   type WriteOutcome,
@@ -137,6 +142,37 @@ export class SqliteBackend implements SqliteStorage {
     checkFilter(type, tenancy, namePrefix, this.capabilities.limits);
     const filter = { type: { group: type.group, kind: type.kind }, tenancy, namePrefix };
     return this.#collect({ kind: "filter", filter }, options);
+  }
+
+  async listPage(
+    consistency: ReadConsistency,
+    type: UnversionedType,
+    tenancy: Tenancy,
+    namePrefix: string,
+    options: ListPageOptions = {},
+  ): Promise<ListPage> {
+    const filter = { type, tenancy, namePrefix };
+    const { rows, ...rest } = await this.#page("resources", consistency, filter, options);
+    return { ...rest, resources: await decodeRows(this.#client, rows) };
+  }
+
+  async listHeads(
+    consistency: ReadConsistency,
+    type: UnversionedType,
+    tenancy: Tenancy,
+    namePrefix: string,
+    options: ListPageOptions = {},
+  ): Promise<ListPage<ResourceHead>> {
+    const { rows, ...rest } = await this.#page(
+      "heads",
+      consistency,
+      { type, tenancy, namePrefix },
+      options,
+    );
+    const resources = rows.map(({ version, body, data }) =>
+      decodeHead({ envelope: body, ...(data === undefined ? {} : { data }) }, version),
+    );
+    return { ...rest, resources };
   }
 
   async listByOwner(id: ResourceId, options: CallOptions = {}): Promise<readonly Resource[]> {
@@ -257,6 +293,21 @@ export class SqliteBackend implements SqliteStorage {
   #begin(options: CallOptions): void {
     options.signal?.throwIfAborted();
     if (this.#closing !== undefined) throw closedError();
+  }
+
+  async #page(
+    content: ListContent,
+    consistency: ReadConsistency,
+    filter: ResourceFilter,
+    options: ListPageOptions,
+  ): Promise<ListPageRows> {
+    this.#begin(options);
+    checkConsistency(consistency);
+    checkFilter(filter.type, filter.tenancy, filter.namePrefix, this.capabilities.limits);
+    const bounds = resolvePageBounds(options);
+    const { continueAfter } = options;
+    const reading = this.#client.call("listPage", { content, filter, bounds, continueAfter });
+    return abortable(reading, options.signal);
   }
 
   async #collect(target: ScanTarget, options: CallOptions): Promise<readonly Resource[]> {

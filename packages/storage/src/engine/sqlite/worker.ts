@@ -5,6 +5,7 @@ import { backupTo } from "./backup-copy.ts";
 import { damagedRow, describeDamage, locateRow } from "./damage.ts";
 import { GroupWriter } from "./group-writer.ts";
 import { openForReading, openForWriting, openReader } from "./open-database.ts";
+import { PagedLists } from "./paged-lists.ts";
 import type {
   BodyRow,
   CallMessage,
@@ -16,6 +17,7 @@ import type {
   WorkerOptions,
 } from "./protocol.ts";
 import { readChanges } from "./read-changes.ts";
+import { Readers } from "./readers.ts";
 import { Restores } from "./restores.ts";
 import { Scans } from "./scans.ts";
 import { databasePath, prepareDirectory } from "./store-directory.ts";
@@ -68,7 +70,7 @@ function open(options: WorkerOptions): Opened {
   if (options.readOnly) {
     const database = openForReading(options.directory);
     const { epoch } = readChanges(database, undefined, 0);
-    return { handlers: readHandlers(options, database), epoch, notices: [] };
+    return { handlers: readHandlers(options, database).handlers, epoch, notices: [] };
   }
   prepareDirectory(options.directory);
   const lock = acquireWriterLock(options.directory);
@@ -82,14 +84,27 @@ function open(options: WorkerOptions): Opened {
   }
 }
 
-function readHandlers(options: WorkerOptions, database: DatabaseSync): Handlers {
+interface Reading {
+  readonly handlers: Handlers;
+  /** Ends all views of the store, each of which holds back the log. */
+  readonly endViews: () => void;
+}
+
+function readHandlers(options: WorkerOptions, database: DatabaseSync): Reading {
   const row = database.prepare("SELECT version, body, checksum FROM resource WHERE key = ?");
-  const scans = new Scans(() => openReader(options.directory), options.cursorIdleMs);
+  const epoch = database.prepare("SELECT epoch FROM store");
+  const readers = new Readers(() => openReader(options.directory));
+  const scans = new Scans(readers, options.cursorIdleMs);
+  const lists = new PagedLists(readers, options.cursorIdleMs);
   const expiry = setInterval(() => scans.expire(), Math.max(100, options.cursorIdleMs / 4));
   const refuse = (): never => {
     throw new StorageError("STORAGE_READ_ONLY");
   };
-  return {
+  const endViews = (): void => {
+    scans.endAll();
+    lists.endAll();
+  };
+  const handlers: Handlers = {
     read: (key) => row.get(Buffer.from(key)) as BodyRow | undefined,
     scan: (target) => scans.start(target),
     page: (id) => scans.page(id),
@@ -97,13 +112,18 @@ function readHandlers(options: WorkerOptions, database: DatabaseSync): Handlers 
       scans.end(id);
       return undefined;
     },
+    listPage: (request) =>
+      lists.page(request, String(epoch.get()?.epoch), (row) =>
+        damagedRow(databasePath(options.directory), locateRow(database, row)),
+      ),
     reportDamage: (row) => {
       throw damagedRow(databasePath(options.directory), locateRow(database, row));
     },
     changes: ({ after, limit }): ChangePage => readChanges(database, after, limit),
     close: () => {
       clearInterval(expiry);
-      scans.close();
+      endViews();
+      readers.close();
       database.close();
       return undefined;
     },
@@ -114,6 +134,7 @@ function readHandlers(options: WorkerOptions, database: DatabaseSync): Handlers 
     compact: refuse,
     backup: refuse,
   };
+  return { handlers, endViews };
 }
 
 function writeHandlers(options: WorkerOptions, database: DatabaseSync, lock: Disposable): Handlers {
@@ -122,7 +143,7 @@ function writeHandlers(options: WorkerOptions, database: DatabaseSync, lock: Dis
     bytes: options.historyBytes,
   });
   const restores = new Restores(database, writer);
-  const reads = readHandlers(options, database);
+  const { handlers: reads, endViews } = readHandlers(options, database);
   const backups = new Set<Promise<undefined>>();
   return {
     ...reads,
@@ -151,6 +172,8 @@ function writeHandlers(options: WorkerOptions, database: DatabaseSync, lock: Dis
     },
     close: async () => {
       await Promise.allSettled(backups);
+      // Before the log is reset, which waits for views that are open.
+      endViews();
       markClean(database, databasePath(options.directory));
       await reads.close(undefined);
       lock[Symbol.dispose]();

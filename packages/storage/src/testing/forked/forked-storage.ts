@@ -4,6 +4,7 @@ import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { StorageCapabilities } from "../../capabilities.ts";
 import { StorageError } from "../../errors.ts";
+import type { ListPage, ListPageOptions, ResourceHead } from "../../list/types.ts";
 import type { Resource, ResourceId, Tenancy, UnversionedType } from "../../resource.ts";
 import type {
   BatchOperation,
@@ -92,6 +93,28 @@ export class ForkedStorage implements StorageBackend {
   ): Promise<readonly Resource[]> {
     const found = await this.#call("list", consistency, type, tenancy, namePrefix);
     return found as readonly Resource[];
+  }
+
+  async listPage(
+    consistency: ReadConsistency,
+    type: UnversionedType,
+    tenancy: Tenancy,
+    namePrefix: string,
+    options: ListPageOptions = {},
+  ): Promise<ListPage> {
+    const args = [consistency, type, tenancy, namePrefix, boundsOf(options)];
+    return (await this.#call("listPage", ...args)) as ListPage;
+  }
+
+  async listHeads(
+    consistency: ReadConsistency,
+    type: UnversionedType,
+    tenancy: Tenancy,
+    namePrefix: string,
+    options: ListPageOptions = {},
+  ): Promise<ListPage<ResourceHead>> {
+    const args = [consistency, type, tenancy, namePrefix, boundsOf(options)];
+    return (await this.#call("listHeads", ...args)) as ListPage<ResourceHead>;
   }
 
   async listByOwner(id: ResourceId): Promise<readonly Resource[]> {
@@ -189,6 +212,11 @@ export class ForkedStorage implements StorageBackend {
 
 function guardsOf({ guards }: WriteOptions): WriteOptions {
   return { guards };
+}
+
+/** The options that can be sent. */
+function boundsOf({ limit, maxBytes, continueAfter }: ListPageOptions): ListPageOptions {
+  return { limit, maxBytes, continueAfter };
 }
 
 function lost(outcome: "not-applied" | "unknown"): StorageError {

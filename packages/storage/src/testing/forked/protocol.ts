@@ -31,6 +31,8 @@ export type HostMethod =
   | "writeCAS"
   | "deleteCAS"
   | "list"
+  | "listPage"
+  | "listHeads"
   | "listByOwner"
   | "batch"
   | "close";

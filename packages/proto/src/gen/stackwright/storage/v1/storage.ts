@@ -65,6 +65,24 @@ export namespace Durability {
   export type DURABILITY_REPLICATED = typeof Durability.DURABILITY_REPLICATED;
 }
 
+/** What a list gives of each resource. */
+export const ListContent = {
+  /** LIST_CONTENT_UNSPECIFIED - Not valid. */
+  LIST_CONTENT_UNSPECIFIED: 0,
+  /** LIST_CONTENT_RESOURCES - The whole resource. */
+  LIST_CONTENT_RESOURCES: 1,
+  /** LIST_CONTENT_HEADS - Everything but the bytes of its data. */
+  LIST_CONTENT_HEADS: 2,
+} as const;
+
+export type ListContent = typeof ListContent[keyof typeof ListContent];
+
+export namespace ListContent {
+  export type LIST_CONTENT_UNSPECIFIED = typeof ListContent.LIST_CONTENT_UNSPECIFIED;
+  export type LIST_CONTENT_RESOURCES = typeof ListContent.LIST_CONTENT_RESOURCES;
+  export type LIST_CONTENT_HEADS = typeof ListContent.LIST_CONTENT_HEADS;
+}
+
 /** Which resources to list or watch. */
 export interface ListFilter {
   /** Group and kind of the resources. */
@@ -126,7 +144,11 @@ export interface StorageCapabilities {
   /** Restore works. */
   restore: boolean;
   /** Upper bounds. */
-  limits: StorageLimits | undefined;
+  limits:
+    | StorageLimits
+    | undefined;
+  /** ListPage works. */
+  pagedList: boolean;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -304,6 +326,62 @@ export interface ListRequest {
 export interface ListResponse {
   /** In no particular order. */
   resources: Resource[];
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** Request of ListPage. */
+export interface ListPageRequest {
+  /** How fresh the first page must be. */
+  consistency: ReadConsistency;
+  /** Which resources. */
+  filter:
+    | ListFilter
+    | undefined;
+  /** Most resources of the page; absent for the server's default. */
+  limit?:
+    | number
+    | undefined;
+  /** Most bytes of the page's resources, unless it is a single one; absent for the server's default. */
+  maxBytes?:
+    | bigint
+    | undefined;
+  /** The continuation of the page before; consistency, filter and content as in the first page. */
+  continueAfter?:
+    | string
+    | undefined;
+  /** What is given of each resource. */
+  content: ListContent;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** A part of a page. */
+export interface ListPageResponse {
+  /** In no particular order. */
+  resources: Resource[];
+  /** In place of resources, if heads were asked for. */
+  heads: ResourceHead[];
+  /** In the last message of a page that is not the last one of its list. */
+  continuation?: string | undefined;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** A resource without the bytes of its data. */
+export interface ResourceHead {
+  /** Without data. */
+  resource:
+    | Resource
+    | undefined;
+  /** Absent if the resource has no data. */
+  data: ResourceHead_Data | undefined;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** What is left out. */
+export interface ResourceHead_Data {
+  /** Name of the type of the data. */
+  typeUrl: string;
+  /** How many bytes it has. */
+  bytes: bigint;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -793,6 +871,7 @@ function createBaseStorageCapabilities(): StorageCapabilities {
     snapshot: false,
     restore: false,
     limits: undefined,
+    pagedList: false,
   };
 }
 
@@ -830,6 +909,9 @@ export const StorageCapabilities: MessageFns<StorageCapabilities> = {
     }
     if (message.limits !== undefined) {
       StorageLimits.encode(message.limits, writer.uint32(90).fork()).join();
+    }
+    if (message.pagedList !== false) {
+      writer.uint32(96).bool(message.pagedList);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -943,6 +1025,14 @@ export const StorageCapabilities: MessageFns<StorageCapabilities> = {
             message.limits = StorageLimits.decode(reader, reader.uint32());
             continue;
           }
+          case 12: {
+            if (tag !== 96) {
+              break;
+            }
+
+            message.pagedList = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -988,6 +1078,7 @@ export const StorageCapabilities: MessageFns<StorageCapabilities> = {
     message.limits = (object.limits !== undefined && object.limits !== null)
       ? StorageLimits.fromPartial(object.limits)
       : undefined;
+    message.pagedList = object.pagedList ?? false;
     return message;
   },
 };
@@ -2519,6 +2610,440 @@ export const ListResponse: MessageFns<ListResponse> = {
   },
 };
 
+function createBaseListPageRequest(): ListPageRequest {
+  return { consistency: 0, filter: undefined, content: 0 };
+}
+
+export const ListPageRequest: MessageFns<ListPageRequest> = {
+  encode(message: ListPageRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.consistency !== 0) {
+      writer.uint32(8).int32(message.consistency);
+    }
+    if (message.filter !== undefined) {
+      ListFilter.encode(message.filter, writer.uint32(18).fork()).join();
+    }
+    if (message.limit !== undefined) {
+      writer.uint32(24).uint32(message.limit);
+    }
+    if (message.maxBytes !== undefined) {
+      if (BigInt.asUintN(64, message.maxBytes) !== message.maxBytes) {
+        throw new globalThis.Error("value provided for field message.maxBytes of type uint64 too large");
+      }
+      writer.uint32(32).uint64(message.maxBytes);
+    }
+    if (message.continueAfter !== undefined) {
+      writer.uint32(42).string(message.continueAfter);
+    }
+    if (message.content !== 0) {
+      writer.uint32(48).int32(message.content);
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListPageRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListPageRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.consistency = reader.int32() as any;
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.filter = ListFilter.decode(reader, reader.uint32());
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.limit = reader.uint32();
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.maxBytes = reader.uint64() as bigint;
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.continueAfter = reader.string(true);
+            continue;
+          }
+          case 6: {
+            if (tag !== 48) {
+              break;
+            }
+
+            message.content = reader.int32() as any;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag >>> 3 === 0) {
+          throw new globalThis.Error("protobuf decode found an invalid tag");
+        }
+        const buf = reader.skip(tag & 7);
+
+        if (message._unknownFields === undefined) {
+          message._unknownFields = {};
+        }
+
+        const list = message._unknownFields[tag];
+
+        if (list === undefined) {
+          message._unknownFields[tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      if (reader.pos !== end) {
+        throw new globalThis.Error("protobuf decode read past the end of a message");
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ListPageRequest>): ListPageRequest {
+    return ListPageRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ListPageRequest>): ListPageRequest {
+    const message = createBaseListPageRequest();
+    message.consistency = object.consistency ?? 0;
+    message.filter = (object.filter !== undefined && object.filter !== null)
+      ? ListFilter.fromPartial(object.filter)
+      : undefined;
+    message.limit = object.limit ?? undefined;
+    message.maxBytes = (object.maxBytes !== undefined && object.maxBytes !== null)
+      ? BigInt(object.maxBytes)
+      : undefined;
+    message.continueAfter = object.continueAfter ?? undefined;
+    message.content = object.content ?? 0;
+    return message;
+  },
+};
+
+function createBaseListPageResponse(): ListPageResponse {
+  return { resources: [], heads: [] };
+}
+
+export const ListPageResponse: MessageFns<ListPageResponse> = {
+  encode(message: ListPageResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.resources) {
+      Resource.encode(v!, writer.uint32(10).fork()).join();
+    }
+    for (const v of message.heads) {
+      ResourceHead.encode(v!, writer.uint32(18).fork()).join();
+    }
+    if (message.continuation !== undefined) {
+      writer.uint32(26).string(message.continuation);
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListPageResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListPageResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.resources.push(Resource.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.heads.push(ResourceHead.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.continuation = reader.string(true);
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag >>> 3 === 0) {
+          throw new globalThis.Error("protobuf decode found an invalid tag");
+        }
+        const buf = reader.skip(tag & 7);
+
+        if (message._unknownFields === undefined) {
+          message._unknownFields = {};
+        }
+
+        const list = message._unknownFields[tag];
+
+        if (list === undefined) {
+          message._unknownFields[tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      if (reader.pos !== end) {
+        throw new globalThis.Error("protobuf decode read past the end of a message");
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ListPageResponse>): ListPageResponse {
+    return ListPageResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ListPageResponse>): ListPageResponse {
+    const message = createBaseListPageResponse();
+    message.resources = object.resources?.map((e) => Resource.fromPartial(e)) || [];
+    message.heads = object.heads?.map((e) => ResourceHead.fromPartial(e)) || [];
+    message.continuation = object.continuation ?? undefined;
+    return message;
+  },
+};
+
+function createBaseResourceHead(): ResourceHead {
+  return { resource: undefined, data: undefined };
+}
+
+export const ResourceHead: MessageFns<ResourceHead> = {
+  encode(message: ResourceHead, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.resource !== undefined) {
+      Resource.encode(message.resource, writer.uint32(10).fork()).join();
+    }
+    if (message.data !== undefined) {
+      ResourceHead_Data.encode(message.data, writer.uint32(18).fork()).join();
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ResourceHead {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseResourceHead();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.resource = Resource.decode(reader, reader.uint32());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.data = ResourceHead_Data.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag >>> 3 === 0) {
+          throw new globalThis.Error("protobuf decode found an invalid tag");
+        }
+        const buf = reader.skip(tag & 7);
+
+        if (message._unknownFields === undefined) {
+          message._unknownFields = {};
+        }
+
+        const list = message._unknownFields[tag];
+
+        if (list === undefined) {
+          message._unknownFields[tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      if (reader.pos !== end) {
+        throw new globalThis.Error("protobuf decode read past the end of a message");
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ResourceHead>): ResourceHead {
+    return ResourceHead.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ResourceHead>): ResourceHead {
+    const message = createBaseResourceHead();
+    message.resource = (object.resource !== undefined && object.resource !== null)
+      ? Resource.fromPartial(object.resource)
+      : undefined;
+    message.data = (object.data !== undefined && object.data !== null)
+      ? ResourceHead_Data.fromPartial(object.data)
+      : undefined;
+    return message;
+  },
+};
+
+function createBaseResourceHead_Data(): ResourceHead_Data {
+  return { typeUrl: "", bytes: 0n };
+}
+
+export const ResourceHead_Data: MessageFns<ResourceHead_Data> = {
+  encode(message: ResourceHead_Data, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.typeUrl !== "") {
+      writer.uint32(10).string(message.typeUrl);
+    }
+    if (message.bytes !== 0n) {
+      if (BigInt.asUintN(64, message.bytes) !== message.bytes) {
+        throw new globalThis.Error("value provided for field message.bytes of type uint64 too large");
+      }
+      writer.uint32(16).uint64(message.bytes);
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ResourceHead_Data {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseResourceHead_Data();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.typeUrl = reader.string(true);
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.bytes = reader.uint64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag >>> 3 === 0) {
+          throw new globalThis.Error("protobuf decode found an invalid tag");
+        }
+        const buf = reader.skip(tag & 7);
+
+        if (message._unknownFields === undefined) {
+          message._unknownFields = {};
+        }
+
+        const list = message._unknownFields[tag];
+
+        if (list === undefined) {
+          message._unknownFields[tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      if (reader.pos !== end) {
+        throw new globalThis.Error("protobuf decode read past the end of a message");
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ResourceHead_Data>): ResourceHead_Data {
+    return ResourceHead_Data.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ResourceHead_Data>): ResourceHead_Data {
+    const message = createBaseResourceHead_Data();
+    message.typeUrl = object.typeUrl ?? "";
+    message.bytes = (object.bytes !== undefined && object.bytes !== null) ? BigInt(object.bytes) : 0n;
+    return message;
+  },
+};
+
 function createBaseListByOwnerRequest(): ListByOwnerRequest {
   return { id: undefined };
 }
@@ -3740,6 +4265,20 @@ export const StorageService = {
     responseSerialize: (value: ListResponse): Buffer => Buffer.from(ListResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ListResponse => ListResponse.decode(value),
   },
+  /**
+   * One page of what List gives. All pages of a list show the store revision of its first page.
+   * Streamed, as a page may be larger than a message; a stream that did not end with OK is no result.
+   * STORAGE_LIST_EXPIRED when that store revision is not held any more: list again from the first page.
+   */
+  listPage: {
+    path: "/stackwright.storage.v1.Storage/ListPage" as const,
+    requestStream: false as const,
+    responseStream: true as const,
+    requestSerialize: (value: ListPageRequest): Buffer => Buffer.from(ListPageRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): ListPageRequest => ListPageRequest.decode(value),
+    responseSerialize: (value: ListPageResponse): Buffer => Buffer.from(ListPageResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): ListPageResponse => ListPageResponse.decode(value),
+  },
   /** Lists the resources that a resource owns. Pages as in List. */
   listByOwner: {
     path: "/stackwright.storage.v1.Storage/ListByOwner" as const,
@@ -3821,6 +4360,12 @@ export interface StorageServer extends UntypedServiceImplementation {
    * OK is no result at all.
    */
   list: handleServerStreamingCall<ListRequest, ListResponse>;
+  /**
+   * One page of what List gives. All pages of a list show the store revision of its first page.
+   * Streamed, as a page may be larger than a message; a stream that did not end with OK is no result.
+   * STORAGE_LIST_EXPIRED when that store revision is not held any more: list again from the first page.
+   */
+  listPage: handleServerStreamingCall<ListPageRequest, ListPageResponse>;
   /** Lists the resources that a resource owns. Pages as in List. */
   listByOwner: handleServerStreamingCall<ListByOwnerRequest, ListByOwnerResponse>;
   /**
@@ -3943,6 +4488,17 @@ export interface StorageClient extends Client {
    */
   list(request: ListRequest, options?: Partial<CallOptions>): ClientReadableStream<ListResponse>;
   list(request: ListRequest, metadata?: Metadata, options?: Partial<CallOptions>): ClientReadableStream<ListResponse>;
+  /**
+   * One page of what List gives. All pages of a list show the store revision of its first page.
+   * Streamed, as a page may be larger than a message; a stream that did not end with OK is no result.
+   * STORAGE_LIST_EXPIRED when that store revision is not held any more: list again from the first page.
+   */
+  listPage(request: ListPageRequest, options?: Partial<CallOptions>): ClientReadableStream<ListPageResponse>;
+  listPage(
+    request: ListPageRequest,
+    metadata?: Metadata,
+    options?: Partial<CallOptions>,
+  ): ClientReadableStream<ListPageResponse>;
   /** Lists the resources that a resource owns. Pages as in List. */
   listByOwner(request: ListByOwnerRequest, options?: Partial<CallOptions>): ClientReadableStream<ListByOwnerResponse>;
   listByOwner(

@@ -1,0 +1,193 @@
+import { StorageError } from "../../errors.ts";
+import type { ResourceFilter } from "../../key.ts";
+import {
+  type Continuation,
+  formatContinuation,
+  type ListContent,
+  listExpired,
+  parseContinuation,
+  queryDigest,
+} from "../../list/continuation.ts";
+import { OPEN_LIST_BOUNDS, OpenLists } from "../../list/open-lists.ts";
+import { PageMeter, resolvePageBounds } from "../../list/page-bounds.ts";
+import { type CutBody, cutBody } from "../../list/resource-head.ts";
+import type { ListPageOptions } from "../../list/types.ts";
+import { readHead } from "./changes.ts";
+import type { Connections } from "./connections.ts";
+import { ReadTransaction } from "./read-transaction.ts";
+import { type RowPage, type RowPageBounds, type RowTarget, readPage } from "./reads.ts";
+import type { KeyedRow } from "./rows.ts";
+
+/** Lists whose transaction, and so whose connection, is held between pages. */
+const MOST_LISTS = 16;
+
+/** How much of a body is fetched for its head: enough for most, and then enough for all. */
+const HEAD_BYTES = 16 * 1024;
+const LARGEST_HEAD_BYTES = 512 * 1024;
+
+/** What is fetched for a page of heads, where parts of the data come with them. */
+const HEADS_BYTES = 16 * 1024 * 1024;
+
+/** A list between its pages. */
+interface View {
+  readonly transaction: ReadTransaction;
+  readonly revision: number;
+}
+
+/** A row of a page; with the content `heads` it has been cut. */
+interface ListedRow extends KeyedRow {
+  readonly cut?: CutBody;
+}
+
+/** A page of a list, in rows. */
+interface ListedRows {
+  readonly rows: readonly ListedRow[];
+  readonly continuation?: string;
+}
+
+/** The lists of an instance that are read in pages, each at the point in time of a transaction. */
+export class PagedLists {
+  readonly #connections: Connections;
+  readonly #lists: OpenLists<View>;
+  /** Ends of transactions under way. */
+  readonly #ending = new Set<Promise<void>>();
+
+  constructor(connections: Connections) {
+    this.#connections = connections;
+    this.#lists = new OpenLists({ ...OPEN_LIST_BOUNDS, most: MOST_LISTS }, ({ transaction }) =>
+      this.#end(transaction),
+    );
+  }
+
+  async page(
+    content: ListContent,
+    filter: ResourceFilter,
+    options: ListPageOptions,
+  ): Promise<ListedRows> {
+    const { limit: rows, maxBytes: bytes } = resolvePageBounds(options);
+    const bounds = { rows, bytes, bodyBytes: content === "heads" ? HEAD_BYTES : undefined };
+    const query = queryDigest(content, filter);
+    const target: RowTarget = { kind: "filter", filter };
+    if (options.continueAfter === undefined) return this.#first(target, query, bounds);
+    const { epoch } = await this.#connections.run("read", readHead);
+    const last = parseContinuation(options.continueAfter, epoch, query);
+    checkKey(last.after);
+    return this.#next(target, last, bounds);
+  }
+
+  /** Ends all lists. A page that is being read fails. */
+  async close(): Promise<void> {
+    this.#lists.close();
+    await Promise.all(this.#ending);
+  }
+
+  /** What fits into one page, as most does, needs no transaction. */
+  async #first(target: RowTarget, query: string, bounds: RowPageBounds): Promise<ListedRows> {
+    const only = await readWhole(bounds, (widened) =>
+      this.#connections.run("read", (sql) => readPage(sql, target, undefined, widened)),
+    );
+    if (only.next === undefined) return { rows: only.rows };
+    const transaction = await ReadTransaction.open(this.#connections);
+    let isHeld = false;
+    try {
+      const { epoch, revision, rows, next } = await readWhole(bounds, (widened) =>
+        transaction.run((sql) => readPage(sql, target, undefined, widened)),
+      );
+      if (next === undefined) return { rows };
+      const list = this.#lists.open(query, { transaction, revision });
+      isHeld = true;
+      return { rows, continuation: formatContinuation({ epoch, list, query, after: next }) };
+    } finally {
+      if (!isHeld) this.#end(transaction);
+    }
+  }
+
+  async #next(target: RowTarget, last: Continuation, bounds: RowPageBounds): Promise<ListedRows> {
+    let isOver = true;
+    try {
+      return await this.#lists.use(last.list, last.query, async ({ transaction, revision }) => {
+        if (transaction.isBroken) throw connectionBroke();
+        const page = await readWhole(bounds, (widened) =>
+          transaction.run((sql) => readPage(sql, target, last.after, widened)),
+        );
+        if (page.epoch !== last.epoch || page.revision !== revision) {
+          throw connectionBroke();
+        }
+        if (page.next === undefined) return { rows: page.rows };
+        isOver = false;
+        const continuation = formatContinuation({ ...last, after: page.next });
+        return { rows: page.rows, continuation };
+      });
+    } finally {
+      // Also after a failure: a transaction that has failed gives no further page.
+      if (isOver) this.#lists.end(last.list);
+    }
+  }
+
+  #end(transaction: ReadTransaction): void {
+    const ending = transaction[Symbol.asyncDispose]().finally(() => this.#ending.delete(ending));
+    this.#ending.add(ending);
+  }
+}
+
+function connectionBroke(): StorageError {
+  return listExpired("the connection of the list broke");
+}
+
+/** A page whose heads are whole: with the usual bytes of each, and if they are not enough with more. */
+async function readWhole(
+  bounds: RowPageBounds,
+  read: (bounds: RowPageBounds) => Promise<RowPage>,
+): Promise<RowPage & ListedRows> {
+  if (bounds.bodyBytes === undefined) return read(bounds);
+  const fetched = { ...bounds, bytes: Math.max(bounds.bytes, HEADS_BYTES) };
+  const page = await read(fetched);
+  const rows = page.rows.map(cutRow);
+  if (rows.every((row) => row !== undefined)) return cutPage(page, rows, bounds);
+  const wider = await read({ ...fetched, bodyBytes: LARGEST_HEAD_BYTES });
+  const whole = wider.rows.map(cutRow);
+  if (whole.every((row) => row !== undefined)) return cutPage(wider, whole, bounds);
+  throw new StorageError("STORAGE_CORRUPT", "a stored resource cannot be decoded");
+}
+
+function cutRow(row: KeyedRow): (ListedRow & { readonly cut: CutBody }) | undefined {
+  const cut = cutBody(row.body, row.size);
+  return cut === undefined ? undefined : { ...row, cut };
+}
+
+/** The bytes of a head are known only here. */
+function cutPage(
+  page: RowPage,
+  rows: readonly (ListedRow & { readonly cut: CutBody })[],
+  { rows: limit, bytes: maxBytes }: RowPageBounds,
+): RowPage & ListedRows {
+  const meter = new PageMeter({ limit, maxBytes });
+  const end = rows.findIndex(({ cut }) => !meter.take(cut.envelope.byteLength));
+  if (end === -1) return { ...page, rows };
+  const taken = rows.slice(0, end);
+  const next = taken.at(-1)?.key;
+  return { ...page, rows: taken, ...(next === undefined ? {} : { next }) };
+}
+
+/** A key is what `json_build_array` gave: six texts. */
+function checkKey(key: string): void {
+  let fields: unknown;
+  try {
+    fields = JSON.parse(key);
+  } catch {
+    fields = undefined;
+  }
+  const isKey =
+    Array.isArray(fields) &&
+    fields.length === 6 &&
+    fields.every(
+      (field: unknown) =>
+        typeof field === "string" && field.isWellFormed() && !field.includes("\0"),
+    );
+  if (isKey) return;
+  throw new StorageError(
+    "STORAGE_INVALID_ARGUMENT",
+    "continueAfter is not a continuation of a list",
+    { details: { field: "continueAfter" } },
+  );
+}
