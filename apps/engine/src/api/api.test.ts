@@ -159,6 +159,18 @@ describe("the API of runs", () => {
     );
   });
 
+  it("pages through stacks by name", async () => {
+    const { call } = await start("none");
+    for (const name of ["c", "a", "b"]) await call("POST", `${P}/stacks`, { body: { name } });
+    const first = await call("GET", `${P}/stacks?limit=2`);
+    expect(first.json["stacks"]).toMatchObject([{ name: "a" }, { name: "b" }]);
+    const next = /<(.*)>; rel="next"/.exec(first.headers.get("link") ?? "")?.[1] ?? "";
+    const second = await call("GET", next);
+    expect(second.json["stacks"]).toMatchObject([{ name: "c" }]);
+    expect(second.json).not.toHaveProperty("next");
+    expect(second.headers.get("link")).toBeNull();
+  });
+
   it("pages through runs, whose order is that of their requests", async () => {
     const { call, upload } = await start("none");
     await call("POST", `${P}/stacks`, { body: { name: "one" } });
@@ -173,6 +185,8 @@ describe("the API of runs", () => {
       next = /<(.*)>; rel="next"/.exec(page.headers.get("link") ?? "")?.[1];
     }
     expect(numbers).toEqual([1, 2, 3, 4, 5]);
+    const forged = await call("GET", `${S}/runs?after=${Buffer.from("a/b").toString("base64url")}`);
+    expect(forged).toMatchObject({ status: 400, json: { code: "invalid_request" } });
     const document = (await call("GET", "/openapi.json")).json as { paths: object };
     expect(Object.keys(document.paths)).toContain(
       "/api/v1/projects/{project}/stacks/{stack}/runs/{run}/approvals",

@@ -1,4 +1,4 @@
-import type { StorageBackend } from "@stackwright/storage";
+import { listResourceHeads, type StorageBackend } from "@stackwright/storage";
 import { type RunReference, segmentPlace } from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { SEGMENT_EVENTS } from "../queue/append-events.ts";
@@ -19,11 +19,12 @@ export async function findSegment(
   for (let range = Math.floor(seq / SEGMENT_EVENTS), ranges = 0; range >= 0 && ranges < 2; ) {
     const { tenancy, name } = segmentPlace(reference, range * SEGMENT_EVENTS);
     const prefix = name.slice(0, -RANGE_DIGITS);
-    const found = await storage.list("strong", type, tenancy, prefix);
-    const firsts = found
-      .map(({ id }) => Number.parseInt(id.name.slice(name.lastIndexOf(".") + 1), 16))
-      .filter((first) => first <= seq);
-    if (firsts.length > 0) return Math.max(...firsts);
+    let last: number | undefined;
+    for await (const { id } of listResourceHeads(storage, "strong", type, tenancy, prefix)) {
+      const first = Number.parseInt(id.name.slice(name.lastIndexOf(".") + 1), 16);
+      if (first <= seq && first > (last ?? -1)) last = first;
+    }
+    if (last !== undefined) return last;
     range -= 1;
     ranges += 1;
   }

@@ -1,4 +1,4 @@
-import { type StorageBackend, WILDCARD } from "@stackwright/storage";
+import { listResources, type StorageBackend, WILDCARD } from "@stackwright/storage";
 import { decodeRecord } from "../domain/record-kind.ts";
 import { IDEMPOTENCY_KEPT_MS, SERVER_KINDS } from "../domain/server-kinds.ts";
 
@@ -12,7 +12,7 @@ export async function expireIdempotency(
 ): Promise<number> {
   const { type } = SERVER_KINDS.idempotency;
   let removed = 0;
-  for (const resource of await storage.list("strong", type, ANYWHERE, "", { signal })) {
+  for await (const resource of listResources(storage, "strong", type, ANYWHERE, "", { signal })) {
     const { createdAtMs } = decodeRecord(SERVER_KINDS.idempotency, resource);
     if (nowMs - Number(createdAtMs) <= IDEMPOTENCY_KEPT_MS) continue;
     await storage.deleteCAS(resource.id, resource.version);

@@ -1,6 +1,13 @@
 import { isEnded } from "@stackwright/core";
 import { type Run, Run_Mode } from "@stackwright/proto/stackwright";
-import { type Resource, readStored, type StorageBackend, WILDCARD } from "@stackwright/storage";
+import {
+  listResourceHeads,
+  listResources,
+  type Resource,
+  readStored,
+  type StorageBackend,
+  WILDCARD,
+} from "@stackwright/storage";
 import { decodeRecord, type RecordKind } from "../domain/record-kind.ts";
 import {
   type Place,
@@ -27,10 +34,11 @@ export interface RunRetention {
 const DAY_MS = 24 * 3_600_000;
 const ANYWHERE = { partition: WILDCARD, peerName: WILDCARD, namespace: WILDCARD };
 
-interface EndedRun {
+/** What is kept of each run while all are looked through: of large installations there are 100,000. */
+interface EndedRun extends Pick<Resource, "id" | "version"> {
   readonly reference: RunReference;
-  readonly resource: Resource;
-  readonly run: Run;
+  readonly number: bigint;
+  readonly updatedAtMs: number;
 }
 
 /**
@@ -47,17 +55,17 @@ export async function expireRuns(
   const { perStack = 200, maxAgeMs = 400 * DAY_MS, logAgeMs = 90 * DAY_MS } = retention;
   let removed = 0;
   for (const runs of (await endedRuns(storage, signal)).values()) {
-    const newestFirst = runs.toSorted((a, b) => Number(b.run.number - a.run.number));
+    const newestFirst = runs.toSorted((a, b) => Number(b.number - a.number));
     for (const [index, one] of newestFirst.entries()) {
       signal.throwIfAborted();
-      const ageMs = nowMs - Number(one.run.updatedAtMs);
+      const ageMs = nowMs - one.updatedAtMs;
       const isOver = index >= perStack || ageMs > maxAgeMs;
       if (isOver && !(await isOpen(storage, one))) {
         await removeEvents(storage, one.reference);
         await remove(storage, SERVER_KINDS.log, runPlace(one.reference));
         await remove(storage, SERVER_KINDS.summary, runPlace(one.reference));
         // The last one: what is left of an interrupted removal is found by its run.
-        await storage.deleteCAS(one.resource.id, one.resource.version);
+        await storage.deleteCAS(one.id, one.version);
         removed += 1;
       } else if (ageMs > logAgeMs) await removeEvents(storage, one.reference);
     }
@@ -70,8 +78,9 @@ async function endedRuns(
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, EndedRun[]>> {
   const byStack = new Map<string, EndedRun[]>();
-  for (const resource of await storage.list("strong", RUN_KIND.type, ANYWHERE, "", { signal })) {
-    const { tenancy } = resource.id;
+  const { type } = RUN_KIND;
+  for await (const resource of listResources(storage, "strong", type, ANYWHERE, "", { signal })) {
+    const { id, version } = resource;
     let run: Run;
     try {
       run = decodeRecord(RUN_KIND, resource);
@@ -80,10 +89,20 @@ async function endedRuns(
       // Of a newer release, or damaged: not ours to remove.
       continue;
     }
-    const stack = { account: tenancy.partition, project: tenancy.namespace, stack: run.stack };
+    const stack = {
+      account: id.tenancy.partition,
+      project: id.tenancy.namespace,
+      stack: run.stack,
+    };
     const key = Object.values(stack).join("\0");
     const runs = byStack.get(key) ?? [];
-    runs.push({ reference: { stack, run: run.id }, resource, run });
+    runs.push({
+      id,
+      version,
+      reference: { stack, run: run.id },
+      number: run.number,
+      updatedAtMs: Number(run.updatedAtMs),
+    });
     byStack.set(key, runs);
   }
   return byStack;
@@ -98,7 +117,8 @@ async function isOpen(storage: StorageBackend, { reference }: EndedRun): Promise
 async function removeEvents(storage: StorageBackend, reference: RunReference): Promise<void> {
   const { tenancy, name } = runPlace(reference);
   const { type } = SERVER_KINDS.segment;
-  for (const { id, version } of await storage.list("strong", type, tenancy, `${name}.`)) {
+  const segments = listResourceHeads(storage, "strong", type, tenancy, `${name}.`);
+  for await (const { id, version } of segments) {
     await storage.deleteCAS(id, version);
   }
 }

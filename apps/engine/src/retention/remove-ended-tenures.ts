@@ -1,5 +1,11 @@
 import type { Clock } from "@stackwright/base/clock";
-import { readStored, type StorageBackend, tenancyOf } from "@stackwright/storage";
+import {
+  listResourceHeads,
+  type ResourceHead,
+  readStored,
+  type StorageBackend,
+  tenancyOf,
+} from "@stackwright/storage";
 import {
   createLeases,
   FENCE_TYPE,
@@ -38,7 +44,9 @@ export async function removeEndedTenures(
     clock,
     ...(timing !== undefined && { timing }),
   });
-  const fences = await storage.list("strong", FENCE_TYPE, tenancy, WORKER_LEASE, { signal });
+  const fences: ResourceHead[] = [];
+  const heads = listResourceHeads(storage, "strong", FENCE_TYPE, tenancy, WORKER_LEASE, { signal });
+  for await (const head of heads) fences.push(head);
   const ended = await Promise.all(
     fences.map(async ({ id: { name } }) => {
       const over = new AbortController();

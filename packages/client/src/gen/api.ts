@@ -545,14 +545,18 @@ export interface Operations {
 };
     readonly item: Run;
   };
-  /** List the stacks of a project: `GET /api/v1/projects/{project}/stacks`. */
+  /** List the stacks of a project by name: `GET /api/v1/projects/{project}/stacks`. */
   readonly ListStacks: {
     readonly input: {
+      readonly limit?: number | undefined;
+      readonly after?: string | undefined;
       readonly project: string;
     };
     readonly output: {
   readonly stacks: readonly Stack[];
+  readonly next?: string | undefined;
 };
+    readonly item: Stack;
   };
   /** List the variable sets of a project: `GET /api/v1/projects/{project}/variable-sets`. */
   readonly ListVariableSets: {
@@ -808,7 +812,7 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   ListEffectiveVariables: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/effective-variables","query":[],"headers":[]},
   ListProjects: {"method":"GET","path":"/api/v1/projects","query":[],"headers":[]},
   ListRuns: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/runs","query":["limit","after"],"headers":[],"items":"runs"},
-  ListStacks: {"method":"GET","path":"/api/v1/projects/{project}/stacks","query":[],"headers":[]},
+  ListStacks: {"method":"GET","path":"/api/v1/projects/{project}/stacks","query":["limit","after"],"headers":[],"items":"stacks"},
   ListVariableSets: {"method":"GET","path":"/api/v1/projects/{project}/variable-sets","query":[],"headers":[]},
   ListVariables: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/variables","query":[],"headers":[]},
   LockStack: {"method":"PUT","path":"/api/v1/projects/{project}/stacks/{stack}/lock","query":[],"headers":[]},

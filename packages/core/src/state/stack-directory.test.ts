@@ -33,6 +33,24 @@ describe("stacks by their names", () => {
     expect((await stacks.list(project)).map(({ name }) => name)).toEqual(["dev", "prod"]);
   });
 
+  it("are read in pages by name, of which the last one has no next", async () => {
+    await using storage = createMemoryStorage();
+    const stacks = new StackDirectory({ storage });
+    for (const name of ["e", "b", "A", "d", "c"]) await stacks.ensure(project, name);
+    const pages: string[][] = [];
+    for (let after: string | undefined = ""; after !== undefined; ) {
+      const page: Awaited<ReturnType<typeof stacks.page>> = await stacks.page(project, {
+        limit: 2,
+        after,
+      });
+      pages.push(page.stacks.map(({ name }) => name));
+      after = page.next;
+    }
+    expect(pages).toEqual([["A", "b"], ["c", "d"], ["e"]]);
+    expect(await stacks.page(project, { limit: 5 })).not.toHaveProperty("next");
+    expect(await stacks.page(project, { limit: 5, after: "e" })).toEqual({ stacks: [] });
+  });
+
   it("are gone when they are removed", async () => {
     await using storage = createMemoryStorage();
     const stacks = new StackDirectory({ storage });

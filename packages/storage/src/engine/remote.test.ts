@@ -1,9 +1,7 @@
 import { startServer } from "@stackwright/proto/grpc";
 import { describe, expect, test } from "vitest";
 import type { StorageCapabilities } from "../capabilities.ts";
-import { StorageError } from "../errors.ts";
 import { listPages } from "../list/list-pages.ts";
-import type { ListPage } from "../list/types.ts";
 import type { Resource } from "../resource.ts";
 import { assertCode, assertSame, nextUpsert } from "../testing/assertions.ts";
 import { DelegatingStorage } from "../testing/delegate.ts";
@@ -73,16 +71,6 @@ class Unpaged extends DelegatingStorage {
   }
 }
 
-/** A store whose lists end after their first page. */
-class Forgetful extends DelegatingStorage {
-  override async listPage(
-    ...[consistency, type, tenancy, prefix, options]: Parameters<StorageBackend["listPage"]>
-  ): Promise<ListPage> {
-    if (options?.continueAfter !== undefined) throw new StorageError("STORAGE_LIST_EXPIRED");
-    return this.inner.listPage(consistency, type, tenancy, prefix, { ...options, limit: 1 });
-  }
-}
-
 describe("lists in pages over a service", () => {
   test("do not show a token the names that it does not cover", async () => {
     await using service = await serve();
@@ -148,18 +136,6 @@ describe("lists in pages over a service", () => {
       pages.push(page);
     }
     expect(pages).toEqual([stored]);
-  });
-
-  test("that end in the middle are to a list as a failed read", async () => {
-    await using service = await serveWrapped((inner) => new Forgetful(inner));
-    await service.inner.writeCAS(sample(A1, HOME, "a"));
-    expect(await service.storage.list("strong", A1, HOME, "")).toHaveLength(1);
-    await service.inner.writeCAS(sample(A1, HOME, "b"));
-    const error = await assertCode(
-      service.storage.list("strong", A1, HOME, ""),
-      "STORAGE_INCONSISTENT",
-    );
-    expect(error.message).toContain("list again");
   });
 });
 

@@ -1,6 +1,9 @@
 import type { Resource, Tenancy, UnversionedType } from "../resource.ts";
 import type { ReadConsistency, StorageBackend } from "../types.ts";
-import type { ListPageOptions } from "./types.ts";
+import { toHead } from "./resource-head.ts";
+import type { ListPage, ListPageOptions, ResourceHead } from "./types.ts";
+
+type PageOptions = Omit<ListPageOptions, "continueAfter">;
 
 /**
  * The resources that `list` gives, page by page and at one store revision, so that a caller never
@@ -15,19 +18,15 @@ export async function* listPages(
   type: UnversionedType,
   tenancy: Tenancy,
   namePrefix: string,
-  options: Omit<ListPageOptions, "continueAfter"> = {},
+  options: PageOptions = {},
 ): AsyncGenerator<readonly Resource[], undefined> {
   if (!storage.capabilities.pagedList) {
     yield await storage.list(consistency, type, tenancy, namePrefix, { signal: options.signal });
     return;
   }
-  let continueAfter: string | undefined;
-  do {
-    const bounds = { ...options, continueAfter };
-    const page = await storage.listPage(consistency, type, tenancy, namePrefix, bounds);
-    yield page.resources;
-    continueAfter = page.continuation;
-  } while (continueAfter !== undefined);
+  yield* followPages(options, async (bounds) =>
+    storage.listPage(consistency, type, tenancy, namePrefix, bounds),
+  );
 }
 
 /** The resources of {@link listPages} one by one. */
@@ -35,4 +34,43 @@ export async function* listResources(
   ...query: Parameters<typeof listPages>
 ): AsyncGenerator<Resource, undefined> {
   for await (const page of listPages(...query)) yield* page;
+}
+
+/**
+ * The heads of the resources that `list` gives, one by one and at one store revision, read in pages. On
+ * an engine without `capabilities.pagedList` the resources are read whole.
+ *
+ * Rejects as `listHeads` does; after `STORAGE_LIST_EXPIRED`, which comes when the caller takes minutes,
+ * a new call begins again.
+ */
+export async function* listResourceHeads(
+  storage: StorageBackend,
+  consistency: ReadConsistency,
+  type: UnversionedType,
+  tenancy: Tenancy,
+  namePrefix: string,
+  options: PageOptions = {},
+): AsyncGenerator<ResourceHead, undefined> {
+  if (!storage.capabilities.pagedList) {
+    const { signal } = options;
+    const found = await storage.list(consistency, type, tenancy, namePrefix, { signal });
+    yield* found.map(toHead);
+    return;
+  }
+  const pages = followPages(options, async (bounds) =>
+    storage.listHeads(consistency, type, tenancy, namePrefix, bounds),
+  );
+  for await (const page of pages) yield* page;
+}
+
+async function* followPages<R>(
+  options: PageOptions,
+  read: (options: ListPageOptions) => Promise<ListPage<R>>,
+): AsyncGenerator<readonly R[], undefined> {
+  let continueAfter: string | undefined;
+  do {
+    const page = await read({ ...options, continueAfter });
+    yield page.resources;
+    continueAfter = page.continuation;
+  } while (continueAfter !== undefined);
 }

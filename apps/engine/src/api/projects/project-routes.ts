@@ -1,5 +1,5 @@
 import type { Principal } from "@stackwright/registry";
-import { readStored } from "@stackwright/storage";
+import { listResourceHeads, readStored } from "@stackwright/storage";
 import type { FastifyInstance } from "fastify";
 import { type Static, Type } from "typebox";
 import { defaultProject, projectPlace } from "../../domain/project-settings.ts";
@@ -33,7 +33,8 @@ export function projectRoutes(fastify: FastifyInstance, parts: ApiParts): void {
   const { storage, principalOf } = parts;
   const hasStacks = async ({ account }: Principal, project: string): Promise<boolean> => {
     const tenancy = projectTenancy({ account, project });
-    return (await storage.list("strong", STACK_KIND.type, tenancy, "")).length > 0;
+    const heads = listResourceHeads(storage, "strong", STACK_KIND.type, tenancy, "");
+    return (await heads.next()).done !== true;
   };
 
   fastify.get(
@@ -49,13 +50,21 @@ export function projectRoutes(fastify: FastifyInstance, parts: ApiParts): void {
     async (request) => {
       const { account, projects: own } = principalOf(request);
       const everywhere = { partition: account, peerName: "*", namespace: "*" };
-      const stacks = await storage.list("strong", STACK_KIND.type, everywhere, "");
       const { tenancy } = projectPlace({ account, project: "" });
-      const settings = await storage.list("strong", SERVER_KINDS.project.type, tenancy, "");
-      const names = new Set([
-        ...stacks.map(({ id }) => id.tenancy.namespace),
-        ...settings.map(({ id }) => id.name),
-      ]);
+      const { type: settings } = SERVER_KINDS.project;
+      const names = new Set<string>();
+      for await (const { id } of listResourceHeads(
+        storage,
+        "strong",
+        STACK_KIND.type,
+        everywhere,
+        "",
+      )) {
+        names.add(id.tenancy.namespace);
+      }
+      for await (const { id } of listResourceHeads(storage, "strong", settings, tenancy, "")) {
+        names.add(id.name);
+      }
       const visible = [...names].filter((name) => own.length === 0 || own.includes(name));
       return { projects: visible.toSorted().map((name) => ({ name })) };
     },

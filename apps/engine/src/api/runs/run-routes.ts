@@ -1,4 +1,4 @@
-import { readStored } from "@stackwright/storage";
+import { listResourceHeads, readStored } from "@stackwright/storage";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { type Static, Type } from "typebox";
 import { decodeRecord } from "../../domain/record-kind.ts";
@@ -19,6 +19,7 @@ import {
   stackOf,
 } from "../api-parts.ts";
 import { requireApiRole } from "../api-roles.ts";
+import { nextPage, PageQuery, pageOf } from "../list-page.ts";
 import { requestRun, requireRetry } from "./request-run.ts";
 import { MODE_OF, RunModes, RunSchema, runViewOf } from "./run-view.ts";
 
@@ -53,13 +54,6 @@ const Retry = Type.Object(
   {
     message: Type.Optional(Type.String({ maxLength: 1024 })),
     auto_apply: Type.Optional(Type.Boolean()),
-  },
-  { additionalProperties: false },
-);
-const Page = Type.Object(
-  {
-    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200 })),
-    after: Type.Optional(Type.String({ maxLength: 256 })),
   },
   { additionalProperties: false },
 );
@@ -111,30 +105,42 @@ export function runRoutes(fastify: FastifyInstance, parts: ApiParts): void {
     },
   );
 
-  fastify.get<{ Params: Static<typeof StackParams>; Querystring: Static<typeof Page> }>(
+  fastify.get<{ Params: Static<typeof StackParams>; Querystring: Static<typeof PageQuery> }>(
     RUNS,
     {
       schema: routeSchema(
         "List the runs of a stack, the oldest first",
         "ListRuns",
         { 200: Type.Object({ runs: Type.Array(RunSchema), next: Type.Optional(Type.String()) }) },
-        { params: StackParams, querystring: Page },
+        { params: StackParams, querystring: PageQuery },
       ),
       config: { access: "viewer" },
     },
     async (request, reply) => {
       const { reference } = await stackOf(parts, principalOf(request), request.params);
-      const { limit = 50, after } = request.query;
+      const { limit, after } = pageOf(request.query);
       const { tenancy, name } = memberPlace(reference, "");
-      const found = (await storage.list("strong", RUN_KIND.type, tenancy, name))
-        .toSorted((a, b) => (a.id.name < b.id.name ? -1 : 1))
-        .filter(({ id }) => after === undefined || id.name > `${name}${cursorOf(after)}`);
-      const runs = found.slice(0, limit).map((one) => runViewOf(decodeRecord(RUN_KIND, one)));
-      const last = runs.at(-1);
-      if (found.length <= limit || last === undefined) return { runs };
-      const next = Buffer.from(last.id).toString("base64url");
-      const url = `${request.raw.url?.split("?", 1)[0] ?? ""}?limit=${limit}&after=${next}`;
-      reply.header("link", `<${url}>; rel="next"`);
+      const names: string[] = [];
+      for await (const { id } of listResourceHeads(
+        storage,
+        "strong",
+        RUN_KIND.type,
+        tenancy,
+        name,
+      )) {
+        if (id.name > `${name}${after}`) names.push(id.name);
+      }
+      const shown = names.toSorted().slice(0, limit);
+      const found = await Promise.all(
+        shown.map(async (one) =>
+          readStored(storage, "strong", idOf(RUN_KIND, { tenancy, name: one })),
+        ),
+      );
+      // A run that was removed since the names were read is in no page.
+      const runs = found.flatMap((one) => (one ? [runViewOf(decodeRecord(RUN_KIND, one))] : []));
+      const last = shown.at(-1);
+      if (names.length <= limit || last === undefined) return { runs };
+      const next = nextPage(request, reply, limit, last.slice(name.length));
       return { runs, next };
     },
   );
@@ -268,10 +274,4 @@ export function runRoutes(fastify: FastifyInstance, parts: ApiParts): void {
       return reply.code(outcome === "canceled" ? 200 : 202).send(runViewOf(run));
     },
   );
-}
-
-function cursorOf(after: string): string {
-  const text = Buffer.from(after, "base64url").toString("utf8");
-  if (/^[0-9A-Za-z_.-]{1,128}$/.test(text)) return text;
-  throw new ServerError("invalid_request", "the cursor is not valid");
 }

@@ -11,6 +11,7 @@ import {
   StackParams,
   stackOf,
 } from "../api-parts.ts";
+import { nextPage, PageQuery, pageOf } from "../list-page.ts";
 
 const StackView = Type.Object(
   {
@@ -30,22 +31,26 @@ const NewStack = Type.Object(
 export function stackRoutes(fastify: FastifyInstance, parts: ApiParts): void {
   const { storage, principalOf } = parts;
   const stacks = new StackDirectory({ storage });
-  fastify.get<{ Params: Static<typeof ProjectParams> }>(
+  fastify.get<{ Params: Static<typeof ProjectParams>; Querystring: Static<typeof PageQuery> }>(
     "/projects/:project/stacks",
     {
       schema: routeSchema(
-        "List the stacks of a project",
+        "List the stacks of a project by name",
         "ListStacks",
-        { 200: Type.Object({ stacks: Type.Array(StackView) }) },
-        { params: ProjectParams },
+        { 200: Type.Object({ stacks: Type.Array(StackView), next: Type.Optional(Type.String()) }) },
+        { params: ProjectParams, querystring: PageQuery },
       ),
       config: { access: "viewer" },
     },
-    async (request) => {
+    async (request, reply) => {
       const { account } = principalOf(request);
       const { project } = request.params;
       checkProjectName(project);
-      return { stacks: (await stacks.list({ account, project })).map(viewOf) };
+      const { limit, after } = pageOf(request.query);
+      const page = await stacks.page({ account, project }, { limit, after });
+      const found = page.stacks.map(viewOf);
+      if (page.next === undefined) return { stacks: found };
+      return { stacks: found, next: nextPage(request, reply, limit, page.next) };
     },
   );
   fastify.post<{ Params: Static<typeof ProjectParams>; Body: Static<typeof NewStack> }>(

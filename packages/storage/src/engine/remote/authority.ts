@@ -27,7 +27,7 @@ export interface AuthorityOptions {
 }
 
 /** A stream's grant while it lasts; to be disposed when the stream ends. */
-interface HeldGrant extends Disposable {
+export interface HeldGrant extends Disposable {
   readonly grant: Grant;
   /** Aborts with the call, and with a {@link StorageError} when the grant ends. */
   readonly signal: AbortSignal;

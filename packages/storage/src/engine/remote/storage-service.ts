@@ -21,8 +21,7 @@ import {
   type WriteLargeRequest,
 } from "@stackwright/proto/storage";
 import { messageToId, messageToResource, resourceToMessage } from "../../codec.ts";
-import { isStorageError, StorageError } from "../../errors.ts";
-import { listPages } from "../../list/list-pages.ts";
+import { StorageError } from "../../errors.ts";
 import type { ResourceHead } from "../../list/types.ts";
 import { readStored } from "../../read-stored.ts";
 import type { Resource, ResourceId, UnversionedType } from "../../resource.ts";
@@ -34,7 +33,7 @@ import type {
   WriteOptions,
 } from "../../types.ts";
 import { answerLarge } from "./answer-large.ts";
-import { Authority, type AuthorityOptions } from "./authority.ts";
+import { Authority, type AuthorityOptions, type HeldGrant } from "./authority.ts";
 import { allows, type Grant, requireAccess, requireAll, requireKind } from "./grant.ts";
 import { MAX_REQUEST_BYTES, Slots } from "./large-requests.ts";
 import { restoreFrom } from "./restore-from.ts";
@@ -201,28 +200,13 @@ class Service implements ServiceImplementation<typeof StorageService> {
     });
   }.bind(this);
 
-  readonly list = async function* (this: Service, request: ListRequest, context: HandlerContext) {
-    using held = await this.#authority.hold(context);
-    const { grant, signal } = held;
-    const { type, tenancy, namePrefix } = messageToFilter(request.filter);
-    requireKind(grant, type);
-    const consistency = messageToConsistency(request.consistency);
-    const pages = listPages(this.#storage, consistency, type, tenancy, namePrefix, { signal });
-    try {
-      for await (const resources of pages) {
-        for (const page of paged(resources.filter(({ id }) => allows(grant, id, "read")))) {
-          signal.throwIfAborted();
-          yield page;
-        }
-      }
-    } catch (error) {
-      // The callers of List know no continuation that could expire.
-      if (!isStorageError(error, "STORAGE_LIST_EXPIRED")) throw error;
-      throw new StorageError("STORAGE_INCONSISTENT", "the list was read too slowly; list again", {
-        cause: error,
-      });
-    }
-  }.bind(this);
+  readonly list = (request: ListRequest, context: HandlerContext) =>
+    this.#pages(context, async ({ grant, signal }) => {
+      const { type, tenancy, namePrefix } = messageToFilter(request.filter);
+      requireKind(grant, type);
+      const consistency = messageToConsistency(request.consistency);
+      return this.#storage.list(consistency, type, tenancy, namePrefix, { signal });
+    });
 
   readonly listPage = async function* (
     this: Service,
@@ -266,19 +250,19 @@ class Service implements ServiceImplementation<typeof StorageService> {
     yield { resources: [], heads: [], continuation };
   }.bind(this);
 
-  readonly listByOwner = async function* (
-    this: Service,
-    request: ListByOwnerRequest,
-    context: HandlerContext,
-  ) {
+  readonly listByOwner = (request: ListByOwnerRequest, context: HandlerContext) =>
+    this.#pages(context, async ({ signal }) =>
+      this.#storage.listByOwner(messageToId(request.id), { signal }),
+    );
+
+  async *#pages(context: HandlerContext, list: (held: HeldGrant) => Promise<readonly Resource[]>) {
     using held = await this.#authority.hold(context);
-    const { grant, signal } = held;
-    const resources = await this.#storage.listByOwner(messageToId(request.id), { signal });
-    for (const page of paged(resources.filter(({ id }) => allows(grant, id, "read")))) {
-      signal.throwIfAborted();
+    const resources = await list(held);
+    for (const page of paged(resources.filter(({ id }) => allows(held.grant, id, "read")))) {
+      held.signal.throwIfAborted();
       yield page;
     }
-  }.bind(this);
+  }
 
   readonly watchList = async function* (
     this: Service,

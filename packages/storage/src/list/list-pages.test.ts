@@ -1,0 +1,55 @@
+import { describe, expect, test } from "vitest";
+import type { StorageCapabilities } from "../capabilities.ts";
+import { createMemoryStorage } from "../engine/memory.ts";
+import { DelegatingStorage } from "../testing/delegate.ts";
+import { A1, HOME, payload, sample } from "../testing/samples.ts";
+import { listPages, listResourceHeads, listResources } from "./list-pages.ts";
+import { toHead } from "./resource-head.ts";
+
+class Unpaged extends DelegatingStorage {
+  override get capabilities(): StorageCapabilities {
+    return { ...this.inner.capabilities, pagedList: false };
+  }
+}
+
+async function start() {
+  const storage = createMemoryStorage();
+  const stored = [];
+  for (const name of ["a", "b", "c"]) {
+    stored.push(await storage.writeCAS(sample(A1, HOME, name, { data: payload(name) })));
+  }
+  return { storage, stored };
+}
+
+async function collect<T>(from: AsyncIterable<T>): Promise<readonly T[]> {
+  const all: T[] = [];
+  for await (const one of from) all.push(one);
+  return all;
+}
+
+describe.each([1, 2, 3, 4])("a list in pages of %i", (limit) => {
+  test("gives every resource and every head once", async () => {
+    const { storage, stored } = await start();
+    await using _ = storage;
+    const pages = await collect(listPages(storage, "strong", A1, HOME, "", { limit }));
+    expect(pages.map((page) => page.length)).toEqual(
+      { 1: [1, 1, 1], 2: [2, 1], 3: [3], 4: [3] }[limit],
+    );
+    expect(pages.flat()).toEqual(stored);
+    expect(await collect(listResources(storage, "strong", A1, HOME, "", { limit }))).toEqual(
+      stored,
+    );
+    expect(await collect(listResourceHeads(storage, "strong", A1, HOME, "", { limit }))).toEqual(
+      stored.map(toHead),
+    );
+  });
+});
+
+test("an engine without pages gives the same in one", async () => {
+  const { storage, stored } = await start();
+  await using unpaged = new Unpaged(storage);
+  expect(await collect(listPages(unpaged, "strong", A1, HOME, "", { limit: 1 }))).toEqual([stored]);
+  expect(await collect(listResourceHeads(unpaged, "strong", A1, HOME, "", { limit: 1 }))).toEqual(
+    stored.map(toHead),
+  );
+});
