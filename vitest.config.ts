@@ -1,6 +1,8 @@
 import { join } from "node:path";
 import { defineConfig } from "vitest/config";
-import { reporters, workspaceProjects } from "./vitest.projects.ts";
+import { keepCompiledCode, reporters, workspaceProjects } from "./vitest.projects.ts";
+
+keepCompiledCode(import.meta.dirname);
 
 /** `npm test`: everything that needs no outside server, no Go and no network. */
 export default defineConfig({

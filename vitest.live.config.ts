@@ -1,6 +1,8 @@
 import { join } from "node:path";
 import { defineConfig } from "vitest/config";
-import { reporters, workspaceProjects } from "./vitest.projects.ts";
+import { keepCompiledCode, reporters, workspaceProjects } from "./vitest.projects.ts";
+
+keepCompiledCode(import.meta.dirname);
 
 /** Tests against real servers, provider binaries and commands, which `.ci/run` installs and starts. */
 export default defineConfig({
