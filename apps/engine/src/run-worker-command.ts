@@ -34,10 +34,19 @@ export async function runWorkerCommand(
   { env, directory, signal, logs, onStart }: WorkerCommandParts,
 ): Promise<void> {
   const given = parse(args);
-  const server = given.server ?? (env["STACKWRIGHT_SERVER"] || undefined);
-  if (server === undefined) {
+  const servers = (given.server ?? env["STACKWRIGHT_SERVER"] ?? "")
+    .split(",")
+    .filter((server) => server !== "");
+  if (servers.length === 0) {
     throw invalid("a worker needs a server: set --server URL or STACKWRIGHT_SERVER");
   }
+  if (new Set(servers).size < servers.length) {
+    throw invalid("--server names a server twice");
+  }
+  if (servers.length > 1 && given.storage !== undefined) {
+    throw invalid("--storage is for one server; each of several names its own storage service");
+  }
+  const server = servers.join(",");
   const token = await tokenOf(given, env, directory);
   const caFile = given["ca-file"] ?? (env["STACKWRIGHT_CA_FILE"] || undefined);
   const ca = caFile === undefined ? undefined : await readText(resolve(directory, caFile));
@@ -61,7 +70,7 @@ export async function runWorkerCommand(
   });
   const storage = given.storage === undefined ? undefined : storageOf(given.storage, directory);
   const worker = await startRemoteWorker({
-    server,
+    servers,
     token,
     ca,
     directory: folder,

@@ -1,6 +1,6 @@
 /** The options of `stackwright worker`, by their names without dashes; `bounds` are those of a number. */
 export const WORKER_FLAGS = Object.freeze({
-  server: { help: "address of the server (STACKWRIGHT_SERVER)" },
+  server: { help: "address of the server, of several with commas (STACKWRIGHT_SERVER)" },
   "token-file": { help: "file with a token of the role worker (STACKWRIGHT_TOKEN)" },
   storage: { help: "storage service, where it is not at the server: stackwrights://HOST:PORT" },
   "ca-file": { help: "authorities of the server, in PEM (STACKWRIGHT_CA_FILE)" },

@@ -34,9 +34,13 @@ async function start() {
   const token = await tokenOf("worker");
   const worker = async (
     executor: Executor = createApartExecutor(),
-    more: { readonly clock?: Clock; readonly token?: string; readonly server?: string } = {},
+    more: {
+      readonly clock?: Clock;
+      readonly token?: string;
+      readonly servers?: readonly string[];
+    } = {},
   ) => {
-    const given = { server: server.url, token, clock: systemClock, capacity: 2, ...more };
+    const given = { servers: [server.url], token, clock: systemClock, capacity: 2, ...more };
     const started = await startRemoteWorker({
       ...given,
       directory,

@@ -1,7 +1,7 @@
 import { availableParallelism } from "node:os";
 import type { Clock } from "@stackwright/base/clock";
 import type { Logger } from "@stackwright/base/logger";
-import { createServerClient, type ServerClient, serverAddress } from "@stackwright/client";
+import { createServerClient, type Operations, type ServerClient } from "@stackwright/client";
 import { createUlidGenerator, tenancyOf } from "@stackwright/storage";
 import { createLeases, createThreadRenewer, type LeaseTiming } from "@stackwright/storage/lease";
 import { createRemoteStorage } from "@stackwright/storage/remote";
@@ -15,14 +15,24 @@ import type { StepLimits } from "../worker/step-deadline.ts";
 import { succeedTenures } from "../worker/successive-tenures.ts";
 import { openWorkerFolder } from "../worker/worker-folder.ts";
 import { RemoteTenure } from "./remote-tenure.ts";
+import { type GroupMember, ServerGroup } from "./server-group.ts";
+import { openStorageRelay, type StoragePlace } from "./storage-relay.ts";
+
+type WorkerEndpoint = Operations["ShowWorkerEndpoint"]["output"];
+
+/** How long a server may take to say where its storage service is. */
+const PLACE_MS = 3_000;
 
 interface RemoteWorkerOptions {
-  /** Address of the API of a server, or of what balances several servers of one store. */
-  readonly server: string;
+  /**
+   * Addresses of the APIs of servers of one store, or of what balances them. Of several one is used until it drains or stops
+   * answering.
+   */
+  readonly servers: readonly string[];
   /** A token with the role `worker`. */
   readonly token: string;
-  /** Where the storage service is. @default the host of the server, and the port that it names */
-  readonly storage?: { readonly host: string; readonly port: number; readonly tls: boolean };
+  /** Where the storage service of the only server is. @default the host of the server, and the port that it names */
+  readonly storage?: StoragePlace;
   /** Authorities of the storage service, in PEM. @default those that Node trusts */
   readonly ca?: string | undefined;
   /** Folder for bundles and installed providers. */
@@ -45,21 +55,36 @@ export async function startRemoteWorker(
 ): Promise<Omit<RunWorker, "wake">> {
   const { token, directory, clock, logger, executor, limits, timing } = options;
   const { capacity = availableParallelism() } = options;
-  const server = serverAddress(options.server);
+  await using stack = new AsyncDisposableStack();
+  const group = stack.use(new ServerGroup({ servers: options.servers, logger }));
+  const [first] = group.members;
+  if (first === undefined) throw new ServerError("invalid_request", "a worker needs a server");
+  const userAgent = "stackwright-worker";
   const clientOf = (secret: string): ServerClient =>
-    createServerClient({ server, token: secret, clock, userAgent: "stackwright-worker" });
+    createServerClient({
+      server: first.url,
+      token: secret,
+      clock,
+      userAgent,
+      fetch: group.fetch,
+    });
   const client = clientOf(token);
   const { data: endpoint } = await client.showWorkerEndpoint({});
-  if (endpoint.protocol !== WORKER_PROTOCOL) {
-    throw new ServerError(
-      "conflict",
-      `the server speaks version ${endpoint.protocol} with workers, and this worker version ${WORKER_PROTOCOL}: install the same release`,
-    );
-  }
-  const store = storeOf(options, server, endpoint);
+  checkProtocol(endpoint);
+  const placeOf = async ({ url }: GroupMember): Promise<StoragePlace> => {
+    const own = createServerClient({ server: url, token, clock, userAgent, timeoutMs: PLACE_MS });
+    const { data } = await own.showWorkerEndpoint({});
+    checkProtocol(data);
+    return placeAt(url, data);
+  };
+  const store: Omit<JobStore, "token"> =
+    group.members.length > 1
+      ? {
+          address: stack.use(await openStorageRelay({ group, placeOf, ca: options.ca, logger })),
+        }
+      : storeOf(options, first.url, endpoint);
   const connection = { ...store, token: `${LEASE_TOKEN}${token}` };
 
-  await using stack = new AsyncDisposableStack();
   const { path: folder } = stack.use(await openWorkerFolder(directory));
   const storage = stack.adopt(await createRemoteStorage(connection), async (one) => one.close());
   const renewer = stack.use(
@@ -107,16 +132,30 @@ export async function startRemoteWorker(
   };
 }
 
+/** `conflict` for a server of a release that this worker does not fit. */
+function checkProtocol(endpoint: { readonly protocol: number }): void {
+  if (endpoint.protocol === WORKER_PROTOCOL) return;
+  throw new ServerError(
+    "conflict",
+    `the server speaks version ${endpoint.protocol} with workers, and this worker version ${WORKER_PROTOCOL}: install the same release`,
+  );
+}
+
 /** Where the storage service is, and how connections to it are encrypted. */
 function storeOf(
   { storage, ca }: Pick<RemoteWorkerOptions, "storage" | "ca">,
   server: string,
-  endpoint: { readonly storage_port: number; readonly storage_tls: boolean },
+  endpoint: WorkerEndpoint,
 ): Omit<JobStore, "token"> {
-  const host = new URL(server).hostname.replace(/^\[|\]$/g, "");
-  const at = storage ?? { host, port: endpoint.storage_port, tls: endpoint.storage_tls };
+  const at = storage ?? placeAt(server, endpoint);
   return {
     address: { host: at.host, port: at.port },
     ...(at.tls && { tls: { ...(ca !== undefined && { trusted: ca }) } }),
   };
+}
+
+/** The storage service of a server as the server names it. */
+function placeAt(server: string, endpoint: WorkerEndpoint): StoragePlace {
+  const host = new URL(server).hostname.replace(/^\[|\]$/g, "");
+  return { host, port: endpoint.storage_port, tls: endpoint.storage_tls };
 }
