@@ -2,8 +2,19 @@ import type { OpenStore } from "@stackwright/core";
 import { STATE_BLOB_KINDS } from "@stackwright/core";
 import { RECORD_BLOB_KINDS } from "@stackwright/registry";
 import { isStorageError } from "@stackwright/storage";
-import { type BlobGcResult, collectUnreferenced } from "@stackwright/storage/blob";
+import {
+  type BlobGcResult,
+  type BlobReferenceKind,
+  collectUnreferenced,
+} from "@stackwright/storage/blob";
 import { SERVER_BLOB_KINDS } from "./domain/server-kinds.ts";
+
+/** All kinds of resources that this release keeps in a store, with the blobs that they refer to. */
+export const STORE_BLOB_KINDS: readonly BlobReferenceKind[] = [
+  ...STATE_BLOB_KINDS,
+  ...RECORD_BLOB_KINDS,
+  ...SERVER_BLOB_KINDS,
+];
 
 /**
  * Removes the unreferenced blobs of a store: refused uploads, withdrawn archives, blobs of deleted stacks and plans.
@@ -14,9 +25,8 @@ export async function collectBlobs(
   { storage, blobs }: Pick<OpenStore, "storage" | "blobs">,
   signal: AbortSignal,
 ): Promise<BlobGcResult | undefined> {
-  const kinds = [...STATE_BLOB_KINDS, ...RECORD_BLOB_KINDS, ...SERVER_BLOB_KINDS];
   try {
-    return await collectUnreferenced({ storage, blobs, kinds, signal });
+    return await collectUnreferenced({ storage, blobs, kinds: STORE_BLOB_KINDS, signal });
   } catch (error) {
     if (isStorageError(error, "STORAGE_UNSUPPORTED")) return undefined;
     throw error;

@@ -1,3 +1,4 @@
+export { STORE_BLOB_KINDS } from "./blob-collection.ts";
 export type { BootstrapCredentials } from "./bootstrap.ts";
 export { bootstrap, runBootstrap } from "./bootstrap-command.ts";
 export { runWorkerCommand } from "./run-worker-command.ts";

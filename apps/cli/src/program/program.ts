@@ -19,6 +19,7 @@ import { defineRunCommands } from "./run-commands.ts";
 import { defineServerCommands } from "./server-commands.ts";
 import { defineServerRunCommands } from "./server-run-commands.ts";
 import { defineStateCommands } from "./state-commands.ts";
+import { defineStoreCommands } from "./store-commands.ts";
 import { defineTestCommand } from "./test-command.ts";
 import { defineVariableCommands } from "./variable-commands.ts";
 import { defineWorkspaceCommands } from "./workspace-commands.ts";
@@ -80,6 +81,7 @@ export function createProgram(process: CommandProcess, report: Report): Command 
   defineTestCommand(define, run);
   defineStateCommands(define, run);
   defineKeyCommands(define, run);
+  defineStoreCommands(define, run);
   defineModuleCommands(define, run);
   defineProviderCommands(define, run);
   defineFamiliarCommands(program, define, run);

@@ -132,7 +132,11 @@ export async function openWriter(
   }
 }
 
-function storeAddress(context: CommandContext, options: StoreOptions): StoreAddress {
+/** Where the store is that the options or the environment name; else the embedded one. */
+export function storeAddress(
+  context: CommandContext,
+  options: Pick<StoreOptions, "store">,
+): StoreAddress {
   const text = options.store ?? nonEmpty(context.env.STACKWRIGHT_STORE);
   if (text === undefined) return { kind: "sqlite", directory: join(dataFolder(context), "store") };
   try {

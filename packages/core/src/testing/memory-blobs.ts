@@ -3,6 +3,7 @@ import { StorageError } from "@stackwright/storage";
 import type {
   BlobCapabilities,
   BlobContent,
+  BlobEntry,
   BlobGcResult,
   BlobReadOptions,
   BlobReference,
@@ -41,6 +42,12 @@ export class MemoryBlobs implements BlobStore {
       const bytes = this.#blobs.get(digest);
       return bytes === undefined ? [] : { sha256: digest, size: bytes.length };
     });
+  }
+
+  async *list(): AsyncGenerator<BlobEntry> {
+    for (const sha256 of [...this.#blobs.keys()].toSorted()) {
+      yield { sha256, size: this.#blobs.get(sha256)?.length ?? 0, owners: [] };
+    }
   }
 
   async collect(): Promise<BlobGcResult> {

@@ -25,6 +25,9 @@ export function createScratchBlobs(): BlobStore {
     async *read(sha256, options) {
       yield* (await open()).read(sha256, options);
     },
+    async *list(options) {
+      yield* (await open()).list(options);
+    },
     find: async (sha256, options) => (await open()).find(sha256, options),
     collect: async (options) => (await open()).collect(options),
     close,

@@ -52,6 +52,8 @@ export interface BlobEngine {
   /** Those that exist; each is held for at least so long from now, in the step that finds it. */
   hold(sha256: readonly string[], holdMs: number): Promise<readonly BlobHead[]>;
   chunk(blob: BlobHead, position: number): Promise<BlobChunk | undefined>;
+  /** The accounts that a blob counts against; none of one that does not exist. */
+  owners(sha256: string): Promise<readonly string[]>;
   /** Some blobs whose holds ended before a time, in order, after the given one. */
   expired(before: number, after: string, limit: number): Promise<readonly string[]>;
   /** Removes a blob, and what it counts against, if its hold ended before a time, in one step. */

@@ -15,6 +15,7 @@ import { cutChunks } from "./chunks.ts";
 import type {
   BlobCapabilities,
   BlobContent,
+  BlobEntry,
   BlobGcOptions,
   BlobGcResult,
   BlobReadOptions,
@@ -43,6 +44,9 @@ export interface BlobStoreOptions {
 
 const HOUR = 3_600_000;
 const EXPIRED_PAGE = 500;
+
+/** The last time that dates can name, in milliseconds: every hold ends before it. */
+const END_OF_TIME = 8.64e15;
 
 // A collection, and why it cannot take what a writer needs:
 //
@@ -150,6 +154,24 @@ export class ChunkedBlobStore implements BlobStore {
     for (const digest of sha256) checkDigest(digest);
     const found = await this.#engine.hold([...new Set(sha256)], this.#holdMs);
     return found.map((blob) => ({ sha256: blob.sha256, size: blob.size }));
+  }
+
+  async *list(options: CallOptions = {}): AsyncGenerator<BlobEntry> {
+    let after = "";
+    for (;;) {
+      this.#begin(options);
+      const page = await this.#engine.expired(END_OF_TIME, after, EXPIRED_PAGE);
+      for (const sha256 of page) {
+        this.#begin(options);
+        const blob = await this.#engine.head(sha256);
+        // Removed since.
+        if (blob === undefined) continue;
+        yield { sha256, size: blob.size, owners: await this.#engine.owners(sha256) };
+      }
+      const last = page.at(-1);
+      if (last === undefined || page.length < EXPIRED_PAGE) return;
+      after = last;
+    }
   }
 
   async collect(options: BlobGcOptions): Promise<BlobGcResult> {

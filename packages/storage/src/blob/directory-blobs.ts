@@ -140,12 +140,16 @@ class DirectoryEngine implements BlobEngine {
     return bytes === undefined || sha256 === undefined ? undefined : { bytes, sha256 };
   }
 
+  async owners(sha256: string): Promise<readonly string[]> {
+    return this.#owners.ownersOf(this.#path(sha256));
+  }
+
   async expired(before: number, after: string, limit: number): Promise<readonly string[]> {
     const found: string[] = [];
     const root = join(this.#directory, "blobs");
-    for (const group of (await readdir(root)).toSorted()) {
+    for (const group of (await namesIn(root)).toSorted()) {
       if (group < after.slice(0, 2)) continue;
-      for (const sha256 of (await readdir(join(root, group))).toSorted()) {
+      for (const sha256 of (await namesIn(join(root, group))).toSorted()) {
         if (sha256 <= after) continue;
         if ((await this.#heldUntil(sha256)) >= before) continue;
         found.push(sha256);
@@ -262,6 +266,16 @@ async function readPart(path: string, offset: number, length: number): Promise<B
     return bytes.subarray(0, read);
   } finally {
     await file.close();
+  }
+}
+
+/** What is in a folder; nothing where it was not made yet. */
+async function namesIn(path: string): Promise<readonly string[]> {
+  try {
+    return await readdir(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+    throw error;
   }
 }
 

@@ -143,6 +143,10 @@ class EtcdBlobEngine implements BlobEngine {
     return found === undefined ? undefined : decodeChunk(found.value);
   }
 
+  async owners(sha256: string): Promise<readonly string[]> {
+    return (await this.#blob(sha256))?.value.owners ?? [];
+  }
+
   async expired(before: number, after: string, limit: number): Promise<readonly string[]> {
     const found: string[] = [];
     for (let last = after; ; ) {

@@ -11,6 +11,7 @@ export { createSqliteBlobs } from "./sqlite-blobs.ts";
 export type {
   BlobCapabilities,
   BlobContent,
+  BlobEntry,
   BlobGcOptions,
   BlobGcResult,
   BlobReadOptions,

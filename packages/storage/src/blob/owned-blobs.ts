@@ -11,6 +11,7 @@ export function ownedBlobs(blobs: BlobStore, owner: string): BlobStore {
       blobs.write(content, { owner, ...options }),
     read: (sha256, options) => blobs.read(sha256, options),
     find: (sha256, options) => blobs.find(sha256, options),
+    list: (options) => blobs.list(options),
     collect: (options) => blobs.collect(options),
     close,
     [Symbol.asyncDispose]: close,

@@ -120,6 +120,15 @@ class PostgresBlobEngine implements BlobEngine {
     return row;
   }
 
+  async owners(sha256: string): Promise<readonly string[]> {
+    const rows = await this.#connections.run(
+      "read",
+      (sql) => sql<{ owner: string }[]>`
+        SELECT owner FROM blob_claim WHERE sha256 = ${bytesOf(sha256)} ORDER BY owner`,
+    );
+    return rows.map((row) => row.owner);
+  }
+
   async expired(before: number, after: string, limit: number): Promise<readonly string[]> {
     const rows = await this.#connections.run(
       "read",

@@ -187,6 +187,14 @@ class SqliteBlobEngine implements BlobEngine {
     return rows?.[0] as BlobChunk | undefined;
   }
 
+  async owners(sha256: string): Promise<readonly string[]> {
+    const [rows = []] = await this.#run({
+      sql: "SELECT owner FROM claim WHERE sha256 = ? ORDER BY owner",
+      values: [sha256],
+    });
+    return rows.map((row) => String(row.owner));
+  }
+
   async expired(before: number, after: string, limit: number): Promise<readonly string[]> {
     const [rows = []] = await this.#run({
       sql: "SELECT sha256 FROM blob WHERE held_until < ? AND sha256 > ? ORDER BY sha256 LIMIT ?",

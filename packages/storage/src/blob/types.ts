@@ -9,6 +9,11 @@ export interface BlobReference {
   readonly size: number;
 }
 
+/** A blob and the accounts that it counts against. */
+export interface BlobEntry extends BlobReference {
+  readonly owners: readonly string[];
+}
+
 /** The bytes of a blob as a writer gives them. */
 export type BlobContent = Uint8Array | Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
 
@@ -94,6 +99,11 @@ export interface BlobStore extends AsyncDisposable {
   read(sha256: string, options?: BlobReadOptions): AsyncIterable<Uint8Array>;
   /** Returns those of some blobs that exist, and holds them. */
   find(sha256: readonly string[], options?: CallOptions): Promise<readonly BlobReference[]>;
+  /**
+   * Lists all blobs in the order of their digests, held or not. A blob that exists all the while is listed once.
+   * Rejects with `STORAGE_UNSUPPORTED` over a connection.
+   */
+  list(options?: CallOptions): AsyncIterable<BlobEntry>;
   /** Removes blobs without references. Collections may run concurrently. */
   collect(options: BlobGcOptions): Promise<BlobGcResult>;
   /** Later calls fail with `STORAGE_INCONSISTENT`. */

@@ -3,7 +3,8 @@ import { createHash } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, test } from "vitest";
 import type { BlobStoreOptions } from "../blob/blob-store.ts";
-import type { BlobGcOptions, BlobGcResult, BlobStore } from "../blob/types.ts";
+import type { BlobEntry, BlobGcOptions, BlobGcResult, BlobStore } from "../blob/types.ts";
+import { isStorageError } from "../errors.ts";
 import { assertCode } from "./assertions.ts";
 import { blobQuotaScenarios } from "./blob-quota-scenarios.ts";
 import { createRandom } from "./random.ts";
@@ -50,6 +51,34 @@ export function describeBlobs(
   };
 
   describe(`${name} keeps the blob contract`, () => {
+    scenario(
+      "lists every blob once, in the order of digests, with its owners",
+      async ({ blobs }) => {
+        const listed: BlobEntry[] = [];
+        const expected: BlobEntry[] = [];
+        for (let size = 0; size < 12; size += 1) {
+          const bytes = randomBytes(size, size);
+          const owners = ["api", "web"].slice(0, size % 3);
+          if (owners.length === 0) await blobs.write(bytes);
+          for (const owner of owners) await blobs.write(bytes, { owner });
+          expected.push({ sha256: digestOf(bytes), size, owners });
+        }
+        try {
+          for await (const blob of blobs.list()) {
+            listed.push({ ...blob, owners: blob.owners.toSorted() });
+          }
+        } catch (error) {
+          // Over a connection: what is listed there is all that the server stores.
+          if (isStorageError(error, "STORAGE_UNSUPPORTED")) return;
+          throw error;
+        }
+        assert.deepEqual(
+          listed,
+          expected.toSorted((one, other) => (one.sha256 < other.sha256 ? -1 : 1)),
+        );
+      },
+    );
+
     for (const size of [0, 1, CHUNK - 1, CHUNK, CHUNK + 1, 10 * CHUNK + 7]) {
       scenario(`gives back ${size} bytes, and every part of them`, async ({ blobs }) => {
         const bytes = randomBytes(size, size);

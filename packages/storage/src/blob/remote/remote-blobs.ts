@@ -14,6 +14,7 @@ import { blobCorrupt, checkDigest, checkExpected, checkOwner, checkRange } from 
 import type {
   BlobCapabilities,
   BlobContent,
+  BlobEntry,
   BlobGcResult,
   BlobReadOptions,
   BlobReference,
@@ -142,6 +143,11 @@ class RemoteBlobStore implements BlobStore {
       throw rpcToStorageError(error, "read");
     }
     return found;
+  }
+
+  // oxlint-disable-next-line require-yield -- there is nothing to give
+  async *list(): AsyncGenerator<BlobEntry> {
+    throw new StorageError("STORAGE_UNSUPPORTED", "blobs are listed where they are stored");
   }
 
   async collect(): Promise<BlobGcResult> {

@@ -1,0 +1,114 @@
+import { cp, mkdtempDisposable, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { openStore } from "@stackwright/core";
+import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { tryCommand } from "../testing/try-command.ts";
+
+const TEMPLATE = `
+variable "word" {
+  default   = "hunter2hunter2"
+  sensitive = true
+}
+resource "terraform_data" "a" { input = var.word }
+output "word" {
+  value     = terraform_data.a.output
+  sensitive = true
+}
+`;
+
+const KEY = { STACKWRIGHT_KEY: Buffer.alloc(32, 7).toString("base64") };
+
+describe("the commands for a whole store", { timeout: 60_000 }, () => {
+  let cwd: string;
+
+  const run = async (...words: string[]) => tryCommand(words, { cwd, env: KEY });
+  const succeed = async (...words: string[]) => {
+    const { code, output, error } = await run(...words);
+    expect({ code, error }).toEqual({ code: 0, error: "" });
+    return output;
+  };
+
+  beforeEach(async () => {
+    const scratch = await mkdtempDisposable(join(tmpdir(), "command-store-"));
+    onTestFinished(() => scratch.remove());
+    cwd = scratch.path;
+    await writeFile(join(cwd, "main.tf"), TEMPLATE);
+    await succeed("up", "--yes");
+  });
+
+  it("back up a store, and restore it with its secrets into another one", async () => {
+    const backedUp = await succeed("store", "backup", "monday");
+    expect(backedUp).toMatch(/^The backup of sqlite:.* is .*monday\n\d+ resources and \d+ blobs/);
+    expect(await succeed("store", "verify", "monday")).toContain("monday: intact\n");
+    expect(await succeed("store", "verify")).toMatch(/: intact\n\d+ resources, \d+ blobs/);
+    for (const name of await readdir(join(cwd, "monday"), { recursive: true })) {
+      if (!name.includes(".")) continue;
+      expect(await readFile(join(cwd, "monday", name), "latin1"), name).not.toContain("hunter2");
+    }
+
+    await rm(join(cwd, ".stackwright"), { recursive: true });
+    const store = ["--store", "sqlite:other"];
+    expect(await succeed("store", "restore", "monday", ...store)).toMatch(
+      /^Restored .*monday into sqlite:.*other: \d+ resources, \d+ blobs\.\n$/,
+    );
+    expect(await succeed("output", "--raw", "word", ...store)).toBe("hunter2hunter2");
+    expect(await succeed("plan", ...store)).toContain("No changes");
+    const again = await run("store", "restore", "monday", ...store);
+    expect(again).toMatchObject({ code: 1, error: expect.stringContaining("not empty") });
+  });
+
+  it("work beside a process that writes to the store, but for restore", async () => {
+    await succeed("store", "backup", "monday");
+    const address = { kind: "sqlite", directory: join(cwd, ".stackwright/store") } as const;
+    await using _writer = await openStore(address, { blobDirectory: join(cwd, "none") });
+    expect(await succeed("store", "backup", "tuesday")).toContain("tuesday");
+    expect(await succeed("store", "verify")).toContain("intact");
+    const refused = await run("store", "restore", "monday");
+    expect(refused.code).toBe(1);
+    expect(refused.error).toContain("The store is in use");
+  });
+
+  it("name damaged records by exit code 1, and restore the others on request", async () => {
+    await succeed("store", "backup", "monday");
+    const file = join(cwd, "monday", "resources.jsonl");
+    const text = await readFile(file, "utf8");
+    await writeFile(file, text.replace('"body":"', '"body":"#'));
+    const verified = await run("store", "verify", "monday");
+    expect(verified.code).toBe(1);
+    expect(verified.output).toMatch(/^Damaged: \S+ \S+ ".*: the checksum does not match \(line 1/);
+    expect(verified.output).toContain("2 records are damaged");
+    const store = ["--store", "sqlite:other"];
+    const refused = await run("store", "restore", "monday", ...store);
+    expect(refused.code).toBe(1);
+    expect(refused.error).toContain("nothing was restored");
+    expect(refused.error).toContain("--without-damaged");
+    const rest = await run("store", "restore", "monday", "--without-damaged", ...store);
+    expect(rest.code).toBe(0);
+    expect(rest.error).toMatch(/^Damaged: /);
+  });
+
+  it("refuse what is not a backup, an existing folder, and stores that are elsewhere", async () => {
+    await succeed("store", "backup", "monday");
+    const cases: [string[], string][] = [
+      [["verify", "nothing"], "nothing is not a complete backup"],
+      [["backup", "monday"], "monday exists"],
+      [["backup", "x", "--store", "sqlite:nowhere"], "There is no store at sqlite:"],
+      [["backup", "x", "--store", "stackwright://127.0.0.1:1"], "behind a server"],
+      [["backup", "x", "--store", "memory:"], "in memory"],
+      [["restore", "nothing", "--store", "sqlite:other"], "nothing is not a complete backup"],
+    ];
+    for (const [words, expected] of cases) {
+      const { code, error } = await run("store", ...words);
+      expect({ words, code, error }).toEqual({
+        words,
+        code: 1,
+        error: expect.stringContaining(expected),
+      });
+    }
+    await cp(join(cwd, "monday"), join(cwd, "half"), { recursive: true });
+    await rm(join(cwd, "half", "manifest.json"));
+    expect((await run("store", "verify", "half")).error).toContain("not a complete backup");
+    expect((await readdir(cwd)).filter((name) => name.endsWith(".partial"))).toEqual([]);
+  });
+});

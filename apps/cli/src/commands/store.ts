@@ -1,0 +1,119 @@
+import { resolve } from "node:path";
+import { STORE_BLOB_KINDS } from "@stackwright/engine";
+import { isStorageError } from "@stackwright/storage";
+import {
+  type BackupManifest,
+  restoreBackup,
+  restoreTargetOf,
+  verifyBackup,
+  verifyStore,
+  writeBackup,
+} from "@stackwright/storage/backup";
+import type { CommandContext } from "../command-context.ts";
+import { CommandError } from "../command-error.ts";
+import { EXIT, type ExitCode } from "../exit-code.ts";
+import { openWholeStore, type WholeStoreOptions } from "../session/whole-store.ts";
+
+export type { WholeStoreOptions } from "../session/whole-store.ts";
+
+export interface RestoreOptions extends WholeStoreOptions {
+  /** Restores the rest of a damaged backup. */
+  readonly withoutDamaged: boolean;
+}
+
+/** Copies a store with its blobs into a folder. Exit code 1 when the store has lost something. */
+export async function storeBackup(
+  folder: string,
+  options: WholeStoreOptions,
+  context: CommandContext,
+): Promise<ExitCode> {
+  const { terminal, signal } = context;
+  await using store = await openWholeStore(context, options, "read");
+  const { storage, blobs } = store.opened;
+  const directory = resolve(context.directory, folder);
+  const manifest = await withAdvice(async () =>
+    writeBackup({ storage, blobs, directory, kinds: STORE_BLOB_KINDS, signal }),
+  );
+  terminal.write(`The backup of ${store.name} is ${directory}\n${summaryOf(manifest)}`);
+  for (const name of manifest.lost) terminal.writeError(`Lost in the store: ${name}\n`);
+  return manifest.lost.length === 0 ? EXIT.ok : EXIT.failed;
+}
+
+/** Fills an empty store with a backup. */
+export async function storeRestore(
+  folder: string,
+  options: RestoreOptions,
+  context: CommandContext,
+): Promise<ExitCode> {
+  const { terminal, signal } = context;
+  const directory = resolve(context.directory, folder);
+  await using store = await openWholeStore(context, options, "write");
+  const { storage, blobs } = store.opened;
+  const { resources, blobs: count } = await withAdvice(async () =>
+    restoreBackup({
+      directory,
+      target: restoreTargetOf(storage),
+      blobs,
+      withoutDamaged: options.withoutDamaged,
+      onProblem: (problem) => terminal.writeError(`Damaged: ${problem}\n`),
+      signal,
+    }),
+  );
+  terminal.write(
+    `Restored ${directory} into ${store.name}: ${resources} resources, ${count} blobs.\n`,
+  );
+  return EXIT.ok;
+}
+
+/** Compares a backup, or a store, with its digests. Exit code 1 when something is damaged. */
+export async function storeVerify(
+  folder: string | undefined,
+  options: WholeStoreOptions,
+  context: CommandContext,
+): Promise<ExitCode> {
+  const { terminal, signal } = context;
+  const onProblem = (problem: string) => terminal.write(`Damaged: ${problem}\n`);
+  if (folder !== undefined) {
+    const directory = resolve(context.directory, folder);
+    const { manifest, problems } = await withAdvice(async () =>
+      verifyBackup(directory, { onProblem, signal }),
+    );
+    terminal.write(`${directory}: ${verdictOf(problems)}\n${summaryOf(manifest)}`);
+    return problems === 0 ? EXIT.ok : EXIT.failed;
+  }
+  await using store = await openWholeStore(context, options, "read");
+  const { storage, blobs } = store.opened;
+  const found = await verifyStore({ storage, blobs, kinds: STORE_BLOB_KINDS, onProblem, signal });
+  terminal.write(
+    `${store.name}: ${verdictOf(found.problems)}\n${found.resources} resources, ${found.blobs} blobs of ${found.blobBytes} bytes were read.\n`,
+  );
+  return found.problems === 0 ? EXIT.ok : EXIT.failed;
+}
+
+function verdictOf(problems: number): string {
+  if (problems === 0) return "intact";
+  return problems === 1 ? "1 record is damaged" : `${problems} records are damaged`;
+}
+
+function summaryOf({ store, resources, blobs, createdAt }: BackupManifest): string {
+  return `${resources.count} resources and ${blobs.count} blobs of ${blobs.blobBytes} bytes, of ${createdAt}, engine ${store.engine}, revision ${store.revision} of line ${store.line}\n`;
+}
+
+/** Runs a command, and says what to do about a refusal. */
+async function withAdvice<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (isStorageError(error, "STORAGE_CORRUPT")) {
+      throw new CommandError(error.message, {
+        cause: error,
+        advice:
+          "`stackwright store verify` names all damaged records. A damaged backup is restored without them by --without-damaged.",
+      });
+    }
+    if (isStorageError(error, "STORAGE_LOCKED")) {
+      throw new CommandError("Another process makes a backup in this folder.", { cause: error });
+    }
+    throw error;
+  }
+}

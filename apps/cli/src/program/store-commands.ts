@@ -1,0 +1,65 @@
+import type { Command } from "commander";
+import type { RestoreOptions, WholeStoreOptions } from "../commands/store.ts";
+import type { CommandAction, Define } from "./program.ts";
+
+const BACKUP_HELP = `
+Others may use the store meanwhile; an embedded store of a running server too. The folder has all resources at one revision, and the
+blobs that they refer to. It gets its name when it is complete: what an interrupted command leaves is called FOLDER.partial.
+
+Encrypted values stay encrypted, and the backup holds no key. Keep these besides, in another place:
+  the key-encryption key of the stacks   .stackwright/key, or what the STACKWRIGHT_KEY settings name
+  the key of a server                    registry.key beside its embedded store, or what --key-file and its like name
+  the files that a server is given       its options, its TLS files, the file of its functions
+
+Exit code 1 also when the store has lost something: the backup is made without it, and names it.
+`;
+
+const RESTORE_HELP = `
+The store has to be empty; it may be of another engine than the one that the backup was made of. Everything in the backup is compared
+with its digests first. The resources appear in one step at the end: repeat a command that was interrupted. Nothing else may use the
+store until it has ended.
+
+The store is a new one to all that knew the former one: versions and cursors from before are refused, locks that were held are
+given up. Saved plans have to be made again.
+`;
+
+const VERIFY_HELP = `
+With a folder: compares all of a backup with its digests. Without one: reads all resources and blobs of the store, while others may use
+it. Names each damaged record. Exit code 1 when there is one, and for a folder that is not a complete backup.
+`;
+
+/** Commands for a whole store: all of its projects, stacks and records, with the blobs. */
+export function defineStoreCommands(define: Define, run: CommandAction): void {
+  const store = define("store", "back up, restore and verify a whole store");
+
+  withStore(define("backup <folder>", "copy a store with its blobs into a new folder", store))
+    .addHelpText("after", BACKUP_HELP)
+    .action(async (folder: string, options: WholeStoreOptions, command: Command) => {
+      const { storeBackup } = await import("../commands/store.ts");
+      await run(command, async (context) => storeBackup(folder, options, context));
+    });
+
+  withStore(define("restore <folder>", "fill an empty store with a backup", store))
+    .option("--without-damaged", "restore the rest of a damaged backup", false)
+    .addHelpText("after", RESTORE_HELP)
+    .action(async (folder: string, options: RestoreOptions, command: Command) => {
+      const { storeRestore } = await import("../commands/store.ts");
+      await run(command, async (context) => storeRestore(folder, options, context));
+    });
+
+  withStore(define("verify [folder]", "look for damage in a backup, or in a store", store))
+    .addHelpText("after", VERIFY_HELP)
+    .action(async (folder: string | undefined, options: WholeStoreOptions, command: Command) => {
+      const { storeVerify } = await import("../commands/store.ts");
+      await run(command, async (context) => storeVerify(folder, options, context));
+    });
+}
+
+function withStore(command: Command): Command {
+  return command
+    .option("--store <address>", "which store: sqlite:, postgres:, etcd: (STACKWRIGHT_STORE)")
+    .option(
+      "--blobs <folder>",
+      "where the blobs of an etcd store with ?blobs=folder are (default: .stackwright/blobs)",
+    );
+}

@@ -1,0 +1,9 @@
+export type { BackupFile, BackupManifest } from "./backup-manifest.ts";
+export type { RestoreBackupOptions, RestoredBackup, RestoreTarget } from "./restore-backup.ts";
+export { restoreBackup, restoreTargetOf } from "./restore-backup.ts";
+export type { BackupVerification, VerifyBackupOptions } from "./verify-backup.ts";
+export { verifyBackup } from "./verify-backup.ts";
+export type { StoreVerification, VerifyStoreOptions } from "./verify-store.ts";
+export { verifyStore } from "./verify-store.ts";
+export type { WriteBackupOptions } from "./write-backup.ts";
+export { writeBackup } from "./write-backup.ts";
