@@ -86,3 +86,40 @@ it("a reader that comes back reads what it needs, however long the log is", asyn
     expect(count.listed).toBeLessThan(20);
   }
 });
+
+it("a reader sees the last events that are written while it looks for them", async () => {
+  const inner = createMemoryStorage();
+  const fixture = createRunFixture(inner);
+  const { parts, clock } = fixture;
+  const run = await fixture.enqueue(await fixture.stack("one"), "one", Run_Mode.MODE_APPLY);
+  let ending: Promise<unknown> | undefined;
+  const read: StorageBackend["read"] = async (consistency, id, options) => {
+    try {
+      return await inner.read(consistency, id, options);
+    } catch (error) {
+      // The run ends after the reader has looked for the segment, and before it looks at the log.
+      if (id.type.kind === SERVER_KINDS.segment.type.kind) {
+        await (ending ??= cancelRun(parts, run, { actor: "ann" }));
+      }
+      throw error;
+    }
+  };
+  const storage = new Proxy<StorageBackend>(inner, {
+    get: (target, key) => {
+      if (key === "read") return read;
+      const value: unknown = Reflect.get(target, key);
+      return typeof value === "function" ? (value.bind(target) as unknown) : value;
+    },
+  });
+  const bell = new LogBell({ storage, clock, logger: silentLogger });
+  onTestFinished(() => bell[Symbol.asyncDispose]());
+  const { signal } = new AbortController();
+  const lines = await streamRunLog({ storage, clock, bell }, run, { after: 0 }, signal);
+  let text = "";
+  for await (const line of lines ?? []) text += line;
+  expect(ending).toBeDefined();
+  expect(text).not.toContain("event: gap");
+  const seqs = [...text.matchAll(/^id: .*:([0-9]+)$/gm)].map(([, seq]) => Number(seq));
+  expect(seqs).toEqual(seqs.map((_, index) => index + 1));
+  expect(text).toContain('"to":"canceled"');
+});

@@ -67,7 +67,10 @@ async function* lines(
       }
       const log = await readLog(parts, reference);
       if (log?.closed === true) {
-        if (next < Number(log.next)) yield* pruned(reference, next, Number(log.next) - 1);
+        if (next >= Number(log.next)) return;
+        // The last events may have been written, and the log closed, since the look at the segment.
+        if ((await readStored(storage, "strong", id)) !== undefined) continue;
+        yield* pruned(reference, next, Number(log.next) - 1);
         return;
       }
       if (!follow && next >= Number(log?.next ?? 1)) return;
