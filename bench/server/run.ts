@@ -1,0 +1,45 @@
+import { cpus, loadavg } from "node:os";
+import { benchApi } from "./api.ts";
+import { benchOverhead, benchRuns } from "./runs.ts";
+
+// node bench/server/run.ts [section ...]; BENCH_ROUNDS, BENCH_ROUND_MS and BENCH_RUNS set the effort.
+
+const rounds = Number(process.env["BENCH_ROUNDS"] ?? 5);
+const roundMs = Number(process.env["BENCH_ROUND_MS"] ?? 2_000);
+const runs = Number(process.env["BENCH_RUNS"] ?? 10);
+const { TEST_POSTGRES_URL: postgres, TEST_ETCD_ENDPOINTS: etcd } = process.env;
+
+const stores: Readonly<Record<string, string | undefined>> = {
+  sqlite: "sqlite",
+  postgres,
+  // Each server begins with an empty store.
+  etcd: etcd && `etcd://${new URL(etcd).host}/bench-${Date.now().toString(36)}`,
+};
+const sections = new Map<string, () => Promise<void>>();
+for (const [name, store] of Object.entries(stores)) {
+  const orSkip = (bench: (store: string) => Promise<void>) => async () => {
+    if (store !== undefined) await bench(store);
+    else console.log(`\n${name}: skipped, the environment names no server`);
+  };
+  sections.set(
+    `api-${name}`,
+    orSkip((at) => benchApi(name, at, { rounds, roundMs })),
+  );
+  sections.set(
+    `runs-${name}`,
+    orSkip((at) => benchRuns(name, at, runs)),
+  );
+}
+sections.set("overhead", () => benchOverhead(rounds));
+
+const chosen = process.argv.slice(2);
+for (const name of chosen) {
+  if (sections.has(name)) continue;
+  throw new Error(`no section ${name}; there are ${[...sections.keys()].join(", ")}`);
+}
+console.log(
+  `Node ${process.version}, ${cpus().length} x ${cpus()[0]?.model ?? "unknown"}, load ${loadavg()[0]?.toFixed(1)}`,
+);
+for (const [name, run] of sections) {
+  if (chosen.length === 0 || chosen.includes(name)) await run();
+}

@@ -1,0 +1,47 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { serve } from "@stackwright/engine";
+import { readStored } from "@stackwright/storage";
+
+// A server in a process of its own, with a bare route beside it: node server-main.ts STORE FOLDER child|none CAPACITY.
+
+const [store = "", folder = "", executor = "none", capacity = "1"] = process.argv.slice(2);
+const bootstrapFile = join(folder, "first.json");
+const id = {
+  type: { group: "stackwright", groupVersion: "v1", kind: "Bare" },
+  tenancy: { partition: "bench", peerName: "local", namespace: "bench" },
+  name: "x",
+  uid: "",
+};
+const server = await serve(
+  {
+    store,
+    port: 0,
+    storagePort: 0,
+    logLevel: "silent",
+    bootstrapFile,
+    executor: executor === "child" ? "child" : "none",
+    runCapacity: Number(capacity),
+    keyFile: join(folder, "key"),
+    apiRateLimit: { perSecond: 1_000_000, burst: 1_000_000 },
+  },
+  {
+    directory: folder,
+    env: { PATH: process.env["PATH"] },
+    plugins: ({ store: { storage } }) => [
+      {
+        prefix: "/bare",
+        plugin: async (app) => {
+          app.get("/", async () => {
+            const found = await readStored(storage, "strong", id);
+            return { found: found !== undefined };
+          });
+        },
+      },
+    ],
+  },
+);
+const token = await readFile(bootstrapFile, "utf8").catch(() => "{}");
+process.stdout.write(`${JSON.stringify({ url: server.url, ...JSON.parse(token) })}\n`);
+process.once("SIGTERM", () => void server.close());
+await server.stopped;
