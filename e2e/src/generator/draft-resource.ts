@@ -1,0 +1,135 @@
+import type { ConfigurationItem } from "./configuration-tree.ts";
+import { type Draft, type GeneratedResource, KEYS, repetitionOf, source } from "./draft.ts";
+import { someCondition } from "./draft-values.ts";
+import type { Reference } from "./expression.ts";
+import { BOOL, NUMBER, STRING, someType, type ValueType } from "./value-type.ts";
+
+/** Adds a resource, and what others may refer to of it. */
+export function addResource(draft: Draft, index: number, type: GeneratedResource["type"]): void {
+  const { dice, references } = draft;
+  const name = `r${index}`;
+  const repetition = repetitionOf(dice);
+  const valueType = type === "random_integer" ? NUMBER : someType(dice, 2);
+  const own: Reference[] =
+    repetition === "count"
+      ? [{ text: "count.index", type: NUMBER }]
+      : repetition === "each"
+        ? [
+            { text: "each.key", type: STRING },
+            { text: "each.value", type: STRING },
+          ]
+        : [];
+  const address = `${type}.${name}`;
+  const resource: GeneratedResource = {
+    type,
+    name,
+    valueType,
+    repetition,
+    count: dice.below(4),
+    keys: KEYS.filter(() => dice.chance(50)),
+    arguments: [],
+    lifecycle: lifecycleOf(draft, type, valueType),
+  };
+  const texts = source(draft, own);
+  if (type === "random_integer") {
+    // One number is possible, which is unknown in the plan all the same.
+    const value = dice.below(100);
+    resource.arguments = [
+      `min = ${value}`,
+      `max = ${value}`,
+      ...(dice.chance(50) ? [`keepers = { k = ${texts.of(STRING, 2)} }`] : []),
+    ];
+  } else {
+    resource.arguments = [`input = ${texts.of(valueType, 3)}`];
+    if (dice.chance(30)) {
+      resource.arguments.push(`triggers_replace = ${texts.of(someType(dice, 1), 2)}`);
+    }
+  }
+  const earlier = draft.resources.at(-1);
+  if (earlier !== undefined && dice.chance(12)) {
+    resource.arguments.push(`depends_on = [${earlier.type}.${earlier.name}]`);
+  }
+  draft.resources.push(resource);
+  const member = type === "random_integer" ? "result" : "output";
+  if (repetition === "none") references.push({ text: `${address}.${member}`, type: valueType });
+  else if (repetition === "count") {
+    references.push(
+      { text: `${address}[*].${member}`, type: { kind: "list", element: valueType } },
+      { text: `length(${address})`, type: NUMBER },
+    );
+    if (resource.count > 0) references.push({ text: `${address}[0].${member}`, type: valueType });
+  } else {
+    references.push(
+      {
+        text: `{ for k, r in ${address} : k => r.${member} }`,
+        type: { kind: "map", element: valueType },
+      },
+      { text: `keys(${address})`, type: { kind: "list", element: STRING } },
+    );
+    const [key] = resource.keys;
+    if (key !== undefined)
+      references.push({ text: `${address}["${key}"].${member}`, type: valueType });
+  }
+}
+
+function lifecycleOf(
+  draft: Draft,
+  type: GeneratedResource["type"],
+  valueType: ValueType,
+): readonly ConfigurationItem[] {
+  const { dice } = draft;
+  if (!dice.chance(35)) return [];
+  const items: ConfigurationItem[] = [];
+  if (dice.chance(40)) items.push("create_before_destroy = true");
+  if (type === "terraform_data" && dice.chance(25)) {
+    items.push(`ignore_changes = [${dice.pick(["input", "triggers_replace"])}]`);
+  }
+  const other = draft.resources.at(-1);
+  // Terraform has an error of its own where such a resource has no instance.
+  if (other?.repetition === "none" && dice.chance(20)) {
+    items.push(`replace_triggered_by = [${other.type}.${other.name}]`);
+  }
+  if (dice.chance(35)) {
+    items.push({
+      open: "precondition {",
+      items: [`condition = ${someCondition(draft)}`, 'error_message = "before"'],
+    });
+  }
+  if (dice.chance(35)) {
+    const self: Reference = {
+      text: type === "random_integer" ? "self.result" : "self.output",
+      type: valueType,
+    };
+    const condition = source(draft, [self]).of(BOOL, 2);
+    items.push({
+      open: "postcondition {",
+      items: [`condition = anytrue([${condition}, self.id != ""])`, 'error_message = "after"'],
+    });
+  }
+  return items.length === 0 ? [] : [{ open: "lifecycle {", items }];
+}
+
+/** An import of one of the resources, where one can be imported. */
+export function someImport({ dice, resources }: Draft): readonly ConfigurationItem[] {
+  const candidates = resources.filter(
+    ({ type, repetition, keys }) =>
+      type === "terraform_data" &&
+      (repetition === "none" || (repetition === "each" && keys.length > 0)),
+  );
+  if (candidates.length === 0) return [];
+  const { name, repetition, keys } = dice.pick(candidates);
+  if (repetition === "none") {
+    return [{ open: "import {", items: [`to = terraform_data.${name}`, 'id = "imported"'] }];
+  }
+  const text = keys.map((key) => `"${key}"`).join(", ");
+  return [
+    {
+      open: "import {",
+      items: [
+        `for_each = toset([${text}])`,
+        `to = terraform_data.${name}[each.key]`,
+        'id = "imported-${each.key}"',
+      ],
+    },
+  ];
+}

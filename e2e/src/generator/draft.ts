@@ -1,0 +1,92 @@
+import type { ConfigurationItem } from "./configuration-tree.ts";
+import type { Dice } from "./dice.ts";
+import { ExpressionSource, type Reference } from "./expression.ts";
+import type { ValueType } from "./value-type.ts";
+
+/** A resource as long as the steps of a case are made. */
+export interface GeneratedResource {
+  readonly type: "terraform_data" | "random_integer";
+  name: string;
+  readonly valueType: ValueType;
+  readonly repetition: "none" | "count" | "each";
+  /** The value of `count`, or the keys of `for_each`. */
+  count: number;
+  keys: readonly string[];
+  arguments: ConfigurationItem[];
+  readonly lifecycle: readonly ConfigurationItem[];
+}
+
+/** A module as long as the steps of a case are made. */
+export interface GeneratedModule {
+  readonly folder: string;
+  readonly files: readonly ConfigurationItem[];
+  readonly inputs: ReadonlyMap<string, ValueType>;
+  readonly outputs: ReadonlyMap<string, ValueType>;
+}
+
+/** A call of a module as long as the steps of a case are made. */
+export interface GeneratedCall {
+  name: string;
+  readonly module: GeneratedModule;
+  readonly repetition: "none" | "count" | "each";
+  count: number;
+  keys: readonly string[];
+  arguments: readonly ConfigurationItem[];
+}
+
+/** What a case is made of before it is written. */
+export interface Draft {
+  readonly dice: Dice;
+  readonly references: Reference[];
+  readonly variables: ConfigurationItem[];
+  readonly locals: ConfigurationItem[];
+  resources: GeneratedResource[];
+  calls: GeneratedCall[];
+  readonly modules: readonly GeneratedModule[];
+  readonly extra: ConfigurationItem[];
+  readonly outputs: ConfigurationItem[];
+  readonly hasSecrets: boolean;
+}
+
+/** The keys that instances may have. */
+export const KEYS = ["a", "b", "c", "d-1"];
+
+/** Expressions over what a draft has so far. */
+export function source(draft: Pick<Draft, "dice" | "references">, more: readonly Reference[] = []) {
+  return new ExpressionSource(draft.dice, [...draft.references, ...more]);
+}
+
+/** How often something is there. */
+export function repetitionOf(dice: Dice): "none" | "count" | "each" {
+  const roll = dice.below(10);
+  if (roll < 5) return "none";
+  return roll < 7 ? "count" : "each";
+}
+
+function repetitionItems({
+  repetition,
+  count,
+  keys,
+}: Pick<GeneratedResource, "repetition" | "count" | "keys">): readonly string[] {
+  if (repetition === "none") return [];
+  if (repetition === "count") return [`count = ${count}`];
+  return [`for_each = toset([${keys.map((key) => `"${key}"`).join(", ")}])`];
+}
+
+/** What is written of a draft. */
+export function itemsOf(draft: Draft): readonly ConfigurationItem[] {
+  return [
+    ...draft.variables,
+    ...(draft.locals.length === 0 ? [] : [{ open: "locals {", items: draft.locals }]),
+    ...draft.resources.map((resource) => ({
+      open: `resource "${resource.type}" "${resource.name}" {`,
+      items: [...repetitionItems(resource), ...resource.arguments, ...resource.lifecycle],
+    })),
+    ...draft.calls.map((call) => ({
+      open: `module "${call.name}" {`,
+      items: [`source = "./${call.module.folder}"`, ...repetitionItems(call), ...call.arguments],
+    })),
+    ...draft.extra,
+    ...draft.outputs,
+  ];
+}
