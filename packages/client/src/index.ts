@@ -16,6 +16,7 @@ export type {
   Run,
   RunMode,
   RunPhase,
+  Schedule,
   Stack,
   UploadBody,
   Variable,

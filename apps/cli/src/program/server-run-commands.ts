@@ -1,5 +1,6 @@
 import { type Command, Option } from "commander";
 import type { FreezeOptions } from "../commands/runs-freeze.ts";
+import type { ScheduleOptions } from "../commands/runs-schedules.ts";
 import type { RunsStartOptions } from "../commands/runs-start.ts";
 import type { ServerStackOptions } from "../runs/run-place.ts";
 import type { CommandAction, Define } from "./program.ts";
@@ -117,6 +118,47 @@ export function defineServerRunCommands(define: Define, run: CommandAction): voi
         await run(command, async (context) => runsOverrideFreeze(id, options, context));
       },
     );
+
+  withServerOptions(
+    define("schedules", "list the times at which runs of a stack are requested", runs),
+  ).action(async (options: ServerStackOptions, command: Command) => {
+    const { runsSchedules } = await import("../commands/runs-schedules.ts");
+    await run(command, async (context) => runsSchedules(options, context));
+  });
+
+  withServerOptions(
+    define("schedule [cron]", "request runs of what was applied last at certain times", runs),
+  )
+    .option("--zone <name>", "time zone of the times, such as Europe/Berlin; that of this machine")
+    .option("--at <time>", "a single time, such as 2027-01-31T18:00:00Z")
+    .option("--destroy", "plan the deletion of all objects", false)
+    .option("--plan-only", "plan, and apply nothing", false)
+    .option("--refresh-only", "refresh all objects and update the state", false)
+    .option("--auto-approve", "apply the plans without an approval", false)
+    .option("--message <text>", "message of the runs")
+    .action(async (cron: Text, options: ScheduleOptions, command: Command) => {
+      const { runsSchedule } = await import("../commands/runs-schedules.ts");
+      await run(command, async (context) => runsSchedule(cron, options, context));
+    });
+
+  for (const [name, paused, what] of [
+    ["pause-schedule", true, "request no runs by a schedule"],
+    ["resume-schedule", false, "request runs by a paused schedule again"],
+  ] as const) {
+    withServerOptions(define(`${name} <schedule>`, what, runs)).action(
+      async (id: string, options: ServerStackOptions, command: Command) => {
+        const { runsPauseSchedule } = await import("../commands/runs-schedules.ts");
+        await run(command, async (context) => runsPauseSchedule(id, paused, options, context));
+      },
+    );
+  }
+
+  withServerOptions(
+    define("unschedule <schedule>", "delete a schedule; its runs stay", runs),
+  ).action(async (id: string, options: ServerStackOptions, command: Command) => {
+    const { runsUnschedule } = await import("../commands/runs-schedules.ts");
+    await run(command, async (context) => runsUnschedule(id, options, context));
+  });
 
   withServerOptions(define("cancel [run]", "cancel a run", runs))
     .option("--force", "end its executor at once; for administrators", false)

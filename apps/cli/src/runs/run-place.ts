@@ -39,14 +39,17 @@ function stackPlaceOf(
   { stack, project }: ServerStackOptions,
   context: Pick<CommandContext, "env" | "directory">,
 ): StackPlace {
-  const [, inProject, inStack] = /^([^/]*)\/(.*)$/.exec(stack ?? "") ?? [];
+  const given = stack ?? context.env["STACKWRIGHT_STACK"] ?? "";
+  const [, inProject, inStack] = /^([^/]*)\/(.*)$/.exec(given) ?? [];
   if (inProject !== undefined && project !== undefined && inProject !== project) {
-    throw new CommandError(`--stack names the project "${inProject}", and --project "${project}".`);
+    throw new CommandError(
+      `The stack "${given}" is of another project than --project "${project}".`,
+    );
   }
   const named = inProject ?? project ?? (context.env["STACKWRIGHT_PROJECT"] || "default");
   const name = inStack ?? stackName(context, stack === undefined ? {} : { stack });
   if (named === "" || name === "") {
-    throw new CommandError(`"${stack}" does not name a stack.`, {
+    throw new CommandError(`"${given}" does not name a stack.`, {
       advice: "Use --stack STACK or --stack PROJECT/STACK, for example --stack web/production.",
     });
   }

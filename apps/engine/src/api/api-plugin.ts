@@ -15,6 +15,7 @@ import { projectRoutes } from "./projects/project-routes.ts";
 import { eventRoutes } from "./runs/event-routes.ts";
 import { planRoutes } from "./runs/plan-routes.ts";
 import { runRoutes } from "./runs/run-routes.ts";
+import { scheduleRoutes } from "./schedules/schedule-routes.ts";
 import { freezeRoutes } from "./stacks/freeze-routes.ts";
 import { lockRoutes } from "./stacks/lock-routes.ts";
 import { stackRoutes } from "./stacks/stack-routes.ts";
@@ -96,6 +97,7 @@ export async function apiPlugin(fastify: FastifyInstance, options: ApiOptions): 
   stackRoutes(fastify, parts);
   lockRoutes(fastify, parts);
   freezeRoutes(fastify, parts);
+  scheduleRoutes(fastify, parts);
   configurationRoutes(fastify, parts);
   variableRoutes(fastify, parts);
   variableSetRoutes(fastify, parts);

@@ -7,6 +7,7 @@ import {
   RunLog,
   RunLogSegment,
   RunTicket,
+  Schedule,
   StackLock,
   StackQueue,
   Variable,
@@ -54,6 +55,12 @@ export const SERVER_KINDS = Object.freeze({
     scope: "project",
     nameParts: ["stack"],
     maxBytes: 64 * KIB,
+    retention: "with the stack",
+  }),
+  schedule: kindOf("Schedule", Schedule, {
+    scope: "project",
+    nameParts: ["stack", "schedule"],
+    maxBytes: 8 * KIB,
     retention: "with the stack",
   }),
   ticket: kindOf("RunTicket", RunTicket, {

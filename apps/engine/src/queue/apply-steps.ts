@@ -7,7 +7,7 @@ import {
 import { ServerError } from "../domain/server-error.ts";
 import { type RunClaim, requireClaim } from "./claim.ts";
 import { isAt, move, readRun, requireAt } from "./run-row.ts";
-import { leaveQueue } from "./stack-queue.ts";
+import { leaveQueue, recordConfiguration } from "./stack-queue.ts";
 import { type Transaction, type TransactionParts, transact } from "./transaction.ts";
 
 /** `approved` (or `applying`, after an interruption) to `applying`, under the stack's fence of the given epoch. */
@@ -56,6 +56,9 @@ export async function endApply(
       if (phase === "superseded") throw new ServerError("illegal_transition");
       await requireRest(tx, reference);
       await move(tx, run, phase, worker.id, change);
+      if (phase === "applied" || phase === "partially_applied") {
+        await recordConfiguration(tx, reference.stack, run.row.message);
+      }
     } else {
       const before = requireAt(run, "approved");
       if (phase === "applied" || phase === "partially_applied") {

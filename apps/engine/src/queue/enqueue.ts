@@ -24,7 +24,7 @@ import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { appendEvents } from "./append-events.ts";
 import { freeTicket, readQueue } from "./stack-queue.ts";
 import { supersedeOlder } from "./supersede.ts";
-import { type TransactionParts, transact } from "./transaction.ts";
+import { type Transaction, type TransactionParts, transact } from "./transaction.ts";
 
 /** A run that is requested. */
 interface NewServerRun {
@@ -34,7 +34,10 @@ interface NewServerRun {
   /** Digest of a configuration version of the stack. */
   readonly configuration: string;
   readonly mode: Run_Mode;
+  /** The author of the run. */
   readonly actor: string;
+  /** Why there is the run. @default `user:` and the author */
+  readonly cause?: string;
   readonly message?: string;
   /** @default what the project says when the plan is made; false without settings */
   readonly autoApply?: boolean;
@@ -60,88 +63,91 @@ const MAX_PENDING = 100;
  * key was used by another request meanwhile.
  */
 export async function enqueueRun(parts: TransactionParts, given: NewServerRun): Promise<Run> {
+  return transact(parts, async (tx) => addRun(tx, given));
+}
+
+/** The same as a part of a transaction. */
+export async function addRun(tx: Transaction, given: NewServerRun): Promise<Run> {
   const { reference, configuration, mode, actor, idempotency } = given;
   const { stack } = reference;
-  return transact(parts, async (tx) => {
-    const place = { tenancy: projectTenancy(stack), name: given.stackName };
-    const named = await tx.get(STACK_KIND, place);
-    if (named.message.id !== stack.stack) throw new ServerError("not_found");
-    tx.guardRow(named);
-    const version = await tx.find(SERVER_KINDS.configuration, memberPlace(stack, configuration));
-    if (version === undefined) {
-      throw new ServerError(
-        "unprocessable",
-        `the stack has no configuration version ${configuration}; upload it first`,
-      );
-    }
-    tx.guardRow(version);
-    if (idempotency !== undefined) {
-      const known = await tx.find(SERVER_KINDS.idempotency, idempotency.place);
-      if (known !== undefined) throw new ServerError("in_progress");
-    }
-    const project = await tx.find(SERVER_KINDS.project, projectPlace(stack));
-    if (project !== undefined) tx.guardRow(project);
-    else tx.guardAbsent(SERVER_KINDS.project, projectPlace(stack));
-    const rules = project?.message ?? defaultProject(stack.project);
-    const autoApply = given.autoApply ?? rules.autoApply === Project_AutoApply.AUTO_APPLY_ALWAYS;
-    if (autoApply && requiresApproval(rules)) {
-      throw new ServerError(
-        "unprocessable",
-        `plans of the project ${stack.project} are applied after an approval only; request the run without auto_apply`,
-      );
-    }
-    const queue = await readQueue(tx, stack);
-    const number = queue.message.lastNumber + 1n;
-    const speculative = mode === Run_Mode.MODE_PLAN_ONLY;
-    if (!speculative) await supersedeOlder(tx, queue, rules.supersede, { reference, actor });
-    const starts = !speculative && queue.message.current === "";
-    const { pending } = queue.message;
-    if (!speculative && !starts && pending.length >= MAX_PENDING) {
-      throw new ServerError("queue_full", `${MAX_PENDING} runs of the stack wait already`);
-    }
-    tx.update(queue, {
-      lastNumber: number,
-      ...(starts && { current: reference.run }),
-      ...(!speculative && !starts && { pending: [...pending, reference.run] }),
-    });
-    const now = BigInt(tx.nowMs);
-    const run = Run.create({
-      id: reference.run,
-      stack: stack.stack,
-      phase: STORED_RUN_PHASES.queued,
-      cause: `user:${actor}`,
-      createdAtMs: now,
-      updatedAtMs: now,
-      configuration,
-      mode,
-      actor,
-      message: given.message ?? "",
-      number,
-      requiredApprovals: Math.max(1, rules.requiredApprovals),
-      excludeAuthor: rules.excludeAuthor,
-      approvers: rules.approvers,
-      autoApply,
-      autoApplyRequested: given.autoApply !== undefined,
-      retryOf: given.retryOf ?? "",
-      targets: [...(given.targets ?? [])],
-      replace: [...(given.replace ?? [])],
-      history: [
-        { from: Run_Phase.PHASE_UNSPECIFIED, to: STORED_RUN_PHASES.queued, actor, atMs: now },
-      ],
-    });
-    tx.create(RUN_KIND, runPlace(reference), run);
-    const event = { type: "phase-change", to: "queued", actor };
-    await appendEvents(tx, reference, [{ at: tx.nowMs, event }]);
-    if (starts || speculative) {
-      const ticketClass = speculative
-        ? RunTicket_Class.CLASS_SPECULATIVE
-        : RunTicket_Class.CLASS_BLOCKING;
-      const ticket = freeTicket(reference, RunTicket_Step.STEP_PLAN, tx.nowMs, ticketClass);
-      tx.create(SERVER_KINDS.ticket, ticketPlace(reference), ticket);
-    }
-    if (idempotency !== undefined) {
-      tx.create(SERVER_KINDS.idempotency, idempotency.place, idempotency.record(run));
-    }
-    return run;
+  const place = { tenancy: projectTenancy(stack), name: given.stackName };
+  const named = await tx.get(STACK_KIND, place);
+  if (named.message.id !== stack.stack) throw new ServerError("not_found");
+  tx.guardRow(named);
+  const version = await tx.find(SERVER_KINDS.configuration, memberPlace(stack, configuration));
+  if (version === undefined) {
+    throw new ServerError(
+      "unprocessable",
+      `the stack has no configuration version ${configuration}; upload it first`,
+    );
+  }
+  tx.guardRow(version);
+  if (idempotency !== undefined) {
+    const known = await tx.find(SERVER_KINDS.idempotency, idempotency.place);
+    if (known !== undefined) throw new ServerError("in_progress");
+  }
+  const project = await tx.find(SERVER_KINDS.project, projectPlace(stack));
+  if (project !== undefined) tx.guardRow(project);
+  else tx.guardAbsent(SERVER_KINDS.project, projectPlace(stack));
+  const rules = project?.message ?? defaultProject(stack.project);
+  const autoApply = given.autoApply ?? rules.autoApply === Project_AutoApply.AUTO_APPLY_ALWAYS;
+  if (autoApply && requiresApproval(rules)) {
+    throw new ServerError(
+      "unprocessable",
+      `plans of the project ${stack.project} are applied after an approval only; request the run without auto_apply`,
+    );
+  }
+  const queue = await readQueue(tx, stack);
+  const number = queue.message.lastNumber + 1n;
+  const speculative = mode === Run_Mode.MODE_PLAN_ONLY;
+  if (!speculative) await supersedeOlder(tx, queue, rules.supersede, { reference, actor });
+  const starts = !speculative && queue.message.current === "";
+  const { pending } = queue.message;
+  if (!speculative && !starts && pending.length >= MAX_PENDING) {
+    throw new ServerError("queue_full", `${MAX_PENDING} runs of the stack wait already`);
+  }
+  tx.update(queue, {
+    lastNumber: number,
+    ...(starts && { current: reference.run }),
+    ...(!speculative && !starts && { pending: [...pending, reference.run] }),
   });
+  const now = BigInt(tx.nowMs);
+  const run = Run.create({
+    id: reference.run,
+    stack: stack.stack,
+    phase: STORED_RUN_PHASES.queued,
+    cause: given.cause ?? `user:${actor}`,
+    createdAtMs: now,
+    updatedAtMs: now,
+    configuration,
+    mode,
+    actor,
+    message: given.message ?? "",
+    number,
+    requiredApprovals: Math.max(1, rules.requiredApprovals),
+    excludeAuthor: rules.excludeAuthor,
+    approvers: rules.approvers,
+    autoApply,
+    autoApplyRequested: given.autoApply !== undefined,
+    retryOf: given.retryOf ?? "",
+    targets: [...(given.targets ?? [])],
+    replace: [...(given.replace ?? [])],
+    history: [
+      { from: Run_Phase.PHASE_UNSPECIFIED, to: STORED_RUN_PHASES.queued, actor, atMs: now },
+    ],
+  });
+  tx.create(RUN_KIND, runPlace(reference), run);
+  const event = { type: "phase-change", to: "queued", actor };
+  await appendEvents(tx, reference, [{ at: tx.nowMs, event }]);
+  if (starts || speculative) {
+    const ticketClass = speculative
+      ? RunTicket_Class.CLASS_SPECULATIVE
+      : RunTicket_Class.CLASS_BLOCKING;
+    const ticket = freeTicket(reference, RunTicket_Step.STEP_PLAN, tx.nowMs, ticketClass);
+    tx.create(SERVER_KINDS.ticket, ticketPlace(reference), ticket);
+  }
+  if (idempotency !== undefined) {
+    tx.create(SERVER_KINDS.idempotency, idempotency.place, idempotency.record(run));
+  }
+  return run;
 }

@@ -12,7 +12,7 @@ import { ServerError } from "../domain/server-error.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { type RunClaim, requireClaim } from "./claim.ts";
 import { move, readRun, requireAt } from "./run-row.ts";
-import { leaveQueue } from "./stack-queue.ts";
+import { leaveQueue, recordConfiguration } from "./stack-queue.ts";
 import { type TransactionParts, transact } from "./transaction.ts";
 
 /** The plan that an executor made and stored. */
@@ -114,6 +114,7 @@ export async function endWithoutPlan(
     const run = await readRun(tx, claim.reference);
     if (phase === "no_changes") {
       await move(tx, requireAt(run, "planning"), phase, claim.worker.id, change);
+      await recordConfiguration(tx, claim.reference.stack, run.row.message);
     } else {
       await move(tx, requireAt(run, "preparing", "planning"), phase, claim.worker.id, change);
     }

@@ -1,5 +1,7 @@
 import type { StackReference } from "@stackwright/core";
 import {
+  type Run,
+  Run_Mode,
   type RunTicket,
   RunTicket_Class,
   RunTicket_Step,
@@ -16,7 +18,19 @@ export async function readQueue(tx: Transaction, stack: StackReference): Promise
     current: "",
     pending: [],
     lastNumber: 0n,
+    configuration: "",
   }));
+}
+
+/** Records that the stack is as the configuration of a run says: schedules go by it. */
+export async function recordConfiguration(
+  tx: Transaction,
+  stack: StackReference,
+  { mode, configuration }: Pick<Run, "mode" | "configuration">,
+): Promise<void> {
+  if (mode !== Run_Mode.MODE_APPLY) return;
+  const row = await readQueue(tx, stack);
+  if (row.message.configuration !== configuration) tx.update(row, { configuration });
 }
 
 /** A ticket that no worker has claimed. */

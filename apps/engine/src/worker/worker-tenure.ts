@@ -18,6 +18,7 @@ import { releaseClaim } from "../queue/release.ts";
 import { digestOfRunToken } from "../queue/run-token.ts";
 import { listTickets, sweepQueues } from "../queue/sweep.ts";
 import { idOf } from "../queue/transaction.ts";
+import { fireSchedules } from "../schedule/fire-schedules.ts";
 import { type ExecuteClaimParts, executeClaim } from "./execute-claim.ts";
 import type { RunGrants } from "./run-grants.ts";
 import { RunningSteps } from "./running-steps.ts";
@@ -114,6 +115,8 @@ export class Tenure {
           sweptAt = clock.monotonicMs();
           const repairs = await sweepQueues(this.#parts, { signal });
           if (repairs > 0) logger.warn({ repairs }, "queues were repaired");
+          const runs = await fireSchedules(this.#parts, { signal });
+          if (runs > 0) logger.info({ runs }, "schedules requested runs");
         }
         await this.#turn();
       } catch (error) {

@@ -161,6 +161,18 @@ export interface NewRun {
   readonly replace?: readonly string[] | undefined;
 }
 
+export interface NewSchedule {
+  /** minute, hour, day of month, month, day of week; at least 5 minutes apart */
+  readonly cron?: string | undefined;
+  /** IANA name of a time zone, such as UTC */
+  readonly zone?: string | undefined;
+  /** a single time, in RFC 3339 */
+  readonly at?: string | undefined;
+  readonly mode: RunMode;
+  readonly auto_apply?: boolean | undefined;
+  readonly message?: string | undefined;
+}
+
 export interface NewStack {
   readonly name: string;
 }
@@ -233,6 +245,7 @@ export interface Run {
   readonly phase: RunPhase;
   readonly mode: RunMode | "command";
   readonly actor: string;
+  readonly cause: string;
   readonly message: string;
   readonly targets: readonly string[];
   readonly replace: readonly string[];
@@ -269,6 +282,32 @@ export interface Run {
 export type RunMode = "apply" | "plan_only" | "destroy" | "refresh_only";
 
 export type RunPhase = "queued" | "preparing" | "planning" | "planned" | "awaiting_approval" | "approved" | "applying" | "policy_failed" | "plan_finished" | "applied" | "no_changes" | "partially_applied" | "failed" | "discarded" | "canceled" | "superseded" | "rolled_back";
+
+export interface Schedule {
+  readonly id: string;
+  readonly cron?: string | undefined;
+  readonly zone: string;
+  readonly mode: RunMode;
+  readonly auto_apply?: boolean | undefined;
+  readonly message: string;
+  readonly paused: boolean;
+  readonly next_at?: string | undefined;
+  readonly last_at?: string | undefined;
+  readonly last_run?: string | undefined;
+  readonly last_problem?: string | undefined;
+  readonly actor: string;
+  readonly created_at: string;
+  readonly updated_at: string;
+}
+
+export interface ScheduleChange {
+  /** minute, hour, day of month, month, day of week; at least 5 minutes apart */
+  readonly cron?: string | undefined;
+  /** IANA name of a time zone, such as UTC */
+  readonly zone?: string | undefined;
+  readonly message?: string | undefined;
+  readonly paused?: boolean | undefined;
+}
 
 export interface Stack {
   readonly id: string;
@@ -379,6 +418,17 @@ export interface Operations {
     };
     readonly output: Project;
   };
+  /** Change the times or the message of a schedule, pause it, or let it continue: `PATCH /api/v1/projects/{project}/stacks/{stack}/schedules/{schedule}`. */
+  readonly ChangeSchedule: {
+    readonly input: {
+      readonly project: string;
+      readonly stack: string;
+      readonly schedule: string;
+      readonly ifMatch?: string | undefined;
+      readonly body?: ScheduleChange | undefined;
+    };
+    readonly output: Schedule;
+  };
   /** Change the stacks, the priority or the description of a variable set: `PATCH /api/v1/projects/{project}/variable-sets/{set}`. */
   readonly ChangeVariableSet: {
     readonly input: {
@@ -422,6 +472,15 @@ export interface Operations {
     };
     readonly output: Run;
   };
+  /** Create a schedule: runs of the configuration that was applied last: `POST /api/v1/projects/{project}/stacks/{stack}/schedules`. */
+  readonly CreateSchedule: {
+    readonly input: {
+      readonly project: string;
+      readonly stack: string;
+      readonly body: NewSchedule;
+    };
+    readonly output: Schedule;
+  };
   /** Create a stack: `POST /api/v1/projects/{project}/stacks`. */
   readonly CreateStack: {
     readonly input: {
@@ -442,6 +501,16 @@ export interface Operations {
   readonly DeleteProject: {
     readonly input: {
       readonly project: string;
+      readonly ifMatch?: string | undefined;
+    };
+    readonly output: undefined;
+  };
+  /** Delete a schedule; its runs stay: `DELETE /api/v1/projects/{project}/stacks/{stack}/schedules/{schedule}`. */
+  readonly DeleteSchedule: {
+    readonly input: {
+      readonly project: string;
+      readonly stack: string;
+      readonly schedule: string;
       readonly ifMatch?: string | undefined;
     };
     readonly output: undefined;
@@ -544,6 +613,16 @@ export interface Operations {
   readonly next?: string | undefined;
 };
     readonly item: Run;
+  };
+  /** List the schedules of a stack, the oldest first: `GET /api/v1/projects/{project}/stacks/{stack}/schedules`. */
+  readonly ListSchedules: {
+    readonly input: {
+      readonly project: string;
+      readonly stack: string;
+    };
+    readonly output: {
+  readonly schedules: readonly Schedule[];
+};
   };
   /** List the stacks of a project by name: `GET /api/v1/projects/{project}/stacks`. */
   readonly ListStacks: {
@@ -709,6 +788,15 @@ export interface Operations {
     };
     readonly output: Run;
   };
+  /** Show a schedule; its entity tag is what If-Match takes: `GET /api/v1/projects/{project}/stacks/{stack}/schedules/{schedule}`. */
+  readonly ShowSchedule: {
+    readonly input: {
+      readonly project: string;
+      readonly stack: string;
+      readonly schedule: string;
+    };
+    readonly output: Schedule;
+  };
   /** Show a stack: `GET /api/v1/projects/{project}/stacks/{stack}`. */
   readonly ShowStack: {
     readonly input: {
@@ -794,14 +882,17 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   BeginPlanning: {"method":"POST","path":"/api/v1/worker/claims/{run}/planning","query":[],"headers":[]},
   CancelRun: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}/cancel","query":[],"headers":[]},
   ChangeProject: {"method":"PATCH","path":"/api/v1/projects/{project}","query":[],"headers":["if-match"]},
+  ChangeSchedule: {"method":"PATCH","path":"/api/v1/projects/{project}/stacks/{stack}/schedules/{schedule}","query":[],"headers":["if-match"]},
   ChangeVariableSet: {"method":"PATCH","path":"/api/v1/projects/{project}/variable-sets/{set}","query":[],"headers":["if-match"]},
   ClaimStep: {"method":"POST","path":"/api/v1/worker/claims","query":[],"headers":[]},
   CreateConfiguration: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/configurations","query":[],"headers":[],"upload":"application/gzip"},
   CreateProject: {"method":"POST","path":"/api/v1/projects","query":[],"headers":[]},
   CreateRun: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/runs","query":[],"headers":["idempotency-key"]},
+  CreateSchedule: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/schedules","query":[],"headers":[]},
   CreateStack: {"method":"POST","path":"/api/v1/projects/{project}/stacks","query":[],"headers":[]},
   CreateVariableSet: {"method":"POST","path":"/api/v1/projects/{project}/variable-sets","query":[],"headers":[]},
   DeleteProject: {"method":"DELETE","path":"/api/v1/projects/{project}","query":[],"headers":["if-match"]},
+  DeleteSchedule: {"method":"DELETE","path":"/api/v1/projects/{project}/stacks/{stack}/schedules/{schedule}","query":[],"headers":["if-match"]},
   DeleteSetVariable: {"method":"DELETE","path":"/api/v1/projects/{project}/variable-sets/{set}/variables/{category}/{key}","query":[],"headers":["if-match"]},
   DeleteVariable: {"method":"DELETE","path":"/api/v1/projects/{project}/stacks/{stack}/variables/{category}/{key}","query":[],"headers":["if-match"]},
   DeleteVariableSet: {"method":"DELETE","path":"/api/v1/projects/{project}/variable-sets/{set}","query":[],"headers":["if-match"]},
@@ -812,6 +903,7 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   ListEffectiveVariables: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/effective-variables","query":[],"headers":[]},
   ListProjects: {"method":"GET","path":"/api/v1/projects","query":[],"headers":[]},
   ListRuns: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/runs","query":["limit","after"],"headers":[],"items":"runs"},
+  ListSchedules: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/schedules","query":[],"headers":[]},
   ListStacks: {"method":"GET","path":"/api/v1/projects/{project}/stacks","query":["limit","after"],"headers":[],"items":"stacks"},
   ListVariableSets: {"method":"GET","path":"/api/v1/projects/{project}/variable-sets","query":[],"headers":[]},
   ListVariables: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/variables","query":[],"headers":[]},
@@ -829,6 +921,7 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   ShowProject: {"method":"GET","path":"/api/v1/projects/{project}","query":[],"headers":[]},
   ShowProjectFreeze: {"method":"GET","path":"/api/v1/projects/{project}/freeze","query":[],"headers":[]},
   ShowRun: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}","query":[],"headers":[]},
+  ShowSchedule: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/schedules/{schedule}","query":[],"headers":[]},
   ShowStack: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}","query":[],"headers":[]},
   ShowVariable: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/variables/{category}/{key}","query":[],"headers":[]},
   ShowVariableSet: {"method":"GET","path":"/api/v1/projects/{project}/variable-sets/{set}","query":[],"headers":[]},

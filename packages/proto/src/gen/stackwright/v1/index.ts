@@ -46,6 +46,7 @@ export {
   RunTicket_Claim,
   RunTicket_Class,
   RunTicket_Step,
+  Schedule,
   StackLock,
   StackQueue,
   Variable,

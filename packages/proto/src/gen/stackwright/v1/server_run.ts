@@ -3,6 +3,7 @@
 
 /* eslint-disable */
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
+import { Run_Mode } from "./run.ts";
 
 /** An immutable version of the configuration of a stack. Name: stack "." digest. */
 export interface ConfigurationVersion {
@@ -31,6 +32,45 @@ export interface StackQueue {
   pending: string[];
   /** Number of the newest run of the stack. */
   lastNumber: bigint;
+  /** Digest of the configuration version that was applied last, or that needed no changes; empty before. Schedules use it. */
+  configuration: string;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** Requests runs of a stack at certain times. Name: stack "." id. */
+export interface Schedule {
+  /** ULID. */
+  id: string;
+  /** Name of the stack. */
+  stackName: string;
+  /** Times as five fields of cron; empty for a single time. */
+  cron: string;
+  /** IANA name of the time zone of the fields. */
+  zone: string;
+  /** What the runs do. */
+  mode: Run_Mode;
+  /** Whether plans are applied without an approval, where the project allows it; absent: as the project says. */
+  autoApply?:
+    | boolean
+    | undefined;
+  /** For people; the message of the runs. */
+  message: string;
+  /** Requests nothing. */
+  paused: boolean;
+  /** The next time, in milliseconds since 1970; 0 if there is none. */
+  nextAtMs: bigint;
+  /** When it was due last, in milliseconds since 1970; 0 before. */
+  lastAtMs: bigint;
+  /** The run that was requested last; empty before. */
+  lastRun: string;
+  /** Why no run was requested when it was due last; empty where one was. */
+  lastProblem: string;
+  /** Id of the credential that wrote it, the author of its runs. */
+  actor: string;
+  /** Milliseconds since 1970. */
+  createdAtMs: bigint;
+  /** Milliseconds since 1970. */
+  updatedAtMs: bigint;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -480,7 +520,7 @@ export const ConfigurationVersion: MessageFns<ConfigurationVersion> = {
 };
 
 function createBaseStackQueue(): StackQueue {
-  return { current: "", pending: [], lastNumber: 0n };
+  return { current: "", pending: [], lastNumber: 0n, configuration: "" };
 }
 
 export const StackQueue: MessageFns<StackQueue> = {
@@ -496,6 +536,9 @@ export const StackQueue: MessageFns<StackQueue> = {
         throw new globalThis.Error("value provided for field message.lastNumber of type uint64 too large");
       }
       writer.uint32(24).uint64(message.lastNumber);
+    }
+    if (message.configuration !== "") {
+      writer.uint32(34).string(message.configuration);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -545,6 +588,14 @@ export const StackQueue: MessageFns<StackQueue> = {
             message.lastNumber = reader.uint64() as bigint;
             continue;
           }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.configuration = reader.string(true);
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -581,6 +632,284 @@ export const StackQueue: MessageFns<StackQueue> = {
     message.pending = object.pending?.map((e) => e) || [];
     message.lastNumber = (object.lastNumber !== undefined && object.lastNumber !== null)
       ? BigInt(object.lastNumber)
+      : 0n;
+    message.configuration = object.configuration ?? "";
+    return message;
+  },
+};
+
+function createBaseSchedule(): Schedule {
+  return {
+    id: "",
+    stackName: "",
+    cron: "",
+    zone: "",
+    mode: 0,
+    message: "",
+    paused: false,
+    nextAtMs: 0n,
+    lastAtMs: 0n,
+    lastRun: "",
+    lastProblem: "",
+    actor: "",
+    createdAtMs: 0n,
+    updatedAtMs: 0n,
+  };
+}
+
+export const Schedule: MessageFns<Schedule> = {
+  encode(message: Schedule, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.id !== "") {
+      writer.uint32(10).string(message.id);
+    }
+    if (message.stackName !== "") {
+      writer.uint32(18).string(message.stackName);
+    }
+    if (message.cron !== "") {
+      writer.uint32(26).string(message.cron);
+    }
+    if (message.zone !== "") {
+      writer.uint32(34).string(message.zone);
+    }
+    if (message.mode !== 0) {
+      writer.uint32(40).int32(message.mode);
+    }
+    if (message.autoApply !== undefined) {
+      writer.uint32(48).bool(message.autoApply);
+    }
+    if (message.message !== "") {
+      writer.uint32(58).string(message.message);
+    }
+    if (message.paused !== false) {
+      writer.uint32(64).bool(message.paused);
+    }
+    if (message.nextAtMs !== 0n) {
+      if (BigInt.asIntN(64, message.nextAtMs) !== message.nextAtMs) {
+        throw new globalThis.Error("value provided for field message.nextAtMs of type int64 too large");
+      }
+      writer.uint32(72).int64(message.nextAtMs);
+    }
+    if (message.lastAtMs !== 0n) {
+      if (BigInt.asIntN(64, message.lastAtMs) !== message.lastAtMs) {
+        throw new globalThis.Error("value provided for field message.lastAtMs of type int64 too large");
+      }
+      writer.uint32(80).int64(message.lastAtMs);
+    }
+    if (message.lastRun !== "") {
+      writer.uint32(90).string(message.lastRun);
+    }
+    if (message.lastProblem !== "") {
+      writer.uint32(98).string(message.lastProblem);
+    }
+    if (message.actor !== "") {
+      writer.uint32(106).string(message.actor);
+    }
+    if (message.createdAtMs !== 0n) {
+      if (BigInt.asIntN(64, message.createdAtMs) !== message.createdAtMs) {
+        throw new globalThis.Error("value provided for field message.createdAtMs of type int64 too large");
+      }
+      writer.uint32(112).int64(message.createdAtMs);
+    }
+    if (message.updatedAtMs !== 0n) {
+      if (BigInt.asIntN(64, message.updatedAtMs) !== message.updatedAtMs) {
+        throw new globalThis.Error("value provided for field message.updatedAtMs of type int64 too large");
+      }
+      writer.uint32(120).int64(message.updatedAtMs);
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Schedule {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSchedule();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.id = reader.string(true);
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.stackName = reader.string(true);
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.cron = reader.string(true);
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.zone = reader.string(true);
+            continue;
+          }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.mode = reader.int32() as any;
+            continue;
+          }
+          case 6: {
+            if (tag !== 48) {
+              break;
+            }
+
+            message.autoApply = reader.bool();
+            continue;
+          }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.message = reader.string(true);
+            continue;
+          }
+          case 8: {
+            if (tag !== 64) {
+              break;
+            }
+
+            message.paused = reader.bool();
+            continue;
+          }
+          case 9: {
+            if (tag !== 72) {
+              break;
+            }
+
+            message.nextAtMs = reader.int64() as bigint;
+            continue;
+          }
+          case 10: {
+            if (tag !== 80) {
+              break;
+            }
+
+            message.lastAtMs = reader.int64() as bigint;
+            continue;
+          }
+          case 11: {
+            if (tag !== 90) {
+              break;
+            }
+
+            message.lastRun = reader.string(true);
+            continue;
+          }
+          case 12: {
+            if (tag !== 98) {
+              break;
+            }
+
+            message.lastProblem = reader.string(true);
+            continue;
+          }
+          case 13: {
+            if (tag !== 106) {
+              break;
+            }
+
+            message.actor = reader.string(true);
+            continue;
+          }
+          case 14: {
+            if (tag !== 112) {
+              break;
+            }
+
+            message.createdAtMs = reader.int64() as bigint;
+            continue;
+          }
+          case 15: {
+            if (tag !== 120) {
+              break;
+            }
+
+            message.updatedAtMs = reader.int64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag >>> 3 === 0) {
+          throw new globalThis.Error("protobuf decode found an invalid tag");
+        }
+        const buf = reader.skip(tag & 7);
+
+        if (message._unknownFields === undefined) {
+          message._unknownFields = {};
+        }
+
+        const list = message._unknownFields[tag];
+
+        if (list === undefined) {
+          message._unknownFields[tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      if (reader.pos !== end) {
+        throw new globalThis.Error("protobuf decode read past the end of a message");
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<Schedule>): Schedule {
+    return Schedule.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<Schedule>): Schedule {
+    const message = createBaseSchedule();
+    message.id = object.id ?? "";
+    message.stackName = object.stackName ?? "";
+    message.cron = object.cron ?? "";
+    message.zone = object.zone ?? "";
+    message.mode = object.mode ?? 0;
+    message.autoApply = object.autoApply ?? undefined;
+    message.message = object.message ?? "";
+    message.paused = object.paused ?? false;
+    message.nextAtMs = (object.nextAtMs !== undefined && object.nextAtMs !== null) ? BigInt(object.nextAtMs) : 0n;
+    message.lastAtMs = (object.lastAtMs !== undefined && object.lastAtMs !== null) ? BigInt(object.lastAtMs) : 0n;
+    message.lastRun = object.lastRun ?? "";
+    message.lastProblem = object.lastProblem ?? "";
+    message.actor = object.actor ?? "";
+    message.createdAtMs = (object.createdAtMs !== undefined && object.createdAtMs !== null)
+      ? BigInt(object.createdAtMs)
+      : 0n;
+    message.updatedAtMs = (object.updatedAtMs !== undefined && object.updatedAtMs !== null)
+      ? BigInt(object.updatedAtMs)
       : 0n;
     return message;
   },
