@@ -189,6 +189,8 @@ export type { ImportedState } from "./state-transfer/import-state.ts";
 export { importState } from "./state-transfer/import-state.ts";
 export { importedState } from "./state-transfer/imported-snapshot.ts";
 export { readStateFile } from "./state-transfer/read-state-file.ts";
+export type { OpenRestoreTarget } from "./store/open-restore-target.ts";
+export { openRestoreTarget } from "./store/open-restore-target.ts";
 export type { OpenStore } from "./store/open-store.ts";
 export { openStore } from "./store/open-store.ts";
 export type { StoreAddress } from "./store/store-address.ts";

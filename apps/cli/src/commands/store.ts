@@ -4,7 +4,6 @@ import { isStorageError } from "@stackwright/storage";
 import {
   type BackupManifest,
   restoreBackup,
-  restoreTargetOf,
   verifyBackup,
   verifyStore,
   writeBackup,
@@ -12,7 +11,7 @@ import {
 import type { CommandContext } from "../command-context.ts";
 import { CommandError } from "../command-error.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
-import { openWholeStore, type WholeStoreOptions } from "../session/whole-store.ts";
+import { openEmptyStore, openWholeStore, type WholeStoreOptions } from "../session/whole-store.ts";
 
 export type { WholeStoreOptions } from "../session/whole-store.ts";
 
@@ -28,8 +27,8 @@ export async function storeBackup(
   context: CommandContext,
 ): Promise<ExitCode> {
   const { terminal, signal } = context;
-  await using store = await openWholeStore(context, options, "read");
-  const { storage, blobs } = store.opened;
+  await using store = await openWholeStore(context, options);
+  const { storage, blobs } = store;
   const directory = resolve(context.directory, folder);
   const manifest = await withAdvice(async () =>
     writeBackup({ storage, blobs, directory, kinds: STORE_BLOB_KINDS, signal }),
@@ -47,12 +46,12 @@ export async function storeRestore(
 ): Promise<ExitCode> {
   const { terminal, signal } = context;
   const directory = resolve(context.directory, folder);
-  await using store = await openWholeStore(context, options, "write");
-  const { storage, blobs } = store.opened;
+  await using store = await openEmptyStore(context, options);
+  const { target, blobs } = store;
   const { resources, blobs: count } = await withAdvice(async () =>
     restoreBackup({
       directory,
-      target: restoreTargetOf(storage),
+      target,
       blobs,
       withoutDamaged: options.withoutDamaged,
       onProblem: (problem) => terminal.writeError(`Damaged: ${problem}\n`),
@@ -81,8 +80,8 @@ export async function storeVerify(
     terminal.write(`${directory}: ${verdictOf(problems)}\n${summaryOf(manifest)}`);
     return problems === 0 ? EXIT.ok : EXIT.failed;
   }
-  await using store = await openWholeStore(context, options, "read");
-  const { storage, blobs } = store.opened;
+  await using store = await openWholeStore(context, options);
+  const { storage, blobs } = store;
   const found = await verifyStore({ storage, blobs, kinds: STORE_BLOB_KINDS, onProblem, signal });
   terminal.write(
     `${store.name}: ${verdictOf(found.problems)}\n${found.resources} resources, ${found.blobs} blobs of ${found.blobBytes} bytes were read.\n`,

@@ -1,6 +1,13 @@
 import { stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { type OpenStore, openStore, storeName } from "@stackwright/core";
+import {
+  type OpenRestoreTarget,
+  type OpenStore,
+  openRestoreTarget,
+  openStore,
+  type StoreAddress,
+  storeName,
+} from "@stackwright/core";
 import { isStorageError } from "@stackwright/storage";
 import type { CommandContext } from "../command-context.ts";
 import { CommandError } from "../command-error.ts";
@@ -16,31 +23,27 @@ export interface WholeStoreOptions {
 }
 
 /** A store of which all is meant. Disposing closes it. */
-interface WholeStore extends AsyncDisposable {
-  readonly opened: OpenStore;
+interface WholeStore extends OpenStore {
+  /** Address of the store, without credentials. */
+  readonly name: string;
+}
+
+/** An empty store that is to be filled. Disposing closes it. */
+interface EmptyStore extends OpenRestoreTarget {
   /** Address of the store, without credentials. */
   readonly name: string;
 }
 
 /**
- * Opens a store as a whole, for reading beside a process that writes to it, or as the one that writes. A store behind a server
- * is refused: its blobs and its revisions are known there.
+ * Opens a store as a whole for reading, beside a process that writes to it. A store behind a server is refused: its blobs and
+ * its revisions are known there.
  */
 export async function openWholeStore(
   context: CommandContext,
   options: WholeStoreOptions,
-  access: "read" | "write",
 ): Promise<WholeStore> {
-  const address = storeAddress(context, options);
-  const name = storeName(address);
-  if (address.kind === "memory") throw new CommandError("A store in memory ends with its process.");
-  if (address.kind === "remote") {
-    throw new CommandError(`The store ${name} is behind a server.`, {
-      advice:
-        "Run the command where the store is, with the address that the server has: its --store. It works beside the running server.",
-    });
-  }
-  if (access === "read" && address.kind === "sqlite") {
+  const { address, name } = wholeAddress(context, options);
+  if (address.kind === "sqlite") {
     const found = await stat(address.directory).catch(() => undefined);
     if (found?.isDirectory() !== true) {
       throw new CommandError(`There is no store at ${name}.`, {
@@ -48,17 +51,45 @@ export async function openWholeStore(
       });
     }
   }
+  const blobDirectory = blobFolder(context, options);
   try {
-    const opened = await openStore(address, {
-      readOnly: access === "read",
-      blobDirectory:
-        options.blobs === undefined
-          ? join(dataFolder(context), "blobs")
-          : resolve(context.directory, options.blobs),
-    });
-    return { opened, name, [Symbol.asyncDispose]: async () => opened[Symbol.asyncDispose]() };
+    return { ...(await openStore(address, { readOnly: true, blobDirectory })), name };
+  } catch (error) {
+    throw storeAccessError(address, error);
+  }
+}
+
+/** Opens a store that a backup is restored into, as the one that writes to it. Refuses what {@link openWholeStore} refuses. */
+export async function openEmptyStore(
+  context: CommandContext,
+  options: WholeStoreOptions,
+): Promise<EmptyStore> {
+  const { address, name } = wholeAddress(context, options);
+  try {
+    const blobDirectory = blobFolder(context, options);
+    return { ...(await openRestoreTarget(address, { blobDirectory })), name };
   } catch (error) {
     if (!isStorageError(error, "STORAGE_LOCKED")) throw storeAccessError(address, error);
     throw storeLockedError(error, "A backup is restored into a store that nothing else uses.");
   }
+}
+
+function wholeAddress(
+  context: CommandContext,
+  options: WholeStoreOptions,
+): { readonly address: StoreAddress; readonly name: string } {
+  const address = storeAddress(context, options);
+  const name = storeName(address);
+  if (address.kind === "memory") throw new CommandError("A store in memory ends with its process.");
+  if (address.kind !== "remote") return { address, name };
+  throw new CommandError(`The store ${name} is behind a server.`, {
+    advice:
+      "Run the command where the store is, with the address that the server has: its --store. It works beside the running server.",
+  });
+}
+
+function blobFolder(context: CommandContext, { blobs }: WholeStoreOptions): string {
+  return blobs === undefined
+    ? join(dataFolder(context), "blobs")
+    : resolve(context.directory, blobs);
 }

@@ -2,10 +2,10 @@ import { join } from "node:path";
 import type { Logger } from "@stackwright/base/logger";
 import type { StorageBackend } from "@stackwright/storage";
 import type { BlobStore, DirectoryBlobsOptions } from "@stackwright/storage/blob";
-import type { EtcdBlobsOptions } from "@stackwright/storage/blob/etcd";
 import type { PostgresBlobsOptions } from "@stackwright/storage/blob/postgres";
 import type { StorageModuleReference } from "@stackwright/storage/lease";
 import { moveFolderBlobs } from "./move-folder-blobs.ts";
+import { openEtcdBlobs } from "./open-etcd-blobs.ts";
 import type { StoreAddress } from "./store-address.ts";
 
 /** A store with its blobs. Disposing closes both. */
@@ -94,13 +94,11 @@ export async function openStore(
         factory: "createEtcdStorage",
         options: etcd,
       };
-      const { blobs: place } = address;
       return withBlobs(storage, renewal, async () => {
-        if (place === "folder") return folderBlobs({ directory: blobDirectory, ...limits });
-        const blobs = await (place === undefined
-          ? etcdBlobs({ ...etcd, ...limits })
-          : postgresBlobs({ url: place.postgres, ...limits }));
-        if (!readOnly) await moveFolderBlobs(blobDirectory, blobs, logger);
+        const blobs = await openEtcdBlobs(address, { directory: blobDirectory, ...limits });
+        if (!readOnly && address.blobs !== "folder") {
+          await moveFolderBlobs(blobDirectory, blobs, logger);
+        }
         return blobs;
       });
     }
@@ -141,11 +139,6 @@ async function folderBlobs(options: DirectoryBlobsOptions): Promise<BlobStore> {
 async function postgresBlobs(options: PostgresBlobsOptions): Promise<BlobStore> {
   const { createPostgresBlobs } = await import("@stackwright/storage/blob/postgres");
   return createPostgresBlobs(options);
-}
-
-async function etcdBlobs(options: EtcdBlobsOptions): Promise<BlobStore> {
-  const { createEtcdBlobs } = await import("@stackwright/storage/blob/etcd");
-  return createEtcdBlobs(options);
 }
 
 async function withBlobs(

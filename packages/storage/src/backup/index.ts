@@ -1,5 +1,6 @@
+export type { RestoreTarget } from "../restore-target.ts";
 export type { BackupFile, BackupManifest } from "./backup-manifest.ts";
-export type { RestoreBackupOptions, RestoredBackup, RestoreTarget } from "./restore-backup.ts";
+export type { RestoreBackupOptions, RestoredBackup } from "./restore-backup.ts";
 export { restoreBackup, restoreTargetOf } from "./restore-backup.ts";
 export type { BackupVerification, VerifyBackupOptions } from "./verify-backup.ts";
 export { verifyBackup } from "./verify-backup.ts";

@@ -4,19 +4,13 @@ import type { StorageLimits } from "../capabilities.ts";
 import { isStorageError, StorageError } from "../errors.ts";
 import { withVersion } from "../freeze.ts";
 import type { Resource } from "../resource.ts";
-import type { CallOptions, Restore, StorageBackend } from "../types.ts";
+import { type RestoreTarget, storeNotEmpty } from "../restore-target.ts";
+import type { CallOptions, StorageBackend } from "../types.ts";
 import { checkResource, unsupported } from "../validate.ts";
 import { type BackupManifest, readManifest } from "./backup-manifest.ts";
 import { BlobFiles } from "./blob-files.ts";
 import { shownResource } from "./resource-line.ts";
 import { backupBlobs, backupResources } from "./verify-backup.ts";
-
-/** An empty store that a backup is restored into. */
-export interface RestoreTarget {
-  readonly limits: StorageLimits;
-  /** Starts the restore; `STORAGE_INVALID_ARGUMENT` when the store holds resources. */
-  begin(options?: CallOptions): Promise<Restore>;
-}
 
 /** Options of {@link restoreBackup}. */
 export interface RestoreBackupOptions extends CallOptions {
@@ -48,19 +42,10 @@ export function restoreTargetOf(storage: StorageBackend): RestoreTarget {
         throw unsupported(capabilities, "restore");
       }
       await using snapshot = await storage.snapshot(options);
-      for await (const resource of snapshot) throw notEmpty(resource);
+      for await (const resource of snapshot) throw storeNotEmpty(resource.id);
       return await storage.restore(options);
     },
   };
-}
-
-/** The refusal of a store that holds a resource. */
-function notEmpty(resource: Pick<Resource, "id">): StorageError {
-  return new StorageError(
-    "STORAGE_INVALID_ARGUMENT",
-    `the store is not empty: it holds ${shownResource(resource)}; restore into a new one`,
-    { details: { id: resource.id } },
-  );
 }
 
 /**

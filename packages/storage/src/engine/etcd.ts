@@ -1,22 +1,15 @@
-import { randomUUID } from "node:crypto";
 import type { Logger } from "@stackwright/base/logger";
-import {
-  Compare,
-  Compare_CompareResult,
-  Compare_CompareTarget,
-  PutRequest,
-  RangeRequest,
-  RequestOp,
-  TxnRequest,
-} from "@stackwright/proto/etcd";
 import type { ChannelTls } from "@stackwright/proto/grpc";
 import { MAX_BATCH_OPERATIONS, MAX_GUARDS, type StorageCapabilities } from "../capabilities.ts";
 import { StorageError } from "../errors.ts";
 import { resolveWatchBuffer, type WatchBufferOptions } from "../feed/watch-stream.ts";
+import type { RestoreTarget } from "../restore-target.ts";
 import type { StorageBackend } from "../types.ts";
 import { EtcdBackend } from "./etcd/etcd-backend.ts";
 import { EtcdClient } from "./etcd/etcd-client.ts";
+import { fillStore } from "./etcd/fill-store.ts";
 import { Layout } from "./etcd/layout.ts";
+import { openLine } from "./etcd/store-line.ts";
 
 /** Options of {@link createEtcdStorage}. */
 export interface EtcdStorageOptions {
@@ -45,7 +38,8 @@ const MIB = 1024 * 1024;
 
 /**
  * What the etcd engine offers. The limits keep requests under the 1.5 MiB and 128 operations that
- * servers take by default. Content cannot be replaced in one step, so there is no restore.
+ * servers take by default. Content cannot be replaced in one step, so there is no restore
+ * but into an empty store ({@link createEtcdRestoreTarget}).
  */
 export const ETCD_CAPABILITIES: StorageCapabilities = Object.freeze({
   engine: "etcd",
@@ -82,8 +76,8 @@ export async function createEtcdStorage(options: EtcdStorageOptions): Promise<St
   const client = new EtcdClient({ ...options, timeoutMs });
   try {
     if (options.allowOldServers !== true) await checkVersions(client);
-    const layout = new Layout(root);
-    const epoch = `${await readEpoch(client, layout)}~${client.clusterId.toString(16)}`;
+    const { epoch, salt } = await openLine(client, new Layout(root).epochKey);
+    const layout = new Layout(root, salt);
     return new EtcdBackend({
       client,
       layout,
@@ -99,33 +93,31 @@ export async function createEtcdStorage(options: EtcdStorageOptions): Promise<St
   }
 }
 
+/**
+ * Opens an empty store as the target of a restore. Until the restore is complete, opening the store rejects with
+ * `STORAGE_INCONSISTENT`; what an interrupted one has left is removed by the next. No other process may use the
+ * store meanwhile. Rejects as {@link createEtcdStorage} does.
+ */
+export async function createEtcdRestoreTarget(
+  options: EtcdStorageOptions,
+): Promise<RestoreTarget & AsyncDisposable> {
+  const { timeoutMs = 5_000, root = "stackwright/" } = options;
+  const client = new EtcdClient({ ...options, timeoutMs });
+  const { limits } = ETCD_CAPABILITIES;
+  return {
+    limits,
+    begin: async (call) => {
+      if (options.allowOldServers !== true) await checkVersions(client);
+      return fillStore({ client, layout: new Layout(root), limits }, call);
+    },
+    [Symbol.asyncDispose]: async () => client.close(),
+  };
+}
+
 async function checkVersions(client: EtcdClient): Promise<void> {
   for (const version of await client.versions()) {
     const [major = 0, minor = 0] = version.split(".").map(Number);
     if (major > 3 || (major === 3 && minor >= 5)) continue;
     throw new StorageError("STORAGE_UNSUPPORTED", `etcd ${version} is too old: 3.5 is needed`);
   }
-}
-
-/** Returns the text that names the store; the first instance creates it. */
-async function readEpoch(client: EtcdClient, layout: Layout): Promise<string> {
-  const key = layout.epochKey;
-  const put = PutRequest.create({ key, value: Buffer.from(randomUUID()) });
-  const transaction = TxnRequest.create({
-    compare: [
-      Compare.create({
-        key,
-        result: Compare_CompareResult.EQUAL,
-        target: Compare_CompareTarget.CREATE,
-        targetUnion: { $case: "createRevision", value: 0n },
-      }),
-    ],
-    success: [RequestOp.create({ request: { $case: "requestPut", value: put } })],
-  });
-  // Harmless when repeated, so it may be tried again like a read.
-  await client.txn(transaction, "read");
-  const { kvs } = await client.range(RangeRequest.create({ key }));
-  const [epoch] = kvs;
-  if (epoch === undefined) throw new StorageError("STORAGE_INCONSISTENT", "the store was removed");
-  return Buffer.from(epoch.value).toString("utf8");
 }

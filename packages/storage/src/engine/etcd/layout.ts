@@ -10,7 +10,7 @@ import type { ResourceId } from "../../resource.ts";
 
 // Keys under the root:
 //
-//   epoch                 a random text: names this store
+//   epoch                 names this store, and where it is (`store-line.ts`)
 //   r/<identity> NUL <uid>   a resource; its value is the resource without its version
 //   o/<owner> NUL <key>      one per resource with an owner, without a value
 //
@@ -31,9 +31,12 @@ export interface KeyRange {
 /** Keys of one store. */
 export class Layout {
   readonly #root: string;
+  readonly #salt: string;
 
-  constructor(root: string) {
+  /** @param salt part of the checksums in versions (`store-line.ts`) */
+  constructor(root: string, salt = "") {
     this.#root = root;
+    this.#salt = salt;
   }
 
   get epochKey(): Buffer {
@@ -43,6 +46,11 @@ export class Layout {
   /** All resources. */
   get resources(): KeyRange {
     return prefixRange(`${this.#root}r/`);
+  }
+
+  /** All entries of owners. */
+  get owners(): KeyRange {
+    return prefixRange(`${this.#root}o/`);
   }
 
   resource(id: ResourceId): Buffer {
@@ -71,13 +79,16 @@ export class Layout {
    * all writes of a transaction one revision; the checksum keeps their versions apart.
    */
   version(id: ResourceId, modRevision: bigint): string {
-    return formatVersion(resourceKey(id), modRevision);
+    return this.#formatVersion(resourceKey(id), modRevision);
   }
 
   /** The version of a resource by its key. */
   versionOf(kv: { readonly key: Uint8Array; readonly modRevision: bigint }): string {
     const identity = this.identity(kv.key);
-    return formatVersion(identity.slice(0, identity.lastIndexOf(KEY_SEPARATOR)), kv.modRevision);
+    return this.#formatVersion(
+      identity.slice(0, identity.lastIndexOf(KEY_SEPARATOR)),
+      kv.modRevision,
+    );
   }
 
   /** The mod revision that a version of a resource stands for, or `undefined` if it is none. */
@@ -102,15 +113,15 @@ export class Layout {
     const skip = this.owned(owner).key.length;
     return Buffer.concat([Buffer.from(`${this.#root}r/`), Buffer.from(entry).subarray(skip)]);
   }
+
+  #formatVersion(key: string, modRevision: bigint): string {
+    return `${modRevision}-${crc32(this.#salt + key).toString(36)}`;
+  }
 }
 
 /** The first key behind another. */
 export function keyAfter(key: Uint8Array): Buffer {
   return Buffer.concat([key, Buffer.from([0])]);
-}
-
-function formatVersion(key: string, modRevision: bigint): string {
-  return `${modRevision}-${crc32(key).toString(36)}`;
 }
 
 function prefixRange(prefix: string): KeyRange {
