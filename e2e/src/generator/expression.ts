@@ -43,10 +43,8 @@ export class ExpressionSource {
     const known = this.#references.filter((one) => sameType(one.type, type));
     if (known.length > 0 && dice.chance(depth > 0 ? 35 : 50)) return dice.pick(known).text;
     if (depth <= 0) return this.literal(type, 0);
-    if (dice.chance(8)) {
-      // Tuples of different lengths with unknown elements have no common type that both commands agree on.
-      const wrap = type.kind === "list" ? "tolist" : type.kind === "map" ? "tomap" : "";
-      const branch = (): string => `${wrap}(${this.of(type, depth - 1)})`;
+    if (dice.chance(12)) {
+      const branch = (): string => this.of(type, depth - 1);
       return `(${this.of(BOOL, depth - 1)} ? ${branch()} : ${branch()})`;
     }
     if (dice.chance(4)) return `try(${this.#failing()}, ${this.of(type, depth - 1)})`;
