@@ -9,7 +9,7 @@ import {
   readAttributes,
   readBody,
 } from "./body-content.ts";
-import { StaticReader } from "./static-reader.ts";
+import { StaticReader, withoutEarlyValues } from "./static-reader.ts";
 
 /** The arguments of a backend, as JSON; nested blocks are objects. */
 export interface BackendArgumentValues {
@@ -30,7 +30,8 @@ const BLOCKS = [
 /** Reads all arguments of a `backend` or `cloud` block: constants only, as init needs them before anything is evaluated. */
 export function backendArguments(body: ConfigBody): BackendArgumentValues {
   const reader = new StaticReader([]);
-  return { values: valuesOf(body, reader), diagnostics: reader.diagnostics };
+  const values = valuesOf(body, reader);
+  return { values, diagnostics: reader.diagnostics.map(withoutEarlyValues) };
 }
 
 /** Reads a file of `-backend-config`: arguments in the form of a variables file. */

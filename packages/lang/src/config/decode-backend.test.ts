@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { backendArguments } from "./backend-arguments.ts";
 import { loadModule } from "./load-module.ts";
 
 function backendOf(files: Readonly<Record<string, string>>) {
@@ -44,4 +45,11 @@ it("takes the block of an override file", () => {
   };
   expect(backendOf(files)).toEqual({ type: "local", place: { path: "x.tfstate" } });
   expect(backendOf({ "main.tf": "terraform {}" })).toBeUndefined();
+});
+
+it("refuses variables in the arguments of a backend by name", () => {
+  const text = 'terraform {\n  backend "local" {\n    path = var.path\n  }\n}';
+  const { backend } = loadModule(new Map([["main.tofu", text]])).config;
+  const found = backend && backendArguments(backend.body);
+  expect(found?.diagnostics.map(({ summary }) => summary)).toEqual(["Variables not allowed"]);
 });

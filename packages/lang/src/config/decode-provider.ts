@@ -7,7 +7,7 @@ import type { StaticReader } from "./static-reader.ts";
 export function decodeProvider(reader: StaticReader, block: ContentBlock): ProviderConfig {
   const { attributes } = readBody(
     block.body,
-    { attributes: ["alias", "version"] },
+    { attributes: ["alias", "version", "for_each"] },
     reader.diagnostics,
     { ignore: true },
   );
@@ -17,6 +17,14 @@ export function decodeProvider(reader: StaticReader, block: ContentBlock): Provi
       "Version constraints inside provider configuration blocks are deprecated",
       "The version of a provider is declared in required_providers.",
       version.nameRange,
+    );
+  }
+  const forEach = attributes.get("for_each");
+  if (forEach !== undefined) {
+    reader.fail(
+      "for_each of providers is not supported",
+      "A provider block with for_each has many instances in OpenTofu, which is not supported. Write a provider block with an alias for each instance.",
+      forEach.nameRange,
     );
   }
   return {

@@ -80,8 +80,12 @@ export class StaticReader {
   /** An argument that must be a constant of a primitive type. */
   #constant(attribute: ContentAttribute | undefined, type: Type): Value | undefined {
     if (attribute === undefined) return undefined;
+    const before = this.diagnostics.length;
     const value = this.literal(attribute.expression);
-    if (value === undefined) return undefined;
+    if (value === undefined) {
+      this.diagnostics.push(...this.diagnostics.splice(before).map(withoutEarlyValues));
+      return undefined;
+    }
     try {
       const converted = convert(value, type);
       if (converted.isKnown && !converted.isNull) return converted;
@@ -140,6 +144,12 @@ export class StaticReader {
 
   /** `name` or `name.alias`. */
   provider(expression: Expression): ProviderConfigReference | undefined {
+    if (hasInstanceKey(expression)) {
+      const detail =
+        "A key in brackets chooses an instance of a provider block with for_each, which OpenTofu has and which is not supported. Write a provider block with an alias for each instance, and name it: aws.west.";
+      this.fail("Instance keys of providers are not supported", detail, rangeOf(expression));
+      return undefined;
+    }
     const reference = this.reference(expression);
     if (reference === undefined) return undefined;
     const [step, more] = reference.steps;
@@ -157,6 +167,24 @@ export class StaticReader {
   isWord(attribute: ContentAttribute, word: string): boolean {
     return staticKeyword(attribute.expression) === word;
   }
+}
+
+/** Whether a reference ends with a key in brackets: `aws.by_region["west"]`, `aws.by_region[each.key]`. */
+function hasInstanceKey(expression: Expression): boolean {
+  if (expression.kind === "index") return true;
+  if (expression.kind !== "scope-traversal") return false;
+  return expression.steps.some(({ kind }) => kind === "index-step");
+}
+
+/** Where nothing has a value yet, a name is not one that is missing, but one that cannot be used. */
+export function withoutEarlyValues(diagnostic: Diagnostic): Diagnostic {
+  if (diagnostic.code !== "LANG_EVAL_REFERENCE") return diagnostic;
+  return {
+    ...diagnostic,
+    summary: "Variables not allowed",
+    detail:
+      "This value is read before anything of the configuration is evaluated, so it has to be written out. Variables and locals in sources and versions of modules and in backends, which OpenTofu and newer versions of Terraform evaluate early, are not supported.",
+  };
 }
 
 export function rangeOf({
