@@ -79,6 +79,27 @@ describe.skipIf(disk === undefined)("a sqlite store on a full disk", () => {
     assertSame(await storage.read("strong", kept.id), kept);
   });
 
+  test("says that its file system is read-only, and opens again when it is not", async () => {
+    const directory = join(root, "read-only");
+    const remount = (mode: string) =>
+      execFileSync("mount", ["-o", `remount,${mode}`, root], { stdio: "pipe" });
+    const kept = await (async () => {
+      await using storage = await createSqliteStorage({ directory });
+      return await storage.writeCAS(sample(A1, HOME, "kept"));
+    })();
+    remount("ro");
+    try {
+      const writer = createSqliteStorage({ directory });
+      await expect(writer).rejects.toThrow(/read-only file system.*read-only/);
+      const reader = createSqliteStorage({ directory, readOnly: true });
+      await expect(reader).rejects.toThrow(/read-only cannot be written to.*mount its file system/);
+    } finally {
+      remount("rw");
+    }
+    await using storage = await createSqliteStorage({ directory });
+    assertSame(await storage.read("strong", kept.id), kept);
+  });
+
   test("loses nothing acknowledged when it fills up and is freed again and again", async () => {
     for (const seed of runSeeds(1)) {
       const directory = join(root, `random${seed}`);

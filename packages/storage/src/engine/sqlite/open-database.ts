@@ -1,3 +1,4 @@
+import { accessSync, constants } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { StorageError } from "../../errors.ts";
 import { checkRows, checkStructure, describeDamage } from "./damage.ts";
@@ -59,7 +60,25 @@ export function openForReading(directory: string): DatabaseSync {
     return database;
   } catch (error) {
     database.close();
-    throw describeDamage(error, path);
+    throw unwritable(directory, error) ?? describeDamage(error, path);
+  }
+}
+
+/** A reader shares an index of the log with the writer, in a file beside the database that it may have to make. */
+function unwritable(directory: string, error: unknown): StorageError | undefined {
+  const SQLITE_CANTOPEN = 14;
+  const code = (error as { errcode?: number }).errcode;
+  if (code === undefined || (code & 0xff) !== SQLITE_CANTOPEN) return undefined;
+  try {
+    accessSync(directory, constants.W_OK);
+    return undefined;
+  } catch {
+    return new StorageError(
+      "STORAGE_INCONSISTENT",
+      `${directory} cannot be written to, and a reader of a store needs a file in it; mount its file system ` +
+        "for writing, or read a copy of the store",
+      { cause: error, details: { outcome: "not-applied" } },
+    );
   }
 }
 
