@@ -1,44 +1,49 @@
 import { execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { mkdtempDisposable, writeFile } from "node:fs/promises";
+import { mkdir, mkdtempDisposable, readdir, readFile, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import process from "node:process";
+import { setTimeout as delay } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
-import { createServerClient, type ServerClient } from "@stackwright/client";
+import { createServerClient, isClientError, type ServerClient } from "@stackwright/client";
 import { expect, it, onTestFinished } from "vitest";
+import { startCutProxy } from "./testing/cut-proxy.ts";
 import { checkRunHistory, type ObservedRun } from "./testing/run-history.ts";
 import { type ServerProcess, startServerProcess } from "./testing/start-server-process.ts";
 import { startWorkerProcess, type WorkerProcess } from "./testing/start-worker-process.ts";
 import { tarOf } from "./testing/tar-of.ts";
 
-// Two servers with workers of their own and a remote worker on one PostgreSQL, under load, while processes are killed. More with
-// STACKWRIGHT_RUNS=10, which multiplies stacks and faults.
+// Three servers on one PostgreSQL, two of them with workers of their own, and two remote workers that know two servers, under load, while
+// processes are killed, stopped for longer than a lease, and cut off. Objects are files of the provider: its own record.
+//
+// STACKWRIGHT_RUNS=100 multiplies stacks and faults: 200 stacks, 2,000 runs of 20 resources with SOAK_RUNS=9 and SOAK_RESOURCES=20.
 
 const MAIN = join(import.meta.dirname, "main.ts");
+const LAB = process.env["TEST_TOOL_TERRAFORM_PROVIDER_LAB"] ?? "";
 const SCALE = Math.max(1, Math.round(Number(process.env["STACKWRIGHT_RUNS"] ?? 1)));
-const STACKS = 4 * SCALE;
-const RUNS_OF_STACK = 3;
-const FAULTS = 3 * SCALE;
+const STACKS = 2 * SCALE;
+const RUNS_OF_STACK = Number(process.env["SOAK_RUNS"] ?? 2);
+const RESOURCES = Number(process.env["SOAK_RESOURCES"] ?? 5);
+const FAULTS = 4 * SCALE;
 const PROJECT = "default";
+/** Longer than a lease. */
+const OVER_LEASE_MS = 18_000;
 
-const configuration = (version: number): Uint8Array<ArrayBuffer> =>
-  Uint8Array.from(
-    gzipSync(
-      tarOf({
-        "main.tf": `resource "terraform_data" "all" {\n  count = 5\n  input = "${version}"\n}\n`,
-      }),
-    ),
-  );
-
-it("every run ends, in the order of its queue, with one writer per stack and epoch", {
-  timeout: 300_000 + SCALE * 120_000,
+it("every run ends once, in the order of its queue, with one writer per stack and epoch", {
+  timeout: 300_000 + SCALE * 180_000,
 }, async (context) => {
   const store = process.env["TEST_POSTGRES_URL"];
   context.skip(store === undefined, "TEST_POSTGRES_URL names no server");
+  context.skip(LAB === "", "TEST_TOOL_TERRAFORM_PROVIDER_LAB is not set");
   const scratch = await mkdtempDisposable(join(tmpdir(), "runs-soak-"));
   onTestFinished(() => scratch.remove());
   const cwd = scratch.path;
+  const lab = join(cwd, "lab");
+  await mkdir(lab);
+  const rc = join(cwd, "rc");
+  const overrides = `dev_overrides { "example.com/acme/lab" = ${JSON.stringify(dirname(LAB))} }`;
+  await writeFile(rc, `provider_installation {\n${overrides}\ndirect {}\n}\n`);
   await writeFile(join(cwd, "key"), "5a".repeat(32), { mode: 0o600 });
   const key = ["--key-file", "key"];
   const account = `a${randomBytes(8).toString("hex")}`;
@@ -47,59 +52,112 @@ it("every run ends, in the order of its queue, with one writer per stack and epo
     execFileSync(process.execPath, [MAIN, ...args], { cwd, encoding: "utf8" }),
   ) as { readonly token: string };
 
-  const server = async (name: string): Promise<ServerProcess> =>
+  const database = new URL(store ?? "");
+  const proxy = await startCutProxy({ host: database.hostname, port: Number(database.port) });
+  onTestFinished(async () => proxy[Symbol.asyncDispose]());
+  const behind = new URL(store ?? "");
+  behind.port = String(proxy.port);
+  const env = { TF_CLI_CONFIG_FILE: rc };
+  const server = async (
+    name: string,
+    at = store ?? "",
+    more: readonly string[] = ["--run-capacity", "1"],
+  ): Promise<ServerProcess> =>
     startServerProcess(
       MAIN,
-      ["--store", store ?? "", ...key, "--storage-port", "0", "--run-directory", name],
-      { cwd },
+      ["--store", at, ...key, "--storage-port", "0", "--run-directory", name, ...more],
+      { cwd, env },
     );
-  const worker = async ({ url }: ServerProcess): Promise<WorkerProcess> =>
-    startWorkerProcess(MAIN, ["--server", url, "--directory", "elsewhere", "--capacity", "2"], {
-      cwd,
-      env: { STACKWRIGHT_TOKEN: token },
-    });
-  // The first server lives: its address stays, and the remote worker is connected to it.
-  const first = await server("first");
+  // The first server lives and executes nothing: its address stays.
+  const first = await server("first", store, ["--executor", "none"]);
   let second = await server("second");
-  let remote = await worker(first);
+  // The third one reaches the database by a way that is cut at times.
+  const third = await server("third", behind.href);
+  const worker = async (servers: readonly ServerProcess[]): Promise<WorkerProcess> =>
+    startWorkerProcess(
+      MAIN,
+      [
+        "--server",
+        servers.map(({ url }) => url).join(","),
+        "--directory",
+        "elsewhere",
+        "--capacity",
+        "1",
+      ],
+      { cwd, env: { ...env, STACKWRIGHT_TOKEN: token } },
+    );
+  let remote = await worker([third, first]);
+  const other = await worker([first, third]);
   const client = createServerClient({ server: first.url, token });
 
-  const requested = await requestAll(client);
-  const kills: string[] = [];
-  const random = randomOf(7);
-  for (let fault = 0; fault < FAULTS; fault += 1) {
-    await new Promise((resolve) => setTimeout(resolve, 1_000 + random() * 3_000));
-    const isRemote = fault % 2 === 0;
-    kills.push(isRemote ? "remote worker" : "server");
-    if (isRemote) {
+  const requested: Requested[] = [];
+  await requestAll(client, lab, 0, requested);
+  const faults: Readonly<Record<string, () => Promise<void>>> = {
+    "kill a remote worker": async () => {
       remote.child.kill("SIGKILL");
-      remote = await worker(first);
-    } else {
+      remote = await worker([third, first]);
+    },
+    "kill a server": async () => {
       second.child.kill("SIGKILL");
       second = await server("second");
-    }
+    },
+    "stop a remote worker": async () => {
+      other.child.kill("SIGSTOP");
+      await delay(OVER_LEASE_MS);
+      other.child.kill("SIGCONT");
+    },
+    "cut a server off its database": async () => proxy.cut(OVER_LEASE_MS),
+  };
+  const names = [
+    "stop a remote worker",
+    "cut a server off its database",
+    "kill a server",
+    "kill a remote worker",
+  ];
+  const random = randomOf(7);
+  // Faults of one kind follow one another, those of several overlap.
+  const running = new Map<string, Promise<void>>();
+  for (let index = 0; index < FAULTS; index += 1) {
+    await delay(500 + random() * 3_000);
+    const name = names[index % names.length] ?? "";
+    await running.get(name);
+    running.set(name, faults[name]?.() ?? Promise.resolve());
   }
+  await Promise.all(running.values());
+  // One run of each stack after the last fault: it finishes what the others left.
+  await requestAll(client, lab, RUNS_OF_STACK, requested);
 
   const observed: ObservedRun[] = [];
   for (const { stack, run } of requested) {
     const place = { project: PROJECT, stack, run };
-    const ended = async (): Promise<boolean> => ENDS.has((await client.showRun(place)).data.phase);
-    await expect.poll(ended, { timeout: 240_000 + SCALE * 60_000, interval: 500 }).toBe(true);
+    const ended = async (): Promise<boolean> => {
+      try {
+        return ENDS.has((await client.showRun(place)).data.phase);
+      } catch (error) {
+        if (isClientError(error) && error.retryable) return false;
+        throw error;
+      }
+    };
+    await expect.poll(ended, { timeout: 240_000 + SCALE * 120_000, interval: 500 }).toBe(true);
     const events = [];
     for await (const event of client.followRun(place)) events.push(event);
     observed.push({ ...(await client.showRun(place)).data, stack, events });
   }
-  expect(kills).toHaveLength(FAULTS);
   expect(checkRunHistory(observed)).toEqual([]);
   const phases = Object.groupBy(observed, ({ phase }) => phase);
   const counts = Object.fromEntries(
     Object.entries(phases).map(([phase, runs]) => [phase, runs?.length ?? 0]),
   );
   process.stdout.write(
-    `soak of runs: ${JSON.stringify({ stacks: STACKS, runs: observed.length, kills: kills.length, ...counts })}\n`,
+    `soak of runs: ${JSON.stringify({ stacks: STACKS, runs: observed.length, resources: RESOURCES, faults: FAULTS, ...counts })}\n`,
   );
-  // Faults may interrupt runs, and none is lost by them.
-  expect((counts["applied"] ?? 0) + (counts["no_changes"] ?? 0)).toBeGreaterThan(0);
+  // What exists is what the last runs declare, each object once: nothing was created twice, and nothing is orphaned.
+  const last = new Map(observed.map(({ stack, phase }) => [stack, phase]));
+  expect([...last.values()].filter((phase) => !/^(?:applied|no_changes)$/.test(phase))).toEqual([]);
+  const expected = [...last.keys()].flatMap((stack) =>
+    Array.from({ length: RESOURCES }, (_, index) => `${stack}.${index}`),
+  );
+  expect((await objectsOf(lab)).toSorted()).toEqual(expected.toSorted());
 });
 
 const ENDS = new Set<string>([
@@ -111,24 +169,60 @@ const ENDS = new Set<string>([
   "superseded",
 ]);
 
-/** Requests runs of all stacks, each with another configuration than the one before. */
+interface Requested {
+  readonly stack: string;
+  readonly run: string;
+}
+
+/** Requests runs of all stacks from a version on, each with another configuration than the one before. */
 async function requestAll(
   client: ServerClient,
-): Promise<readonly { readonly stack: string; readonly run: string }[]> {
-  const requested: { stack: string; run: string }[] = [];
+  lab: string,
+  from: number,
+  requested: Requested[],
+): Promise<void> {
   for (let index = 0; index < STACKS; index += 1) {
     const stack = `stack-${index}`;
     const place = { project: PROJECT, stack };
-    await client.createStack({ project: PROJECT, body: { name: stack } });
-    for (let version = 0; version < RUNS_OF_STACK; version += 1) {
-      const { digest } = (
-        await client.createConfiguration({ ...place, body: configuration(version) })
-      ).data;
-      const body = { configuration: digest, auto_apply: true };
-      requested.push({ stack, run: (await client.createRun({ ...place, body })).data.id });
+    if (from === 0) await client.createStack({ project: PROJECT, body: { name: stack } });
+    const count = from === 0 ? RUNS_OF_STACK : 1;
+    for (let version = from; version < from + count; version += 1) {
+      const body = configuration(lab, stack, version);
+      const { digest } = (await client.createConfiguration({ ...place, body })).data;
+      const wanted = { configuration: digest, auto_apply: true };
+      requested.push({ stack, run: (await client.createRun({ ...place, body: wanted })).data.id });
     }
   }
-  return requested;
+}
+
+function configuration(lab: string, stack: string, version: number): Uint8Array<ArrayBuffer> {
+  const text = `
+terraform {
+  required_providers {
+    lab = { source = "example.com/acme/lab" }
+  }
+}
+provider "lab" {
+  directory = ${JSON.stringify(lab)}
+}
+resource "lab_object" "all" {
+  count = ${RESOURCES}
+  name  = "${stack}.\${count.index}"
+  tags  = { version = "${version}" }
+}
+`;
+  return Uint8Array.from(gzipSync(tarOf({ "main.tf": text })));
+}
+
+/** Names of the objects that exist, by the provider's own files. */
+async function objectsOf(lab: string): Promise<string[]> {
+  const files = (await readdir(lab)).filter((name) => name.endsWith(".json"));
+  return Promise.all(
+    files.map(async (file) => {
+      const { name } = JSON.parse(await readFile(join(lab, file), "utf8")) as { name: string };
+      return name;
+    }),
+  );
 }
 
 /** Numbers in [0, 1) that are the same each time. */

@@ -1,0 +1,153 @@
+import { randomBytes } from "node:crypto";
+import { mkdtempDisposable, readdir, readFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { gunzipSync, gzipSync, zstdDecompressSync } from "node:zlib";
+import { createServerClient } from "@stackwright/client";
+import { expect, it, onTestFinished } from "vitest";
+import { startServerProcess } from "./testing/start-server-process.ts";
+import { tarOf } from "./testing/tar-of.ts";
+
+// Secrets that appear in no byte that a server sends, logs or stores: two runs with sensitive variables, one of which fails with a value in
+// its error, and then every answer of the API and every file of the server, as it is and unpacked.
+
+const MAIN = join(import.meta.dirname, "main.ts");
+const P = "/api/v1/projects/default";
+const S = `${P}/stacks/one`;
+const waiting = { timeout: 150_000, interval: 100 };
+
+const APPLIED = `
+variable "word" {}
+variable "other" {}
+resource "terraform_data" "a" { input = "\${var.word} and \${var.other}" }
+resource "terraform_data" "b" { input = { long = join("", [for i in range(1000) : var.word]) } }
+output "a" {
+  value     = terraform_data.a.output
+  sensitive = true
+}
+`;
+const FAILING = `
+variable "word" {}
+variable "other" {}
+output "x" { value = file("/nowhere/\${nonsensitive(var.word)}/\${nonsensitive(var.other)}") }
+`;
+
+it("no byte that a server sends, logs or stores has a secret of its runs", {
+  timeout: 400_000,
+}, async () => {
+  const scratch = await mkdtempDisposable(join(tmpdir(), "canary-"));
+  onTestFinished(() => scratch.remove());
+  const canaries = ["terraform", "env"].map(
+    (name) => `canary-${name}-${randomBytes(12).toString("hex")}`,
+  );
+  const [word = "", other = ""] = canaries;
+  const server = await startServerProcess(
+    MAIN,
+    ["--store", "sqlite:data", "--bootstrap-file", "first.json", "--storage-port", "0"],
+    { cwd: scratch.path },
+  );
+  let printed = "";
+  server.child.stdout.on("data", (chunk) => {
+    printed += String(chunk);
+  });
+  const first = await readFile(join(scratch.path, "first.json"), "utf8");
+  const { token } = JSON.parse(first) as { readonly token: string };
+  const client = createServerClient({ server: server.url, token });
+  const answers: string[] = [];
+  const call = async (method: string, path: string, body?: object): Promise<string> => {
+    const answer = await fetch(server.url + path, {
+      method,
+      headers: {
+        authorization: `Bearer ${token}`,
+        ...(body !== undefined && { "content-type": "application/json" }),
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    const text = await answer.text();
+    answers.push(`${method} ${path}: ${JSON.stringify([...answer.headers])}${text}`);
+    return text;
+  };
+  const place = { project: "default", stack: "one" };
+  await client.createStack({ project: "default", body: { name: "one" } });
+  await call("PUT", `${S}/variables/terraform/word`, { value: word, sensitive: true });
+  await call("PUT", `${S}/variables/env/TF_VAR_other`, { value: other, sensitive: true });
+
+  const runs: string[] = [];
+  const request = async (text: string, phase: string): Promise<void> => {
+    const body = Uint8Array.from(gzipSync(tarOf({ "main.tf": text })));
+    const { digest } = (await client.createConfiguration({ ...place, body })).data;
+    const wanted = { configuration: digest, auto_apply: true };
+    const { id: run } = (await client.createRun({ ...place, body: wanted })).data;
+    runs.push(run);
+    const phaseOf = async (): Promise<string> =>
+      (await client.showRun({ ...place, run })).data.phase;
+    await expect.poll(phaseOf, waiting).toBe(phase);
+  };
+  await request(APPLIED, "applied");
+  await request(FAILING, "failed");
+
+  // Every route that answers a reader, for each run.
+  const { paths } = JSON.parse(await call("GET", "/openapi.json")) as {
+    readonly paths: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+  };
+  const routes = Object.keys(paths).filter(
+    (path) => paths[path]?.["get"] !== undefined && path.startsWith("/api/v1/"),
+  );
+  expect(routes.length).toBeGreaterThan(10);
+  for (const run of runs) {
+    for (const route of routes) {
+      const path = route
+        .replace("{project}", "default")
+        .replace("{stack}", "one")
+        .replace("{run}", run);
+      if (!path.includes("{")) await call("GET", path);
+    }
+    for (const form of ["text", "markdown", "html"]) {
+      await call("GET", `${S}/runs/${run}/plan/rendered?form=${form}`);
+    }
+  }
+  const plan = answers.find((text) => text.includes(`${runs[0]}/plan/view: `)) ?? "";
+  expect(plan).toContain("terraform_data.a");
+
+  server.child.kill("SIGTERM");
+  expect(await server.ended).toBe(0);
+  const files = (await readdir(scratch.path, { recursive: true, withFileTypes: true })).filter(
+    (entry) => entry.isFile(),
+  );
+  expect(files.length).toBeGreaterThan(3);
+  const found: string[] = [];
+  const look = (where: string, bytes: Buffer): void => {
+    const text = bytes.toString("latin1");
+    for (const canary of canaries) {
+      for (const form of formsOf(canary)) if (text.includes(form)) found.push(`${where}: ${form}`);
+    }
+  };
+  // The look finds what it looks for.
+  look("itself", Buffer.from(`..${Buffer.from(`a${word}`).toString("base64")}..`));
+  expect(found.splice(0)).toHaveLength(1);
+  look("standard output", Buffer.from(printed));
+  for (const answer of answers) look(answer.slice(0, 200), Buffer.from(answer));
+  for (const entry of files) {
+    const path = join(entry.parentPath, entry.name);
+    const bytes = await readFile(path);
+    look(path, bytes);
+    for (const unpack of [gunzipSync, zstdDecompressSync]) {
+      try {
+        look(`${path}, unpacked`, unpack(bytes));
+      } catch {
+        // Packed in another way, or not at all.
+      }
+    }
+  }
+  expect(found).toEqual([]);
+});
+
+/** A text as it is, in hexadecimal, and in base64 at each of the three places in its groups. */
+function formsOf(text: string): readonly string[] {
+  const shifted = [0, 1, 2].map((shift) => {
+    const encoded = Buffer.from("x".repeat(shift) + text).toString("base64");
+    // What also depends on the bytes before and behind is left out.
+    return encoded.slice(shift === 0 ? 0 : 4, -4);
+  });
+  return [text, Buffer.from(text).toString("hex"), ...shifted];
+}

@@ -1,0 +1,52 @@
+import { connect, createServer, type Socket } from "node:net";
+
+/** A way to a server of another machine that can be cut. Disposing closes it. */
+interface CutProxy extends AsyncDisposable {
+  readonly port: number;
+  /** Lets nothing through in either direction, new connections included, for so long. */
+  cut(ms: number): Promise<void>;
+}
+
+/** Starts a proxy on a port of this machine. */
+export async function startCutProxy(target: {
+  readonly host: string;
+  readonly port: number;
+}): Promise<CutProxy> {
+  let isCut = false;
+  const open = new Set<Socket>();
+  const server = createServer((client) => {
+    const upstream = connect(target);
+    for (const socket of [client, upstream]) {
+      open.add(socket);
+      socket.on("error", () => undefined);
+      socket.once("close", () => {
+        open.delete(socket);
+        client.destroy();
+        upstream.destroy();
+      });
+    }
+    client.on("data", (chunk) => upstream.write(chunk));
+    upstream.on("data", (chunk) => client.write(chunk));
+    if (isCut) for (const socket of [client, upstream]) socket.pause();
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(0, "127.0.0.1", resolve);
+  });
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("the proxy has no port");
+  return {
+    port: address.port,
+    cut: async (ms) => {
+      isCut = true;
+      for (const socket of open) socket.pause();
+      await new Promise((resolve) => setTimeout(resolve, ms));
+      isCut = false;
+      for (const socket of open) socket.resume();
+    },
+    [Symbol.asyncDispose]: async () => {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      for (const socket of open) socket.destroy();
+      await closed;
+    },
+  };
+}
