@@ -2,8 +2,8 @@ import { silentLogger } from "@stackwright/base/logger";
 import { expect, it, onTestFinished } from "vitest";
 import { ServerGroup } from "./server-group.ts";
 
-/** Servers by their addresses: the status that each answers with, or "away", or "silent". */
-type Servers = Record<string, number | "away" | "silent">;
+/** Servers by their addresses: the status that each answers with, or "away", "silent"; "stuck" is one that has lost its store. */
+type Servers = Record<string, number | "away" | "silent" | "stuck">;
 
 function groupOf(servers: Servers) {
   const asked: string[] = [];
@@ -15,7 +15,8 @@ function groupOf(servers: Servers) {
       const found = servers[new URL(url).origin];
       if (!url.endsWith("/readyz")) asked.push(url);
       if (found === "away" || found === undefined) throw new TypeError("fetch failed");
-      if (found === "silent") {
+      if (found === "stuck" && url.endsWith("/readyz")) return new Response("", { status: 503 });
+      if (found === "silent" || found === "stuck") {
         await new Promise((_, reject) => {
           const { signal } = init ?? {};
           if (signal?.aborted === true) reject(signal.reason as Error);
@@ -66,9 +67,15 @@ it("keeps a server that drains where no other one answers", async () => {
 it("gives requests up that a server stops answering, while another one does", async () => {
   const servers: Servers = { [a]: "silent", [b]: 200 };
   const { group } = groupOf(servers);
-  await expect(group.fetch(`${a}/x`)).rejects.toThrow(`${a} does not answer`);
+  await expect(group.fetch(`${a}/x`)).rejects.toThrow(`${a} is not ready`);
   expect((await group.fetch(`${a}/x`)).status).toBe(200);
   expect(group.current.url).toBe(b);
+});
+
+it("gives requests up at a server that has lost its store, while another one is ready", async () => {
+  const { group } = groupOf({ [a]: "stuck", [b]: 200 });
+  await expect(group.fetch(`${a}/x`)).rejects.toThrow(`${a} is not ready`);
+  expect((await group.fetch(`${a}/x`)).status).toBe(200);
 });
 
 it("a request that its caller ends says nothing about the server", async () => {

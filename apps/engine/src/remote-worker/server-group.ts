@@ -10,9 +10,11 @@ const SILENCE_MS = 3_000;
 /** One server of a group. */
 export interface GroupMember {
   readonly url: string;
-  /** Aborts when the server stops answering; a new one is there when it answers again. */
+  /** Aborts when the server is ready no longer, and another one is. A new one follows. */
   gone: AbortController;
   state: "ready" | "draining" | "away";
+  /** Whether that was done since the server was ready. */
+  isLeft: boolean;
 }
 
 interface ServerGroupParts {
@@ -24,8 +26,8 @@ interface ServerGroupParts {
 }
 
 /**
- * Several servers of one store, of which one is used until it drains or stops answering. Requests in progress at a server that stops
- * answering fail at once, as if its connection were lost, so that their callers send them to another one.
+ * Several servers of one store, of which one is used until it drains, has lost its store, or stops answering. Requests in progress at such a
+ * server fail at once when another one is ready, as if its connection were lost, so that their callers send them to that one.
  */
 export class ServerGroup implements AsyncDisposable {
   readonly members: readonly GroupMember[];
@@ -40,6 +42,7 @@ export class ServerGroup implements AsyncDisposable {
       url: serverAddress(server),
       gone: new AbortController(),
       state: "ready",
+      isLeft: false,
     }));
     this.#checking = this.members.length > 1 ? this.#check() : Promise.resolve();
   }
@@ -96,18 +99,18 @@ export class ServerGroup implements AsyncDisposable {
     while (!signal.aborted) {
       const states = await Promise.all(this.members.map((member) => this.#stateOf(member)));
       if (signal.aborted) return;
+      const isOtherReady = states.includes("ready");
       for (const [index, member] of this.members.entries()) {
-        const was = member.state;
         member.state = states[index] ?? "away";
-        // Where none answers, the fault may be here: what is in progress stays.
-        if (member.state !== "away" || was === "away") continue;
-        if (!states.some((state) => state !== "away")) continue;
+        if (member.state === "ready") member.isLeft = false;
+        // Where no other one is ready, the fault may be here: what is in progress stays.
+        if (member.state === "ready" || member.isLeft || !isOtherReady) continue;
+        member.isLeft = true;
         const { gone } = member;
         member.gone = new AbortController();
-        gone.abort(new Error(`the server ${member.url} does not answer`));
+        gone.abort(new Error(`the server ${member.url} is not ready`));
       }
-      const isReady = states.includes("ready");
-      if (isReady && this.current.state !== "ready") this.leave(this.current);
+      if (isOtherReady && this.current.state !== "ready") this.leave(this.current);
       await delay(CHECK_MS, undefined, { signal }).catch(() => undefined);
     }
   }
