@@ -13,7 +13,7 @@ export {
 } from "./errors.ts";
 export type { HistoryOptions } from "./feed/commit-log.ts";
 export type { WatchBufferOptions } from "./feed/watch-stream.ts";
-export { listPages, listResourceHeads, listResources } from "./list/list-pages.ts";
+export { listBehind, listPages, listResourceHeads, listResources } from "./list/list-pages.ts";
 export type { ListPage, ListPageOptions, ResourceHead } from "./list/types.ts";
 export { makeDirectory } from "./make-directory.ts";
 export { readStored } from "./read-stored.ts";

@@ -47,7 +47,7 @@ describe("stacks by their names", () => {
       after = page.next;
     }
     expect(pages).toEqual([["A", "b"], ["c", "d"], ["e"]]);
-    expect(await stacks.page(project, { limit: 5 })).not.toHaveProperty("next");
+    expect(await stacks.page(project, { limit: 5, after: "" })).not.toHaveProperty("next");
     expect(await stacks.page(project, { limit: 5, after: "e" })).toEqual({ stacks: [] });
   });
 

@@ -5,7 +5,7 @@ import {
   createUlidGenerator,
   type Guard,
   isStorageError,
-  listResourceHeads,
+  listBehind,
   type Resource,
   type ResourceId,
   type ResourceType,
@@ -232,31 +232,14 @@ export class StackDirectory {
   /** At most `limit` stacks of a project, by name, those behind the name `after`; `next` is the `after` of more. */
   async page(
     project: ProjectReference,
-    {
-      limit,
-      after = "",
-      ...options
-    }: CallOptions & { readonly limit: number; readonly after?: string },
+    given: CallOptions & { readonly limit: number; readonly after: string },
   ): Promise<{ readonly stacks: readonly NamedStack[]; readonly next?: string }> {
     const type = { group: STACK_KIND.group, kind: STACK_KIND.kind };
     const tenancy = tenancyOf({ kind: "project", ...project });
-    const names: string[] = [];
-    for await (const { id } of listResourceHeads(
-      this.#storage,
-      "strong",
-      type,
-      tenancy,
-      "",
-      options,
-    )) {
-      if (id.name > after) names.push(id.name);
-    }
-    const shown = names.toSorted().slice(0, limit);
-    const found = await Promise.all(shown.map(async (name) => this.find(project, name, options)));
-    // A stack that was removed since the names were read is in no page.
-    const stacks = found.filter((one) => one !== undefined);
-    const last = shown.at(-1);
-    return names.length > limit && last !== undefined ? { stacks, next: last } : { stacks };
+    const { resources, hasMore } = await listBehind(this.#storage, type, tenancy, "", given);
+    const stacks = resources.map(namedStack);
+    const last = stacks.at(-1);
+    return hasMore && last !== undefined ? { stacks, next: last.name } : { stacks };
   }
 
   /** Takes the name away. What the stack consists of is removed by its owner before. */

@@ -3,7 +3,7 @@ import type { StorageCapabilities } from "../capabilities.ts";
 import { createMemoryStorage } from "../engine/memory.ts";
 import { DelegatingStorage } from "../testing/delegate.ts";
 import { A1, HOME, payload, sample } from "../testing/samples.ts";
-import { listPages, listResourceHeads, listResources } from "./list-pages.ts";
+import { listBehind, listPages, listResourceHeads, listResources } from "./list-pages.ts";
 import { toHead } from "./resource-head.ts";
 
 class Unpaged extends DelegatingStorage {
@@ -43,6 +43,24 @@ describe.each([1, 2, 3, 4])("a list in pages of %i", (limit) => {
       stored.map(toHead),
     );
   });
+});
+
+test.each([
+  [1, "", ["a"], true],
+  [2, "", ["a", "b"], true],
+  [3, "", ["a", "b", "c"], false],
+  [4, "", ["a", "b", "c"], false],
+  [2, "a", ["b", "c"], false],
+  [1, "a", ["b"], true],
+  [1, "aa", ["b"], true],
+  [1, "c", [], false],
+] as const)("the first %i behind %j are %j", async (limit, after, names, hasMore) => {
+  const storage = createMemoryStorage();
+  await using _ = storage;
+  for (const name of ["c", "a", "b"]) await storage.writeCAS(sample(A1, HOME, name));
+  const found = await listBehind(storage, A1, HOME, "", { limit, after });
+  expect(found.resources.map(({ id }) => id.name)).toEqual(names);
+  expect(found.hasMore).toBe(hasMore);
 });
 
 test("an engine without pages gives the same in one", async () => {

@@ -1,5 +1,5 @@
 import type { Resource, Tenancy, UnversionedType } from "../resource.ts";
-import type { ReadConsistency, StorageBackend } from "../types.ts";
+import type { CallOptions, ReadConsistency, StorageBackend } from "../types.ts";
 import { toHead } from "./resource-head.ts";
 import type { ListPage, ListPageOptions, ResourceHead } from "./types.ts";
 
@@ -34,6 +34,31 @@ export async function* listResources(
   ...query: Parameters<typeof listPages>
 ): AsyncGenerator<Resource, undefined> {
   for await (const page of listPages(...query)) yield* page;
+}
+
+/**
+ * The first `limit` resources behind a name, in the order of their names (by UTF-16 units), of what `list` gives; `hasMore` says
+ * whether others follow. Reads the whole list in pages and holds no more than it needs of them: for lists that are shown in
+ * parts, each of which is as new as its call.
+ *
+ * Rejects as `listPage` does.
+ */
+export async function listBehind(
+  storage: StorageBackend,
+  type: UnversionedType,
+  tenancy: Tenancy,
+  namePrefix: string,
+  { limit, after, ...options }: CallOptions & { readonly limit: number; readonly after: string },
+): Promise<{ readonly resources: readonly Resource[]; readonly hasMore: boolean }> {
+  let first: Resource[] = [];
+  const shorten = (): void => {
+    first = first.toSorted((a, b) => (a.id.name < b.id.name ? -1 : 1)).slice(0, limit + 1);
+  };
+  for await (const page of listPages(storage, "strong", type, tenancy, namePrefix, options)) {
+    for (const resource of page) if (resource.id.name > after) first.push(resource);
+    shorten();
+  }
+  return { resources: first.slice(0, limit), hasMore: first.length > limit };
 }
 
 /**

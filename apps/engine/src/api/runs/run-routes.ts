@@ -1,4 +1,4 @@
-import { listResourceHeads, readStored } from "@stackwright/storage";
+import { listBehind, readStored } from "@stackwright/storage";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { type Static, Type } from "typebox";
 import { decodeRecord } from "../../domain/record-kind.ts";
@@ -120,27 +120,12 @@ export function runRoutes(fastify: FastifyInstance, parts: ApiParts): void {
       const { reference } = await stackOf(parts, principalOf(request), request.params);
       const { limit, after } = pageOf(request.query);
       const { tenancy, name } = memberPlace(reference, "");
-      const names: string[] = [];
-      for await (const { id } of listResourceHeads(
-        storage,
-        "strong",
-        RUN_KIND.type,
-        tenancy,
-        name,
-      )) {
-        if (id.name > `${name}${after}`) names.push(id.name);
-      }
-      const shown = names.toSorted().slice(0, limit);
-      const found = await Promise.all(
-        shown.map(async (one) =>
-          readStored(storage, "strong", idOf(RUN_KIND, { tenancy, name: one })),
-        ),
-      );
-      // A run that was removed since the names were read is in no page.
-      const runs = found.flatMap((one) => (one ? [runViewOf(decodeRecord(RUN_KIND, one))] : []));
-      const last = shown.at(-1);
-      if (names.length <= limit || last === undefined) return { runs };
-      const next = nextPage(request, reply, limit, last.slice(name.length));
+      const given = { limit, after: `${name}${after}` };
+      const { resources, hasMore } = await listBehind(storage, RUN_KIND.type, tenancy, name, given);
+      const runs = resources.map((one) => runViewOf(decodeRecord(RUN_KIND, one)));
+      const last = runs.at(-1);
+      if (!hasMore || last === undefined) return { runs };
+      const next = nextPage(request, reply, limit, last.id);
       return { runs, next };
     },
   );
