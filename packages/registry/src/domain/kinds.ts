@@ -5,6 +5,7 @@ import {
   ProviderRelease,
   ProviderSchema,
   ProviderUse,
+  RegistryNamespace,
   PrivateProviderVersion as VersionMessage,
   VersionTombstone,
 } from "@stackwright/proto/stackwright";
@@ -56,6 +57,9 @@ export const SCHEMA_KIND = recordKind(
   "ProviderSchema",
   (schema) => [schema.blobSha256],
 );
+
+/** Namespaces of the provider registry protocol. All accounts share them. */
+export const NAMESPACE_KIND = recordKind("RegistryNamespace", RegistryNamespace);
 
 /** Digits of a sequence in a name: enough for 2^48 providers of one account. */
 export const SEQUENCE_DIGITS = 12;

@@ -27,7 +27,10 @@ export interface RecordKind<T> {
 
 const declared: BlobReferenceKind[] = [];
 
-/** All kinds of records, with the blobs that they refer to: to make a kind is to declare it. */
+/**
+ * All kinds of records, with the blobs that they refer to: to make a kind is to declare it. The entry of the package loads all of
+ * them.
+ */
 export const RECORD_BLOB_KINDS: readonly BlobReferenceKind[] = declared;
 
 /** A kind of `stackwright.v1` whose message has the kind's name; `blobs` gives the digests that one refers to. */

@@ -1,21 +1,15 @@
-import { RegistryNamespace } from "@stackwright/proto/stackwright";
+import type { RegistryNamespace } from "@stackwright/proto/stackwright";
 import { PRIVATE_NAMESPACE } from "@stackwright/provider-source";
 import type { BatchOperation, CallOptions } from "@stackwright/storage";
+import { NAMESPACE_KIND } from "../domain/kinds.ts";
 import type { RequestContext } from "../domain/model.ts";
-import {
-  type RecordName,
-  recordKind,
-  type StoredRecord,
-  writeOperation,
-} from "../domain/record-store.ts";
+import { type RecordName, type StoredRecord, writeOperation } from "../domain/record-store.ts";
 import { retryCollisions } from "../domain/retry-collisions.ts";
 import { checkAccount, SYSTEM_TENANCY } from "../domain/scope.ts";
 import { invalidField, RegistryError } from "../errors.ts";
 import type { Registry } from "../registry.ts";
 import { isNamespaceName } from "./release-name.ts";
 import { isReservedNamespace } from "./reserved-namespaces.ts";
-
-const NAMESPACE = recordKind("RegistryNamespace", RegistryNamespace);
 
 /** A namespace of published providers. */
 export interface Namespace {
@@ -57,7 +51,7 @@ export async function listNamespaces(
   registry: Registry,
   options: CallOptions = {},
 ): Promise<readonly Namespace[]> {
-  const found = await registry.parts.records.list(NAMESPACE, SYSTEM_TENANCY, "", options);
+  const found = await registry.parts.records.list(NAMESPACE_KIND, SYSTEM_TENANCY, "", options);
   return found.map(namespaceOf).toSorted((a, b) => (a.name < b.name ? -1 : 1));
 }
 
@@ -204,7 +198,7 @@ function checkNamespaceName(name: string): void {
 }
 
 function namespaceAt(name: string): RecordName<RegistryNamespace> {
-  return { kind: NAMESPACE, tenancy: SYSTEM_TENANCY, name };
+  return { kind: NAMESPACE_KIND, tenancy: SYSTEM_TENANCY, name };
 }
 
 function taken(name: string): RegistryError {

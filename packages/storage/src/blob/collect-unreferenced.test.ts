@@ -36,7 +36,8 @@ const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 test("what no resource refers to is removed once it is not held, and nothing else", async () => {
   await using storage = createMemoryStorage();
-  const blobs = await openBlobs();
+  const holdMs = 1_000;
+  const blobs = await openBlobs(holdMs);
   const [live, foreign, dead] = await Promise.all(
     ["live", "foreign", "dead"].map((text) => blobs.write(Buffer.from(text))),
   );
@@ -46,7 +47,7 @@ test("what no resource refers to is removed once it is not held, and nothing els
   const text = `{"blob":"${foreign.sha256}"}`;
   await storage.writeCAS(sample(other, HOME, "b", { data: payload(text) }));
   expect(await collectUnreferenced({ storage, blobs, kinds })).toMatchObject({ removed: 0 });
-  await pause(HOLD_MS + 20);
+  await pause(holdMs + 20);
   expect(await collectUnreferenced({ storage, blobs, kinds })).toMatchObject({ removed: 1 });
   const left = await blobs.find([live.sha256, foreign.sha256, dead.sha256]);
   expect(left.map(({ sha256 }) => sha256)).toEqual([live.sha256, foreign.sha256]);

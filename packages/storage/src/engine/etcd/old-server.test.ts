@@ -15,7 +15,8 @@ async function startMember(version: string) {
   const header = { clusterId: 1n, memberId: 1n, revision: 7n, raftTerm: 1n };
   const epoch = {
     key: Buffer.from("epoch"),
-    value: Buffer.from("e"),
+    // Of a store that was made in the cluster with the id 1.
+    value: Buffer.from("e 1 -"),
     createRevision: 1n,
     modRevision: 1n,
     version: 1n,
