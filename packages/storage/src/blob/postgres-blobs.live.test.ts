@@ -49,7 +49,8 @@ for (const { name, url } of servers) {
       DROP TABLE blob_claim, blob_owner;
       DROP FUNCTION finish_blob;
       DROP FUNCTION release_blob_claim;
-      DELETE FROM migration WHERE created_at = (SELECT max(created_at) FROM migration)`);
+      DELETE FROM migration WHERE created_at = (
+        SELECT created_at FROM migration ORDER BY created_at DESC OFFSET 1 LIMIT 1)`);
     const options = { url, schema: schema.name, ownerQuotaBytes: 10 };
     await using after = await createPostgresBlobs(options);
     await using beside = await createPostgresBlobs(options);

@@ -4,13 +4,14 @@ import {
   existsSync,
   mkdtempSync,
   openSync,
+  readdirSync,
   rmdirSync,
   rmSync,
   writeSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, afterEach, describe, expect, test } from "vitest";
 import { assertCode, assertSame } from "../../testing/assertions.ts";
 import { checkHistory } from "../../testing/history/check-history.ts";
 import { runWorkload } from "../../testing/history/workload.ts";
@@ -22,7 +23,7 @@ import { createSqliteStorage } from "../sqlite.ts";
 function mountSmallDisk(): string | undefined {
   const directory = mkdtempSync(join(tmpdir(), "stackwright-disk-"));
   try {
-    execFileSync("mount", ["-t", "tmpfs", "-o", "size=12m,mode=0700", "tmpfs", directory], {
+    execFileSync("mount", ["-t", "tmpfs", "-o", "size=48m,mode=0700", "tmpfs", directory], {
       stdio: "pipe",
     });
     return directory;
@@ -41,7 +42,10 @@ describe.skipIf(disk === undefined)("a sqlite store on a full disk", () => {
   const root = disk ?? "";
   const ballast = join(root, "ballast");
 
-  beforeAll(() => rmSync(ballast, { force: true }));
+  // Each test has the whole disk, whatever the stores of those before it have left.
+  afterEach(() => {
+    for (const name of readdirSync(root)) rmSync(join(root, name), { recursive: true });
+  });
   afterAll(() => {
     execFileSync("umount", ["--lazy", root]);
     rmdirSync(root);
