@@ -49,8 +49,14 @@ for (const { name, url } of servers) {
       DROP TABLE blob_claim, blob_owner;
       DROP FUNCTION finish_blob;
       DROP FUNCTION release_blob_claim;
-      DELETE FROM migration WHERE created_at = (
-        SELECT created_at FROM migration ORDER BY created_at DESC OFFSET 1 LIMIT 1)`);
+      ALTER TABLE store DROP COLUMN place;
+      DROP FUNCTION apply_writes;
+      ALTER FUNCTION apply_steps RENAME TO apply_writes;
+      DROP FUNCTION continue_line;
+      DROP FUNCTION start_line;
+      DROP FUNCTION store_place;
+      DELETE FROM migration WHERE created_at IN (
+        SELECT created_at FROM migration ORDER BY created_at DESC LIMIT 2)`);
     const options = { url, schema: schema.name, ownerQuotaBytes: 10 };
     await using after = await createPostgresBlobs(options);
     await using beside = await createPostgresBlobs(options);
