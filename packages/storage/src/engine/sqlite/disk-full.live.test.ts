@@ -19,11 +19,14 @@ import { runSeeds } from "../../testing/run-scale.ts";
 import { A1, HOME, sample } from "../../testing/samples.ts";
 import { createSqliteStorage } from "../sqlite.ts";
 
-/** A small file system of its own; making one takes the rights of root. */
+/**
+ * A small file system of its own; making one takes the rights of root. It has room for the largest row
+ * of these tests four times: in the table and in the history, in the file and in the log.
+ */
 function mountSmallDisk(): string | undefined {
   const directory = mkdtempSync(join(tmpdir(), "stackwright-disk-"));
   try {
-    execFileSync("mount", ["-t", "tmpfs", "-o", "size=48m,mode=0700", "tmpfs", directory], {
+    execFileSync("mount", ["-t", "tmpfs", "-o", "size=24m,mode=0700", "tmpfs", directory], {
       stdio: "pipe",
     });
     return directory;

@@ -19,6 +19,7 @@ import {
   type WriteStep,
 } from "./protocol.ts";
 import { firstOfNewLine } from "./store-line.ts";
+import { releaseLogSpace } from "./write-ahead-log.ts";
 
 /** Numbers of the operations in the event table. */
 export const UPSERT = 1;
@@ -154,6 +155,7 @@ export class GroupWriter {
       return result;
     } catch (error) {
       if (this.#database.isTransaction) this.#database.exec("ROLLBACK");
+      if (isDiskFull(error)) releaseLogSpace(this.#database);
       undo();
       const failure = describeDamage(error, this.#database.location() ?? "", { outcome });
       throw failure instanceof StorageError ? failure : failedCommit(error, outcome);
@@ -291,12 +293,16 @@ export function bytesOrNull(text: string | null): Buffer | null {
  * makes a commit valid is complete; other failures of the commit itself leave its fate open.
  */
 function failedCommit(error: unknown, outcome: "not-applied" | "unknown"): StorageError {
-  const SQLITE_FULL = 13;
-  const code = (error as { errcode?: number }).errcode;
-  const known = code !== undefined && (code & 0xff) === SQLITE_FULL ? "not-applied" : outcome;
+  const known = isDiskFull(error) ? "not-applied" : outcome;
   const reason = error instanceof Error ? error.message : String(error);
   return new StorageError("STORAGE_INCONSISTENT", `the store could not commit: ${reason}`, {
     cause: error,
     details: { outcome: known },
   });
+}
+
+function isDiskFull(error: unknown): boolean {
+  const SQLITE_FULL = 13;
+  const code = (error as { errcode?: number }).errcode;
+  return code !== undefined && (code & 0xff) === SQLITE_FULL;
 }

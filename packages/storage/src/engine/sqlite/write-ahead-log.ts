@@ -1,4 +1,4 @@
-import { closeSync, openSync, readSync, statSync } from "node:fs";
+import { closeSync, openSync, readSync, statSync, truncateSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
 
 // SQLite recovers a damaged write-ahead log to the last commit before the damage, silently. To be
@@ -52,6 +52,29 @@ export function logNotice(before: LogFacts, database: DatabaseSync): string | un
   const discarded = before.frames - Number(row?.log ?? 0);
   if (discarded <= 0) return undefined;
   return `${discarded} pages of the write-ahead log are not part of a complete commit and were discarded`;
+}
+
+/**
+ * Gives back the space that a refused transaction has taken. Its pages lie in the log behind the
+ * last commit, and SQLite keeps them allocated for the next one. On a full disk they can be what the
+ * checkpoint lacks that would empty the log, and then no later write would find space again.
+ *
+ * Only for the connection of the store's one writer, outside of a transaction: nobody reads behind the
+ * last commit, and no other connection appends.
+ */
+export function releaseLogSpace(database: DatabaseSync): void {
+  const path = `${database.location()}-wal`;
+  try {
+    const committed = Number(database.prepare("PRAGMA wal_checkpoint(NOOP)").get()?.log ?? -1);
+    const page = Number(database.prepare("PRAGMA page_size").get()?.page_size);
+    if (committed < 0 || !(page > 0)) return;
+    const end = committed === 0 ? 0 : HEADER_BYTES + committed * (FRAME_HEADER_BYTES + page);
+    if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) > end) truncateSync(path, end);
+    database.exec("PRAGMA wal_checkpoint(PASSIVE)");
+  } catch {
+    // There is still no space for the checkpoint; what is committed stays in the log, and the next
+    // refused write tries again.
+  }
 }
 
 /** SQLite's checksum over the first 24 bytes, in the byte order that the magic number names. */
