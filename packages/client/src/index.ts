@@ -18,6 +18,7 @@ export type {
   RunPhase,
   Schedule,
   Stack,
+  Trigger,
   UploadBody,
   Variable,
   VariableSet,

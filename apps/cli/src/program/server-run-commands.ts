@@ -2,6 +2,7 @@ import { type Command, Option } from "commander";
 import type { FreezeOptions } from "../commands/runs-freeze.ts";
 import type { ScheduleOptions } from "../commands/runs-schedules.ts";
 import type { RunsStartOptions } from "../commands/runs-start.ts";
+import type { TriggerOptions } from "../commands/runs-triggers.ts";
 import type { ServerStackOptions } from "../runs/run-place.ts";
 import type { CommandAction, Define } from "./program.ts";
 import { collect } from "./run-commands.ts";
@@ -159,6 +160,48 @@ export function defineServerRunCommands(define: Define, run: CommandAction): voi
     const { runsUnschedule } = await import("../commands/runs-schedules.ts");
     await run(command, async (context) => runsUnschedule(id, options, context));
   });
+
+  withServerOptions(
+    define("triggers", "list the stacks whose outputs trigger runs of a stack", runs),
+  ).action(async (options: ServerStackOptions, command: Command) => {
+    const { runsTriggers } = await import("../commands/runs-triggers.ts");
+    await run(command, async (context) => runsTriggers(options, context));
+  });
+
+  withServerOptions(
+    define(
+      "trigger <producer>",
+      "request runs of what was applied last when the outputs of another stack have changed",
+      runs,
+    ),
+  )
+    .option("--plan-only", "plan, and apply nothing", false)
+    .option("--refresh-only", "refresh all objects and update the state", false)
+    .option("--auto-approve", "apply the plans without an approval", false)
+    .option("--message <text>", "message of the runs")
+    .action(async (producer: string, options: TriggerOptions, command: Command) => {
+      const { runsTrigger } = await import("../commands/runs-triggers.ts");
+      await run(command, async (context) => runsTrigger(producer, options, context));
+    });
+
+  for (const [name, paused, what] of [
+    ["pause-trigger", true, "request no runs by a trigger"],
+    ["resume-trigger", false, "request runs by a paused trigger again"],
+  ] as const) {
+    withServerOptions(define(`${name} <trigger>`, what, runs)).action(
+      async (id: string, options: ServerStackOptions, command: Command) => {
+        const { runsPauseTrigger } = await import("../commands/runs-triggers.ts");
+        await run(command, async (context) => runsPauseTrigger(id, paused, options, context));
+      },
+    );
+  }
+
+  withServerOptions(define("untrigger <trigger>", "delete a trigger; its runs stay", runs)).action(
+    async (id: string, options: ServerStackOptions, command: Command) => {
+      const { runsUntrigger } = await import("../commands/runs-triggers.ts");
+      await run(command, async (context) => runsUntrigger(id, options, context));
+    },
+  );
 
   withServerOptions(define("cancel [run]", "cancel a run", runs))
     .option("--force", "end its executor at once; for administrators", false)

@@ -19,6 +19,7 @@ import { scheduleRoutes } from "./schedules/schedule-routes.ts";
 import { freezeRoutes } from "./stacks/freeze-routes.ts";
 import { lockRoutes } from "./stacks/lock-routes.ts";
 import { stackRoutes } from "./stacks/stack-routes.ts";
+import { triggerRoutes } from "./triggers/trigger-routes.ts";
 import { compileRequestValidator } from "./validate-request.ts";
 import { variableSetRoutes } from "./variable-sets/variable-set-routes.ts";
 import { variableRoutes } from "./variables/variable-routes.ts";
@@ -98,6 +99,7 @@ export async function apiPlugin(fastify: FastifyInstance, options: ApiOptions): 
   lockRoutes(fastify, parts);
   freezeRoutes(fastify, parts);
   scheduleRoutes(fastify, parts);
+  triggerRoutes(fastify, parts);
   configurationRoutes(fastify, parts);
   variableRoutes(fastify, parts);
   variableSetRoutes(fastify, parts);

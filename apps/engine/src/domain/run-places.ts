@@ -4,6 +4,7 @@ import {
   Run as RunMessage,
   StackHead as StackHeadMessage,
   Stack as StackMessage,
+  StackOutputs as StackOutputsMessage,
   StackPlan as StackPlanMessage,
 } from "@stackwright/proto/stackwright";
 import { type Tenancy, tenancyOf } from "@stackwright/storage";
@@ -13,6 +14,7 @@ import { recordKind } from "./record-kind.ts";
 export const RUN_KIND = recordKind("Run", RunMessage);
 export const STACK_KIND = recordKind("Stack", StackMessage);
 export const STACK_HEAD_KIND = recordKind("StackHead", StackHeadMessage);
+export const STACK_OUTPUTS_KIND = recordKind("StackOutputs", StackOutputsMessage);
 export const STACK_PLAN_KIND = recordKind("StackPlan", StackPlanMessage);
 export const FENCE_KIND = recordKind("Fence", Fence);
 

@@ -7,9 +7,11 @@ import {
   RunLog,
   RunLogSegment,
   RunTicket,
+  RunTrigger,
   Schedule,
   StackLock,
   StackQueue,
+  TriggerGraph,
   Variable,
   VariableSet,
 } from "@stackwright/proto/stackwright";
@@ -62,6 +64,18 @@ export const SERVER_KINDS = Object.freeze({
     nameParts: ["stack", "schedule"],
     maxBytes: 8 * KIB,
     retention: "with the stack",
+  }),
+  trigger: kindOf("RunTrigger", RunTrigger, {
+    scope: "project",
+    nameParts: ["stack", "trigger"],
+    maxBytes: 8 * KIB,
+    retention: "with the stack",
+  }),
+  triggerGraph: kindOf("TriggerGraph", TriggerGraph, {
+    scope: "account",
+    nameParts: ["triggers"],
+    maxBytes: KIB,
+    retention: "until deleted",
   }),
   ticket: kindOf("RunTicket", RunTicket, {
     scope: "project",

@@ -19,6 +19,7 @@ import { digestOfRunToken } from "../queue/run-token.ts";
 import { listTickets, sweepQueues } from "../queue/sweep.ts";
 import { idOf } from "../queue/transaction.ts";
 import { fireSchedules } from "../schedule/fire-schedules.ts";
+import { fireTriggers } from "../trigger/fire-triggers.ts";
 import { type ExecuteClaimParts, executeClaim } from "./execute-claim.ts";
 import type { RunGrants } from "./run-grants.ts";
 import { RunningSteps } from "./running-steps.ts";
@@ -117,6 +118,8 @@ export class Tenure {
           if (repairs > 0) logger.warn({ repairs }, "queues were repaired");
           const runs = await fireSchedules(this.#parts, { signal });
           if (runs > 0) logger.info({ runs }, "schedules requested runs");
+          const triggered = await fireTriggers(this.#parts, { signal });
+          if (triggered > 0) logger.info({ runs: triggered }, "triggers requested runs");
         }
         await this.#turn();
       } catch (error) {

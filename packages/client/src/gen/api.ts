@@ -182,6 +182,17 @@ export interface NewStackLock {
   readonly expires_in_seconds?: number | undefined;
 }
 
+export interface NewTrigger {
+  /** the stack whose outputs are followed; without a project of the same one */
+  readonly producer: {
+    readonly project?: string | undefined;
+    readonly stack: string;
+  };
+  readonly mode: RunMode;
+  readonly auto_apply?: boolean | undefined;
+  readonly message?: string | undefined;
+}
+
 export interface NewVariable {
   readonly value: string;
   readonly sensitive?: boolean | undefined;
@@ -323,6 +334,31 @@ export interface StackLock {
   readonly until?: string | undefined;
 }
 
+export interface Trigger {
+  readonly id: string;
+  readonly producer: {
+    readonly project: string;
+    readonly stack: string;
+  };
+  readonly mode: RunMode;
+  readonly auto_apply?: boolean | undefined;
+  readonly message: string;
+  readonly paused: boolean;
+  /** of the outputs that were taken note of last */
+  readonly revision: number;
+  readonly last_at?: string | undefined;
+  readonly last_run?: string | undefined;
+  readonly last_problem?: string | undefined;
+  readonly actor: string;
+  readonly created_at: string;
+  readonly updated_at: string;
+}
+
+export interface TriggerChange {
+  readonly message?: string | undefined;
+  readonly paused?: boolean | undefined;
+}
+
 export interface Variable {
   readonly category: "terraform" | "env";
   readonly key: string;
@@ -429,6 +465,17 @@ export interface Operations {
     };
     readonly output: Schedule;
   };
+  /** Change the message of a trigger, pause it, or let it continue: `PATCH /api/v1/projects/{project}/stacks/{stack}/triggers/{trigger}`. */
+  readonly ChangeTrigger: {
+    readonly input: {
+      readonly project: string;
+      readonly stack: string;
+      readonly trigger: string;
+      readonly ifMatch?: string | undefined;
+      readonly body?: TriggerChange | undefined;
+    };
+    readonly output: Trigger;
+  };
   /** Change the stacks, the priority or the description of a variable set: `PATCH /api/v1/projects/{project}/variable-sets/{set}`. */
   readonly ChangeVariableSet: {
     readonly input: {
@@ -489,6 +536,15 @@ export interface Operations {
     };
     readonly output: Stack;
   };
+  /** Create a trigger: runs of this stack when the outputs of another one have changed: `POST /api/v1/projects/{project}/stacks/{stack}/triggers`. */
+  readonly CreateTrigger: {
+    readonly input: {
+      readonly project: string;
+      readonly stack: string;
+      readonly body: NewTrigger;
+    };
+    readonly output: Trigger;
+  };
   /** Create a variable set: for all stacks of a project, or those that patterns name: `POST /api/v1/projects/{project}/variable-sets`. */
   readonly CreateVariableSet: {
     readonly input: {
@@ -522,6 +578,16 @@ export interface Operations {
       readonly set: string;
       readonly category: "terraform" | "env";
       readonly key: string;
+      readonly ifMatch?: string | undefined;
+    };
+    readonly output: undefined;
+  };
+  /** Delete a trigger; its runs stay: `DELETE /api/v1/projects/{project}/stacks/{stack}/triggers/{trigger}`. */
+  readonly DeleteTrigger: {
+    readonly input: {
+      readonly project: string;
+      readonly stack: string;
+      readonly trigger: string;
       readonly ifMatch?: string | undefined;
     };
     readonly output: undefined;
@@ -636,6 +702,16 @@ export interface Operations {
   readonly next?: string | undefined;
 };
     readonly item: Stack;
+  };
+  /** List the triggers of a stack, the oldest first: `GET /api/v1/projects/{project}/stacks/{stack}/triggers`. */
+  readonly ListTriggers: {
+    readonly input: {
+      readonly project: string;
+      readonly stack: string;
+    };
+    readonly output: {
+  readonly triggers: readonly Trigger[];
+};
   };
   /** List the variable sets of a project: `GET /api/v1/projects/{project}/variable-sets`. */
   readonly ListVariableSets: {
@@ -805,6 +881,15 @@ export interface Operations {
     };
     readonly output: Stack;
   };
+  /** Show a trigger; its entity tag is what If-Match takes: `GET /api/v1/projects/{project}/stacks/{stack}/triggers/{trigger}`. */
+  readonly ShowTrigger: {
+    readonly input: {
+      readonly project: string;
+      readonly stack: string;
+      readonly trigger: string;
+    };
+    readonly output: Trigger;
+  };
   /** Show a variable; its entity tag is what If-Match takes: `GET /api/v1/projects/{project}/stacks/{stack}/variables/{category}/{key}`. */
   readonly ShowVariable: {
     readonly input: {
@@ -883,6 +968,7 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   CancelRun: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}/cancel","query":[],"headers":[]},
   ChangeProject: {"method":"PATCH","path":"/api/v1/projects/{project}","query":[],"headers":["if-match"]},
   ChangeSchedule: {"method":"PATCH","path":"/api/v1/projects/{project}/stacks/{stack}/schedules/{schedule}","query":[],"headers":["if-match"]},
+  ChangeTrigger: {"method":"PATCH","path":"/api/v1/projects/{project}/stacks/{stack}/triggers/{trigger}","query":[],"headers":["if-match"]},
   ChangeVariableSet: {"method":"PATCH","path":"/api/v1/projects/{project}/variable-sets/{set}","query":[],"headers":["if-match"]},
   ClaimStep: {"method":"POST","path":"/api/v1/worker/claims","query":[],"headers":[]},
   CreateConfiguration: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/configurations","query":[],"headers":[],"upload":"application/gzip"},
@@ -890,10 +976,12 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   CreateRun: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/runs","query":[],"headers":["idempotency-key"]},
   CreateSchedule: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/schedules","query":[],"headers":[]},
   CreateStack: {"method":"POST","path":"/api/v1/projects/{project}/stacks","query":[],"headers":[]},
+  CreateTrigger: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/triggers","query":[],"headers":[]},
   CreateVariableSet: {"method":"POST","path":"/api/v1/projects/{project}/variable-sets","query":[],"headers":[]},
   DeleteProject: {"method":"DELETE","path":"/api/v1/projects/{project}","query":[],"headers":["if-match"]},
   DeleteSchedule: {"method":"DELETE","path":"/api/v1/projects/{project}/stacks/{stack}/schedules/{schedule}","query":[],"headers":["if-match"]},
   DeleteSetVariable: {"method":"DELETE","path":"/api/v1/projects/{project}/variable-sets/{set}/variables/{category}/{key}","query":[],"headers":["if-match"]},
+  DeleteTrigger: {"method":"DELETE","path":"/api/v1/projects/{project}/stacks/{stack}/triggers/{trigger}","query":[],"headers":["if-match"]},
   DeleteVariable: {"method":"DELETE","path":"/api/v1/projects/{project}/stacks/{stack}/variables/{category}/{key}","query":[],"headers":["if-match"]},
   DeleteVariableSet: {"method":"DELETE","path":"/api/v1/projects/{project}/variable-sets/{set}","query":[],"headers":["if-match"]},
   DiscardRun: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}/discard","query":[],"headers":[]},
@@ -905,6 +993,7 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   ListRuns: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/runs","query":["limit","after"],"headers":[],"items":"runs"},
   ListSchedules: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/schedules","query":[],"headers":[]},
   ListStacks: {"method":"GET","path":"/api/v1/projects/{project}/stacks","query":["limit","after"],"headers":[],"items":"stacks"},
+  ListTriggers: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/triggers","query":[],"headers":[]},
   ListVariableSets: {"method":"GET","path":"/api/v1/projects/{project}/variable-sets","query":[],"headers":[]},
   ListVariables: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/variables","query":[],"headers":[]},
   LockStack: {"method":"PUT","path":"/api/v1/projects/{project}/stacks/{stack}/lock","query":[],"headers":[]},
@@ -923,6 +1012,7 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   ShowRun: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}","query":[],"headers":[]},
   ShowSchedule: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/schedules/{schedule}","query":[],"headers":[]},
   ShowStack: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}","query":[],"headers":[]},
+  ShowTrigger: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/triggers/{trigger}","query":[],"headers":[]},
   ShowVariable: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/variables/{category}/{key}","query":[],"headers":[]},
   ShowVariableSet: {"method":"GET","path":"/api/v1/projects/{project}/variable-sets/{set}","query":[],"headers":[]},
   ShowWorkerEndpoint: {"method":"GET","path":"/api/v1/worker","query":[],"headers":[]},

@@ -74,6 +74,52 @@ export interface Schedule {
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
+/** Requests runs of a stack when the outputs of another one have changed. Name: stack "." id. */
+export interface RunTrigger {
+  /** ULID. */
+  id: string;
+  /** Name of the stack whose runs it requests. */
+  stackName: string;
+  /** Project of the stack whose outputs it follows. */
+  producerProject: string;
+  /** ULID of that stack. */
+  producer: string;
+  /** Name of that stack. */
+  producerName: string;
+  /** What the runs do. */
+  mode: Run_Mode;
+  /** Whether plans are applied without an approval, where the project allows it; absent: as the project says. */
+  autoApply?:
+    | boolean
+    | undefined;
+  /** For people; the message of the runs. */
+  message: string;
+  /** Requests nothing. */
+  paused: boolean;
+  /** Revision of the outputs that was taken note of last; 0 before there were outputs. */
+  revision: bigint;
+  /** When outputs had changed last, in milliseconds since 1970; 0 before. */
+  lastAtMs: bigint;
+  /** The run that was requested last; empty before. */
+  lastRun: string;
+  /** Why no run was requested when outputs had changed last; empty where one was. */
+  lastProblem: string;
+  /** Id of the credential that wrote it, the author of its runs. */
+  actor: string;
+  /** Milliseconds since 1970. */
+  createdAtMs: bigint;
+  /** Milliseconds since 1970. */
+  updatedAtMs: bigint;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** Written with each new trigger of an account, so that two at once do not close a cycle. Name: "triggers". */
+export interface TriggerGraph {
+  /** Triggers that were created so far. */
+  created: bigint;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
 /** Exists exactly while a run needs or has a worker. Name: pool "." run. */
 export interface RunTicket {
   /** Id of the run. */
@@ -911,6 +957,377 @@ export const Schedule: MessageFns<Schedule> = {
     message.updatedAtMs = (object.updatedAtMs !== undefined && object.updatedAtMs !== null)
       ? BigInt(object.updatedAtMs)
       : 0n;
+    return message;
+  },
+};
+
+function createBaseRunTrigger(): RunTrigger {
+  return {
+    id: "",
+    stackName: "",
+    producerProject: "",
+    producer: "",
+    producerName: "",
+    mode: 0,
+    message: "",
+    paused: false,
+    revision: 0n,
+    lastAtMs: 0n,
+    lastRun: "",
+    lastProblem: "",
+    actor: "",
+    createdAtMs: 0n,
+    updatedAtMs: 0n,
+  };
+}
+
+export const RunTrigger: MessageFns<RunTrigger> = {
+  encode(message: RunTrigger, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.id !== "") {
+      writer.uint32(10).string(message.id);
+    }
+    if (message.stackName !== "") {
+      writer.uint32(18).string(message.stackName);
+    }
+    if (message.producerProject !== "") {
+      writer.uint32(26).string(message.producerProject);
+    }
+    if (message.producer !== "") {
+      writer.uint32(34).string(message.producer);
+    }
+    if (message.producerName !== "") {
+      writer.uint32(42).string(message.producerName);
+    }
+    if (message.mode !== 0) {
+      writer.uint32(48).int32(message.mode);
+    }
+    if (message.autoApply !== undefined) {
+      writer.uint32(56).bool(message.autoApply);
+    }
+    if (message.message !== "") {
+      writer.uint32(66).string(message.message);
+    }
+    if (message.paused !== false) {
+      writer.uint32(72).bool(message.paused);
+    }
+    if (message.revision !== 0n) {
+      if (BigInt.asUintN(64, message.revision) !== message.revision) {
+        throw new globalThis.Error("value provided for field message.revision of type uint64 too large");
+      }
+      writer.uint32(80).uint64(message.revision);
+    }
+    if (message.lastAtMs !== 0n) {
+      if (BigInt.asIntN(64, message.lastAtMs) !== message.lastAtMs) {
+        throw new globalThis.Error("value provided for field message.lastAtMs of type int64 too large");
+      }
+      writer.uint32(88).int64(message.lastAtMs);
+    }
+    if (message.lastRun !== "") {
+      writer.uint32(98).string(message.lastRun);
+    }
+    if (message.lastProblem !== "") {
+      writer.uint32(106).string(message.lastProblem);
+    }
+    if (message.actor !== "") {
+      writer.uint32(114).string(message.actor);
+    }
+    if (message.createdAtMs !== 0n) {
+      if (BigInt.asIntN(64, message.createdAtMs) !== message.createdAtMs) {
+        throw new globalThis.Error("value provided for field message.createdAtMs of type int64 too large");
+      }
+      writer.uint32(120).int64(message.createdAtMs);
+    }
+    if (message.updatedAtMs !== 0n) {
+      if (BigInt.asIntN(64, message.updatedAtMs) !== message.updatedAtMs) {
+        throw new globalThis.Error("value provided for field message.updatedAtMs of type int64 too large");
+      }
+      writer.uint32(128).int64(message.updatedAtMs);
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RunTrigger {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRunTrigger();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.id = reader.string(true);
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.stackName = reader.string(true);
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.producerProject = reader.string(true);
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.producer = reader.string(true);
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.producerName = reader.string(true);
+            continue;
+          }
+          case 6: {
+            if (tag !== 48) {
+              break;
+            }
+
+            message.mode = reader.int32() as any;
+            continue;
+          }
+          case 7: {
+            if (tag !== 56) {
+              break;
+            }
+
+            message.autoApply = reader.bool();
+            continue;
+          }
+          case 8: {
+            if (tag !== 66) {
+              break;
+            }
+
+            message.message = reader.string(true);
+            continue;
+          }
+          case 9: {
+            if (tag !== 72) {
+              break;
+            }
+
+            message.paused = reader.bool();
+            continue;
+          }
+          case 10: {
+            if (tag !== 80) {
+              break;
+            }
+
+            message.revision = reader.uint64() as bigint;
+            continue;
+          }
+          case 11: {
+            if (tag !== 88) {
+              break;
+            }
+
+            message.lastAtMs = reader.int64() as bigint;
+            continue;
+          }
+          case 12: {
+            if (tag !== 98) {
+              break;
+            }
+
+            message.lastRun = reader.string(true);
+            continue;
+          }
+          case 13: {
+            if (tag !== 106) {
+              break;
+            }
+
+            message.lastProblem = reader.string(true);
+            continue;
+          }
+          case 14: {
+            if (tag !== 114) {
+              break;
+            }
+
+            message.actor = reader.string(true);
+            continue;
+          }
+          case 15: {
+            if (tag !== 120) {
+              break;
+            }
+
+            message.createdAtMs = reader.int64() as bigint;
+            continue;
+          }
+          case 16: {
+            if (tag !== 128) {
+              break;
+            }
+
+            message.updatedAtMs = reader.int64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag >>> 3 === 0) {
+          throw new globalThis.Error("protobuf decode found an invalid tag");
+        }
+        const buf = reader.skip(tag & 7);
+
+        if (message._unknownFields === undefined) {
+          message._unknownFields = {};
+        }
+
+        const list = message._unknownFields[tag];
+
+        if (list === undefined) {
+          message._unknownFields[tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      if (reader.pos !== end) {
+        throw new globalThis.Error("protobuf decode read past the end of a message");
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<RunTrigger>): RunTrigger {
+    return RunTrigger.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<RunTrigger>): RunTrigger {
+    const message = createBaseRunTrigger();
+    message.id = object.id ?? "";
+    message.stackName = object.stackName ?? "";
+    message.producerProject = object.producerProject ?? "";
+    message.producer = object.producer ?? "";
+    message.producerName = object.producerName ?? "";
+    message.mode = object.mode ?? 0;
+    message.autoApply = object.autoApply ?? undefined;
+    message.message = object.message ?? "";
+    message.paused = object.paused ?? false;
+    message.revision = (object.revision !== undefined && object.revision !== null) ? BigInt(object.revision) : 0n;
+    message.lastAtMs = (object.lastAtMs !== undefined && object.lastAtMs !== null) ? BigInt(object.lastAtMs) : 0n;
+    message.lastRun = object.lastRun ?? "";
+    message.lastProblem = object.lastProblem ?? "";
+    message.actor = object.actor ?? "";
+    message.createdAtMs = (object.createdAtMs !== undefined && object.createdAtMs !== null)
+      ? BigInt(object.createdAtMs)
+      : 0n;
+    message.updatedAtMs = (object.updatedAtMs !== undefined && object.updatedAtMs !== null)
+      ? BigInt(object.updatedAtMs)
+      : 0n;
+    return message;
+  },
+};
+
+function createBaseTriggerGraph(): TriggerGraph {
+  return { created: 0n };
+}
+
+export const TriggerGraph: MessageFns<TriggerGraph> = {
+  encode(message: TriggerGraph, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.created !== 0n) {
+      if (BigInt.asUintN(64, message.created) !== message.created) {
+        throw new globalThis.Error("value provided for field message.created of type uint64 too large");
+      }
+      writer.uint32(8).uint64(message.created);
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): TriggerGraph {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseTriggerGraph();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.created = reader.uint64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag >>> 3 === 0) {
+          throw new globalThis.Error("protobuf decode found an invalid tag");
+        }
+        const buf = reader.skip(tag & 7);
+
+        if (message._unknownFields === undefined) {
+          message._unknownFields = {};
+        }
+
+        const list = message._unknownFields[tag];
+
+        if (list === undefined) {
+          message._unknownFields[tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      if (reader.pos !== end) {
+        throw new globalThis.Error("protobuf decode read past the end of a message");
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<TriggerGraph>): TriggerGraph {
+    return TriggerGraph.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<TriggerGraph>): TriggerGraph {
+    const message = createBaseTriggerGraph();
+    message.created = (object.created !== undefined && object.created !== null) ? BigInt(object.created) : 0n;
     return message;
   },
 };

@@ -1,0 +1,73 @@
+import type { RunTrigger } from "@stackwright/proto/stackwright";
+import { type Static, Type } from "typebox";
+import { ProjectName, StackNameSchema } from "../api-parts.ts";
+import { MODE_OF, RunModes } from "../runs/run-view.ts";
+
+const Message = Type.String({ maxLength: 1024 });
+
+/** Body of a request that creates a trigger. */
+export const NewTrigger = Type.Object(
+  {
+    producer: Type.Object(
+      { project: Type.Optional(ProjectName), stack: StackNameSchema },
+      {
+        additionalProperties: false,
+        description: "the stack whose outputs are followed; without a project of the same one",
+      },
+    ),
+    mode: RunModes,
+    auto_apply: Type.Optional(Type.Boolean()),
+    message: Type.Optional(Message),
+  },
+  { additionalProperties: false, title: "NewTrigger" },
+);
+
+/** Body of a request that changes a trigger. */
+export const TriggerChange = Type.Object(
+  { message: Type.Optional(Message), paused: Type.Optional(Type.Boolean()) },
+  { additionalProperties: false, title: "TriggerChange" },
+);
+
+export const TriggerView = Type.Object(
+  {
+    id: Type.String(),
+    producer: Type.Object({ project: Type.String(), stack: Type.String() }),
+    mode: RunModes,
+    auto_apply: Type.Optional(Type.Boolean()),
+    message: Type.String(),
+    paused: Type.Boolean(),
+    revision: Type.Integer({ description: "of the outputs that were taken note of last" }),
+    last_at: Type.Optional(Type.String()),
+    last_run: Type.Optional(Type.String()),
+    last_problem: Type.Optional(Type.String()),
+    actor: Type.String(),
+    created_at: Type.String(),
+    updated_at: Type.String(),
+  },
+  { title: "Trigger" },
+);
+
+/** A trigger as the API shows it. */
+export function triggerViewOf(trigger: RunTrigger): Static<typeof TriggerView> {
+  const { id, message, paused, autoApply, lastAtMs, actor } = trigger;
+  const modes = Object.keys(MODE_OF) as Static<typeof RunModes>[];
+  return {
+    id,
+    producer: { project: trigger.producerProject, stack: trigger.producerName },
+    mode: modes.find((name) => MODE_OF[name] === trigger.mode) ?? "plan_only",
+    ...(autoApply !== undefined && { auto_apply: autoApply }),
+    message,
+    paused,
+    revision: Number(trigger.revision),
+    ...(lastAtMs !== 0n && { last_at: timeOf(lastAtMs) }),
+    ...(trigger.lastRun !== "" && { last_run: trigger.lastRun }),
+    ...(trigger.lastProblem !== "" && { last_problem: trigger.lastProblem }),
+    actor,
+    created_at: timeOf(trigger.createdAtMs),
+    updated_at: timeOf(trigger.updatedAtMs),
+  };
+}
+
+function timeOf(ms: bigint): string {
+  return new Date(Number(ms)).toISOString();
+}

@@ -1,0 +1,195 @@
+import { silentLogger } from "@stackwright/base/logger";
+import { type Run, Run_Mode, RunTrigger, StackOutputs } from "@stackwright/proto/stackwright";
+import { StorageError } from "@stackwright/storage";
+import { expect, it } from "vitest";
+import { decodeRecord } from "../domain/record-kind.ts";
+import { memberPlace, RUN_KIND, STACK_OUTPUTS_KIND, stackPlace } from "../domain/run-places.ts";
+import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import { cancelRun } from "../queue/cancel.ts";
+import { readQueue } from "../queue/stack-queue.ts";
+import { idOf, type TransactionParts, transact } from "../queue/transaction.ts";
+import { overBatches } from "../testing/over-batches.ts";
+import { createRunFixture } from "../testing/run-fixture.ts";
+import { fireTriggers } from "./fire-triggers.ts";
+
+const CONFIGURATION = "c".repeat(64);
+const ID = "A".repeat(26);
+
+/** The stack `site` follows the outputs of the stack `network`, which are of revision 1. */
+async function start(given: Partial<RunTrigger> = {}) {
+  const fixture = createRunFixture();
+  const { parts, storage, clock, put, tenancy } = fixture;
+  const producer = await fixture.stack("network");
+  const stack = await fixture.stack("site");
+  const place = memberPlace(stack, ID);
+  await transact(parts, async (tx) => {
+    tx.update(await readQueue(tx, stack), { configuration: CONFIGURATION });
+  });
+  const publish = async (revision: bigint) =>
+    put(STACK_OUTPUTS_KIND, stackPlace(producer), StackOutputs.create({ revision }));
+  await publish(1n);
+  const follow = async (id: string, over: Partial<RunTrigger>) =>
+    put(
+      SERVER_KINDS.trigger,
+      memberPlace(stack, id),
+      RunTrigger.create({
+        id,
+        stackName: "site",
+        producer: producer.stack,
+        producerName: "network",
+        producerProject: "web",
+        mode: Run_Mode.MODE_APPLY,
+        actor: "ann",
+        revision: 1n,
+        ...over,
+      }),
+    );
+  await follow(ID, given);
+  return {
+    ...fixture,
+    producer,
+    stack,
+    publish,
+    follow,
+    fire: async (over: Partial<TransactionParts> = {}) =>
+      fireTriggers({ ...parts, logger: silentLogger, ...over }),
+    trigger: async () => {
+      const id = idOf(SERVER_KINDS.trigger, place);
+      return decodeRecord(SERVER_KINDS.trigger, await storage.read("strong", id));
+    },
+    runs: async (): Promise<readonly Run[]> =>
+      (await storage.list("strong", RUN_KIND.type, tenancy, "")).map((one) =>
+        decodeRecord(RUN_KIND, one),
+      ),
+    end: async (run: string) => cancelRun(parts, { stack, run }, { actor: "ann" }),
+    /** What is awaited, while the pauses between attempts pass. */
+    settled: async <T>(awaited: Promise<T>): Promise<T> => {
+      const settled = new AbortController();
+      const settling = awaited.finally(() => settled.abort());
+      while (!settled.signal.aborted) await clock.advance(1);
+      return settling;
+    },
+  };
+}
+
+it("a run is requested when the outputs are of a later revision, and not before", async () => {
+  const { fire, runs, trigger, publish } = await start();
+  expect(await fire()).toBe(0);
+  await publish(2n);
+  expect(await fire()).toBe(1);
+  expect(await fire()).toBe(0);
+  expect(await runs()).toMatchObject([
+    {
+      actor: "ann",
+      cause: "trigger:web/network@2",
+      configuration: CONFIGURATION,
+      mode: Run_Mode.MODE_APPLY,
+    },
+  ]);
+  const [run] = await runs();
+  expect(await trigger()).toMatchObject({ lastRun: run?.id, lastProblem: "", revision: 2n });
+});
+
+it("many servers make one run of a revision", async () => {
+  const { fire, runs, publish, settled } = await start();
+  await publish(2n);
+  const fired = await settled(Promise.all(Array.from({ length: 8 }, async () => fire())));
+  expect(fired.reduce((sum, one) => sum + one, 0)).toBe(1);
+  expect(await runs()).toHaveLength(1);
+});
+
+it("a batch whose answer is lost makes one run", async () => {
+  const { fire, runs, storage, publish, settled } = await start();
+  await publish(2n);
+  let batches = 0;
+  const flaky = overBatches(storage, async (_, write) => {
+    const answer = await write();
+    batches += 1;
+    if (batches > 1) return answer;
+    throw new StorageError("STORAGE_INCONSISTENT", "lost", { details: { outcome: "unknown" } });
+  });
+  expect(await settled(fire({ storage: flaky }))).toBe(1);
+  expect(batches).toBe(1);
+  expect(await runs()).toHaveLength(1);
+});
+
+it("changes while a run waits are covered by it", async () => {
+  const { fire, runs, trigger, publish, follow } = await start();
+  await follow("B".repeat(26), {});
+  for (let revision = 2n; revision < 1_000n; revision += 97n) {
+    await publish(revision);
+    await fire();
+  }
+  const [only, ...others] = await runs();
+  expect(others).toEqual([]);
+  expect(await trigger()).toMatchObject({ lastRun: only?.id, revision: 972n });
+});
+
+it("a change after the run has begun requests another one", async () => {
+  const { fire, runs, publish, stack, put } = await start();
+  await publish(2n);
+  expect(await fire()).toBe(1);
+  const [first] = await runs();
+  const { STORED_RUN_PHASES } = await import("@stackwright/core");
+  const planning = { ...(first as Run), phase: STORED_RUN_PHASES.planning };
+  await put(RUN_KIND, memberPlace(stack, planning.id), planning);
+  await publish(3n);
+  expect(await fire()).toBe(1);
+  expect(await runs()).toHaveLength(2);
+});
+
+it("a paused trigger requests one run for all that changed when it continues", async () => {
+  const { fire, runs, publish, follow } = await start({ paused: true });
+  await publish(2n);
+  await publish(3n);
+  expect(await fire()).toBe(0);
+  await follow(ID, { paused: false });
+  expect(await fire()).toBe(1);
+  expect(await runs()).toMatchObject([{ cause: "trigger:web/network@3" }]);
+});
+
+it("a stack to which nothing was applied is left out, with the reason", async () => {
+  const { fire, runs, trigger, publish, parts, stack } = await start();
+  await transact(parts, async (tx) => {
+    tx.update(await readQueue(tx, stack), { configuration: "" });
+  });
+  await publish(2n);
+  expect(await fire()).toBe(0);
+  expect(await runs()).toEqual([]);
+  expect(await trigger()).toMatchObject({
+    revision: 2n,
+    lastRun: "",
+    lastProblem: expect.stringContaining("nothing was applied"),
+  });
+});
+
+it("a full queue is tried again until there is room", async () => {
+  const { fire, runs, trigger, publish, enqueue, stack, end } = await start();
+  for (let count = 0; count < 101; count += 1) {
+    await enqueue(stack, "site", Run_Mode.MODE_APPLY);
+  }
+  await publish(2n);
+  expect(await fire()).toBe(0);
+  expect(await trigger()).toMatchObject({
+    revision: 1n,
+    lastProblem: expect.stringContaining("100 runs"),
+  });
+  await end((await runs()).find(({ number }) => number === 101n)?.id ?? "");
+  expect(await fire()).toBe(1);
+  expect(await trigger()).toMatchObject({ revision: 2n, lastProblem: "" });
+});
+
+it("the trigger of a stack that is gone is removed", async () => {
+  const { fire, trigger, publish, follow } = await start();
+  await follow(ID, { stackName: "renamed" });
+  await publish(2n);
+  expect(await fire()).toBe(0);
+  await expect(trigger()).rejects.toMatchObject({ code: "STORAGE_NOT_FOUND" });
+});
+
+it("a damaged trigger keeps no other from its run", async () => {
+  const { fire, publish, stack, damage } = await start();
+  await damage(SERVER_KINDS.trigger, memberPlace(stack, "0".repeat(26)));
+  await publish(2n);
+  expect(await fire()).toBe(1);
+});
