@@ -42,7 +42,11 @@ function keepCompiledCode() {
   if (NODE_COMPILE_CACHE) return;
   try {
     const folder = XDG_CACHE_HOME || join(homedir(), ".cache");
-    module.enableCompileCache?.(join(folder, "stackwright", "compiled"));
+    const compiled = join(folder, "stackwright", "compiled");
+    module.enableCompileCache?.(compiled);
+    // Threads follow the variable alone. From sources each would strip the types of all modules again,
+    // and the WebAssembly that does it can end a process with many threads (a race in V8).
+    if (entry === source) process.env.NODE_COMPILE_CACHE = compiled;
   } catch {
     // A user without a home.
   }
