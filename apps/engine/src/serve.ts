@@ -21,6 +21,7 @@ import {
 import type { FastifyInstance } from "fastify";
 import type { DestinationStream } from "pino";
 import { createFirstCredentials, writeCredentials } from "./bootstrap.ts";
+import { IdleConnections } from "./idle-connections.ts";
 import { checkListening } from "./listening-rules.ts";
 import { runMaintenance } from "./maintenance.ts";
 import { planRetentionOf, runRetentionOf } from "./plan-expiry.ts";
@@ -195,7 +196,8 @@ export async function serve(
     tls,
     version: parts.version ?? "0",
   });
-  stack.defer(() => closeApp(app, resolved.drainTimeoutMs));
+  const idle = new IdleConnections(app.server);
+  stack.defer(() => closeApp(app, idle, resolved.drainTimeoutMs));
   const storageServer =
     resolved.storagePort === undefined
       ? undefined
@@ -299,10 +301,16 @@ function defaultRunDirectory(address: StoreAddress): string {
 }
 
 /** Lets running requests end, and cuts those that do not. */
-async function closeApp(app: FastifyInstance, timeoutMs: number): Promise<void> {
+async function closeApp(
+  app: FastifyInstance,
+  idle: IdleConnections,
+  timeoutMs: number,
+): Promise<void> {
   const timer = setTimeout(() => app.server.closeAllConnections(), timeoutMs);
   try {
-    await app.close();
+    const closed = app.close();
+    idle.close();
+    await closed;
   } finally {
     clearTimeout(timer);
   }
