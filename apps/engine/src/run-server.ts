@@ -16,6 +16,7 @@ import type { Logger } from "pino";
 import { apiPlugin } from "./api/api-plugin.ts";
 import { createChildExecutor } from "./executor/child-executor.ts";
 import { createInProcessExecutor } from "./executor/in-process-executor.ts";
+import { LiveView } from "./live/live-view.ts";
 import { LogBell } from "./logs/log-bell.ts";
 import { TicketBell } from "./queue/ticket-bell.ts";
 import type { ServerPlugin } from "./server-app.ts";
@@ -64,6 +65,7 @@ export function openRunServer(options: RunServerOptions): RunServer {
   const parts = { storage, blobs, clock, token, keys, random: Math.random };
   const bell = new LogBell({ storage, clock, logger });
   const tickets = new TicketBell({ storage, clock, logger });
+  const live = new LiveView({ storage, logger });
   const stacks = new StackDirectory({ storage });
   const claimed = {
     logger,
@@ -79,7 +81,7 @@ export function openRunServer(options: RunServerOptions): RunServer {
     plugin: {
       prefix: "/api/v1",
       plugin: async (fastify) =>
-        apiPlugin(fastify, { ...parts, authenticator, bell, stopping, rateLimit, workers }),
+        apiPlugin(fastify, { ...parts, authenticator, bell, live, stopping, rateLimit, workers }),
     },
     startWorker: async () => {
       await using stack = new AsyncDisposableStack();
@@ -116,6 +118,7 @@ export function openRunServer(options: RunServerOptions): RunServer {
       };
     },
     [Symbol.asyncDispose]: async () => {
+      live[Symbol.dispose]();
       await Promise.all([bell[Symbol.asyncDispose](), tickets[Symbol.asyncDispose]()]);
     },
   };

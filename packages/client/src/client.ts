@@ -9,6 +9,7 @@ import {
 } from "./options.ts";
 import { requestOf } from "./request-of.ts";
 import { sendRequest } from "./send-request.ts";
+import { type StackStatusChange, type WatchStacksOptions, watchStacks } from "./watch-stacks.ts";
 
 /** What every call takes beyond the input of its operation. */
 export interface RequestOptions {
@@ -56,6 +57,8 @@ export interface ServerClient extends Calls {
   ): AsyncIterable<Operations[Name]["item"]>;
   /** The events of a run until its end, each once and in order, over lost connections. */
   followRun(options: FollowOptions): AsyncIterable<RunLogEvent>;
+  /** The status of all stacks that the token may see, and each change of it, over lost connections. */
+  watchStacks(options?: WatchStacksOptions): AsyncIterable<StackStatusChange>;
 }
 
 /**
@@ -76,6 +79,7 @@ export function createServerClient(given: ServerClientOptions): ServerClient {
     server: options.server,
     each: (name, input, callOptions) => each(options, name, input, callOptions),
     followRun: (follow) => followRun(options, follow),
+    watchStacks: (watch) => watchStacks(options, watch),
   };
 }
 

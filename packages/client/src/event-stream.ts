@@ -1,7 +1,7 @@
 import { ClientError } from "./errors.ts";
 
 /** One event of a stream of server-sent events. */
-interface StreamEvent {
+export interface StreamEvent {
   readonly id: string;
   readonly event: string;
   readonly data: string;

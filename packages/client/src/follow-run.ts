@@ -1,10 +1,9 @@
 import { sleep } from "@stackwright/base/clock";
 import { retryDelayMs } from "@stackwright/base/retry";
 import { ClientError } from "./errors.ts";
-import { readEvents } from "./event-stream.ts";
+import { openEventStream } from "./open-event-stream.ts";
 import type { ResolvedServerClientOptions } from "./options.ts";
 import { pathSegment } from "./request-of.ts";
-import { sendRequest } from "./send-request.ts";
 
 /**
  * One event of a run. `seq` counts from 1 without gaps, `at` is in milliseconds since 1970. An event of the type `gap` stands for those
@@ -30,12 +29,6 @@ export interface FollowOptions {
   /** How long the server may be away, in milliseconds. @default 300,000 */
   readonly giveUpMs?: number;
 }
-
-/** A server sends a comment every 15 s: a stream that is silent for longer has lost its connection. */
-const SILENCE_MS = 45_000;
-
-/** Time to the first byte of the stream. */
-const OPEN_MS = 30_000;
 
 /**
  * The events of a run until its end, each once and in order. A lost connection is opened again behind the last event. Rejects
@@ -85,61 +78,10 @@ async function* openStream(
   }: Pick<FollowOptions, "project" | "stack" | "run"> & { last: number; follow: boolean },
   signal: AbortSignal | undefined,
 ): AsyncGenerator<RunLogEvent | undefined | "ended"> {
-  const { clock } = options;
-  const silent = new AbortController();
-  const abort = (): void => {
-    silent.abort(new ClientError("CLIENT_TIMEOUT", "the stream of events is silent"));
-  };
-  const gone = signal === undefined ? silent.signal : AbortSignal.any([silent.signal, signal]);
-  let timer = clock.after(OPEN_MS, abort);
-  try {
-    const request = {
-      method: "GET",
-      target: `${targetOf(place)}/events${follow ? "" : "?follow=false"}`,
-      headers: {
-        accept: "text/event-stream",
-        ...(last > 0 && { "last-event-id": `${place.run}:${last}` }),
-      },
-      isRepeatable: true,
-    };
-    // The loop of the caller repeats.
-    const once = { ...options, retry: { ...options.retry, maxAttempts: 1 } };
-    const answer = await sendRequest(once, request, gone, async (response) => response);
-    if (answer.status === 204) {
-      yield "ended";
-      return;
-    }
-    const type = answer.headers.get("content-type") ?? "";
-    if (answer.body === null || !type.startsWith("text/event-stream")) {
-      throw new ClientError(
-        "CLIENT_UNEXPECTED_ANSWER",
-        `the server answered with "${type}" instead of a stream of events`,
-      );
-    }
-    const chunks = answer.body as unknown as AsyncIterable<Uint8Array>;
-    for await (const event of readEvents(lifeOf(chunks))) {
-      if (event === undefined) yield undefined;
-      else if (event.event === "reconnect") {
-        throw new ClientError("CLIENT_UNAVAILABLE", "the server is stopping");
-      } else yield eventOf(event.data);
-    }
-  } catch (error) {
-    if (gone.aborted) throw gone.reason;
-    if (error instanceof ClientError) throw error;
-    throw new ClientError("CLIENT_UNREACHABLE", "the stream of events was cut off", {
-      cause: error,
-    });
-  } finally {
-    timer[Symbol.dispose]();
-    silent.abort();
-  }
-
-  async function* lifeOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-    for await (const chunk of chunks) {
-      timer[Symbol.dispose]();
-      yield chunk;
-      timer = clock.after(SILENCE_MS, abort);
-    }
+  const target = `${targetOf(place)}/events${follow ? "" : "?follow=false"}`;
+  const lastEventId = last > 0 ? `${place.run}:${last}` : "";
+  for await (const event of openEventStream(options, { target, lastEventId }, signal)) {
+    yield event === undefined || event === "ended" ? event : eventOf(event.data);
   }
 }
 

@@ -25,3 +25,4 @@ export type {
 } from "./gen/api.ts";
 export type { ServerClientOptions } from "./options.ts";
 export { serverAddress } from "./options.ts";
+export type { StackStatus, StackStatusChange, WatchStacksOptions } from "./watch-stacks.ts";

@@ -3,6 +3,7 @@ import type { FreezeOptions } from "../commands/runs-freeze.ts";
 import type { ScheduleOptions } from "../commands/runs-schedules.ts";
 import type { RunsStartOptions } from "../commands/runs-start.ts";
 import type { TriggerOptions } from "../commands/runs-triggers.ts";
+import type { WatchOptions } from "../commands/watch.ts";
 import type { ServerStackOptions } from "../runs/run-place.ts";
 import type { CommandAction, Define } from "./program.ts";
 import { collect } from "./run-commands.ts";
@@ -11,6 +12,16 @@ type Text = string | undefined;
 
 /** Commands about the runs of a server. */
 export function defineServerRunCommands(define: Define, run: CommandAction): void {
+  define("watch", "follow the status of all stacks of a server")
+    .option("--server <url>", "address of the server; without it that of the last login")
+    .option("--project <name>", "stacks of this project only")
+    .option("--once", "write how they are, and end", false)
+    .option("--json", "write a JSON object for each change", false)
+    .action(async (options: WatchOptions, command: Command) => {
+      const { watch } = await import("../commands/watch.ts");
+      await run(command, async (context) => watch(options, context));
+    });
+
   const runs = define("runs", "request, show and decide runs on a server");
 
   withServerOptions(define("list", "list the runs of a stack, the newest first", runs))

@@ -20,6 +20,7 @@ const LOWEST = {
   ShowSchedule: "reader",
   ListTriggers: "reader",
   ShowTrigger: "reader",
+  WatchTopics: "reader",
   ListRuns: "reader",
   ShowRun: "reader",
   ShowPlan: "reader",
@@ -55,6 +56,7 @@ const LOWEST = {
   SetSetVariable: "admin",
   DeleteSetVariable: "admin",
   ChangeProject: "admin",
+  ShowLiveGraph: "admin",
   DeleteProject: "admin",
 } as const;
 

@@ -7,6 +7,7 @@ import type { BlobStore } from "@stackwright/storage/blob";
 import type { FastifyRequest, FastifySchema } from "fastify";
 import { type TSchema, Type } from "typebox";
 import { SERVER_ERRORS, ServerError, type ServerErrorCode } from "../domain/server-error.ts";
+import type { LiveView } from "../live/live-view.ts";
 import type { LogBell } from "../logs/log-bell.ts";
 import type { RunClaim } from "../queue/claim.ts";
 import type { TicketBell } from "../queue/ticket-bell.ts";
@@ -18,6 +19,7 @@ export interface ApiOptions extends TransactionParts {
   readonly keys: StoredKeys;
   readonly authenticator: Authenticator;
   readonly bell: LogBell;
+  readonly live: LiveView;
   /** Requests per credential. @default 200 per second, 2,000 at once */
   readonly rateLimit?: RateLimit | undefined;
   /** Ends streams when the server stops. */

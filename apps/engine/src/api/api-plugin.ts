@@ -23,6 +23,7 @@ import { triggerRoutes } from "./triggers/trigger-routes.ts";
 import { compileRequestValidator } from "./validate-request.ts";
 import { variableSetRoutes } from "./variable-sets/variable-set-routes.ts";
 import { variableRoutes } from "./variables/variable-routes.ts";
+import { watchRoutes } from "./watch/watch-routes.ts";
 import { workerRoutes } from "./worker/worker-routes.ts";
 
 declare module "fastify" {
@@ -106,6 +107,7 @@ export async function apiPlugin(fastify: FastifyInstance, options: ApiOptions): 
   runRoutes(fastify, parts);
   planRoutes(fastify, parts);
   eventRoutes(fastify, parts);
+  watchRoutes(fastify, parts);
   workerRoutes(fastify, parts);
 }
 

@@ -815,6 +815,18 @@ export interface Operations {
     };
     readonly output: Freeze;
   };
+  /** Show the collections of the live view, and how they depend on each other: `GET /api/v1/debug/krt`. */
+  readonly ShowLiveGraph: {
+    readonly input: {
+      readonly format?: "mermaid" | "dot" | undefined;
+    };
+    readonly output: {
+  readonly synced: boolean;
+  readonly stacks: number;
+  readonly collections: readonly (Readonly<Record<string, unknown>>)[];
+  readonly diagram: string;
+};
+  };
   /** Show the lock of a stack: `GET /api/v1/projects/{project}/stacks/{stack}/lock`. */
   readonly ShowLock: {
     readonly input: {
@@ -1004,6 +1016,7 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   SetVariable: {"method":"PUT","path":"/api/v1/projects/{project}/stacks/{stack}/variables/{category}/{key}","query":[],"headers":["if-match"]},
   ShowClaim: {"method":"GET","path":"/api/v1/worker/claims/{run}","query":[],"headers":[]},
   ShowFreeze: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/freeze","query":[],"headers":[]},
+  ShowLiveGraph: {"method":"GET","path":"/api/v1/debug/krt","query":["format"],"headers":[]},
   ShowLock: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/lock","query":[],"headers":[]},
   ShowPlan: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}/plan","query":[],"headers":[]},
   ShowPlanView: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}/plan/view","query":[],"headers":[]},

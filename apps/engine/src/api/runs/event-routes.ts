@@ -1,13 +1,9 @@
-import { sleep } from "@stackwright/base/clock";
-import { isRegistryError } from "@stackwright/registry";
-import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { FastifyInstance } from "fastify";
 import { type Static, Type } from "typebox";
-import { isServerError, ServerError } from "../../domain/server-error.ts";
+import { ServerError } from "../../domain/server-error.ts";
 import { streamRunLog } from "../../logs/stream-run-log.ts";
 import { type ApiParts, RunParams, routeSchema, stackOf } from "../api-parts.ts";
-
-/** How often the token of a reader is looked at again. */
-const RECHECK_MS = 1_500;
+import { drained, endWhenRefused } from "../event-stream.ts";
 
 /** Streams that one server serves at a time. */
 const MAX_STREAMS = 2_000;
@@ -60,6 +56,8 @@ export function eventRoutes(fastify: FastifyInstance, parts: ApiParts): void {
         reply.raw.writeHead(200, {
           "content-type": "text/event-stream",
           "cache-control": "no-store",
+          // A connection that is kept for a next request would delay the stop of the server.
+          connection: "close",
           "x-request-id": request.id,
           "x-content-type-options": "nosniff",
         });
@@ -86,43 +84,9 @@ export function eventRoutes(fastify: FastifyInstance, parts: ApiParts): void {
   );
 }
 
-/** Aborts a stream whose reader's token was revoked, or lost its role. A store that is away is no refusal. */
-async function endWhenRefused(
-  { clock, authorizeAgain }: ApiParts,
-  request: FastifyRequest,
-  gone: AbortController,
-  signal: AbortSignal,
-): Promise<void> {
-  while (!signal.aborted) {
-    try {
-      await sleep(clock, RECHECK_MS, signal);
-      await authorizeAgain(request);
-    } catch (error) {
-      const isRefused =
-        isRegistryError(error, "REGISTRY_UNAUTHENTICATED") ||
-        isRegistryError(error, "REGISTRY_FORBIDDEN") ||
-        isServerError(error, "forbidden", "not_found", "unauthenticated");
-      if (isRefused) gone.abort();
-    }
-  }
-}
-
 /** The sequence number behind the last colon of an id that this API gave out for the run. */
 function lastEventId(header: string | string[] | undefined, run: string): number {
   if (typeof header !== "string") return 0;
   const [, id, seq = ""] = /^(.*):([0-9]{1,15})$/.exec(header) ?? [];
   return id === run ? Number(seq) : 0;
-}
-
-/** A slow reader is waited for: what it has not read yet stays in the store. */
-async function drained(stream: NodeJS.EventEmitter, signal: AbortSignal): Promise<void> {
-  await new Promise<void>((resolve) => {
-    const done = (): void => {
-      stream.off("drain", done);
-      signal.removeEventListener("abort", done);
-      resolve();
-    };
-    stream.on("drain", done);
-    signal.addEventListener("abort", done, { once: true });
-  });
 }

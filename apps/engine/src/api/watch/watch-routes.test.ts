@@ -1,0 +1,116 @@
+import { createServerClient, type StackStatusChange } from "@stackwright/client";
+import { expect, it } from "vitest";
+import { P, S, startApi } from "../../testing/start-api.ts";
+
+/** The names of the events of a stream, with their data, until enough of them came. */
+async function read(url: string, token: string, count: number, lastEventId = "") {
+  const leave = new AbortController();
+  const answer = await fetch(`${url}/api/v1/watch?topics=stacks`, {
+    headers: {
+      authorization: `Bearer ${token}`,
+      ...(lastEventId !== "" && { "last-event-id": lastEventId }),
+    },
+    signal: leave.signal,
+  });
+  expect(answer.headers.get("content-type")).toBe("text/event-stream");
+  const events: { id: string; event: string; data: Record<string, unknown> }[] = [];
+  let text = "";
+  for await (const chunk of answer.body as unknown as AsyncIterable<Uint8Array>) {
+    text += Buffer.from(chunk).toString();
+    const parts = text.split("\n\n");
+    text = parts.pop() ?? "";
+    for (const part of parts.filter((one) => !one.startsWith(":"))) {
+      const field = (name: string) => new RegExp(`^${name}: (.*)$`, "m").exec(part)?.[1] ?? "";
+      const data = JSON.parse(field("data")) as Record<string, unknown>;
+      events.push({ id: field("id"), event: field("event"), data });
+    }
+    if (events.length >= count) break;
+  }
+  leave.abort();
+  return events;
+}
+
+const names = (items: unknown) =>
+  (items as readonly { project: string; name: string }[])
+    .map(({ project, name }) => `${project}/${name}`)
+    .toSorted();
+
+it("a stream begins with a snapshot, and continues behind the last event without one", async () => {
+  const { server, call, first } = await startApi("none");
+  const { token } = first;
+  await call("POST", `${P}/stacks`, { body: { name: "one" } });
+  const whole = async () => read(server.url, token, 3);
+  await expect.poll(async () => (await whole())[0]?.data["count"]).toBe(1);
+  const [begin, items, end] = await whole();
+  expect([begin?.event, items?.event, end?.event]).toEqual([
+    "snapshot-begin",
+    "snapshot",
+    "snapshot-end",
+  ]);
+  expect(names(items?.data["items"])).toEqual(["web/one"]);
+  expect(end?.id).toMatch(/^[0-9a-f]{12}:\d+$/);
+
+  await call("POST", `${P}/stacks`, { body: { name: "two" } });
+  const [delta] = await read(server.url, token, 1, end?.id);
+  expect(delta?.event).toBe("delta");
+  expect(names(delta?.data["set"])).toEqual(["web/two"]);
+
+  const elsewhere = `${"0".repeat(12)}:${end?.id.split(":")[1]}`;
+  expect((await read(server.url, token, 1, elsewhere))[0]?.event).toBe("snapshot-begin");
+});
+
+it("a token of one project sees nothing of another one, in snapshots and in changes", async () => {
+  const { server, call, tokenOf } = await startApi("none");
+  const token = await tokenOf("reader", ["web"]);
+  for (const project of ["web", "base"]) {
+    const made = await call("POST", `/api/v1/projects/${project}/stacks`, {
+      body: { name: "one" },
+    });
+    expect(made.status).toBe(201);
+  }
+  await expect.poll(async () => (await read(server.url, token, 1))[0]?.data["count"]).toBe(1);
+  const events = read(server.url, token, 4);
+  await call("POST", "/api/v1/projects/base/stacks", { body: { name: "hidden" } });
+  await call("POST", `${P}/stacks`, { body: { name: "shown" } });
+  expect(JSON.stringify(await events)).not.toContain("base");
+  expect(JSON.stringify(await events)).toContain("shown");
+});
+
+it("other topics are refused, and the graph is for administrators", async () => {
+  const { call, tokenOf } = await startApi("none");
+  expect((await call("GET", "/api/v1/watch?topics=secrets")).status).toBe(400);
+  expect((await call("GET", "/api/v1/watch")).status).toBe(400);
+  const graph = await call("GET", "/api/v1/debug/krt");
+  expect(graph.json["diagram"]).toContain("stack status");
+  const viewer = await tokenOf("reader");
+  expect((await call("GET", "/api/v1/debug/krt", { token: viewer })).status).toBe(403);
+});
+
+it("a run is seen from its request to its end, without a second look", {
+  timeout: 60_000,
+}, async () => {
+  const { server, call, upload, first } = await startApi();
+  await call("POST", `${P}/stacks`, { body: { name: "one" } });
+  const { digest } = (await upload()).json;
+  const client = createServerClient({ server: server.url, token: first.token });
+  const stop = new AbortController();
+  const phases: string[] = [];
+  const watching = (async () => {
+    for await (const change of client.watchStacks({ signal: stop.signal })) {
+      const phase = phaseIn(change);
+      if (phase !== undefined && phase !== phases.at(-1)) phases.push(phase);
+      if (phase === "applied") return;
+    }
+  })();
+  await call("POST", `${S}/runs`, { body: { configuration: digest, auto_apply: true } });
+  await watching;
+  stop.abort();
+  const order = ["queued", "preparing", "planning", "planned", "approved", "applying", "applied"];
+  const places = phases.map((phase) => order.indexOf(phase));
+  expect(places.toSorted((a, b) => a - b)).toEqual(places);
+  expect(phases.at(-1)).toBe("applied");
+});
+
+function phaseIn({ set }: StackStatusChange): string | undefined {
+  return set.find(({ name }) => name === "one")?.newest?.phase;
+}

@@ -1,0 +1,80 @@
+import type { Logger } from "@stackwright/base/logger";
+import { fromWatch, type Kind, type Scope, type WatchedCollection } from "@stackwright/krt";
+import {
+  isStorageError,
+  type Resource,
+  type ResourceId,
+  type ResourceType,
+  type StorageBackend,
+  type WatchEvent,
+  WILDCARD,
+} from "@stackwright/storage";
+
+const ANYWHERE = { partition: WILDCARD, peerName: WILDCARD, namespace: WILDCARD };
+
+/** A kind of the store as a collection. */
+export interface FollowedKind<T> {
+  readonly name: string;
+  readonly type: ResourceType;
+  readonly kind: Kind<T>;
+  /** The key of what a resource becomes. */
+  readonly keyOf: (id: ResourceId) => string;
+  /** What the server needs of a resource to derive from it: no values, no secrets. */
+  readonly project: (resource: Resource) => T;
+}
+
+/**
+ * A collection of all resources of a kind, in all projects. It begins with the snapshot of a watch, continues from the cursor of
+ * the last event, and takes a new snapshot where the store has forgotten what came after it. Of a snapshot only the projections are
+ * kept. A resource that cannot be decoded is logged and left out.
+ */
+export function followKind<T>(
+  scope: Scope,
+  { storage, logger }: { readonly storage: StorageBackend; readonly logger: Logger },
+  { name, type, kind, keyOf, project }: FollowedKind<T>,
+): WatchedCollection<T> {
+  const projected = (resource: Resource): T | undefined => {
+    try {
+      return project(resource);
+    } catch (error) {
+      const { id } = resource;
+      logger.warn({ kind: type.kind, name: id.name, err: error }, "a record cannot be read");
+      return undefined;
+    }
+  };
+  const changeOf = ({ operation, resource }: Extract<WatchEvent, { resource: Resource }>) => {
+    const object = operation === "upsert" ? projected(resource) : undefined;
+    return object === undefined
+      ? ({ type: "delete", key: keyOf(resource.id) } as const)
+      : ({ type: "set", object } as const);
+  };
+  return fromWatch<T>(
+    scope,
+    {
+      async list({ signal }) {
+        using watch = await storage.watchList(type, ANYWHERE, "", { signal, endOfSnapshot: true });
+        const objects: T[] = [];
+        for (;;) {
+          const event = await watch.next({ signal });
+          if (event.operation === "endOfSnapshot") {
+            return { objects, ...(event.cursor !== undefined && { revision: event.cursor }) };
+          }
+          const object = event.operation === "upsert" ? projected(event.resource) : undefined;
+          if (object !== undefined) objects.push(object);
+        }
+      },
+      async *watch({ signal, from }) {
+        const resume = from === undefined ? {} : { resumeAfter: from };
+        using watch = await storage.watchList(type, ANYWHERE, "", { signal, ...resume });
+        for (;;) {
+          const event = await watch.next({ signal });
+          if (event.operation === "endOfSnapshot") continue;
+          const { cursor } = event;
+          yield { ...changeOf(event), ...(cursor !== undefined && { revision: cursor }) };
+        }
+      },
+      isExpired: (error) => isStorageError(error, "STORAGE_WATCH_CLOSED"),
+    },
+    { name, kind },
+  );
+}
