@@ -1,4 +1,4 @@
-import { Run_Mode, type RunTicket, RunTicket_Step } from "@stackwright/proto/stackwright";
+import { type Run, Run_Mode, type RunTicket, RunTicket_Step } from "@stackwright/proto/stackwright";
 import type { Guard, ResourceId } from "@stackwright/storage";
 import { FENCE_KIND, type RunReference, runOfTicket } from "../domain/run-places.ts";
 import { ServerError } from "../domain/server-error.ts";
@@ -6,6 +6,7 @@ import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { passFreezes } from "./freeze.ts";
 import { isAt, move, readRun } from "./run-row.ts";
 import { passLock } from "./stack-lock.ts";
+import { readQueue } from "./stack-queue.ts";
 import {
   type StoredRow,
   type Transaction,
@@ -71,7 +72,13 @@ export async function claimTicket(
     if (isFreezable && !(await passFreezes(tx, reference.stack))) return undefined;
     if (step === "plan") {
       if (!isAt(run, "queued")) return undefined;
-      await move(tx, run, "preparing", worker.id);
+      await move(
+        tx,
+        run,
+        "preparing",
+        worker.id,
+        await lastApplied(tx, run.row.message, reference),
+      );
     } else {
       // No other writer ends the run at the moment of the claim.
       tx.guardRow(run.row);
@@ -90,6 +97,20 @@ export async function claimTicket(
     const cancelStage = run.row.message.cancel?.stage ?? 0;
     return { reference, step, ticket: ticket.id, worker, tokenDigest, attempts, cancelStage };
   });
+}
+
+/**
+ * The configuration of a run that no user chose: it may have waited behind a run that applied a newer one, and must not go back.
+ * Only the run whose turn it is changes what was applied, so this needs no guard.
+ */
+async function lastApplied(
+  tx: Transaction,
+  { automatic, configuration }: Pick<Run, "automatic" | "configuration">,
+  { stack }: RunReference,
+): Promise<Pick<Run, "configuration">> {
+  if (!automatic) return { configuration };
+  const { message } = await readQueue(tx, stack);
+  return { configuration: message.configuration === "" ? configuration : message.configuration };
 }
 
 /** The ticket of a claim, as a guard of everything that is written with it. `claim_lost` where another has it. */

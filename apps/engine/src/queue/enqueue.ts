@@ -38,6 +38,11 @@ interface NewServerRun {
   readonly actor: string;
   /** Why there is the run. @default `user:` and the author */
   readonly cause?: string;
+  /**
+   * Requested by a schedule or a trigger: the run ends no other one, and is of the configuration that was applied last when it
+   * begins. @default false
+   */
+  readonly automatic?: boolean;
   readonly message?: string;
   /** @default what the project says when the plan is made; false without settings */
   readonly autoApply?: boolean;
@@ -100,7 +105,9 @@ export async function addRun(tx: Transaction, given: NewServerRun): Promise<Run>
   const queue = await readQueue(tx, stack);
   const number = queue.message.lastNumber + 1n;
   const speculative = mode === Run_Mode.MODE_PLAN_ONLY;
-  if (!speculative) await supersedeOlder(tx, queue, rules.supersede, { reference, actor });
+  const { automatic = false } = given;
+  if (!speculative && !automatic)
+    await supersedeOlder(tx, queue, rules.supersede, { reference, actor });
   const starts = !speculative && queue.message.current === "";
   const { pending } = queue.message;
   if (!speculative && !starts && pending.length >= MAX_PENDING) {
@@ -117,6 +124,7 @@ export async function addRun(tx: Transaction, given: NewServerRun): Promise<Run>
     stack: stack.stack,
     phase: STORED_RUN_PHASES.queued,
     cause: given.cause ?? `user:${actor}`,
+    automatic,
     createdAtMs: now,
     updatedAtMs: now,
     configuration,

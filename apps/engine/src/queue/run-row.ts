@@ -29,6 +29,7 @@ type RunChange = Partial<
     | "baseRevision"
     | "approvers"
     | "cancel"
+    | "configuration"
     | "epoch"
     | "excludeAuthor"
     | "planDigest"

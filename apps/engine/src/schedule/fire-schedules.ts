@@ -76,6 +76,7 @@ async function fire(parts: TransactionParts, place: Place): Promise<boolean> {
         configuration,
         mode: schedule.mode,
         actor: schedule.actor,
+        automatic: true,
         cause: `schedule:${schedule.id}@${due}`,
         message: schedule.message,
         ...(schedule.autoApply !== undefined && { autoApply: schedule.autoApply }),

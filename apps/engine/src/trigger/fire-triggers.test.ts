@@ -1,12 +1,29 @@
 import { silentLogger } from "@stackwright/base/logger";
-import { type Run, Run_Mode, RunTrigger, StackOutputs } from "@stackwright/proto/stackwright";
+import { STORED_RUN_PHASES } from "@stackwright/core";
+import {
+  ConfigurationVersion,
+  Project,
+  Project_Supersede,
+  type Run,
+  Run_Mode,
+  RunTrigger,
+  StackOutputs,
+} from "@stackwright/proto/stackwright";
 import { StorageError } from "@stackwright/storage";
 import { expect, it } from "vitest";
+import { defaultProject, projectPlace } from "../domain/project-settings.ts";
 import { decodeRecord } from "../domain/record-kind.ts";
-import { memberPlace, RUN_KIND, STACK_OUTPUTS_KIND, stackPlace } from "../domain/run-places.ts";
+import {
+  memberPlace,
+  RUN_KIND,
+  STACK_OUTPUTS_KIND,
+  stackPlace,
+  ticketPlace,
+} from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { cancelRun } from "../queue/cancel.ts";
-import { readQueue } from "../queue/stack-queue.ts";
+import { claimTicket } from "../queue/claim.ts";
+import { readQueue, recordConfiguration } from "../queue/stack-queue.ts";
 import { idOf, type TransactionParts, transact } from "../queue/transaction.ts";
 import { overBatches } from "../testing/over-batches.ts";
 import { createRunFixture } from "../testing/run-fixture.ts";
@@ -130,12 +147,61 @@ it("a change after the run has begun requests another one", async () => {
   await publish(2n);
   expect(await fire()).toBe(1);
   const [first] = await runs();
-  const { STORED_RUN_PHASES } = await import("@stackwright/core");
   const planning = { ...(first as Run), phase: STORED_RUN_PHASES.planning };
   await put(RUN_KIND, memberPlace(stack, planning.id), planning);
   await publish(3n);
   expect(await fire()).toBe(1);
   expect(await runs()).toHaveLength(2);
+});
+
+it("a run that waits covers a change only where it would be applied alike", async () => {
+  const { fire, runs, publish, follow } = await start({ autoApply: true });
+  await follow("B".repeat(26), {});
+  await follow("C".repeat(26), { mode: Run_Mode.MODE_REFRESH_ONLY });
+  await follow("D".repeat(26), { autoApply: true });
+  await publish(2n);
+  expect(await fire()).toBe(3);
+  const found = (await runs()).toSorted((a, b) => Number(a.number - b.number));
+  expect(found.map(({ mode, autoApply }) => [mode, autoApply])).toEqual([
+    [Run_Mode.MODE_APPLY, true],
+    [Run_Mode.MODE_APPLY, false],
+    [Run_Mode.MODE_REFRESH_ONLY, false],
+  ]);
+});
+
+it("a run behind one of a newer configuration does not go back to the older one", async () => {
+  const { fire, runs, publish, parts, stack, enqueue, end, put, worker, storage } = await start();
+  const newer = "d".repeat(64);
+  const version = ConfigurationVersion.create({ digest: newer });
+  await put(SERVER_KINDS.configuration, memberPlace(stack, newer), version);
+  const users = await enqueue(stack, "site", Run_Mode.MODE_APPLY);
+  await publish(2n);
+  expect(await fire()).toBe(1);
+  // As the end of the user's run leaves it, which has the newer configuration.
+  await transact(parts, async (tx) => {
+    await recordConfiguration(tx, stack, { mode: Run_Mode.MODE_APPLY, configuration: newer });
+  });
+  await end(users.run);
+  const run = (await runs()).find(({ cause }) => cause.startsWith("trigger:"));
+  const ticket = ticketPlace({ stack, run: run?.id ?? "" });
+  const id = (await storage.read("strong", idOf(SERVER_KINDS.ticket, ticket))).id;
+  await claimTicket(parts, id, await worker("w1"), "digest");
+  expect((await runs()).find((one) => one.id === run?.id)).toMatchObject({
+    configuration: newer,
+    phase: STORED_RUN_PHASES.preparing,
+  });
+});
+
+it("the run of a trigger ends none of a user, whatever the project supersedes", async () => {
+  const { fire, runs, publish, stack, enqueue, put } = await start();
+  const supersede = Project_Supersede.SUPERSEDE_UNAPPROVED;
+  const settings = Project.create({ ...defaultProject("web"), supersede });
+  await put(SERVER_KINDS.project, projectPlace(stack), settings);
+  await enqueue(stack, "site", Run_Mode.MODE_APPLY);
+  await enqueue(stack, "site", Run_Mode.MODE_APPLY);
+  await publish(2n);
+  expect(await fire()).toBe(1);
+  expect((await runs()).map(({ phase }) => phase)).not.toContain(STORED_RUN_PHASES.superseded);
 });
 
 it("a paused trigger requests one run for all that changed when it continues", async () => {

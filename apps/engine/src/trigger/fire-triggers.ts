@@ -94,7 +94,7 @@ async function fireIn(tx: Transaction, parts: TransactionParts, place: Place): P
   }
   const { message: queue } = await readQueue(tx, stack);
   const noted = { revision, lastAtMs: BigInt(tx.nowMs), updatedAtMs: BigInt(tx.nowMs) };
-  const waiting = await waitingRun(tx, stack, queue, trigger.mode);
+  const waiting = await waitingRun(tx, stack, queue, trigger);
   if (waiting !== undefined) {
     tx.update(row, { ...noted, lastRun: waiting, lastProblem: "" });
     return false;
@@ -108,6 +108,7 @@ async function fireIn(tx: Transaction, parts: TransactionParts, place: Place): P
     configuration: queue.configuration,
     mode: trigger.mode,
     actor: trigger.actor,
+    automatic: true,
     cause: `${CAUSE}${trigger.producerProject}/${trigger.producerName}@${revision}`,
     message: trigger.message,
     ...(trigger.autoApply !== undefined && { autoApply: trigger.autoApply }),
@@ -116,19 +117,25 @@ async function fireIn(tx: Transaction, parts: TransactionParts, place: Place): P
   return true;
 }
 
-/** A run of a trigger that waits for its turn, which this step then requires; undefined without one. */
+/**
+ * A run of a trigger that waits for its turn and does what the one of this trigger would, which this step then requires;
+ * undefined without one.
+ */
 async function waitingRun(
   tx: Transaction,
   stack: StackReference,
   { current, pending }: Pick<StackQueue, "current" | "pending">,
-  mode: Run_Mode,
+  { mode, autoApply }: Pick<RunTrigger, "mode" | "autoApply">,
 ): Promise<string | undefined> {
   // Plans alone have no place in the queue.
   if (mode === Run_Mode.MODE_PLAN_ONLY) return undefined;
   for (const id of [...pending, current].filter((one) => one !== "")) {
     const row = await tx.find(RUN_KIND, memberPlace(stack, id));
-    if (row === undefined || row.message.mode !== mode) continue;
-    if (!row.message.cause.startsWith(CAUSE) || phaseOf(row.message) !== "queued") continue;
+    if (row === undefined || !row.message.cause.startsWith(CAUSE)) continue;
+    const { autoApplyRequested, autoApply: applied } = row.message;
+    const isAlike =
+      row.message.mode === mode && (autoApplyRequested ? applied : undefined) === autoApply;
+    if (!isAlike || phaseOf(row.message) !== "queued") continue;
     tx.guardRow(row);
     return id;
   }

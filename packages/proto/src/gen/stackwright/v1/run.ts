@@ -67,7 +67,11 @@ export interface Run {
   /** auto_apply was given with the request; otherwise it is what the project says when the plan is made. */
   autoApplyRequested: boolean;
   /** Lets it apply although its stack or project is frozen; absent unless an administrator said so. */
-  freezeOverride: RunFreezeOverride | undefined;
+  freezeOverride:
+    | RunFreezeOverride
+    | undefined;
+  /** Requested by no user but by a schedule or a trigger: when it begins, its configuration becomes the one that was applied last. */
+  automatic: boolean;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -238,6 +242,7 @@ function createBaseRun(): Run {
     retryOf: "",
     autoApplyRequested: false,
     freezeOverride: undefined,
+    automatic: false,
   };
 }
 
@@ -350,6 +355,9 @@ export const Run: MessageFns<Run> = {
     }
     if (message.freezeOverride !== undefined) {
       RunFreezeOverride.encode(message.freezeOverride, writer.uint32(242).fork()).join();
+    }
+    if (message.automatic !== false) {
+      writer.uint32(248).bool(message.automatic);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -615,6 +623,14 @@ export const Run: MessageFns<Run> = {
             message.freezeOverride = RunFreezeOverride.decode(reader, reader.uint32());
             continue;
           }
+          case 31: {
+            if (tag !== 248) {
+              break;
+            }
+
+            message.automatic = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -687,6 +703,7 @@ export const Run: MessageFns<Run> = {
     message.freezeOverride = (object.freezeOverride !== undefined && object.freezeOverride !== null)
       ? RunFreezeOverride.fromPartial(object.freezeOverride)
       : undefined;
+    message.automatic = object.automatic ?? false;
     return message;
   },
 };
