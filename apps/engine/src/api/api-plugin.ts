@@ -10,6 +10,7 @@ import type { TransactionParts } from "../queue/transaction.ts";
 import type { ApiOptions, ApiParts } from "./api-parts.ts";
 import { type ApiRole, requireApiRole } from "./api-roles.ts";
 import { configurationRoutes } from "./configurations/configuration-routes.ts";
+import { EventStreams } from "./event-streams.ts";
 import { answerProblem } from "./problem.ts";
 import { projectRoutes } from "./projects/project-routes.ts";
 import { eventRoutes } from "./runs/event-routes.ts";
@@ -106,8 +107,9 @@ export async function apiPlugin(fastify: FastifyInstance, options: ApiOptions): 
   variableSetRoutes(fastify, parts);
   runRoutes(fastify, parts);
   planRoutes(fastify, parts);
-  eventRoutes(fastify, parts);
-  watchRoutes(fastify, parts);
+  const streams = new EventStreams(parts);
+  eventRoutes(fastify, parts, streams);
+  watchRoutes(fastify, parts, streams);
   workerRoutes(fastify, parts);
 }
 

@@ -1,4 +1,5 @@
-import type { Collection, HandlerRegistration } from "@stackwright/krt";
+import type { Collection, HandlerRegistration, WaitOptions } from "@stackwright/krt";
+import { Bell } from "../bell.ts";
 
 /** What changed in one turn. */
 interface Turn<T> {
@@ -18,7 +19,7 @@ interface RingSnapshot<T> {
 // - `#present` is what the turns up to `#revision` have made, so that a reader who takes a snapshot and continues behind its
 //   revision sees each turn once and none of them twice.
 // - `#turns` are the last ones, without gaps. A reader has no queue here: one that is slower than the ring begins with a snapshot
-//   again, and keeps nobody else waiting.
+//   again, and delays no other.
 
 /** The last turns of a collection, for any number of readers. */
 export class ChangeRing<T extends object> implements Disposable {
@@ -27,7 +28,7 @@ export class ChangeRing<T extends object> implements Disposable {
   readonly #turns: Turn<T>[] = [];
   readonly #registration: HandlerRegistration;
   #revision = 0;
-  #news = Promise.withResolvers<void>();
+  readonly #bell = new Bell();
 
   /** `capacity`: turns that are kept. */
   constructor(collection: Collection<T>, capacity: number) {
@@ -48,8 +49,7 @@ export class ChangeRing<T extends object> implements Disposable {
       this.#revision += 1;
       this.#turns.push({ revision: this.#revision, set, deleted });
       if (this.#turns.length > this.#capacity) this.#turns.shift();
-      this.#news.resolve();
-      this.#news = Promise.withResolvers<void>();
+      this.#bell.ring();
     });
   }
 
@@ -64,17 +64,14 @@ export class ChangeRing<T extends object> implements Disposable {
     return this.#turns.slice(this.#turns.length - missing);
   }
 
+  /** Resolves when everything that the collection began with is in the snapshot. Rejects with the reason of the signal. */
+  async whenSynced(options?: WaitOptions): Promise<void> {
+    await this.#registration.whenSynced(options);
+  }
+
   /** Resolves when there is a turn behind the present one, or the signal aborts. */
   async changed(signal: AbortSignal): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const abort = (): void => resolve();
-    signal.addEventListener("abort", abort, { once: true });
-    if (signal.aborted) resolve();
-    try {
-      await Promise.race([this.#news.promise, promise]);
-    } finally {
-      signal.removeEventListener("abort", abort);
-    }
+    await this.#bell.rung(signal);
   }
 
   [Symbol.dispose](): void {

@@ -1,3 +1,4 @@
+import { Bell } from "../bell.ts";
 import type { Place } from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { type ListenParts, listen } from "../queue/listen.ts";
@@ -7,33 +8,22 @@ import { type ListenParts, listen } from "../queue/listen.ts";
  * themselves from time to time, so that a lost event delays them and nothing else.
  */
 export class LogBell implements AsyncDisposable {
-  readonly #waiting = new Map<string, Set<() => void>>();
+  readonly #bells = new Map<string, Bell>();
   readonly #ending = new AbortController();
   readonly #listening: Promise<void>;
 
   constructor(parts: ListenParts) {
-    const ring = (place: Place): void => {
-      for (const done of this.#waiting.get(keyOf(place)) ?? []) done();
-    };
+    const ring = (place: Place): void => this.#bells.get(keyOf(place))?.ring();
     this.#listening = listen(parts, SERVER_KINDS.log.type, ring, this.#ending.signal);
   }
 
   /** Resolves when the log at the place has changed, or the signal aborts. */
   async rung(place: Place, signal: AbortSignal): Promise<void> {
     const key = keyOf(place);
-    await new Promise<void>((resolve) => {
-      const set = this.#waiting.get(key) ?? new Set();
-      this.#waiting.set(key, set);
-      const done = (): void => {
-        set.delete(done);
-        if (set.size === 0) this.#waiting.delete(key);
-        signal.removeEventListener("abort", done);
-        resolve();
-      };
-      set.add(done);
-      signal.addEventListener("abort", done, { once: true });
-      if (signal.aborted) done();
-    });
+    const bell = this.#bells.get(key) ?? new Bell();
+    this.#bells.set(key, bell);
+    await bell.rung(signal);
+    if (!bell.isAwaited && this.#bells.get(key) === bell) this.#bells.delete(key);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -59,8 +59,8 @@ export function logNotice(before: LogFacts, database: DatabaseSync): string | un
  * last commit, and SQLite keeps them allocated for the next one. On a full disk they can be what the
  * checkpoint lacks that would empty the log, and then no later write would find space again.
  *
- * Only for the connection of the store's one writer, outside of a transaction: nobody reads behind the
- * last commit, and no other connection appends.
+ * Only for the connection of the store's one writer, outside of a transaction: no connection reads
+ * behind the last commit, and no other one appends.
  */
 export function releaseLogSpace(database: DatabaseSync): void {
   const path = `${database.location()}-wal`;

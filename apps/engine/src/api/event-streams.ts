@@ -1,0 +1,109 @@
+import { sleep } from "@stackwright/base/clock";
+import { isRegistryError } from "@stackwright/registry";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { isServerError, ServerError } from "../domain/server-error.ts";
+import type { ApiParts } from "./api-parts.ts";
+
+/** How often the token of a reader is looked at again. */
+const RECHECK_MS = 1_500;
+
+/** Streams that one server serves at a time. */
+const MAX_STREAMS = 2_000;
+
+/** The streams of server-sent events that a server serves. */
+export class EventStreams {
+  readonly #parts: Pick<ApiParts, "clock" | "authorizeAgain" | "stopping">;
+  #count = 0;
+
+  constructor(parts: Pick<ApiParts, "clock" | "authorizeAgain" | "stopping">) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Answers with what `open` resolves with, piece by piece as the reader takes them, or with 204 where that is undefined. The signal
+   * that `open` gets aborts when the reader leaves or is no longer allowed to read, and when the server stops; then the
+   * reader is asked to come back. `rate_limited` where there are too many streams. What `open` rejects with is the answer.
+   */
+  async answer(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    open: (signal: AbortSignal) => Promise<AsyncIterable<string> | undefined>,
+  ): Promise<FastifyReply> {
+    const { stopping } = this.#parts;
+    if (this.#count >= MAX_STREAMS) throw new ServerError("rate_limited", "too many streams");
+    const gone = new AbortController();
+    reply.raw.once("close", () => gone.abort());
+    // It may have left before.
+    if (reply.raw.destroyed) gone.abort();
+    const signal = AbortSignal.any([gone.signal, stopping]);
+    this.#count += 1;
+    void endWhenRefused(this.#parts, request, gone, signal);
+    try {
+      const lines = await open(signal);
+      if (lines === undefined) return await reply.code(204).send();
+      reply.hijack();
+      reply.raw.writeHead(200, {
+        "content-type": "text/event-stream",
+        "cache-control": "no-store",
+        // A connection that is kept for a next request would delay the stop of the server.
+        connection: "close",
+        "x-request-id": request.id,
+        "x-content-type-options": "nosniff",
+      });
+      for await (const text of lines) {
+        if (!reply.raw.write(text)) await drained(reply.raw, signal);
+        if (signal.aborted) break;
+      }
+      if (stopping.aborted && !gone.signal.aborted) {
+        reply.raw.write("event: reconnect\ndata: {}\n\n");
+      }
+      reply.raw.end();
+      return await reply;
+    } catch (error) {
+      if (!reply.raw.headersSent) throw stopping.aborted ? new ServerError("draining") : error;
+      // The answer has begun: all that can be said is that it is not complete. The reader comes back.
+      request.log.error({ err: error }, "a stream of events failed");
+      reply.raw.destroy();
+      return await reply;
+    } finally {
+      gone.abort();
+      this.#count -= 1;
+    }
+  }
+}
+
+/** Aborts a stream whose reader's token was revoked, or lost its role. A store that is away is no refusal. */
+async function endWhenRefused(
+  { clock, authorizeAgain }: Pick<ApiParts, "clock" | "authorizeAgain">,
+  request: FastifyRequest,
+  gone: AbortController,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      await sleep(clock, RECHECK_MS, signal);
+      await authorizeAgain(request);
+    } catch (error) {
+      const isRefused =
+        isRegistryError(error, "REGISTRY_UNAUTHENTICATED") ||
+        isRegistryError(error, "REGISTRY_FORBIDDEN") ||
+        isServerError(error, "forbidden", "not_found", "unauthenticated");
+      if (isRefused) gone.abort();
+    }
+  }
+}
+
+/** A slow reader is waited for: nothing is queued for it. */
+async function drained(stream: NodeJS.EventEmitter, signal: AbortSignal): Promise<void> {
+  await new Promise<void>((resolve) => {
+    const done = (): void => {
+      stream.off("drain", done);
+      signal.removeEventListener("abort", done);
+      resolve();
+    };
+    stream.on("drain", done);
+    signal.addEventListener("abort", done, { once: true });
+    // A reader that has left does not drain, and its signal does not abort a second time.
+    if (signal.aborted) done();
+  });
+}

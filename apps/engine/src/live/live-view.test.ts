@@ -1,0 +1,35 @@
+import { silentLogger } from "@stackwright/base/logger";
+import { expect, it } from "vitest";
+import { stackPlace } from "../domain/run-places.ts";
+import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import { createRunFixture } from "../testing/run-fixture.ts";
+import { LiveView } from "./live-view.ts";
+
+it("the first view is complete for those who wait for it", async () => {
+  const { storage, stack } = createRunFixture();
+  for (let index = 0; index < 50; index += 1) await stack(`s${index}`);
+  using live = new LiveView({ storage, logger: silentLogger });
+  await live.stackChanges.whenSynced();
+  expect(live.stackChanges.snapshot().objects).toHaveLength(50);
+});
+
+it("a view that is closed ends what waits for it", async () => {
+  const { storage } = createRunFixture();
+  const live = new LiveView({ storage, logger: silentLogger });
+  const waiting = live.stackChanges.whenSynced();
+  live[Symbol.dispose]();
+  await expect(waiting).rejects.toMatchObject({ code: "KRT_DISPOSED" });
+});
+
+it("a record that cannot be read is left out, and no other is", async () => {
+  const { storage, stack, damage } = createRunFixture();
+  await damage(SERVER_KINDS.queue, stackPlace(await stack("one")));
+  await stack("two");
+  using live = new LiveView({ storage, logger: silentLogger });
+  await live.stackChanges.whenSynced();
+  const names = live.stackChanges.snapshot().objects.map(({ name, waiting }) => [name, waiting]);
+  expect(names.toSorted(([a = ""], [b = ""]) => (a < b ? -1 : 1))).toEqual([
+    ["one", 0],
+    ["two", 0],
+  ]);
+});
