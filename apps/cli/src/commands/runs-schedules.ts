@@ -4,6 +4,7 @@ import { CommandError } from "../command-error.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { withServerErrors } from "../runs/open-server.ts";
 import { openServerStack, type ServerStack, type ServerStackOptions } from "../runs/run-place.ts";
+import { writeResult } from "../runs/write-result.ts";
 import { printable } from "../terminal/printable.ts";
 
 /** Options of the command that creates a schedule. */
@@ -57,7 +58,7 @@ export async function runsSchedule(
       ...(message !== undefined && { message }),
     };
     const { data } = await client.createSchedule({ ...place, body }, { signal: context.signal });
-    write(context, options, data, textOf(data));
+    writeResult(context, options, data, textOf(data));
     return EXIT.ok;
   });
 }
@@ -75,7 +76,7 @@ export async function runsPauseSchedule(
     const { id } = await findSchedule(found, text);
     const at = { ...place, schedule: id, ifMatch: "*", body: { paused } };
     const { data } = await client.changeSchedule(at, { signal: context.signal });
-    write(context, options, data, textOf(data));
+    writeResult(context, options, data, textOf(data));
     return EXIT.ok;
   });
 }
@@ -92,7 +93,7 @@ export async function runsUnschedule(
     const { id } = await findSchedule(found, text);
     const at = { ...place, schedule: id, ifMatch: "*" };
     await client.deleteSchedule(at, { signal: context.signal });
-    write(context, options, {}, `Deleted the schedule ${id}.`);
+    writeResult(context, options, {}, `Deleted the schedule ${id}.`);
     return EXIT.ok;
   });
 }
@@ -126,15 +127,6 @@ function modeOf({ destroy, planOnly, refreshOnly }: ScheduleOptions): Schedule["
 
 function localZone(): string {
   return new Intl.DateTimeFormat().resolvedOptions().timeZone;
-}
-
-function write(
-  { terminal }: CommandContext,
-  { json }: ServerStackOptions,
-  data: object,
-  text: string,
-): void {
-  terminal.write(json ? `${JSON.stringify(data, undefined, 2)}\n` : `${text}\n`);
 }
 
 function textOf(schedule: Schedule): string {

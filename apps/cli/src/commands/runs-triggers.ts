@@ -4,6 +4,7 @@ import { CommandError } from "../command-error.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { withServerErrors } from "../runs/open-server.ts";
 import { openServerStack, type ServerStack, type ServerStackOptions } from "../runs/run-place.ts";
+import { writeResult } from "../runs/write-result.ts";
 import { printable } from "../terminal/printable.ts";
 
 /** Options of the command that creates a trigger. */
@@ -55,7 +56,7 @@ export async function runsTrigger(
       ...(message !== undefined && { message }),
     } as const;
     const { data } = await client.createTrigger({ ...place, body }, { signal: context.signal });
-    write(context, options, data, textOf(data));
+    writeResult(context, options, data, textOf(data));
     return EXIT.ok;
   });
 }
@@ -73,7 +74,7 @@ export async function runsPauseTrigger(
     const { id } = await findTrigger(found, text);
     const at = { ...place, trigger: id, ifMatch: "*", body: { paused } };
     const { data } = await client.changeTrigger(at, { signal: context.signal });
-    write(context, options, data, textOf(data));
+    writeResult(context, options, data, textOf(data));
     return EXIT.ok;
   });
 }
@@ -89,7 +90,7 @@ export async function runsUntrigger(
   return withServerErrors(client.server, async () => {
     const { id } = await findTrigger(found, text);
     await client.deleteTrigger({ ...place, trigger: id, ifMatch: "*" }, { signal: context.signal });
-    write(context, options, {}, `Deleted the trigger ${id}.`);
+    writeResult(context, options, {}, `Deleted the trigger ${id}.`);
     return EXIT.ok;
   });
 }
@@ -111,15 +112,6 @@ async function findTrigger(
   throw new CommandError(`${place.project}/${place.stack} has ${what} "${text}".`, {
     advice: "Use the ID or the stack that stackwright runs triggers shows, or the end of the ID.",
   });
-}
-
-function write(
-  { terminal }: CommandContext,
-  { json }: ServerStackOptions,
-  data: object,
-  text: string,
-): void {
-  terminal.write(json ? `${JSON.stringify(data, undefined, 2)}\n` : `${text}\n`);
 }
 
 function textOf(trigger: Trigger): string {

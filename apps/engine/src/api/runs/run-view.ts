@@ -68,12 +68,11 @@ export const RunSchema = Type.Object(
 /** A run as the API shows it. */
 export function runViewOf(run: Run): Static<typeof RunSchema> {
   const { planDigest, revision, reason, reasonCode, cancel, freezeOverride } = run;
-  const mode = (Object.keys(MODE_OF) as ModeName[]).find((name) => MODE_OF[name] === run.mode);
   return {
     id: run.id,
     number: Number(run.number),
     phase: phaseOf(run),
-    mode: mode ?? "command",
+    mode: modeNameOf(run.mode) ?? "command",
     actor: run.actor === "" ? run.cause : run.actor,
     cause: run.cause,
     message: run.message,
@@ -109,6 +108,12 @@ export function runViewOf(run: Run): Static<typeof RunSchema> {
   };
 }
 
-function timeOf(ms: bigint): string {
+/** The name of a mode; undefined for the run of a command, which has none. */
+export function modeNameOf(mode: Run_Mode): ModeName | undefined {
+  return (Object.keys(MODE_OF) as ModeName[]).find((name) => MODE_OF[name] === mode);
+}
+
+/** A time in RFC 3339. */
+export function timeOf(ms: bigint): string {
   return new Date(Number(ms)).toISOString();
 }

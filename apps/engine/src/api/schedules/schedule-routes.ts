@@ -1,35 +1,18 @@
 import { Schedule } from "@stackwright/proto/stackwright";
-import { readStored } from "@stackwright/storage";
-import type { FastifyInstance, FastifyRequest } from "fastify";
-import { type Static, Type } from "typebox";
-import { decodeRecord } from "../../domain/record-kind.ts";
-import { memberPlace, type Place } from "../../domain/run-places.ts";
+import type { FastifyInstance } from "fastify";
+import type { Static } from "typebox";
+import { memberPlace } from "../../domain/run-places.ts";
 import { ServerError } from "../../domain/server-error.ts";
 import { SERVER_KINDS } from "../../domain/server-kinds.ts";
 import { readQueue } from "../../queue/stack-queue.ts";
-import { idOf, type StoredRow, type Transaction, transact } from "../../queue/transaction.ts";
+import { transact } from "../../queue/transaction.ts";
 import { checkTimes, nextTime } from "../../schedule/schedule-times.ts";
-import {
-  type ApiParts,
-  etagOf,
-  MatchHeader,
-  ProjectName,
-  requireMatch,
-  routeSchema,
-  StackNameSchema,
-  StackParams,
-  stackOf,
-} from "../api-parts.ts";
+import { type ApiParts, etagOf, routeSchema, StackParams, stackOf } from "../api-parts.ts";
 import { MODE_OF } from "../runs/run-view.ts";
+import { stackMemberRoutes } from "../stack-member-routes.ts";
 import { NewSchedule, ScheduleChange, ScheduleView, scheduleViewOf } from "./schedule-view.ts";
 
-const ScheduleParams = Type.Object({
-  project: ProjectName,
-  stack: StackNameSchema,
-  schedule: Type.String({ pattern: "^[0-9A-Z]{26}$" }),
-});
 const SCHEDULES = "/projects/:project/stacks/:stack/schedules";
-const CHANGED = { 412: "it changed since it was read", 428: "If-Match is missing" };
 const KIND = SERVER_KINDS.schedule;
 
 /** Schedules of one stack. */
@@ -38,40 +21,20 @@ const MAX_SCHEDULES = 20;
 const MAX_AHEAD_MS = 400 * 24 * 3_600_000;
 
 type InStack = { Params: Static<typeof StackParams> };
-type InSchedule = { Params: Static<typeof ScheduleParams> };
 
 /** `/projects/{project}/stacks/{stack}/schedules` */
 export function scheduleRoutes(fastify: FastifyInstance, parts: ApiParts): void {
   const { storage, clock, principalOf } = parts;
-  const placeOf = async (request: FastifyRequest<InSchedule>): Promise<Place> => {
-    const { reference } = await stackOf(parts, principalOf(request), request.params);
-    return memberPlace(reference, request.params.schedule);
-  };
-  const findSchedule = async (tx: Transaction, place: Place): Promise<StoredRow<Schedule>> => {
-    const row = await tx.find(KIND, place);
-    if (row === undefined) throw noSchedule(place);
-    return row;
-  };
-
-  fastify.get<InStack>(
-    SCHEDULES,
-    {
-      schema: routeSchema(
-        "List the schedules of a stack, the oldest first",
-        "ListSchedules",
-        { 200: Type.Object({ schedules: Type.Array(ScheduleView) }) },
-        { params: StackParams },
-      ),
-      config: { access: "viewer" },
-    },
-    async (request) => {
-      const { reference } = await stackOf(parts, principalOf(request), request.params);
-      const { tenancy, name } = memberPlace(reference, "");
-      const found = await storage.list("strong", KIND.type, tenancy, name);
-      const schedules = found.map((one) => scheduleViewOf(decodeRecord(KIND, one)));
-      return { schedules: schedules.toSorted((a, b) => (a.id < b.id ? -1 : 1)) };
-    },
-  );
+  stackMemberRoutes(fastify, parts, {
+    kind: KIND,
+    noun: "schedule",
+    name: "Schedule",
+    view: ScheduleView,
+    viewOf: scheduleViewOf,
+    change: ScheduleChange,
+    changes: "Change the times or the message of a schedule, pause it, or let it continue",
+    changed,
+  });
 
   fastify.post<InStack & { Body: Static<typeof NewSchedule> }>(
     SCHEDULES,
@@ -127,75 +90,6 @@ export function scheduleRoutes(fastify: FastifyInstance, parts: ApiParts): void 
       return reply.code(201).send(scheduleViewOf(made));
     },
   );
-
-  fastify.get<InSchedule>(
-    `${SCHEDULES}/:schedule`,
-    {
-      schema: routeSchema(
-        "Show a schedule; its entity tag is what If-Match takes",
-        "ShowSchedule",
-        { 200: ScheduleView },
-        { params: ScheduleParams },
-      ),
-      config: { access: "viewer" },
-    },
-    async (request, reply) => {
-      const place = await placeOf(request);
-      const found = await readStored(storage, "strong", idOf(KIND, place));
-      if (found === undefined) throw noSchedule(place);
-      reply.header("etag", etagOf(found.generation));
-      return scheduleViewOf(decodeRecord(KIND, found));
-    },
-  );
-
-  fastify.patch<InSchedule & { Body: Static<typeof ScheduleChange> }>(
-    `${SCHEDULES}/:schedule`,
-    {
-      schema: routeSchema(
-        "Change the times or the message of a schedule, pause it, or let it continue",
-        "ChangeSchedule",
-        { 200: ScheduleView },
-        { params: ScheduleParams, body: ScheduleChange, headers: MatchHeader },
-        CHANGED,
-      ),
-      config: { access: "operator" },
-    },
-    async (request, reply) => {
-      const place = await placeOf(request);
-      const { actor } = principalOf(request);
-      const { message, generation } = await transact(parts, async (tx) => {
-        const row = await findSchedule(tx, place);
-        requireMatch(request, row.resource.generation);
-        tx.update(row, { ...changed(row.message, request.body, tx.nowMs), actor });
-        return { message: row.message, generation: tx.generation };
-      });
-      reply.header("etag", etagOf(generation));
-      return scheduleViewOf(message);
-    },
-  );
-
-  fastify.delete<InSchedule>(
-    `${SCHEDULES}/:schedule`,
-    {
-      schema: routeSchema(
-        "Delete a schedule; its runs stay",
-        "DeleteSchedule",
-        { 204: Type.Null() },
-        { params: ScheduleParams, headers: MatchHeader },
-        CHANGED,
-      ),
-      config: { access: "operator" },
-    },
-    async (request, reply) => {
-      const place = await placeOf(request);
-      await transact(parts, async (tx) => {
-        const row = await findSchedule(tx, place);
-        requireMatch(request, row.resource.generation);
-        tx.remove(row);
-      });
-      return reply.code(204).send();
-    },
-  );
 }
 
 /** What a request changes. The times of a pause are not made up for; a single time that passed in it is over. */
@@ -240,9 +134,4 @@ function singleTime(at: string, nowMs: number): number {
 
 function invalidTime(detail: string): ServerError {
   return new ServerError("invalid_request", detail, { errors: [{ pointer: "/at", detail }] });
-}
-
-function noSchedule({ name }: Place): ServerError {
-  const id = name.slice(name.indexOf(".") + 1);
-  return new ServerError("not_found", `the stack has no schedule ${id}`);
 }

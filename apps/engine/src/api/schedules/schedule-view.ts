@@ -1,6 +1,6 @@
 import type { Schedule } from "@stackwright/proto/stackwright";
 import { type Static, Type } from "typebox";
-import { MODE_OF, RunModes } from "../runs/run-view.ts";
+import { modeNameOf, RunModes, timeOf } from "../runs/run-view.ts";
 
 const Cron = Type.String({
   maxLength: 128,
@@ -56,12 +56,11 @@ export const ScheduleView = Type.Object(
 /** A schedule as the API shows it. */
 export function scheduleViewOf(schedule: Schedule): Static<typeof ScheduleView> {
   const { id, cron, zone, message, paused, autoApply, nextAtMs, lastAtMs, actor } = schedule;
-  const modes = Object.keys(MODE_OF) as Static<typeof RunModes>[];
   return {
     id,
     ...(cron !== "" && { cron }),
     zone,
-    mode: modes.find((name) => MODE_OF[name] === schedule.mode) ?? "plan_only",
+    mode: modeNameOf(schedule.mode) ?? "plan_only",
     ...(autoApply !== undefined && { auto_apply: autoApply }),
     message,
     paused,
@@ -73,8 +72,4 @@ export function scheduleViewOf(schedule: Schedule): Static<typeof ScheduleView> 
     created_at: timeOf(schedule.createdAtMs),
     updated_at: timeOf(schedule.updatedAtMs),
   };
-}
-
-function timeOf(ms: bigint): string {
-  return new Date(Number(ms)).toISOString();
 }

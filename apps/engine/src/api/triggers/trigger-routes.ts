@@ -1,41 +1,20 @@
 import type { NamedStack } from "@stackwright/core";
 import { RunTrigger, TriggerGraph } from "@stackwright/proto/stackwright";
 import type { Principal } from "@stackwright/registry";
-import { readStored, tenancyOf } from "@stackwright/storage";
-import type { FastifyInstance, FastifyRequest } from "fastify";
-import { type Static, Type } from "typebox";
-import { decodeRecord } from "../../domain/record-kind.ts";
-import {
-  memberPlace,
-  type Place,
-  STACK_OUTPUTS_KIND,
-  stackPlace,
-} from "../../domain/run-places.ts";
+import { tenancyOf } from "@stackwright/storage";
+import type { FastifyInstance } from "fastify";
+import type { Static } from "typebox";
+import { memberPlace, STACK_OUTPUTS_KIND, stackPlace } from "../../domain/run-places.ts";
 import { ServerError } from "../../domain/server-error.ts";
 import { SERVER_KINDS } from "../../domain/server-kinds.ts";
-import { idOf, type StoredRow, type Transaction, transact } from "../../queue/transaction.ts";
+import { type Transaction, transact } from "../../queue/transaction.ts";
 import { consumerOf, listTriggers, wayBetween } from "../../trigger/trigger-graph.ts";
-import {
-  type ApiParts,
-  etagOf,
-  MatchHeader,
-  ProjectName,
-  requireMatch,
-  routeSchema,
-  StackNameSchema,
-  StackParams,
-  stackOf,
-} from "../api-parts.ts";
+import { type ApiParts, etagOf, routeSchema, StackParams, stackOf } from "../api-parts.ts";
 import { MODE_OF } from "../runs/run-view.ts";
+import { stackMemberRoutes } from "../stack-member-routes.ts";
 import { NewTrigger, TriggerChange, TriggerView, triggerViewOf } from "./trigger-view.ts";
 
-const TriggerParams = Type.Object({
-  project: ProjectName,
-  stack: StackNameSchema,
-  trigger: Type.String({ pattern: "^[0-9A-Z]{26}$" }),
-});
 const TRIGGERS = "/projects/:project/stacks/:stack/triggers";
-const CHANGED = { 412: "it changed since it was read", 428: "If-Match is missing" };
 const KIND = SERVER_KINDS.trigger;
 
 /** Triggers of one stack. */
@@ -44,40 +23,20 @@ const MAX_OF_STACK = 20;
 const MAX_OF_ACCOUNT = 5_000;
 
 type InStack = { Params: Static<typeof StackParams> };
-type InTrigger = { Params: Static<typeof TriggerParams> };
 
 /** `/projects/{project}/stacks/{stack}/triggers` */
 export function triggerRoutes(fastify: FastifyInstance, parts: ApiParts): void {
-  const { storage, principalOf } = parts;
-  const placeOf = async (request: FastifyRequest<InTrigger>): Promise<Place> => {
-    const { reference } = await stackOf(parts, principalOf(request), request.params);
-    return memberPlace(reference, request.params.trigger);
-  };
-  const findTrigger = async (tx: Transaction, place: Place): Promise<StoredRow<RunTrigger>> => {
-    const row = await tx.find(KIND, place);
-    if (row === undefined) throw noTrigger(place);
-    return row;
-  };
-
-  fastify.get<InStack>(
-    TRIGGERS,
-    {
-      schema: routeSchema(
-        "List the triggers of a stack, the oldest first",
-        "ListTriggers",
-        { 200: Type.Object({ triggers: Type.Array(TriggerView) }) },
-        { params: StackParams },
-      ),
-      config: { access: "viewer" },
-    },
-    async (request) => {
-      const { reference } = await stackOf(parts, principalOf(request), request.params);
-      const { tenancy, name } = memberPlace(reference, "");
-      const found = await storage.list("strong", KIND.type, tenancy, name);
-      const triggers = found.map((one) => triggerViewOf(decodeRecord(KIND, one)));
-      return { triggers: triggers.toSorted((a, b) => (a.id < b.id ? -1 : 1)) };
-    },
-  );
+  const { principalOf } = parts;
+  stackMemberRoutes(fastify, parts, {
+    kind: KIND,
+    noun: "trigger",
+    name: "Trigger",
+    view: TriggerView,
+    viewOf: triggerViewOf,
+    change: TriggerChange,
+    changes: "Change the message of a trigger, pause it, or let it continue",
+    changed: (_trigger, body, nowMs) => ({ ...body, updatedAtMs: BigInt(nowMs) }),
+  });
 
   fastify.post<InStack & { Body: Static<typeof NewTrigger> }>(
     TRIGGERS,
@@ -125,75 +84,6 @@ export function triggerRoutes(fastify: FastifyInstance, parts: ApiParts): void {
       const own = `/api/v1/projects/${request.params.project}/stacks/${consumer.name}/triggers/${id}`;
       reply.headers({ location: own, etag: etagOf(generation) });
       return reply.code(201).send(triggerViewOf(made));
-    },
-  );
-
-  fastify.get<InTrigger>(
-    `${TRIGGERS}/:trigger`,
-    {
-      schema: routeSchema(
-        "Show a trigger; its entity tag is what If-Match takes",
-        "ShowTrigger",
-        { 200: TriggerView },
-        { params: TriggerParams },
-      ),
-      config: { access: "viewer" },
-    },
-    async (request, reply) => {
-      const place = await placeOf(request);
-      const found = await readStored(storage, "strong", idOf(KIND, place));
-      if (found === undefined) throw noTrigger(place);
-      reply.header("etag", etagOf(found.generation));
-      return triggerViewOf(decodeRecord(KIND, found));
-    },
-  );
-
-  fastify.patch<InTrigger & { Body: Static<typeof TriggerChange> }>(
-    `${TRIGGERS}/:trigger`,
-    {
-      schema: routeSchema(
-        "Change the message of a trigger, pause it, or let it continue",
-        "ChangeTrigger",
-        { 200: TriggerView },
-        { params: TriggerParams, body: TriggerChange, headers: MatchHeader },
-        CHANGED,
-      ),
-      config: { access: "operator" },
-    },
-    async (request, reply) => {
-      const place = await placeOf(request);
-      const { actor } = principalOf(request);
-      const { message, generation } = await transact(parts, async (tx) => {
-        const row = await findTrigger(tx, place);
-        requireMatch(request, row.resource.generation);
-        tx.update(row, { ...request.body, actor, updatedAtMs: BigInt(tx.nowMs) });
-        return { message: row.message, generation: tx.generation };
-      });
-      reply.header("etag", etagOf(generation));
-      return triggerViewOf(message);
-    },
-  );
-
-  fastify.delete<InTrigger>(
-    `${TRIGGERS}/:trigger`,
-    {
-      schema: routeSchema(
-        "Delete a trigger; its runs stay",
-        "DeleteTrigger",
-        { 204: Type.Null() },
-        { params: TriggerParams, headers: MatchHeader },
-        CHANGED,
-      ),
-      config: { access: "operator" },
-    },
-    async (request, reply) => {
-      const place = await placeOf(request);
-      await transact(parts, async (tx) => {
-        const row = await findTrigger(tx, place);
-        requireMatch(request, row.resource.generation);
-        tx.remove(row);
-      });
-      return reply.code(204).send();
     },
   );
 }
@@ -254,9 +144,4 @@ async function requireAllowed(
   if (others.length >= MAX_OF_ACCOUNT) {
     throw new ServerError("unprocessable", `an account has at most ${MAX_OF_ACCOUNT} triggers`);
   }
-}
-
-function noTrigger({ name }: Place): ServerError {
-  const id = name.slice(name.indexOf(".") + 1);
-  return new ServerError("not_found", `the stack has no trigger ${id}`);
 }

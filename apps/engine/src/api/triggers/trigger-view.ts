@@ -1,7 +1,7 @@
 import type { RunTrigger } from "@stackwright/proto/stackwright";
 import { type Static, Type } from "typebox";
 import { ProjectName, StackNameSchema } from "../api-parts.ts";
-import { MODE_OF, RunModes } from "../runs/run-view.ts";
+import { modeNameOf, RunModes, timeOf } from "../runs/run-view.ts";
 
 const Message = Type.String({ maxLength: 1024 });
 
@@ -50,11 +50,10 @@ export const TriggerView = Type.Object(
 /** A trigger as the API shows it. */
 export function triggerViewOf(trigger: RunTrigger): Static<typeof TriggerView> {
   const { id, message, paused, autoApply, lastAtMs, actor } = trigger;
-  const modes = Object.keys(MODE_OF) as Static<typeof RunModes>[];
   return {
     id,
     producer: { project: trigger.producerProject, stack: trigger.producerName },
-    mode: modes.find((name) => MODE_OF[name] === trigger.mode) ?? "plan_only",
+    mode: modeNameOf(trigger.mode) ?? "plan_only",
     ...(autoApply !== undefined && { auto_apply: autoApply }),
     message,
     paused,
@@ -66,8 +65,4 @@ export function triggerViewOf(trigger: RunTrigger): Static<typeof TriggerView> {
     created_at: timeOf(trigger.createdAtMs),
     updated_at: timeOf(trigger.updatedAtMs),
   };
-}
-
-function timeOf(ms: bigint): string {
-  return new Date(Number(ms)).toISOString();
 }
