@@ -19,18 +19,16 @@ export interface WatchOptions {
 export async function watch(options: WatchOptions, context: CommandContext): Promise<ExitCode> {
   const { terminal, signal } = context;
   const client = await openServer(context, options.server);
-  const known = new Map<string, StackStatus>();
-  const write = (type: "set" | "delete", status: StackStatus): void => {
-    const json = (): string => JSON.stringify({ type, ...status });
-    terminal.write(`${options.json ? json() : textOf(type, status)}\n`);
-  };
+  const lineOf = (type: "set" | "delete", status: StackStatus): string =>
+    `${options.json ? JSON.stringify({ type, ...status }) : textOf(type, status)}\n`;
+  const known = new Map<string, { readonly status: StackStatus; readonly line: string }>();
   const remove = (id: string): void => {
-    const status = known.get(id);
-    if (status === undefined) return;
+    const found = known.get(id);
+    if (found === undefined) return;
     known.delete(id);
-    write("delete", status);
+    terminal.write(lineOf("delete", found.status));
   };
-  return withServerErrors(client.server, async () => {
+  const follow = async (): Promise<void> => {
     for await (const change of client.watchStacks({ signal })) {
       const set = change.set.filter(
         ({ project }) => options.project === undefined || project === options.project,
@@ -40,13 +38,22 @@ export async function watch(options: WatchOptions, context: CommandContext): Pro
         for (const id of known.keys()) if (!left.has(id)) remove(id);
       }
       for (const status of set.toSorted((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1))) {
-        // A snapshot after a pause has what was written already.
-        if (JSON.stringify(known.get(status.id)) === JSON.stringify(status)) continue;
-        known.set(status.id, status);
-        write("set", status);
+        const line = lineOf("set", status);
+        // A snapshot after a pause has what was written already, and not all that changes is in a line.
+        if (known.get(status.id)?.line !== line) terminal.write(line);
+        known.set(status.id, { status, line });
       }
       for (const id of change.delete) remove(id);
       if (options.once) break;
+    }
+  };
+  return withServerErrors(client.server, async () => {
+    try {
+      await follow();
+    } catch (error) {
+      if (!signal.aborted || error !== signal.reason) throw error;
+      // Nothing was to be done that is not done: how a user ends it.
+      return EXIT.interrupted;
     }
     if (options.once && known.size === 0 && !options.json) {
       terminal.writeError("There are no stacks that this token may see.\n");

@@ -53,7 +53,7 @@ export function defineServerCommands(
   run: CommandAction,
   { forceSignal }: Pick<CommandProcess, "forceSignal">,
 ): void {
-  define("serve", "run the server: registry, storage service")
+  define("serve", "run the server: runs of stacks, registry, storage service")
     .allowUnknownOption()
     .allowExcessArguments()
     .addHelpText("after", () => `\nOptions of the server:\n${serveOptionLines()}`)
