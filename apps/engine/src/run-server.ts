@@ -21,6 +21,7 @@ import { LogBell } from "./logs/log-bell.ts";
 import { TicketBell } from "./queue/ticket-bell.ts";
 import type { ServerPlugin } from "./server-app.ts";
 import type { ServerOptions } from "./server-options.ts";
+import { statePlugin } from "./state-api/state-plugin.ts";
 import { memoryBoundOf, stepLimitsOf } from "./step-bounds.ts";
 import { type RunWorker, startRunWorker } from "./worker/run-worker.ts";
 
@@ -48,9 +49,9 @@ interface RunServerOptions {
   readonly stopping: AbortSignal;
 }
 
-/** What makes a server plan and apply: its API of runs, and a worker. */
+/** What makes a server plan and apply: its API of runs, the state of commands elsewhere, and a worker. */
 interface RunServer extends AsyncDisposable {
-  readonly plugin: ServerPlugin;
+  readonly plugins: readonly ServerPlugin[];
   /** Starts the worker of this server. One that executes nothing still relieves workers that died, and repairs queues. */
   startWorker(): Promise<RunWorker>;
 }
@@ -78,11 +79,17 @@ export function openRunServer(options: RunServerOptions): RunServer {
   const workers = { ...claimed, tickets, storageEndpoint: options.storageEndpoint };
   const { executor = defaultExecutor(address), authenticator, stopping, rateLimit } = options;
   return {
-    plugin: {
-      prefix: "/api/v1",
-      plugin: async (fastify) =>
-        apiPlugin(fastify, { ...parts, authenticator, bell, live, stopping, rateLimit, workers }),
-    },
+    plugins: [
+      {
+        prefix: "/api/v1",
+        plugin: async (fastify) =>
+          apiPlugin(fastify, { ...parts, authenticator, bell, live, stopping, rateLimit, workers }),
+      },
+      {
+        prefix: "/state/v1",
+        plugin: async (fastify) => statePlugin(fastify, { ...parts, authenticator, rateLimit }),
+      },
+    ],
     startWorker: async () => {
       await using stack = new AsyncDisposableStack();
       const renewer =

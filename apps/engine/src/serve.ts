@@ -188,7 +188,7 @@ export async function serve(
         ? {}
         : { maxArchiveBytes: resolved.quotas.archiveBytes },
     plugins: [
-      runs.plugin,
+      ...runs.plugins,
       ...(parts.plugins?.({ store, registry, credentials, region: resolved.region }) ?? []),
     ],
     openMetrics: resolved.openMetrics,

@@ -68,10 +68,13 @@ function describe(path: string, method: string, operation: Operation) {
     .map(([, { content = {} }]) => Object.entries(content)[0]);
   const isStream = successes.some((entry) => entry?.[0] === "text/event-stream");
   const isText = successes.every((entry) => entry?.[0].startsWith("text/") === true);
+  const isBytes = successes.every((entry) => entry?.[0] === "application/octet-stream");
   const outputs = successes.map((entry) =>
-    entry === undefined || entry[1].schema.type === "null"
-      ? "undefined"
-      : types.typeOf(entry[1].schema),
+    isBytes
+      ? "Uint8Array"
+      : entry === undefined || entry[1].schema.type === "null"
+        ? "undefined"
+        : types.typeOf(entry[1].schema),
   );
   // Problem documents are declared with the first operation that answers them.
   for (const [status, { content = {} }] of Object.entries(responses)) {
@@ -91,6 +94,7 @@ function describe(path: string, method: string, operation: Operation) {
     ...(binary !== undefined && { upload: binary }),
     ...(item !== undefined && { items: item.member }),
     ...(isText && { text: true }),
+    ...(isBytes && { bytes: true }),
   };
   const declared = [
     `  /** ${summary}: \`${method.toUpperCase()} ${path}\`. */`,
@@ -152,6 +156,8 @@ export interface OperationRow {
   readonly items?: string;
   /** The answer is a text, and not JSON. */
   readonly text?: true;
+  /** The answer is bytes. */
+  readonly bytes?: true;
 }
 
 export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } = {

@@ -1,7 +1,7 @@
 import { withDeadline } from "./deadline.ts";
 import { ClientError } from "./errors.ts";
 import { type FollowOptions, followRun, type RunLogEvent } from "./follow-run.ts";
-import { OPERATIONS, type Operations, type UploadBody } from "./gen/api.ts";
+import { OPERATIONS, type OperationRow, type Operations, type UploadBody } from "./gen/api.ts";
 import {
   type ResolvedServerClientOptions,
   resolveServerClientOptions,
@@ -22,7 +22,7 @@ export interface RequestOptions {
 export interface Answer<T> {
   readonly status: number;
   readonly data: T;
-  /** The body as it was sent: numbers in it are exact. */
+  /** The body as it was sent: numbers in it are exact. Empty where the data are bytes. */
   readonly text: string;
   /** Version of the resource, for `ifMatch`. */
   readonly etag: string | undefined;
@@ -96,18 +96,20 @@ async function call(
     options.nextKey,
   );
   return withDeadline({ clock: options.clock, timeoutMs, signal }, async (limited) =>
-    sendRequest(options, request, limited, async (answer) =>
-      readAnswer(answer, operation.text === true),
-    ),
+    sendRequest(options, request, limited, async (answer) => readAnswer(answer, operation)),
   );
 }
 
-async function readAnswer(answer: Response, isText: boolean): Promise<Answer<unknown>> {
+async function readAnswer(
+  answer: Response,
+  { text: isText, bytes: isBytes }: OperationRow,
+): Promise<Answer<unknown>> {
   const { status, headers } = answer;
-  const text = await answer.text();
-  let data: unknown;
+  const bytes = isBytes === true ? new Uint8Array(await answer.arrayBuffer()) : undefined;
+  const text = bytes === undefined ? await answer.text() : "";
+  let data: unknown = bytes;
   try {
-    data = text === "" ? undefined : isText ? text : JSON.parse(text);
+    if (text !== "") data = isText === true ? text : JSON.parse(text);
   } catch (cause) {
     const message = `the answer with the status ${status} is not JSON`;
     throw new ClientError("CLIENT_UNEXPECTED_ANSWER", message, { status, cause });

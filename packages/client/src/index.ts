@@ -18,6 +18,7 @@ export type {
   RunPhase,
   Schedule,
   Stack,
+  StateVersion,
   Trigger,
   UploadBody,
   Variable,

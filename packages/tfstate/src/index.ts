@@ -11,3 +11,5 @@ export {
 } from "./json-node.ts";
 export type { TerraformInstance, TerraformResource, TerraformState } from "./state-file.ts";
 export { formatStateFile, parseStateFile } from "./state-file.ts";
+export type { StateHead } from "./state-head-scanner.ts";
+export { StateHeadScanner } from "./state-head-scanner.ts";

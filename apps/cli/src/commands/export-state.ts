@@ -1,8 +1,7 @@
-import { exportState } from "@stackwright/core";
+import { exportLine, exportState } from "@stackwright/core";
 import { formatStateFile } from "@stackwright/tfstate";
 import type { CommandContext } from "../command-context.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
-import { exportLine } from "../session/export-line.ts";
 import { readOnlyState } from "../session/read-only-state.ts";
 import { openReader, type StoreOptions } from "../session/session.ts";
 

@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { exportState, formatStateFile, hasChanges } from "@stackwright/core";
+import { exportLine, exportState, formatStateFile, hasChanges } from "@stackwright/core";
 import { comparisonLines } from "../adoption/adoption-report.ts";
 import { comparePlans } from "../adoption/compare-plans.ts";
 import type { CommandContext } from "../command-context.ts";
@@ -8,7 +8,6 @@ import { HumanRenderer } from "../render/human-renderer.ts";
 import { JsonRenderer } from "../render/json-renderer.ts";
 import { makePlan } from "../session/create-plan.ts";
 import { expireSavedPlans, planRetention } from "../session/expire-plans.ts";
-import { exportLine } from "../session/export-line.ts";
 import { checkGeneratedFile, generateConfiguration } from "../session/generate-configuration.ts";
 import { refuseHandedBack } from "../session/handed-back.ts";
 import { openEngine } from "../session/open-engine.ts";

@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import {
+  exportLine,
   exportState,
   importState,
   readStateFile,
@@ -11,7 +12,6 @@ import type { TerraformState } from "@stackwright/tfstate";
 import type { CommandContext } from "../command-context.ts";
 import { CommandError } from "../command-error.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
-import { exportLine } from "../session/export-line.ts";
 import { refuseHandedBack } from "../session/handed-back.ts";
 import { openWriter, type StackSession, type StoreOptions } from "../session/session.ts";
 import { acquireStackLock } from "../session/stack-lock.ts";

@@ -19,6 +19,7 @@ import { defineRunCommands } from "./run-commands.ts";
 import { defineServerCommands } from "./server-commands.ts";
 import { defineServerRunCommands } from "./server-run-commands.ts";
 import { defineStateCommands } from "./state-commands.ts";
+import { defineStateVersionCommands } from "./state-version-commands.ts";
 import { defineStoreCommands } from "./store-commands.ts";
 import { defineTestCommand } from "./test-command.ts";
 import { defineVariableCommands } from "./variable-commands.ts";
@@ -90,6 +91,7 @@ export function createProgram(process: CommandProcess, report: Report): Command 
   defineLoginCommands(define, run);
   defineServerRunCommands(define, run);
   defineVariableCommands(define, run);
+  defineStateVersionCommands(define, run);
   defineCompletion(program, define, run);
   applyReferenceOptions(program, process.streams);
   return program;

@@ -1,8 +1,14 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
-import { FREEZE_KIND, HUMAN_LOCK_KIND, StackDirectory, stackTenancy } from "@stackwright/core";
+import {
+  FREEZE_KIND,
+  HUMAN_LOCK_KIND,
+  KEPT_STATE_KIND,
+  StackDirectory,
+  stackTenancy,
+} from "@stackwright/core";
 import { createTestState, createVirtualScheduler, TEST_STACK } from "@stackwright/core/testing";
-import { Freeze, StackLock as HumanLockMessage } from "@stackwright/proto/stackwright";
+import { Freeze, StackLock as HumanLockMessage, KeptState } from "@stackwright/proto/stackwright";
 import { readStored, StorageError } from "@stackwright/storage";
 import { createMemoryStorage } from "@stackwright/storage/memory";
 import { describe, expect, it } from "vitest";
@@ -72,11 +78,41 @@ async function setUp(holder: "lives" | "was killed") {
           value: Freeze.encode(Freeze.create(given)).finish(),
         },
       }),
+    keepState: async (current: bigint) =>
+      storage.writeCAS({
+        id: {
+          uid: "kept",
+          name: TEST_STACK.stack,
+          type: KEPT_STATE_KIND,
+          tenancy: stackTenancy(TEST_STACK),
+        },
+        version: "",
+        generation: randomUUID(),
+        metadata: {},
+        status: {},
+        data: {
+          typeUrl: "type.googleapis.com/stackwright.v1.KeptState",
+          value: KeptState.encode({ current, last: 1n }).finish(),
+        },
+      }),
     told: () => told,
   };
 }
 
 describe("taking a stack", () => {
+  it("is refused while other commands keep its state at a server", async () => {
+    const { take, keepState } = await setUp("lives");
+    await keepState(1n);
+    await expect(take()).rejects.toThrow('keep the state of the stack "shop" on the server');
+    await (await take("0s", { passesLock: true })).release();
+  });
+
+  it("is possible once the state that other commands kept is deleted", async () => {
+    const { take, keepState } = await setUp("lives");
+    await keepState(0n);
+    await (await take()).release();
+  });
+
   it("does not wait where the lock is free", async () => {
     const { take, told } = await setUp("lives");
     await (await take()).release();

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import {
+  isStateKept,
   readFreeze,
   readHumanLock,
   StackDirectory,
@@ -97,7 +98,7 @@ async function stillOurs(
   }
 }
 
-/** Refuses a stack that somebody has locked at a server, or that is frozen, with the reason. */
+/** Refuses a stack that somebody has locked at a server, that is frozen, or whose state other commands keep, with the reason. */
 export async function refuseLocked({
   store: { storage },
   stack: { name, reference },
@@ -109,6 +110,15 @@ export async function refuseLocked({
       `The stack "${name}" is locked by ${lock.actor}${untilText(lock)}: ${lock.reason}`,
       {
         advice: `Ask who locked it, or unlock it: stackwright runs unlock --stack ${place} (--force for the lock of another credential).`,
+      },
+    );
+  }
+  if ((await unlessHidden(isStateKept(storage, reference))) === true) {
+    throw new CommandError(
+      `Terraform or tofu commands keep the state of the stack "${name}" on the server.`,
+      {
+        advice:
+          "Take its objects over first, with: stackwright adopt. Or use another stack with --stack NAME.",
       },
     );
   }

@@ -2,6 +2,7 @@ import { createHash, randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import {
   exportedSerial,
+  exportLine,
   exportState,
   formatStateFile,
   type StackOrigin,
@@ -18,7 +19,6 @@ import {
 import { CommandError } from "../command-error.ts";
 import { commandVersion } from "../command-version.ts";
 import { MARKER_VERSION } from "./adoption-marker.ts";
-import { exportLine } from "./export-line.ts";
 
 /** What was written to the old backend. */
 type WrittenBack = Pick<StateMirrorRecord, "revision" | "serial" | "sha256" | "previousSha256">;

@@ -20,6 +20,8 @@ const LOWEST = {
   ShowSchedule: "reader",
   ListTriggers: "reader",
   ShowTrigger: "reader",
+  ListStateVersions: "reader",
+  ShowStateVersion: "reader",
   WatchTopics: "reader",
   ListRuns: "reader",
   ShowRun: "reader",
@@ -41,6 +43,8 @@ const LOWEST = {
   CreateTrigger: "deployer",
   ChangeTrigger: "deployer",
   DeleteTrigger: "deployer",
+  DownloadStateVersion: "deployer",
+  RestoreStateVersion: "deployer",
   LockStack: "deployer",
   UnlockStack: "deployer",
   CreateStack: "admin",
@@ -89,6 +93,7 @@ it("each operation is allowed to the roles of the table, and to no other", {
     category: "terraform",
     key: "word",
     set: "shared",
+    version: "1",
   };
   const operations = operationsOf((await call("GET", "/openapi.json")).json);
   expect(operations.map(({ name }) => name).toSorted()).toEqual(

@@ -1,18 +1,18 @@
-import { readJsonObject } from "@stackwright/base/json";
 import { KeyedRateLimiter, type RateLimit } from "@stackwright/base/limiter";
-import type { Authenticator, Principal } from "@stackwright/registry";
-import { isSignatureHeader } from "@stackwright/request-signing";
+import type { Principal } from "@stackwright/registry";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { ServerError } from "../domain/server-error.ts";
 import type { RunClaim } from "../queue/claim.ts";
 import { findClaim, isRunToken } from "../queue/run-token.ts";
 import type { TransactionParts } from "../queue/transaction.ts";
 import type { ApiOptions, ApiParts } from "./api-parts.ts";
-import { type ApiRole, requireApiRole } from "./api-roles.ts";
+import type { ApiRole } from "./api-roles.ts";
+import { authorize } from "./authorize.ts";
 import { configurationRoutes } from "./configurations/configuration-routes.ts";
 import { EventStreams } from "./event-streams.ts";
 import { answerProblem } from "./problem.ts";
 import { projectRoutes } from "./projects/project-routes.ts";
+import { readJsonBody } from "./read-body.ts";
 import { eventRoutes } from "./runs/event-routes.ts";
 import { planRoutes } from "./runs/plan-routes.ts";
 import { runRoutes } from "./runs/run-routes.ts";
@@ -20,6 +20,7 @@ import { scheduleRoutes } from "./schedules/schedule-routes.ts";
 import { freezeRoutes } from "./stacks/freeze-routes.ts";
 import { lockRoutes } from "./stacks/lock-routes.ts";
 import { stackRoutes } from "./stacks/stack-routes.ts";
+import { stateVersionRoutes } from "./state-versions/state-version-routes.ts";
 import { triggerRoutes } from "./triggers/trigger-routes.ts";
 import { compileRequestValidator } from "./validate-request.ts";
 import { variableSetRoutes } from "./variable-sets/variable-set-routes.ts";
@@ -77,7 +78,9 @@ export async function apiPlugin(fastify: FastifyInstance, options: ApiOptions): 
   fastify.addHook("preValidation", async (request) => {
     if (request.routeOptions.config.upload === true) return;
     request.body =
-      request.routeOptions.schema?.body === undefined ? undefined : await readBody(request);
+      request.routeOptions.schema?.body === undefined
+        ? undefined
+        : await readJsonBody(request, BODY_LIMIT);
   });
 
   const parts: ApiParts = {
@@ -100,6 +103,7 @@ export async function apiPlugin(fastify: FastifyInstance, options: ApiOptions): 
   stackRoutes(fastify, parts);
   lockRoutes(fastify, parts);
   freezeRoutes(fastify, parts);
+  stateVersionRoutes(fastify, parts);
   scheduleRoutes(fastify, parts);
   triggerRoutes(fastify, parts);
   configurationRoutes(fastify, parts);
@@ -130,61 +134,4 @@ async function authorizeClaim(
   }
   if (request.routeOptions.config.access === "run") return found.claim;
   throw new ServerError("forbidden", "the token of a claim is for the requests of its claim alone");
-}
-
-/** Who sent a request, if that is allowed to make it. */
-async function authorize(
-  authenticator: Authenticator,
-  request: FastifyRequest,
-): Promise<Principal> {
-  const principal = await authenticate(authenticator, request);
-  const { access = "admin" } = request.routeOptions.config;
-  if (access === "run") {
-    throw new ServerError("forbidden", "this needs the token of a claim");
-  }
-  requireApiRole(principal, access);
-  const { project } = (request.params ?? {}) as { project?: string };
-  const { projects } = principal;
-  if (project !== undefined && projects.length > 0 && !projects.includes(project)) {
-    throw new ServerError("not_found", `there is no project "${project.slice(0, 64)}"`);
-  }
-  return principal;
-}
-
-/** Signatures cover a body, which is not read yet: this API takes tokens. */
-async function authenticate(
-  authenticator: Authenticator,
-  request: FastifyRequest,
-): Promise<Principal> {
-  const { authorization } = request.headers;
-  if (authorization !== undefined && isSignatureHeader(authorization)) {
-    throw new ServerError("unauthenticated", "this API takes a token, not a signature");
-  }
-  const { rawHeaders } = request.raw;
-  const headers: [string, string][] = [];
-  for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
-    headers.push([rawHeaders[at] ?? "", rawHeaders[at + 1] ?? ""]);
-  }
-  const target = request.raw.url ?? request.url;
-  return authenticator.authenticate({
-    method: request.method,
-    target,
-    headers,
-    body: new Uint8Array(),
-  });
-}
-
-/** Reads a JSON object; a request without a body has an empty one. */
-async function readBody(request: FastifyRequest): Promise<unknown> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of request.raw as AsyncIterable<Buffer>) {
-    size += chunk.byteLength;
-    if (size > BODY_LIMIT) throw new ServerError("too_large");
-    chunks.push(chunk);
-  }
-  if (size === 0) return {};
-  const { object, problem } = readJsonObject(Buffer.concat(chunks));
-  if (problem === undefined) return object;
-  throw new ServerError("invalid_request", "the request body is not a JSON object");
 }

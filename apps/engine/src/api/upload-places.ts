@@ -1,21 +1,31 @@
 import { ServerError } from "../domain/server-error.ts";
 
-/** Uploads that a server takes at the same time, and those of one account: each has a file and an unpacking stream. */
-const MAX_UPLOADS = 16;
-const MAX_ACCOUNT_UPLOADS = 4;
+/** Uploads at the same time. */
+interface UploadLimits {
+  /** Of all accounts. */
+  readonly all: number;
+  /** Of one. */
+  readonly account: number;
+}
 
 /** The places for uploads of one server. */
 export class UploadPlaces {
+  readonly #limits: UploadLimits;
   readonly #taken = new Map<string, number>();
   #all = 0;
+
+  constructor(limits: UploadLimits) {
+    this.#limits = limits;
+  }
 
   /** Takes a place until it is disposed of. `rate_limited` where there is none. */
   take(account: string): Disposable {
     const own = this.#taken.get(account) ?? 0;
-    if (this.#all >= MAX_UPLOADS || own >= MAX_ACCOUNT_UPLOADS) {
+    const { all, account: mine } = this.#limits;
+    if (this.#all >= all || own >= mine) {
       throw new ServerError(
         "rate_limited",
-        `the server takes ${MAX_UPLOADS} uploads at the same time, ${MAX_ACCOUNT_UPLOADS} of one account; try again later`,
+        `the server takes ${all} uploads at the same time, ${mine} of one account; try again later`,
         { retryAfterMs: 5_000 },
       );
     }

@@ -15,6 +15,7 @@ import { memberPlace, projectTenancy, STACK_KIND } from "../domain/run-places.ts
 import { ServerError } from "../domain/server-error.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { type TransactionParts, transact } from "../queue/transaction.ts";
+import { timedUpload } from "../timed-upload.ts";
 import { CONFIGURATION_LIMITS, MAX_PACKED_BYTES } from "./configuration-limits.ts";
 
 interface StoreConfigurationParts extends TransactionParts {
@@ -66,10 +67,6 @@ export async function storeConfiguration(
   });
 }
 
-/** How long an upload may stand still, and how long it may take. */
-const IDLE_MS = 30_000;
-const UPLOAD_MS = 3_600_000;
-
 async function receive(
   content: AsyncIterable<Uint8Array>,
   path: string,
@@ -78,28 +75,12 @@ async function receive(
 ): Promise<number> {
   let size = 0;
   await using file = await open(path, "wx", 0o600);
-  // Not to be ended early: that would end the connection of the answer.
-  const reader = content[Symbol.asyncIterator]();
-  const endMs = clock.monotonicMs() + UPLOAD_MS;
-  for (;;) {
-    const step = await inTime(clock, Math.min(IDLE_MS, endMs - clock.monotonicMs()), reader.next());
-    signal.throwIfAborted();
-    if (step.done === true) return size;
-    size += step.value.byteLength;
-    if (size > MAX_PACKED_BYTES) {
-      throw new ServerError("too_large", `an archive has at most ${MAX_PACKED_BYTES} bytes`);
-    }
-    await file.writeFile(step.value);
+  const bounds = { clock, signal, maxBytes: MAX_PACKED_BYTES, what: "an archive" };
+  for await (const chunk of timedUpload(content, bounds)) {
+    size += chunk.byteLength;
+    await file.writeFile(chunk);
   }
-}
-
-/** `invalid_request` where the next part of an upload takes too long. */
-async function inTime<T>(clock: Clock, limitMs: number, part: Promise<T>): Promise<T> {
-  const late = Promise.withResolvers<never>();
-  using _timer = clock.after(limitMs, () => {
-    late.reject(new ServerError("invalid_request", "the upload took too long; begin again"));
-  });
-  return await Promise.race([part, late.promise]);
+  return size;
 }
 
 async function inspect(path: string, signal: AbortSignal): Promise<TarballSummary> {

@@ -54,6 +54,10 @@ export function segmentPlace({ stack, run }: RunReference, first: number): Place
   return memberPlace(stack, run, first.toString(16).padStart(12, "0"));
 }
 
+export function stateVersionPlace(stack: StackReference, version: bigint): Place {
+  return memberPlace(stack, version.toString(16).padStart(12, "0"));
+}
+
 export function ticketPlace({ stack, run }: RunReference, pool = DEFAULT_POOL): Place {
   return { tenancy: projectTenancy(stack), name: `${pool}.${run}` };
 }

@@ -51,5 +51,6 @@ it("every digest that a server's message holds is a declared blob reference, or 
     "ConfigurationVersion.archiveSha256",
     "PlanSummary.documentSha256",
     "PlanSummary.viewSha256",
+    "StateVersion.contentSha256",
   ]);
 });

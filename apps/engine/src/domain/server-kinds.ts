@@ -2,6 +2,7 @@ import {
   ConfigurationVersion,
   Freeze,
   IdempotencyRecord,
+  KeptState,
   PlanSummary,
   Project,
   RunLog,
@@ -11,6 +12,7 @@ import {
   Schedule,
   StackLock,
   StackQueue,
+  StateVersion,
   TriggerGraph,
   Variable,
   VariableSet,
@@ -36,6 +38,7 @@ interface ServerKind<M = never> extends RecordKind<M> {
     | "while needed"
     | "24 h"
     | "50 per stack"
+    | "100 per stack"
     | "until deleted";
 }
 
@@ -124,8 +127,21 @@ export const SERVER_KINDS = Object.freeze({
   lock: kindOf("StackLock", StackLock, {
     scope: "project",
     nameParts: ["stack"],
-    maxBytes: 4 * KIB,
+    maxBytes: 16 * KIB,
     retention: "while needed",
+  }),
+  keptState: kindOf("KeptState", KeptState, {
+    scope: "project",
+    nameParts: ["stack"],
+    maxBytes: KIB,
+    retention: "with the stack",
+  }),
+  stateVersion: kindOf("StateVersion", StateVersion, {
+    scope: "project",
+    nameParts: ["stack", "number"],
+    maxBytes: 8 * KIB,
+    blobs: ({ contentSha256 }) => [contentSha256],
+    retention: "100 per stack",
   }),
   freeze: kindOf("Freeze", Freeze, {
     scope: "project",

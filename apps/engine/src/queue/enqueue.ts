@@ -23,6 +23,7 @@ import { ServerError } from "../domain/server-error.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { appendEvents } from "./append-events.ts";
 import { freeTicket, readQueue } from "./stack-queue.ts";
+import { requireEngineState } from "./state-owner.ts";
 import { supersedeOlder } from "./supersede.ts";
 import { type Transaction, type TransactionParts, transact } from "./transaction.ts";
 
@@ -65,7 +66,7 @@ const MAX_PENDING = 100;
  * plans needs no place: it gets its ticket at once.
  *
  * `not_found` for the stack, `unprocessable` for an unknown configuration, `queue_full`, `conflict` where the idempotency
- * key was used by another request meanwhile.
+ * key was used by another request meanwhile, `kept_state` where a terraform or tofu command has the state of the stack.
  */
 export async function enqueueRun(parts: TransactionParts, given: NewServerRun): Promise<Run> {
   return transact(parts, async (tx) => addRun(tx, given));
@@ -91,6 +92,7 @@ export async function addRun(tx: Transaction, given: NewServerRun): Promise<Run>
     const known = await tx.find(SERVER_KINDS.idempotency, idempotency.place);
     if (known !== undefined) throw new ServerError("in_progress");
   }
+  await requireEngineState(tx, stack);
   const project = await tx.find(SERVER_KINDS.project, projectPlace(stack));
   if (project !== undefined) tx.guardRow(project);
   else tx.guardAbsent(SERVER_KINDS.project, projectPlace(stack));

@@ -10,7 +10,10 @@ export function isOver({ untilMs }: StackLock, nowMs: number): boolean {
   return untilMs !== 0n && Number(untilMs) <= nowMs;
 }
 
-/** Locks a stack: its runs wait. A lock of the same actor is replaced; `stack_locked` where another has one. */
+/**
+ * Locks a stack: its runs wait, and terraform and tofu commands cannot lock its state. A lock of the same actor is replaced;
+ * `stack_locked` where another has one, or a command.
+ */
 export async function lockStack(
   parts: TransactionParts,
   stack: StackReference,
@@ -20,7 +23,7 @@ export async function lockStack(
   return transact(parts, async (tx) => {
     const found = await tx.find(SERVER_KINDS.lock, stackPlace(stack));
     const isTaken = found !== undefined && !isOver(found.message, tx.nowMs);
-    if (isTaken && found.message.actor !== actor) {
+    if (isTaken && (found.message.actor !== actor || found.message.terraform !== undefined)) {
       throw new ServerError("stack_locked", lockedBy(found.message));
     }
     const lock: StackLock = {
@@ -28,6 +31,7 @@ export async function lockStack(
       reason,
       atMs: BigInt(tx.nowMs),
       untilMs: forMs === undefined ? 0n : BigInt(tx.nowMs + forMs),
+      terraform: undefined,
     };
     if (found === undefined) tx.create(SERVER_KINDS.lock, stackPlace(stack), lock);
     else tx.update(found, lock);
@@ -35,7 +39,10 @@ export async function lockStack(
   });
 }
 
-/** Unlocks a stack. Only who locked it may do so without force; a stack without a lock stays as it is. */
+/**
+ * Unlocks a stack. Only who locked it may do so without force, and the lock of a command needs force in any case: it is at work
+ * with the state. A stack without a lock stays as it is.
+ */
 export async function unlockStack(
   parts: TransactionParts,
   stack: StackReference,
@@ -45,7 +52,8 @@ export async function unlockStack(
     const found = await tx.find(SERVER_KINDS.lock, stackPlace(stack));
     if (found === undefined) return;
     const { message } = found;
-    if (message.actor !== actor && !force && !isOver(message, tx.nowMs)) {
+    const isOwn = message.actor === actor && message.terraform === undefined;
+    if (!isOwn && !force && !isOver(message, tx.nowMs)) {
       throw new ServerError("stack_locked", `${lockedBy(message)}; an administrator may use force`);
     }
     tx.remove(found);

@@ -10,13 +10,16 @@ export interface ServerProcess {
   readonly ended: Promise<number | null>;
 }
 
-/** Starts `main serve` on any port and waits until it says where it listens. Rejects where it ends before. */
+/**
+ * Starts `main serve`, without `--port` on any, and waits until it says where it listens. Rejects where it ends before.
+ */
 export async function startServerProcess(
   main: string,
   args: readonly string[],
   options: { readonly cwd?: string; readonly env?: NodeJS.ProcessEnv } = {},
 ): Promise<ServerProcess> {
-  const child = spawn(process.execPath, [main, "serve", ...args, "--port", "0"], {
+  const port = args.includes("--port") ? [] : ["--port", "0"];
+  const child = spawn(process.execPath, [main, "serve", ...args, ...port], {
     cwd: options.cwd,
     env: { ...process.env, ...options.env },
     stdio: ["ignore", "pipe", "inherit"],

@@ -221,7 +221,7 @@ export interface Problem {
 })[] | undefined;
 }
 
-export type ProblemCode = "invalid_request" | "unauthenticated" | "forbidden" | "not_found" | "conflict" | "name_taken" | "in_progress" | "illegal_transition" | "command_run" | "run_ended" | "stack_locked" | "not_empty" | "self_approval" | "plan_changed" | "claim_lost" | "changed" | "too_large" | "unsupported_media_type" | "bundle_invalid" | "unprocessable" | "idempotency_mismatch" | "precondition_required" | "rate_limited" | "queue_full" | "internal" | "key_unavailable" | "store_unavailable" | "quota_exceeded" | "draining";
+export type ProblemCode = "invalid_request" | "unauthenticated" | "forbidden" | "not_found" | "conflict" | "name_taken" | "in_progress" | "illegal_transition" | "command_run" | "run_ended" | "stack_locked" | "not_empty" | "self_approval" | "state_conflict" | "engine_state" | "kept_state" | "plan_changed" | "claim_lost" | "changed" | "too_large" | "unsupported_media_type" | "bundle_invalid" | "state_invalid" | "unprocessable" | "idempotency_mismatch" | "precondition_required" | "rate_limited" | "queue_full" | "internal" | "key_unavailable" | "store_unavailable" | "quota_exceeded" | "draining";
 
 export interface Project {
   readonly name: string;
@@ -332,6 +332,24 @@ export interface StackLock {
   readonly reason: string;
   readonly at: string;
   readonly until?: string | undefined;
+}
+
+export interface StateVersion {
+  readonly version: number;
+  readonly current: boolean;
+  /** a whole number below 2^64 */
+  readonly serial: string;
+  readonly lineage: string;
+  readonly terraform_version: string;
+  readonly bytes: number;
+  /** of the bytes, in hexadecimal */
+  readonly md5: string;
+  readonly actor: string;
+  readonly created_at: string;
+  readonly operation?: string | undefined;
+  readonly who?: string | undefined;
+  readonly restored_from?: number | undefined;
+  readonly lineage_changed?: boolean | undefined;
 }
 
 export interface Trigger {
@@ -624,6 +642,15 @@ export interface Operations {
     };
     readonly output: Run;
   };
+  /** Download a state version: the very bytes that were stored, with secrets in the clear: `GET /api/v1/projects/{project}/stacks/{stack}/state-versions/{version}/content`. */
+  readonly DownloadStateVersion: {
+    readonly input: {
+      readonly project: string;
+      readonly stack: string;
+      readonly version: string;
+    };
+    readonly output: Uint8Array;
+  };
   /** Say how the execution of a claim ended, or give the claim back: `POST /api/v1/worker/claims/{run}/end`. */
   readonly EndClaim: {
     readonly input: {
@@ -703,6 +730,16 @@ export interface Operations {
 };
     readonly item: Stack;
   };
+  /** List the state versions that terraform and tofu commands have stored, the newest first: `GET /api/v1/projects/{project}/stacks/{stack}/state-versions`. */
+  readonly ListStateVersions: {
+    readonly input: {
+      readonly project: string;
+      readonly stack: string;
+    };
+    readonly output: {
+  readonly state_versions: readonly StateVersion[];
+};
+  };
   /** List the triggers of a stack, the oldest first: `GET /api/v1/projects/{project}/stacks/{stack}/triggers`. */
   readonly ListTriggers: {
     readonly input: {
@@ -761,6 +798,15 @@ export interface Operations {
       readonly run: string;
     };
     readonly output: string;
+  };
+  /** Restore a state version: a new version with its content and the next serial: `POST /api/v1/projects/{project}/stacks/{stack}/state-versions/{version}/restore`. */
+  readonly RestoreStateVersion: {
+    readonly input: {
+      readonly project: string;
+      readonly stack: string;
+      readonly version: string;
+    };
+    readonly output: StateVersion;
   };
   /** Request an ended run again, with its configuration and options and a new plan: `POST /api/v1/projects/{project}/stacks/{stack}/runs/{run}/retry`. */
   readonly RetryRun: {
@@ -893,6 +939,15 @@ export interface Operations {
     };
     readonly output: Stack;
   };
+  /** Show a state version, without its content: `GET /api/v1/projects/{project}/stacks/{stack}/state-versions/{version}`. */
+  readonly ShowStateVersion: {
+    readonly input: {
+      readonly project: string;
+      readonly stack: string;
+      readonly version: string;
+    };
+    readonly output: StateVersion;
+  };
   /** Show a trigger; its entity tag is what If-Match takes: `GET /api/v1/projects/{project}/stacks/{stack}/triggers/{trigger}`. */
   readonly ShowTrigger: {
     readonly input: {
@@ -970,6 +1025,8 @@ export interface OperationRow {
   readonly items?: string;
   /** The answer is a text, and not JSON. */
   readonly text?: true;
+  /** The answer is bytes. */
+  readonly bytes?: true;
 }
 
 export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } = {
@@ -997,6 +1054,7 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   DeleteVariable: {"method":"DELETE","path":"/api/v1/projects/{project}/stacks/{stack}/variables/{category}/{key}","query":[],"headers":["if-match"]},
   DeleteVariableSet: {"method":"DELETE","path":"/api/v1/projects/{project}/variable-sets/{set}","query":[],"headers":["if-match"]},
   DiscardRun: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}/discard","query":[],"headers":[]},
+  DownloadStateVersion: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/state-versions/{version}/content","query":[],"headers":[],"bytes":true},
   EndClaim: {"method":"POST","path":"/api/v1/worker/claims/{run}/end","query":[],"headers":[]},
   FreezeProject: {"method":"PUT","path":"/api/v1/projects/{project}/freeze","query":[],"headers":[]},
   FreezeStack: {"method":"PUT","path":"/api/v1/projects/{project}/stacks/{stack}/freeze","query":[],"headers":[]},
@@ -1005,12 +1063,14 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   ListRuns: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/runs","query":["limit","after"],"headers":[],"items":"runs"},
   ListSchedules: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/schedules","query":[],"headers":[]},
   ListStacks: {"method":"GET","path":"/api/v1/projects/{project}/stacks","query":["limit","after"],"headers":[],"items":"stacks"},
+  ListStateVersions: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/state-versions","query":[],"headers":[]},
   ListTriggers: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/triggers","query":[],"headers":[]},
   ListVariableSets: {"method":"GET","path":"/api/v1/projects/{project}/variable-sets","query":[],"headers":[]},
   ListVariables: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/variables","query":[],"headers":[]},
   LockStack: {"method":"PUT","path":"/api/v1/projects/{project}/stacks/{stack}/lock","query":[],"headers":[]},
   OverrideFreeze: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}/freeze-override","query":[],"headers":[]},
   RenderPlan: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}/plan/rendered","query":["form","limit_bytes"],"headers":[],"text":true},
+  RestoreStateVersion: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/state-versions/{version}/restore","query":[],"headers":[]},
   RetryRun: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}/retry","query":[],"headers":["idempotency-key"]},
   SetSetVariable: {"method":"PUT","path":"/api/v1/projects/{project}/variable-sets/{set}/variables/{category}/{key}","query":[],"headers":["if-match"]},
   SetVariable: {"method":"PUT","path":"/api/v1/projects/{project}/stacks/{stack}/variables/{category}/{key}","query":[],"headers":["if-match"]},
@@ -1025,6 +1085,7 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   ShowRun: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}","query":[],"headers":[]},
   ShowSchedule: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/schedules/{schedule}","query":[],"headers":[]},
   ShowStack: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}","query":[],"headers":[]},
+  ShowStateVersion: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/state-versions/{version}","query":[],"headers":[]},
   ShowTrigger: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/triggers/{trigger}","query":[],"headers":[]},
   ShowVariable: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/variables/{category}/{key}","query":[],"headers":[]},
   ShowVariableSet: {"method":"GET","path":"/api/v1/projects/{project}/variable-sets/{set}","query":[],"headers":[]},

@@ -1,8 +1,8 @@
-import type { Readable } from "node:stream";
 import type { FastifyInstance } from "fastify";
 import { type Static, Type } from "typebox";
 import { storeConfiguration } from "../../configuration/store-configuration.ts";
 import { ServerError } from "../../domain/server-error.ts";
+import { uploadSignal } from "../../timed-upload.ts";
 import { type ApiParts, routeSchema, StackParams, stackOf } from "../api-parts.ts";
 import { UploadPlaces } from "../upload-places.ts";
 
@@ -20,9 +20,9 @@ const ConfigurationView = Type.Object(
 
 const TYPES = new Set(["application/gzip", "application/x-gzip", "application/octet-stream"]);
 
-/** `/projects/{project}/stacks/{stack}/configurations` */
+/** `/projects/{project}/stacks/{stack}/configurations`: each upload has a file and an unpacking stream, so that few run at a time. */
 export function configurationRoutes(fastify: FastifyInstance, parts: ApiParts): void {
-  const places = new UploadPlaces();
+  const places = new UploadPlaces({ all: 16, account: 4 });
   fastify.post<{ Params: Static<typeof StackParams> }>(
     "/projects/:project/stacks/:stack/configurations",
     {
@@ -46,18 +46,12 @@ export function configurationRoutes(fastify: FastifyInstance, parts: ApiParts): 
         );
       }
       using _place = places.take(principal.account);
-      const { raw } = request;
-      const closed = new AbortController();
-      const onClose = (): void => {
-        if (!raw.complete) closed.abort(new ServerError("invalid_request", "the upload broke off"));
-      };
-      raw.once("close", onClose);
       const { version, isNew } = await storeConfiguration(parts, {
         stack: reference,
         stackName: name,
         actor: principal.actor,
-        content: raw as Readable,
-        signal: closed.signal,
+        content: request.raw,
+        signal: uploadSignal(request.raw),
       });
       return await reply.code(isNew ? 201 : 200).send({
         digest: version.digest,

@@ -50,6 +50,7 @@ export {
   Schedule,
   StackLock,
   StackQueue,
+  TerraformLock,
   TriggerGraph,
   Variable,
   VariableSet,
@@ -93,3 +94,7 @@ export {
   StateObject_Phase,
   ValuePath,
 } from "./state.ts";
+export {
+  KeptState,
+  StateVersion,
+} from "./state_version.ts";

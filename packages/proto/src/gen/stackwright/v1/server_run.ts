@@ -387,7 +387,7 @@ export namespace Project_Supersede {
   export type SUPERSEDE_UNAPPROVED = typeof Project_Supersede.SUPERSEDE_UNAPPROVED;
 }
 
-/** A lock that a person put on a stack; it exists while the stack is locked. Name: stack. */
+/** A lock that a person, or a terraform or tofu command, put on a stack; it exists while the stack is locked. Name: stack. */
 export interface StackLock {
   /** Id of the credential. */
   actor: string;
@@ -397,6 +397,27 @@ export interface StackLock {
   atMs: bigint;
   /** When it ends by itself, in milliseconds since 1970; 0 for never. */
   untilMs: bigint;
+  /** The command that has it; absent for the lock of a person. */
+  terraform: TerraformLock | undefined;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** What a terraform or tofu command says about its lock. */
+export interface TerraformLock {
+  /** Chosen by the command: a UUID. */
+  id: string;
+  /** Such as "OperationTypeApply". */
+  operation: string;
+  /** Further words about it; mostly empty. */
+  info: string;
+  /** User and host, such as "ann@build-7". */
+  who: string;
+  /** Version of the command. */
+  version: string;
+  /** When the command began, as it says it: a time of RFC 3339. */
+  created: string;
+  /** Where it thinks its state is; mostly empty. */
+  path: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -2809,7 +2830,7 @@ export const Project: MessageFns<Project> = {
 };
 
 function createBaseStackLock(): StackLock {
-  return { actor: "", reason: "", atMs: 0n, untilMs: 0n };
+  return { actor: "", reason: "", atMs: 0n, untilMs: 0n, terraform: undefined };
 }
 
 export const StackLock: MessageFns<StackLock> = {
@@ -2831,6 +2852,9 @@ export const StackLock: MessageFns<StackLock> = {
         throw new globalThis.Error("value provided for field message.untilMs of type int64 too large");
       }
       writer.uint32(32).int64(message.untilMs);
+    }
+    if (message.terraform !== undefined) {
+      TerraformLock.encode(message.terraform, writer.uint32(42).fork()).join();
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -2888,6 +2912,14 @@ export const StackLock: MessageFns<StackLock> = {
             message.untilMs = reader.int64() as bigint;
             continue;
           }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.terraform = TerraformLock.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -2924,6 +2956,159 @@ export const StackLock: MessageFns<StackLock> = {
     message.reason = object.reason ?? "";
     message.atMs = (object.atMs !== undefined && object.atMs !== null) ? BigInt(object.atMs) : 0n;
     message.untilMs = (object.untilMs !== undefined && object.untilMs !== null) ? BigInt(object.untilMs) : 0n;
+    message.terraform = (object.terraform !== undefined && object.terraform !== null)
+      ? TerraformLock.fromPartial(object.terraform)
+      : undefined;
+    return message;
+  },
+};
+
+function createBaseTerraformLock(): TerraformLock {
+  return { id: "", operation: "", info: "", who: "", version: "", created: "", path: "" };
+}
+
+export const TerraformLock: MessageFns<TerraformLock> = {
+  encode(message: TerraformLock, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.id !== "") {
+      writer.uint32(10).string(message.id);
+    }
+    if (message.operation !== "") {
+      writer.uint32(18).string(message.operation);
+    }
+    if (message.info !== "") {
+      writer.uint32(26).string(message.info);
+    }
+    if (message.who !== "") {
+      writer.uint32(34).string(message.who);
+    }
+    if (message.version !== "") {
+      writer.uint32(42).string(message.version);
+    }
+    if (message.created !== "") {
+      writer.uint32(50).string(message.created);
+    }
+    if (message.path !== "") {
+      writer.uint32(58).string(message.path);
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): TerraformLock {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseTerraformLock();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.id = reader.string(true);
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.operation = reader.string(true);
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.info = reader.string(true);
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.who = reader.string(true);
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.version = reader.string(true);
+            continue;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.created = reader.string(true);
+            continue;
+          }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.path = reader.string(true);
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag >>> 3 === 0) {
+          throw new globalThis.Error("protobuf decode found an invalid tag");
+        }
+        const buf = reader.skip(tag & 7);
+
+        if (message._unknownFields === undefined) {
+          message._unknownFields = {};
+        }
+
+        const list = message._unknownFields[tag];
+
+        if (list === undefined) {
+          message._unknownFields[tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      if (reader.pos !== end) {
+        throw new globalThis.Error("protobuf decode read past the end of a message");
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<TerraformLock>): TerraformLock {
+    return TerraformLock.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<TerraformLock>): TerraformLock {
+    const message = createBaseTerraformLock();
+    message.id = object.id ?? "";
+    message.operation = object.operation ?? "";
+    message.info = object.info ?? "";
+    message.who = object.who ?? "";
+    message.version = object.version ?? "";
+    message.created = object.created ?? "";
+    message.path = object.path ?? "";
     return message;
   },
 };

@@ -1,9 +1,7 @@
-import {
-  type ExportOptions,
-  exportedSerial,
-  type NamedStack,
-  type StackSnapshot,
-} from "@stackwright/core";
+import type { NamedStack } from "../state/stack-directory.ts";
+import { exportedSerial } from "../state/stack-origin.ts";
+import type { StackSnapshot } from "../state/stack-state.ts";
+import type { ExportOptions } from "./export-state.ts";
 
 /**
  * Lineage and serial of an exported state: those of the adopted state, continued, so that `terraform state push` accepts it.

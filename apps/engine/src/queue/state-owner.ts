@@ -1,0 +1,53 @@
+import type { StackReference } from "@stackwright/core";
+import { projectTenancy, STACK_HEAD_KIND, STACK_KIND, stackPlace } from "../domain/run-places.ts";
+import { ServerError } from "../domain/server-error.ts";
+import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import type { Transaction } from "./transaction.ts";
+
+// A stack has its state in the engine, or keeps that of terraform and tofu commands, never both: what one of them changed the
+// other would not know. The engine has it from the first run on, a kept state exists from its first version on. Whoever
+// makes the first of either does so under guards on the records of the other, so that only one of two at once succeeds.
+
+/** `kept_state` where a command has the state of a stack, now or in the moment of the write. */
+export async function requireEngineState(tx: Transaction, stack: StackReference): Promise<void> {
+  const place = stackPlace(stack);
+  const kept = await tx.find(SERVER_KINDS.keptState, place);
+  if (kept === undefined) {
+    tx.guardAbsent(SERVER_KINDS.keptState, place);
+    return;
+  }
+  if (kept.message.current !== 0n) {
+    throw new ServerError(
+      "kept_state",
+      "terraform or tofu commands keep the state of this stack, so that the server plans nothing for it; take its objects over first, with: stackwright adopt",
+    );
+  }
+  tx.guardRow(kept);
+}
+
+/** `engine_state` where the engine has the state of a stack, or runs that will, now or in the moment of the write. */
+export async function requireKeptState(
+  tx: Transaction,
+  { stack, name }: { readonly stack: StackReference; readonly name: string },
+): Promise<void> {
+  const named = await tx.get(STACK_KIND, { tenancy: projectTenancy(stack), name });
+  if (named.message.id !== stack.stack) throw new ServerError("not_found");
+  tx.guardRow(named);
+  const place = stackPlace(stack);
+  const origin = named.message.adoption?.origin;
+  // What was handed back belongs to the command again.
+  const isHandedBack = origin?.$case === "state" && origin.value.handedBack;
+  const head = await tx.find(STACK_HEAD_KIND, place);
+  if (head === undefined) tx.guardAbsent(STACK_HEAD_KIND, place);
+  else if (isHandedBack) tx.guardRow(head);
+  else {
+    throw new ServerError(
+      "engine_state",
+      `Stackwright runs the stack "${name}", so that its state is read-only here; take the objects of another state over with: stackwright adopt`,
+    );
+  }
+  const queue = await tx.find(SERVER_KINDS.queue, place);
+  if (queue === undefined) tx.guardAbsent(SERVER_KINDS.queue, place);
+  else if (queue.message.current === "" && queue.message.pending.length === 0) tx.guardRow(queue);
+  else throw new ServerError("engine_state", `the stack "${name}" has runs that are not ended`);
+}
