@@ -25,8 +25,11 @@ export class LockHeldError extends ServerError {
   }
 }
 
-/** Operations of commands that write no state. */
-const READING = new Set(["OperationTypePlan"]);
+/**
+ * Operations that write no state to a stack of the engine. A hand-back to the server that has the stack finds its state in place, and
+ * ends the runs of the engine.
+ */
+const READING = new Set(["OperationTypePlan", "stackwright hand-back"]);
 
 /**
  * Gives the lock of a stack to a command; the same request again finds it. {@link LockHeldError} where another one has it, or where a
