@@ -23,6 +23,7 @@ import type { ServerPlugin } from "./server-app.ts";
 import type { ServerOptions } from "./server-options.ts";
 import { statePlugin } from "./state-api/state-plugin.ts";
 import { memoryBoundOf, stepLimitsOf } from "./step-bounds.ts";
+import { TriggerReaction } from "./trigger/trigger-reaction.ts";
 import { type RunWorker, startRunWorker } from "./worker/run-worker.ts";
 
 interface RunServerOptions {
@@ -67,6 +68,7 @@ export function openRunServer(options: RunServerOptions): RunServer {
   const bell = new LogBell({ storage, clock, logger });
   const tickets = new TicketBell({ storage, clock, logger });
   const live = new LiveView({ storage, logger });
+  const reaction = new TriggerReaction({ ...parts, logger }, live.dueTriggers);
   const stacks = new StackDirectory({ storage });
   const claimed = {
     logger,
@@ -125,6 +127,7 @@ export function openRunServer(options: RunServerOptions): RunServer {
       };
     },
     [Symbol.asyncDispose]: async () => {
+      await reaction[Symbol.asyncDispose]();
       live[Symbol.dispose]();
       await Promise.all([bell[Symbol.asyncDispose](), tickets[Symbol.asyncDispose]()]);
     },

@@ -9,7 +9,13 @@ import {
 } from "./options.ts";
 import { requestOf } from "./request-of.ts";
 import { sendRequest } from "./send-request.ts";
-import { type StackStatusChange, type WatchStacksOptions, watchStacks } from "./watch-stacks.ts";
+import {
+  type StackStatusChange,
+  type TopicChange,
+  type TopicObjects,
+  type WatchTopicsOptions,
+  watchTopics,
+} from "./watch-topics.ts";
 
 /** What every call takes beyond the input of its operation. */
 export interface RequestOptions {
@@ -58,7 +64,12 @@ export interface ServerClient extends Calls {
   /** The events of a run until its end, each once and in order, over lost connections. */
   followRun(options: FollowOptions): AsyncIterable<RunLogEvent>;
   /** The status of all stacks that the token may see, and each change of it, over lost connections. */
-  watchStacks(options?: WatchStacksOptions): AsyncIterable<StackStatusChange>;
+  watchStacks(options?: WatchTopicsOptions): AsyncIterable<StackStatusChange>;
+  /** The objects of topics that the token may see, and each change of them, over one connection that is opened again. */
+  watchTopics<Name extends keyof TopicObjects>(
+    topics: readonly Name[],
+    options?: WatchTopicsOptions,
+  ): AsyncIterable<TopicChange<Name>>;
 }
 
 /**
@@ -79,7 +90,8 @@ export function createServerClient(given: ServerClientOptions): ServerClient {
     server: options.server,
     each: (name, input, callOptions) => each(options, name, input, callOptions),
     followRun: (follow) => followRun(options, follow),
-    watchStacks: (watch) => watchStacks(options, watch),
+    watchStacks: (watch) => watchTopics(options, ["stacks"], watch),
+    watchTopics: (topics, watch) => watchTopics(options, topics, watch),
   };
 }
 

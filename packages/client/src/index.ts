@@ -26,4 +26,13 @@ export type {
 } from "./gen/api.ts";
 export type { ServerClientOptions } from "./options.ts";
 export { serverAddress } from "./options.ts";
-export type { StackStatus, StackStatusChange, WatchStacksOptions } from "./watch-stacks.ts";
+export type {
+  QueuedRun,
+  StackStatus,
+  StackStatusChange,
+  TopicChange,
+  TopicObjects,
+  WatchedRun,
+  WatchedVersion,
+  WatchTopicsOptions,
+} from "./watch-topics.ts";

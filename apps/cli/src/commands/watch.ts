@@ -1,47 +1,106 @@
-import type { StackStatus } from "@stackwright/client";
+import type {
+  QueuedRun,
+  StackStatus,
+  TopicObjects,
+  WatchedRun,
+  WatchedVersion,
+} from "@stackwright/client";
 import type { CommandContext } from "../command-context.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { openServer, withServerErrors } from "../runs/open-server.ts";
 import { printable } from "../terminal/printable.ts";
 
-/** Options of the command that follows stacks. */
+/** What can be followed. */
+type Topic = "stacks" | "runs" | "queue" | "registry";
+
+/** Options of the command that follows a topic. */
 export interface WatchOptions {
   readonly server?: string;
+  readonly topic: Topic;
   readonly project?: string;
   readonly once: boolean;
   readonly json: boolean;
 }
 
 /**
- * Writes the status of the stacks of a server, and then each change until the signal: a line for a stack, as text or as JSON with
+ * Writes the objects of a topic of a server, and then each change until the signal: a line for an object, as text or as JSON with
  * `type` set or delete.
  */
 export async function watch(options: WatchOptions, context: CommandContext): Promise<ExitCode> {
+  const { topic, project } = options;
+  switch (topic) {
+    case "stacks":
+      return follow(options, context, {
+        topic,
+        nameOf: ({ project: inProject, name }) => `${inProject}/${name}`,
+        textOf: stackText,
+        isWanted: (stack) => project === undefined || stack.project === project,
+      });
+    case "runs":
+      return follow(options, context, {
+        topic,
+        nameOf: runName,
+        textOf: runText,
+        isWanted: (run) => project === undefined || run.project === project,
+      });
+    case "queue":
+      return follow(options, context, {
+        topic,
+        nameOf: runName,
+        textOf: queueText,
+        isWanted: (run) => project === undefined || run.project === project,
+      });
+    case "registry":
+      return follow(options, context, {
+        topic,
+        nameOf: ({ provider, version }) => `${provider} ${version}`,
+        textOf: versionText,
+        // Providers belong to no project.
+        isWanted: () => true,
+      });
+    default:
+      return topic satisfies never;
+  }
+}
+
+interface Rendering<Name extends Topic> {
+  readonly topic: Name;
+  readonly nameOf: (object: TopicObjects[Name]) => string;
+  readonly textOf: (object: TopicObjects[Name]) => string;
+  readonly isWanted: (object: TopicObjects[Name]) => boolean;
+}
+
+async function follow<Name extends Topic>(
+  options: WatchOptions,
+  context: CommandContext,
+  { topic, nameOf, textOf, isWanted }: Rendering<Name>,
+): Promise<ExitCode> {
+  type Watched = TopicObjects[Name];
   const { terminal, signal } = context;
   const client = await openServer(context, options.server);
-  const lineOf = (type: "set" | "delete", status: StackStatus): string =>
-    `${options.json ? JSON.stringify({ type, ...status }) : textOf(type, status)}\n`;
-  const known = new Map<string, { readonly status: StackStatus; readonly line: string }>();
+  const lineOf = (type: "set" | "delete", object: Watched): string => {
+    if (options.json) return `${JSON.stringify({ type, ...object })}\n`;
+    return printable(`${nameOf(object)}: ${type === "delete" ? "deleted" : textOf(object)}`) + "\n";
+  };
+  const known = new Map<string, { readonly object: Watched; readonly line: string }>();
   const remove = (id: string): void => {
     const found = known.get(id);
     if (found === undefined) return;
     known.delete(id);
-    terminal.write(lineOf("delete", found.status));
+    terminal.write(lineOf("delete", found.object));
   };
-  const follow = async (): Promise<void> => {
-    for await (const change of client.watchStacks({ signal })) {
-      const set = change.set.filter(
-        ({ project }) => options.project === undefined || project === options.project,
-      );
+  const write = async (): Promise<void> => {
+    for await (const change of client.watchTopics([topic], { signal })) {
+      const set = change.set.filter(isWanted);
       if (change.type === "snapshot") {
         const left = new Set(set.map(({ id }) => id));
         for (const id of known.keys()) if (!left.has(id)) remove(id);
       }
-      for (const status of set.toSorted((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1))) {
-        const line = lineOf("set", status);
+      for (const object of set.toSorted((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1))) {
+        const line = lineOf("set", object);
         // A snapshot after a pause has what was written already, and not all that changes is in a line.
-        if (known.get(status.id)?.line !== line) terminal.write(line);
-        known.set(status.id, { status, line });
+        if (known.get(object.id)?.line !== line) terminal.write(line);
+        known.set(object.id, { object, line });
       }
       for (const id of change.delete) remove(id);
       if (options.once) break;
@@ -49,33 +108,57 @@ export async function watch(options: WatchOptions, context: CommandContext): Pro
   };
   return withServerErrors(client.server, async () => {
     try {
-      await follow();
+      await write();
     } catch (error) {
       if (!signal.aborted || error !== signal.reason) throw error;
       // Nothing was to be done that is not done: how a user ends it.
       return EXIT.interrupted;
     }
     if (options.once && known.size === 0 && !options.json) {
-      terminal.writeError("There are no stacks that this token may see.\n");
+      terminal.writeError(`${NOTHING[topic]}\n`);
     }
     return EXIT.ok;
   });
 }
 
-function textOf(type: "set" | "delete", status: StackStatus): string {
-  const { current, waiting, newest, lock, outdated } = status;
-  const runText = ({ number, phase }: NonNullable<StackStatus["current"]>): string =>
-    `${phase.replaceAll("_", " ")} (${number === 0 ? "a run of a command" : `run ${number}`})`;
-  const last = newest === undefined ? "no runs" : `idle, last ${runText(newest)}`;
-  const parts = [
-    current === undefined ? last : runText(current),
+const NOTHING: Readonly<Record<Topic, string>> = {
+  stacks: "There are no stacks that this token may see.",
+  runs: "There are no runs that this token may see.",
+  queue: "No run has a stack or waits for one.",
+  registry: "The registry has no versions of private providers.",
+};
+
+function stackText({ current, waiting, newest, lock, outdated }: StackStatus): string {
+  const last = newest === undefined ? "no runs" : `idle, last ${phaseText(newest)}`;
+  return [
+    current === undefined ? last : phaseText(current),
     ...(waiting > 0 ? [`${waiting} waiting`] : []),
     ...(lock === undefined ? [] : [`locked by ${lock.actor}: ${lock.reason}`]),
     ...(outdated.length > 0 ? [`outdated by ${outdated.join(", ")}`] : []),
-  ];
-  return printable(`${nameOf(status)}: ${type === "delete" ? "deleted" : parts.join(", ")}`);
+  ].join(", ");
 }
 
-function nameOf({ project, name }: StackStatus): string {
-  return `${project}/${name}`;
+function phaseText({ number, phase }: NonNullable<StackStatus["current"]>): string {
+  return `${words(phase)} (${number === 0 ? "a run of a command" : `run ${number}`})`;
+}
+
+function runText({ phase, mode, cause }: WatchedRun): string {
+  return [words(phase), words(mode), ...(cause === "" ? [] : [cause])].join(", ");
+}
+
+function queueText({ position, phase }: QueuedRun): string {
+  return position === 0 ? `has the stack, ${words(phase)}` : `waits at place ${position}`;
+}
+
+function versionText({ healthy, problem }: WatchedVersion): string {
+  if (healthy === undefined) return "not checked yet";
+  return healthy ? "healthy" : `not healthy: ${problem ?? "the function does not answer"}`;
+}
+
+function runName({ project, stack, number, id }: WatchedRun | QueuedRun): string {
+  return `${project}/${stack} ${number === 0 ? `run ${id}` : `run ${number}`}`;
+}
+
+function words(name: string): string {
+  return name.replaceAll("_", " ");
 }

@@ -1,26 +1,63 @@
-import { type Command, Option } from "commander";
+import { Argument, type Command, Option } from "commander";
 import type { FreezeOptions } from "../commands/runs-freeze.ts";
 import type { ScheduleOptions } from "../commands/runs-schedules.ts";
 import type { RunsStartOptions } from "../commands/runs-start.ts";
 import type { TriggerOptions } from "../commands/runs-triggers.ts";
+import type { SearchOptions } from "../commands/search.ts";
 import type { WatchOptions } from "../commands/watch.ts";
+import type { WhereUsedOptions } from "../commands/where-used.ts";
 import type { ServerStackOptions } from "../runs/run-place.ts";
 import type { CommandAction, Define } from "./program.ts";
 import { collect } from "./run-commands.ts";
+
+/** What `watch` follows. */
+const TOPICS = ["stacks", "runs", "queue", "registry"] as const;
+/** What `where-used` is asked about. */
+const USE_KINDS = ["provider", "stack", "variable-set"] as const;
 
 type Text = string | undefined;
 
 /** Commands about the runs of a server. */
 export function defineServerRunCommands(define: Define, run: CommandAction): void {
-  define("watch", "follow the status of all stacks of a server")
+  define("watch", "follow the stacks, runs, queues or private providers of a server")
     .option("--server <url>", "address of the server; without it that of the last login")
-    .option("--project <name>", "stacks of this project only")
-    .option("--once", "write how they are, and end", false)
+    .addOption(new Option("--topic <name>", "what is followed").choices(TOPICS).default("stacks"))
+    .option("--project <name>", "what is of this project only")
+    .option("--once", "write how things are, and end", false)
     .option("--json", "write a JSON object for each change", false)
     .action(async (options: WatchOptions, command: Command) => {
       const { watch } = await import("../commands/watch.ts");
       await run(command, async (context) => watch(options, context));
     });
+
+  define("search [text]", "find resources in all stacks of a server by a part of their address")
+    .option("--server <url>", "address of the server; without it that of the last login")
+    .option("--type <type>", "resources of this type only")
+    .option("--project <name>", "stacks of this project only")
+    .option("--limit <n>", "number of resources", "100")
+    .option("--json", "write a JSON document", false)
+    .action(async (text: Text, options: SearchOptions, command: Command) => {
+      const { search } = await import("../commands/search.ts");
+      await run(command, async (context) => search(text ?? "", options, context));
+    });
+
+  define("where-used", "list the stacks of a server that use something")
+    .addArgument(new Argument("<kind>", "what is asked about").choices(USE_KINDS))
+    .argument("<name>", "source address of a provider or the end of it; PROJECT/NAME of others")
+    .option("--server <url>", "address of the server; without it that of the last login")
+    .option("--used-version <version>", "uses of this version of the provider only")
+    .option("--json", "write a JSON document", false)
+    .action(
+      async (
+        kind: (typeof USE_KINDS)[number],
+        name: string,
+        options: WhereUsedOptions,
+        command: Command,
+      ) => {
+        const { whereUsed } = await import("../commands/where-used.ts");
+        await run(command, async (context) => whereUsed(kind, name, options, context));
+      },
+    );
 
   const runs = define("runs", "request, show and decide runs on a server");
 

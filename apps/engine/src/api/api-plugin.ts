@@ -17,6 +17,7 @@ import { eventRoutes } from "./runs/event-routes.ts";
 import { planRoutes } from "./runs/plan-routes.ts";
 import { runRoutes } from "./runs/run-routes.ts";
 import { scheduleRoutes } from "./schedules/schedule-routes.ts";
+import { searchRoutes } from "./search/search-routes.ts";
 import { freezeRoutes } from "./stacks/freeze-routes.ts";
 import { lockRoutes } from "./stacks/lock-routes.ts";
 import { stackRoutes } from "./stacks/stack-routes.ts";
@@ -114,6 +115,7 @@ export async function apiPlugin(fastify: FastifyInstance, options: ApiOptions): 
   const streams = new EventStreams(parts);
   eventRoutes(fastify, parts, streams);
   watchRoutes(fastify, parts, streams);
+  searchRoutes(fastify, parts);
   workerRoutes(fastify, parts);
 }
 

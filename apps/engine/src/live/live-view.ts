@@ -1,14 +1,48 @@
 import { randomBytes } from "node:crypto";
 import type { Logger } from "@stackwright/base/logger";
-import { type Collection, createRuntime, type Inspector } from "@stackwright/krt";
+import {
+  type Collection,
+  createRuntime,
+  type Index,
+  type Inspector,
+  type Runtime,
+  type WatchedCollection,
+} from "@stackwright/krt";
 import type { StorageBackend } from "@stackwright/storage";
 import { ChangeRing } from "./change-ring.ts";
+import { type DueTrigger, deriveDueTriggers } from "./due-triggers.ts";
 import { followKind } from "./follow-kind.ts";
-import { LOCKS, OUTPUTS, QUEUES, RUNS, STACKS } from "./stack-facts.ts";
-import { deriveStackStatus, type StackStatus } from "./stack-status.ts";
+import {
+  deriveProviderVersions,
+  PROVIDER_HEALTH,
+  PROVIDER_VERSIONS,
+  type ProviderVersionStatus,
+} from "./provider-versions.ts";
+import { deriveQueue, deriveRecentRuns, type NamedRun, type QueuedRun } from "./recent-runs.ts";
+import { followedResources, type ResourceFact } from "./resource-facts.ts";
+import {
+  LOCKS,
+  OUTPUTS,
+  type OutputsFact,
+  QUEUES,
+  RUNS,
+  STACKS,
+  type StackFact,
+  TRIGGERS,
+  type TriggerFact,
+  VARIABLE_SETS,
+  type VariableSetFact,
+} from "./stack-facts.ts";
+import { deriveStackStatus, deriveStacksById, type StackStatus } from "./stack-status.ts";
 
 /** Turns that a reader may be behind before it gets everything again. */
 const KEPT_TURNS = 10_000;
+
+/** The objects of all stacks, which are followed from the first question about them on. */
+interface LiveResources {
+  readonly all: WatchedCollection<ResourceFact>;
+  readonly byStack: Index<string, ResourceFact>;
+}
 
 /**
  * What one server sees of the whole store, kept current by its watches: it says how things are at a glance, and decides nothing.
@@ -19,28 +53,68 @@ export class LiveView implements Disposable {
   readonly epoch = randomBytes(6).toString("hex");
   readonly stacks: Collection<StackStatus>;
   readonly stackChanges: ChangeRing<StackStatus>;
+  readonly runChanges: ChangeRing<NamedRun>;
+  readonly queueChanges: ChangeRing<QueuedRun>;
+  readonly registryChanges: ChangeRing<ProviderVersionStatus>;
+  /** By key. */
+  readonly identified: Collection<StackFact>;
+  readonly outputs: Collection<OutputsFact>;
+  readonly triggers: Collection<TriggerFact>;
+  readonly variableSets: Collection<VariableSetFact>;
+  readonly dueTriggers: Collection<DueTrigger>;
   readonly inspector: Inspector;
-  readonly #dispose: () => void;
+  readonly #parts: { readonly storage: StorageBackend; readonly logger: Logger };
+  readonly #rt: Runtime;
+  #resources: LiveResources | undefined;
 
   constructor(parts: { readonly storage: StorageBackend; readonly logger: Logger }) {
     const { logger } = parts;
     const rt = createRuntime({
       onError: (error) => logger.warn({ err: error }, "the live view has an error"),
     });
-    this.stacks = deriveStackStatus(rt, {
-      stacks: followKind(rt, parts, STACKS),
-      queues: followKind(rt, parts, QUEUES),
-      runs: followKind(rt, parts, RUNS),
-      locks: followKind(rt, parts, LOCKS),
-      outputs: followKind(rt, parts, OUTPUTS),
-    });
+    this.#parts = parts;
+    this.#rt = rt;
+    const stacks = deriveStacksById(rt, followKind(rt, parts, STACKS));
+    const queues = followKind(rt, parts, QUEUES);
+    const runs = followKind(rt, parts, RUNS);
+    const runsOfStack = rt.index(runs, (run) => run.stack).asCollection();
+    const outputs = followKind(rt, parts, OUTPUTS);
+    const triggers = followKind(rt, parts, TRIGGERS);
+    const locks = followKind(rt, parts, LOCKS);
+    this.identified = stacks;
+    this.outputs = outputs;
+    this.triggers = triggers;
+    this.variableSets = followKind(rt, parts, VARIABLE_SETS);
+    this.stacks = deriveStackStatus(rt, { stacks, runsOfStack, queues, runs, locks, outputs });
+    this.dueTriggers = deriveDueTriggers(rt, { triggers, outputs });
     this.stackChanges = new ChangeRing(this.stacks, KEPT_TURNS);
+    this.runChanges = new ChangeRing(deriveRecentRuns(rt, { stacks, runsOfStack }), KEPT_TURNS);
+    this.queueChanges = new ChangeRing(deriveQueue(rt, { stacks, runs, queues }), KEPT_TURNS);
+    this.registryChanges = new ChangeRing(
+      deriveProviderVersions(rt, {
+        versions: followKind(rt, parts, PROVIDER_VERSIONS),
+        health: followKind(rt, parts, PROVIDER_HEALTH),
+      }),
+      KEPT_TURNS,
+    );
     this.inspector = rt.inspect();
-    this.#dispose = () => rt.dispose();
+  }
+
+  /**
+   * The objects of all stacks: by far the most that a store holds, so a server whose callers never ask for them does not read
+   * them.
+   */
+  get resources(): LiveResources {
+    if (this.#resources === undefined) {
+      const all = followKind(this.#rt, this.#parts, followedResources());
+      this.#resources = { all, byStack: this.#rt.index(all, ({ stack }) => stack) };
+    }
+    return this.#resources;
   }
 
   [Symbol.dispose](): void {
-    this.stackChanges[Symbol.dispose]();
-    this.#dispose();
+    const rings = [this.stackChanges, this.runChanges, this.queueChanges, this.registryChanges];
+    for (const ring of rings) ring[Symbol.dispose]();
+    this.#rt.dispose();
   }
 }

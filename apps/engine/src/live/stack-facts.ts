@@ -1,6 +1,7 @@
 import { type RunPhase, storedRunPhase } from "@stackwright/core";
 import { kind } from "@stackwright/krt";
-import type { ResourceId } from "@stackwright/storage";
+import type { Run_Mode } from "@stackwright/proto/stackwright";
+import type { ResourceId, Tenancy } from "@stackwright/storage";
 import { decodeRecord } from "../domain/record-kind.ts";
 import { RUN_KIND, STACK_KIND, STACK_OUTPUTS_KIND } from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
@@ -24,11 +25,18 @@ export interface QueueFact {
 
 export interface RunFact {
   readonly key: string;
+  readonly account: string;
+  readonly project: string;
+  /** Key of the stack. */
   readonly stack: string;
   readonly id: string;
   /** 0 for the run of a command. */
   readonly number: number;
   readonly phase: RunPhase | "unknown";
+  readonly mode: Run_Mode;
+  /** Why there is the run, such as `user:ID` or `trigger:PROJECT/STACK@REVISION`. */
+  readonly cause: string;
+  readonly actor: string;
   readonly createdAtMs: number;
   readonly updatedAtMs: number;
 }
@@ -39,12 +47,43 @@ export interface LockFact {
   readonly reason: string;
 }
 
+export interface TriggerFact {
+  readonly key: string;
+  readonly tenancy: Tenancy;
+  readonly name: string;
+  /** Key of the stack whose runs it requests. */
+  readonly consumer: string;
+  /** Key of the stack whose outputs it follows. */
+  readonly producer: string;
+  readonly paused: boolean;
+  /** Of the outputs that were taken note of last. */
+  readonly revision: bigint;
+}
+
+export interface VariableSetFact {
+  readonly key: string;
+  readonly account: string;
+  readonly project: string;
+  readonly name: string;
+  /** Patterns of names of stacks; empty: all of the project. */
+  readonly stacks: readonly string[];
+}
+
+/** What a stack took of the outputs of another one. */
+interface InputFact {
+  /** Key of the other stack. */
+  readonly key: string;
+  readonly revision: bigint;
+  /** Names of the outputs. */
+  readonly outputs: readonly string[];
+}
+
 export interface OutputsFact {
   readonly key: string;
   /** With which the outputs became what they are. */
   readonly revision: bigint;
   /** Outputs of other stacks that the state was made with. */
-  readonly inputs: readonly { readonly key: string; readonly revision: bigint }[];
+  readonly inputs: readonly InputFact[];
 }
 
 export const STACKS: FollowedKind<StackFact> = {
@@ -77,14 +116,22 @@ export const RUNS: FollowedKind<RunFact> = {
   kind: kind<RunFact>()({ key: ({ key }) => key }),
   keyOf: placeKey,
   project: (resource) => {
-    const { id, stack, number, phase, createdAtMs, updatedAtMs } = decodeRecord(RUN_KIND, resource);
-    const { partition, namespace } = resource.id.tenancy;
+    const { id, stack, number, phase, mode, cause, actor, createdAtMs, updatedAtMs } = decodeRecord(
+      RUN_KIND,
+      resource,
+    );
+    const { partition: account, namespace: project } = resource.id.tenancy;
     return {
       key: placeKey(resource.id),
-      stack: `${partition}/${namespace}/${stack}`,
+      account,
+      project,
+      stack: `${account}/${project}/${stack}`,
       id,
       number: Number(number),
       phase: storedRunPhase(phase) ?? "unknown",
+      mode,
+      cause,
+      actor,
       createdAtMs: Number(createdAtMs),
       updatedAtMs: Number(updatedAtMs),
     };
@@ -112,14 +159,52 @@ export const OUTPUTS: FollowedKind<OutputsFact> = {
     return {
       key: placeKey(resource.id),
       revision,
-      inputs: inputs.map(({ account, project, stack, revision: read }) => ({
+      inputs: inputs.map(({ account, project, stack, revision: read, outputs }) => ({
         key: `${account}/${project}/${stack}`,
         revision: read,
+        outputs,
       })),
     };
   },
 };
 
-function placeKey({ tenancy, name }: Pick<ResourceId, "tenancy" | "name">): string {
+export const TRIGGERS: FollowedKind<TriggerFact> = {
+  name: "triggers",
+  type: SERVER_KINDS.trigger.type,
+  kind: kind<TriggerFact>()({ key: ({ key }) => key }),
+  keyOf: placeKey,
+  project: (resource) => {
+    const { producerProject, producer, paused, revision } = decodeRecord(
+      SERVER_KINDS.trigger,
+      resource,
+    );
+    const { tenancy, name } = resource.id;
+    const { partition, namespace } = tenancy;
+    return {
+      key: placeKey(resource.id),
+      tenancy,
+      name,
+      consumer: `${partition}/${namespace}/${name.slice(0, name.indexOf("."))}`,
+      producer: `${partition}/${producerProject}/${producer}`,
+      paused,
+      revision,
+    };
+  },
+};
+
+export const VARIABLE_SETS: FollowedKind<VariableSetFact> = {
+  name: "variable sets",
+  type: SERVER_KINDS.variableSet.type,
+  kind: kind<VariableSetFact>()({ key: ({ key }) => key }),
+  keyOf: placeKey,
+  project: (resource) => {
+    const { name, stacks } = decodeRecord(SERVER_KINDS.variableSet, resource);
+    const { partition: account, namespace: project } = resource.id.tenancy;
+    return { key: placeKey(resource.id), account, project, name, stacks };
+  },
+};
+
+/** ACCOUNT/PROJECT/NAME of a resource. */
+export function placeKey({ tenancy, name }: Pick<ResourceId, "tenancy" | "name">): string {
   return `${tenancy.partition}/${tenancy.namespace}/${name}`;
 }

@@ -1,5 +1,6 @@
 import type { RunPhase } from "@stackwright/core";
 import { byKey, byKeys, type Collection, kind, type Runtime } from "@stackwright/krt";
+import { byAge } from "./recent-runs.ts";
 import type { LockFact, OutputsFact, QueueFact, RunFact, StackFact } from "./stack-facts.ts";
 
 /** The run of a status. */
@@ -32,29 +33,37 @@ export interface StackStatus {
 
 /** Collections that statuses are derived from. */
 interface StatusInputs {
+  /** By id. */
   readonly stacks: Collection<StackFact>;
+  /** By key of the stack. */
+  readonly runsOfStack: Collection<{ readonly key: string; readonly objects: readonly RunFact[] }>;
   readonly queues: Collection<QueueFact>;
   readonly runs: Collection<RunFact>;
   readonly locks: Collection<LockFact>;
   readonly outputs: Collection<OutputsFact>;
 }
 
+/** The stacks by key: their records are found by name, everything else by id. */
+export function deriveStacksById(rt: Runtime, named: Collection<StackFact>): Collection<StackFact> {
+  return rt.derive(
+    named,
+    (_ctx, stack) => ({ ...stack, key: `${stack.account}/${stack.project}/${stack.id}` }),
+    { name: "stacks by id", kind: kind<StackFact>()({ key: ({ key }) => key }) },
+  );
+}
+
 /** One status for each stack, by key. */
 export function deriveStackStatus(
   rt: Runtime,
-  { stacks, queues, runs, locks, outputs }: StatusInputs,
+  { stacks, runsOfStack, queues, runs, locks, outputs }: StatusInputs,
 ): Collection<StackStatus> {
-  const runsOfStack = rt.index(runs, (run) => run.stack);
   const newestRuns = rt.derive(
-    runsOfStack.asCollection(),
-    (_ctx, group) => ({ key: group.key, run: group.objects.reduce(newer) }),
+    runsOfStack,
+    (_ctx, group) => ({
+      key: group.key,
+      run: group.objects.reduce((a, b) => (byAge(a, b) < 0 ? a : b)),
+    }),
     { name: "newest runs" },
-  );
-  // The records of stacks are found by name, everything else by id.
-  const identified = rt.derive(
-    stacks,
-    (_ctx, stack) => ({ ...stack, key: `${stack.account}/${stack.project}/${stack.id}` }),
-    { name: "stacks by id", kind: kind<StackFact>()({ key: ({ key }) => key }) },
   );
   const outdated = rt.derive(
     outputs,
@@ -66,14 +75,14 @@ export function deriveStackStatus(
         (input) => (producers.get(input.key)?.revision ?? input.revision) > input.revision,
       );
       const names = ctx
-        .fetch(identified, byKeys(later.map((input) => input.key)))
+        .fetch(stacks, byKeys(later.map((input) => input.key)))
         .map(({ project, name }) => `${project}/${name}`);
       return { key, stacks: [...new Set(names)].toSorted() };
     },
     { name: "outdated inputs" },
   );
   return rt.derive(
-    identified,
+    stacks,
     (ctx, { key, account, project, id, name }): StackStatus => {
       const queue = ctx.fetchOne(queues, byKey(key));
       const current = queue?.current
@@ -96,11 +105,6 @@ export function deriveStackStatus(
     },
     { name: "stack status", kind: kind<StackStatus>()({ key: ({ key }) => key }) },
   );
-}
-
-function newer(a: RunFact, b: RunFact): RunFact {
-  if (a.createdAtMs !== b.createdAtMs) return a.createdAtMs > b.createdAtMs ? a : b;
-  return a.id > b.id ? a : b;
 }
 
 function runOf({ id, number, phase, updatedAtMs }: RunFact): StatusRun {

@@ -58,7 +58,7 @@ export async function fireTriggers(
       }
       const revision = revisions.get(key);
       const isNew = revision !== undefined && revision > trigger.revision;
-      if (isNew && (await fire(parts, id))) fired += 1;
+      if (isNew && (await fireTrigger(parts, id))) fired += 1;
     } catch (error) {
       if (isStorageError(error, "STORAGE_INCONSISTENT")) throw error;
       logger.error({ trigger: id.name, err: error }, "a trigger could not request its run");
@@ -67,8 +67,11 @@ export async function fireTriggers(
   return fired;
 }
 
-/** Requests the run of a trigger whose producer has changed; false where none was requested. */
-async function fire(parts: TransactionParts, place: Place): Promise<boolean> {
+/**
+ * Requests the run of a trigger whose producer has other outputs than it took note of last; false where none was requested, in
+ * which case the trigger says why.
+ */
+export async function fireTrigger(parts: TransactionParts, place: Place): Promise<boolean> {
   try {
     return await transact(parts, async (tx) => fireIn(tx, parts, place));
   } catch (error) {

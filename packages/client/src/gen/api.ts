@@ -105,6 +105,18 @@ export interface EventBatch {
 })[];
 }
 
+export interface FoundResource {
+  readonly project: string;
+  readonly stack: string;
+  readonly address: string;
+  readonly type: string;
+  /** only read by the stack */
+  readonly data: boolean;
+  readonly deposed?: string | undefined;
+  readonly provider: string;
+  readonly provider_version: string;
+}
+
 export interface Freeze {
   readonly actor: string;
   readonly reason: string;
@@ -332,6 +344,16 @@ export interface StackLock {
   readonly reason: string;
   readonly at: string;
   readonly until?: string | undefined;
+}
+
+export interface StackUse {
+  readonly project: string;
+  readonly stack: string;
+  readonly version?: string | undefined;
+  readonly resources?: number | undefined;
+  readonly outputs?: readonly string[] | undefined;
+  readonly outdated?: boolean | undefined;
+  readonly triggered?: boolean | undefined;
 }
 
 export interface StateVersion {
@@ -750,6 +772,17 @@ export interface Operations {
   readonly triggers: readonly Trigger[];
 };
   };
+  /** List the stacks that use a provider, a variable set or the outputs of another stack: `GET /api/v1/where-used`. */
+  readonly ListUses: {
+    readonly input: {
+      readonly kind: "provider" | "stack" | "variable_set";
+      readonly name: string;
+      readonly version?: string | undefined;
+    };
+    readonly output: {
+  readonly uses: readonly StackUse[];
+};
+  };
   /** List the variable sets of a project: `GET /api/v1/projects/{project}/variable-sets`. */
   readonly ListVariableSets: {
     readonly input: {
@@ -821,6 +854,20 @@ export interface Operations {
 } | undefined;
     };
     readonly output: Run;
+  };
+  /** Find resources in all stacks that the caller may see, by their addresses and types: `GET /api/v1/search`. */
+  readonly SearchResources: {
+    readonly input: {
+      readonly q?: string | undefined;
+      readonly type?: string | undefined;
+      readonly project?: string | undefined;
+      readonly limit?: number | undefined;
+    };
+    readonly output: {
+  readonly resources: readonly FoundResource[];
+  /** there are more than were asked for */
+  readonly more: boolean;
+};
   };
   /** Set a variable of a set; to replace one, If-Match names the entity tag of the set: `PUT /api/v1/projects/{project}/variable-sets/{set}/variables/{category}/{key}`. */
   readonly SetSetVariable: {
@@ -1065,6 +1112,7 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   ListStacks: {"method":"GET","path":"/api/v1/projects/{project}/stacks","query":["limit","after"],"headers":[],"items":"stacks"},
   ListStateVersions: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/state-versions","query":[],"headers":[]},
   ListTriggers: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/triggers","query":[],"headers":[]},
+  ListUses: {"method":"GET","path":"/api/v1/where-used","query":["kind","name","version"],"headers":[]},
   ListVariableSets: {"method":"GET","path":"/api/v1/projects/{project}/variable-sets","query":[],"headers":[]},
   ListVariables: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/variables","query":[],"headers":[]},
   LockStack: {"method":"PUT","path":"/api/v1/projects/{project}/stacks/{stack}/lock","query":[],"headers":[]},
@@ -1072,6 +1120,7 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   RenderPlan: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}/plan/rendered","query":["form","limit_bytes"],"headers":[],"text":true},
   RestoreStateVersion: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/state-versions/{version}/restore","query":[],"headers":[]},
   RetryRun: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}/retry","query":[],"headers":["idempotency-key"]},
+  SearchResources: {"method":"GET","path":"/api/v1/search","query":["q","type","project","limit"],"headers":[]},
   SetSetVariable: {"method":"PUT","path":"/api/v1/projects/{project}/variable-sets/{set}/variables/{category}/{key}","query":[],"headers":["if-match"]},
   SetVariable: {"method":"PUT","path":"/api/v1/projects/{project}/stacks/{stack}/variables/{category}/{key}","query":[],"headers":["if-match"]},
   ShowClaim: {"method":"GET","path":"/api/v1/worker/claims/{run}","query":[],"headers":[]},

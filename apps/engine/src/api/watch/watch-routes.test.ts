@@ -3,9 +3,15 @@ import { expect, it } from "vitest";
 import { P, S, startApi } from "../../testing/start-api.ts";
 
 /** The names of the events of a stream, with their data, until enough of them came. */
-async function read(url: string, token: string, count: number, lastEventId = "") {
+async function read(
+  url: string,
+  token: string,
+  count: number,
+  lastEventId = "",
+  topics = "stacks",
+) {
   const leave = new AbortController();
-  const answer = await fetch(`${url}/api/v1/watch?topics=stacks`, {
+  const answer = await fetch(`${url}/api/v1/watch?topics=${topics}`, {
     headers: {
       authorization: `Bearer ${token}`,
       ...(lastEventId !== "" && { "last-event-id": lastEventId }),
@@ -48,7 +54,7 @@ it("a stream begins with a snapshot, and continues behind the last event without
     "snapshot-end",
   ]);
   expect(names(items?.data["items"])).toEqual(["web/one"]);
-  expect(end?.id).toMatch(/^[0-9a-f]{12}:\d+$/);
+  expect(end?.id).toMatch(/^[0-9a-f]{12}:stacks=\d+$/);
 
   await call("POST", `${P}/stacks`, { body: { name: "two" } });
   const [delta] = await read(server.url, token, 1, end?.id);
@@ -76,10 +82,77 @@ it("a token of one project sees nothing of another one, in snapshots and in chan
   expect(JSON.stringify(await events)).toContain("shown");
 });
 
+it("several topics are one stream, with one position", async () => {
+  const { server, call, upload, first } = await startApi("none");
+  const { token } = first;
+  await call("POST", `${P}/stacks`, { body: { name: "one" } });
+  const { digest } = (await upload()).json;
+  const run = (await call("POST", `${S}/runs`, { body: { configuration: digest } })).json;
+  const next = (await call("POST", `${S}/runs`, { body: { configuration: digest } })).json;
+  const one = `run:${String(next["id"])}`;
+  const topics = `runs,queue,${one},registry`;
+  const whole = async () => {
+    const events = await read(server.url, token, 11, "", topics);
+    const items = (topic: string) =>
+      events
+        .filter(({ event, data }) => event === "snapshot" && data["topic"] === topic)
+        .flatMap(({ data }) => data["items"] as Record<string, unknown>[]);
+    return { events, items };
+  };
+  await expect.poll(async () => (await whole()).items("queue").length).toBe(2);
+  const { events, items } = await whole();
+  expect(items("runs").map(({ id }) => id)).toEqual([run["id"], next["id"]]);
+  expect(items(one).map(({ id }) => id)).toEqual([next["id"]]);
+  expect(items("queue").map(({ id, position }) => [id, position])).toEqual([
+    [run["id"], 0],
+    [next["id"], 1],
+  ]);
+  expect(items("registry")).toEqual([]);
+  const end = events.at(-1)?.id ?? "";
+  expect(end).toMatch(/^[0-9a-f]{12}:runs=\d+,queue=\d+,run:[0-9A-Z]{26}=\d+,registry=\d+$/);
+
+  await call("POST", `${S}/runs/${String(next["id"])}/cancel`, { body: {} });
+  const changes = await read(server.url, token, 3, end, topics);
+  expect(changes.map(({ event, data }) => [event, data["topic"]])).toEqual(
+    expect.arrayContaining([
+      ["delta", "runs"],
+      ["delta", "queue"],
+      ["delta", one],
+    ]),
+  );
+  // A topic that the position does not have begins with a snapshot, and the others continue.
+  const [added] = await read(server.url, token, 1, end.replace(/,registry=\d+$/, ""), "registry");
+  expect(added?.event).toBe("snapshot-begin");
+});
+
+it("a damaged position is no position", async () => {
+  const { server, call, first } = await startApi("none");
+  await call("POST", `${P}/stacks`, { body: { name: "one" } });
+  const end = (await read(server.url, first.token, 3)).find(({ id }) => id !== "")?.id ?? "";
+  const [epoch] = end.split(":");
+  for (const position of [
+    "",
+    `${epoch}`,
+    `${epoch}:`,
+    `${epoch}:1`,
+    `${epoch}:stacks=`,
+    `${epoch}:stacks=-1`,
+    `${epoch}:stacks=99999`,
+    `${epoch}:runs=1`,
+    `${epoch}:${"stacks=1,".repeat(600)}`,
+  ]) {
+    const [begin] = await read(server.url, first.token, 1, position);
+    expect(begin?.event, position).toBe("snapshot-begin");
+  }
+});
+
 it("other topics are refused, and the graph is for administrators", async () => {
   const { call, tokenOf } = await startApi("none");
   expect((await call("GET", "/api/v1/watch?topics=secrets")).status).toBe(400);
   expect((await call("GET", "/api/v1/watch")).status).toBe(400);
+  expect((await call("GET", "/api/v1/watch?topics=stacks,,runs")).status).toBe(400);
+  const many = Array.from({ length: 11 }, (_, index) => `run:R${index}`).join(",");
+  expect((await call("GET", `/api/v1/watch?topics=${many}`)).status).toBe(400);
   const graph = await call("GET", "/api/v1/debug/krt");
   expect(graph.json["diagram"]).toContain("stack status");
   const viewer = await tokenOf("reader");

@@ -1,15 +1,21 @@
 import type { FastifyInstance } from "fastify";
 import { type Static, Type } from "typebox";
-import { ServerError } from "../../domain/server-error.ts";
 import { type ApiParts, routeSchema } from "../api-parts.ts";
 import type { EventStreams } from "../event-streams.ts";
-import { streamStacks, visibleTo } from "./topic-stream.ts";
+import { synced } from "./synced.ts";
+import { openTopics, TOPIC_PATTERN, visibleTo } from "./topic.ts";
+import { streamTopics } from "./topic-stream.ts";
 
-/** How long the first view of the store may take. */
-const SYNC_MS = 30_000;
+/** Topics of one stream. */
+const MAX_TOPICS = 10;
 
 const Topics = Type.Object(
-  { topics: Type.Literal("stacks", { description: "the topics that are followed" }) },
+  {
+    topics: Type.String({
+      pattern: `^${TOPIC_PATTERN}(?:,${TOPIC_PATTERN}){0,${MAX_TOPICS - 1}}$`,
+      description: "stacks, runs, run:ID, queue, registry; several are separated by commas",
+    }),
+  },
   { additionalProperties: false },
 );
 const Format = Type.Object(
@@ -24,11 +30,12 @@ export function watchRoutes(
   streams: EventStreams,
 ): void {
   const { live, clock, principalOf } = parts;
+  const topicOf = openTopics(live);
   fastify.get<{ Querystring: Static<typeof Topics> }>(
     "/watch",
     {
       schema: routeSchema(
-        "Follow the status of all stacks that the caller may see (text/event-stream)",
+        "Follow what the caller may see of stacks, runs, queues and the registry (text/event-stream)",
         "WatchTopics",
         { 200: Type.String({ description: "text/event-stream" }) },
         { querystring: Topics, produces: ["text/event-stream"] },
@@ -40,9 +47,10 @@ export function watchRoutes(
       const header = request.headers["last-event-id"];
       const position = typeof header === "string" ? header : undefined;
       const isVisible = visibleTo(principalOf(request));
+      const topics = [...new Set(request.query.topics.split(","))].map(topicOf);
       return streams.answer(request, reply, async (signal) => {
-        await synced(parts, signal);
-        return streamStacks({ live, clock }, isVisible, position, signal);
+        await Promise.all(topics.map(async (topic) => synced(topic, clock, signal)));
+        return streamTopics({ topics, epoch: live.epoch, clock, isVisible, position }, signal);
       });
     },
   );
@@ -72,19 +80,4 @@ export function watchRoutes(
       return { synced: stacks.synced, stacks: stacks.size, collections, diagram };
     },
   );
-}
-
-/** Waits for the first view of the store; `store_unavailable` where it does not come. */
-async function synced(
-  { live, clock }: Pick<ApiParts, "live" | "clock">,
-  signal: AbortSignal,
-): Promise<void> {
-  const late = new AbortController();
-  using _ = clock.after(SYNC_MS, () => late.abort());
-  try {
-    await live.stackChanges.whenSynced({ signal: AbortSignal.any([signal, late.signal]) });
-  } catch (error) {
-    if (!late.signal.aborted) throw error;
-    throw new ServerError("store_unavailable", "the server has not read its store yet");
-  }
 }

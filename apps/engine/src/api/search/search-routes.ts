@@ -1,0 +1,201 @@
+import type { Principal } from "@stackwright/registry";
+import type { FastifyInstance, FastifyReply } from "fastify";
+import { type Static, Type } from "typebox";
+import { ServerError } from "../../domain/server-error.ts";
+import { searchResources, sortedStacks } from "../../live/search-resources.ts";
+import type { StackFact } from "../../live/stack-facts.ts";
+import {
+  type StackUse,
+  usesOfProvider,
+  usesOfStack,
+  usesOfVariableSet,
+} from "../../live/where-used.ts";
+import { type ApiParts, ProjectName, routeSchema } from "../api-parts.ts";
+import { synced } from "../watch/synced.ts";
+import { visibleTo } from "../watch/topic.ts";
+
+const Query = Type.Object(
+  {
+    q: Type.Optional(
+      Type.String({ maxLength: 256, description: "part of an address, in any case of letters" }),
+    ),
+    type: Type.Optional(Type.String({ maxLength: 256, description: "the whole resource type" })),
+    project: Type.Optional(ProjectName),
+    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000 })),
+  },
+  { additionalProperties: false },
+);
+
+const FoundResource = Type.Object(
+  {
+    project: Type.String(),
+    stack: Type.String(),
+    address: Type.String(),
+    type: Type.String(),
+    data: Type.Boolean({ description: "only read by the stack" }),
+    deposed: Type.Optional(Type.String()),
+    provider: Type.String(),
+    provider_version: Type.String(),
+  },
+  { title: "FoundResource" },
+);
+
+const UseKind = Type.Union([
+  Type.Literal("provider"),
+  Type.Literal("stack"),
+  Type.Literal("variable_set"),
+]);
+
+const UseQuery = Type.Object(
+  {
+    kind: UseKind,
+    name: Type.String({
+      minLength: 1,
+      maxLength: 256,
+      description:
+        "of a provider its source address or the end of it; PROJECT/NAME of a stack or a variable set",
+    }),
+    version: Type.Optional(Type.String({ maxLength: 128, description: "of a provider" })),
+  },
+  { additionalProperties: false },
+);
+
+const StackUseView = Type.Object(
+  {
+    project: Type.String(),
+    stack: Type.String(),
+    version: Type.Optional(Type.String()),
+    resources: Type.Optional(Type.Integer()),
+    outputs: Type.Optional(Type.Array(Type.String())),
+    outdated: Type.Optional(Type.Boolean()),
+    triggered: Type.Optional(Type.Boolean()),
+  },
+  { title: "StackUse" },
+);
+
+/** `/search` and `/where-used`: questions about all stacks that the caller may see, answered by the live view. */
+export function searchRoutes(fastify: FastifyInstance, parts: ApiParts): void {
+  const { live, clock, principalOf, stopping } = parts;
+
+  /** The stacks that the caller may see, once the view has them and what is asked about. */
+  async function visibleStacks(
+    principal: Principal,
+    signal: AbortSignal,
+    project?: string,
+  ): Promise<readonly StackFact[]> {
+    await synced(live.stackChanges, clock, signal);
+    const isVisible = visibleTo(principal);
+    return sortedStacks(
+      live,
+      (stack) => isVisible(stack) && (project === undefined || stack.project === project),
+    );
+  }
+
+  /** The stack that a name stands for, among those that the caller may see. */
+  function namedStack(stacks: readonly StackFact[], given: string): StackFact {
+    const { project, name } = placeOf(given);
+    const found = stacks.find((one) => one.project === project && one.name === name);
+    if (found === undefined) throw new ServerError("not_found", `there is no stack "${given}"`);
+    return found;
+  }
+
+  fastify.get<{ Querystring: Static<typeof Query> }>(
+    "/search",
+    {
+      schema: routeSchema(
+        "Find resources in all stacks that the caller may see, by their addresses and types",
+        "SearchResources",
+        {
+          200: Type.Object({
+            resources: Type.Array(FoundResource),
+            more: Type.Boolean({ description: "there are more than were asked for" }),
+          }),
+        },
+        { querystring: Query },
+      ),
+      config: { access: "viewer" },
+    },
+    async (request, reply) => {
+      const { q = "", type, project, limit = 100 } = request.query;
+      const signal = endOf(reply, stopping);
+      const stacks = await visibleStacks(principalOf(request), signal, project);
+      await synced(live.resources.all, clock, signal);
+      const part = q.toLowerCase();
+      const found = await searchResources(live, {
+        stacks,
+        limit,
+        signal,
+        isMatch: (one) =>
+          (type === undefined || one.type === type) && one.address.toLowerCase().includes(part),
+      });
+      return {
+        resources: found.slice(0, limit).map(({ stack, resource }) => ({
+          project: stack.project,
+          stack: stack.name,
+          address: resource.address,
+          type: resource.type,
+          data: resource.isData,
+          ...(resource.deposed !== "" && { deposed: resource.deposed }),
+          provider: resource.provider,
+          provider_version: resource.providerVersion,
+        })),
+        more: found.length > limit,
+      };
+    },
+  );
+
+  fastify.get<{ Querystring: Static<typeof UseQuery> }>(
+    "/where-used",
+    {
+      schema: routeSchema(
+        "List the stacks that use a provider, a variable set or the outputs of another stack",
+        "ListUses",
+        { 200: Type.Object({ uses: Type.Array(StackUseView) }) },
+        { querystring: UseQuery },
+      ),
+      config: { access: "viewer" },
+    },
+    async (request, reply) => {
+      const { kind, name, version } = request.query;
+      if (version !== undefined && kind !== "provider") {
+        throw new ServerError("invalid_request", "only a provider has a version");
+      }
+      const signal = endOf(reply, stopping);
+      const principal = principalOf(request);
+      const stacks = await visibleStacks(principal, signal);
+      if (kind === "provider") await synced(live.resources.all, clock, signal);
+      let uses: readonly StackUse[] | undefined;
+      if (kind === "provider") uses = await usesOfProvider(live, { stacks, name, version, signal });
+      else if (kind === "stack") uses = usesOfStack(live, stacks, namedStack(stacks, name));
+      else {
+        const place = { account: principal.account, ...placeOf(name) };
+        uses = visibleTo(principal)(place) ? usesOfVariableSet(live, stacks, place) : undefined;
+      }
+      if (uses === undefined)
+        throw new ServerError("not_found", `there is no variable set "${name}"`);
+      return {
+        uses: uses.map(({ stack, ...use }) => ({
+          project: stack.project,
+          stack: stack.name,
+          ...use,
+        })),
+      };
+    },
+  );
+}
+
+/** PROJECT/NAME; `invalid_request` for anything else. */
+function placeOf(text: string): { readonly project: string; readonly name: string } {
+  const [, project, name] = /^([^/]+)\/([^/]+)$/.exec(text) ?? [];
+  if (project === undefined || name === undefined) {
+    throw new ServerError("invalid_request", `"${text}" is not PROJECT/NAME`);
+  }
+  return { project, name };
+}
+
+/** Aborts when the caller leaves, and when the server stops. */
+function endOf({ raw }: FastifyReply, stopping: AbortSignal): AbortSignal {
+  const gone = new AbortController();
+  raw.once("close", () => gone.abort());
+  return AbortSignal.any([gone.signal, stopping]);
+}

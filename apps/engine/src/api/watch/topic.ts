@@ -1,0 +1,156 @@
+import type { Principal } from "@stackwright/registry";
+import type { ChangeRing } from "../../live/change-ring.ts";
+import type { LiveView } from "../../live/live-view.ts";
+import type { NamedRun } from "../../live/recent-runs.ts";
+import { modeNameOf } from "../runs/run-view.ts";
+import { statusViewOf } from "./status-view.ts";
+
+/** The text of an object for readers, and where it belongs. */
+interface TopicItem {
+  readonly account: string;
+  /** Undefined for what belongs to the account as a whole. */
+  readonly project: string | undefined;
+  readonly id: string;
+  /** Encoded as JSON; at most once, whoever asks. */
+  readonly text: string;
+}
+
+/** What changed in one turn. */
+interface TopicTurn {
+  readonly revision: number;
+  readonly set: readonly TopicItem[];
+  readonly deleted: readonly TopicItem[];
+}
+
+/** Objects that readers can follow. */
+export interface Topic {
+  readonly name: string;
+  snapshot(): { readonly revision: number; readonly items: readonly TopicItem[] };
+  /** The turns behind a revision; undefined where they are gone. */
+  after(revision: number): readonly TopicTurn[] | undefined;
+  whenSynced(options: { readonly signal: AbortSignal }): Promise<void>;
+  changed(signal: AbortSignal): Promise<void>;
+}
+
+/** What a reader may see. */
+export type Visible = (item: Pick<TopicItem, "account" | "project">) => boolean;
+
+export function visibleTo({ account, projects }: Principal): Visible {
+  return (item) =>
+    item.account === account &&
+    (item.project === undefined || projects.length === 0 || projects.includes(item.project));
+}
+
+/** What topics a request may name. */
+export const TOPIC_PATTERN = "(?:stacks|runs|queue|registry|run:[0-9A-Za-z_.-]{1,128})";
+
+/** Finds a topic by its name. Those of one view share the texts of their objects. */
+export function openTopics(live: LiveView): (name: string) => Topic {
+  const runs = topicOf("runs", live.runChanges, runViewOf);
+  const topics = new Map(
+    [
+      topicOf("stacks", live.stackChanges, statusViewOf),
+      runs,
+      topicOf("queue", live.queueChanges, (queued) => {
+        const { id, project, number, position, phase } = queued;
+        const stack = queued.stackName;
+        return { id, project, stack, number, position, phase, created_at: at(queued.createdAtMs) };
+      }),
+      topicOf(
+        "registry",
+        live.registryChanges,
+        ({ id, region, provider, version, healthy, problem, createdAtMs }) => ({
+          id,
+          region,
+          provider,
+          version,
+          ...(healthy !== undefined && { healthy }),
+          ...(problem !== "" && { problem }),
+          created_at: at(createdAtMs),
+        }),
+        () => undefined,
+      ),
+    ].map((topic) => [topic.name, topic]),
+  );
+  return (name) => topics.get(name) ?? only(runs, name, name.slice("run:".length));
+}
+
+function runViewOf(run: NamedRun): object {
+  const { id, project, stackName: stack, number, phase, mode, cause, actor } = run;
+  return {
+    id,
+    project,
+    stack,
+    number,
+    phase,
+    mode: modeNameOf(mode) ?? "command",
+    cause,
+    actor,
+    created_at: at(run.createdAtMs),
+    updated_at: at(run.updatedAtMs),
+  };
+}
+
+function topicOf<T extends { readonly account: string; readonly id: string }>(
+  name: string,
+  ring: ChangeRing<T>,
+  viewOf: (object: T) => object,
+  projectOf: (object: T) => string | undefined = (object) =>
+    (object as { readonly project?: string }).project,
+): Topic {
+  const items = new WeakMap<T, TopicItem>();
+  const itemOf = (object: T): TopicItem => {
+    let item = items.get(object);
+    if (item === undefined) {
+      let text: string | undefined;
+      item = {
+        account: object.account,
+        project: projectOf(object),
+        id: object.id,
+        get text() {
+          return (text ??= JSON.stringify(viewOf(object)));
+        },
+      };
+      items.set(object, item);
+    }
+    return item;
+  };
+  return {
+    name,
+    snapshot: () => {
+      const { revision, objects } = ring.snapshot();
+      return { revision, items: objects.map(itemOf) };
+    },
+    after: (from) =>
+      ring.after(from)?.map(({ revision, set, deleted }) => ({
+        revision,
+        set: set.map(itemOf),
+        deleted: deleted.map(itemOf),
+      })),
+    whenSynced: async (options) => ring.whenSynced(options),
+    changed: async (signal) => ring.changed(signal),
+  };
+}
+
+/** One object of a topic as a topic of its own. */
+function only(topic: Topic, name: string, id: string): Topic {
+  const isIt = (item: TopicItem): boolean => item.id === id;
+  return {
+    ...topic,
+    name,
+    snapshot: () => {
+      const { revision, items } = topic.snapshot();
+      return { revision, items: items.filter(isIt) };
+    },
+    after: (from) =>
+      topic.after(from)?.map(({ revision, set, deleted }) => ({
+        revision,
+        set: set.filter(isIt),
+        deleted: deleted.filter(isIt),
+      })),
+  };
+}
+
+function at(ms: number): string {
+  return new Date(ms).toISOString();
+}

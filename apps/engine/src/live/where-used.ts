@@ -1,0 +1,94 @@
+import { matchesStack } from "../domain/stack-pattern.ts";
+import type { LiveView } from "./live-view.ts";
+import type { ResourceFact } from "./resource-facts.ts";
+import { visitResources } from "./search-resources.ts";
+import type { StackFact } from "./stack-facts.ts";
+
+/** What a stack uses. */
+export interface StackUse {
+  readonly stack: StackFact;
+  /** Of a provider: the version that its objects were written with. */
+  readonly version?: string;
+  /** Of a provider: objects of the stack. */
+  readonly resources?: number;
+  /** Of another stack: what was read of it when the state was made. */
+  readonly outputs?: readonly string[];
+  /** Of another stack: its outputs are others now. */
+  readonly outdated?: boolean;
+  /** Of another stack: a change of its outputs requests runs. */
+  readonly triggered?: boolean;
+}
+
+/**
+ * The stacks with objects of a provider, by the versions that wrote them. The provider is named by its full source address, or by the
+ * end of it, such as `hashicorp/random`.
+ */
+export async function usesOfProvider(
+  live: LiveView,
+  {
+    stacks,
+    name,
+    version,
+    signal,
+  }: {
+    readonly stacks: readonly StackFact[];
+    readonly name: string;
+    readonly version: string | undefined;
+    readonly signal: AbortSignal;
+  },
+): Promise<readonly StackUse[]> {
+  const uses: StackUse[] = [];
+  const isIt = ({ provider, providerVersion }: ResourceFact): boolean =>
+    (provider === name || provider.endsWith(`/${name}`)) &&
+    (version === undefined || providerVersion === version);
+  await visitResources(live, { stacks, signal }, (stack, resources) => {
+    const counts = new Map<string, number>();
+    for (const one of resources) {
+      if (!isIt(one)) continue;
+      counts.set(one.providerVersion, (counts.get(one.providerVersion) ?? 0) + 1);
+    }
+    for (const [used, count] of counts) uses.push({ stack, version: used, resources: count });
+    return true;
+  });
+  return uses;
+}
+
+/** The stacks that were made with outputs of a stack, and those whose runs it triggers. */
+export function usesOfStack(
+  live: LiveView,
+  stacks: readonly StackFact[],
+  producer: StackFact,
+): readonly StackUse[] {
+  const revision = live.outputs.get(producer.key)?.revision;
+  const triggered = new Set(
+    live.triggers
+      .list()
+      .filter((trigger) => trigger.producer === producer.key)
+      .map(({ consumer }) => consumer),
+  );
+  return stacks.flatMap((stack): readonly StackUse[] => {
+    const input = live.outputs.get(stack.key)?.inputs.find(({ key }) => key === producer.key);
+    const isTriggered = triggered.has(stack.key);
+    if (input === undefined && !isTriggered) return [];
+    const outdated = input !== undefined && revision !== undefined && revision > input.revision;
+    return [{ stack, outputs: input?.outputs ?? [], outdated, triggered: isTriggered }];
+  });
+}
+
+/** The stacks that get the variables of a set; undefined without such a set. */
+export function usesOfVariableSet(
+  live: LiveView,
+  stacks: readonly StackFact[],
+  { account, project, name }: Pick<StackFact, "account" | "project" | "name">,
+): readonly StackUse[] | undefined {
+  const set = live.variableSets.get(`${account}/${project}/${name}`);
+  if (set === undefined) return undefined;
+  return stacks
+    .filter(
+      (stack) =>
+        stack.project === project &&
+        (set.stacks.length === 0 ||
+          set.stacks.some((pattern) => matchesStack(pattern, stack.name))),
+    )
+    .map((stack) => ({ stack }));
+}
