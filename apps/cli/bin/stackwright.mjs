@@ -5,13 +5,16 @@ import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import module, { createRequire } from "node:module";
 import { constants, homedir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 
 const source = new URL("../src/main.ts", import.meta.url);
 const built = new URL("../dist/main.js", import.meta.url);
 const entry = existsSync(source) ? source : built;
+
+// The name of a link: the command reads it, and removes it.
+process.env.STACKWRIGHT_CALLED_AS ||= basename(process.argv[1] ?? "");
 
 if (Number(process.versions.node.split(".")[0]) >= 24) {
   keepCompiledCode();

@@ -1,5 +1,6 @@
 import { realpathSync } from "node:fs";
 import { resolve } from "node:path";
+import type { CalledAs } from "./called-as.ts";
 import { createTerminal, type Terminal, type TerminalStreams } from "./terminal/terminal.ts";
 
 /** What a command gets of the process it runs in. */
@@ -14,6 +15,8 @@ export interface CommandContext {
   readonly signal: AbortSignal;
   /** Aborted by the second Ctrl-C: wait for nothing. */
   readonly forceSignal: AbortSignal;
+  /** The name that the user called the command by. */
+  readonly calledAs: CalledAs;
 }
 
 /** The options that every command takes. */
@@ -29,10 +32,12 @@ export interface CommandProcess {
   readonly cwd: string;
   readonly signal: AbortSignal;
   readonly forceSignal: AbortSignal;
+  /** The name that the user called the command by. @default "stackwright" */
+  readonly calledAs?: CalledAs;
 }
 
 export function createContext(process: CommandProcess, options: CommonOptions): CommandContext {
-  const { streams, cwd, signal, forceSignal } = process;
+  const { streams, cwd, signal, forceSignal, calledAs = "stackwright" } = process;
   return {
     terminal: createTerminal({ ...streams, noColor: options.color === false }),
     env: streams.env,
@@ -40,6 +45,7 @@ export function createContext(process: CommandProcess, options: CommonOptions): 
     workingDirectory: writtenDirectory(cwd, streams.env),
     signal,
     forceSignal,
+    calledAs,
   };
 }
 

@@ -1,4 +1,5 @@
 import process from "node:process";
+import { takeCalledAs } from "./called-as.ts";
 import { EXIT } from "./exit-code.ts";
 import { onStopSignals, type StopSignal } from "./program/process-signals.ts";
 import { runCommand } from "./program/run-command.ts";
@@ -33,6 +34,7 @@ function onOutputError(error: NodeJS.ErrnoException): void {
 process.stdout.on("error", onOutputError);
 process.stderr.on("error", onOutputError);
 
+const calledAs = takeCalledAs(process.env);
 const code = await runCommand(process.argv.slice(2), {
   streams: {
     input: process.stdin,
@@ -46,5 +48,6 @@ const code = await runCommand(process.argv.slice(2), {
   cwd: process.cwd(),
   signal: graceful.signal,
   forceSignal: forced.signal,
+  calledAs,
 });
 process.exitCode = code === EXIT.ok ? lost : code;

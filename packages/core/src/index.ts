@@ -26,7 +26,7 @@ export type { Configuration, LoadConfigurationOptions } from "./configuration/co
 export { hasNoErrors, loadConfiguration } from "./configuration/configuration.ts";
 export type { ObjectToWrite } from "./configuration/generated-resource.ts";
 export { resourceBlock } from "./configuration/generated-resource.ts";
-export { LANGUAGE_VERSION } from "./configuration/language-version.ts";
+export { LANGUAGE_VERSION, OPENTOFU_VERSION } from "./configuration/language-version.ts";
 export type {
   Engine,
   EngineApplyRequest,

@@ -13,6 +13,7 @@ import type { CommandContext } from "../command-context.ts";
 import { CommandError } from "../command-error.ts";
 import type { CommandEngine } from "../session/open-engine.ts";
 import type { Project } from "../session/project.ts";
+import { referenceCommand } from "../session/reference-command.ts";
 import type { PlanningOptions } from "../session/run-options.ts";
 import { runProgram } from "./run-program.ts";
 
@@ -56,19 +57,20 @@ export async function comparePlans(
   options: PlanningOptions,
   context: CommandContext,
 ): Promise<PlanComparison> {
-  const { command, plan, engine, project } = request;
+  const { plan, engine, project } = request;
   const { configuration } = project;
+  const command = await referenceCommand(request.command, context);
   const schemas = await configurationSchemas(configuration, plan, engine.catalog);
   const ours = JSON.parse(
     planToTerraformJson(plan, { described: { configuration, schemas }, secrets: "shown" }),
   ) as PlanJson;
-  const theirs = await planOf(request, options, context);
+  const theirs = await planOf({ ...request, command }, options, context);
   const pairs = [
     ...pairsOf(changesOf(ours), changesOf(theirs)),
     ...pairsOf(outputsOf(ours), outputsOf(theirs)),
   ];
   return {
-    command,
+    command: request.command,
     version: theirs.terraform_version ?? "",
     compared: pairs.length,
     differences: pairs.flatMap(({ address, ours: mine, theirs: other }) =>

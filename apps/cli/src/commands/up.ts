@@ -206,8 +206,10 @@ function wholly({ unresolved }: MadePlan, code: ExitCode): ExitCode {
 }
 
 async function isApproved({ mode }: Plan, { context, options }: Run): Promise<boolean> {
-  const { terminal, signal } = context;
-  if (!terminal.interactive || options.json || !options.input) {
+  const { terminal, signal, calledAs } = context;
+  // Scripts for the reference command may write the answer into a pipe.
+  const mayAnswer = terminal.interactive || (calledAs !== "stackwright" && terminal.mayAsk);
+  if (!mayAnswer || options.json || !options.input) {
     throw new CommandError(
       "Approval is required to apply the plan, but the input is not a terminal.",
       {

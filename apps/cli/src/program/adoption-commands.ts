@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { referenceName } from "../called-as.ts";
 import type { AdoptOptions } from "../commands/adopt.ts";
 import type { HandBackOptions } from "../commands/hand-back.ts";
 import type { CommandAction, Define } from "./program.ts";
@@ -28,13 +29,11 @@ export function defineAdoption(define: Define, run: CommandAction): void {
     .action(async (file: string | undefined, parsed: ParsedAdopt, command: Command) => {
       const { adopt } = await import("../commands/adopt.ts");
       const { verify, ...others } = parsed;
-      const options = {
-        ...others,
-        ...(verify !== undefined && { verify: verify === true ? "terraform" : verify }),
-        inputs: inputs(),
-        destroy: false,
-      };
-      await run(command, async (context) => adopt(file, options, context));
+      const options = { ...others, inputs: inputs(), destroy: false };
+      await run(command, async (context) => {
+        const named = verify === true ? referenceName(context) : verify;
+        return adopt(file, { ...options, ...(named !== undefined && { verify: named }) }, context);
+      });
     });
 }
 

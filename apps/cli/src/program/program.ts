@@ -42,7 +42,8 @@ type Report = (code: number) => void;
  * the work is imported inside of the actions.
  */
 export function createProgram(process: CommandProcess, report: Report): Command {
-  const program = new Command("stackwright")
+  const { calledAs = "stackwright" } = process;
+  const program = new Command(calledAs)
     .description(
       "Plans, applies and keeps infrastructure that is described in the Terraform language.",
     )
@@ -50,7 +51,7 @@ export function createProgram(process: CommandProcess, report: Report): Command 
     .option("--no-color", "plain text without colours")
     .helpOption("-h, --help", "show help")
     .helpCommand("help [command]", "what a command does and takes")
-    .showHelpAfterError('Run "stackwright --help" for the list of commands.')
+    .showHelpAfterError(`Run "${calledAs} --help" for the list of commands.`)
     .enablePositionalOptions()
     .configureOutput({
       writeOut: (text) => process.streams.output.write(text),
@@ -130,7 +131,7 @@ function commonOptions(command: Command): CommonOptions {
   for (const [depth, { chdir, color }] of chain.map((one) => one.opts<CommonOptions>()).entries()) {
     if (chdir !== undefined && depth > 0) {
       throw new CommandError("The option --chdir stands before the command, not behind it.", {
-        advice: `Write: stackwright --chdir ${chdir} ${nameOf(command)} ...`,
+        advice: `Write: ${chain[0]?.name()} --chdir ${chdir} ${nameOf(command)} ...`,
       });
     }
     if (chdir !== undefined) merged.chdir = chdir;

@@ -58,7 +58,7 @@ export function defineRunCommands(define: Define, run: CommandAction): void {
   const refreshInputs = withInputs(refresh);
   refresh.action(async (parsed: Parsed, command: Command) => {
     const options = { ...parsed, inputs: refreshInputs(), destroy: false, refreshOnly: true };
-    await runUp(command, undefined, options);
+    await runUp(command, undefined, options, "unasked");
   });
 
   const importing = withApproval(
@@ -71,17 +71,23 @@ export function defineRunCommands(define: Define, run: CommandAction): void {
     const { importBlock } = await import("../session/import-block.ts");
     const object = importBlock(address, id);
     const options = { ...parsed, inputs: importInputs(), destroy: false, importing: object };
-    await runUp(command, undefined, { ...options, target: [object.address] });
+    const targeted = { ...options, target: [object.address] };
+    await runUp(command, undefined, targeted, "unasked");
   });
 
   async function runUp(
     command: Command,
     file: string | undefined,
     parsed: Omit<Parsed, "inputs"> & Pick<UpOptions, "inputs" | "importing">,
+    reference: "asks" | "unasked" = "asks",
   ): Promise<void> {
     const { up: upCommand } = await import("../commands/up.ts");
-    const options = { ...parsed, yes: parsed.yes || parsed.autoApprove };
-    await run(command, async (context) => upCommand(file, options, context));
+    await run(command, async (context) => {
+      // Under the name of the reference command only what that asks is asked.
+      const unasked = reference === "unasked" && context.calledAs !== "stackwright";
+      const options = { ...parsed, yes: parsed.yes || parsed.autoApprove || unasked };
+      return upCommand(file, options, context);
+    });
   }
 }
 

@@ -18,6 +18,7 @@ function setUp(interactive: boolean, columns = 60) {
     columns,
     rows: 24,
     interactive,
+    mayAsk: false,
     ask: async () => undefined,
     lines: async function* () {
       // Nobody types anything.

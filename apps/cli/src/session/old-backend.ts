@@ -10,9 +10,11 @@ import {
   READABLE_BACKENDS,
   type StateBackend,
 } from "@stackwright/tfstate/backend";
+import { referenceName } from "../called-as.ts";
 import type { CommandContext } from "../command-context.ts";
 import { CommandError } from "../command-error.ts";
 import type { Project } from "./project.ts";
+import { referenceCommand } from "./reference-command.ts";
 
 /** Options of the commands that read or write the backend of another command. */
 export interface OldBackendOptions {
@@ -73,15 +75,15 @@ export async function openOldBackend(
   const { directory, env, terminal } = context;
   const found = await backendConfiguration(project, options, context);
   const { pull } = options;
+  const name = typeof pull === "string" ? pull : referenceName(context);
   if (pull === undefined || pull === false) {
     if (READABLE_BACKENDS.has(found.type)) return openBackend(found, { directory, env });
     if (!COMMAND_ONLY.has(found.type)) return openBackend(found, { directory, env });
     terminal.writeError(
-      `The backend "${found.type}" is read with "terraform state pull": other commands are not locked out meanwhile.\n`,
+      `The backend "${found.type}" is read with "${name} state pull": other commands are not locked out meanwhile.\n`,
     );
   }
-  const command = typeof pull === "string" ? pull : "terraform";
-  return commandBackend({ command, directory, env });
+  return commandBackend({ command: await referenceCommand(name, context), directory, env });
 }
 
 /** Types that only the reference commands read. */

@@ -21,6 +21,8 @@ export interface Terminal {
   readonly rows: number;
   /** Whether a user can interact: questions may be asked, lines may be redrawn. */
   readonly interactive: boolean;
+  /** Whether the environment allows questions; a script may answer them from a pipe. */
+  readonly mayAsk: boolean;
   /**
    * Asks for one line; undefined where the input has ended. Rejects with the reason of `signal` when that is
    * aborted, as by Ctrl-C. What is typed as an answer to a `hidden` question is not shown.
@@ -86,6 +88,7 @@ export function createTerminal(streams: TerminalStreams): Terminal {
       return isTerminal ? known(output.rows, DEFAULT_HEIGHT) : Number.POSITIVE_INFINITY;
     },
     interactive: isTerminal && input.isTTY === true && env.TERM !== "dumb" && mayAsk(env),
+    mayAsk: mayAsk(env),
     ask: async (question, options) => askLine(streams, question, options ?? {}),
     lines: () => createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY }),
     promptedEntries: (prompt, continues) => promptedEntries(streams, prompt, continues),

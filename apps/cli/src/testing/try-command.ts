@@ -1,4 +1,5 @@
 import { PassThrough, Readable } from "node:stream";
+import type { CalledAs } from "../called-as.ts";
 import { runCommand } from "../program/run-command.ts";
 
 /** What a command wrote and how it ended. */
@@ -16,6 +17,7 @@ export async function tryCommand(
     readonly input?: string;
     readonly env?: NodeJS.ProcessEnv;
     readonly signal?: AbortSignal;
+    readonly calledAs?: CalledAs;
     /** Called with each piece that the command writes to standard error, as it writes it. */
     readonly onError?: (text: string) => void;
   } = {},
@@ -41,6 +43,7 @@ export async function tryCommand(
     cwd: options.cwd ?? process.cwd(),
     signal: options.signal ?? never,
     forceSignal: never,
+    ...(options.calledAs !== undefined && { calledAs: options.calledAs }),
   });
   return { code, output: text(output), error: text(error) };
 }
