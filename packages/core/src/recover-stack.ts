@@ -12,10 +12,11 @@ import type { Configuration } from "./configuration/configuration.ts";
 import { EphemeralResources } from "./ephemeral/ephemeral-resources.ts";
 import { hasEphemerals } from "./ephemeral/ephemeral-users.ts";
 import type { RunEventHandler } from "./events.ts";
-import { aliasOf } from "./planner/plan-run.ts";
 import { upgradeObject } from "./planner/read-object.ts";
 import type { ProviderCatalog } from "./providers/catalog.ts";
+import { chooseProvider } from "./providers/choose-provider.ts";
 import { configureProvider, configureUndeclared } from "./providers/configure-provider.ts";
+import { aliasOf } from "./providers/provider-alias.ts";
 import { ProviderInstances } from "./providers/provider-instances.ts";
 import type { ReadyProvider } from "./providers/ready-provider.ts";
 import { selectVersions } from "./providers/select-versions.ts";
@@ -91,14 +92,16 @@ export async function recoverStack(request: RecoverRequest): Promise<RecoverResu
     }
   }
   loadStateIntoContext(world, values);
+  const report = (found: readonly Diagnostic[]): void => void diagnostics.push(...found);
   await using ephemerals = new EphemeralResources({
     world,
     clock: request.clock ?? systemClock,
     onEvent,
     context: { sessionId: request.run, ...(signal && { signal }) },
     call: async (work) => work(),
-    providerOf: async (module, config) => {
-      const resolved = configuration.resolution.forResource(module, config);
+    providerOf: async (slot) => {
+      const { resolved } =
+        (await chooseProvider(configuration.resolution, world, slot, report)) ?? {};
       if (resolved === undefined) return undefined;
       const source = resolved.source.toString();
       const alias = aliasOf(resolved);
@@ -110,7 +113,6 @@ export async function recoverStack(request: RecoverRequest): Promise<RecoverResu
   });
   if (hasEphemerals(configuration)) world.opener = ephemerals;
   const ready = new Map<string, Promise<ReadyProvider | undefined>>();
-  const report = (found: readonly Diagnostic[]): void => void diagnostics.push(...found);
   const configured = async (reference: ProviderReference): Promise<ReadyProvider | undefined> => {
     const key = `${reference.source} ${reference.alias}`;
     let known = ready.get(key);

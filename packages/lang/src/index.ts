@@ -50,6 +50,7 @@ export { checkCondition } from "./config/condition.ts";
 export type { ConfigProblemCode } from "./config/config-problem.ts";
 export { CONFIG_PROBLEMS } from "./config/config-problem.ts";
 export { PROVISIONER_META } from "./config/decode-provisioner.ts";
+export type { EarlyValues } from "./config/early-scope.ts";
 export type { Expansion } from "./config/expansion.ts";
 export { expandRepetition } from "./config/expansion.ts";
 export type { ExportedJson } from "./config/export-json.ts";
@@ -166,6 +167,7 @@ export { graphClosure, nodesOf } from "./graph/graph-query.ts";
 export { impliedProviderName, providerReference } from "./graph/module-resources.ts";
 export type {
   ModuleProviderRequirement,
+  ProviderKey,
   ProviderResolution,
   RequiringModule,
   ResolvedProvider,

@@ -37,3 +37,49 @@ it.each([
   const other = { ...INSTANCE, index_key: "1" };
   expect(parseStateFile(state([resource([one, other])])).resources).toHaveLength(1);
 });
+
+const LAB = 'provider["registry.terraform.io/acme/lab"]';
+const OF_INSTANCE = `${LAB}.by["a.b\\"]c"]`;
+
+it("reads and writes the provider of each instance, as OpenTofu has it", () => {
+  const { provider: _, ...bare } = resource([]) as { provider: string };
+  const instances = [
+    { ...INSTANCE, index_key: "a", provider: OF_INSTANCE },
+    { ...INSTANCE, index_key: "b", provider: `${LAB}.by["b"]` },
+  ];
+  const file = parseStateFile(state([{ ...bare, instances }]));
+  expect(file.resources[0]?.provider).toBe(`${LAB}.by`);
+  const text = formatStateFile(file);
+  expect(parseStateFile(text)).toEqual(file);
+  const [written] = (JSON.parse(text) as { resources: (typeof bare & { instances: object[] })[] })
+    .resources;
+  expect(written?.provider).toBeUndefined();
+  expect(written?.instances).toMatchObject([
+    { provider: OF_INSTANCE },
+    { provider: `${LAB}.by["b"]` },
+  ]);
+});
+
+it.each([
+  ["no provider", {}, [INSTANCE]],
+  [
+    "no provider for one of them",
+    {},
+    [
+      { ...INSTANCE, provider: OF_INSTANCE },
+      { ...INSTANCE, index_key: 1 },
+    ],
+  ],
+  ["both have a provider", { provider: LAB }, [{ ...INSTANCE, provider: OF_INSTANCE }]],
+  [
+    "different provider configurations",
+    {},
+    [
+      { ...INSTANCE, index_key: 1, provider: OF_INSTANCE },
+      { ...INSTANCE, index_key: 2, provider: `${LAB}.other["b"]` },
+    ],
+  ],
+])("refuses a resource with %s", (_name, own, instances) => {
+  const { provider: _, ...bare } = resource([]) as { provider: string };
+  expect(() => parseStateFile(state([{ ...bare, ...own, instances }]))).toThrow("provider");
+});

@@ -34,13 +34,15 @@ export interface TerraformResource {
   readonly mode: "managed" | "data";
   readonly type: string;
   readonly name: string;
-  /** `module.a.provider["registry.terraform.io/hashicorp/aws"].west` */
+  /** `module.a.provider["registry.terraform.io/hashicorp/aws"].west`; not written where instances have providers of their own. */
   readonly provider: string;
   readonly instances: readonly TerraformInstance[];
 }
 
 export interface TerraformInstance {
   readonly indexKey?: number | string;
+  /** The instance of a provider configuration with `for_each` (OpenTofu): `provider["..."].by_region["eu"]`. */
+  readonly provider?: string;
   readonly tainted: boolean;
   /** Empty for the current object. */
   readonly deposed: string;
@@ -134,13 +136,36 @@ function parseResource(node: JsonNode): TerraformResource {
     mode,
     type: resource.string("type"),
     name: resource.string("name"),
-    provider: resource.string("provider"),
-    instances: resource.items("instances").map(parseInstance),
+    ...parseProviders(resource),
   };
   // Written by old releases, and implied by the keys of the instances.
   resource.take("each");
   resource.end();
   return parsed;
+}
+
+/** Either the resource names its provider configuration, or each of its instances the instance of one. */
+function parseProviders(resource: Members): Pick<TerraformResource, "provider" | "instances"> {
+  const written = resource.take("provider");
+  const instances = resource.items("instances").map(parseInstance);
+  const own = new Set(instances.map(({ provider }) => provider));
+  if (written !== undefined) {
+    if (instances.some(({ provider }) => provider !== undefined))
+      throw invalid("a resource and its instances both have a provider");
+    return { provider: stringOf(written, "provider"), instances };
+  }
+  const [first] = own;
+  if (first === undefined || own.has(undefined))
+    throw invalid("a resource has no provider, and not all of its instances have one");
+  const configurations = new Set(instances.map(({ provider = "" }) => withoutKey(provider)));
+  if (configurations.size > 1)
+    throw invalid("the instances of a resource have different provider configurations");
+  return { provider: withoutKey(first), instances };
+}
+
+/** The configuration that an instance of a provider belongs to. */
+function withoutKey(provider: string): string {
+  return provider.replace(/(\.[\w-]+)\["(?:[^"\\]|\\.)*"\]$/, "$1");
 }
 
 function parseInstance(node: JsonNode): TerraformInstance {
@@ -151,6 +176,7 @@ function parseInstance(node: JsonNode): TerraformInstance {
     );
   }
   const key = instance.take("index_key");
+  const provider = instance.take("provider");
   const status = instance.take("status");
   const sensitive = instance.take("sensitive_attributes");
   const identity = instance.take("identity");
@@ -161,6 +187,7 @@ function parseInstance(node: JsonNode): TerraformInstance {
     ...(key === undefined
       ? {}
       : { indexKey: key.kind === "string" ? key.value : integerOf(key, "index_key") }),
+    ...(provider === undefined ? {} : { provider: stringOf(provider, "provider") }),
     tainted: status !== undefined && stringOf(status, "status") === "tainted",
     deposed: deposed === undefined ? "" : stringOf(deposed, "deposed"),
     schemaVersion: instance.number("schema_version"),
@@ -189,13 +216,20 @@ function parseInstance(node: JsonNode): TerraformInstance {
 }
 
 function resourceNode(resource: TerraformResource): JsonNode {
+  const own = resource.instances.some(({ provider }) => provider !== undefined);
   return objectNode({
     module: resource.module === "" ? undefined : stringNode(resource.module),
     mode: stringNode(resource.mode),
     type: stringNode(resource.type),
     name: stringNode(resource.name),
-    provider: stringNode(resource.provider),
-    instances: arrayNode(resource.instances.map(instanceNode)),
+    provider: own ? undefined : stringNode(resource.provider),
+    instances: arrayNode(
+      resource.instances.map((instance) =>
+        instanceNode(
+          own ? { ...instance, provider: instance.provider ?? resource.provider } : instance,
+        ),
+      ),
+    ),
   });
 }
 
@@ -205,6 +239,7 @@ function instanceNode(instance: TerraformInstance): JsonNode {
     index_key: indexKey === undefined ? undefined : keyNode(indexKey),
     status: instance.tainted ? stringNode("tainted") : undefined,
     deposed: instance.deposed === "" ? undefined : stringNode(instance.deposed),
+    provider: instance.provider === undefined ? undefined : stringNode(instance.provider),
     schema_version: literalNode(instance.schemaVersion),
     attributes: instance.attributes,
     sensitive_attributes: instance.sensitiveAttributes,

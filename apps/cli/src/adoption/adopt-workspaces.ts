@@ -47,7 +47,7 @@ export async function adoptWorkspaces(
 ): Promise<RootReport> {
   let type = "";
   try {
-    const project = await loadProject(context);
+    const project = await loadProject(context, undefined, { inputs: options.inputs });
     await using backend =
       open === undefined ? await openOldBackend(project, options, context) : await open(project);
     type = backend.type;

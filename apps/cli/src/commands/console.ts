@@ -36,7 +36,7 @@ export async function consoleCommand(
 }
 
 async function scopeOf(options: ConsoleOptions, context: CommandContext): Promise<EvaluationScope> {
-  const project = await loadProject(context);
+  const project = await loadProject(context, undefined, options);
   const { configuration } = project;
   showDiagnostics(context.terminal, configuration.diagnostics);
   if (configuration.graph.order.length === 0) {

@@ -40,7 +40,9 @@ export async function plan(
   const { generateConfigOut: generated } = options;
   const target =
     generated === undefined ? undefined : checkGeneratedFile(generated, context, options);
-  const written = await loadProject(context);
+  const { inputs, stack } = options;
+  const early = { inputs, ...(stack !== undefined && { stack }) };
+  const written = await loadProject(context, undefined, early);
   if (!options.destroy) requireConfiguration(written);
   await requireAdopted(written, options, context);
   using view = options.json

@@ -46,7 +46,7 @@ export interface RecoverOptions extends StoreOptions {
  */
 export async function recover(options: RecoverOptions, context: CommandContext): Promise<ExitCode> {
   const { terminal } = context;
-  const project = await loadProject(context);
+  const project = await loadProject(context, undefined, options);
   const { diagnostics } = project.configuration;
   if (hasErrors(diagnostics)) {
     showDiagnostics(terminal, diagnostics);

@@ -42,7 +42,10 @@ export async function test(options: TestOptions, context: CommandContext): Promi
   const { terminal, signal, forceSignal } = context;
   const parallelism = parallelismOf(options);
   const testFolder = checkedFolder(options.testDirectory);
-  const project = await loadProject(context, undefined, { testFolder });
+  const project = await loadProject(context, undefined, {
+    testFolder,
+    inputs: options.inputs,
+  });
   const { configuration, tests } = project;
   await using engine = await openEngine(project, context);
   const view: TestView = options.json

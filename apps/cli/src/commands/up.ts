@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { hasChanges, type Plan, planVariables } from "@stackwright/core";
+import { decodePlan, hasChanges, type Plan, planVariables } from "@stackwright/core";
 import { hasErrors } from "@stackwright/lang";
 import type { CommandContext } from "../command-context.ts";
 import { CommandError } from "../command-error.ts";
@@ -55,17 +55,23 @@ export async function up(
   context: CommandContext,
 ): Promise<ExitCode> {
   if (planFile !== undefined) refuseForSavedPlan(options);
-  const project = await loadProject(context, options.importing?.files);
-  if (!options.destroy && planFile === undefined) requireConfiguration(project);
   const file =
     planFile === undefined ? undefined : await readPlanFile(resolve(context.directory, planFile));
+  const place =
+    file === undefined ? options : { ...options, stack: file.stack, project: file.project };
+  const saved = file && (await requirePlan(planFile ?? "", file, place, context));
+  const { inputs, stack } = place;
+  const project = await loadProject(context, options.importing?.files, {
+    inputs,
+    ...(stack !== undefined && { stack }),
+    // What a saved plan was made with is what its configuration is loaded with.
+    ...(saved && { values: saved.variables }),
+  });
+  if (!options.destroy && planFile === undefined) requireConfiguration(project);
   using view = options.json
     ? new JsonRenderer(context.terminal, options.destroy ? "destroy" : "apply")
     : new HumanRenderer(context.terminal, options);
-  const place =
-    file === undefined ? options : { ...options, stack: file.stack, project: file.project };
   await requireAdopted(project, place, context);
-  if (file !== undefined) await requirePlan(planFile ?? "", file, place, context);
   await using session = await openWriter(context, place);
   refuseHandedBack(session.stack);
   // Before a plan is made that could not be applied.
@@ -113,18 +119,19 @@ function refuseForSavedPlan(options: UpOptions): void {
   });
 }
 
-/** Checks that the saved plan exists before anything is created in a store that may be the wrong one. */
+/** The saved plan, read before anything is created in a store that may be the wrong one. */
 async function requirePlan(
   name: string,
   file: PlanFile,
   place: UpOptions,
   context: CommandContext,
-): Promise<void> {
+): Promise<Plan> {
   const session = await openReader(context, place);
   try {
     const stack = session?.stack;
     const plan = stack && (await session.stateOf(stack).plan(file.digest));
     if (plan === undefined) throw planNotFoundError(name, file, session?.storeName);
+    return decodePlan(plan.bytes);
   } finally {
     await session?.[Symbol.asyncDispose]();
   }

@@ -101,7 +101,7 @@ export async function generateConfiguration(
     return `resource "${type}" "${name}" {\n${provider === undefined ? "" : `  provider = ${provider}\n`}}\n`;
   });
   const empty = new Map([[EMPTY_BLOCKS, stubs.join("")]]);
-  const declared = await loadProject(context, empty, { quiet: true });
+  const declared = await loadProject(context, empty, { quiet: true, inputs: options.inputs });
   if (hasErrors(declared.configuration.diagnostics)) return project;
   const given = await readVariables(declared, options.inputs, context, isInteractive(options));
   if (hasErrors(given.diagnostics)) return project;
@@ -151,14 +151,15 @@ export async function generateConfiguration(
   // What the plan is not about is declared for as long as it is made.
   const rest =
     left.length === 0 ? [] : [[EMPTY_BLOCKS, left.map(({ stub }) => stub).join("")] as const];
-  if (blocks.length === 0) return loadProject(context, new Map(rest), { quiet: true });
+  const loading = { quiet: true, inputs: options.inputs };
+  if (blocks.length === 0) return loadProject(context, new Map(rest), loading);
   const text = formatted([HEADER, ...blocks].join("\n"));
   await write(file, text);
   view.note(
     `\nThe configuration of ${blocks.length} ${blocks.length === 1 ? "object" : "objects"} was written to ${relative(context.directory, file)}. Review it before you apply the plan.\n`,
   );
   const files = isPart(file, context.directory) ? [] : [[GENERATED, text] as const];
-  return loadProject(context, new Map([...files, ...rest]), { quiet: true });
+  return loadProject(context, new Map([...files, ...rest]), loading);
 }
 
 function undeclaredImports({ configuration: { root } }: Project): readonly Undeclared[] {

@@ -40,7 +40,7 @@ async function backendConfiguration(
     // The record of a block that is there no longer: the state did not move by removing it.
     return { type: record?.type ?? "local", values: { ...asArguments(record?.values), ...given } };
   }
-  const { values, diagnostics } = backendArguments(block.body);
+  const { values, diagnostics } = backendArguments(block);
   if (hasErrors(diagnostics)) {
     const [first] = diagnostics;
     throw new CommandError(`Invalid backend configuration: ${first?.detail ?? first?.summary}`);

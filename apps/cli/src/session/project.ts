@@ -19,6 +19,7 @@ import {
   type BundleFiles,
   createDirectoryFiles,
   type Diagnostic,
+  type EarlyValues,
   hasErrors,
   resolveVariables,
   type SourceRange,
@@ -30,11 +31,22 @@ import type { CommandContext } from "../command-context.ts";
 import { CommandError } from "../command-error.ts";
 import { wrapWords } from "../terminal/wrap-words.ts";
 import { installedModuleLines, type ModuleOptions, openModules } from "./modules.ts";
+import { stackName } from "./stack-name.ts";
 
 /** A value or a file of values, as given on the command line; the later one wins. */
 export type VariableInput =
   | { readonly kind: "var"; readonly text: string }
   | { readonly kind: "file"; readonly path: string };
+
+/** How the configuration of a command is loaded. */
+interface LoadOptions extends ModuleOptions {
+  /** Values of variables, for what is evaluated before modules are loaded. @default those of the environment and of files */
+  readonly inputs?: readonly VariableInput[];
+  /** Values of variables that are settled, as those of a plan. */
+  readonly values?: ReadonlyMap<string, Value>;
+  /** The stack that the command names. */
+  readonly stack?: string;
+}
 
 /** The configuration of the folder that a command works in. */
 export interface Project {
@@ -53,12 +65,12 @@ export interface Project {
  * Loads the configuration of the directory. Errors in it are its diagnostics.
  *
  * @param further files by name that count as if they lay in the folder
- * @param options what is done about modules that are not installed
+ * @param options what is done about modules that are not installed, and what is known before they are loaded
  */
 export async function loadProject(
   context: CommandContext,
   further: ReadonlyMap<string, string> = new Map(),
-  options: ModuleOptions = {},
+  options: LoadOptions = {},
 ): Promise<Project> {
   const { directory } = context;
   const stats = statSync(directory, { throwIfNoEntry: false });
@@ -74,7 +86,8 @@ export async function loadProject(
   const joined = await readJoinedProviders(directory);
   const files = withFurther(createDirectoryFiles(directory, { machine }), further);
   const installation = await openModules(files, context, options);
-  const configuration = await loadConfiguration(files, { packages: installation.packages });
+  const early = await earlyValues(options, context);
+  const configuration = await loadConfiguration(files, { packages: installation.packages, early });
   const tests =
     options.testFolder === undefined
       ? undefined
@@ -85,6 +98,17 @@ export async function loadProject(
     context.terminal.writeError(wrapWords(`${line}\n`, context.terminal.columns));
   }
   return { directory, files, configuration, joined, modules, ...(tests && { tests }) };
+}
+
+/** What is known of variables before anything is loaded. What is wrong with it is reported where all values are read. */
+async function earlyValues(
+  { inputs = [], values, stack }: LoadOptions,
+  context: CommandContext,
+): Promise<EarlyValues> {
+  const workspace = stackName(context, { ...(stack !== undefined && { stack }) });
+  if (values !== undefined) return { variables: () => values, workspace };
+  const sources = await variableSources(context, inputs, context);
+  return { variables: (declared) => resolveVariables(declared, sources).values, workspace };
 }
 
 async function readJoinedProviders(

@@ -20,7 +20,13 @@ import type { RunLogEvent } from "../domain/run-log-event.ts";
 import type { ExecutionJob, ExecutionResult } from "./execution-job.ts";
 import type { ExecutionHost } from "./executor.ts";
 import { ForwardedRuns } from "./forwarded-runs.ts";
-import { type JobGround, jobVariables, openJobEngine, openJobState } from "./job-engine.ts";
+import {
+  type JobGround,
+  jobEarlyValues,
+  jobVariables,
+  openJobEngine,
+  openJobState,
+} from "./job-engine.ts";
 import { secretsOf, secretTextsOf } from "./job-secrets.ts";
 import { requireAdopted } from "./require-adopted.ts";
 import { unpackBundle } from "./unpack-bundle.ts";
@@ -73,7 +79,8 @@ async function execute(
   const { stop: signal } = signals;
   if (step === "plan") await host.beginPlanning();
   const directory = await unpackBundle(job, ground.blobs, signal);
-  const configuration = await loadConfiguration(createDirectoryFiles(directory));
+  const early = await jobEarlyValues(job, directory);
+  const configuration = await loadConfiguration(createDirectoryFiles(directory), { early });
   const state = openJobState(job, ground);
   const phase = { plan: "planning", apply: "approved", recover: "applying" } as const;
   const runs = new ForwardedRuns(job.run, phase[step], async (epoch) => host.beginApply(epoch));

@@ -16,8 +16,13 @@ import {
   type Runs,
   type StackState,
 } from "@stackwright/core";
-import { Mark } from "@stackwright/cty";
-import { resolveVariables, selectVariableFiles, type VariableValueOrigin } from "@stackwright/lang";
+import { Mark, type Value } from "@stackwright/cty";
+import {
+  type EarlyValues,
+  resolveVariables,
+  selectVariableFiles,
+  type VariableValueOrigin,
+} from "@stackwright/lang";
 import {
   LOCAL_HOST,
   LOCK_FILE_NAME,
@@ -140,20 +145,52 @@ export async function openJobEngine(
   });
 }
 
+/** What is known before the modules of a bundle are loaded: values of its root variables, and the workspace. */
+export async function jobEarlyValues(
+  job: Pick<ExecutionJob, "variables" | "environment" | "sensitive" | "workspace">,
+  directory: string,
+): Promise<EarlyValues> {
+  const sources = await variableOrigins(job, directory);
+  return {
+    variables: (declared) => withSecrets(job, resolveVariables(declared, sources).values),
+    workspace: job.workspace,
+  };
+}
+
 /**
  * Values of the root variables: files of the bundle, then `TF_VAR_*` of the stack, then its variables. What is sensitive on
  * the server is so in the configuration, whether it declares that or not.
  */
 export async function jobVariables(
-  {
-    variables,
-    environment,
-    sensitive,
-  }: Pick<ExecutionJob, "variables" | "environment" | "sensitive">,
+  job: Pick<ExecutionJob, "variables" | "environment" | "sensitive">,
   configuration: Configuration,
   directory: string,
 ) {
   const declared = configuration.root.config.variables;
+  const sources = await variableOrigins(job, directory);
+  const { values, ...resolved } = resolveVariables(declared, sources);
+  return { ...resolved, values: withSecrets(job, values) };
+}
+
+/** Values of variables, those marked that are secret on the server. */
+function withSecrets(
+  { sensitive }: Pick<ExecutionJob, "sensitive">,
+  values: ReadonlyMap<string, Value>,
+): ReadonlyMap<string, Value> {
+  const hidden = new Set([
+    ...sensitive.variables,
+    ...sensitive.environment.flatMap((key) => (key.startsWith("TF_VAR_") ? [key.slice(7)] : [])),
+  ]);
+  const marked = [...values].map(
+    ([name, value]) => [name, hidden.has(name) ? value.mark(Mark.sensitive) : value] as const,
+  );
+  return new Map(marked);
+}
+
+async function variableOrigins(
+  { variables, environment }: Pick<ExecutionJob, "variables" | "environment">,
+  directory: string,
+): Promise<readonly VariableValueOrigin[]> {
   const sources: VariableValueOrigin[] = [];
   for (const name of selectVariableFiles(readdirSync(directory))) {
     sources.push({ kind: "file", name, text: await readFile(join(directory, name)) });
@@ -164,13 +201,5 @@ export async function jobVariables(
   sources.push({ kind: "environment", values: Object.fromEntries(fromEnvironment) });
   // Variables of a stack that the configuration does not declare are not an error.
   sources.push({ kind: "environment", values: variables });
-  const { values, ...resolved } = resolveVariables(declared, sources);
-  const hidden = new Set([
-    ...sensitive.variables,
-    ...sensitive.environment.flatMap((key) => (key.startsWith("TF_VAR_") ? [key.slice(7)] : [])),
-  ]);
-  const marked = [...values].map(
-    ([name, value]) => [name, hidden.has(name) ? value.mark(Mark.sensitive) : value] as const,
-  );
-  return { ...resolved, values: new Map(marked) };
+  return sources;
 }

@@ -5,7 +5,6 @@ import {
   bindBody,
   type Diagnostic,
   hasErrors,
-  type ModuleNode,
   RESOURCE_META,
   type ResolvedProvider,
   type ResourceConfig,
@@ -17,9 +16,10 @@ import { recordedDependencies } from "../ephemeral/recorded-dependencies.ts";
 import type { RunEventHandler, StepAction } from "../events.ts";
 import type { ResourceChange } from "../plan/change.ts";
 import type { Plan } from "../plan/plan.ts";
-import { aliasOf } from "../planner/plan-run.ts";
 import { configOf } from "../planner/prevent-destroy.ts";
+import { chooseProvider } from "../providers/choose-provider.ts";
 import { configureProvider, configureUndeclared } from "../providers/configure-provider.ts";
+import { aliasOf } from "../providers/provider-alias.ts";
 import type { ProviderInstances } from "../providers/provider-instances.ts";
 import type { ReadyProvider } from "../providers/ready-provider.ts";
 import type { ProvisionerRunner } from "../provisioners/provisioner-runner.ts";
@@ -83,19 +83,18 @@ export class ApplyRun {
       onEvent,
       context: this.context,
       call: async (work) => work(),
-      providerOf: async (module, config) => this.#providerOf(module, config),
+      providerOf: async (slot) => this.#providerOf(slot),
       report: (diagnostics) => this.report(diagnostics),
       keep: (result) => this.checks.push(result),
     });
   }
 
-  /** The provider of a resource that the plan has no change for. */
-  async #providerOf(
-    module: ModuleNode,
-    config: ResourceConfig,
-  ): Promise<ReadyProvider | undefined> {
-    const { configuration, plan } = this.given;
-    const resolved = configuration.resolution.forResource(module, config);
+  /** The provider of an instance that the plan has no change for. */
+  async #providerOf(slot: InstanceSlot): Promise<ReadyProvider | undefined> {
+    const { configuration, plan, world } = this.given;
+    const report = (found: readonly Diagnostic[]): void => this.report(found);
+    const { resolved } =
+      (await chooseProvider(configuration.resolution, world, slot, report)) ?? {};
     if (resolved === undefined) return undefined;
     const source = resolved.source.toString();
     const { version = "" } = plan.providers.find((one) => one.source === source) ?? {};

@@ -5,7 +5,6 @@ import {
   evaluateBody,
   expandRepetition,
   hasErrors,
-  type ModuleNode,
   providerDiagnostic,
   type ResourceConfig,
 } from "@stackwright/lang";
@@ -32,8 +31,8 @@ interface EphemeralHost {
   readonly context: LifecycleContext;
   /** Makes a call to a provider, under the limits of the walk. */
   call<T>(work: () => Promise<T>): Promise<T>;
-  /** The provider of a resource, configured; undefined where there is none, which is reported. */
-  providerOf(module: ModuleNode, config: ResourceConfig): Promise<ReadyProvider | undefined>;
+  /** The provider of an instance, configured; undefined where there is none, which is reported. */
+  providerOf(slot: InstanceSlot): Promise<ReadyProvider | undefined>;
   report(diagnostics: readonly Diagnostic[]): void;
   keep(result: CheckResult): void;
   /**
@@ -159,7 +158,7 @@ export class EphemeralResources implements AsyncDisposable {
     if (config === undefined) return undefined;
     const host = this.#host;
     const { world } = host;
-    const ready = await host.providerOf(module.node, config);
+    const ready = await host.providerOf(slot);
     const bound = ready && this.#bind(config, ready);
     if (ready === undefined || bound === undefined) return undefined;
     const scope = module.scope.forInstance(slot.context);

@@ -70,6 +70,8 @@ class ConfigurationWriter {
     const { configurations, requirements } = this.#configuration.resolution;
     const entries: [string, JsonNode][] = [];
     for (const resolved of configurations.values()) {
+      // Instances of one with for_each are the one block that is written.
+      if (resolved.instance !== undefined) continue;
       const { module, source, name, alias, config, constraints } = resolved;
       const address = pathText(module);
       const required =

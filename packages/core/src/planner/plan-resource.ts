@@ -27,7 +27,7 @@ export async function planResource(
   around: ReadonlySet<Target>,
 ): Promise<void> {
   const { resource: config } = node;
-  const ready = await run.providerOf(node.module, config);
+  const ready = await run.providerOfResource(node.module, config);
   if (ready === undefined) {
     unknownAll(resource);
     return;
@@ -53,7 +53,7 @@ export async function planResource(
   for (const traversal of config.dependsOn) {
     for (const target of module.named(traversal)) explicit.add(target);
   }
-  const shared = { run, config, body, schema, ready, around, explicit };
+  const shared = { run, config, body, schema, around, explicit };
   const imports = run.importsFor(node.id);
   await forEachLimited(resource.slots.values(), run.given.parallelism, async (slot) => {
     if (!run.given.isIncluded(slot.address)) {
@@ -62,11 +62,16 @@ export async function planResource(
       return;
     }
     const recorded = run.given.objects.get(slot.address);
+    const own = await run.providerOf(slot);
+    if (own === undefined) {
+      slot.value ??= Value.dynamic;
+      return;
+    }
     const change =
       config.mode === "data"
-        ? await planData({ ...shared, slot, recorded, soft: node.check !== undefined })
+        ? await planData({ ...shared, ready: own, slot, recorded, soft: node.check !== undefined })
         : await planOne(
-            { ...shared, slot, seen: undefined, importing: undefined },
+            { ...shared, ready: own, slot, seen: undefined, importing: undefined },
             recorded,
             imports.get(slot.address),
           );
@@ -92,7 +97,8 @@ async function collectImports(
 ): Promise<void> {
   for (const slot of resource.slots.values()) {
     const request = imports.get(slot.address);
-    const seen = request && (await importObject(run, slot, request, ready));
+    const own = (await run.providerOf(slot)) ?? ready;
+    const seen = request && (await importObject(run, slot, request, own));
     slot.value = seen?.value ?? Value.dynamic;
     if (seen?.value === undefined) continue;
     run.given.collector?.found({

@@ -24,7 +24,13 @@ import type { RunEventHandler } from "../events.ts";
 import type { Drift, ResourceChange } from "../plan/change.ts";
 import type { PlannedExpansion, PlanOptions } from "../plan/plan.ts";
 import { providerCallError } from "../plan/provider-call-error.ts";
-import { configureProvider, configureUndeclared } from "../providers/configure-provider.ts";
+import { chooseProvider } from "../providers/choose-provider.ts";
+import {
+  configureProvider,
+  configureUndeclared,
+  startProvider,
+} from "../providers/configure-provider.ts";
+import { aliasOf, formatAlias, parseAlias } from "../providers/provider-alias.ts";
 import type { ProviderInstance, ProviderInstances } from "../providers/provider-instances.ts";
 import type { ReadyProvider } from "../providers/ready-provider.ts";
 import type { CheckResult } from "../state/check-result.ts";
@@ -100,7 +106,7 @@ export class PlanRun {
       onEvent,
       context: { ...(signal && { signal }) },
       call: async (work) => this.calls.run(work),
-      providerOf: async (module, config) => this.providerOf(module, config),
+      providerOf: async (slot) => this.providerOf(slot),
       report: (diagnostics) => this.report(diagnostics),
       keep: (result) => this.checks.push(result),
       isPending: (targets) => [...targets].some((target) => this.isChanged(target)),
@@ -216,17 +222,39 @@ export class PlanRun {
     return { source, version: this.given.versions.get(source) ?? "", alias: aliasOf(provider) };
   }
 
-  /** The provider of a resource in the configuration; undefined where there is none, which is reported once. */
-  async providerOf(module: ModuleNode, config: ResourceConfig): Promise<ReadyProvider | undefined> {
+  /** The provider of an instance in the configuration; undefined where there is none, which is reported. */
+  async providerOf(slot: InstanceSlot): Promise<ReadyProvider | undefined> {
+    const { resolution } = this.given;
+    const chosen = await chooseProvider(resolution, this.world, slot, (found) =>
+      this.report(found),
+    );
+    const ready = chosen && (await this.configured(chosen.resolved));
+    if (ready === undefined || chosen === undefined || chosen.targets.size === 0) return ready;
+    return { ...ready, targets: new Set([...ready.targets, ...chosen.targets]) };
+  }
+
+  /** The provider of a resource in the configuration, for its schemas: configured where it has only one configuration. */
+  async providerOfResource(
+    module: ModuleNode,
+    config: ResourceConfig,
+  ): Promise<ReadyProvider | undefined> {
     const resolved = this.given.resolution.forResource(module, config);
-    return resolved === undefined ? undefined : this.configured(resolved);
+    if (resolved?.instances === undefined) return resolved && this.configured(resolved);
+    return this.#unconfigured(this.referenceOf(resolved));
   }
 
   /** The provider that a recorded object belongs to, as it is configured now. */
   async providerOfObject({ provider, address }: StateObject): Promise<ReadyProvider | undefined> {
+    const { module, alias, key } = parseAlias(provider.alias);
+    const whole = formatAlias({ module, alias });
     for (const resolved of this.given.resolution.configurations.values()) {
       if (resolved.source.toString() !== provider.source) continue;
-      if (aliasOf(resolved) === provider.alias) return this.configured(resolved);
+      const own = aliasOf(resolved);
+      if (own === provider.alias && resolved.instances === undefined)
+        return this.configured(resolved);
+      if (own !== whole || resolved.instances === undefined) continue;
+      if (key === undefined || !resolved.instances.has(key))
+        return this.#instanceNotPresent(address, resolved, key);
     }
     if (provider.alias !== "") {
       this.fail(
@@ -237,6 +265,19 @@ export class PlanRun {
       return undefined;
     }
     return this.#bare(provider);
+  }
+
+  /** An object of a configuration that has `for_each`, in which its instance is not. */
+  #instanceNotPresent(
+    address: string,
+    { address: provider }: ResolvedProvider,
+    key?: string,
+  ): undefined {
+    const detail =
+      key === undefined
+        ? `${address} needs the provider configuration ${provider} without a key, which has for_each now. Go back to the configuration without for_each until the object is destroyed or forgotten, or declare the object with an instance of the provider.`
+        : `${address} needs the instance ${JSON.stringify(key)} of the provider configuration ${provider}, which is no longer in its for_each. Add the element again to destroy the object, and remove it after that. An element of the resource can be removed only while the provider still has it.`;
+    this.fail("Provider instance not present", detail, { address });
   }
 
   async configured(resolved: ResolvedProvider): Promise<ReadyProvider | undefined> {
@@ -261,6 +302,14 @@ export class PlanRun {
     });
   }
 
+  /** A provider that is asked for its schemas only. Undefined after an error, which is reported. */
+  async #unconfigured(reference: ProviderReference): Promise<ReadyProvider | undefined> {
+    const { providers, onEvent } = this.given;
+    const report = (found: readonly Diagnostic[]) => this.report(found);
+    const use = await startProvider({ reference, providers, report, onEvent });
+    return use && { use, reachable: false, targets: new Set() };
+  }
+
   /** A provider that the configuration does not refer to: without configuration. */
   async #bare(reference: ProviderReference): Promise<ReadyProvider | undefined> {
     const key = `bare ${reference.source}`;
@@ -276,12 +325,6 @@ export class PlanRun {
     }
     return ready;
   }
-}
-
-/** Which of the configurations of one source it is: `west`, `module.net`, `module.net.west`; empty for the usual one. */
-export function aliasOf({ module, alias }: Pick<ResolvedProvider, "module" | "alias">): string {
-  const parts = module.path.map((name) => `module.${name}`);
-  return [...parts, ...(alias === undefined ? [] : [alias])].join(".");
 }
 
 /** What an evaluation read, as dependencies. With ephemeral resources also what those were opened from. */

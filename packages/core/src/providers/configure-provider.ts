@@ -1,10 +1,11 @@
-import type { Value } from "@stackwright/cty";
+import { Value } from "@stackwright/cty";
 import {
   bindBody,
   type Diagnostic,
   emptyBlock,
   evaluateBody,
   hasErrors,
+  type InstanceContext,
   PROVIDER_META,
   providerDiagnostic,
   type ResolvedProvider,
@@ -33,7 +34,7 @@ export async function configureProvider(
   options: ConfigureProviderOptions,
 ): Promise<ReadyProvider | undefined> {
   const { resolved, world, report } = options;
-  const use = await start(options);
+  const use = await startProvider(options);
   if (use === undefined) return undefined;
   const block = use.schema.provider;
   if (resolved.config === undefined) {
@@ -43,7 +44,7 @@ export async function configureProvider(
   report(bound.diagnostics);
   const [module] = world.modules(resolved.module.path);
   if (hasErrors(bound.diagnostics) || module === undefined) return undefined;
-  const scope = resolved.config.scope ?? module.scope;
+  const scope = resolved.config.scope ?? module.scope.forInstance(instanceContext(resolved));
   const evaluate = () => evaluateBody(bound.body, scope, { ephemeral: "everywhere" });
   await world.settled(evaluate);
   const { result, targets, blocked } = world.recorder.record(evaluate);
@@ -60,7 +61,8 @@ export async function configureProvider(
   return ready(use, config, options, targets, place);
 }
 
-async function start({
+/** Starts a provider. Undefined after an error, which is reported. */
+export async function startProvider({
   reference,
   providers,
   report,
@@ -84,6 +86,12 @@ async function start({
     ]);
     return undefined;
   }
+}
+
+/** What the body of an instance of a configuration with `for_each` sees. */
+export function instanceContext({ instance }: ResolvedProvider): InstanceContext {
+  if (instance === undefined) return {};
+  return { each: { key: Value.string(instance.key), value: instance.value } };
 }
 
 async function ready(
@@ -114,7 +122,7 @@ function bareDiagnostics(problems: readonly ProviderDiagnostic[]): Diagnostic[] 
 export async function configureUndeclared(
   options: Pick<ConfigureProviderOptions, "reference" | "providers" | "report">,
 ): Promise<ReadyProvider | undefined> {
-  const use = await start(options);
+  const use = await startProvider(options);
   if (use === undefined) return undefined;
   return ready(
     use,

@@ -18,6 +18,7 @@ import {
   stringNode,
 } from "@stackwright/tfstate";
 import { EngineError } from "../errors.ts";
+import { parseAlias } from "../providers/provider-alias.ts";
 import { resourceOf } from "../state/check-state.ts";
 import type { StackReference, StackSnapshot } from "../state/stack-state.ts";
 import { isPlaceholder, type StateObject } from "../state/state-object.ts";
@@ -106,10 +107,12 @@ function instanceOf(
   dependencies: readonly string[],
 ): TerraformInstance {
   const { value, identity } = object;
+  const provider = instanceText(object.provider);
   if (value === undefined)
     throw new EngineError("ENGINE_STATE_CORRUPT", `${object.address} is empty`);
   return {
     ...(key === undefined ? {} : { indexKey: key }),
+    ...(provider !== undefined && { provider }),
     tainted: object.phase === "tainted",
     deposed: object.deposed,
     schemaVersion: value.schemaVersion,
@@ -132,14 +135,17 @@ function addressOf({ address }: StateObject): ResourceAddress {
   throw new EngineError("ENGINE_STATE_CORRUPT", `"${address}" is not a valid resource address`);
 }
 
+/** The configuration of the provider, without the key of an instance. */
 function providerText({ source, alias }: ProviderReference): string {
-  const parts = alias === "" ? [] : alias.split(".");
-  const module: string[] = [];
-  for (let name = parts[1]; parts[0] === "module" && name !== undefined; name = parts[1]) {
-    module.push(name);
-    parts.splice(0, 2);
-  }
-  return formatProviderConfig({ module, source: ProviderAddress.parse(source), alias: parts[0] });
+  const { key: _, ...parts } = parseAlias(alias);
+  return formatProviderConfig({ ...parts, source: ProviderAddress.parse(source) });
+}
+
+/** The instance of a provider configuration with `for_each`; undefined for one without. */
+function instanceText({ source, alias }: ProviderReference): string | undefined {
+  const parts = parseAlias(alias);
+  if (parts.key === undefined) return undefined;
+  return formatProviderConfig({ ...parts, source: ProviderAddress.parse(source) });
 }
 
 function pathNode(path: Path): JsonNode {

@@ -4,6 +4,7 @@ import type { ProviderReference } from "@stackwright/mux/router";
 import type { TerraformInstance, TerraformResource, TerraformState } from "@stackwright/tfstate";
 import { compactJson, type JsonNode } from "@stackwright/tfstate";
 import { EngineError } from "../errors.ts";
+import { formatAlias } from "../providers/provider-alias.ts";
 import type { StackOutput } from "../state/stack-state.ts";
 import type { StateChange } from "../state/state-change.ts";
 import type { Dependency, RecordedValue } from "../state/state-object.ts";
@@ -67,7 +68,7 @@ function adoption(
     object: {
       mode: resource.mode,
       type: resource.type,
-      provider: providerReference(resource.provider),
+      provider: providerReference(instance.provider ?? resource.provider),
       // They name the configuration; here they name what came from it in each instance of its module.
       dependencies: instance.dependencies.flatMap((name) =>
         [...(resources.get(name) ?? [name])].map(
@@ -98,10 +99,7 @@ function providerReference(text: string): ProviderReference {
       `"${text}" is not a valid provider configuration`,
     );
   }
-  const { module, source, alias } = parsed;
-  const parts = module.map((name) => `module.${name}`);
-  if (alias !== undefined) parts.push(alias);
-  return { source: source.toString(), version: "", alias: parts.join(".") };
+  return { source: parsed.source.toString(), version: "", alias: formatAlias(parsed) };
 }
 
 function sensitivePaths(node: JsonNode | undefined, address: string): readonly Path[] {

@@ -23,6 +23,7 @@ import type {
   ProviderDiagnostic,
   Reply,
 } from "@stackwright/mux/router";
+import { instanceContext } from "../providers/configure-provider.ts";
 import { findType } from "../providers/find-type.ts";
 import { blockType } from "../walk/block-type.ts";
 import { withoutMarks } from "../walk/object-marks.ts";
@@ -38,14 +39,29 @@ interface Shared {
   readonly settled: <T>(run: () => T) => Promise<T>;
 }
 
-/** Checks a configuration of a provider, where there is one. */
-export async function checkProvider({
+/** Checks a configuration of a provider, where there is one, and each instance of one with `for_each`. */
+export async function checkProvider(
+  given: Shared & { readonly provider: ResolvedProvider },
+): Promise<readonly Diagnostic[]> {
+  const { instances } = given.provider;
+  if (instances === undefined || instances.size === 0) return checkOneProvider(given);
+  const found: Diagnostic[] = [];
+  for (const provider of instances.values()) {
+    found.push(...(await checkOneProvider({ ...given, provider })));
+    // What is wrong with one is mostly wrong with all of them.
+    if (hasErrors(found)) break;
+  }
+  return found;
+}
+
+async function checkOneProvider({
   module,
-  provider: { source, config, address },
+  provider,
   providers,
   context,
   settled,
 }: Shared & { readonly provider: ResolvedProvider }): Promise<readonly Diagnostic[]> {
+  const { source, config, address, instances } = provider;
   if (config === undefined) return [];
   const use = providers.of(source);
   if (use === undefined) {
@@ -55,8 +71,8 @@ export async function checkProvider({
   const { body, diagnostics } = bindBody(config.body, use.schema.provider, {
     meta: PROVIDER_META,
   });
-  if (hasErrors(diagnostics)) return diagnostics;
-  const scope = config.scope ?? module.scope.forInstance({});
+  if (hasErrors(diagnostics) || instances !== undefined) return diagnostics;
+  const scope = config.scope ?? module.scope.forInstance(instanceContext(provider));
   const evaluated = await settled(() => evaluateBody(body, scope, { ephemeral: "everywhere" }));
   return asked([...diagnostics, ...evaluated.diagnostics], evaluated, address, async (object) =>
     use.provider.validateProvider({ config: object }, context),

@@ -1,5 +1,6 @@
 import { ProviderAddress, ProviderSourceError } from "@stackwright/provider-source";
 import { parseTraversal } from "../syntax/parse.ts";
+import { formatKey } from "./address.ts";
 
 /** Which configuration of a provider: those of a module are distinguished by their alias. */
 export interface ProviderConfigAddress {
@@ -7,16 +8,23 @@ export interface ProviderConfigAddress {
   readonly module: readonly string[];
   readonly source: ProviderAddress;
   readonly alias: string | undefined;
+  /** Of an instance of a configuration with `for_each` (OpenTofu). */
+  readonly key?: string | undefined;
 }
 
 /**
  * The text of a provider configuration's address, as states of the reference command have it:
  * `module.net.provider["registry.terraform.io/hashicorp/aws"].west`.
  */
-export function formatProviderConfig({ module, source, alias }: ProviderConfigAddress): string {
+export function formatProviderConfig({
+  module,
+  source,
+  alias,
+  key,
+}: ProviderConfigAddress): string {
   const prefix = module.map((name) => `module.${name}.`).join("");
   const suffix = alias === undefined ? "" : `.${alias}`;
-  return `${prefix}provider["${source.toString()}"]${suffix}`;
+  return `${prefix}provider["${source.toString()}"]${suffix}${formatKey(key)}`;
 }
 
 /** Reads such a text; undefined where it is none. */
@@ -38,11 +46,14 @@ export function parseProviderConfig(text: string): ProviderConfigAddress | undef
     module.push(names[1]);
     names.splice(0, 2);
   }
-  const [keyword, key, alias, extra] = names;
+  const [keyword, key, alias, instance, extra] = names;
   if (keyword !== "provider" || typeof key !== "object" || !("source" in key)) return undefined;
   if ((alias !== undefined && typeof alias !== "string") || extra !== undefined) return undefined;
+  if (instance !== undefined && (typeof instance !== "object" || !("source" in instance)))
+    return undefined;
   try {
-    return { module, source: ProviderAddress.parse(key.source), alias };
+    const source = ProviderAddress.parse(key.source);
+    return { module, source, alias, ...(instance !== undefined && { key: instance.source }) };
   } catch (error) {
     if (error instanceof ProviderSourceError) return undefined;
     throw error;

@@ -9,6 +9,7 @@ import {
   readAttributes,
   readBody,
 } from "./body-content.ts";
+import type { BackendConfig } from "./module-config.ts";
 import { StaticReader, withoutEarlyValues } from "./static-reader.ts";
 
 /** The arguments of a backend, as JSON; nested blocks are objects. */
@@ -27,11 +28,18 @@ const BLOCKS = [
   "workspaces",
 ] as const;
 
-/** Reads all arguments of a `backend` or `cloud` block: constants only, as init needs them before anything is evaluated. */
-export function backendArguments(body: ConfigBody): BackendArgumentValues {
-  const reader = new StaticReader([]);
-  const values = valuesOf(body, reader);
-  return { values, diagnostics: reader.diagnostics.map(withoutEarlyValues) };
+/** Reads all arguments of a `backend` or `cloud` block: constants, and what is known before anything is planned. */
+export function backendArguments({
+  body,
+  early,
+}: Pick<BackendConfig, "body" | "early">): BackendArgumentValues {
+  const reader = new StaticReader(
+    [],
+    early && ((expression) => early.evaluate(expression, "the backend")),
+  );
+  const values = valuesOf(body, reader, early !== undefined);
+  const { diagnostics } = reader;
+  return { values, diagnostics: early ? diagnostics : diagnostics.map(withoutEarlyValues) };
 }
 
 /** Reads a file of `-backend-config`: arguments in the form of a variables file. */
@@ -52,16 +60,17 @@ export function backendFileArguments(file: {
   return { values: valuesOf(body, new StaticReader(diagnostics)), diagnostics };
 }
 
-function valuesOf(body: ConfigBody, reader: StaticReader): Record<string, unknown> {
+function valuesOf(body: ConfigBody, reader: StaticReader, early = false): Record<string, unknown> {
   const blocks = Object.fromEntries(BLOCKS.map((name) => [name, []]));
   const nested = readBody(body, { blocks }, [], { ignore: true }).blocks;
   // The blocks were read before, and are no arguments here; what a JSON file writes as one is read as a block.
   const names = new Set(nested.map(({ type }) => type));
-  const attributes = [...readAttributes(body, [], { literals: true }).values()].filter(
+  const options = early ? {} : { literals: true as const };
+  const attributes = [...readAttributes(body, [], options).values()].filter(
     ({ name }) => !names.has(name),
   );
   const values = attributeValues(attributes, reader);
-  for (const { type, body: inner } of nested) values[type] = valuesOf(inner, reader);
+  for (const { type, body: inner } of nested) values[type] = valuesOf(inner, reader, early);
   return values;
 }
 

@@ -19,6 +19,8 @@ export interface ReferenceOwner {
   readonly self: boolean;
 }
 
+const PROVIDER_META = new Set(["alias", "version", "for_each"]);
+
 const META = new Set([
   "count",
   "for_each",
@@ -84,11 +86,16 @@ export function referenceOwners(module: ModuleConfig): ReferenceOwner[] {
       ...ofConditions(output.preconditions),
     ]);
   }
-  for (const [key, { body, scope }] of module.providers) {
-    if (scope === undefined) addBody(`provider.${key}`, body, new Set(["alias", "version"]));
+  for (const [key, { body, scope, forEach }] of module.providers) {
+    if (scope !== undefined) continue;
+    const repeated = forEach === undefined ? undefined : "for_each";
+    add(`provider.${key}`, all(forEach));
+    addBody(`provider.${key}`, body, PROVIDER_META, repeated);
   }
   for (const [name, call] of module.modules) {
     add(`module.${name}`, [...all(call.count, call.forEach), ...call.dependsOn]);
+    const keys = [...(call.providers?.values() ?? [])].map(({ key }) => key);
+    add(`module.${name}`, all(...keys), repetition(call));
     addBody(`module.${name}`, call.body, META, repetition(call));
   }
   for (const [address, resource] of module.resources) {
@@ -99,6 +106,7 @@ export function referenceOwners(module: ModuleConfig): ReferenceOwner[] {
       ...resource.dependsOn,
     ]);
     addBody(address, resource.body, META, repeated);
+    add(address, all(resource.provider?.key), repeated);
     add(address, all(...lifecycle.replaceTriggeredBy), repeated);
     add(address, ofConditions(lifecycle.preconditions), repeated);
     add(address, ofConditions(lifecycle.postconditions), repeated, true);

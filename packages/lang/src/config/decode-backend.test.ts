@@ -50,6 +50,6 @@ it("takes the block of an override file", () => {
 it("refuses variables in the arguments of a backend by name", () => {
   const text = 'terraform {\n  backend "local" {\n    path = var.path\n  }\n}';
   const { backend } = loadModule(new Map([["main.tofu", text]])).config;
-  const found = backend && backendArguments(backend.body);
+  const found = backend && backendArguments(backend);
   expect(found?.diagnostics.map(({ summary }) => summary)).toEqual(["Variables not allowed"]);
 });

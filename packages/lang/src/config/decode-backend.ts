@@ -1,4 +1,5 @@
-import { type ContentBlock, readBody } from "./body-content.ts";
+import { type ConfigBody, type ContentBlock, readBody } from "./body-content.ts";
+import type { EarlyScope } from "./early-scope.ts";
 import type { BackendConfig } from "./module-config.ts";
 import { StaticReader } from "./static-reader.ts";
 
@@ -25,9 +26,22 @@ const PLACE = [
 
 /** Reads where a `backend` or `cloud` block keeps its state, as far as that is written as constants. */
 export function decodeBackend(block: ContentBlock): BackendConfig {
+  const type = block.type === "cloud" ? "cloud" : (block.labels[0]?.value ?? "");
+  return { type, place: placeIn(block.body), body: block.body, range: block.headerRange };
+}
+
+/** A backend whose arguments may refer to variables and locals. */
+export function earlyBackend(backend: BackendConfig, early: EarlyScope): BackendConfig {
+  return { ...backend, place: placeIn(backend.body, early), early };
+}
+
+function placeIn(outer: ConfigBody, early?: EarlyScope): Map<string, string> {
   const place = new Map<string, string>();
   // The block is the reference command's: what is wrong in it is reported there.
-  const reader = new StaticReader([]);
+  const reader = new StaticReader(
+    [],
+    early && ((expression) => early.evaluate(expression, "the backend")),
+  );
   const read = ({ body }: Pick<ContentBlock, "body">): void => {
     const content = readBody(
       body,
@@ -41,9 +55,8 @@ export function decodeBackend(block: ContentBlock): BackendConfig {
     }
     content.blocks.forEach(read);
   };
-  read(block);
-  const type = block.type === "cloud" ? "cloud" : (block.labels[0]?.value ?? "");
-  return { type, place, body: block.body, range: block.headerRange };
+  read({ body: outer });
+  return place;
 }
 
 /** An address without the user and the query, which may hold credentials. */

@@ -1,5 +1,8 @@
+import { type Diagnostic, hasErrors } from "../syntax/diagnostic.ts";
 import { type ContentBlock, readBody } from "./body-content.ts";
 import { blockName } from "./decode-values.ts";
+import type { EarlyScope } from "./early-scope.ts";
+import { expandKeys } from "./expansion.ts";
 import type { ProviderConfig } from "./module-config.ts";
 import type { StaticReader } from "./static-reader.ts";
 
@@ -20,18 +23,34 @@ export function decodeProvider(reader: StaticReader, block: ContentBlock): Provi
     );
   }
   const forEach = attributes.get("for_each");
-  if (forEach !== undefined) {
-    reader.fail(
-      "for_each of providers is not supported",
-      "A provider block with for_each has many instances in OpenTofu, which is not supported. Write a provider block with an alias for each instance.",
-      forEach.nameRange,
-    );
+  const alias = reader.text(attributes.get("alias"));
+  if (forEach !== undefined && alias === undefined) {
+    const detail =
+      "The argument for_each is for provider configurations with an alias, by which they are named: aws.by_region[each.key].";
+    reader.fail('Alias required when using "for_each"', detail, forEach.nameRange);
   }
   return {
     name: blockName(reader, block),
-    alias: reader.text(attributes.get("alias")),
+    alias,
+    ...(forEach !== undefined && alias !== undefined && { forEach: forEach.expression }),
     version: reader.versions(version),
     range: block.headerRange,
     body: block.body,
   };
+}
+
+/** A provider configuration with the instances that it has for `for_each`. */
+export function withInstances(
+  provider: ProviderConfig,
+  early: EarlyScope,
+  diagnostics: Diagnostic[],
+): ProviderConfig {
+  const { forEach, name, alias = "" } = provider;
+  if (forEach === undefined) return provider;
+  const what = `for_each of the provider ${name}.${alias}`;
+  const { value, diagnostics: found } = early.evaluateKeys(forEach, what);
+  diagnostics.push(...found);
+  if (hasErrors(found)) return provider;
+  const expansion = expandKeys(forEach, value, diagnostics);
+  return expansion.kind === "for_each" ? { ...provider, instances: expansion.entries } : provider;
 }

@@ -1,8 +1,15 @@
 import { type Diagnostic } from "../syntax/diagnostic.ts";
+import { expressionCalls, expressionReferences } from "../syntax/references.ts";
 import { nativeForm, staticList, staticMap } from "../syntax/static.ts";
-import { type BodyContent, type ContentBlock, readBody } from "./body-content.ts";
+import {
+  type BodyContent,
+  type ContentAttribute,
+  type ContentBlock,
+  readBody,
+} from "./body-content.ts";
 import { decodeProvisioning } from "./decode-provisioner.ts";
 import { blockName, decodeConditions } from "./decode-values.ts";
+import type { EarlyScope } from "./early-scope.ts";
 import type {
   LifecycleConfig,
   ModuleCall,
@@ -13,7 +20,7 @@ import type {
 } from "./module-config.ts";
 import { parseModuleSource } from "./module-source.ts";
 import { checkTrigger } from "./replacement-triggers.ts";
-import { rangeOf, type StaticReader } from "./static-reader.ts";
+import { rangeOf, StaticReader } from "./static-reader.ts";
 import { writtenToken } from "./type-label.ts";
 
 const TOKEN_FORM =
@@ -172,32 +179,78 @@ export function decodeModuleCall(
     block.body,
     {
       attributes: [...REPETITION, "source", "version", "providers"],
-      literals: ["source", "version", "providers", "depends_on"],
+      literals: ["providers", "depends_on"],
       required: ["source"],
     },
     reader.diagnostics,
     { ignore: true },
   );
-  const source = reader.text(content.attributes.get("source"));
-  if (source === undefined) return undefined;
+  const early: ModuleCall["early"] = {
+    ...earlyAttribute(content, "source"),
+    ...earlyAttribute(content, "version"),
+  };
+  const isEarly = Object.keys(early).length > 0;
   const sourceAttribute = content.attributes.get("source");
-  if (content.attributes.has("version") && sourceAttribute !== undefined && !isRegistry(source)) {
-    const detail = `The argument "version" is for modules of a registry, and ${JSON.stringify(source)} is not the address of one. Remove "version", or use the address of a registry.`;
-    reader.fail(
-      "Invalid registry module source address",
-      detail,
-      rangeOf(sourceAttribute.expression),
-    );
+  const source = early.source === undefined ? reader.text(sourceAttribute) : "";
+  if (source === undefined) return undefined;
+  if (content.attributes.has("version") && sourceAttribute !== undefined && !isEarly) {
+    checkVersioned(reader, source, sourceAttribute);
   }
   return {
     name: blockName(reader, block),
     range: block.headerRange,
     source,
-    version: reader.versions(content.attributes.get("version")),
+    version:
+      early.version === undefined ? reader.versions(content.attributes.get("version")) : undefined,
+    ...(isEarly && { early }),
     providers: decodeProviders(reader, content),
     ...decodeRepetition(reader, content),
     body: block.body,
   };
+}
+
+/** An argument that is an expression of something else, as OpenTofu and newer versions of Terraform have it. */
+function earlyAttribute(
+  { attributes }: BodyContent,
+  name: "source" | "version",
+): { readonly [N in typeof name]?: ContentAttribute } {
+  const attribute = attributes.get(name);
+  if (attribute === undefined) return {};
+  const { expression } = attribute;
+  const isConstant =
+    expressionReferences(expression).length === 0 && expressionCalls(expression).length === 0;
+  return isConstant ? {} : { [name]: attribute };
+}
+
+/** A call whose source and version are evaluated; undefined after an error, which is reported. */
+export function completeModuleCall(
+  call: ModuleCall,
+  scope: EarlyScope,
+  diagnostics: Diagnostic[],
+): ModuleCall | undefined {
+  const { early, name } = call;
+  if (early === undefined) return call;
+  const readerOf = (argument: string): StaticReader =>
+    new StaticReader(diagnostics, (expression) =>
+      scope.evaluate(expression, `the ${argument} of module "${name}"`),
+    );
+  const source = early.source === undefined ? call.source : readerOf("source").text(early.source);
+  if (source === undefined) return undefined;
+  const { version } = early;
+  const versions = version === undefined ? call.version : readerOf("version").versions(version);
+  if (version !== undefined && versions === undefined) return undefined;
+  if (versions !== undefined) {
+    const at = early.source ?? version;
+    if (at !== undefined) checkVersioned(readerOf("source"), source, at);
+  }
+  return { ...call, source, version: versions };
+}
+
+/** Only modules of a registry have versions. */
+function checkVersioned(reader: StaticReader, source: string, { expression }: ContentAttribute) {
+  if (isRegistry(source)) return;
+  const detail = `The argument "version" is for modules of a registry, and ${JSON.stringify(source)} is not the address of one. Remove "version", or use the address of a registry.`;
+  reader.fail("Invalid registry module source address", detail, rangeOf(expression));
 }
 
 function isRegistry(source: string): boolean {
@@ -221,6 +274,11 @@ export function decodeProviders(
     const inside = reader.provider(key.expression);
     const outside = reader.provider(value);
     if (inside === undefined || outside === undefined) continue;
+    if (inside.key !== undefined) {
+      const detail =
+        "The left side names a configuration of the called module, which has no instances: the key belongs to the right side.";
+      reader.fail("Invalid module provider configuration", detail, rangeOf(inside.key));
+    }
     const name = inside.alias === undefined ? inside.name : `${inside.name}.${inside.alias}`;
     if (providers.has(name)) {
       const detail = `A configuration for "${name}" is passed already.`;

@@ -24,7 +24,7 @@ interface TerraformSettings {
 }
 
 /** Blocks that configure the reference command and mean nothing here. */
-const IGNORED = new Set(["backend", "cloud", "provider_meta"]);
+const IGNORED = new Set(["backend", "cloud", "encryption", "provider_meta"]);
 
 /**
  * Reads all `terraform` blocks of a module, those of override files last. The providers must be
@@ -51,6 +51,7 @@ export function decodeTerraform(
           required_providers: [],
           backend: ["type"],
           cloud: [],
+          encryption: [],
           provider_meta: ["provider"],
         },
       },
@@ -68,7 +69,7 @@ export function decodeTerraform(
     }
     for (const inner of blocks) {
       if (IGNORED.has(inner.type)) {
-        const keepsState = inner.type !== "provider_meta";
+        const keepsState = inner.type === "backend" || inner.type === "cloud";
         if (keepsState && (override || backend === undefined)) backend = decodeBackend(inner);
         const detail = `The block "${inner.type}" is ignored: state and runs are kept in the store of the stack.`;
         reader.warn("Block has no effect", detail, inner.headerRange);

@@ -9,9 +9,10 @@ import {
 } from "@stackwright/cty";
 import { evaluate } from "../eval/evaluate.ts";
 import { traitText, type ValueTrait } from "../eval/explain.ts";
+import { createFunctionTable } from "../eval/function-table.ts";
 import { iterate } from "../eval/iterate.ts";
 import { observed } from "../eval/observe.ts";
-import type { EvaluationScope } from "../eval/scope.ts";
+import { createScope, type EvaluationScope } from "../eval/scope.ts";
 import type { Expression } from "../syntax/ast.ts";
 import { type Diagnostic, hasErrors } from "../syntax/diagnostic.ts";
 import type { Repetition } from "./module-config.ts";
@@ -46,6 +47,17 @@ export function expandRepetition(
   if (enabled !== undefined) return new Expander(enabled, scope, diagnostics).enabled();
   return { kind: "single" };
 }
+
+/** The instances by a value of for_each that is evaluated already. */
+export function expandKeys(
+  forEach: Expression,
+  value: Value,
+  diagnostics: Diagnostic[],
+): Expansion {
+  return new Expander(forEach, NO_NAMES, diagnostics).keys(value);
+}
+
+const NO_NAMES = createScope({ functions: createFunctionTable([], { maxStringLength: 0 }) });
 
 class Expander {
   readonly #expression: Expression;
@@ -138,9 +150,12 @@ class Expander {
   }
 
   forEach(): Expansion {
-    const summary = "Invalid for_each argument";
     const given = this.#value();
-    if (given === undefined) return { kind: "invalid" };
+    return given === undefined ? { kind: "invalid" } : this.keys(given);
+  }
+
+  keys(given: Value): Expansion {
+    const summary = "Invalid for_each argument";
     for (const mark of [Mark.sensitive, Mark.ephemeral]) {
       if (given.hasMark(mark)) {
         return this.#invalid(

@@ -3,6 +3,10 @@ import type { BundleFiles } from "../eval/host.ts";
 import { type Diagnostic, sortDiagnostics } from "../syntax/diagnostic.ts";
 import { didYouMean } from "../syntax/suggestion.ts";
 import { readAttributes } from "./body-content.ts";
+import { earlyBackend } from "./decode-backend.ts";
+import { withInstances } from "./decode-provider.ts";
+import { completeModuleCall } from "./decode-resource.ts";
+import { EarlyScope, type EarlyValues } from "./early-scope.ts";
 import { type LoadModuleOptions, loadModule } from "./load-module.ts";
 import type { ModuleCall, ModuleConfig } from "./module-config.ts";
 import { selectModuleFiles, unreadFiles } from "./module-files.ts";
@@ -62,6 +66,8 @@ export interface ModulePackages {
 
 /** How a tree is loaded. */
 export interface TreeOptions extends Pick<LoadModuleOptions, "limits" | "rfsTemplates"> {
+  /** What is known for what is evaluated before modules are loaded. @default only defaults of variables */
+  readonly early?: EarlyValues;
   /** Where the root module is. @default the folder `.` of the files */
   readonly start?: ModulePackageLocation | Pick<ModulePackageLocation, "files" | "folder">;
   /** Without any only local modules can be called. */
@@ -131,6 +137,8 @@ interface Place {
   readonly base?: string;
   readonly call?: ModuleCall;
   readonly ancestors: readonly { readonly files: BundleFiles; readonly folder: string }[];
+  /** What the arguments of the call are evaluated with. */
+  readonly caller?: EarlyScope;
 }
 
 const META = new Set(["source", "version", "providers", "count", "for_each", "depends_on"]);
@@ -163,7 +171,7 @@ class TreeLoader {
     const contents = new Map(
       [...primary, ...override].map((name) => [name, files.read(prefix + name)] as const),
     );
-    const { config, diagnostics } = loadModule(contents, {
+    const { config: written, diagnostics } = loadModule(contents, {
       prefix,
       ...(limits !== undefined && { limits }),
       ...(rfsTemplates !== undefined && { rfsTemplates }),
@@ -178,9 +186,16 @@ class TreeLoader {
       });
     }
     const children = new Map<string, ModuleNode>();
+    const { caller, call: own } = place;
+    const early = new EarlyScope(
+      written,
+      { files, folder, caller: caller && own && { scope: caller, call: own } },
+      this.#options.early ?? {},
+    );
+    const config = this.#evaluateEarly(written, early, path.length === 0);
     // Packages are brought at the same time; the calls are checked in the order of their names.
     const loaded = await Promise.all(
-      [...config.modules.values()].map((call) => this.#child(place, call)),
+      [...config.modules.values()].map((call) => this.#child(place, call, early)),
     );
     for (const [at, [name, call]] of [...config.modules].entries()) {
       const child = loaded[at];
@@ -201,7 +216,33 @@ class TreeLoader {
     };
   }
 
-  async #child(parent: Place, call: ModuleCall): Promise<ModuleNode | undefined> {
+  /** What can be evaluated before the modules that are called are there: which these are, too. */
+  #evaluateEarly(config: ModuleConfig, early: EarlyScope, isRoot: boolean): ModuleConfig {
+    const modules = new Map<string, ModuleCall>();
+    for (const [name, call] of config.modules) {
+      const complete = completeModuleCall(call, early, this.diagnostics);
+      if (complete !== undefined) modules.set(name, complete);
+    }
+    const providers = new Map(
+      [...config.providers].map(([name, provider]) => [
+        name,
+        withInstances(provider, early, this.diagnostics),
+      ]),
+    );
+    const { backend } = config;
+    return {
+      ...config,
+      modules,
+      providers,
+      ...(backend !== undefined && isRoot && { backend: earlyBackend(backend, early) }),
+    };
+  }
+
+  async #child(
+    parent: Place,
+    call: ModuleCall,
+    caller: EarlyScope,
+  ): Promise<ModuleNode | undefined> {
     const { maxDepth = 32, maxModules = 1000 } = this.#options;
     if (parent.path.length >= maxDepth) {
       return this.#fail(
@@ -236,7 +277,7 @@ class TreeLoader {
         call,
       );
     }
-    return this.load({ ...place, path: [...parent.path, call.name], call, ancestors });
+    return this.load({ ...place, path: [...parent.path, call.name], call, ancestors, caller });
   }
 
   async locate(

@@ -4,7 +4,8 @@ import type { EvaluationScope } from "../eval/scope.ts";
 import type { Expression, ScopeTraversal } from "../syntax/ast.ts";
 import type { SourceRange } from "../syntax/source-file.ts";
 import type { TypeConstraint } from "../type/type-constraint.ts";
-import type { ConfigBody } from "./body-content.ts";
+import type { ConfigBody, ContentAttribute } from "./body-content.ts";
+import type { EarlyScope } from "./early-scope.ts";
 import type { TokenTypeLabel } from "./type-label.ts";
 
 /** What one folder of configuration declares. Names and places are checked, nothing is evaluated. */
@@ -45,6 +46,8 @@ export interface BackendConfig extends Declared {
   readonly place: ReadonlyMap<string, string>;
   /** The whole body, credentials included; `backendArguments` reads it. */
   readonly body: ConfigBody;
+  /** What its arguments may refer to: variables and locals, which are evaluated early. */
+  readonly early?: EarlyScope;
 }
 
 export interface RequiredProvider extends Declared {
@@ -60,8 +63,12 @@ export interface ProviderConfig extends Declared {
   readonly alias: string | undefined;
   /** Deprecated there, but it counts. */
   readonly version: VersionConstraints | undefined;
-  /** The whole body; what the provider's schema does not know is `alias` and `version`. */
+  /** The whole body; what the provider's schema does not know is `alias`, `version` and `for_each`. */
   readonly body: ConfigBody;
+  /** The keys and values that it has instances for (OpenTofu); it needs an alias then. */
+  readonly forEach?: Expression;
+  /** `each.value` by the key, evaluated early; undefined as long as that is not done, and after an error. */
+  readonly instances?: ReadonlyMap<string, Value>;
   /** What its arguments refer to, where that is not the module: a configuration of a test file. */
   readonly scope?: EvaluationScope;
 }
@@ -107,6 +114,8 @@ export interface OutputConfig extends Declared {
 export interface ProviderConfigReference extends Declared {
   readonly name: string;
   readonly alias: string | undefined;
+  /** Chooses one of the instances of a configuration with `for_each`. */
+  readonly key?: Expression;
 }
 
 /** How often something exists, and what it waits for. */
@@ -120,8 +129,11 @@ export interface Repetition {
 
 export interface ModuleCall extends Declared, Repetition {
   readonly name: string;
+  /** Empty as long as an expression of it is not evaluated. */
   readonly source: string;
   readonly version: VersionConstraints | undefined;
+  /** Arguments that are expressions and not constants; they are evaluated before the module is loaded. */
+  readonly early?: { readonly source?: ContentAttribute; readonly version?: ContentAttribute };
   /** Configurations passed down, by the child's name or `name.alias`. Undefined inherits. */
   readonly providers: ReadonlyMap<string, ProviderConfigReference> | undefined;
   /** The inputs, with the arguments above among them. */

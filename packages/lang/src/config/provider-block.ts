@@ -12,12 +12,12 @@ function isEmptyBody(body: ConfigBody): boolean {
       return isEmptyBody(body.base) && isEmptyBody(body.over);
     case "json-body":
       return body.objects.every(({ members }) =>
-        members.every(({ name }) => ["alias", "version", "//"].includes(name.value)),
+        members.every(({ name }) => ["alias", "version", "for_each", "//"].includes(name.value)),
       );
     case "body":
     default:
       return body.items.every(
-        (item) => item.kind === "attribute" && ["alias", "version"].includes(item.name),
+        (item) => item.kind === "attribute" && ["alias", "version", "for_each"].includes(item.name),
       );
   }
 }

@@ -1,13 +1,13 @@
 import { CtyError, convert, Type, Value } from "@stackwright/cty";
 import { ProviderSourceError, VersionConstraints } from "@stackwright/provider-source";
-import { evaluate } from "../eval/evaluate.ts";
+import { type Evaluated, evaluate } from "../eval/evaluate.ts";
 import { createFunctionTable } from "../eval/function-table.ts";
 import { createScope } from "../eval/scope.ts";
 import type { Expression, ScopeTraversal } from "../syntax/ast.ts";
 import { type Diagnostic, hasErrors, sourceRange } from "../syntax/diagnostic.ts";
 import { parseTraversal } from "../syntax/parse.ts";
 import type { SourceRange } from "../syntax/source-file.ts";
-import { staticKeyword, staticList, staticTraversal } from "../syntax/static.ts";
+import { nativeForm, staticKeyword, staticList, staticTraversal } from "../syntax/static.ts";
 import type { ContentAttribute } from "./body-content.ts";
 import type { ProviderConfigReference } from "./module-config.ts";
 
@@ -18,9 +18,12 @@ const NO_NAMES = createScope({
 /** Reads arguments whose values must be known without evaluating the configuration. */
 export class StaticReader {
   readonly diagnostics: Diagnostic[];
+  readonly #evaluate: ((expression: Expression) => Evaluated) | undefined;
 
-  constructor(diagnostics: Diagnostic[]) {
+  /** @param evaluate what is done with an expression. @default it has no names and functions */
+  constructor(diagnostics: Diagnostic[], evaluateIt?: (expression: Expression) => Evaluated) {
     this.diagnostics = diagnostics;
+    this.#evaluate = evaluateIt;
   }
 
   fail(summary: string, detail: string, subject: SourceRange): void {
@@ -35,7 +38,8 @@ export class StaticReader {
   literal(expression: Expression): Value | undefined {
     switch (expression.kind) {
       case "json-string":
-        return Value.string(expression.text.text);
+        if (this.#evaluate === undefined) return Value.string(expression.text.text);
+        break;
       case "tuple": {
         const values = expression.elements.map((element) => this.literal(element));
         return values.includes(undefined)
@@ -72,7 +76,7 @@ export class StaticReader {
       if (entries.some(([, value]) => value === undefined)) return undefined;
       return Value.object(entries.map(([name, value]) => [name, value ?? Value.dynamic] as const));
     }
-    const { value, diagnostics } = evaluate(expression, NO_NAMES);
+    const { value, diagnostics } = this.#evaluate?.(expression) ?? evaluate(expression, NO_NAMES);
     this.diagnostics.push(...diagnostics);
     return hasErrors(diagnostics) ? undefined : value;
   }
@@ -83,7 +87,9 @@ export class StaticReader {
     const before = this.diagnostics.length;
     const value = this.literal(attribute.expression);
     if (value === undefined) {
-      this.diagnostics.push(...this.diagnostics.splice(before).map(withoutEarlyValues));
+      if (this.#evaluate === undefined) {
+        this.diagnostics.push(...this.diagnostics.splice(before).map(withoutEarlyValues));
+      }
       return undefined;
     }
     try {
@@ -142,23 +148,24 @@ export class StaticReader {
     return (value ?? []).flatMap((element) => this.reference(element) ?? []);
   }
 
-  /** `name` or `name.alias`. */
+  /** `name`, `name.alias` or `name.alias[key]`. */
   provider(expression: Expression): ProviderConfigReference | undefined {
-    if (hasInstanceKey(expression)) {
-      const detail =
-        "A key in brackets chooses an instance of a provider block with for_each, which OpenTofu has and which is not supported. Write a provider block with an alias for each instance, and name it: aws.west.";
-      this.fail("Instance keys of providers are not supported", detail, rangeOf(expression));
-      return undefined;
-    }
-    const reference = this.reference(expression);
+    const written = expression.kind === "json-string" ? jsonReference(expression) : expression;
+    const computed = written.kind === "index" ? written : undefined;
+    const reference = this.reference(computed?.collection ?? written);
     if (reference === undefined) return undefined;
-    const [step, more] = reference.steps;
+    const [step, last, more] = reference.steps;
     const range = rangeOf(expression);
+    const name = reference.root;
     if (more === undefined && (step === undefined || step.kind === "attribute-step")) {
-      return { name: reference.root, alias: step?.name, range };
+      const alias = step?.name;
+      const key = computed?.key ?? (last?.kind === "index-step" ? last.key : undefined);
+      const extra = last !== undefined && (last.kind !== "index-step" || computed !== undefined);
+      if (!extra && (key === undefined || alias !== undefined))
+        return { name, alias, range, ...(key !== undefined && { key }) };
     }
     const detail =
-      "A provider configuration is named by its local name, or local name and alias: aws.west.";
+      "A provider configuration is named by its local name, or local name and alias: aws.west. One with for_each has a key behind the alias: aws.by_region[each.key].";
     this.fail("Invalid provider reference", detail, range);
     return undefined;
   }
@@ -169,11 +176,10 @@ export class StaticReader {
   }
 }
 
-/** Whether a reference ends with a key in brackets: `aws.by_region["west"]`, `aws.by_region[each.key]`. */
-function hasInstanceKey(expression: Expression): boolean {
-  if (expression.kind === "index") return true;
-  if (expression.kind !== "scope-traversal") return false;
-  return expression.steps.some(({ kind }) => kind === "index-step");
+/** A reference to a provider in a string of a JSON file, which may have a key that is an expression. */
+function jsonReference(expression: Expression): Expression {
+  const { value, diagnostics = [] } = nativeForm(expression);
+  return value?.kind === "index" && !hasErrors(diagnostics) ? value : expression;
 }
 
 /** Where nothing has a value yet, a name is not one that is missing, but one that cannot be used. */
@@ -183,7 +189,7 @@ export function withoutEarlyValues(diagnostic: Diagnostic): Diagnostic {
     ...diagnostic,
     summary: "Variables not allowed",
     detail:
-      "This value is read before anything of the configuration is evaluated, so it has to be written out. Variables and locals in sources and versions of modules and in backends, which OpenTofu and newer versions of Terraform evaluate early, are not supported.",
+      "This value is read before anything of the configuration is evaluated, so it has to be written out.",
   };
 }
 

@@ -42,8 +42,11 @@ export interface ConfigGraph {
 export function buildGraph(root: ModuleNode, providers: ProviderResolution): ConfigGraph {
   const declarations = new Declarations(providers);
   declarations.declare(root, undefined);
-  for (const provider of providers.configurations.values()) declarations.provider(provider);
-  const connector = new Connector(declarations);
+  for (const provider of providers.configurations.values()) {
+    // Instances are what their configuration is made of.
+    if (provider.instance === undefined) declarations.provider(provider);
+  }
+  const connector = new Connector(declarations, providers);
   connector.connect();
   const { nodes } = declarations;
   const { order, diagnostics } = orderNodes(nodes.values());
@@ -58,9 +61,11 @@ type NodeOf<K extends GraphNode["kind"]> = Extract<GraphNode, { kind: K }>;
 class Connector {
   readonly diagnostics: Diagnostic[] = [];
   readonly #declarations: Declarations;
+  readonly #providers: ProviderResolution;
 
-  constructor(declarations: Declarations) {
+  constructor(declarations: Declarations, providers: ProviderResolution) {
     this.#declarations = declarations;
+    this.#providers = providers;
   }
 
   get #nodes(): Declarations["nodes"] {
@@ -146,6 +151,7 @@ class Connector {
         const { config } = node.provider;
         if (config === undefined || config.scope !== undefined) return;
         this.#refer(node, module, bodyReferences(config.body, PROVIDER_META), "reference");
+        this.#expressions(node, module, [config.forEach]);
         return;
       }
       default:
@@ -172,6 +178,9 @@ class Connector {
     this.#provisioners(node, module, resource);
     this.#refer(node, module, resource.dependsOn, "depends_on");
     if (provider === undefined) return;
+    const key = this.#providers.keyOf(module, resource);
+    const caller = key?.passedTo && this.#scopes.get(key.passedTo)?.around?.module;
+    if (key !== undefined) this.#expressions(node, caller ?? module, [key.expression]);
     const range = resource.provider?.range ?? resource.range;
     this.#edge(node, this.#declarations.provider(provider), { kind: "provider", range });
   }

@@ -5,6 +5,7 @@ import { isEmptyProvider } from "../config/provider-block.ts";
 import type { Diagnostic } from "../syntax/diagnostic.ts";
 import type { SourceRange } from "../syntax/source-file.ts";
 import { didYouMean } from "../syntax/suggestion.ts";
+import { checkProviderKey, checkSameKeys } from "./check-provider-key.ts";
 import { moduleResources, providerReference } from "./module-resources.ts";
 import type { ModuleLocation, ProviderResolution } from "./provider-resolution.ts";
 
@@ -32,6 +33,10 @@ export function checkPassedProviders(
   for (const [inside, reference] of passed) {
     const [name = "", alias] = inside.split(".");
     const { range } = reference;
+    diagnostics.push(
+      ...checkProviderKey(parent.module.config, reference, "module"),
+      ...checkSameKeys(parent.module.config, reference, "module", call.forEach),
+    );
     const own = module.config.providers.get(inside);
     const undeclared = alias !== undefined && !needed.has(inside);
     // An alias that is not declared is taken for one of the provider that its name would imply.

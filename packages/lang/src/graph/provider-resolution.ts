@@ -1,3 +1,4 @@
+import type { Value } from "@stackwright/cty";
 import type {
   ProviderAddress,
   ProviderRequirement,
@@ -10,6 +11,7 @@ import type {
   ProviderConfigReference,
   ResourceConfig,
 } from "../config/module-config.ts";
+import type { Expression } from "../syntax/ast.ts";
 import type { Diagnostic } from "../syntax/diagnostic.ts";
 import type { SourceRange } from "../syntax/source-file.ts";
 
@@ -23,6 +25,10 @@ export interface ResolvedProvider {
   /** The name that the module has for the provider. */
   readonly name: string;
   readonly alias: string | undefined;
+  /** Of one instance of a configuration with `for_each`: its key, and what `each.value` is. */
+  readonly instance?: { readonly key: string; readonly value: Value };
+  /** Of a configuration with `for_each`, which nothing is configured by: its instances, by key. */
+  readonly instances?: ReadonlyMap<string, ResolvedProvider>;
   /** Undefined for a provider that is used without being configured. */
   readonly config: ProviderConfig | undefined;
   /** What the modules that use or configure it require of its version. */
@@ -49,13 +55,15 @@ export interface RequiringModule {
 
 /** Which configurations of which providers the modules of a tree use. */
 export interface ProviderResolution {
-  /** By their addresses: those that are used, and those that are written. */
+  /** By their addresses: those that are used, and those that are written. Instances of one with `for_each` follow it. */
   readonly configurations: ReadonlyMap<string, ResolvedProvider>;
   /** By the text of the source. */
   readonly requirements: ReadonlyMap<string, ModuleProviderRequirement>;
   readonly diagnostics: readonly Diagnostic[];
   /** The configuration for a resource of a module; undefined where it names none that exists. */
   forResource(module: ModuleNode, resource: ResourceConfig): ResolvedProvider | undefined;
+  /** What chooses among the instances of the configuration for a resource; undefined for one without `for_each`. */
+  keyOf(module: ModuleNode, resource: ResourceConfig): ProviderKey | undefined;
   /** What a local name and alias stand for in a module. */
   forReference(
     module: ModuleNode,
@@ -63,6 +71,13 @@ export interface ProviderResolution {
   ): ResolvedProvider | undefined;
   /** The provider that a local name stands for in a module, as in `provider::name::function`. */
   sourceOf(module: ModuleNode, name: string): ProviderAddress;
+}
+
+/** The key in a reference to a provider configuration with `for_each`. */
+export interface ProviderKey {
+  readonly expression: Expression;
+  /** The module whose call passes the configuration, of which the expression sees an instance; undefined: it is at the resource. */
+  readonly passedTo: ModuleNode | undefined;
 }
 
 /** Where a module stands in the tree. */

@@ -15,10 +15,12 @@ import type { Diagnostic } from "../syntax/diagnostic.ts";
 import type { SourceRange } from "../syntax/source-file.ts";
 import { didYouMean } from "../syntax/suggestion.ts";
 import { checkPassedProviders } from "./check-passed-providers.ts";
+import { checkProviderKey, checkSameKeys } from "./check-provider-key.ts";
 import { moduleResources, providerReference } from "./module-resources.ts";
 import type {
   ModuleLocation,
   ModuleProviderRequirement,
+  ProviderKey,
   ProviderResolution,
   ResolvedProvider,
 } from "./provider-resolution.ts";
@@ -51,6 +53,13 @@ export function resolveProviders(
 
 interface MutableProvider extends ResolvedProvider {
   constraints: VersionConstraints;
+  instances?: Map<string, MutableProvider>;
+}
+
+/** A configuration, and what chooses an instance of it. */
+interface Choice {
+  readonly provider: MutableProvider;
+  readonly key: ProviderKey | undefined;
 }
 
 class Resolver implements ProviderResolution {
@@ -60,7 +69,7 @@ class Resolver implements ProviderResolution {
   readonly #options: ProviderOptions;
   readonly #places = new Map<ModuleNode, ModuleLocation>();
   /** Results by module, source and alias; undefined where there is none. */
-  readonly #resolved = new Map<ModuleNode, Map<string, MutableProvider | undefined>>();
+  readonly #resolved = new Map<ModuleNode, Map<string, Choice | undefined>>();
   readonly #impliedSources = new Map<string, ProviderAddress>();
   /** Names that no provider can have, with the reason. */
   readonly #impossible = new Map<string, string>();
@@ -111,6 +120,14 @@ class Resolver implements ProviderResolution {
     return this.forReference(module, providerReference(module.config, resource));
   }
 
+  keyOf(module: ModuleNode, resource: ResourceConfig): ProviderKey | undefined {
+    const place = this.#places.get(module);
+    if (place === undefined) return undefined;
+    const { name, alias, key } = providerReference(module.config, resource);
+    if (key !== undefined) return { expression: key, passedTo: undefined };
+    return this.#choose(place, this.sourceOf(module, name), alias)?.key;
+  }
+
   forReference(
     module: ModuleNode,
     { name, alias }: Pick<ProviderConfigReference, "name" | "alias">,
@@ -126,8 +143,16 @@ class Resolver implements ProviderResolution {
     source: ProviderAddress,
     alias: string | undefined,
   ): MutableProvider | undefined {
+    return this.#choose(place, source, alias)?.provider;
+  }
+
+  #choose(
+    place: ModuleLocation,
+    source: ProviderAddress,
+    alias: string | undefined,
+  ): Choice | undefined {
     const { module } = place;
-    const known = this.#resolved.get(module) ?? new Map<string, MutableProvider | undefined>();
+    const known = this.#resolved.get(module) ?? new Map<string, Choice | undefined>();
     this.#resolved.set(module, known);
     const key = `${source.toString()} ${alias ?? ""}`;
     if (!known.has(key)) known.set(key, this.#find(place, source, alias));
@@ -138,7 +163,7 @@ class Resolver implements ProviderResolution {
     { module, parent, call }: ModuleLocation,
     source: ProviderAddress,
     alias: string | undefined,
-  ): MutableProvider | undefined {
+  ): Choice | undefined {
     const matches = (name: string, own: string | undefined): boolean =>
       own === alias && this.sourceOf(module, name).equals(source);
     if (parent !== undefined) {
@@ -146,15 +171,18 @@ class Resolver implements ProviderResolution {
         const [name = "", own] = inside.split(".");
         if (!matches(name, own)) continue;
         const outside = this.sourceOf(parent.module, reference.name);
-        return this.#resolve(parent, outside, reference.alias);
+        const choice = this.#choose(parent, outside, reference.alias);
+        if (choice === undefined || reference.key === undefined) return choice;
+        return { ...choice, key: { expression: reference.key, passedTo: module } };
       }
     }
     for (const config of module.config.providers.values()) {
-      if (matches(config.name, config.alias)) return this.#configuration(module, source, config);
+      if (matches(config.name, config.alias))
+        return { provider: this.#configuration(module, source, config), key: undefined };
     }
     if (alias !== undefined) return undefined;
-    if (parent !== undefined) return this.#resolve(parent, source, undefined);
-    return this.#configuration(module, source, undefined);
+    if (parent !== undefined) return this.#choose(parent, source, undefined);
+    return { provider: this.#configuration(module, source, undefined), key: undefined };
   }
 
   #configuration(
@@ -168,8 +196,25 @@ class Resolver implements ProviderResolution {
     if (known !== undefined) return known;
     const name = config?.name ?? this.#localName(module, source);
     const constraints = VersionConstraints.any;
-    const created = { address, module, source, name, alias, config, constraints };
+    const created: MutableProvider = {
+      address,
+      module,
+      source,
+      name,
+      alias,
+      config,
+      constraints,
+    };
     this.configurations.set(address, created);
+    if (config?.forEach === undefined) return created;
+    created.instances = new Map();
+    for (const [key, value] of config.instances ?? []) {
+      const own = formatProviderConfig({ module: module.path, source, alias, key });
+      const { instances: _, ...shared } = created;
+      const instance: MutableProvider = { ...shared, address: own, instance: { key, value } };
+      created.instances.set(key, instance);
+      this.configurations.set(own, instance);
+    }
     return created;
   }
 
@@ -227,7 +272,9 @@ class Resolver implements ProviderResolution {
     );
     if (provider.config?.version !== undefined) wanted.push(provider.config.version);
     if (wanted.length === 0) return;
-    provider.constraints = VersionConstraints.intersection(provider.constraints, ...wanted);
+    const narrowed = VersionConstraints.intersection(provider.constraints, ...wanted);
+    for (const one of [provider, ...(provider.instances?.values() ?? [])])
+      one.constraints = narrowed;
   }
 
   /** What the resources and imports of a module use. */
@@ -235,6 +282,13 @@ class Resolver implements ProviderResolution {
     const place = this.#places.get(module);
     if (place === undefined) return;
     const constrained = new Set<ResolvedProvider>();
+    for (const resource of moduleResources(module.config)) {
+      const { provider, forEach, mode } = resource;
+      if (provider === undefined) continue;
+      this.diagnostics.push(...checkProviderKey(module.config, provider, "resource"));
+      if (mode !== "managed") continue;
+      this.diagnostics.push(...checkSameKeys(module.config, provider, "resource", forEach));
+    }
     for (const reference of usedReferences(module)) {
       const { name, alias, range } = reference;
       this.#checkDeclared(module, name, range);

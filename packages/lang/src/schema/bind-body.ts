@@ -44,7 +44,7 @@ export const RESOURCE_META: ReadonlySet<string> = new Set([
 ]);
 
 /** Names in the body of a provider configuration that are the language's. */
-export const PROVIDER_META: ReadonlySet<string> = new Set(["alias", "version"]);
+export const PROVIDER_META: ReadonlySet<string> = new Set(["alias", "version", "for_each"]);
 
 /**
  * A body as its schema understands it, before anything is evaluated: done once, evaluated for every

@@ -168,7 +168,7 @@ function bundle(files: Readonly<Record<string, string>>) {
   const texts = new Map(
     Object.entries(files).map(([name, text]) => [
       name,
-      text.includes("mock_") ? REQUIRED + text : text,
+      text.includes("mock_") && !text.includes("required_providers") ? REQUIRED + text : text,
     ]),
   );
   return {
