@@ -51,8 +51,11 @@ it("reads and writes the provider of each instance, as OpenTofu has it", () => {
   expect(file.resources[0]?.provider).toBe(`${LAB}.by`);
   const text = formatStateFile(file);
   expect(parseStateFile(text)).toEqual(file);
-  const [written] = (JSON.parse(text) as { resources: (typeof bare & { instances: object[] })[] })
-    .resources;
+  const [written] = (
+    JSON.parse(text) as {
+      resources: { provider?: string; instances: object[] }[];
+    }
+  ).resources;
   expect(written?.provider).toBeUndefined();
   expect(written?.instances).toMatchObject([
     { provider: OF_INSTANCE },
