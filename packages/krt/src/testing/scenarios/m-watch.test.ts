@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import {
   fromAsyncIterable,
   fromObservable,
@@ -57,6 +57,10 @@ class Server implements ListWatcher<ConfigMap, number> {
   #log: SourceWatchEvent<ConfigMap, number>[] = [];
   #oldest = 0;
   revision = 0;
+  get watches(): number {
+    return this.#watches.size;
+  }
+
   lists = 0;
   froms: (number | undefined)[] = [];
 
@@ -129,6 +133,11 @@ describe("watch-backed sources", () => {
     await settle();
   };
 
+  const watchedAgain = async () => {
+    await vi.waitFor(() => expect(server.watches).toBe(1));
+    await settle();
+  };
+
   it("S155 follows creates, updates and deletes", async () => {
     const maps = fromWatch(rig.rt, server, options);
     const tracker = trackEvents(maps);
@@ -167,7 +176,7 @@ describe("watch-backed sources", () => {
     await settle();
     server.breakWatches(new Error("connection reset"));
     server.set("b");
-    await reconnect();
+    await watchedAgain();
     expect(keysOf(maps)).toEqual(["ns/a", "ns/b"]);
     expect(server.lists).toBe(1);
     expect(server.froms).toEqual([1, 1]);
@@ -184,8 +193,7 @@ describe("watch-backed sources", () => {
     server.set("changed", { now: "different" });
     server.set("fresh");
     server.forgetHistory();
-    await reconnect();
-    await reconnect();
+    await watchedAgain();
     expect(server.lists).toBe(2);
     expect(tracker.batches.length, "one turn").toBe(1);
     expect(tracker.takeSorted()).toEqual([
