@@ -55,7 +55,8 @@ export async function queryOperationOutcome(
     if (answer !== undefined && outcome === "done") {
       return answer.error === "" ? answer.responseData : storedError(question, answer.error);
     }
-    if (outcome === "not-applied") {
+    // A refusal says of the question itself that it was not applied, which proves nothing of the operation.
+    if (outcome === "not-applied" && answer?.error === "") {
       return new FgBridgeError(error.code, error.message, {
         cause: error,
         outcome: "not-applied",

@@ -58,6 +58,8 @@ export interface FaultProxy extends AsyncDisposable {
   readonly url: string;
   /** Where requests go; may be changed at any time, as by a new deployment. */
   target: string;
+  /** Called when the function has answered a request, before the answer is passed on or lost. */
+  onForwarded: (() => void) | undefined;
   /** What happens to the next requests, in order; then `pass`. */
   readonly plan: Fault[];
   /** Resolves when nothing that was delayed is outstanding any more. */
@@ -71,14 +73,14 @@ const LATE_MS = 40;
 export async function startFaultProxy(target: string): Promise<FaultProxy> {
   const plan: Fault[] = [];
   const outstanding = new Set<Promise<unknown>>();
-  const proxy = { target };
+  const proxy: Pick<FaultProxy, "target" | "onForwarded"> = { target, onForwarded: undefined };
   const later = (work: Promise<unknown>) => {
     const done = work.catch(() => undefined);
     outstanding.add(done);
     void done.finally(() => outstanding.delete(done));
   };
   const server = createServer((request, response) => {
-    const handled = handle(request, response, plan.shift() ?? "pass", () => proxy.target, later);
+    const handled = handle(request, response, plan.shift() ?? "pass", proxy, later);
     handled.catch(() => response.destroy());
   });
   await new Promise<void>((resolve) => {
@@ -91,6 +93,12 @@ export async function startFaultProxy(target: string): Promise<FaultProxy> {
     },
     set target(url) {
       proxy.target = url;
+    },
+    get onForwarded() {
+      return proxy.onForwarded;
+    },
+    set onForwarded(listener) {
+      proxy.onForwarded = listener;
     },
     plan,
     async settled() {
@@ -114,11 +122,15 @@ async function handle(
   request: IncomingMessage,
   response: ServerResponse,
   fault: Fault,
-  target: () => string,
+  proxy: Pick<FaultProxy, "target" | "onForwarded">,
   later: (work: Promise<unknown>) => void,
 ): Promise<void> {
   const body = await collect(request);
-  const forward = () => send(target(), request, body);
+  const forward = async () => {
+    const answered = await send(proxy.target, request, body);
+    proxy.onForwarded?.();
+    return answered;
+  };
   const answer = ({ status, body: bytes }: Forwarded) => response.writeHead(status).end(bytes);
   const pause = (ms: number) =>
     new Promise<void>((resolve) => {
