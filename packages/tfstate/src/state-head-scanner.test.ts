@@ -73,6 +73,16 @@ it.each([
     '"lineage" of the state is not a short text',
   ],
   ["with two serials", '{"version":4,"serial":1,"serial":2,"resources":[]}', '"serial" twice'],
+  [
+    "with a serial that commands read as another one",
+    '{"version":4,"serial":1,"SERIAL":9,"resources":[]}',
+    '"serial" in another case',
+  ],
+  [
+    "with a lineage in letters that fold",
+    '{"version":4,"serial":1,"ver\u017fion":3,"resources":[]}',
+    '"version" in another case',
+  ],
   ["that is a list", "[4]", "it is not a JSON object, at byte 0"],
   ["that is empty", "", "in the middle"],
   ["that is cut off", '{"version":4,"serial":1', "in the middle of a value, at byte 23"],

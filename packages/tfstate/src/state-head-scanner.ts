@@ -167,6 +167,7 @@ export class StateHeadScanner {
     const depth = this.#isObject.length;
     if (depth === 0 && byte !== OPEN_OBJECT) throw this.#unexpected("it is not a JSON object");
     this.#valueOffset = this.#offset;
+    if (depth === 1) this.#requireOneSpelling();
     this.#text = [];
     if (byte === QUOTE) {
       this.#isKey = false;
@@ -193,6 +194,13 @@ export class StateHeadScanner {
   /** Whether the present value is one that identifies the state. */
   get #isKept(): boolean {
     return this.#isObject.length === 1 && KEPT.has(this.#key);
+  }
+
+  /** Commands take a member of another case for the same one: they would read another serial or lineage than this does. */
+  #requireOneSpelling(): void {
+    const folded = this.#key.toUpperCase().toLowerCase();
+    if (KEPT.has(this.#key) || !KEPT.has(folded)) return;
+    throw invalid(`the state has "${folded}" in another case`, this.#valueOffset);
   }
 
   #keep(bytes: Uint8Array, from: number, to: number): void {
