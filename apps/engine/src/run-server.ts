@@ -12,6 +12,7 @@ import {
 import type { Authenticator } from "@stackwright/registry";
 import { createUlidGenerator } from "@stackwright/storage";
 import { createThreadRenewer } from "@stackwright/storage/lease";
+import { tfePlugin } from "@stackwright/tfe";
 import type { Logger } from "pino";
 import { apiPlugin } from "./api/api-plugin.ts";
 import { createChildExecutor } from "./executor/child-executor.ts";
@@ -23,6 +24,7 @@ import type { ServerPlugin } from "./server-app.ts";
 import type { ServerOptions } from "./server-options.ts";
 import { statePlugin } from "./state-api/state-plugin.ts";
 import { memoryBoundOf, stepLimitsOf } from "./step-bounds.ts";
+import { createTfePort } from "./tfe-api/tfe-port.ts";
 import { TriggerReaction } from "./trigger/trigger-reaction.ts";
 import { type RunWorker, startRunWorker } from "./worker/run-worker.ts";
 
@@ -44,6 +46,8 @@ interface RunServerOptions {
   readonly rateLimit?: RateLimit | undefined;
   /** Projects whose runs may execute provisioners, as `ACCOUNT/PROJECT`. */
   readonly provisionerProjects?: readonly string[] | undefined;
+  /** Authenticates the addresses of uploads and downloads, the same in all servers of the store. */
+  readonly addressKey: () => Promise<Uint8Array>;
   /** Where the storage service of the server is, once it listens; undefined without one. */
   readonly storageEndpoint: () => { readonly port: number; readonly tls: boolean } | undefined;
   /** Ends streams of events when the server stops. */
@@ -56,6 +60,9 @@ interface RunServer extends AsyncDisposable {
   /** Starts the worker of this server. One that executes nothing still relieves workers that died, and repairs queues. */
   startWorker(): Promise<RunWorker>;
 }
+
+/** Where the API of the `cloud` block is, which service discovery names. */
+export const TFE_PREFIX = "/api/v2";
 
 /** Opens the API of runs over a store, and prepares a worker. */
 export function openRunServer(options: RunServerOptions): RunServer {
@@ -80,6 +87,7 @@ export function openRunServer(options: RunServerOptions): RunServer {
   };
   const workers = { ...claimed, tickets, storageEndpoint: options.storageEndpoint };
   const { executor = defaultExecutor(address), authenticator, stopping, rateLimit } = options;
+  const { addressKey } = options;
   return {
     plugins: [
       {
@@ -90,6 +98,13 @@ export function openRunServer(options: RunServerOptions): RunServer {
       {
         prefix: "/state/v1",
         plugin: async (fastify) => statePlugin(fastify, { ...parts, authenticator, rateLimit }),
+      },
+      {
+        prefix: TFE_PREFIX,
+        plugin: async (fastify) =>
+          tfePlugin(fastify, {
+            port: createTfePort({ ...parts, authenticator, addressKey, logger }),
+          }),
       },
     ],
     startWorker: async () => {

@@ -25,7 +25,7 @@ import { IdleConnections } from "./idle-connections.ts";
 import { checkListening } from "./listening-rules.ts";
 import { runMaintenance } from "./maintenance.ts";
 import { planRetentionOf, runRetentionOf } from "./plan-expiry.ts";
-import { openRunServer } from "./run-server.ts";
+import { openRunServer, TFE_PREFIX } from "./run-server.ts";
 import { createServerApp, type ServerPlugin } from "./server-app.ts";
 import { serverKeys } from "./server-key.ts";
 import { createServerLogger } from "./server-logger.ts";
@@ -164,6 +164,7 @@ export async function serve(
       limits: resolved.runLimits,
       rateLimit: resolved.apiRateLimit,
       provisionerProjects: resolved.provisionerProjects,
+      addressKey: async () => registry.secrets.key("tfe-address"),
       storageEndpoint: () => {
         const { storagePort: port } = listening;
         return port === undefined ? undefined : { port, tls: tls !== undefined };
@@ -187,6 +188,7 @@ export async function serve(
       resolved.quotas?.archiveBytes === undefined
         ? {}
         : { maxArchiveBytes: resolved.quotas.archiveBytes },
+    services: discoveredServices(TFE_PREFIX),
     plugins: [
       ...runs.plugins,
       ...(parts.plugins?.({ store, registry, credentials, region: resolved.region }) ?? []),
@@ -293,6 +295,12 @@ export async function serve(
     stopped: stopped.promise,
     [Symbol.asyncDispose]: close,
   };
+}
+
+/** What service discovery names for commands: the block `cloud`, the backend `remote`, and that with `TF_FORCE_LOCAL_BACKEND`. */
+function discoveredServices(prefix: string): Readonly<Record<string, string>> {
+  const names = ["tfe.v2", "tfe.v2.1", "tfe.v2.2", "state.v2"];
+  return Object.fromEntries(names.map((name) => [name, `${prefix}/`]));
 }
 
 /** The directory of executors: next to an embedded store, else in the folder of the server. */

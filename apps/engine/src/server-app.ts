@@ -44,6 +44,8 @@ export interface ServerAppOptions {
   readonly bridge?: BridgeArchiveSource | undefined;
   readonly rateLimit?: RateLimit | undefined;
   readonly publishLimits?: PublishLimits | undefined;
+  /** Services that discovery names beside providers. @default none */
+  readonly services?: Readonly<Record<string, unknown>> | undefined;
   /** Faces beyond those of the registry. @default [] */
   readonly plugins?: readonly ServerPlugin[] | undefined;
   readonly openMetrics?: boolean;
@@ -118,7 +120,8 @@ export async function createServerApp(options: ServerAppOptions): Promise<Fastif
   const { rateLimit, bridge, mirrorHosts, publishLimits } = options;
   const common = { registry, authenticator, region, rateLimit };
   await app.register(rfsPlugin, { ...common, prefix: "/v1" });
-  await app.register(terraformPlugin, { ...common, bridge, mirrorHosts });
+  const { services } = options;
+  await app.register(terraformPlugin, { ...common, bridge, mirrorHosts, services });
   await app.register(publishPlugin, {
     ...common,
     limits: publishLimits,

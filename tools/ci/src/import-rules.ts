@@ -22,6 +22,7 @@ export const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   registry: ["proto", "storage", "provider-source", "request-signing", "base"],
   "fg-bridge": ["proto", "cty", "mux", "tfplugin", "provider-source", "request-signing", "base"],
   tfstate: ["cty", "base"],
+  tfe: ["tfstate", "base"],
   "plan-view": ["cty"],
   core: [
     "proto",

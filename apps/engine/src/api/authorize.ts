@@ -23,7 +23,7 @@ export async function authorize(
 }
 
 /** Whether a credential is for a project: without a list of projects it is for all. */
-export function seesProject({ projects }: Principal, project: string): boolean {
+export function seesProject({ projects }: Pick<Principal, "projects">, project: string): boolean {
   return projects.length === 0 || projects.includes(project);
 }
 

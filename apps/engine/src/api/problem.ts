@@ -6,7 +6,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { SERVER_ERRORS, ServerError, type ServerErrorCode } from "../domain/server-error.ts";
 
 /** Any error as an error of the API. What is not foreseen is `internal`, without its text. */
-function serverErrorOf(error: unknown): ServerError {
+export function serverErrorOf(error: unknown): ServerError {
   if (error instanceof ServerError) return error;
   if (isRegistryError(error)) return new ServerError(ofStatus(error.httpStatus), error.message);
   if (isStorageError(error, "STORAGE_INCONSISTENT")) {

@@ -16,6 +16,8 @@ import {
   TriggerGraph,
   Variable,
   VariableSet,
+  Workspace,
+  WorkspaceName,
 } from "@stackwright/proto/stackwright";
 import type { Resource } from "@stackwright/storage";
 import type { BlobReferenceKind } from "@stackwright/storage/blob";
@@ -142,6 +144,18 @@ export const SERVER_KINDS = Object.freeze({
     maxBytes: 8 * KIB,
     blobs: ({ contentSha256 }) => [contentSha256],
     retention: "100 per stack",
+  }),
+  workspace: kindOf("Workspace", Workspace, {
+    scope: "account",
+    nameParts: ["stack"],
+    maxBytes: 64 * KIB,
+    retention: "with the stack",
+  }),
+  workspaceName: kindOf("WorkspaceName", WorkspaceName, {
+    scope: "account",
+    nameParts: ["workspace"],
+    maxBytes: KIB,
+    retention: "with the stack",
   }),
   freeze: kindOf("Freeze", Freeze, {
     scope: "project",

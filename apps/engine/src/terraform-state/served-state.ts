@@ -6,8 +6,10 @@ import {
   exportState,
   formatStateFile,
   type NamedStack,
+  type StackReference,
 } from "@stackwright/core";
 import { isEngineError } from "@stackwright/core/errors";
+import type { StateVersion } from "@stackwright/proto/stackwright";
 import { readStored, type StorageBackend } from "@stackwright/storage";
 import { STACK_HEAD_KIND, stackPlace } from "../domain/run-places.ts";
 import { ServerError } from "../domain/server-error.ts";
@@ -15,13 +17,17 @@ import { idOf } from "../queue/transaction.ts";
 import { readStateContent, type StateContentParts } from "./state-content.ts";
 import { findCurrentVersion } from "./state-versions.ts";
 
-interface ServedParts extends StateContentParts {
+export interface ServedParts extends StateContentParts {
   readonly storage: StorageBackend;
   readonly clock: Clock;
 }
 
 /** The state of a stack as a file of version 4. */
-interface ServedState {
+export interface ServedState {
+  readonly serial: bigint;
+  readonly lineage: string;
+  readonly terraformVersion: string;
+  readonly createdAtMs: number;
   readonly bytes: number;
   /** Of the bytes, in hexadecimal. */
   readonly md5: string;
@@ -44,11 +50,28 @@ export async function serveState(
   if (head === undefined || isHandedBack) {
     const version = await findCurrentVersion(storage, reference);
     if (version !== undefined) {
-      const content = readStateContent(parts, reference, version);
-      return { bytes: Number(version.bytes), md5: version.md5, content };
+      return servedVersion(parts, reference, version);
     }
   }
   return head === undefined ? undefined : exported(parts, stack);
+}
+
+/** A version that a command stored. */
+export function servedVersion(
+  parts: ServedParts,
+  stack: StackReference,
+  version: StateVersion,
+): ServedState {
+  const { serial, lineage, terraformVersion, md5 } = version;
+  return {
+    serial,
+    lineage,
+    terraformVersion,
+    createdAtMs: Number(version.createdAtMs),
+    bytes: Number(version.bytes),
+    md5,
+    content: readStateContent(parts, stack, version),
+  };
 }
 
 async function exported(parts: ServedParts, stack: NamedStack): Promise<ServedState> {
@@ -62,9 +85,9 @@ async function exported(parts: ServedParts, stack: NamedStack): Promise<ServedSt
     scheduler: clock,
   });
   const snapshot = await states.stack(stack.reference).read();
-  let text: string;
+  let state: ReturnType<typeof exportState>;
   try {
-    text = formatStateFile(exportState(stack.reference, snapshot, exportLine(stack, snapshot)));
+    state = exportState(stack.reference, snapshot, exportLine(stack, snapshot));
   } catch (error) {
     if (!isEngineError(error, "ENGINE_SURGERY_INVALID")) throw error;
     throw new ServerError(
@@ -73,10 +96,20 @@ async function exported(parts: ServedParts, stack: NamedStack): Promise<ServedSt
       { cause: error },
     );
   }
-  const bytes = Buffer.from(text);
+  const bytes = Buffer.from(formatStateFile(state));
   const md5 = createHash("md5").update(bytes).digest("hex");
   async function* content(): AsyncGenerator<Uint8Array, void, undefined> {
     yield bytes;
   }
-  return { bytes: bytes.byteLength, md5, content: content() };
+  const { serial, lineage, terraformVersion } = state;
+  const createdAtMs = clock.wallMs();
+  return {
+    serial,
+    lineage,
+    terraformVersion,
+    createdAtMs,
+    bytes: bytes.byteLength,
+    md5,
+    content: content(),
+  };
 }

@@ -30,6 +30,8 @@ interface NewStateVersion {
   readonly content: StateContent;
   /** ID of the lock that the writer has. */
   readonly lockId: string | undefined;
+  /** Accepts any serial and lineage, under a lock. @default false */
+  readonly force?: boolean;
 }
 
 /**
@@ -41,7 +43,7 @@ interface NewStateVersion {
  */
 export async function addStateVersion(
   parts: TransactionParts,
-  { stack, actor, content, lockId }: NewStateVersion,
+  { stack, actor, content, lockId, force = false }: NewStateVersion,
 ): Promise<StateVersion> {
   return transact(parts, async (tx) => {
     await requireKeptState(tx, { stack: stack.reference, name: stack.name });
@@ -49,7 +51,9 @@ export async function addStateVersion(
     const kept = await readKeptState(tx, stack.reference);
     const current = await currentVersion(tx, stack.reference, kept.message);
     if (current !== undefined && isSame(current, content)) return current;
-    const replaces = current === undefined ? undefined : requireNext(current, content, lock);
+    const isForced = force && lock !== undefined;
+    const replaces =
+      current === undefined || isForced ? current : requireNext(current, content, lock);
     return append(tx, stack.reference, kept, {
       ...content,
       actor,
@@ -181,7 +185,20 @@ function requireNext(current: StateVersion, next: StateContent, lock: unknown): 
     );
   }
   if (next.serial > current.serial) return current;
-  throw new ServerError(
+  throw notFollowing(current, next);
+}
+
+/** `state_conflict` for a state that does not follow the present one by its serial; the same one may come again. */
+export function requireFollowing(
+  current: StateVersion,
+  next: Pick<StateContent, "serial" | "md5">,
+): void {
+  const isSameState = next.serial === current.serial && next.md5 === current.md5;
+  if (next.serial <= current.serial && !isSameState) throw notFollowing(current, next);
+}
+
+function notFollowing(current: StateVersion, next: Pick<StateContent, "serial">): ServerError {
+  return new ServerError(
     "state_conflict",
     next.serial === current.serial
       ? `the state of the stack has the serial ${current.serial} with another content: another command has written it`

@@ -28,6 +28,8 @@ export interface TerraformOptions {
   readonly bridge?: BridgeArchiveSource | undefined;
   /** Hosts under which the mirror serves our namespaces, with port unless it is 443. @default [] */
   readonly mirrorHosts?: readonly string[] | undefined;
+  /** Services that discovery names beside providers, such as `modules.v1`. @default none */
+  readonly services?: Readonly<Record<string, unknown>> | undefined;
   /** How long the address of a file is valid. @default 15 minutes */
   readonly fileLifeMs?: number | undefined;
   /** Per account. @default none */
@@ -47,7 +49,7 @@ const PARAM_LENGTH = 1024;
  * have signed addresses that expire, as the command sends no credentials there.
  *
  * The instance has to allow path parameters of 1024 characters (`routerOptions.maxParamLength`). The discovery document
- * can have `modules.v1` next to `providers.v1`.
+ * names `providers.v1`, and the services of the options.
  */
 export async function terraformPlugin(
   fastify: FastifyInstance,
@@ -110,7 +112,8 @@ export async function terraformPlugin(
   fastify.get(
     "/.well-known/terraform.json",
     document("Service discovery", "Where the protocols are."),
-    async (_request, reply) => sendJson(reply, { "providers.v1": `${PROVIDERS}/` }),
+    async (_request, reply) =>
+      sendJson(reply, { ...options.services, "providers.v1": `${PROVIDERS}/` }),
   );
 
   fastify.get<{ Params: ProviderParams }>(

@@ -98,3 +98,9 @@ export {
   KeptState,
   StateVersion,
 } from "./state_version.ts";
+export {
+  Workspace,
+  WorkspaceName,
+  WorkspaceTag,
+  Workspace_ExecutionMode,
+} from "./workspace.ts";

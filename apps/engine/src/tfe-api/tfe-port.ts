@@ -1,0 +1,211 @@
+import { listResourceHeads, readStored } from "@stackwright/storage";
+import { type StackLock, Workspace_ExecutionMode } from "@stackwright/proto/stackwright";
+import type { TfeCaller, TfePort, TfeWorkspace, WorkspaceLock } from "@stackwright/tfe";
+import { type Authenticator, hasRole, type Principal } from "@stackwright/registry";
+import type { Logger } from "pino";
+import { authenticateToken, seesProject } from "../api/authorize.ts";
+import { serverErrorOf } from "../api/problem.ts";
+import { defaultProject, projectPlace } from "../domain/project-settings.ts";
+import { decodeRecord } from "../domain/record-kind.ts";
+import { STACK_HEAD_KIND, stackPlace } from "../domain/run-places.ts";
+import { SERVER_ERRORS, ServerError } from "../domain/server-error.ts";
+import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import { isOver } from "../queue/stack-lock.ts";
+import { idOf, type TransactionParts, transact } from "../queue/transaction.ts";
+import { breakLock, LockHeldError } from "../terraform-state/state-lock.ts";
+import type { ServedParts } from "../terraform-state/served-state.ts";
+import { removeWorkspace } from "./remove-workspace.ts";
+import { mergeTags, type StoredWorkspace, WorkspaceDirectory } from "./workspace-directory.ts";
+import { lockWorkspace, unlockWorkspace } from "./workspace-lock.ts";
+import { workspaceStates } from "./workspace-states.ts";
+
+interface TfePortParts extends TransactionParts, ServedParts {
+  readonly authenticator: Authenticator;
+  readonly addressKey: () => Promise<Uint8Array>;
+  readonly logger: Logger;
+}
+
+/** This server for the API of `@stackwright/tfe`: its stacks are the workspaces, the account of the caller is the organization. */
+export function createTfePort(parts: TfePortParts): TfePort {
+  const { storage, clock, authenticator, logger } = parts;
+  const directory = new WorkspaceDirectory(parts);
+
+  const visible = (caller: TfeCaller, found: StoredWorkspace | undefined) =>
+    found !== undefined && seesProject(caller, found.record.project) ? found : undefined;
+  const require = async (caller: TfeCaller, id: string): Promise<StoredWorkspace> => {
+    const found = visible(caller, await directory.get(caller.account, id));
+    if (found === undefined) throw new ServerError("not_found");
+    return found;
+  };
+  const lockOf = async ({ stack }: StoredWorkspace): Promise<StackLock | undefined> => {
+    const id = idOf(SERVER_KINDS.lock, stackPlace(stack.reference));
+    const found = await readStored(storage, "strong", id);
+    const lock = found && decodeRecord(SERVER_KINDS.lock, found);
+    return lock === undefined || isOver(lock, clock.wallMs()) ? undefined : lock;
+  };
+  const isOfEngine = async ({ stack }: StoredWorkspace): Promise<boolean> => {
+    const id = idOf(STACK_HEAD_KIND, stackPlace(stack.reference));
+    return (await readStored(storage, "strong", id)) !== undefined;
+  };
+  const full = async (workspace: StoredWorkspace): Promise<TfeWorkspace> => {
+    const [lock, ofEngine] = await Promise.all([lockOf(workspace), isOfEngine(workspace)]);
+    return viewOf(workspace, lock, ofEngine);
+  };
+
+  return {
+    authenticate: async (request) => callerOf(await authenticateToken(authenticator, request)),
+    failureOf: (error) => {
+      const { code, message, retryAfterMs } = serverErrorOf(error);
+      const { httpStatus: status = 500 } = SERVER_ERRORS[code];
+      return { status, detail: message, ...(status === 429 && { retryAfterMs }) };
+    },
+    addressKey: parts.addressKey,
+    wallMs: () => clock.wallMs(),
+    workspaces: {
+      find: async (caller, name) => {
+        const found = visible(caller, await directory.find(caller.account, name));
+        return found && full(found);
+      },
+      get: async (caller, id) => {
+        const found = visible(caller, await directory.get(caller.account, id));
+        return found && full(found);
+      },
+      list: async (caller) => {
+        const all = await directory.list(caller.account);
+        return all
+          .filter((one) => visible(caller, one) !== undefined)
+          .map((one) => viewOf(one, undefined, false));
+      },
+      create: async (caller, { tags = [], executionMode, ...given }) => {
+        if (!seesProject(caller, given.project)) throw new ServerError("not_found");
+        const made = await directory.create(caller.account, {
+          name: given.name,
+          project: given.project,
+          description: given.description ?? "",
+          executionMode: storedMode(executionMode),
+          workingDirectory: given.workingDirectory ?? "",
+          autoApply: given.autoApply ?? false,
+          terraformVersion: given.terraformVersion ?? "",
+          tags: mergeTags([], tags),
+        });
+        return made && full(made);
+      },
+      change: async (caller, id, change) => {
+        await require(caller, id);
+        const { executionMode, tags, description, workingDirectory, autoApply } = change;
+        const { terraformVersion } = change;
+        await directory.change(caller.account, id, (record) => ({
+          ...(executionMode !== undefined && { executionMode: storedMode(executionMode) }),
+          ...(tags !== undefined && { tags: mergeTags(record.tags, tags) }),
+          ...(description !== undefined && { description }),
+          ...(workingDirectory !== undefined && { workingDirectory }),
+          ...(autoApply !== undefined && { autoApply }),
+          ...(terraformVersion !== undefined && { terraformVersion }),
+        }));
+        return full(await require(caller, id));
+      },
+      remove: async (caller, id, { force }) => {
+        const workspace = await require(caller, id);
+        await removeWorkspace({ ...parts, directory }, workspace, { force });
+        const { name, project } = workspace.record;
+        logger.warn({ workspace: name, project, actor: caller.actor }, "a workspace was deleted");
+      },
+      lock: async (caller, id, reason) => {
+        const workspace = await require(caller, id);
+        const { actor } = caller;
+        const locked = await lockWorkspace(parts, workspace.stack.reference, { actor, reason });
+        return locked && full(workspace);
+      },
+      unlock: async (caller, id, { force }) => {
+        const { stack } = await require(caller, id);
+        if (!force) {
+          const found = await unlockWorkspace(parts, stack.reference, caller);
+          if (found === undefined) return "unlocked";
+          return found.ended ? "done" : lockView(found.lock);
+        }
+        const { actor } = caller;
+        try {
+          const given = { actor, force: caller.isAdmin };
+          const broken = await breakLock(parts, stack.reference, given);
+          if (broken === undefined) return "unlocked";
+          const { actor: holder, reason } = broken;
+          logger.warn({ stack: stack.name, actor, holder, reason }, "a lock was broken");
+          return "done";
+        } catch (error) {
+          if (error instanceof LockHeldError) return lockView(error.holder);
+          throw error;
+        }
+      },
+      projects: async (caller) => {
+        const names = new Set(["default"]);
+        for (const { record } of await directory.list(caller.account)) names.add(record.project);
+        const { tenancy } = projectPlace({ account: caller.account, project: "" });
+        const { type } = SERVER_KINDS.project;
+        for await (const { id } of listResourceHeads(storage, "strong", type, tenancy, "")) {
+          names.add(id.name);
+        }
+        return [...names].filter((name) => seesProject(caller, name)).toSorted();
+      },
+      createProject: async (caller, name) => {
+        if (!seesProject(caller, name)) throw new ServerError("forbidden");
+        return transact(parts, async (tx) => {
+          const place = projectPlace({ account: caller.account, project: name });
+          if ((await tx.find(SERVER_KINDS.project, place)) !== undefined) return undefined;
+          const at = BigInt(tx.nowMs);
+          const times = { createdAtMs: at, updatedAtMs: at };
+          tx.create(SERVER_KINDS.project, place, { ...defaultProject(name), ...times });
+          return name;
+        });
+      },
+    },
+    states: workspaceStates({
+      ...parts,
+      stackOf: async (caller, id) => (await require(caller, id)).stack,
+    }),
+  };
+}
+
+function callerOf(principal: Principal): TfeCaller {
+  const { account, actor, projects } = principal;
+  return {
+    account,
+    actor,
+    projects,
+    isOperator: hasRole(principal, "deployer"),
+    isAdmin: hasRole(principal, "admin"),
+  };
+}
+
+/** A stack of which the engine has the state cannot be planned by a command: it could not store what it changed. */
+function viewOf(
+  { stack, record }: StoredWorkspace,
+  lock: StackLock | undefined,
+  ofEngine: boolean,
+): TfeWorkspace {
+  const { executionMode: mode } = record;
+  const isRemote = ofEngine || mode === Workspace_ExecutionMode.EXECUTION_MODE_REMOTE;
+  return {
+    id: stack.reference.stack,
+    name: record.name,
+    project: record.project,
+    description: record.description,
+    createdAtMs: Number(record.createdAtMs),
+    executionMode: isRemote ? "remote" : "local",
+    terraformVersion: record.terraformVersion,
+    workingDirectory: record.workingDirectory,
+    autoApply: record.autoApply,
+    tags: record.tags,
+    lock: lock && lockView(lock),
+  };
+}
+
+function lockView({ actor, reason, terraform }: StackLock): WorkspaceLock {
+  return { actor, reason, by: terraform === undefined ? "user" : "command" };
+}
+
+function storedMode(mode: TfeWorkspace["executionMode"] | undefined): Workspace_ExecutionMode {
+  if (mode === undefined) return Workspace_ExecutionMode.EXECUTION_MODE_UNSPECIFIED;
+  return mode === "remote"
+    ? Workspace_ExecutionMode.EXECUTION_MODE_REMOTE
+    : Workspace_ExecutionMode.EXECUTION_MODE_LOCAL;
+}

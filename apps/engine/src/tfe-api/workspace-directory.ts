@@ -1,0 +1,253 @@
+import { type NamedStack, StackDirectory } from "@stackwright/core";
+import { Workspace, type WorkspaceTag } from "@stackwright/proto/stackwright";
+import { listResourceHeads, readStored, tenancyOf, WILDCARD } from "@stackwright/storage";
+import { decodeRecord } from "../domain/record-kind.ts";
+import { type Place, STACK_KIND } from "../domain/run-places.ts";
+import { ServerError } from "../domain/server-error.ts";
+import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import { idOf, type Transaction, type TransactionParts, transact } from "../queue/transaction.ts";
+
+// Names of workspaces are unique in an account, those of stacks in a project. A name belongs to the stack that took it first; one
+// that came later from another project is called `PROJECT--STACK`. Stacks that were made elsewhere get their record when
+// workspaces are listed, or when one of their name is read.
+
+/** A stack with its record as a workspace. */
+export interface StoredWorkspace {
+  readonly stack: NamedStack;
+  readonly record: Workspace;
+}
+
+const NAME = /^[A-Za-z0-9_-]{1,90}$/;
+
+/** The stacks of accounts by the names that they have as workspaces. */
+export class WorkspaceDirectory {
+  readonly #parts: TransactionParts;
+  readonly #stacks: StackDirectory;
+
+  constructor(parts: TransactionParts) {
+    this.#parts = parts;
+    this.#stacks = new StackDirectory({ storage: parts.storage });
+  }
+
+  async find(account: string, name: string): Promise<StoredWorkspace | undefined> {
+    if (!NAME.test(name)) return undefined;
+    const found = await this.#named(account, name);
+    if (found !== undefined) return found;
+    // A stack that has no record yet; its name is the whole, or what follows its project.
+    const candidates = [
+      name,
+      ...[...name.matchAll(/--/g)].map(({ index }) => name.slice(index + 2)),
+    ];
+    for (const candidate of candidates) {
+      for (const stack of await this.#stacksNamed(account, candidate)) await this.#register(stack);
+    }
+    return this.#named(account, name);
+  }
+
+  /** By the id of the stack; undefined where the stack is gone. */
+  async get(account: string, id: string): Promise<StoredWorkspace | undefined> {
+    const found = await readStored(
+      this.#parts.storage,
+      "strong",
+      idOf(SERVER_KINDS.workspace, workspacePlace(account, id)),
+    );
+    if (found === undefined) return undefined;
+    const record = decodeRecord(SERVER_KINDS.workspace, found);
+    const { project, stackName } = record;
+    const stack = await this.#stacks.find({ account, project }, stackName);
+    return stack?.reference.stack === id ? { stack, record } : undefined;
+  }
+
+  /** All of an account, by name. Stacks whose names no workspace can have are left out. */
+  async list(account: string): Promise<readonly StoredWorkspace[]> {
+    const stacks = await this.#allStacks(account);
+    let records = await this.#records(account);
+    const missing = stacks.filter(({ reference }) => !records.has(reference.stack));
+    for (const stack of missing) await this.#register(stack);
+    if (missing.length > 0) records = await this.#records(account);
+    return stacks
+      .flatMap((stack) => {
+        const record = records.get(stack.reference.stack);
+        return record === undefined ? [] : [{ stack, record }];
+      })
+      .toSorted(({ record: a }, { record: b }) => (a.name < b.name ? -1 : Number(a.name > b.name)));
+  }
+
+  /** Makes a stack with its record. Undefined where another workspace has the name, or another stack in the project. */
+  async create(
+    account: string,
+    given: Pick<Workspace, "name" | "project"> & Partial<Workspace>,
+  ): Promise<StoredWorkspace | undefined> {
+    const { name, project } = given;
+    if ((await this.find(account, name)) !== undefined) return undefined;
+    if ((await this.#stacks.find({ account, project }, name)) !== undefined) return undefined;
+    const stack = await this.#stacks.ensure({ account, project }, name);
+    return transact(this.#parts, async (tx) => {
+      const known = await tx.find(SERVER_KINDS.workspaceName, namePlace(account, name));
+      const own = await tx.find(
+        SERVER_KINDS.workspace,
+        workspacePlace(account, stack.reference.stack),
+      );
+      // Another request was faster.
+      if (known !== undefined || own !== undefined) return undefined;
+      const record = Workspace.fromPartial({
+        ...given,
+        stackName: name,
+        createdAtMs: BigInt(tx.nowMs),
+      });
+      this.#add(tx, stack, record);
+      return { stack, record };
+    });
+  }
+
+  async change(
+    account: string,
+    id: string,
+    change: (record: Workspace) => Partial<Workspace>,
+  ): Promise<void> {
+    await transact(this.#parts, async (tx) => {
+      const row = await tx.get(SERVER_KINDS.workspace, workspacePlace(account, id));
+      tx.update(row, change(row.message));
+    });
+  }
+
+  /** Takes name and record away, after what the stack consists of was removed. */
+  async remove({ stack, record }: StoredWorkspace): Promise<void> {
+    const { account, project, stack: id } = stack.reference;
+    await this.#stacks.remove({ account, project }, stack.name);
+    await transact(this.#parts, async (tx) => {
+      const own = await tx.find(SERVER_KINDS.workspace, workspacePlace(account, id));
+      const named = await tx.find(SERVER_KINDS.workspaceName, namePlace(account, record.name));
+      if (own !== undefined) tx.remove(own);
+      if (named?.message.stack === id) tx.remove(named);
+    });
+  }
+
+  async #named(account: string, name: string): Promise<StoredWorkspace | undefined> {
+    const found = await readStored(
+      this.#parts.storage,
+      "strong",
+      idOf(SERVER_KINDS.workspaceName, namePlace(account, name)),
+    );
+    if (found === undefined) return undefined;
+    const { stack } = decodeRecord(SERVER_KINDS.workspaceName, found);
+    const workspace = await this.get(account, stack);
+    if (workspace === undefined) await this.#forget(account, name, stack);
+    return workspace;
+  }
+
+  /** Removes what a stack left that was removed elsewhere, so that its name is free. */
+  async #forget(account: string, name: string, id: string): Promise<void> {
+    await transact(this.#parts, async (tx) => {
+      const own = await tx.find(SERVER_KINDS.workspace, workspacePlace(account, id));
+      const named = await tx.find(SERVER_KINDS.workspaceName, namePlace(account, name));
+      if (named?.message.stack !== id) return;
+      if (own !== undefined) {
+        const { project, stackName } = own.message;
+        const place = stackNamePlace(account, project, stackName);
+        const stack = await tx.find(STACK_KIND, place);
+        if (stack?.message.id === id) return;
+        if (stack === undefined) tx.guardAbsent(STACK_KIND, place);
+        else tx.guardRow(stack);
+        tx.remove(own);
+      }
+      tx.remove(named);
+    });
+  }
+
+  async #register(stack: NamedStack): Promise<void> {
+    const { account, project, stack: id } = stack.reference;
+    const names = [stack.name, `${project}--${stack.name}`].filter((name) => NAME.test(name));
+    for (const name of names) {
+      const former = await readStored(
+        this.#parts.storage,
+        "strong",
+        idOf(SERVER_KINDS.workspaceName, namePlace(account, name)),
+      );
+      if (former !== undefined) await this.#named(account, name);
+    }
+    await transact(this.#parts, async (tx) => {
+      const place = workspacePlace(account, id);
+      if ((await tx.find(SERVER_KINDS.workspace, place)) !== undefined) return;
+      for (const name of names) {
+        const taken = await tx.find(SERVER_KINDS.workspaceName, namePlace(account, name));
+        if (taken !== undefined) continue;
+        const { name: stackName, description, createdAtMs } = stack;
+        const created = { description, createdAtMs: BigInt(createdAtMs) };
+        this.#add(tx, stack, Workspace.fromPartial({ name, project, stackName, ...created }));
+        return;
+      }
+    });
+  }
+
+  #add(tx: Transaction, { reference }: NamedStack, record: Workspace): void {
+    const { account, stack } = reference;
+    tx.create(SERVER_KINDS.workspace, workspacePlace(account, stack), record);
+    tx.create(SERVER_KINDS.workspaceName, namePlace(account, record.name), { stack });
+  }
+
+  /** The stacks of a name in all projects of an account. */
+  async #stacksNamed(account: string, name: string): Promise<readonly NamedStack[]> {
+    const projects = await this.#projectsWith(account, name, (found) => found === name);
+    const stacks = await Promise.all(
+      projects.map(async (project) => this.#stacks.find({ account, project }, name)),
+    );
+    return stacks.filter((stack) => stack !== undefined);
+  }
+
+  async #allStacks(account: string): Promise<readonly NamedStack[]> {
+    const projects = await this.#projectsWith(account, "", () => true);
+    const lists = await Promise.all(
+      projects.map(async (project) => this.#stacks.list({ account, project })),
+    );
+    return lists.flat();
+  }
+
+  async #projectsWith(
+    account: string,
+    prefix: string,
+    wanted: (name: string) => boolean,
+  ): Promise<readonly string[]> {
+    const everywhere = { partition: account, peerName: WILDCARD, namespace: WILDCARD };
+    const { storage } = this.#parts;
+    const projects = new Set<string>();
+    const heads = listResourceHeads(storage, "strong", STACK_KIND.type, everywhere, prefix);
+    for await (const { id } of heads) if (wanted(id.name)) projects.add(id.tenancy.namespace);
+    return [...projects].toSorted();
+  }
+
+  async #records(account: string): Promise<Map<string, Workspace>> {
+    const { type } = SERVER_KINDS.workspace;
+    const { tenancy } = workspacePlace(account, "");
+    const found = await this.#parts.storage.list("strong", type, tenancy, "");
+    return new Map(
+      found.map((resource) => [resource.id.name, decodeRecord(SERVER_KINDS.workspace, resource)]),
+    );
+  }
+}
+
+/** Adds tags to others: a key has one value. */
+export function mergeTags(
+  tags: readonly WorkspaceTag[],
+  added: readonly WorkspaceTag[],
+): WorkspaceTag[] {
+  const merged = new Map([...tags, ...added].map(({ key, value }) => [key, value]));
+  if (merged.size > 100) {
+    throw new ServerError("unprocessable", "a workspace has at most 100 tags");
+  }
+  return [...merged]
+    .map(([key, value]) => ({ key, value }))
+    .toSorted((a, b) => (a.key < b.key ? -1 : 1));
+}
+
+function workspacePlace(account: string, stack: string): Place {
+  return { tenancy: tenancyOf({ kind: "account", account }), name: stack };
+}
+
+function namePlace(account: string, name: string): Place {
+  return { tenancy: tenancyOf({ kind: "account", account }), name };
+}
+
+function stackNamePlace(account: string, project: string, name: string): Place {
+  return { tenancy: tenancyOf({ kind: "project", account, project }), name };
+}

@@ -1,0 +1,15 @@
+export type { TfeErrorCode } from "./errors.ts";
+export { TFE_ERRORS, TfeError } from "./errors.ts";
+export type { TfeCaller } from "./port/caller.ts";
+export type { AnnouncedState, StateKey, StatePort, TfeStateVersion } from "./port/state-port.ts";
+export type { TfeFailure, TfePort } from "./port/tfe-port.ts";
+export type {
+  ExecutionMode,
+  NewWorkspace,
+  TfeWorkspace,
+  WorkspaceChange,
+  WorkspaceLock,
+  WorkspacePort,
+  WorkspaceTag,
+} from "./port/workspace-port.ts";
+export { tfePlugin } from "./tfe-plugin.ts";

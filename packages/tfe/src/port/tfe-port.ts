@@ -1,0 +1,25 @@
+import type { FastifyRequest } from "fastify";
+import type { TfeCaller } from "./caller.ts";
+import type { StatePort } from "./state-port.ts";
+import type { WorkspacePort } from "./workspace-port.ts";
+
+/** How a failure of the server is shown. */
+export interface TfeFailure {
+  readonly status: number;
+  readonly detail: string;
+  /** When a repetition makes sense, for 429. */
+  readonly retryAfterMs?: number | undefined;
+}
+
+/** The server behind this API. Its errors are described by {@link failureOf}. */
+export interface TfePort {
+  /** Who sent a request, before any part of its body is read. */
+  authenticate(request: FastifyRequest): Promise<TfeCaller>;
+  failureOf(error: unknown): TfeFailure;
+  /** Authenticates addresses: 32 bytes, the same in all servers of a store. */
+  addressKey(): Promise<Uint8Array>;
+  /** Milliseconds since 1970. */
+  wallMs(): number;
+  readonly workspaces: WorkspacePort;
+  readonly states: StatePort;
+}

@@ -1,0 +1,118 @@
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { TfeError } from "../errors.ts";
+import type { Document } from "../json-api/document.ts";
+import { RequestDocument } from "../json-api/request-document.ts";
+import type { TfeCaller } from "../port/caller.ts";
+import type { TfePort } from "../port/tfe-port.ts";
+import type { TfeWorkspace } from "../port/workspace-port.ts";
+import { readAddress, signAddress } from "../signed-address.ts";
+
+/** Bytes of a JSON body. */
+const BODY_BYTES = 8 * 1024 ** 2;
+const MEDIA_TYPE = "application/vnd.api+json";
+
+/** What the routes work with. */
+export interface RouteContext {
+  readonly port: TfePort;
+  /** Path under which the routes are, such as `/api/v2`. */
+  readonly prefix: string;
+  readonly callers: WeakMap<FastifyRequest, TfeCaller>;
+}
+
+type InOrganization = { readonly organization: string };
+type InWorkspace = { readonly workspace: string };
+
+export function callerOf({ callers }: RouteContext, request: FastifyRequest): TfeCaller {
+  const caller = callers.get(request);
+  if (caller === undefined) throw new TfeError("TFE_UNAUTHORIZED");
+  return caller;
+}
+
+/** The caller of a route of an organization, which is its account. Another organization does not exist. */
+export function memberOf(
+  context: RouteContext,
+  request: FastifyRequest<{ Params: InOrganization }>,
+): TfeCaller {
+  const caller = callerOf(context, request);
+  if (request.params.organization !== caller.account) throw new TfeError("TFE_NOT_FOUND");
+  return caller;
+}
+
+/** `TFE_FORBIDDEN` for callers that only read. */
+export function requireOperator({ actor, isOperator }: TfeCaller): void {
+  if (isOperator) return;
+  throw new TfeError(
+    "TFE_FORBIDDEN",
+    `${actor} is not allowed to do this; it needs the role registry:deployer`,
+  );
+}
+
+export function requireAdmin({ actor, isAdmin }: TfeCaller, what: string): void {
+  if (isAdmin) return;
+  throw new TfeError(
+    "TFE_FORBIDDEN",
+    `${actor} is not allowed to ${what}; it needs the role registry:admin`,
+  );
+}
+
+/** The workspace of a route: `:workspace` is its id. */
+export async function workspaceOf(
+  context: RouteContext,
+  request: FastifyRequest<{ Params: InWorkspace }>,
+): Promise<TfeWorkspace> {
+  return workspaceById(context, request, request.params.workspace);
+}
+
+/** `TFE_NOT_FOUND` for another id than one of a workspace that the caller sees. */
+export async function workspaceById(
+  context: RouteContext,
+  request: FastifyRequest,
+  id: string,
+): Promise<TfeWorkspace> {
+  const caller = callerOf(context, request);
+  const found = id.startsWith("ws-")
+    ? await context.port.workspaces.get(caller, id.slice(3))
+    : undefined;
+  if (found === undefined) throw new TfeError("TFE_NOT_FOUND");
+  return found;
+}
+
+/** The bytes of a body. `TFE_TOO_LARGE`. */
+export async function readBody(request: FastifyRequest, maxBytes = BODY_BYTES): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of request.raw as AsyncIterable<Buffer>) {
+    size += chunk.byteLength;
+    if (size > maxBytes) throw new TfeError("TFE_TOO_LARGE");
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+export async function documentOf(request: FastifyRequest): Promise<RequestDocument> {
+  return RequestDocument.read(await readBody(request));
+}
+
+export function send(reply: FastifyReply, document: Document, status = 200): FastifyReply {
+  return reply.code(status).type(MEDIA_TYPE).send(JSON.stringify(document));
+}
+
+/** An absolute address that needs no token. */
+export async function addressOf(
+  { port, prefix }: RouteContext,
+  request: FastifyRequest,
+  path: string,
+  target: object,
+  lifeMs: number,
+): Promise<string> {
+  const signed = signAddress(await port.addressKey(), target, port.wallMs() + lifeMs);
+  return `${request.protocol}://${request.host}${prefix}/${path}/${signed}`;
+}
+
+/** What such an address is for. */
+export async function targetOf(
+  { port }: RouteContext,
+  request: FastifyRequest<{ Params: { readonly signed: string } }>,
+): Promise<unknown> {
+  return readAddress(await port.addressKey(), request.params.signed, port.wallMs());
+}
