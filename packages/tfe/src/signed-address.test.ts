@@ -10,7 +10,7 @@ it("reads what was signed, until it ends", () => {
 });
 
 it.each([
-  ["of another key", (_: string) => signAddress(Buffer.alloc(32, 8), {}, 1_000)],
+  ["of another key", () => signAddress(Buffer.alloc(32, 8), {}, 1_000)],
   ["with another payload", (text: string) => text.replace(/^[^.]*/, btoa("[2000,{}]"))],
   ["without a tag", (text: string) => text.replace(/\..*/, "")],
   ["with more behind it", (text: string) => `${text}.x`],

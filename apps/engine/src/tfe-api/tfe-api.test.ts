@@ -86,7 +86,7 @@ describe("a workspace", () => {
     const [one, two] = await Promise.all(
       [1, 2].map(async () => call("POST", ALL, attributes({ name: "race" }))),
     );
-    expect([one?.status, two?.status].toSorted()).toEqual([201, 422]);
+    expect(new Set([one?.status, two?.status])).toEqual(new Set([201, 422]));
     const bindings = [{ type: "tag-bindings", attributes: { key: "env", value: "prod" } }];
     await call("PATCH", `/api/v2/workspaces/${id}/tag-bindings`, { body: { data: bindings } });
     const names = [{ type: "tags", attributes: { name: "app" } }];
@@ -206,9 +206,7 @@ describe("a state", () => {
     expect(await put(upload.replace("state-upload", "json-state-upload"), stateOf(1))).toBe(403);
     expect((await fetch(upload.replace("state-upload", "state-content"))).status).toBe(403);
     expect(await store(id, stateOf(1))).toBe(200);
-    expect((await call("GET", `/api/v2/state-versions/${"sv-x-1-"}${"0".repeat(32)}`)).status).toBe(
-      404,
-    );
+    expect((await call("GET", `/api/v2/state-versions/sv-x-1-${"0".repeat(32)}`)).status).toBe(404);
     expect(dataOf(await call("GET", `${ALL}/demo`)).attributes["locked"]).toBe(true);
   });
 

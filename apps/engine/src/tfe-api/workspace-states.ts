@@ -127,8 +127,9 @@ export function workspaceStates(parts: StateParts): StatePort {
   };
 }
 
-function viewOf({ content: _, ...state }: ServedState): TfeStateVersion {
-  return state;
+function viewOf(state: ServedState): TfeStateVersion {
+  const { serial, md5, lineage, terraformVersion, bytes, createdAtMs } = state;
+  return { serial, md5, lineage, terraformVersion, bytes, createdAtMs };
 }
 
 function versionView(version: StateVersion): TfeStateVersion {
