@@ -1,4 +1,3 @@
-import { join } from "node:path";
 import type { Clock } from "@stackwright/base/clock";
 import type { RateLimit } from "@stackwright/base/limiter";
 import {
@@ -15,8 +14,8 @@ import { createThreadRenewer } from "@stackwright/storage/lease";
 import { tfePlugin } from "@stackwright/tfe";
 import type { Logger } from "pino";
 import { apiPlugin } from "./api/api-plugin.ts";
-import { createChildExecutor } from "./executor/child-executor.ts";
 import { createInProcessExecutor } from "./executor/in-process-executor.ts";
+import { type ApartKind, type ContainerChoice, openExecutor } from "./executor-choice.ts";
 import { LiveView } from "./live/live-view.ts";
 import { LogBell } from "./logs/log-bell.ts";
 import { TicketBell } from "./queue/ticket-bell.ts";
@@ -38,7 +37,8 @@ interface RunServerOptions {
   readonly env: NodeJS.ProcessEnv;
   /** Where bundles are unpacked and providers installed. */
   readonly directory: string;
-  readonly executor?: "child" | "in-process" | "none" | undefined;
+  readonly executor?: ApartKind | "in-process" | "none" | undefined;
+  readonly container?: ContainerChoice | undefined;
   readonly capacity?: number | undefined;
   /** Bounds of each step. */
   readonly limits?: ServerOptions["runLimits"];
@@ -111,11 +111,18 @@ export function openRunServer(options: RunServerOptions): RunServer {
       await using stack = new AsyncDisposableStack();
       const renewer =
         renewal === undefined ? undefined : stack.use(createThreadRenewer({ source: renewal }));
-      const maxMemoryBytes = memoryBoundOf(options.limits);
-      const compileCache = join(directory, "compile-cache");
       const executes = stack.use(
-        executor === "child"
-          ? createChildExecutor({ logger, clock, env, compileCache, maxMemoryBytes })
+        executor === "child" || executor === "container"
+          ? openExecutor({
+              kind: executor,
+              container: options.container,
+              store: JSON.stringify(address),
+              logger,
+              clock,
+              env,
+              directory,
+              maxMemoryBytes: memoryBoundOf(options.limits),
+            })
           : createInProcessExecutor({ storage, blobs, renewer, env }),
       );
       const worker = await startRunWorker({

@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { resolve } from "node:path";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { parseArgs } from "node:util";
 import { systemClock } from "@stackwright/base/clock";
@@ -7,7 +7,7 @@ import { isClientError } from "@stackwright/client";
 import { parseStoreAddress, StoreAddressError } from "@stackwright/core";
 import { EngineError } from "@stackwright/core/errors";
 import type { DestinationStream } from "pino";
-import { createChildExecutor } from "./executor/child-executor.ts";
+import { type ApartKind, openExecutor } from "./executor-choice.ts";
 import { startRemoteWorker } from "./remote-worker/start-remote-worker.ts";
 import { createServerLogger } from "./server-logger.ts";
 import { memoryBoundOf, stepLimitsOf } from "./step-bounds.ts";
@@ -61,11 +61,14 @@ export async function runWorkerCommand(
     memoryMib: numberOf(given, "memory-mib"),
   };
   const drainSeconds = numberOf(given, "drain-seconds") ?? 1_800;
-  await using executor = createChildExecutor({
+  await using executor = openExecutor({
+    kind: kindOf(given),
+    container: containerOf(given),
+    store: server,
     logger,
     clock,
     env,
-    compileCache: join(folder, "compile-cache"),
+    directory: folder,
     maxMemoryBytes: memoryBoundOf(bounds),
   });
   const storage = given.storage === undefined ? undefined : storageOf(given.storage, directory);
@@ -118,6 +121,23 @@ async function tokenOf(given: Given, env: NodeJS.ProcessEnv, directory: string):
   throw invalid(
     "a worker needs a token with the role worker: set STACKWRIGHT_TOKEN or --token-file",
   );
+}
+
+function kindOf({ executor = "child" }: Given): ApartKind {
+  if (executor === "child" || executor === "container") return executor;
+  throw invalid("--executor takes child or container");
+}
+
+/** What the options say of containers. */
+function containerOf(given: Given) {
+  const list = (text: string | undefined, by: string): string[] | undefined =>
+    text?.split(by).filter(Boolean);
+  return {
+    image: given["container-image"],
+    command: list(given["container-command"], " "),
+    network: given["container-network"],
+    volumes: list(given["container-volume"], ","),
+  };
 }
 
 /** The value of an option as a number within the bounds of the table; undefined where it is not given. */

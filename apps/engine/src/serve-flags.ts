@@ -85,7 +85,27 @@ const FLAGS = {
   executor: {
     path: ["executor"],
     kind: "text",
-    help: "where runs are executed: in child processes (default), in the server (default of memory:), or nowhere",
+    help: "where runs are executed: in child processes (child, the default), containers (container), the server (in-process, the default of memory:), or nowhere (none)",
+  },
+  "container-image": {
+    path: ["container", "image"],
+    kind: "text",
+    help: "image of containers that steps are executed in, with stackwright of this release",
+  },
+  "container-command": {
+    path: ["container", "command"],
+    kind: "words",
+    help: "command of the container engine, such as podman; docker by default",
+  },
+  "container-network": {
+    path: ["container", "network"],
+    kind: "text",
+    help: "network of these containers; that of the engine by default",
+  },
+  "container-volume": {
+    path: ["container", "volumes"],
+    kind: "list",
+    help: "a further volume of these containers: /source:/target:ro",
   },
   "run-directory": {
     path: ["runDirectory"],

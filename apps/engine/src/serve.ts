@@ -160,6 +160,7 @@ export async function serve(
       env,
       directory: resolve(directory, resolved.runDirectory ?? defaultRunDirectory(address)),
       executor: resolved.executor,
+      container: resolved.container,
       capacity: resolved.runCapacity,
       limits: resolved.runLimits,
       rateLimit: resolved.apiRateLimit,

@@ -50,9 +50,33 @@ export const ServerOptionsSchema = Type.Object(
     ),
     bootstrapFile: Type.Optional(text(helpOf("bootstrap-file"))),
     executor: Type.Optional(
-      Type.Union([Type.Literal("child"), Type.Literal("in-process"), Type.Literal("none")], {
-        description: helpOf("executor"),
-      }),
+      Type.Union(
+        [
+          Type.Literal("child"),
+          Type.Literal("container"),
+          Type.Literal("in-process"),
+          Type.Literal("none"),
+        ],
+        { description: helpOf("executor") },
+      ),
+    ),
+    container: Type.Optional(
+      Type.Object(
+        {
+          image: Type.Optional(text(helpOf("container-image"))),
+          command: Type.Optional(
+            Type.Array(text("a word"), { description: helpOf("container-command"), minItems: 1 }),
+          ),
+          network: Type.Optional(text(helpOf("container-network"))),
+          volumes: Type.Optional(
+            Type.Array(text("a volume"), {
+              description: helpOf("container-volume"),
+              maxItems: 100,
+            }),
+          ),
+        },
+        { additionalProperties: false, description: "containers that steps are executed in" },
+      ),
     ),
     runDirectory: Type.Optional(text(helpOf("run-directory"))),
     runCapacity: Type.Optional(count(helpOf("run-capacity"), 1, 1_000)),

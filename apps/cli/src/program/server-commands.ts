@@ -25,6 +25,10 @@ executes runs of this project alone. The server needs --storage-port; with --exe
 SIGTERM drains the worker, a second signal ends it at once.
 `;
 
+const EXECUTE_HELP = `
+A worker with --executor container starts this in each container; it is of no use by hand.
+`;
+
 /** Name, description, usage and further help of each command of `server-key`. */
 const SERVER_KEY_COMMANDS = [
   [
@@ -90,6 +94,17 @@ export function defineServerCommands(
           terminal.writeError(`The worker executes runs of ${server}\n`);
         const work = runWorkerCommand(command.args, { env, directory, signal, onStart });
         await Promise.race([work, aborted(forceSignal)]);
+        return 0;
+      });
+    });
+
+  define("execute", "execute one step of a run that a worker gives over the standard streams")
+    .usage("")
+    .addHelpText("after", EXECUTE_HELP)
+    .action(async (_options: unknown, command: Command) => {
+      const { runExecuteCommand } = await import("@stackwright/engine");
+      await run(command, async () => {
+        await runExecuteCommand();
         return 0;
       });
     });

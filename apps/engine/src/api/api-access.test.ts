@@ -68,6 +68,7 @@ const LOWEST = {
 const OF_WORKERS: Readonly<Record<string, "worker" | "claim">> = {
   ShowWorkerEndpoint: "worker",
   ClaimStep: "worker",
+  FindOrphans: "worker",
   ShowClaim: "claim",
   StartClaim: "claim",
   BeginPlanning: "claim",

@@ -1,8 +1,6 @@
-import { mkdtempDisposable } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { silentLogger } from "@stackwright/base/logger";
 import { expect, it, onTestFinished } from "vitest";
+import { testJob } from "../testing/test-job.ts";
 import { createChildExecutor } from "./child-executor.ts";
 import type { ExecutionJob } from "./execution-job.ts";
 
@@ -16,31 +14,9 @@ async function start(
   change: Partial<ExecutionJob>,
   options: Parameters<typeof createChildExecutor>[0] = {},
 ) {
-  const scratch = await mkdtempDisposable(join(tmpdir(), "child-"));
-  onTestFinished(() => scratch.remove());
   const executor = createChildExecutor(options);
   onTestFinished(() => executor[Symbol.asyncDispose]());
-  const job: ExecutionJob = {
-    name: "sw-1-1",
-    stack: { account: "acme", project: "web", stack: "1" },
-    run: "1",
-    step: "plan",
-    mode: "normal",
-    workspace: "one",
-    adoption: "none",
-    provisioners: false,
-    configuration: { digest: "", archiveSha256: "" },
-    targets: [],
-    replace: [],
-    variables: {},
-    environment: {},
-    sensitive: { variables: [], environment: [] },
-    folder: scratch.path,
-    providersFolder: join(scratch.path, "providers"),
-    keys: [],
-    ...change,
-  };
-  return executor.start(job, HOST);
+  return executor.start(await testJob(change), HOST);
 }
 
 it("a job that is larger than a frame ends its execution, not the server", async () => {

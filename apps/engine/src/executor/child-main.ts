@@ -1,123 +1,18 @@
 import { Socket } from "node:net";
 import process from "node:process";
-import { EngineError } from "@stackwright/core/errors";
-import { createRemoteBlobs } from "@stackwright/storage/blob/remote";
-import { createThreadRenewer } from "@stackwright/storage/lease";
-import { createRemoteStorage } from "@stackwright/storage/remote";
-import {
-  CHILD_PROTOCOL,
-  CONTROL_FD,
-  type ControlFrame,
-  EVENTS_FD,
-  type EventFrame,
-} from "./child-protocol.ts";
-import { executeJob } from "./execute-job.ts";
-import type { ExecutionJob, ExecutionResult } from "./execution-job.ts";
-import type { ExecutionHost } from "./executor.ts";
-import { readFrames, writeFrame } from "./frames.ts";
+import { CONTROL_FD, EVENTS_FD } from "./child-protocol.ts";
+import { runExecutor } from "./run-executor.ts";
 
-// The executor as a process of its own. It knows its job from the control pipe alone, reaches the store with the token of
-// its run, and ends with its parent: the end of the control pipe is a cancel with 10 s for what is being called.
+// The executor as a child process, with pipes of its own beside the standard streams.
 
-const ORPHAN_MS = 10_000;
-
-const control = new Socket({ fd: CONTROL_FD, readable: true, writable: false });
-const events = new Socket({ fd: EVENTS_FD, readable: false, writable: true });
-events.on("error", () => undefined);
-
-const stop = new AbortController();
-const force = new AbortController();
-const waiting = new Map<number, PromiseWithResolvers<void>>();
-let requests = 0;
-let running: Promise<void> | undefined;
-
-const send = async (frame: EventFrame): Promise<void> => writeFrame(events, frame);
-
-async function ask(frame: (id: number) => EventFrame & { readonly id: number }): Promise<void> {
-  requests += 1;
-  const answer = Promise.withResolvers<void>();
-  waiting.set(requests, answer);
-  await send(frame(requests));
-  return answer.promise;
-}
-
-const host: ExecutionHost = {
-  onEvent: (event, at) => {
-    send({ type: "event", at, event }).catch(async () =>
-      // Too large for a frame; the log of the run would cut it, too.
-      send({ type: "event", at, event: { type: event.type, cut: true } }),
-    );
-    return undefined;
-  },
-  beginPlanning: async () => ask((id) => ({ type: "begin-planning", id })),
-  beginApply: async (epoch) => ask((id) => ({ type: "begin-apply", id, epoch: String(epoch) })),
-};
-
-async function run(job: ExecutionJob): Promise<void> {
-  const { store } = job;
-  if (store === undefined) throw new TypeError("the job names no store");
-  const { address, token, tls } = store;
-  const connection = { address, token, ...(tls !== undefined && { tls }) };
-  await using stack = new AsyncDisposableStack();
-  const storage = stack.use(await createRemoteStorage(connection));
-  const blobs = stack.use(await createRemoteBlobs(connection));
-  const renewer = stack.use(
-    createThreadRenewer({
-      source: {
-        module: "@stackwright/storage/remote",
-        factory: "createRemoteStorage",
-        options: connection,
-      },
-    }),
-  );
-  const signals = { stop: stop.signal, force: force.signal };
-  const ground = { storage, blobs, renewer, env: process.env };
-  const result: ExecutionResult = await executeJob(job, host, signals, ground);
-  await send({ type: "result", result });
-  await new Promise<void>((resolve) => {
-    events.end(resolve);
-  });
-}
-
-function receive(frame: ControlFrame): void {
-  switch (frame.type) {
-    case "job":
-      running = run(frame.job).catch((error: unknown) => {
-        process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`);
-        process.exitCode = 1;
-      });
-      running.then(
-        () => process.exit(),
-        () => process.exit(1),
-      );
-      return;
-    case "cancel":
-      stop.abort(new Error("canceled"));
-      if (frame.stage === 2) force.abort(new Error("canceled at once"));
-      return;
-    case "answer": {
-      const answer = waiting.get(frame.id);
-      waiting.delete(frame.id);
-      if (frame.error === undefined) answer?.resolve();
-      else if (frame.code === undefined) answer?.reject(new Error(frame.error));
-      else answer?.reject(new EngineError(frame.code, frame.error));
-      return;
+await runExecutor({
+  control: new Socket({ fd: CONTROL_FD, readable: true, writable: false }),
+  events: new Socket({ fd: EVENTS_FD, readable: false, writable: true }),
+  kill: () => {
+    try {
+      process.kill(-process.pid, "SIGKILL");
+    } catch {
+      process.exit(1);
     }
-    default:
-      throw new TypeError(`an unknown frame: ${JSON.stringify(frame satisfies never)}`);
-  }
-}
-
-await send({ type: "hello", protocol: CHILD_PROTOCOL, pid: process.pid });
-for await (const frame of readFrames(control)) receive(frame as ControlFrame);
-// The worker is gone.
-stop.abort(new Error("the worker ended"));
-setTimeout(() => {
-  try {
-    process.kill(-process.pid, "SIGKILL");
-  } catch {
-    process.exit(1);
-  }
-}, ORPHAN_MS).unref();
-setTimeout(() => force.abort(new Error("the worker ended")), ORPHAN_MS / 2).unref();
-if (running === undefined) process.exit(2);
+  },
+});

@@ -32,10 +32,22 @@ export interface Execution extends AsyncDisposable {
   readonly ended: Promise<ExecutionEnd>;
 }
 
-/** Executes steps of runs: in this process, or in one of its own. */
+/** An execution as its executor finds it, without the worker that started it. */
+export interface FoundExecution {
+  /** That of its job. */
+  readonly name: string;
+  /** Of this execution alone: another one may have the same name later. */
+  readonly id: string;
+}
+
+/** Executes steps of runs: in this process, in one of its own, or in a container. */
 export interface Executor extends AsyncDisposable {
-  readonly kind: "in-process" | "child";
+  readonly kind: "in-process" | "child" | "container";
   /** Whether an execution reaches the store by its job alone, with a token. */
   readonly isRemote: boolean;
   start(job: ExecutionJob, host: ExecutionHost): Execution;
+  /** The executions that are there, also those of workers that died; absent where none outlives its worker. */
+  list?(): Promise<readonly FoundExecution[]>;
+  /** Ends an execution that was found. */
+  remove?(found: FoundExecution): Promise<void>;
 }

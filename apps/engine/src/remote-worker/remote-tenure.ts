@@ -5,7 +5,8 @@ import type { Lease } from "@stackwright/storage/lease";
 import type { JobStore } from "../executor/execution-job.ts";
 import { MAX_RETRY_MS } from "../queue/choose-ticket.ts";
 import { type ExecuteClaimParts, executeClaim } from "../worker/execute-claim.ts";
-import { WORKER_PROTOCOL } from "../worker/remote-protocol.ts";
+import { OrphanSweep } from "../worker/orphan-sweep.ts";
+import { MAX_NAMED_RUNS, WORKER_PROTOCOL } from "../worker/remote-protocol.ts";
 import { RunningSteps } from "../worker/running-steps.ts";
 import { isClaimLost, remoteClaimHost } from "./remote-claim-host.ts";
 
@@ -44,6 +45,7 @@ export class RemoteTenure {
   readonly #ending = new AbortController();
   /** Ends the look at claims, once all steps have ended. */
   readonly #over = new AbortController();
+  readonly #orphans: OrphanSweep;
   readonly #claiming: Promise<void>;
   readonly #looking: Promise<void>;
   #bell = Promise.withResolvers<void>();
@@ -54,6 +56,10 @@ export class RemoteTenure {
     this.#lease = lease;
     this.#parts = parts;
     this.#running = new RunningSteps(parts.clock, () => this.#bell.resolve());
+    this.#orphans = new OrphanSweep(parts, async (names) => {
+      const body = { executions: names.slice(0, MAX_NAMED_RUNS) };
+      return (await parts.client.findOrphans({ body })).data.orphans;
+    });
     this.#claiming = this.#claimAll();
     this.#looking = this.#look();
   }
@@ -82,7 +88,7 @@ export class RemoteTenure {
     // What was claimed in the moment of the end.
     await this.#running.kill();
     this.#over.abort(new Error("the worker ends"));
-    await this.#looking;
+    await Promise.all([this.#looking, this.#orphans.ended]);
     await this.#lease.release();
   }
 
@@ -155,6 +161,7 @@ export class RemoteTenure {
     const { signal } = this.#over;
     while (!signal.aborted) {
       await sleep(clock, lookMs, signal).catch(() => undefined);
+      if (!signal.aborted) this.#orphans.begin();
       const steps = [...this.#running.values()];
       await Promise.all(
         steps.map(async ({ claim: { run, token } }) => {

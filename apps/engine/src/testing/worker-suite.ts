@@ -24,8 +24,8 @@ import { storeConfiguration } from "../configuration/store-configuration.ts";
 import { decodeRecord } from "../domain/record-kind.ts";
 import { projectTenancy, RUN_KIND, type RunReference, runPlace } from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
-import { createChildExecutor } from "../executor/child-executor.ts";
-import { createInProcessExecutor } from "../executor/in-process-executor.ts";
+import type { Executor } from "../executor/executor.ts";
+import type { JobGround } from "../executor/job-engine.ts";
 import { cancelRun } from "../queue/cancel.ts";
 import { approveRun } from "../queue/decide.ts";
 import { enqueueRun } from "../queue/enqueue.ts";
@@ -61,7 +61,10 @@ const HANDED_BACK: StackOrigin = {
   handedBack: true,
 };
 
-async function start(kind: "child" | "in-process") {
+/** Makes the executor of a test; `directory` is for what it keeps. */
+type MakeExecutor = (ground: JobGround, directory: string) => Executor;
+
+async function start(makeExecutor: MakeExecutor) {
   const stack = new AsyncDisposableStack();
   onTestFinished(() => stack.disposeAsync());
   const scratch = stack.use(await mkdtempDisposable(join(tmpdir(), "worker-")));
@@ -70,11 +73,7 @@ async function start(kind: "child" | "in-process") {
   const token = createUlidGenerator({ wallMs: () => Date.now() });
   const keys = createStoredKeys({ storage, current: keyEncryptionKey(randomBytes(32)) });
   const parts = { storage, clock: systemClock, token, blobs, random: Math.random };
-  const executor = stack.use(
-    kind === "child"
-      ? createChildExecutor({ compileCache: join(scratch.path, "cache") })
-      : createInProcessExecutor({ storage, blobs, env: process.env }),
-  );
+  const executor = stack.use(makeExecutor({ storage, blobs, env: process.env }, scratch.path));
   const stacks = new StackDirectory({ storage });
   const project = { account: "acme", project: "web" };
   let afterRead: (() => Promise<void>) | undefined;
@@ -184,11 +183,16 @@ async function start(kind: "child" | "in-process") {
   };
 }
 
-/** What a worker does with either executor. */
-export function describeWorker(kind: "child" | "in-process"): void {
+/** What a worker does with any executor. */
+export function describeWorker(
+  kind: Executor["kind"],
+  makeExecutor: MakeExecutor,
+  /** Without what does not depend on the executor. */
+  isBrief = false,
+): void {
   describe(`a worker with the executor ${kind}`, () => {
     it("plans, waits for the approval, and applies", { timeout: 120_000 }, async () => {
-      const { parts, storage, upload, enqueue, reaches, state } = await start(kind);
+      const { parts, storage, upload, enqueue, reaches, state } = await start(makeExecutor);
       const configuration = await upload(MAIN);
       const run = await enqueue(configuration);
       const waiting = await enqueue(configuration);
@@ -217,8 +221,8 @@ export function describeWorker(kind: "child" | "in-process"): void {
       expect(text).not.toContain("canary-hello");
     });
 
-    it("shows and stores no sensitive variable", { timeout: 60_000 }, async () => {
-      const { parts, upload, enqueue, reaches, hide, bytes } = await start(kind);
+    it("shows and stores no sensitive variable", { timeout: 120_000 }, async () => {
+      const { parts, upload, enqueue, reaches, hide, bytes } = await start(makeExecutor);
       await hide("terraform", "word", "canary-of-terraform");
       await hide("env", "TF_VAR_other", "canary-of-env");
       // Neither is sensitive by the configuration.
@@ -239,8 +243,21 @@ export function describeWorker(kind: "child" | "in-process"): void {
       expect(await bytes()).not.toContain("canary-of");
     });
 
-    it("says why a configuration cannot be planned", { timeout: 60_000 }, async () => {
-      const { upload, enqueue, reaches } = await start(kind);
+    it("cancels a run that waits, and lets the next one begin", { timeout: 120_000 }, async () => {
+      const { parts, upload, enqueue, reaches } = await start(makeExecutor);
+      const configuration = await upload(MAIN);
+      const run = await enqueue(configuration);
+      await reaches(run, "awaiting_approval");
+      const next = await enqueue(configuration);
+      expect(await cancelRun(parts, run, { actor: "bea" })).toBe("canceled");
+      await reaches(run, "canceled");
+      await reaches(next, "awaiting_approval");
+    });
+
+    if (isBrief) return;
+
+    it("says why a configuration cannot be planned", { timeout: 120_000 }, async () => {
+      const { upload, enqueue, reaches } = await start(makeExecutor);
       const run = await enqueue(await upload("resource terraform_data a { input = var.missing }"));
       expect(await reaches(run, "failed")).toMatchObject({ reasonCode: "configuration" });
     });
@@ -248,7 +265,7 @@ export function describeWorker(kind: "child" | "in-process"): void {
     it("plans on an empty stack with a backend block once it is said to begin fresh", {
       timeout: 120_000,
     }, async () => {
-      const { upload, enqueue, reaches, recordOrigin } = await start(kind);
+      const { upload, enqueue, reaches, recordOrigin } = await start(makeExecutor);
       const backend = `terraform {\n  backend "s3" {\n    bucket = "states"\n  }\n}\n`;
       const configuration = await upload(`${backend}${MAIN}`);
       const refused = await reaches(await enqueue(configuration), "failed");
@@ -262,7 +279,7 @@ export function describeWorker(kind: "child" | "in-process"): void {
     it("neither plans nor applies on a stack that was handed back", {
       timeout: 120_000,
     }, async () => {
-      const { parts, upload, enqueue, reaches, recordOrigin, state } = await start(kind);
+      const { parts, upload, enqueue, reaches, recordOrigin, state } = await start(makeExecutor);
       const configuration = await upload(MAIN);
       const run = await enqueue(configuration);
       const { planDigest } = await reaches(run, "awaiting_approval");
@@ -278,7 +295,7 @@ export function describeWorker(kind: "child" | "in-process"): void {
       timeout: 120_000,
     }, async () => {
       const { parts, upload, enqueue, reaches, recordOrigin, afterNextRead, state } =
-        await start(kind);
+        await start(makeExecutor);
       const run = await enqueue(await upload(MAIN));
       const { planDigest } = await reaches(run, "awaiting_approval");
       afterNextRead(async () => recordOrigin(HANDED_BACK));
@@ -287,17 +304,6 @@ export function describeWorker(kind: "child" | "in-process"): void {
       expect(reasonCode).toBe("ENGINE_STATE_NOT_ADOPTED");
       expect(reason).toContain("handed back");
       expect((await state.read()).objects.size).toBe(0);
-    });
-
-    it("cancels a run that waits, and lets the next one begin", { timeout: 60_000 }, async () => {
-      const { parts, upload, enqueue, reaches } = await start(kind);
-      const configuration = await upload(MAIN);
-      const run = await enqueue(configuration);
-      await reaches(run, "awaiting_approval");
-      const next = await enqueue(configuration);
-      expect(await cancelRun(parts, run, { actor: "bea" })).toBe("canceled");
-      await reaches(run, "canceled");
-      await reaches(next, "awaiting_approval");
     });
   });
 }

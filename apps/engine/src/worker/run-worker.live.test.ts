@@ -1,3 +1,7 @@
+import { join } from "node:path";
+import { createChildExecutor } from "../executor/child-executor.ts";
 import { describeWorker } from "../testing/worker-suite.ts";
 
-describeWorker("child");
+describeWorker("child", (_ground, directory) =>
+  createChildExecutor({ compileCache: join(directory, "cache") }),
+);

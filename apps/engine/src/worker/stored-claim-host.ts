@@ -23,6 +23,7 @@ import { beginPlanning, endWithoutPlan, recordPlan } from "../queue/plan-steps.t
 import { releaseClaim } from "../queue/release.ts";
 import { idOf, type TransactionParts, transact } from "../queue/transaction.ts";
 import type { ClaimHost, ClaimJob } from "./claim-host.ts";
+import { executionName } from "./orphan-sweep.ts";
 import { readRunVariables } from "./run-variables.ts";
 
 export interface StoredClaimParts extends TransactionParts {
@@ -91,7 +92,7 @@ async function jobOf(
   await keys.ensure(stack);
   const delegated = await keys.dataKeys(stack);
   return {
-    name: `sw-${reference.run}-${attempts + 1}`,
+    name: executionName(reference.run, attempts),
     stack,
     run: reference.run,
     step,

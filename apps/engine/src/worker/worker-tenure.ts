@@ -21,6 +21,7 @@ import { idOf } from "../queue/transaction.ts";
 import { fireSchedules } from "../schedule/fire-schedules.ts";
 import { fireTriggers } from "../trigger/fire-triggers.ts";
 import { type ExecuteClaimParts, executeClaim } from "./execute-claim.ts";
+import { executionsOf, OrphanSweep } from "./orphan-sweep.ts";
 import type { RunGrants } from "./run-grants.ts";
 import { RunningSteps } from "./running-steps.ts";
 import { accessOf, type StoredClaimParts, storedClaimHost } from "./stored-claim-host.ts";
@@ -47,6 +48,7 @@ export class Tenure {
   /** Foreign workers with claims, each waited for until it is dead. */
   readonly #watched = new Map<string, Promise<void>>();
   readonly #ending = new AbortController();
+  readonly #orphans: OrphanSweep;
   #bell = Promise.withResolvers<void>();
   #loops: Promise<unknown> = Promise.resolve();
   #closing: Promise<void> | undefined;
@@ -62,6 +64,10 @@ export class Tenure {
     this.#parts = parts;
     this.#steal = steal;
     this.#running = new RunningSteps(parts.clock, () => this.wake());
+    this.#orphans = new OrphanSweep(parts, async (names) => {
+      const claimed = executionsOf(await listTickets(parts));
+      return names.filter((name) => !claimed.has(name));
+    });
   }
 
   start(): void {
@@ -102,6 +108,7 @@ export class Tenure {
     await Promise.all([this.#loops, ...this.#watched.values()]);
     // What was claimed in the moment of the end.
     await this.#running.kill();
+    await this.#orphans.ended;
     await this.#lease.release();
   }
 
@@ -121,6 +128,7 @@ export class Tenure {
           const triggered = await fireTriggers(this.#parts, { signal });
           if (triggered > 0) logger.info({ runs: triggered }, "triggers requested runs");
         }
+        this.#orphans.begin();
         await this.#turn();
       } catch (error) {
         if (signal.aborted) return;

@@ -105,6 +105,10 @@ export interface EventBatch {
 })[];
 }
 
+export interface Executions {
+  readonly executions: readonly string[];
+}
+
 export interface FoundResource {
   readonly project: string;
   readonly stack: string;
@@ -218,6 +222,10 @@ export interface NewVariableSet {
   readonly stacks?: readonly string[] | undefined;
   /** whether its values win over those of the stacks */
   readonly priority?: boolean | undefined;
+}
+
+export interface Orphans {
+  readonly orphans: readonly string[];
 }
 
 export interface Problem {
@@ -681,6 +689,13 @@ export interface Operations {
     };
     readonly output: undefined;
   };
+  /** Which of some executions have no claim, so that their worker ends them: `POST /api/v1/worker/orphans`. */
+  readonly FindOrphans: {
+    readonly input: {
+      readonly body: Executions;
+    };
+    readonly output: Orphans;
+  };
   /** Freeze a project: plans are made, and none begins to be applied: `PUT /api/v1/projects/{project}/freeze`. */
   readonly FreezeProject: {
     readonly input: {
@@ -1103,6 +1118,7 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   DiscardRun: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}/discard","query":[],"headers":[]},
   DownloadStateVersion: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/state-versions/{version}/content","query":[],"headers":[],"bytes":true},
   EndClaim: {"method":"POST","path":"/api/v1/worker/claims/{run}/end","query":[],"headers":[]},
+  FindOrphans: {"method":"POST","path":"/api/v1/worker/orphans","query":[],"headers":[]},
   FreezeProject: {"method":"PUT","path":"/api/v1/projects/{project}/freeze","query":[],"headers":[]},
   FreezeStack: {"method":"PUT","path":"/api/v1/projects/{project}/stacks/{stack}/freeze","query":[],"headers":[]},
   ListEffectiveVariables: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/effective-variables","query":[],"headers":[]},

@@ -39,6 +39,16 @@ export const NewClaim = Type.Object(
   { additionalProperties: false, title: "NewClaim" },
 );
 
+/** `sw-`, a run, and the number of its claim. */
+const ExecutionName = Type.String({ pattern: "^[0-9A-Za-z_.-]{1,160}$" });
+
+export const Executions = Type.Object(
+  { executions: Type.Array(ExecutionName, { maxItems: MAX_NAMED_RUNS }) },
+  { additionalProperties: false, title: "Executions" },
+);
+
+export const Orphans = Type.Object({ orphans: Type.Array(ExecutionName) }, { title: "Orphans" });
+
 export const Claim = Type.Object(
   {
     protocol: Type.Integer(),

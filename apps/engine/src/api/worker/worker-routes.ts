@@ -9,8 +9,10 @@ import { ServerError } from "../../domain/server-error.ts";
 import { appendBatch } from "../../queue/append-batch.ts";
 import type { RunClaim } from "../../queue/claim.ts";
 import { phaseOf } from "../../queue/run-row.ts";
+import { listTickets } from "../../queue/sweep.ts";
 import { idOf } from "../../queue/transaction.ts";
 import { claimNext, tenureOf } from "../../worker/claim-next.ts";
+import { executionsOf } from "../../worker/orphan-sweep.ts";
 import { MAX_EVENT_BYTES, WORKER_PROTOCOL, workerPrefix } from "../../worker/remote-protocol.ts";
 import { type StoredClaimParts, storedClaimHost } from "../../worker/stored-claim-host.ts";
 import { type ApiParts, routeSchema } from "../api-parts.ts";
@@ -20,9 +22,11 @@ import {
   ClaimEnd,
   ClaimStatus,
   EventBatch,
+  Executions,
   executionEndOf,
   Job,
   NewClaim,
+  Orphans,
   OWN_EVENTS,
   WorkerEndpoint,
 } from "./claim-schemas.ts";
@@ -108,6 +112,24 @@ export function workerRoutes(fastify: FastifyInstance, api: ApiParts): void {
         // The credential may have been revoked meanwhile.
         await api.authorizeAgain(request);
       }
+    },
+  );
+
+  fastify.post<{ Body: Static<typeof Executions> }>(
+    "/worker/orphans",
+    {
+      schema: routeSchema(
+        "Which of some executions have no claim, so that their worker ends them",
+        "FindOrphans",
+        { 200: Orphans },
+        { body: Executions },
+      ),
+      config: { access: "worker" },
+    },
+    async (request) => {
+      // Of all projects: an execution of one that the token does not see is no orphan either.
+      const claimed = executionsOf(await listTickets(parts));
+      return { orphans: request.body.executions.filter((name) => !claimed.has(name)) };
     },
   );
 
