@@ -30,6 +30,7 @@ describe("packaged programs", () => {
     expect(ran).toContainEqual(expect.stringMatching(/pip install .*moto\[server\]==/));
     const variables = packagedPrograms(env);
     expect(Object.keys(variables).toSorted()).toEqual([
+      "TEST_AZURITE",
       "TEST_MOTO_SERVER",
       "TEST_NODE_20",
       "TEST_NODE_22",

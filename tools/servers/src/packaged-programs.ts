@@ -40,6 +40,7 @@ const THIS_MACHINE: PackageMachine = {
 /** Nodes under which users run the bridge provider, in addition to the one of this workspace. */
 const NODES: Readonly<Record<number, string>> = { 20: "20.20.2", 22: "22.23.3" };
 const MOTO = "5.2.5";
+const AZURITE = "3.37.0";
 /** Where the provider archives of the tests with the AWS provider are. */
 const AWS_MIRROR = "/opt/tf-plugins";
 
@@ -71,6 +72,26 @@ const PROGRAMS: readonly PackagedProgram[] = [
     commands: (folder) => [
       ["python3", "-m", "venv", folder],
       [join(folder, "bin", "pip"), "install", "--quiet", `moto[server]==${MOTO}`],
+    ],
+  },
+  {
+    // Not a dependency of the workspace: it is larger than everything else that is installed.
+    variable: "TEST_AZURITE",
+    title: `Azurite ${AZURITE}`,
+    folder: `azurite-${AZURITE}`,
+    program: join("node_modules", "azurite", "dist", "src", "blob", "main.js"),
+    absent: ({ run }) => run(["npm", "--version"]),
+    commands: (folder) => [
+      [
+        "npm",
+        "install",
+        "--no-audit",
+        "--no-fund",
+        "--ignore-scripts",
+        "--prefix",
+        folder,
+        `azurite@${AZURITE}`,
+      ],
     ],
   },
   {

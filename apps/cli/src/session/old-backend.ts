@@ -87,16 +87,7 @@ export async function openOldBackend(
 }
 
 /** Types that only the reference commands read. */
-const COMMAND_ONLY = new Set([
-  "cloud",
-  "remote",
-  "oss",
-  "cos",
-  "oci",
-  "consul",
-  "kubernetes",
-  "azurerm",
-]);
+const COMMAND_ONLY = new Set(["cloud", "remote", "oss", "cos", "oci"]);
 
 async function givenArguments(
   given: readonly string[],

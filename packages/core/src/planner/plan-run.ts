@@ -276,7 +276,7 @@ export class PlanRun {
     const detail =
       key === undefined
         ? `${address} needs the provider configuration ${provider} without a key, which has for_each now. Go back to the configuration without for_each until the object is destroyed or forgotten, or declare the object with an instance of the provider.`
-        : `${address} needs the instance ${JSON.stringify(key)} of the provider configuration ${provider}, which is no longer in its for_each. Add the element again to destroy the object, and remove it after that. An element of the resource can be removed only while the provider still has it.`;
+        : `${address} needs the instance ${JSON.stringify(key)} of the provider configuration ${provider}, which its for_each does not have. Add the element again to destroy the object, and remove it after that. An element of the resource can be removed only while the provider still has it.`;
     this.fail("Provider instance not present", detail, { address });
   }
 

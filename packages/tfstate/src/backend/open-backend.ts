@@ -30,6 +30,12 @@ const FACTORIES: Readonly<Record<string, Factory>> = {
     (await import("./pg-backend.ts")).pgBackend(configuration, env),
   gcs: async (configuration, options) =>
     (await import("./gcs/gcs-backend.ts")).gcsBackend(configuration, options),
+  azurerm: async (configuration, options) =>
+    (await import("./azure/azurerm-backend.ts")).azurermBackend(configuration, options),
+  consul: async (configuration, options) =>
+    (await import("./consul/consul-backend.ts")).consulBackend(configuration, options),
+  kubernetes: async (configuration, options) =>
+    (await import("./kubernetes/kubernetes-backend.ts")).kubernetesBackend(configuration, options),
   s3: async (configuration, { env }) =>
     (await import("./s3/s3-backend.ts")).s3Backend(configuration, env),
 };

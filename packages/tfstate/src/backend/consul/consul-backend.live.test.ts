@@ -1,0 +1,96 @@
+import { spawn, spawnSync } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { freePorts } from "@stackwright/base/free-ports";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { startFakeConsul } from "../../testing/fake-consul.ts";
+import {
+  COMMAND,
+  NO_COMMAND,
+  provesItself,
+  record,
+  rootModule,
+} from "../../testing/real-root-module.ts";
+
+const CONSUL = process.env["TEST_TOOL_CONSUL"];
+
+/** A Consul agent of development, which keeps nothing. */
+async function startConsul(program: string): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "consul-"));
+  const [http = 0, dns = 0, serf = 0, wan = 0, server = 0, grpc = 0] = await freePorts(6);
+  const ports = Object.entries({ http, dns, "serf-lan": serf, "serf-wan": wan, server, grpc });
+  const child = spawn(
+    program,
+    [
+      "agent",
+      "-dev",
+      "-bind=127.0.0.1",
+      "-client=127.0.0.1",
+      "-log-level=error",
+      `-data-dir=${folder}`,
+      "-grpc-tls-port=-1",
+      ...ports.map(([name, port]) => `-${name}-port=${port}`),
+    ],
+    { stdio: "ignore", env: { PATH: process.env["PATH"] ?? "", HOME: folder } },
+  );
+  onTestFinished(async () => {
+    child.kill("SIGKILL");
+    if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
+    await rm(folder, { recursive: true, force: true });
+  });
+  const address = `127.0.0.1:${http}`;
+  for (let attempt = 0; ; attempt += 1) {
+    const answer = await fetch(`http://${address}/v1/status/leader`).catch(() => undefined);
+    if (answer?.ok === true && (await answer.text()).length > 2) return address;
+    if (attempt > 300) throw new Error("consul has no leader");
+    await delay(100);
+  }
+}
+
+describe.each([
+  ["an agent of Consul", CONSUL === undefined ? undefined : async () => startConsul(CONSUL)],
+  ["what stands for an agent", startFakeConsul],
+])("states in keys of %s", { timeout: 240_000 }, (_name, start) => {
+  it("are those of the real command, with its locks", async (ctx) => {
+    ctx.skip(start === undefined, "needs TEST_TOOL_CONSUL");
+    ctx.skip(spawnSync(COMMAND, ["version"]).status !== 0, NO_COMMAND);
+    const address = (await start?.()) ?? "";
+    const values = { path: "team/app", address, scheme: "http" };
+    const block = Object.entries(values).map(([name, value]) => `    ${name} = "${value}"\n`);
+    const root = await rootModule("consul", block.join(""));
+    await provesItself(root, values);
+
+    // What is too large for one key is in parts, for either side; and compressed where that is set.
+    for (const gzip of [false, true]) {
+      await using backend = await root.open({ ...values, gzip });
+      const bytes = Buffer.from((await backend.read("default")) ?? []).toString("utf8");
+      const state = JSON.parse(bytes) as { serial: number; outputs: Record<string, unknown> };
+      state.serial += 1;
+      const value = randomBytes(900_000).toString("base64");
+      state.outputs["big"] = { value, type: "string" };
+      const large = JSON.stringify(state);
+      await backend.write("default", Buffer.from(large));
+      expect((await root.run("state", "pull")).text).toContain(`"serial": ${state.serial}`);
+      expect(Buffer.from((await backend.read("default")) ?? []).toString()).toBe(large);
+      // Written by another one since it was read: this one has to read it again.
+      await using other = await root.open(values);
+      await other.write("default", Buffer.from(bytes));
+      await expect(backend.write("default", Buffer.from(large))).rejects.toThrow("was changed");
+      expect(Buffer.from((await other.read("default")) ?? []).toString()).toBe(bytes);
+    }
+
+    // The old state stays under another name, and a marker in its place.
+    await using backend = await root.open(values);
+    const before = await backend.read("stg");
+    const held = await backend.lock("stg", record());
+    const name = await backend.retire?.("stg", ".adopted-3", Buffer.from("adopted"));
+    await held.release();
+    expect(name).toBe("consul key team/app-env:stg.adopted-3");
+    expect(Buffer.from((await backend.read("stg")) ?? []).toString()).toBe("adopted");
+    expect(await backend.read("stg.adopted-3")).toEqual(before);
+  });
+});
