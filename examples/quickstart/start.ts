@@ -74,6 +74,9 @@ async function main(): Promise<number> {
     ["runs", "start", "server-run", "--stack", "server-run", "--yes"],
   );
 
+  heading("the console");
+  await openConsole(platform);
+
   const seconds = Math.round((performance.now() - began) / 1000);
   say(`\nDone in ${seconds} s. ${once ? whatIsThere() : howToGoOn(platform)}`);
   if (!once) {
@@ -146,6 +149,16 @@ async function register({ serverUrl, token }: Platform): Promise<void> {
   say(`its function answers, in ${health.latencyMs} ms`);
 }
 
+/** Asks for the first page, so that it is built from these sources by the time a browser does. */
+async function openConsole({ serverUrl }: Platform): Promise<void> {
+  const page = `${serverUrl}/console/`;
+  const signal = AbortSignal.any([stop.signal, AbortSignal.timeout(180_000)]);
+  const answer = await fetch(page, { signal });
+  if (!answer.ok)
+    throw new StartFailure(`The server does not show the console: ${await answer.text()}`);
+  say(`${page} shows stacks, plans and runs in a browser`);
+}
+
 /** Runs a command in this folder, on the store of the server. */
 async function stackwright(
   { env }: Platform,
@@ -185,6 +198,7 @@ In a terminal, npm start keeps server and functions running, and prints the next
 
 function howToGoOn({ serverUrl, storeAddress, functionsUrl }: Platform): string {
   return `These run until you press Ctrl-C:
+  ${serverUrl}/console/  the console: stacks, plans, runs; sign in with STACKWRIGHT_TOKEN of .stackwright/env
   ${serverUrl}        the server: RFS API, Terraform registry; ${serverUrl}/docs describes it
   ${storeAddress} its store, for workers
   ${functionsUrl}        the local function runtime

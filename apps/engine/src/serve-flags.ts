@@ -51,6 +51,11 @@ const FLAGS = {
     kind: "boolean",
     help: "listen for other machines in the clear, behind a proxy with TLS",
   },
+  "without-console": {
+    path: ["withoutConsole"],
+    kind: "boolean",
+    help: "serve no console; its pages are at /console/ otherwise",
+  },
   "key-file": {
     path: ["keyFile"],
     kind: "text",

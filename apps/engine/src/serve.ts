@@ -21,6 +21,7 @@ import {
 import type { FastifyInstance } from "fastify";
 import type { DestinationStream } from "pino";
 import { createFirstCredentials, writeCredentials } from "./bootstrap.ts";
+import { consolePlugin } from "./console/console-plugin.ts";
 import { IdleConnections } from "./idle-connections.ts";
 import { checkListening } from "./listening-rules.ts";
 import { runMaintenance } from "./maintenance.ts";
@@ -192,6 +193,7 @@ export async function serve(
     services: discoveredServices(TFE_PREFIX),
     plugins: [
       ...runs.plugins,
+      ...(resolved.withoutConsole === true ? [] : [CONSOLE]),
       ...(parts.plugins?.({ store, registry, credentials, region: resolved.region }) ?? []),
     ],
     openMetrics: resolved.openMetrics,
@@ -303,6 +305,11 @@ function discoveredServices(prefix: string): Readonly<Record<string, string>> {
   const names = ["tfe.v2", "tfe.v2.1", "tfe.v2.2", "state.v2"];
   return Object.fromEntries(names.map((name) => [name, `${prefix}/`]));
 }
+
+const CONSOLE: ServerPlugin = {
+  prefix: "",
+  plugin: async (fastify) => consolePlugin(fastify),
+};
 
 /** The directory of executors: next to an embedded store, else in the folder of the server. */
 function defaultRunDirectory(address: StoreAddress): string {

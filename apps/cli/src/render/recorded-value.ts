@@ -1,20 +1,5 @@
-import {
-  extractJsonParts,
-  type JsonPath,
-  jsonPathOf,
-  type RecordedValue,
-  type StateObject,
-} from "@stackwright/core";
-import {
-  CtyError,
-  decodeJson,
-  decodeJsonImplied,
-  Mark,
-  Marks,
-  markWithPaths,
-  Path,
-  type Value,
-} from "@stackwright/cty";
+import { impliedValue, type StateObject } from "@stackwright/core";
+import { CtyError, decodeJson, Mark, Marks, markWithPaths, type Value } from "@stackwright/cty";
 import { type BlockSchema, typeOfBlock } from "@stackwright/mux/router";
 import type { SchemaOf } from "./plan-text.ts";
 
@@ -42,20 +27,4 @@ function decodeTyped(json: string, schema: BlockSchema | undefined): Value | und
     if (error instanceof CtyError) return undefined;
     throw error;
   }
-}
-
-/** A path of the schema may not lead through the types that JSON has: the places of the text are marked instead. */
-function impliedValue({ json, sensitive, omitted = [] }: RecordedValue): Value {
-  const { parts } = extractJsonParts(json, [...sensitive.map(jsonPathOf), ...omitted]);
-  return markWithPaths(
-    decodeJsonImplied(json),
-    parts.map(({ written }) => ({ path: impliedPath(written), marks: SENSITIVE })),
-  );
-}
-
-function impliedPath(at: JsonPath): Path {
-  return at.reduce<Path>(
-    (path, step) => (typeof step === "string" ? path.attribute(step) : path.index(step)),
-    Path.root,
-  );
 }

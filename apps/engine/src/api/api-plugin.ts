@@ -8,6 +8,7 @@ import type { TransactionParts } from "../queue/transaction.ts";
 import type { ApiOptions, ApiParts } from "./api-parts.ts";
 import type { ApiRole } from "./api-roles.ts";
 import { authorize } from "./authorize.ts";
+import { callerRoutes } from "./caller/caller-routes.ts";
 import { configurationRoutes } from "./configurations/configuration-routes.ts";
 import { EventStreams } from "./event-streams.ts";
 import { answerProblem } from "./problem.ts";
@@ -22,6 +23,7 @@ import { freezeRoutes } from "./stacks/freeze-routes.ts";
 import { lockRoutes } from "./stacks/lock-routes.ts";
 import { stackRoutes } from "./stacks/stack-routes.ts";
 import { stateVersionRoutes } from "./state-versions/state-version-routes.ts";
+import { stateRoutes } from "./states/state-routes.ts";
 import { triggerRoutes } from "./triggers/trigger-routes.ts";
 import { compileRequestValidator } from "./validate-request.ts";
 import { variableSetRoutes } from "./variable-sets/variable-set-routes.ts";
@@ -100,10 +102,12 @@ export async function apiPlugin(fastify: FastifyInstance, options: ApiOptions): 
       await authorize(options.authenticator, request);
     },
   };
+  callerRoutes(fastify, parts);
   projectRoutes(fastify, parts);
   stackRoutes(fastify, parts);
   lockRoutes(fastify, parts);
   freezeRoutes(fastify, parts);
+  stateRoutes(fastify, parts);
   stateVersionRoutes(fastify, parts);
   scheduleRoutes(fastify, parts);
   triggerRoutes(fastify, parts);

@@ -26,15 +26,16 @@ export function pageOf({ limit = 50, after }: Static<typeof PageQuery>): PageReq
   throw new ServerError("invalid_request", "the cursor is not valid");
 }
 
-/** The cursor behind a member, which the header `Link` gives as well. */
+/** The cursor behind a member, which the header `Link` gives as well, with the rest of the query. */
 export function nextPage(
   request: FastifyRequest,
   reply: FastifyReply,
   limit: number,
   last: string,
+  rest = "",
 ): string {
   const next = Buffer.from(last).toString("base64url");
   const path = request.raw.url?.split("?", 1)[0] ?? "";
-  reply.header("link", `<${path}?limit=${limit}&after=${next}>; rel="next"`);
+  reply.header("link", `<${path}?limit=${limit}&after=${next}${rest}>; rel="next"`);
   return next;
 }

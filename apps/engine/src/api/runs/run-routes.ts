@@ -57,6 +57,17 @@ const Retry = Type.Object(
   },
   { additionalProperties: false },
 );
+const RunsQuery = Type.Object(
+  {
+    ...PageQuery.properties,
+    order: Type.Optional(
+      Type.Union([Type.Literal("oldest"), Type.Literal("newest")], {
+        description: "which runs come first; oldest by default",
+      }),
+    ),
+  },
+  { additionalProperties: false },
+);
 const RUNS = "/projects/:project/stacks/:stack/runs";
 const ENDED = "the phase of the run does not allow this";
 
@@ -76,6 +87,19 @@ export function runRoutes(fastify: FastifyInstance, parts: ApiParts): void {
     const found = await readStored(storage, "strong", idOf(RUN_KIND, runPlace(reference)));
     if (found === undefined) throw new ServerError("not_found", `there is no run ${reference.run}`);
     return { run: decodeRecord(RUN_KIND, found), etag: etagOf(found.version) };
+  };
+
+  /** Retention bounds the runs of a stack, so that all of them can be read for one page. */
+  const listNewest = async (
+    tenancy: ReturnType<typeof memberPlace>["tenancy"],
+    prefix: string,
+    { limit, after }: ReturnType<typeof pageOf>,
+  ) => {
+    const all = await storage.list("strong", RUN_KIND.type, tenancy, prefix);
+    const behind = all
+      .toSorted((left, right) => (left.id.name < right.id.name ? 1 : -1))
+      .filter(({ id }) => after === "" || id.name < `${prefix}${after}`);
+    return { resources: behind.slice(0, limit), hasMore: behind.length > limit };
   };
 
   fastify.post<{ Params: Static<typeof StackParams>; Body: Static<typeof NewRun> }>(
@@ -105,14 +129,14 @@ export function runRoutes(fastify: FastifyInstance, parts: ApiParts): void {
     },
   );
 
-  fastify.get<{ Params: Static<typeof StackParams>; Querystring: Static<typeof PageQuery> }>(
+  fastify.get<{ Params: Static<typeof StackParams>; Querystring: Static<typeof RunsQuery> }>(
     RUNS,
     {
       schema: routeSchema(
-        "List the runs of a stack, the oldest first",
+        "List the runs of a stack, the oldest or the newest first",
         "ListRuns",
         { 200: Type.Object({ runs: Type.Array(RunSchema), next: Type.Optional(Type.String()) }) },
-        { params: StackParams, querystring: PageQuery },
+        { params: StackParams, querystring: RunsQuery },
       ),
       config: { access: "viewer" },
     },
@@ -120,12 +144,17 @@ export function runRoutes(fastify: FastifyInstance, parts: ApiParts): void {
       const { reference } = await stackOf(parts, principalOf(request), request.params);
       const { limit, after } = pageOf(request.query);
       const { tenancy, name } = memberPlace(reference, "");
-      const given = { limit, after: `${name}${after}` };
-      const { resources, hasMore } = await listBehind(storage, RUN_KIND.type, tenancy, name, given);
+      const isNewestFirst = request.query.order === "newest";
+      const { resources, hasMore } = isNewestFirst
+        ? await listNewest(tenancy, name, { limit, after })
+        : await listBehind(storage, RUN_KIND.type, tenancy, name, {
+            limit,
+            after: `${name}${after}`,
+          });
       const runs = resources.map((one) => runViewOf(decodeRecord(RUN_KIND, one)));
       const last = runs.at(-1);
       if (!hasMore || last === undefined) return { runs };
-      const next = nextPage(request, reply, limit, last.id);
+      const next = nextPage(request, reply, limit, last.id, isNewestFirst ? "&order=newest" : "");
       return { runs, next };
     },
   );

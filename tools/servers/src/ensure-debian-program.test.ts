@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ensureTmux } from "./ensure-tmux.ts";
+import { ensureDebianProgram } from "./ensure-debian-program.ts";
 
 function run(options: {
   readonly has?: boolean;
@@ -9,9 +9,9 @@ function run(options: {
   const steps: string[] = [];
   const said: string[] = [];
   let has = options.has ?? false;
-  const found = ensureTmux((text) => said.push(text), {
+  const found = ensureDebianProgram("tmux", (text) => said.push(text), {
     isRoot: options.isRoot ?? true,
-    hasTmux: () => has,
+    has: () => has,
     aptGet: ([verb = ""]) => {
       steps.push(verb);
       const problem = options.problems?.[verb];
@@ -22,7 +22,7 @@ function run(options: {
   return { found, steps, last: said.at(-1) };
 }
 
-describe("ensureTmux", () => {
+describe("ensureDebianProgram", () => {
   it("does nothing where it is there", () => {
     expect(run({ has: true })).toEqual({ found: true, steps: [], last: undefined });
   });

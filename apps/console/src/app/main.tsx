@@ -1,0 +1,20 @@
+import { RouterProvider } from "@tanstack/react-router";
+import { StrictMode } from "react";
+import { createRoot } from "react-dom/client";
+import { createConsoleRouter } from "./router.tsx";
+import { Session } from "./session/session.ts";
+import { SessionGate } from "./session/session-gate.tsx";
+import { applyTheme, readTheme } from "./style/theme.ts";
+
+const root = document.getElementById("root");
+if (root === null) throw new Error("the page has no root");
+applyTheme(readTheme());
+const session = new Session(sessionStorage);
+const router = createConsoleRouter();
+createRoot(root).render(
+  <StrictMode>
+    <SessionGate session={session}>
+      <RouterProvider router={router} />
+    </SessionGate>
+  </StrictMode>,
+);

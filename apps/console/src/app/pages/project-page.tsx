@@ -1,0 +1,119 @@
+import { isClientError } from "@stackwright/client";
+import { useQuery } from "@tanstack/react-query";
+import { useSyncExternalStore } from "react";
+import { PageHead } from "../parts/page-head.tsx";
+import { StackTable } from "../parts/stack-table.tsx";
+import { Empty, Loaded } from "../parts/states.tsx";
+import { Time } from "../parts/time.tsx";
+import { usePath } from "../parts/use-address.ts";
+import { useServer } from "../session/server-context.tsx";
+
+/** One project: its stacks, its rules of approval, its variable sets. */
+export function ProjectPage() {
+  const { project = "" } = usePath<"project">();
+  const { client, stacks: store } = useServer();
+  const { stacks } = useSyncExternalStore(store.subscribe, store.snapshot);
+  const own = stacks.filter((stack) => stack.project === project);
+  const settings = useQuery({
+    queryKey: ["project", project],
+    queryFn: async ({ signal }) => (await client.showProject({ project }, { signal })).data,
+  });
+  const freeze = useQuery({
+    queryKey: ["project-freeze", project],
+    queryFn: async ({ signal }) => {
+      try {
+        return (await client.showProjectFreeze({ project }, { signal })).data;
+      } catch (error) {
+        if (isClientError(error, "not_found")) return null;
+        throw error;
+      }
+    },
+  });
+  const sets = useQuery({
+    queryKey: ["variable-sets", project],
+    queryFn: async ({ signal }) => (await client.listVariableSets({ project }, { signal })).data,
+  });
+  return (
+    <Loaded query={settings} what="project">
+      {(rules) => (
+        <>
+          <PageHead title={rules.display_name === "" ? project : rules.display_name} part="Project">
+            {freeze.data !== null && freeze.data !== undefined && (
+              <p className="note attention">
+                Frozen by {freeze.data.actor} <Time at={freeze.data.at} />: {freeze.data.reason}
+              </p>
+            )}
+          </PageHead>
+          <section aria-labelledby="stacks">
+            <h2 id="stacks">Stacks</h2>
+            {own.length === 0 ? (
+              <Empty title="This project has no stacks">
+                <p>
+                  <code className="command">
+                    stackwright runs start FOLDER --project {project} --stack NAME
+                  </code>
+                </p>
+              </Empty>
+            ) : (
+              <StackTable stacks={own} />
+            )}
+          </section>
+          <div className="columns">
+            <section className="card" aria-labelledby="rules">
+              <h2 id="rules">Approval</h2>
+              <dl className="facts-list">
+                <div>
+                  <dt>Approvals needed</dt>
+                  <dd>{rules.required_approvals}</dd>
+                </div>
+                <div>
+                  <dt>The author may approve</dt>
+                  <dd>{rules.exclude_author ? "no" : "yes"}</dd>
+                </div>
+                <div>
+                  <dt>Approvers</dt>
+                  <dd>
+                    {rules.approvers.length === 0
+                      ? "all with the role registry:deployer"
+                      : rules.approvers.join(", ")}
+                  </dd>
+                </div>
+                <div>
+                  <dt>Applied without an approval</dt>
+                  <dd>{rules.auto_apply.replaceAll("_", " ")}</dd>
+                </div>
+                <div>
+                  <dt>A new run ends</dt>
+                  <dd>{rules.supersede === "none" ? "no other" : `${rules.supersede} ones`}</dd>
+                </div>
+              </dl>
+            </section>
+            <section className="card" aria-labelledby="sets">
+              <h2 id="sets">Variable sets</h2>
+              <Loaded query={sets} what="variable sets">
+                {({ sets: found }) =>
+                  found.length === 0 ? (
+                    <p className="quiet">None. Sets give variables to several stacks.</p>
+                  ) : (
+                    <ul className="plain-list">
+                      {found.map((set) => (
+                        <li key={set.name}>
+                          <strong>{set.name}</strong>
+                          <span>
+                            {set.variables.length} for{" "}
+                            {set.stacks.length === 0 ? "all stacks" : set.stacks.join(", ")}
+                          </span>
+                          {set.priority && <span className="badge quiet">priority</span>}
+                        </li>
+                      ))}
+                    </ul>
+                  )
+                }
+              </Loaded>
+            </section>
+          </div>
+        </>
+      )}
+    </Loaded>
+  );
+}

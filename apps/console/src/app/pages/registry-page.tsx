@@ -1,0 +1,92 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { useState } from "react";
+import { PageHead } from "../parts/page-head.tsx";
+import { Empty, Loaded } from "../parts/states.tsx";
+import { Time } from "../parts/time.tsx";
+import { useServer } from "../session/server-context.tsx";
+
+interface Provider {
+  readonly provider_id: string;
+  readonly provider_name: string;
+  readonly provider_description: string;
+  readonly provider_source: string;
+  readonly update_time: string;
+}
+
+/** The private providers of the account. */
+export function RegistryPage() {
+  const { registry } = useServer();
+  const [text, setText] = useState("");
+  const query = useQuery({
+    queryKey: ["providers"],
+    queryFn: async ({ signal }) =>
+      registry.get<{ readonly providers: readonly Provider[] }>("/v1/private-providers", signal),
+  });
+  return (
+    <>
+      <PageHead title="Registry">
+        <p className="quiet">Private providers of this account</p>
+      </PageHead>
+      <Loaded query={query} what="providers">
+        {({ providers }) => {
+          if (providers.length === 0) {
+            return (
+              <Empty title="There are no private providers yet">
+                <p>
+                  A function becomes a provider by <code>POST /v1/private-providers</code>;{" "}
+                  <code>examples/private-provider</code> shows how. <a href="/docs">/docs</a>{" "}
+                  describes the call.
+                </p>
+              </Empty>
+            );
+          }
+          const found = providers.filter((one) => one.provider_name.includes(text.trim()));
+          return (
+            <>
+              <div className="filters" role="search">
+                <input
+                  type="search"
+                  aria-label="Filter providers by name"
+                  placeholder="Filter by name"
+                  value={text}
+                  onChange={(event) => setText(event.target.value)}
+                />
+              </div>
+              {found.length === 0 ? (
+                <Empty title="No provider matches the filter" />
+              ) : (
+                <div className="table-scroll">
+                  <table className="list">
+                    <thead>
+                      <tr>
+                        <th scope="col">Provider</th>
+                        <th scope="col">Description</th>
+                        <th scope="col">Changed</th>
+                      </tr>
+                    </thead>
+                    <tbody>
+                      {found.map((one) => (
+                        <tr key={one.provider_id}>
+                          <th scope="row">
+                            <Link to={`/registry/${encodeURIComponent(one.provider_name)}`}>
+                              {one.provider_source}
+                            </Link>
+                          </th>
+                          <td className="wide">{one.provider_description}</td>
+                          <td>
+                            <Time at={one.update_time} />
+                          </td>
+                        </tr>
+                      ))}
+                    </tbody>
+                  </table>
+                </div>
+              )}
+            </>
+          );
+        }}
+      </Loaded>
+    </>
+  );
+}

@@ -1,0 +1,222 @@
+import type { Run } from "@stackwright/client";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { useEffect, useMemo, useSyncExternalStore } from "react";
+import { whileVisible } from "../../live/while-visible.ts";
+import { PageHead } from "../../parts/page-head.tsx";
+import { PhaseBadge } from "../../parts/phase-badge.tsx";
+import { Loaded } from "../../parts/states.tsx";
+import { Time } from "../../parts/time.tsx";
+import { useFilters, usePath } from "../../parts/use-address.ts";
+import { PlanTab } from "../../plan/plan-tab.tsx";
+import { RunStore } from "../../run/run-store.ts";
+import { useServer } from "../../session/server-context.tsx";
+import { stackPath } from "../use-place.ts";
+import { ApplyTab } from "./apply-tab.tsx";
+import { LogTab } from "./log-tab.tsx";
+import { RunActions } from "./run-actions.tsx";
+
+const TABS = ["plan", "apply", "log", "details"] as const;
+type TabName = (typeof TABS)[number];
+
+/** Phases before which there is no plan. */
+const BEFORE_PLAN = new Set(["queued", "preparing", "planning"]);
+const APPLIES = new Set(["applying", "applied", "partially_applied"]);
+
+/** One run: its plan, its apply as it happens, its log, and what may be decided about it. */
+export function RunPage() {
+  const { project = "", stack = "", run: id = "" } = usePath<"project" | "stack" | "run">();
+  const place = { project, stack };
+  const { client } = useServer();
+  const queries = useQueryClient();
+  const key = useMemo(() => ["run", project, stack, id], [project, stack, id]);
+  const query = useQuery({
+    queryKey: key,
+    queryFn: async ({ signal }) =>
+      (await client.showRun({ project, stack, run: id }, { signal })).data,
+  });
+  const store = useMemo(() => new RunStore(), [project, stack, id]);
+  const progress = useSyncExternalStore(store.subscribe, store.snapshot);
+  const isFound = query.data !== undefined;
+  useEffect(() => {
+    if (!isFound) return undefined;
+    return whileVisible(async (signal) =>
+      store.follow(client, { project, stack, run: id }, signal),
+    );
+  }, [store, client, project, stack, id, isFound]);
+  // What has to be right is read, the stream says when.
+  const { phase, isEnded } = progress;
+  useEffect(() => {
+    if (phase !== undefined) void queries.invalidateQueries({ queryKey: key });
+  }, [queries, key, phase, isEnded]);
+
+  return (
+    <Loaded query={query} what="run">
+      {(run) => (
+        <>
+          <RunHead run={run} place={place} />
+          <RunTabs run={run} />
+          {progress.problem !== undefined && (
+            <p className="problem" role="alert">
+              The events of this run cannot be followed: {progress.problem}
+            </p>
+          )}
+          <RunTab run={run} place={place} progress={progress} />
+        </>
+      )}
+    </Loaded>
+  );
+}
+
+interface RunPlaceProps {
+  readonly run: Run;
+  readonly place: { readonly project: string; readonly stack: string };
+}
+
+function RunHead({ run, place }: RunPlaceProps) {
+  const { project, stack } = place;
+  return (
+    <PageHead
+      title={`Run ${run.number} of ${project}/${stack}`}
+      actions={<RunActions run={run} place={place} />}
+    >
+      <p className="facts">
+        <PhaseBadge phase={run.phase} />
+        <Link to={stackPath(place)}>
+          {project}/{stack}
+        </Link>
+        <span>{run.mode.replaceAll("_", " ")}</span>
+        <span>by {run.actor}</span>
+        <span>
+          <Time at={run.created_at} />
+        </span>
+        {run.message !== "" && <q>{run.message}</q>}
+      </p>
+      {run.reason !== undefined && run.reason !== "" && (
+        <p
+          className={
+            run.phase === "failed" || run.phase === "partially_applied" ? "reason bad" : "reason"
+          }
+        >
+          {run.reason}
+          {run.reason_code !== undefined && (
+            <>
+              {" "}
+              <code>{run.reason_code}</code>
+            </>
+          )}
+        </p>
+      )}
+    </PageHead>
+  );
+}
+
+/** The tab that is meant: by the address, else by what the run is at. */
+function useTab(run: Run): TabName {
+  const { tab } = useFilters<{ tab: string }>();
+  const named = TABS.find((name) => name === tab);
+  if (named !== undefined) return named;
+  if (APPLIES.has(run.phase)) return "apply";
+  if (run.plan_digest === undefined) return "log";
+  return "plan";
+}
+
+function RunTabs({ run }: { readonly run: Run }) {
+  const current = useTab(run);
+  return (
+    <nav className="tabs" aria-label="Run">
+      {TABS.map((name) => (
+        <Link
+          key={name}
+          to="."
+          search={{ tab: name }}
+          {...(name === current && { "aria-current": "page" as const })}
+          activeProps={{}}
+          className={name === current ? "active" : ""}
+        >
+          {name.charAt(0).toUpperCase() + name.slice(1)}
+        </Link>
+      ))}
+    </nav>
+  );
+}
+
+function RunTab({
+  run,
+  place,
+  progress,
+}: RunPlaceProps & { readonly progress: ReturnType<RunStore["snapshot"]> }) {
+  const tab = useTab(run);
+  switch (tab) {
+    case "plan":
+      return (
+        <PlanTab
+          place={{ ...place, run: run.id }}
+          planDigest={run.plan_digest}
+          isComing={BEFORE_PLAN.has(run.phase)}
+        />
+      );
+    case "apply":
+      return <ApplyTab run={run} progress={progress} />;
+    case "log":
+      return <LogTab progress={progress} />;
+    case "details":
+      return <RunDetails run={run} place={place} />;
+    default:
+      return tab satisfies never;
+  }
+}
+
+function RunDetails({ run, place }: RunPlaceProps) {
+  const rows: readonly (readonly [string, string | undefined])[] = [
+    ["Id", run.id],
+    ["Mode", run.mode],
+    ["Cause", run.cause],
+    ["Author", run.actor],
+    ["Message", run.message],
+    ["Configuration", run.configuration],
+    ["Plan", run.plan_digest],
+    ["Revision", run.revision?.toString()],
+    ["Targets", run.targets.join(", ")],
+    ["Replacements", run.replace.join(", ")],
+    ["Applied without an approval", run.auto_apply ? "yes" : "no"],
+    ["Approvals needed", String(run.required_approvals)],
+    ["Approvers", run.approvers.join(", ")],
+    ["The author may approve", run.exclude_author ? "no" : "yes"],
+    ["Canceled by", run.cancel?.actor],
+  ];
+  return (
+    <>
+      <dl className="facts-list">
+        {rows
+          .filter(([, value]) => value !== undefined && value !== "")
+          .map(([name, value]) => (
+            <div key={name}>
+              <dt>{name}</dt>
+              <dd>{value}</dd>
+            </div>
+          ))}
+        {run.retry_of !== undefined && (
+          <div>
+            <dt>Repeats</dt>
+            <dd>
+              <Link to={`${stackPath(place)}/r/${run.retry_of}`}>{run.retry_of}</Link>
+            </dd>
+          </div>
+        )}
+      </dl>
+      {run.approvals.length > 0 && (
+        <section aria-labelledby="approvals">
+          <h2 id="approvals">Approvals</h2>
+          <ul className="plain-list">
+            {run.approvals.map(({ actor, at, comment }) => (
+              <li key={`${actor}${at}`}>
+                <strong>{actor}</strong> <Time at={at} /> {comment !== "" && <q>{comment}</q>}
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,278 @@
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useId, useState } from "react";
+import { Dialog } from "../parts/dialog.tsx";
+import { PageHead } from "../parts/page-head.tsx";
+import { Loaded, ProblemBox } from "../parts/states.tsx";
+import { Time } from "../parts/time.tsx";
+import { mayDo, useServer } from "../session/server-context.tsx";
+import { applyTheme, readTheme, type Theme } from "../style/theme.ts";
+
+const THEMES: readonly Theme[] = ["system", "light", "dark"];
+const ROLES = [
+  ["registry:reader", "reads"],
+  ["registry:deployer", "plans, approves, applies"],
+  ["registry:publisher", "publishes providers"],
+  ["registry:admin", "everything in the account"],
+  ["worker", "executes runs elsewhere"],
+] as const;
+
+interface Credential {
+  readonly actor: string;
+  readonly roles: readonly string[];
+  readonly projects: readonly string[];
+  readonly description: string;
+  readonly createTimeMs: number;
+  readonly expireTimeMs?: number;
+  readonly disabled: boolean;
+}
+
+/** The session, the appearance, and the credentials of the account. */
+export function SettingsPage() {
+  const { caller } = useServer();
+  return (
+    <>
+      <PageHead title="Settings" />
+      <div className="columns">
+        <section className="card" aria-labelledby="session">
+          <h2 id="session">Session</h2>
+          <dl className="facts-list">
+            <div>
+              <dt>Account</dt>
+              <dd>{caller.account}</dd>
+            </div>
+            <div>
+              <dt>Credential</dt>
+              <dd>{caller.actor}</dd>
+            </div>
+            <div>
+              <dt>Roles</dt>
+              <dd>{caller.roles.join(", ")}</dd>
+            </div>
+            <div>
+              <dt>Projects</dt>
+              <dd>{caller.projects.length === 0 ? "all" : caller.projects.join(", ")}</dd>
+            </div>
+          </dl>
+        </section>
+        <Appearance />
+      </div>
+      {mayDo(caller, "admin") && <Credentials />}
+      <p className="quiet">
+        The API of this server is described at <a href="/docs">/docs</a>.
+      </p>
+    </>
+  );
+}
+
+function Appearance() {
+  const [theme, setTheme] = useState(readTheme);
+  return (
+    <section className="card" aria-labelledby="appearance">
+      <h2 id="appearance">Appearance</h2>
+      <fieldset className="choices">
+        <legend className="hidden">Theme</legend>
+        {THEMES.map((name) => (
+          <label key={name} className="check">
+            <input
+              type="radio"
+              name="theme"
+              checked={theme === name}
+              onChange={() => {
+                applyTheme(name);
+                setTheme(name);
+              }}
+            />
+            {name}
+          </label>
+        ))}
+      </fieldset>
+    </section>
+  );
+}
+
+function Credentials() {
+  const { registry, caller } = useServer();
+  const [isOpen, setOpen] = useState(false);
+  const [revoked, setRevoked] = useState<Credential>();
+  const query = useQuery({
+    queryKey: ["credentials"],
+    queryFn: async ({ signal }) =>
+      registry.get<{ readonly credentials: readonly Credential[] }>(
+        "/api/v1/registry/credentials",
+        signal,
+      ),
+  });
+  return (
+    <section aria-labelledby="credentials">
+      <div className="section-head">
+        <h2 id="credentials">Tokens and access keys</h2>
+        <button type="button" onClick={() => setOpen(true)}>
+          New token…
+        </button>
+      </div>
+      <Loaded query={query} what="credentials">
+        {({ credentials }) => (
+          <div className="table-scroll">
+            <table className="list">
+              <thead>
+                <tr>
+                  <th scope="col">Credential</th>
+                  <th scope="col">Roles</th>
+                  <th scope="col">Projects</th>
+                  <th scope="col">Made</th>
+                  <th scope="col">Expires</th>
+                  <th scope="col">
+                    <span className="hidden">Actions</span>
+                  </th>
+                </tr>
+              </thead>
+              <tbody>
+                {credentials.map((one) => (
+                  <tr key={one.actor}>
+                    <th scope="row">
+                      <code>{one.actor}</code>
+                      {one.description !== "" && <div className="quiet">{one.description}</div>}
+                    </th>
+                    <td className="wide">{one.roles.join(", ")}</td>
+                    <td>{one.projects.length === 0 ? "all" : one.projects.join(", ")}</td>
+                    <td>
+                      <Time at={one.createTimeMs} />
+                    </td>
+                    <td>
+                      {one.expireTimeMs === undefined ? "never" : <Time at={one.expireTimeMs} />}
+                    </td>
+                    <td>
+                      {one.actor === caller.actor ? (
+                        <span className="quiet">this session</span>
+                      ) : (
+                        <button
+                          type="button"
+                          aria-label={`Revoke ${one.actor}`}
+                          onClick={() => setRevoked(one)}
+                        >
+                          Revoke…
+                        </button>
+                      )}
+                    </td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </div>
+        )}
+      </Loaded>
+      {isOpen && <NewTokenDialog onClose={() => setOpen(false)} />}
+      {revoked !== undefined && (
+        <RevokeDialog credential={revoked} onClose={() => setRevoked(undefined)} />
+      )}
+    </section>
+  );
+}
+
+function NewTokenDialog({ onClose }: { readonly onClose: () => void }) {
+  const { registry } = useServer();
+  const queries = useQueryClient();
+  const id = useId();
+  const [role, setRole] = useState<string>("registry:reader");
+  const [projects, setProjects] = useState("");
+  const [description, setDescription] = useState("");
+  const [days, setDays] = useState("90");
+  const make = useMutation({
+    mutationFn: async () =>
+      registry.send<{ readonly token: string }>("POST", "/api/v1/registry/tokens", {
+        roles: [role],
+        projects: projects
+          .split(",")
+          .map((name) => name.trim())
+          .filter(Boolean),
+        description,
+        ...(days !== "" && { expires_in_days: Number(days) }),
+      }),
+    onSettled: async () => queries.invalidateQueries({ queryKey: ["credentials"] }),
+  });
+  const isMade = make.data !== undefined;
+  return (
+    <Dialog
+      title="New token"
+      confirm={isMade ? "Done" : "Make the token"}
+      isBusy={make.isPending}
+      onConfirm={() => (isMade ? onClose() : make.mutate())}
+      onClose={onClose}
+      problem={make.error !== null && <ProblemBox error={make.error} />}
+    >
+      {make.data === undefined ? (
+        <>
+          <label htmlFor={`${id}-role`}>Role</label>
+          <select id={`${id}-role`} value={role} onChange={(event) => setRole(event.target.value)}>
+            {ROLES.map(([name, text]) => (
+              <option key={name} value={name}>
+                {name}: {text}
+              </option>
+            ))}
+          </select>
+          <label htmlFor={`${id}-projects`}>Projects, with commas (empty: all)</label>
+          <input
+            id={`${id}-projects`}
+            value={projects}
+            onChange={(event) => setProjects(event.target.value)}
+          />
+          <label htmlFor={`${id}-description`}>What it is for</label>
+          <input
+            id={`${id}-description`}
+            value={description}
+            maxLength={256}
+            onChange={(event) => setDescription(event.target.value)}
+          />
+          <label htmlFor={`${id}-days`}>Days until it expires (empty: never)</label>
+          <input
+            id={`${id}-days`}
+            type="number"
+            min="1"
+            value={days}
+            onChange={(event) => setDays(event.target.value)}
+          />
+        </>
+      ) : (
+        <>
+          <p>The token is shown once. Keep it where secrets are kept.</p>
+          <code className="command">{make.data.token}</code>
+        </>
+      )}
+    </Dialog>
+  );
+}
+
+interface RevokeDialogProps {
+  readonly credential: Credential;
+  readonly onClose: () => void;
+}
+
+function RevokeDialog({ credential, onClose }: RevokeDialogProps) {
+  const { registry } = useServer();
+  const queries = useQueryClient();
+  const revoke = useMutation({
+    mutationFn: async () =>
+      registry.send(
+        "DELETE",
+        `/api/v1/registry/credentials/${encodeURIComponent(credential.actor)}`,
+      ),
+    onSuccess: onClose,
+    onSettled: async () => queries.invalidateQueries({ queryKey: ["credentials"] }),
+  });
+  return (
+    <Dialog
+      title="Revoke the credential"
+      confirm="Revoke"
+      tone="danger"
+      isBusy={revoke.isPending}
+      onConfirm={() => revoke.mutate()}
+      onClose={onClose}
+      problem={revoke.error !== null && <ProblemBox error={revoke.error} />}
+    >
+      <p>
+        <code>{credential.actor}</code> is refused at once; its open streams end within two seconds.
+        This cannot be undone.
+      </p>
+    </Dialog>
+  );
+}

@@ -1,0 +1,22 @@
+import { useQueryClient } from "@tanstack/react-query";
+import { useEffect, useSyncExternalStore } from "react";
+import { useServer } from "../../session/server-context.tsx";
+
+/** Reads again what a page shows of a stack whenever the stream says that the stack has changed. */
+export function useRefreshOnChange(
+  { project, stack }: { readonly project: string; readonly stack: string },
+  names: readonly string[],
+): void {
+  const { stacks } = useServer();
+  const queries = useQueryClient();
+  const all = useSyncExternalStore(stacks.subscribe, stacks.snapshot).stacks;
+  const status = all.find((one) => one.project === project && one.name === stack);
+  const run = status?.current ?? status?.newest;
+  const mark = `${run?.id ?? ""}/${run?.phase ?? ""}/${status?.waiting ?? 0}`;
+  const wanted = names.join();
+  useEffect(() => {
+    for (const name of wanted.split(",")) {
+      void queries.invalidateQueries({ queryKey: [name, project, stack] });
+    }
+  }, [queries, project, stack, mark, wanted]);
+}

@@ -1,0 +1,58 @@
+import type { StackStatus } from "@stackwright/client";
+
+/** Something that the palette leads to. */
+interface PaletteItem {
+  readonly label: string;
+  readonly hint: string;
+  readonly to: string;
+}
+
+const PLACES: readonly PaletteItem[] = [
+  { label: "Overview", hint: "page", to: "/" },
+  { label: "Projects", hint: "page", to: "/projects" },
+  { label: "Graph of stacks", hint: "page", to: "/graph" },
+  { label: "Registry", hint: "page", to: "/registry" },
+  { label: "Audit", hint: "page", to: "/audit" },
+  { label: "Settings, tokens", hint: "page", to: "/settings" },
+];
+
+const STACK_PAGES = ["resources", "graph", "outputs", "variables", "runs", "history", "settings"];
+
+/** Results that are shown. */
+const MAX_ITEMS = 30;
+
+/**
+ * Pages, stacks, runs and pages of stacks for what is typed: all words have to be found; those that begin a name come first.
+ */
+export function paletteItems(text: string, stacks: readonly StackStatus[]): readonly PaletteItem[] {
+  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+  const items: PaletteItem[] = [...PLACES];
+  for (const { project, name, current, newest } of stacks) {
+    const base = `/p/${project}/s/${name}`;
+    items.push({ label: `${project}/${name}`, hint: "stack", to: base });
+    const run = current ?? newest;
+    if (run !== undefined && run.number > 0) {
+      const label = `${project}/${name} run ${run.number}`;
+      items.push({ label, hint: run.phase.replaceAll("_", " "), to: `${base}/r/${run.id}` });
+    }
+    // Only once a stack is meant, or they would be most of the list.
+    if (words.length > 1) {
+      for (const page of STACK_PAGES) {
+        items.push({ label: `${project}/${name} ${page}`, hint: "page", to: `${base}/${page}` });
+      }
+    }
+  }
+  const found = items.filter(({ label }) =>
+    words.every((word) => label.toLowerCase().includes(word)),
+  );
+  const rank = ({ label }: PaletteItem): number => {
+    const [first = ""] = words;
+    return label
+      .toLowerCase()
+      .split(/[\s/]/)
+      .some((part) => part.startsWith(first))
+      ? 0
+      : 1;
+  };
+  return found.toSorted((left, right) => rank(left) - rank(right)).slice(0, MAX_ITEMS);
+}

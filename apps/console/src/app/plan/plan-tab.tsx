@@ -1,0 +1,282 @@
+import {
+  bodyLines,
+  type ChangeView,
+  countsText,
+  driftText,
+  foldText,
+  type GroupEntry,
+  hasOutputChange,
+  headText,
+  isEmpty,
+  namedLines,
+  type PlanView,
+  type RiskClass,
+  reasonTexts,
+  shownDrift,
+  signOf,
+  warningTexts,
+} from "@stackwright/plan-view/lines";
+import { useQuery } from "@tanstack/react-query";
+import { useDeferredValue, useMemo, useState } from "react";
+import { Empty, Loaded } from "../parts/states.tsx";
+import { useServer } from "../session/server-context.tsx";
+import { DiffText } from "./diff-text.tsx";
+import { planViewQuery } from "./plan-view-query.ts";
+
+const RISKS: Readonly<Record<RiskClass, string>> = {
+  "data-loss": "Can lose data",
+  high: "High risk",
+  destructive: "Destroys or replaces",
+  notable: "Worth a look",
+  ordinary: "Ordinary",
+};
+
+/** Entries that are shown of a group at first: more cost time that the rest of the page needs. */
+const STEP = 100;
+
+interface PlanTabProps {
+  readonly place: { readonly project: string; readonly stack: string; readonly run: string };
+  readonly planDigest: string | undefined;
+  /** The run is still to make its plan. */
+  readonly isComing: boolean;
+}
+
+/** The plan of a run for a decision: risk first, reasons with every change, the rest folded. */
+export function PlanTab({ place, planDigest, isComing }: PlanTabProps) {
+  if (planDigest === undefined) {
+    return (
+      <Empty title={isComing ? "The plan is being made" : "This run has no plan"}>
+        <p>{isComing ? "It appears here by itself." : "The log says why."}</p>
+      </Empty>
+    );
+  }
+  return <StoredPlan place={place} digest={planDigest} />;
+}
+
+function StoredPlan({
+  place,
+  digest,
+}: {
+  readonly place: PlanTabProps["place"];
+  readonly digest: string;
+}) {
+  const { client } = useServer();
+  const query = useQuery(planViewQuery(client, place, digest));
+  return (
+    <Loaded query={query} what="plan">
+      {(view) => <PlanViewer view={view} />}
+    </Loaded>
+  );
+}
+
+/** A view of a plan, whatever it is of. */
+function PlanViewer({ view }: { readonly view: PlanView }) {
+  const [text, setText] = useState("");
+  const [action, setAction] = useState("");
+  const wanted = useDeferredValue(text).trim().toLowerCase();
+  const groups = useMemo(() => filterGroups(view, wanted, action), [view, wanted, action]);
+  const found = groups.reduce((sum, { entries }) => sum + entries.length, 0);
+  const outputs = view.outputs.filter(hasOutputChange);
+  const drift = shownDrift(view);
+  const actions = [...new Set(view.changes.map((change) => change.action))].filter(
+    (name) => name !== "no-op",
+  );
+  if (isEmpty(view)) {
+    return <Empty title="No changes">The infrastructure is as the configuration says.</Empty>;
+  }
+  return (
+    <>
+      <p className="counts">
+        <strong>{countsText(view.summary)}</strong>
+        <span className="quiet">
+          base revision {view.revision}, plan <code>{view.planDigest.slice(0, 12)}</code>
+        </span>
+      </p>
+      {view.partial && (
+        <p className="note">This plan covers the targeted part of the configuration only.</p>
+      )}
+      {warningTexts(view).map((warning) => (
+        <p key={warning} className="note attention">
+          {warning}
+        </p>
+      ))}
+      {view.rootCauses.length > 0 && (
+        <details className="card">
+          <summary>Root causes ({view.rootCauses.length})</summary>
+          <ul>
+            {view.rootCauses.slice(0, 50).map(({ address, explains }) => (
+              <li key={address}>
+                <code>{address}</code> explains {explains} {explains === 1 ? "change" : "changes"}
+              </li>
+            ))}
+          </ul>
+        </details>
+      )}
+      {view.changes.length > 3 && (
+        <div className="filters" role="search">
+          <input
+            type="search"
+            aria-label="Filter changes"
+            placeholder="Filter by address or type"
+            value={text}
+            onChange={(event) => setText(event.target.value)}
+          />
+          <select
+            aria-label="Filter by action"
+            value={action}
+            onChange={(event) => setAction(event.target.value)}
+          >
+            <option value="">all actions</option>
+            {actions.map((name) => (
+              <option key={name}>{name}</option>
+            ))}
+          </select>
+          <span className="quiet" role="status">
+            {wanted !== "" || action !== "" ? `${found} found` : ""}
+          </span>
+        </div>
+      )}
+      {groups.map(({ risk, entries }) => (
+        <RiskGroup key={risk} view={view} risk={risk} entries={entries} />
+      ))}
+      {found === 0 && view.groups.length > 0 && <Empty title="No change matches the filter" />}
+      {outputs.length > 0 && (
+        <section aria-labelledby="plan-outputs">
+          <h2 id="plan-outputs">Outputs</h2>
+          <DiffText lines={outputs.flatMap(({ name, body }) => namedLines(name, body))} />
+        </section>
+      )}
+      {drift.length > 0 && (
+        <section aria-labelledby="plan-drift">
+          <h2 id="plan-drift">Changed outside</h2>
+          {drift.map((one) => (
+            <details key={`${one.address}${one.deposed ?? ""}`} className="change">
+              <summary>{driftText(one)}</summary>
+              <DiffText lines={bodyLines(one.body)} />
+            </details>
+          ))}
+        </section>
+      )}
+    </>
+  );
+}
+
+interface ShownGroup {
+  readonly risk: RiskClass;
+  readonly entries: readonly GroupEntry[];
+}
+
+function filterGroups(view: PlanView, text: string, action: string): readonly ShownGroup[] {
+  if (text === "" && action === "") return view.groups;
+  const isWanted = (position: number): boolean => {
+    const change = view.changes[position];
+    if (change === undefined || (action !== "" && change.action !== action)) return false;
+    return change.address.toLowerCase().includes(text);
+  };
+  return view.groups
+    .map(({ risk, entries }) => ({
+      risk,
+      entries: entries.flatMap((entry) => {
+        const changes = entry.changes.filter(isWanted);
+        return changes.length === 0 ? [] : [{ ...entry, changes }];
+      }),
+    }))
+    .filter(({ entries }) => entries.length > 0);
+}
+
+function RiskGroup({ view, risk, entries }: ShownGroup & { readonly view: PlanView }) {
+  const [limit, setLimit] = useState(STEP);
+  const isDangerous = risk === "data-loss" || risk === "high";
+  return (
+    <section className={`risk ${risk}`} aria-labelledby={`risk-${risk}`}>
+      <h2 id={`risk-${risk}`}>
+        {RISKS[risk]} ({entries.length})
+      </h2>
+      {entries.slice(0, limit).map((entry) => (
+        <Entry
+          key={entry.changes[0]}
+          view={view}
+          entry={entry}
+          isOpen={isDangerous && entries.length <= 20}
+        />
+      ))}
+      {entries.length > limit && (
+        <button type="button" onClick={() => setLimit(limit + STEP * 5)}>
+          Show {Math.min(entries.length - limit, STEP * 5)} of {entries.length - limit} more
+        </button>
+      )}
+    </section>
+  );
+}
+
+interface EntryProps {
+  readonly view: PlanView;
+  readonly entry: GroupEntry;
+  readonly isOpen: boolean;
+}
+
+/** One change, or several that are alike. Its lines are made when it is opened. */
+function Entry({ view, entry, isOpen: isOpenAtFirst }: EntryProps) {
+  const [isOpen, setOpen] = useState(isOpenAtFirst);
+  const [isUnfolded, setUnfolded] = useState(false);
+  const change = view.changes[entry.changes[0] ?? -1];
+  if (change === undefined) return null;
+  const isFolded = entry.changes.length > 1;
+  return (
+    <details
+      className={`change ${change.action}`}
+      open={isOpen}
+      onToggle={(event) => setOpen(event.currentTarget.open)}
+    >
+      <summary>
+        <span className="sign" aria-hidden="true">
+          {signOf(change)}
+        </span>
+        <span className="head">
+          {headText(change)}
+          {isFolded && <span className="badge quiet">{entry.changes.length} alike</span>}
+        </span>
+      </summary>
+      {isOpen && (
+        <>
+          {isFolded && <p className="quiet">{foldText(view, entry)}</p>}
+          <ChangeBody change={change} />
+          {isFolded && (
+            <details onToggle={(event) => setUnfolded(event.currentTarget.open)}>
+              <summary>All {entry.changes.length}</summary>
+              {isUnfolded && (
+                <ul className="columns-list">
+                  {entry.changes.slice(0, 1000).map((position) => (
+                    <li key={position}>
+                      <code>{view.changes[position]?.address}</code>
+                    </li>
+                  ))}
+                </ul>
+              )}
+            </details>
+          )}
+        </>
+      )}
+    </details>
+  );
+}
+
+function ChangeBody({ change }: { readonly change: ChangeView }) {
+  const reasons = reasonTexts(change);
+  const lines = useMemo(
+    () => bodyLines(change.body, { replacePaths: change.replacePaths }),
+    [change],
+  );
+  return (
+    <>
+      {reasons.length > 0 && (
+        <ul className="reasons">
+          {reasons.map((reason) => (
+            <li key={reason}>{reason}</li>
+          ))}
+        </ul>
+      )}
+      <DiffText lines={lines} />
+    </>
+  );
+}

@@ -1,0 +1,94 @@
+import {
+  createRootRoute,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+} from "@tanstack/react-router";
+import { Frame } from "./frame.tsx";
+import { OverviewPage } from "./pages/overview-page.tsx";
+import { NotFound } from "./parts/not-found.tsx";
+import { ProblemBox } from "./parts/states.tsx";
+
+/** The pages by address, each loaded when it is first opened but for the overview. */
+export function createConsoleRouter() {
+  const root = createRootRoute({ component: Frame, notFoundComponent: NotFound });
+  const inRoot = (path: string, component: ReturnType<typeof lazyRouteComponent>) =>
+    createRoute({ getParentRoute: () => root, path, component });
+  const stack = createRoute({
+    getParentRoute: () => root,
+    path: "/p/$project/s/$stack",
+    component: lazyRouteComponent(async () => import("./pages/stack/stack-page.tsx"), "StackPage"),
+  });
+  const inStack = (path: string, component: ReturnType<typeof lazyRouteComponent>) =>
+    createRoute({ getParentRoute: () => stack, path, component });
+  const run = createRoute({
+    getParentRoute: () => root,
+    path: "/p/$project/s/$stack/r/$run",
+    component: lazyRouteComponent(async () => import("./pages/run/run-page.tsx"), "RunPage"),
+  });
+  const tree = root.addChildren([
+    createRoute({ getParentRoute: () => root, path: "/", component: OverviewPage }),
+    inRoot(
+      "/projects",
+      lazyRouteComponent(async () => import("./pages/projects-page.tsx"), "ProjectsPage"),
+    ),
+    inRoot(
+      "/p/$project",
+      lazyRouteComponent(async () => import("./pages/project-page.tsx"), "ProjectPage"),
+    ),
+    stack.addChildren([
+      inStack(
+        "/",
+        lazyRouteComponent(async () => import("./pages/stack/stack-summary.tsx"), "StackSummary"),
+      ),
+      inStack(
+        "/resources",
+        lazyRouteComponent(async () => import("./pages/stack/resources-tab.tsx"), "ResourcesTab"),
+      ),
+      inStack(
+        "/outputs",
+        lazyRouteComponent(async () => import("./pages/stack/outputs-tab.tsx"), "OutputsTab"),
+      ),
+      inStack(
+        "/variables",
+        lazyRouteComponent(async () => import("./pages/stack/variables-tab.tsx"), "VariablesTab"),
+      ),
+      inStack(
+        "/runs",
+        lazyRouteComponent(async () => import("./pages/stack/runs-tab.tsx"), "RunsTab"),
+      ),
+      inStack(
+        "/history",
+        lazyRouteComponent(async () => import("./pages/stack/history-tab.tsx"), "HistoryTab"),
+      ),
+      inStack(
+        "/settings",
+        lazyRouteComponent(async () => import("./pages/stack/settings-tab.tsx"), "SettingsTab"),
+      ),
+    ]),
+    run,
+    inRoot(
+      "/registry",
+      lazyRouteComponent(async () => import("./pages/registry-page.tsx"), "RegistryPage"),
+    ),
+    inRoot(
+      "/registry/$provider",
+      lazyRouteComponent(async () => import("./pages/provider-page.tsx"), "ProviderPage"),
+    ),
+    inRoot(
+      "/audit",
+      lazyRouteComponent(async () => import("./pages/audit-page.tsx"), "AuditPage"),
+    ),
+    inRoot(
+      "/settings",
+      lazyRouteComponent(async () => import("./pages/settings-page.tsx"), "SettingsPage"),
+    ),
+  ]);
+  return createRouter({
+    routeTree: tree,
+    basepath: "/console",
+    defaultPreload: "intent",
+    defaultErrorComponent: ({ error, reset }) => <ProblemBox error={error} retry={reset} />,
+    scrollRestoration: true,
+  });
+}

@@ -1,0 +1,55 @@
+import { ClientError } from "@stackwright/client";
+
+/** Calls of the registry's API, whose errors have another form than those of the API of runs. */
+export interface RegistryApi {
+  get<T>(path: string, signal?: AbortSignal): Promise<T>;
+  send<T>(method: "POST" | "PUT" | "DELETE", path: string, body?: object): Promise<T>;
+}
+
+interface RegistryFailure {
+  readonly error?: { readonly code?: string; readonly message?: string };
+  readonly error_msg?: string;
+  readonly detail?: string;
+}
+
+const TIMEOUT_MS = 60_000;
+
+/** The registry of a server, as the owner of a token sees it. */
+export function createRegistryApi(token: string, fetcher: typeof fetch = fetch): RegistryApi {
+  const call = async <T>(
+    method: string,
+    path: string,
+    {
+      body,
+      signal,
+    }: { readonly body?: object | undefined; readonly signal?: AbortSignal | undefined },
+  ): Promise<T> => {
+    const timeout = AbortSignal.timeout(TIMEOUT_MS);
+    const answer = await fetcher(path, {
+      method,
+      credentials: "omit",
+      cache: "no-store",
+      signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
+      headers: {
+        "x-auth-token": token,
+        "client-request-id": crypto.randomUUID(),
+        ...(body !== undefined && { "content-type": "application/json" }),
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    const text = await answer.text();
+    const parsed = text === "" ? undefined : (JSON.parse(text) as unknown);
+    if (answer.ok) return parsed as T;
+    const failure = (parsed ?? {}) as RegistryFailure;
+    const message =
+      failure.error?.message ?? failure.error_msg ?? failure.detail ?? `status ${answer.status}`;
+    throw new ClientError("CLIENT_UNEXPECTED_ANSWER", message, {
+      status: answer.status,
+      retryable: answer.status === 429 || answer.status >= 500,
+    });
+  };
+  return {
+    get: async (path, signal) => call("GET", path, { signal }),
+    send: async (method, path, body) => call(method, path, { body }),
+  };
+}

@@ -1,0 +1,39 @@
+import type { ServerClient } from "@stackwright/client";
+import { createContext, use } from "react";
+import type { StackStore } from "../live/stack-store.ts";
+import type { RegistryApi } from "./registry-api.ts";
+
+/** What pages read and write: the server as the signed-in credential sees it. */
+interface ServerContextValue {
+  readonly client: ServerClient;
+  readonly registry: RegistryApi;
+  readonly stacks: StackStore;
+  readonly caller: CallerView;
+  readonly signOut: () => void;
+}
+
+/** Who is signed in. */
+interface CallerView {
+  readonly actor: string;
+  readonly account: string;
+  readonly roles: readonly string[];
+  readonly projects: readonly string[];
+}
+
+export const ServerContext = createContext<ServerContextValue | undefined>(undefined);
+
+export function useServer(): ServerContextValue {
+  const value = use(ServerContext);
+  if (value === undefined) throw new Error("no server: the page is outside of a session");
+  return value;
+}
+
+/** Whether the caller has a role: higher ones include lower ones. */
+export function mayDo({ roles }: CallerView, needed: "deployer" | "publisher" | "admin"): boolean {
+  const enough: Readonly<Record<typeof needed, readonly string[]>> = {
+    deployer: ["registry:deployer", "registry:publisher", "registry:admin", "site-admin"],
+    publisher: ["registry:publisher", "registry:admin", "site-admin"],
+    admin: ["registry:admin", "site-admin"],
+  };
+  return roles.some((role) => enough[needed].includes(role));
+}

@@ -1,0 +1,72 @@
+import { createServerClient, isClientError } from "@stackwright/client";
+import { type FormEvent, useEffect, useId, useRef, useState } from "react";
+import type { Session } from "./session.ts";
+
+/** Takes a token, checks it, and begins the session with it. */
+export function SignIn({ session }: { readonly session: Session }) {
+  const [problem, setProblem] = useState(session.problem);
+  const [isBusy, setBusy] = useState(false);
+  const id = useId();
+  const field = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    document.title = "Sign in – Stackwright";
+    field.current?.focus();
+  }, []);
+
+  const submit = async (event: FormEvent<HTMLFormElement>): Promise<void> => {
+    event.preventDefault();
+    const token = field.current?.value.trim() ?? "";
+    if (token === "") {
+      setProblem("Enter a token.");
+      return;
+    }
+    setBusy(true);
+    try {
+      const retry = { maxAttempts: 1, initialDelayMs: 100, maxDelayMs: 100, jitter: 0 };
+      await createServerClient({ server: location.origin, token, retry }).showCaller({});
+      session.signIn(token);
+    } catch (error) {
+      setProblem(problemOf(error));
+      setBusy(false);
+      field.current?.select();
+    }
+  };
+
+  return (
+    <main className="sign-in">
+      <form onSubmit={(event) => void submit(event)} noValidate>
+        <h1>Stackwright</h1>
+        <label htmlFor={id}>Token</label>
+        <input
+          ref={field}
+          id={id}
+          type="password"
+          autoComplete="current-password"
+          spellCheck={false}
+          aria-describedby={`${id}-help`}
+          aria-invalid={problem !== undefined}
+        />
+        <p id={`${id}-help`} className="quiet">
+          <code>stackwright bootstrap</code> makes the first token. After <code>npm start</code> it
+          is <code>STACKWRIGHT_TOKEN</code> in <code>examples/quickstart/.stackwright/env</code>. It
+          stays in this tab until you sign out or close it.
+        </p>
+        <p role="alert" className="problem-line">
+          {problem}
+        </p>
+        <button type="submit" className="primary" disabled={isBusy}>
+          {isBusy ? "Checking…" : "Sign in"}
+        </button>
+      </form>
+    </main>
+  );
+}
+
+function problemOf(error: unknown): string {
+  if (isClientError(error, "unauthenticated")) return "The token is not valid, or has expired.";
+  if (isClientError(error, "forbidden")) {
+    return "The token is valid, but may not read: it needs the role registry:reader.";
+  }
+  if (isClientError(error, "CLIENT_INVALID_ARGUMENT")) return "This is not a token.";
+  return isClientError(error) ? error.message : String(error);
+}

@@ -1,0 +1,2 @@
+export type { ConsoleFile } from "./console-files.ts";
+export { readConsole } from "./console-files.ts";

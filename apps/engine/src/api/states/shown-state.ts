@@ -1,0 +1,136 @@
+import {
+  createStackStates,
+  delegatedKeys,
+  impliedValue,
+  type NamedStack,
+  outputValue,
+  type StackOutput,
+  type StackSnapshot,
+  type StateObject,
+} from "@stackwright/core";
+import type { Value } from "@stackwright/cty";
+import { type Diff, diffValues, type Shown, showDiff, showValue } from "@stackwright/plan-view";
+import { ServerError } from "../../domain/server-error.ts";
+import type { ApiParts } from "../api-parts.ts";
+
+/** Texts of attributes are shown up to this length. */
+const SHOW = { maxTextLength: 16_384 } as const;
+/** Revisions of one comparison. */
+const MAX_REVISIONS = 200;
+
+/** What became of one object between two revisions. */
+interface ObjectChange {
+  readonly address: string;
+  readonly deposed: string;
+  readonly type: string;
+  readonly change: "created" | "updated" | "deleted";
+  readonly body: Diff;
+}
+
+type StateParts = Pick<ApiParts, "storage" | "blobs" | "clock">;
+
+/**
+ * The state of a stack without its data keys: what is encrypted stays so, and is shown as sensitive. Nothing that reads it can show a
+ * secret by mistake.
+ */
+function keylessState({ storage, blobs, clock }: StateParts, { reference }: NamedStack) {
+  return createStackStates({
+    storage,
+    blobs,
+    ciphers: delegatedKeys(() => []),
+    onMissingKey: () => undefined,
+    // Reading needs no lease, so that nothing is written with this name.
+    owner: "shown-state",
+    scheduler: clock,
+  }).stack(reference);
+}
+
+/** What is recorded of a stack. */
+export async function readShownState(parts: StateParts, stack: NamedStack): Promise<StackSnapshot> {
+  return keylessState(parts, stack).read();
+}
+
+/** The attributes of an object; undefined where nothing is recorded. */
+export function shownObject({ value }: StateObject): Shown | undefined {
+  return value === undefined ? undefined : showValue(impliedValue(value), SHOW);
+}
+
+/** The value of an output. */
+export function shownOutput(output: StackOutput): Shown {
+  if (output.sensitive || output.isOmitted === true) return { kind: "secret" };
+  return showValue(outputValue(output), SHOW);
+}
+
+/** The revisions of a stack, newest first. */
+export async function listRevisions(parts: StateParts, stack: NamedStack, limit: number) {
+  return keylessState(parts, stack).history({ limit });
+}
+
+/**
+ * What the revisions behind `from` up to `to` did to each object together, by address. `not_found` for a revision that is not
+ * stored, `unprocessable` for too many.
+ */
+export async function compareRevisions(
+  parts: StateParts,
+  stack: NamedStack,
+  { from, to }: { readonly from: bigint; readonly to: bigint },
+): Promise<readonly ObjectChange[]> {
+  const state = keylessState(parts, stack);
+  const history = await state.history();
+  const between = history.filter(({ revision }) => revision > from && revision <= to).toReversed();
+  if (!history.some(({ revision }) => revision === to)) {
+    throw new ServerError("not_found", `the stack has no revision ${to}`);
+  }
+  if (between.length > MAX_REVISIONS) {
+    throw new ServerError(
+      "unprocessable",
+      `${between.length} revisions lie between ${from} and ${to}; compare at most ${MAX_REVISIONS}`,
+    );
+  }
+  const objects = new Map<
+    string,
+    { before?: StateObject; after?: StateObject; any: StateObject }
+  >();
+  for (const { revision } of between) {
+    for (const { address, deposed, before, after } of (await state.changes(revision)) ?? []) {
+      const any = after ?? before;
+      if (any === undefined) continue;
+      const key = `${address}\0${deposed}`;
+      const first = objects.get(key);
+      const was = first === undefined ? before : first.before;
+      objects.set(key, {
+        any,
+        ...(was !== undefined && { before: was }),
+        ...(after !== undefined && { after }),
+      });
+    }
+  }
+  return [...objects.values()]
+    .flatMap(({ before, after, any }) => changeOf(any, before, after))
+    .toSorted((left, right) => (left.address < right.address ? -1 : 1));
+}
+
+function changeOf(
+  { address, deposed, type }: StateObject,
+  before: StateObject | undefined,
+  after: StateObject | undefined,
+): ObjectChange[] {
+  const was = valueOf(before);
+  const is = valueOf(after);
+  // It came and went, or nothing of it is recorded.
+  if (was === undefined && is === undefined) return [];
+  const head = { address, deposed, type };
+  if (was === undefined) {
+    const body: Diff = { kind: "add", value: showValue(is as Value, SHOW) };
+    return [{ ...head, change: "created", body }];
+  }
+  if (is === undefined) {
+    return [{ ...head, change: "deleted", body: { kind: "remove", value: showValue(was, SHOW) } }];
+  }
+  const body = showDiff(diffValues(was, is, { type }), SHOW);
+  return body.kind === "same" ? [] : [{ ...head, change: "updated", body }];
+}
+
+function valueOf(object: StateObject | undefined): Value | undefined {
+  return object?.value === undefined ? undefined : impliedValue(object.value);
+}

@@ -1,0 +1,211 @@
+import { mkdtempDisposable, readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import type { Page } from "playwright-core";
+import { describe, expect, it, onTestFinished, type TestContext } from "vitest";
+import type { BootstrapCredentials } from "../bootstrap.ts";
+import { findChromium, startChromium } from "../testing/chromium.ts";
+import { startServerProcess } from "../testing/start-server-process.ts";
+import { tarOf } from "../testing/tar-of.ts";
+
+const MAIN = join(import.meta.dirname, "..", "main.ts");
+const AXE = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
+const TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
+const CANARY = "cnry-4f1c9d";
+
+/** Values that would do harm as markup, as an address, and as directions of writing. */
+const HOSTILE = `<img src=x onerror=alert(1)>\u202e javascript:alert(1) </script>`;
+
+const configuration = (word: string, count: number): string => `
+variable "secret" {
+  sensitive = true
+  default   = "${CANARY}"
+}
+resource "terraform_data" "first" { input = ${JSON.stringify(word)} }
+resource "terraform_data" "second" {
+  count            = ${count}
+  input            = jsonencode({ first = terraform_data.first.output, hostile = ${JSON.stringify(HOSTILE)} })
+  triggers_replace = terraform_data.first.output
+}
+resource "terraform_data" "hidden" { input = var.secret }
+output "word" { value = terraform_data.first.output }
+output "secret" {
+  value     = var.secret
+  sensitive = true
+}
+`;
+
+/** A server with runs of one stack, and a browser that is signed in. */
+async function start(context: TestContext, scheme: "light" | "dark" = "light") {
+  const executable = findChromium();
+  context.skip(executable === undefined, "there is no Chromium on this machine");
+  const scratch = await mkdtempDisposable(join(tmpdir(), "console-"));
+  onTestFinished(() => scratch.remove());
+  const file = join(scratch.path, "first.json");
+  const args = ["--store", `sqlite:${join(scratch.path, "store")}`, "--bootstrap-file", file];
+  const server = await startServerProcess(MAIN, args, { cwd: scratch.path });
+  const { token } = JSON.parse(await readFile(file, "utf8")) as BootstrapCredentials;
+  const call = async (method: string, path: string, body?: object | Uint8Array<ArrayBuffer>) => {
+    const isBytes = body instanceof Uint8Array;
+    const answer = await fetch(`${server.url}/api/v1${path}`, {
+      method,
+      headers: {
+        authorization: `Bearer ${token}`,
+        ...(body !== undefined && {
+          "content-type": isBytes ? "application/gzip" : "application/json",
+        }),
+      },
+      ...(body !== undefined && { body: isBytes ? body : JSON.stringify(body) }),
+    });
+    expect(answer.status, `${method} ${path}`).toBeLessThan(300);
+    const found: unknown = await answer.json();
+    return found as Record<string, string>;
+  };
+  await call("POST", "/projects/default/stacks", { name: "one" });
+  const stack = "/projects/default/stacks/one";
+  const request = async (text: string, options: object): Promise<string> => {
+    const archive = Uint8Array.from(gzipSync(tarOf({ "main.tf": text })));
+    const { digest } = await call("POST", `${stack}/configurations`, archive);
+    const { id = "" } = await call("POST", `${stack}/runs`, { configuration: digest, ...options });
+    return id;
+  };
+  const waitFor = async (run: string, wanted: string): Promise<void> => {
+    await expect
+      .poll(async () => (await call("GET", `${stack}/runs/${run}`))["phase"], {
+        timeout: 90_000,
+        interval: 250,
+      })
+      .toBe(wanted);
+  };
+  const browser = await startChromium(executable ?? "", server.url, { colorScheme: scheme });
+  onTestFinished(async () => browser[Symbol.asyncDispose]());
+  const page = await browser.context.newPage();
+  page.setDefaultTimeout(30_000);
+  await page.goto(`${server.url}/`);
+  expect(page.url()).toBe(`${server.url}/console/`);
+  await page.getByLabel("Token").fill(token);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("heading", { level: 1, name: "Overview" }).waitFor();
+  return { server, token, call, request, waitFor, browser, page, scratch: scratch.path };
+}
+
+/** Serious violations of WCAG 2.2 AA on the page as it is. */
+async function violationsOf(page: Page): Promise<string[]> {
+  // The policy of the page lets no script in from outside; the debugger may evaluate.
+  await page.evaluate(await readFile(AXE, "utf8"));
+  const found = await page.evaluate<{
+    violations: { id: string; impact: string; nodes: { target: string[] }[] }[];
+  }>(`axe.run({ runOnly: { type: "tag", values: ${JSON.stringify(TAGS)} } })`);
+  return found.violations
+    .filter(({ impact }) => impact === "serious" || impact === "critical")
+    .map(({ id, nodes }) => `${id}: ${nodes.map(({ target }) => target.join(" ")).join(", ")}`);
+}
+
+describe("the console", { timeout: 240_000 }, () => {
+  it("shows a plan, takes an approval, and follows the apply as it happens", async (context) => {
+    const { page, browser, request, waitFor, server, token } = await start(context);
+    const { misbehavior } = browser;
+    await page.getByText("There are no stacks").waitFor({ state: "detached" });
+
+    // The overview follows without a reload.
+    const first = await request(configuration("one", 2), { auto_apply: true });
+    await page.getByRole("cell", { name: "applied" }).waitFor({ timeout: 90_000 });
+    await waitFor(first, "applied");
+    const second = await request(configuration("two", 3), {});
+    await page.getByRole("region", { name: /Needs attention \(1\)/ }).waitFor({ timeout: 90_000 });
+    await waitFor(second, "awaiting_approval");
+
+    // At most three activations from the overview to an approved run.
+    await page
+      .getByRole("region", { name: /Needs attention/ })
+      .getByRole("link")
+      .click();
+    await page.getByRole("heading", { level: 1, name: "Run 2 of default/one" }).waitFor();
+    await page.getByText("terraform_data.second[0] must be replaced").waitFor();
+    await page
+      .getByText(/2 to destroy/)
+      .first()
+      .waitFor();
+    const text = await page.locator("main").innerText();
+    expect(text).toContain("terraform_data.second[2] will be created");
+    await page.getByRole("button", { name: "Approve…" }).click();
+    const approve = page.getByRole("button", { name: "Approve", exact: true });
+    expect(await approve.isDisabled()).toBe(true);
+    await page.getByLabel(/Type the name of the stack/).fill("one");
+    await page.getByLabel("Comment").fill("as discussed");
+    await approve.click();
+    await page.getByRole("table", { name: "Steps of the apply" }).waitFor({ timeout: 60_000 });
+    await page.locator(".page-head .badge", { hasText: "applied" }).waitFor({ timeout: 90_000 });
+    await page.getByText("terraform_data.second[2]").first().waitFor();
+
+    await page.getByRole("link", { name: "Log" }).click();
+    await page.getByText(/approved by .*: as discussed/).waitFor();
+    await page.getByRole("link", { name: "Details" }).click();
+    await page.getByText("as discussed").waitFor();
+
+    // No token in an address, no secret on a page, no request to elsewhere.
+    expect(page.url()).not.toContain(token);
+    const pages = ["resources", "outputs", "history", "variables", "runs", "settings", ""];
+    for (const name of pages) {
+      await page.goto(`${server.url}/console/p/default/s/one/${name}`);
+      await page.getByRole("heading", { level: 1, name: "default/one" }).waitFor();
+      await page.locator("main .loading").waitFor({ state: "detached" });
+      expect(await page.content(), name).not.toContain(CANARY);
+    }
+    await page.goto(`${server.url}/console/p/default/s/one/resources`);
+    await page.getByRole("option", { name: /terraform_data.second\[0\]/ }).click();
+    await page.getByText("Depends on (1)").waitFor();
+    // Directions of writing are shown and not followed.
+    await page
+      .getByText(/\\u202e javascript:alert\(1\)/)
+      .first()
+      .waitFor();
+    await page.goto(`${server.url}/console/p/default/s/one/history?from=2&to=4`);
+    await page.getByText("terraform_data.second[2] was created").waitFor();
+    // How the API says that a stack is neither locked nor frozen.
+    const errors = misbehavior.errors.filter((text) => !/404.*\/(?:lock|freeze)$/.test(text));
+    expect({ ...misbehavior, errors }).toEqual({ errors: [], violations: [], strangers: [] });
+  });
+
+  it("is usable by all, in both themes and on narrow screens", async (context) => {
+    const { page, request, waitFor, server, call } = await start(context, "dark");
+    const run = await request(configuration("one", 2), {});
+    await waitFor(run, "awaiting_approval");
+    const schemes = ["dark", "light"] as const;
+    const paths = ["", `p/default/s/one/r/${run}`, "p/default/s/one/settings", "settings"];
+    const found: string[] = [];
+    for (const path of paths) {
+      await page.goto(`${server.url}/console/${path}`);
+      await page.locator("h1").waitFor();
+      await page.locator("main .loading").waitFor({ state: "detached" });
+      for (const colorScheme of schemes) {
+        await page.emulateMedia({ colorScheme });
+        found.push(...(await violationsOf(page)).map((text) => `${path} ${colorScheme}: ${text}`));
+      }
+      await page.setViewportSize({ width: 320, height: 800 });
+      const wide = await page.evaluate("document.documentElement.scrollWidth");
+      if (wide !== 320)
+        found.push(`${path} is ${JSON.stringify(wide)} pixels wide on a screen with 320`);
+      await page.setViewportSize({ width: 1390, height: 900 });
+    }
+    expect(found).toEqual([]);
+
+    // By keyboard alone.
+    await page.goto(`${server.url}/console/`);
+    await page.locator("h1").waitFor();
+    await page.getByRole("link", { name: "default/one" }).first().waitFor();
+    await page.keyboard.press("Control+k");
+    await page.keyboard.type("one run");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { level: 1, name: "Run 1 of default/one" }).waitFor();
+    await page.getByRole("button", { name: "Discard…" }).focus();
+    await page.keyboard.press("Enter");
+    await page.keyboard.type("not now");
+    await page.keyboard.press("Enter");
+    await page.locator(".page-head .badge", { hasText: "discarded" }).waitFor();
+    const { reason } = await call("GET", `/projects/default/stacks/one/runs/${run}`);
+    expect(reason).toContain("not now");
+  });
+});
