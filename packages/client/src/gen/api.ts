@@ -7,6 +7,15 @@ export interface Applying {
   readonly epoch: string;
 }
 
+export interface Caller {
+  /** id of the credential */
+  readonly actor: string;
+  readonly account: string;
+  readonly roles: readonly string[];
+  /** empty: all projects of the account */
+  readonly projects: readonly string[];
+}
+
 export interface Claim {
   readonly protocol: number;
   readonly account: string;
@@ -224,6 +233,15 @@ export interface NewVariableSet {
   readonly priority?: boolean | undefined;
 }
 
+export interface ObjectChange {
+  readonly address: string;
+  readonly deposed?: string | undefined;
+  readonly type: string;
+  readonly change: "created" | "updated" | "deleted";
+  /** a difference without secrets, as `Diff` of @stackwright/plan-view */
+  readonly body: ShownDifference;
+}
+
 export interface Orphans {
   readonly orphans: readonly string[];
 }
@@ -268,6 +286,43 @@ export interface ProjectSettings {
   readonly auto_apply?: "on_request" | "never" | "always" | undefined;
   /** which older runs of a stack a new run ends */
   readonly supersede?: "none" | "pending" | "unapproved" | undefined;
+}
+
+export interface Resource {
+  readonly address: string;
+  /** key of a deposed object */
+  readonly deposed?: string | undefined;
+  readonly mode: "managed" | "data";
+  readonly type: string;
+  readonly provider: string;
+  readonly phase: string;
+  /** with which it was written last */
+  readonly revision: number;
+  readonly depends_on: readonly string[];
+}
+
+export interface ResourceDetail {
+  readonly address: string;
+  /** key of a deposed object */
+  readonly deposed?: string | undefined;
+  readonly mode: "managed" | "data";
+  readonly type: string;
+  readonly provider: string;
+  readonly phase: string;
+  /** with which it was written last */
+  readonly revision: number;
+  readonly depends_on: readonly string[];
+  /** a value without secrets, as `Shown` of @stackwright/plan-view */
+  readonly attributes?: ShownValue | undefined;
+  readonly observed_at: string;
+}
+
+export interface Revision {
+  readonly revision: number;
+  readonly run: string;
+  readonly finished_at: string;
+  readonly changed: number;
+  readonly complete: boolean;
 }
 
 export interface Run {
@@ -340,6 +395,14 @@ export interface ScheduleChange {
   readonly paused?: boolean | undefined;
 }
 
+export interface ShownDifference {
+  readonly kind: string;
+}
+
+export interface ShownValue {
+  readonly kind: string;
+}
+
 export interface Stack {
   readonly id: string;
   readonly name: string;
@@ -380,6 +443,23 @@ export interface StateVersion {
   readonly who?: string | undefined;
   readonly restored_from?: number | undefined;
   readonly lineage_changed?: boolean | undefined;
+}
+
+export interface StateView {
+  readonly revision: number;
+  readonly resources: readonly Resource[];
+  readonly outputs: readonly ({
+  readonly name: string;
+  readonly sensitive: boolean;
+  /** a value without secrets, as `Shown` of @stackwright/plan-view */
+  readonly value: ShownValue;
+})[];
+  readonly inputs: readonly ({
+  readonly project: string;
+  readonly stack: string;
+  readonly revision: number;
+  readonly outputs: readonly string[];
+})[];
 }
 
 export interface Trigger {
@@ -540,6 +620,18 @@ export interface Operations {
       readonly body: NewClaim;
     };
     readonly output: Claim | undefined;
+  };
+  /** Compare two revisions of the state of a stack, without secrets: `GET /api/v1/projects/{project}/stacks/{stack}/revisions/compare`. */
+  readonly CompareRevisions: {
+    readonly input: {
+      readonly from: number;
+      readonly to: number;
+      readonly project: string;
+      readonly stack: string;
+    };
+    readonly output: {
+  readonly changes: readonly ObjectChange[];
+};
   };
   /** Upload a configuration as a gzip-compressed tar archive: `POST /api/v1/projects/{project}/stacks/{stack}/configurations`. */
   readonly CreateConfiguration: {
@@ -730,11 +822,23 @@ export interface Operations {
   readonly projects: readonly ProjectName[];
 };
   };
-  /** List the runs of a stack, the oldest first: `GET /api/v1/projects/{project}/stacks/{stack}/runs`. */
+  /** List the revisions of the state of a stack, newest first: `GET /api/v1/projects/{project}/stacks/{stack}/revisions`. */
+  readonly ListRevisions: {
+    readonly input: {
+      readonly limit?: number | undefined;
+      readonly project: string;
+      readonly stack: string;
+    };
+    readonly output: {
+  readonly revisions: readonly Revision[];
+};
+  };
+  /** List the runs of a stack, the oldest or the newest first: `GET /api/v1/projects/{project}/stacks/{stack}/runs`. */
   readonly ListRuns: {
     readonly input: {
       readonly limit?: number | undefined;
       readonly after?: string | undefined;
+      readonly order?: "oldest" | "newest" | undefined;
       readonly project: string;
       readonly stack: string;
     };
@@ -908,6 +1012,11 @@ export interface Operations {
     };
     readonly output: Variable;
   };
+  /** Show the credential of the request: `GET /api/v1/caller`. */
+  readonly ShowCaller: {
+    readonly input: {};
+    readonly output: Caller;
+  };
   /** Whether a claim is valid, and whether its run is canceled: `GET /api/v1/worker/claims/{run}`. */
   readonly ShowClaim: {
     readonly input: {
@@ -975,6 +1084,16 @@ export interface Operations {
     };
     readonly output: Freeze;
   };
+  /** Show a recorded resource with its attributes, without secrets: `GET /api/v1/projects/{project}/stacks/{stack}/state/resource`. */
+  readonly ShowResource: {
+    readonly input: {
+      readonly address: string;
+      readonly deposed?: string | undefined;
+      readonly project: string;
+      readonly stack: string;
+    };
+    readonly output: ResourceDetail;
+  };
   /** Show a run: `GET /api/v1/projects/{project}/stacks/{stack}/runs/{run}`. */
   readonly ShowRun: {
     readonly input: {
@@ -1000,6 +1119,14 @@ export interface Operations {
       readonly stack: string;
     };
     readonly output: Stack;
+  };
+  /** Show the recorded state of a stack: resources without their attributes, outputs, inputs: `GET /api/v1/projects/{project}/stacks/{stack}/state`. */
+  readonly ShowState: {
+    readonly input: {
+      readonly project: string;
+      readonly stack: string;
+    };
+    readonly output: StateView;
   };
   /** Show a state version, without its content: `GET /api/v1/projects/{project}/stacks/{stack}/state-versions/{version}`. */
   readonly ShowStateVersion: {
@@ -1102,6 +1229,7 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   ChangeTrigger: {"method":"PATCH","path":"/api/v1/projects/{project}/stacks/{stack}/triggers/{trigger}","query":[],"headers":["if-match"]},
   ChangeVariableSet: {"method":"PATCH","path":"/api/v1/projects/{project}/variable-sets/{set}","query":[],"headers":["if-match"]},
   ClaimStep: {"method":"POST","path":"/api/v1/worker/claims","query":[],"headers":[]},
+  CompareRevisions: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/revisions/compare","query":["from","to"],"headers":[]},
   CreateConfiguration: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/configurations","query":[],"headers":[],"upload":"application/gzip"},
   CreateProject: {"method":"POST","path":"/api/v1/projects","query":[],"headers":[]},
   CreateRun: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/runs","query":[],"headers":["idempotency-key"]},
@@ -1123,7 +1251,8 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   FreezeStack: {"method":"PUT","path":"/api/v1/projects/{project}/stacks/{stack}/freeze","query":[],"headers":[]},
   ListEffectiveVariables: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/effective-variables","query":[],"headers":[]},
   ListProjects: {"method":"GET","path":"/api/v1/projects","query":[],"headers":[]},
-  ListRuns: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/runs","query":["limit","after"],"headers":[],"items":"runs"},
+  ListRevisions: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/revisions","query":["limit"],"headers":[]},
+  ListRuns: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/runs","query":["limit","after","order"],"headers":[],"items":"runs"},
   ListSchedules: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/schedules","query":[],"headers":[]},
   ListStacks: {"method":"GET","path":"/api/v1/projects/{project}/stacks","query":["limit","after"],"headers":[],"items":"stacks"},
   ListStateVersions: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/state-versions","query":[],"headers":[]},
@@ -1139,6 +1268,7 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   SearchResources: {"method":"GET","path":"/api/v1/search","query":["q","type","project","limit"],"headers":[]},
   SetSetVariable: {"method":"PUT","path":"/api/v1/projects/{project}/variable-sets/{set}/variables/{category}/{key}","query":[],"headers":["if-match"]},
   SetVariable: {"method":"PUT","path":"/api/v1/projects/{project}/stacks/{stack}/variables/{category}/{key}","query":[],"headers":["if-match"]},
+  ShowCaller: {"method":"GET","path":"/api/v1/caller","query":[],"headers":[]},
   ShowClaim: {"method":"GET","path":"/api/v1/worker/claims/{run}","query":[],"headers":[]},
   ShowFreeze: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/freeze","query":[],"headers":[]},
   ShowLiveGraph: {"method":"GET","path":"/api/v1/debug/krt","query":["format"],"headers":[]},
@@ -1147,9 +1277,11 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   ShowPlanView: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}/plan/view","query":[],"headers":[]},
   ShowProject: {"method":"GET","path":"/api/v1/projects/{project}","query":[],"headers":[]},
   ShowProjectFreeze: {"method":"GET","path":"/api/v1/projects/{project}/freeze","query":[],"headers":[]},
+  ShowResource: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/state/resource","query":["address","deposed"],"headers":[]},
   ShowRun: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}","query":[],"headers":[]},
   ShowSchedule: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/schedules/{schedule}","query":[],"headers":[]},
   ShowStack: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}","query":[],"headers":[]},
+  ShowState: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/state","query":[],"headers":[]},
   ShowStateVersion: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/state-versions/{version}","query":[],"headers":[]},
   ShowTrigger: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/triggers/{trigger}","query":[],"headers":[]},
   ShowVariable: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/variables/{category}/{key}","query":[],"headers":[]},
