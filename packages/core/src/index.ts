@@ -27,6 +27,7 @@ export { hasNoErrors, loadConfiguration } from "./configuration/configuration.ts
 export type { ObjectToWrite } from "./configuration/generated-resource.ts";
 export { resourceBlock } from "./configuration/generated-resource.ts";
 export { LANGUAGE_VERSION, OPENTOFU_VERSION } from "./configuration/language-version.ts";
+export { createMeantSource } from "./configuration/meant-source.ts";
 export type {
   Engine,
   EngineApplyRequest,

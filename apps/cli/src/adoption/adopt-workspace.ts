@@ -9,6 +9,7 @@ import {
 } from "@stackwright/tfstate";
 import type { HeldLock, StateBackend } from "@stackwright/tfstate/backend";
 import type { CommandContext } from "../command-context.ts";
+import { hintOf } from "../command-error.ts";
 import { adoptionMarker } from "../session/adoption-marker.ts";
 import { CollectingView } from "../session/collecting-view.ts";
 import { makePlan } from "../session/create-plan.ts";
@@ -125,8 +126,10 @@ async function released(held: HeldLock | undefined): Promise<string> {
   }
 }
 
+/** In one line, with what the error says about its reason or about what to do. */
 function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  const message = error instanceof Error ? error.message : String(error);
+  return [message, ...(hintOf(error)?.split(/\s*\n[\s│╷╵]*/) ?? [])].filter(Boolean).join(" ");
 }
 
 async function adoptedBefore({

@@ -4,6 +4,7 @@ import { homedir } from "node:os";
 import { isAbsolute, join, relative } from "node:path";
 import {
   type Configuration,
+  createMeantSource,
   findBundleRoot,
   type InstalledModules,
   JOINED_PROVIDERS_FILE,
@@ -27,6 +28,7 @@ import {
   type VariableConfig,
   type VariableValueOrigin,
 } from "@stackwright/lang";
+import { LOCK_FILE_NAME, LockFile, readLockFile } from "@stackwright/provider-source";
 import type { CommandContext } from "../command-context.ts";
 import { CommandError } from "../command-error.ts";
 import { wrapWords } from "../terminal/wrap-words.ts";
@@ -86,8 +88,11 @@ export async function loadProject(
   const joined = await readJoinedProviders(directory);
   const files = withFurther(createDirectoryFiles(directory, { machine }), further);
   const installation = await openModules(files, context, options);
-  const early = await earlyValues(options, context);
-  const configuration = await loadConfiguration(files, { packages: installation.packages, early });
+  const configuration = await loadConfiguration(files, {
+    packages: installation.packages,
+    early: await earlyValues(options, context),
+    meantSource: await meantSource(context),
+  });
   const tests =
     options.testFolder === undefined
       ? undefined
@@ -109,6 +114,13 @@ async function earlyValues(
   if (values !== undefined) return { variables: () => values, workspace };
   const sources = await variableSources(context, inputs, context);
   return { variables: (declared) => resolveVariables(declared, sources).values, workspace };
+}
+
+async function meantSource({ directory, calledAs }: CommandContext) {
+  // What is wrong with the file is an error where providers are installed.
+  const file = await readLockFile(join(directory, LOCK_FILE_NAME)).catch(() => undefined);
+  const reader = calledAs === "tofu" ? "tofu" : "terraform";
+  return createMeantSource({ lock: file?.locks ?? LockFile.empty, reader });
 }
 
 async function readJoinedProviders(

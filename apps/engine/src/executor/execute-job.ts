@@ -1,6 +1,8 @@
+import { join } from "node:path";
 import {
   type Configuration,
   concealPlan,
+  createMeantSource,
   decodePlan,
   type Engine,
   hasChanges,
@@ -15,6 +17,7 @@ import {
 import { EngineError, isEngineError } from "@stackwright/core/errors";
 import { createDirectoryFiles, type Diagnostic, hasErrors } from "@stackwright/lang";
 import { planView } from "@stackwright/plan-view";
+import { LOCK_FILE_NAME, LockFile, readLockFile } from "@stackwright/provider-source";
 import { isStorageError } from "@stackwright/storage";
 import type { RunLogEvent } from "../domain/run-log-event.ts";
 import type { ExecutionJob, ExecutionResult } from "./execution-job.ts";
@@ -80,7 +83,9 @@ async function execute(
   if (step === "plan") await host.beginPlanning();
   const directory = await unpackBundle(job, ground.blobs, signal);
   const early = await jobEarlyValues(job, directory);
-  const configuration = await loadConfiguration(createDirectoryFiles(directory), { early });
+  const lockFile = await readLockFile(join(directory, LOCK_FILE_NAME), { signal });
+  const meantSource = createMeantSource({ lock: lockFile?.locks ?? LockFile.empty });
+  const configuration = await loadConfiguration(createDirectoryFiles(directory), { early, meantSource });
   const state = openJobState(job, ground);
   const phase = { plan: "planning", apply: "approved", recover: "applying" } as const;
   const runs = new ForwardedRuns(job.run, phase[step], async (epoch) => host.beginApply(epoch));

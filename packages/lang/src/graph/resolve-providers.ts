@@ -32,6 +32,8 @@ export interface ProviderOptions {
    * @default `hashicorp/<name>` of the default registry, `terraform` built in
    */
   readonly impliedSource?: (localName: string) => ProviderAddress;
+  /** What a source stands for, where that depends on who reads it. @default itself */
+  readonly meantSource?: (source: ProviderAddress) => ProviderAddress;
 }
 
 /**
@@ -96,16 +98,22 @@ class Resolver implements ProviderResolution {
   }
 
   sourceOf({ config }: ModuleNode, name: string): ProviderAddress {
-    return config.requiredProviders.get(name)?.source ?? this.impliedSource(name);
+    return this.#meant(name, config.requiredProviders.get(name)?.source);
+  }
+
+  #meant(name: string, written: ProviderAddress | undefined): ProviderAddress {
+    if (written === undefined) return this.impliedSource(name);
+    return this.#options.meantSource?.(written) ?? written;
   }
 
   impliedSource(name: string): ProviderAddress {
     const known = this.#impliedSources.get(name);
     if (known !== undefined) return known;
-    const { impliedSource: imply = ProviderAddress.implied } = this.#options;
+    const { impliedSource: imply = ProviderAddress.implied, meantSource } = this.#options;
     let source: ProviderAddress;
     try {
-      source = imply(name);
+      const implied = imply(name);
+      source = meantSource?.(implied) ?? implied;
     } catch (error) {
       if (!(error instanceof ProviderSourceError)) throw error;
       // Stands for a name that no provider can have, which is reported where it is used.
@@ -220,7 +228,7 @@ class Resolver implements ProviderResolution {
 
   #localName({ config }: ModuleNode, source: ProviderAddress): string {
     for (const { name, source: own } of config.requiredProviders.values()) {
-      if (own?.equals(source) === true) return name;
+      if (own !== undefined && this.#meant(name, own).equals(source)) return name;
     }
     return source.type;
   }
@@ -266,9 +274,7 @@ class Resolver implements ProviderResolution {
   #constrain(provider: MutableProvider | undefined, { config }: ModuleNode): void {
     if (provider === undefined) return;
     const wanted = [...config.requiredProviders.values()].flatMap(({ name, source, version }) =>
-      version !== undefined && (source ?? this.impliedSource(name)).equals(provider.source)
-        ? [version]
-        : [],
+      version !== undefined && this.#meant(name, source).equals(provider.source) ? [version] : [],
     );
     if (provider.config?.version !== undefined) wanted.push(provider.config.version);
     if (wanted.length === 0) return;
