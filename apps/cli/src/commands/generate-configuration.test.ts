@@ -154,12 +154,40 @@ resource "terraform_data" "a" {
     await expect(read("new.tf")).rejects.toMatchObject({ code: "ENOENT" });
   });
 
-  it("writes nothing for instances, whose repetition is for the author to say", async () => {
-    const { run, read } = await folder('import {\n  to = terraform_data.a["k"]\n  id = "x"\n}\n');
-    const { code, error } = await run("plan", "-generate-config-out=new.tf");
-    expect(code).toBe(1);
-    expect(error).toContain("Configuration for import target does not exist");
-    await expect(read("new.tf")).rejects.toMatchObject({ code: "ENOENT" });
+  it.each([
+    'to = terraform_data.a["k"]\n  id = "x"',
+    'for_each = { k = "x" }\n  to = terraform_data.a[each.key]\n  id = each.value',
+    'for_each = toset(["x"])\n  to = terraform_data.a\n  id = each.value',
+  ])(
+    "writes nothing for instances, whose repetition is for the author to say: %s",
+    async (body) => {
+      const { run, read } = await folder(
+        `import {\n  ${body}\n}\nimport {\n  to = terraform_data.b\n  id = "y"\n}\n`,
+      );
+      const { code, error } = await run("plan", "-generate-config-out=new.tf");
+      expect(code).toBe(1);
+      expect(error).toContain("Configuration for import target does not exist");
+      expect(error.replaceAll(/\s*│?\s+/g, " ")).toContain(
+        "No configuration can be generated for terraform_data.a",
+      );
+      await expect(read("new.tf")).rejects.toMatchObject({ code: "ENOENT" });
+    },
+  );
+
+  it("imports the instances of a resource that is declared, beside one that is written", async () => {
+    const { run, read } = await folder(`
+      import {
+        for_each = { k = "x" }
+        to       = terraform_data.a[each.key]
+        id       = each.value
+      }
+      resource "terraform_data" "a" { for_each = { k = 1 } }
+      ${IMPORT.replaceAll("terraform_data.a", "terraform_data.b")}
+    `);
+    const { code, output } = await run("plan", "-generate-config-out=new.tf");
+    expect(code).toBe(0);
+    expect(output).toContain("2 to import");
+    expect(await read("new.tf")).toContain('resource "terraform_data" "b"');
   });
 
   it("says what is wrong with an import, and writes nothing", async () => {

@@ -1,10 +1,11 @@
-import { hasErrors } from "@stackwright/lang";
+import { hasErrors, hideCredentials } from "@stackwright/lang";
 import type { CommandContext } from "../command-context.ts";
 import { CommandError } from "../command-error.ts";
 import { commandVersion } from "../command-version.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { JsonEvents } from "../render/json-events.ts";
 import { showDiagnostics } from "../render/show-diagnostics.ts";
+import { copyModule } from "../session/copy-module.ts";
 import { install, installedLines } from "../session/install.ts";
 import { installedModuleLines } from "../session/modules.ts";
 import { overrideWarning } from "../session/override-warning.ts";
@@ -22,6 +23,8 @@ export interface InitOptions {
   readonly pluginDir: readonly string[];
   /** The folder of test files, whose modules are installed as well. */
   readonly testDirectory: string;
+  /** The address of a module that is copied into the directory first. */
+  readonly fromModule?: string;
 }
 
 /** Brings what a configuration needs: modules and providers. Other commands do it as well, where something is missing. */
@@ -31,6 +34,11 @@ export async function init(options: InitOptions, context: CommandContext): Promi
   const writesLock = lockfile !== "readonly";
   if (upgrade && !writesLock) {
     throw new CommandError('"-upgrade" and "-lockfile=readonly" cannot be used together.');
+  }
+  const { fromModule } = options;
+  if (fromModule !== undefined) {
+    await copyModule(fromModule, context, { offline });
+    if (!options.json) terminal.write(`Copied the module ${hideCredentials(fromModule)}\n`);
   }
   const project = await loadProject(context, undefined, {
     mode: options.get ? (upgrade ? "upgrade" : "missing") : "never",

@@ -16,6 +16,7 @@ export function defineModuleCommands(define: Define, run: CommandAction): void {
         "readonly",
       ]),
     )
+    .option("--from-module <source>", "copy this module into the empty folder first")
     .option("--plugin-dir <folder>", "install providers from this folder alone", collect, [])
     .option("--json", "lines of JSON instead of text", false)
     .action(async (options: InitOptions, command: Command) => {

@@ -81,7 +81,16 @@ const EDIT: Options = { ...LOCK, ...STATE, ...REMOTE };
  */
 export const REFERENCE_OPTIONS: Readonly<Record<string, Options>> = {
   init: {
-    ...same("get", "json", "lockfile", "no-color", "plugin-dir", "test-directory", "upgrade"),
+    ...same(
+      "from-module",
+      "get",
+      "json",
+      "lockfile",
+      "no-color",
+      "plugin-dir",
+      "test-directory",
+      "upgrade",
+    ),
     backend: mapped("negated", "No backend is contacted by init."),
     cloud: mapped("negated", "No backend is contacted by init."),
     input: mapped("negated", "This command asks no questions."),
@@ -92,7 +101,6 @@ export const REFERENCE_OPTIONS: Readonly<Record<string, Options>> = {
     reconfigure: ignored("flag", "The state is in the store, not in a backend."),
     "migrate-state": ignored("flag", "The state is in the store, not in a backend."),
     "force-copy": ignored("flag", "The state is in the store, not in a backend."),
-    "from-module": refused("value", "Copy the files of the module into the directory first."),
     ...NO_LOCK,
     ...REMOTE,
   },

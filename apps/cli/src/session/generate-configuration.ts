@@ -4,7 +4,13 @@ import { rm, writeFile } from "node:fs/promises";
 import { dirname, relative, resolve } from "node:path";
 import { nameExclusively } from "@stackwright/base/exclusive-file";
 import { type ObjectToWrite, resourceBlock, type StackState } from "@stackwright/core";
-import { formatFile, hasErrors, parseAddress, unkeyedAddress } from "@stackwright/lang";
+import {
+  type Diagnostic,
+  formatFile,
+  hasErrors,
+  parseAddress,
+  unkeyedAddress,
+} from "@stackwright/lang";
 import type { CommandContext } from "../command-context.ts";
 import { CommandError } from "../command-error.ts";
 import type { RunRenderer } from "../render/run-renderer.ts";
@@ -95,6 +101,11 @@ export async function generateConfiguration(
     readonly workspace: string;
   },
 ): Promise<Project | undefined> {
+  const repeated = repeatedImports(project);
+  if (repeated.length > 0) {
+    view.diagnostics(repeated);
+    return undefined;
+  }
   const undeclared = undeclaredImports(project);
   if (undeclared.length === 0) return project;
   const stubs = undeclared.map(({ type, name, provider }) => {
@@ -160,6 +171,22 @@ export async function generateConfiguration(
   );
   const files = isPart(file, context.directory) ? [] : [[GENERATED, text] as const];
   return loadProject(context, new Map([...files, ...rest]), loading);
+}
+
+/** Errors for import blocks of resources that are declared nowhere, and would need `count` or `for_each`. */
+function repeatedImports({ configuration: { root } }: Project): readonly Diagnostic[] {
+  return root.config.imports.flatMap(({ to, forEach, range }): Diagnostic[] => {
+    const target = unkeyedAddress(to, []);
+    if (target?.address.kind !== "resource") return [];
+    const { type, name, module } = target.address;
+    // Constant keys are no part of the address of a declaration.
+    const isKeyed = to.source.text.slice(to.start, to.end).includes("[");
+    if (forEach === undefined && !isKeyed) return [];
+    if (module.length > 0 || root.config.resources.has(`${type}.${name}`)) return [];
+    const detail = `No configuration can be generated for ${type}.${name}: the import block has a for_each or an instance key, and how the instances differ is not known. Write the resource block with its count or for_each, or import the objects to resources of their own.`;
+    const summary = "Configuration for import target does not exist";
+    return [{ severity: "error", code: "LANG_CONFIG", summary, detail, subject: range }];
+  });
 }
 
 function undeclaredImports({ configuration: { root } }: Project): readonly Undeclared[] {
