@@ -85,7 +85,10 @@ async function execute(
   const early = await jobEarlyValues(job, directory);
   const lockFile = await readLockFile(join(directory, LOCK_FILE_NAME), { signal });
   const meantSource = createMeantSource({ lock: lockFile?.locks ?? LockFile.empty });
-  const configuration = await loadConfiguration(createDirectoryFiles(directory), { early, meantSource });
+  const configuration = await loadConfiguration(createDirectoryFiles(directory), {
+    early,
+    meantSource,
+  });
   const state = openJobState(job, ground);
   const phase = { plan: "planning", apply: "approved", recover: "applying" } as const;
   const runs = new ForwardedRuns(job.run, phase[step], async (epoch) => host.beginApply(epoch));

@@ -2,7 +2,7 @@ import { mkdir, mkdtempDisposable, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createDirectoryFiles } from "@stackwright/lang";
-import { LockFile, ProviderAddress, parseLockFile } from "@stackwright/provider-source";
+import { type LockFile, ProviderAddress, parseLockFile } from "@stackwright/provider-source";
 import { describe, expect, it } from "vitest";
 import { loadConfiguration } from "./configuration.ts";
 import { createMeantSource } from "./meant-source.ts";
