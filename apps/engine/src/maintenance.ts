@@ -7,6 +7,7 @@ import { collectBlobs } from "./blob-collection.ts";
 import { expireOldPlans } from "./plan-expiry.ts";
 import { expireIdempotency } from "./retention/expire-idempotency.ts";
 import { expireRuns, type RunRetention } from "./retention/expire-runs.ts";
+import { expireVcs } from "./retention/expire-vcs.ts";
 import { removeEndedTenures } from "./retention/remove-ended-tenures.ts";
 import type { ServerMetrics } from "./server-metrics.ts";
 
@@ -51,6 +52,7 @@ export async function runMaintenance(
       const nowMs = options.scheduler.wallMs();
       const answers = await expireIdempotency(storage, nowMs, signal);
       metrics.maintained("idempotency records", answers);
+      metrics.maintained("repository records", await expireVcs(storage, nowMs, signal));
     }),
     repeat(options, collectMs, signal, async () => {
       const { store, planRetention, scheduler } = options;

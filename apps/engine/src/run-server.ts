@@ -18,6 +18,7 @@ import { createInProcessExecutor } from "./executor/in-process-executor.ts";
 import { type ApartKind, type ContainerChoice, openExecutor } from "./executor-choice.ts";
 import { LiveView } from "./live/live-view.ts";
 import { LogBell } from "./logs/log-bell.ts";
+import { PlanRenderer } from "./plan-rendering/plan-renderer.ts";
 import { TicketBell } from "./queue/ticket-bell.ts";
 import type { ServerPlugin } from "./server-app.ts";
 import type { ServerOptions } from "./server-options.ts";
@@ -25,6 +26,8 @@ import { statePlugin } from "./state-api/state-plugin.ts";
 import { memoryBoundOf, stepLimitsOf } from "./step-bounds.ts";
 import { createTfePort } from "./tfe-api/tfe-port.ts";
 import { TriggerReaction } from "./trigger/trigger-reaction.ts";
+import { VcsWorker } from "./vcs/vcs-worker.ts";
+import { hookPlugin } from "./vcs-api/hook-plugin.ts";
 import { type RunWorker, startRunWorker } from "./worker/run-worker.ts";
 
 interface RunServerOptions {
@@ -48,6 +51,8 @@ interface RunServerOptions {
   readonly provisionerProjects?: readonly string[] | undefined;
   /** Authenticates the addresses of uploads and downloads, the same in all servers of the store. */
   readonly addressKey: () => Promise<Uint8Array>;
+  /** Folders of this machine whose Git repositories may be connected. @default none */
+  readonly vcsFolders?: readonly string[] | undefined;
   /** Where the storage service of the server is, once it listens; undefined without one. */
   readonly storageEndpoint: () => { readonly port: number; readonly tls: boolean } | undefined;
   /** Ends streams of events when the server stops. */
@@ -88,13 +93,24 @@ export function openRunServer(options: RunServerOptions): RunServer {
   const workers = { ...claimed, tickets, storageEndpoint: options.storageEndpoint };
   const { executor = defaultExecutor(address), authenticator, stopping, rateLimit } = options;
   const { addressKey } = options;
+  const { vcsFolders: localFolders = [] } = options;
   return {
     plugins: [
       {
         prefix: "/api/v1",
         plugin: async (fastify) =>
-          apiPlugin(fastify, { ...parts, authenticator, bell, live, stopping, rateLimit, workers }),
+          apiPlugin(fastify, {
+            ...parts,
+            authenticator,
+            bell,
+            live,
+            stopping,
+            rateLimit,
+            workers,
+            localFolders,
+          }),
       },
+      { prefix: "/hooks/vcs", plugin: async (fastify) => hookPlugin(fastify, parts) },
       {
         prefix: "/state/v1",
         plugin: async (fastify) => statePlugin(fastify, { ...parts, authenticator, rateLimit }),
@@ -124,6 +140,17 @@ export function openRunServer(options: RunServerOptions): RunServer {
               maxMemoryBytes: memoryBoundOf(options.limits),
             })
           : createInProcessExecutor({ storage, blobs, renewer, env }),
+      );
+      stack.use(
+        new VcsWorker({
+          ...parts,
+          logger,
+          env,
+          renewer,
+          renderer: new PlanRenderer({ clock }),
+          directory: join(directory, "vcs"),
+          localFolders,
+        }),
       );
       const worker = await startRunWorker({
         ...parts,

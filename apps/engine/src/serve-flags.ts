@@ -142,6 +142,11 @@ const FLAGS = {
     kind: "number",
     help: "MiB of memory of the processes of a step; half of the machine's by default",
   },
+  "vcs-folder": {
+    path: ["vcsFolders"],
+    kind: "list",
+    help: "folder of this machine whose Git repositories may be connected; none by default",
+  },
   "provisioner-project": {
     path: ["provisionerProjects"],
     kind: "list",

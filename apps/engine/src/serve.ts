@@ -167,6 +167,7 @@ export async function serve(
       rateLimit: resolved.apiRateLimit,
       provisionerProjects: resolved.provisionerProjects,
       addressKey: async () => registry.secrets.key("tfe-address"),
+      vcsFolders: resolved.vcsFolders?.map((folder) => resolve(directory, folder)),
       storageEndpoint: () => {
         const { storagePort: port } = listening;
         return port === undefined ? undefined : { port, tls: tls !== undefined };

@@ -98,6 +98,9 @@ export const ServerOptionsSchema = Type.Object(
         maxItems: 1000,
       }),
     ),
+    vcsFolders: Type.Optional(
+      Type.Array(text("a folder"), { description: helpOf("vcs-folder"), maxItems: 100 }),
+    ),
     functionsFile: Type.Optional(text(helpOf("functions"))),
     quotas: Type.Optional(
       Type.Object(

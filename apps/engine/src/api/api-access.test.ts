@@ -67,6 +67,16 @@ const LOWEST = {
   SetSetVariable: "admin",
   DeleteSetVariable: "admin",
   ChangeProject: "admin",
+  ListPullRequests: "reader",
+  ShowPullRequest: "reader",
+  ShowPullRequestComment: "reader",
+  ListVcsConnections: "deployer",
+  ShowVcsConnection: "deployer",
+  ListVcsTasks: "deployer",
+  SyncVcsConnection: "deployer",
+  CreateVcsConnection: "admin",
+  ChangeVcsConnection: "admin",
+  DeleteVcsConnection: "admin",
   ShowLiveGraph: "admin",
   DeleteProject: "admin",
 } as const;
@@ -102,6 +112,8 @@ it("each operation is allowed to the roles of the table, and to no other", {
     key: "word",
     set: "shared",
     version: "1",
+    connection: "infra",
+    pull_request: "1",
   };
   const operations = operationsOf((await call("GET", "/openapi.json")).json);
   expect(operations.map(({ name }) => name).toSorted()).toEqual(

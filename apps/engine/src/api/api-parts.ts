@@ -26,6 +26,8 @@ export interface ApiOptions extends TransactionParts {
   readonly stopping: AbortSignal;
   /** What workers on other machines are given. */
   readonly workers: WorkerRouteParts;
+  /** Folders of this machine whose Git repositories may be connected. */
+  readonly localFolders: readonly string[];
 }
 
 /** What the routes of remote workers work with, beyond what all routes have. */

@@ -28,6 +28,7 @@ import { triggerRoutes } from "./triggers/trigger-routes.ts";
 import { compileRequestValidator } from "./validate-request.ts";
 import { variableSetRoutes } from "./variable-sets/variable-set-routes.ts";
 import { variableRoutes } from "./variables/variable-routes.ts";
+import { vcsRoutes } from "./vcs/vcs-routes.ts";
 import { watchRoutes } from "./watch/watch-routes.ts";
 import { workerRoutes } from "./worker/worker-routes.ts";
 
@@ -114,6 +115,7 @@ export async function apiPlugin(fastify: FastifyInstance, options: ApiOptions): 
   configurationRoutes(fastify, parts);
   variableRoutes(fastify, parts);
   variableSetRoutes(fastify, parts);
+  vcsRoutes(fastify, parts);
   runRoutes(fastify, parts);
   planRoutes(fastify, parts);
   const streams = new EventStreams(parts);

@@ -17,6 +17,7 @@ import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { type TransactionParts, transact } from "../queue/transaction.ts";
 import { timedUpload } from "../timed-upload.ts";
 import { CONFIGURATION_LIMITS, MAX_PACKED_BYTES } from "./configuration-limits.ts";
+import { rootedDigest } from "./rooted-digest.ts";
 
 interface StoreConfigurationParts extends TransactionParts {
   readonly blobs: BlobStore;
@@ -29,6 +30,10 @@ interface NewConfiguration {
   /** A gzip-compressed tar archive. */
   readonly content: AsyncIterable<Uint8Array>;
   readonly signal: AbortSignal;
+  /** Folder of the root module in the archive. @default the root of the archive */
+  readonly root?: string;
+  /** The commit that it is of. @default none */
+  readonly commit?: string;
 }
 
 /**
@@ -37,7 +42,7 @@ interface NewConfiguration {
  */
 export async function storeConfiguration(
   parts: StoreConfigurationParts,
-  { stack, stackName, actor, content, signal }: NewConfiguration,
+  { stack, stackName, actor, content, signal, root = "", commit = "" }: NewConfiguration,
 ): Promise<{ readonly version: ConfigurationVersion; readonly isNew: boolean }> {
   await using scratch = await mkdtempDisposable(join(tmpdir(), "configuration-"));
   const path = join(scratch.path, "archive");
@@ -47,20 +52,23 @@ export async function storeConfiguration(
     signal,
     owner: stack.account,
   });
+  const digest = rootedDigest(summary.digest, root);
   return await transact(parts, async (tx) => {
-    const place = memberPlace(stack, summary.digest);
+    const place = memberPlace(stack, digest);
     const found = await tx.find(SERVER_KINDS.configuration, place);
     if (found !== undefined) return { version: found.message, isNew: false };
     const named = { tenancy: projectTenancy(stack), name: stackName };
     tx.guardRow(await tx.get(STACK_KIND, named));
     const version: ConfigurationVersion = {
-      digest: summary.digest,
+      digest,
       archiveSha256: archive.sha256,
       archiveBytes: BigInt(packed),
       files: summary.files,
       contentBytes: BigInt(summary.totalBytes),
       actor,
       createdAtMs: BigInt(tx.nowMs),
+      root,
+      commit,
     };
     tx.create(SERVER_KINDS.configuration, place, version);
     return { version, isNew: true };

@@ -52,5 +52,6 @@ it("every digest that a server's message holds is a declared blob reference, or 
     "PlanSummary.documentSha256",
     "PlanSummary.viewSha256",
     "StateVersion.contentSha256",
+    "VcsPullRequest.commentSha256",
   ]);
 });

@@ -18,6 +18,11 @@ import {
   VariableSet,
   Workspace,
   WorkspaceName,
+  VcsBranch,
+  VcsConnection,
+  VcsDelivery,
+  VcsPullRequest,
+  VcsTask,
 } from "@stackwright/proto/stackwright";
 import type { Resource } from "@stackwright/storage";
 import type { BlobReferenceKind } from "@stackwright/storage/blob";
@@ -41,6 +46,8 @@ interface ServerKind<M = never> extends RecordKind<M> {
     | "24 h"
     | "50 per stack"
     | "100 per stack"
+    | "7 days"
+    | "30 days"
     | "until deleted";
 }
 
@@ -162,6 +169,37 @@ export const SERVER_KINDS = Object.freeze({
     nameParts: ["project or stack"],
     maxBytes: 4 * KIB,
     retention: "while needed",
+  }),
+  vcsConnection: kindOf("VcsConnection", VcsConnection, {
+    scope: "project",
+    nameParts: ["connection"],
+    maxBytes: 128 * KIB,
+    retention: "until deleted",
+  }),
+  vcsBranch: kindOf("VcsBranch", VcsBranch, {
+    scope: "project",
+    nameParts: ["connection"],
+    maxBytes: 256 * KIB,
+    retention: "until deleted",
+  }),
+  vcsTask: kindOf("VcsTask", VcsTask, {
+    scope: "project",
+    nameParts: ["connection", "key"],
+    maxBytes: 16 * KIB,
+    retention: "while needed",
+  }),
+  vcsDelivery: kindOf("VcsDelivery", VcsDelivery, {
+    scope: "project",
+    nameParts: ["connection", "sha256"],
+    maxBytes: KIB,
+    retention: "7 days",
+  }),
+  vcsPullRequest: kindOf("VcsPullRequest", VcsPullRequest, {
+    scope: "project",
+    nameParts: ["connection", "key"],
+    maxBytes: 256 * KIB,
+    blobs: ({ commentSha256 }) => [commentSha256].filter((sha256) => sha256 !== ""),
+    retention: "30 days",
   }),
   idempotency: kindOf("IdempotencyRecord", IdempotencyRecord, {
     scope: "account",

@@ -22,6 +22,7 @@ import { isStorageError } from "@stackwright/storage";
 import type { RunLogEvent } from "../domain/run-log-event.ts";
 import type { ExecutionJob, ExecutionResult } from "./execution-job.ts";
 import type { ExecutionHost } from "./executor.ts";
+import { filesFrom } from "./folder-files.ts";
 import { ForwardedRuns } from "./forwarded-runs.ts";
 import {
   type JobGround,
@@ -81,14 +82,14 @@ async function execute(
   const { step } = job;
   const { stop: signal } = signals;
   if (step === "plan") await host.beginPlanning();
-  const directory = await unpackBundle(job, ground.blobs, signal);
+  const bundle = await unpackBundle(job, ground.blobs, signal);
+  const { root = "" } = job.configuration;
+  const directory = join(bundle, root);
+  const files = filesFrom(createDirectoryFiles(bundle), root);
   const early = await jobEarlyValues(job, directory);
   const lockFile = await readLockFile(join(directory, LOCK_FILE_NAME), { signal });
   const meantSource = createMeantSource({ lock: lockFile?.locks ?? LockFile.empty });
-  const configuration = await loadConfiguration(createDirectoryFiles(directory), {
-    early,
-    meantSource,
-  });
+  const configuration = await loadConfiguration(files, { early, meantSource });
   const state = openJobState(job, ground);
   const phase = { plan: "planning", apply: "approved", recover: "applying" } as const;
   const runs = new ForwardedRuns(job.run, phase[step], async (epoch) => host.beginApply(epoch));

@@ -16,7 +16,12 @@ export interface ExecutionJob {
    * no more runs, as its state was handed back or its name belongs to another stack.
    */
   readonly adoption: "none" | "recorded" | "ended";
-  readonly configuration: { readonly digest: string; readonly archiveSha256: string };
+  readonly configuration: {
+    readonly digest: string;
+    readonly archiveSha256: string;
+    /** Folder of the root module in the archive. @default the root of the archive */
+    readonly root?: string;
+  };
   /** Whether the project may execute provisioners. */
   readonly provisioners: boolean;
   readonly targets: readonly string[];

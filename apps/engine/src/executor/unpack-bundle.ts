@@ -3,10 +3,11 @@ import { join } from "node:path";
 import { readTarball } from "@stackwright/provider-source";
 import type { BlobStore } from "@stackwright/storage/blob";
 import { CONFIGURATION_LIMITS } from "../configuration/configuration-limits.ts";
+import { rootedDigest } from "../configuration/rooted-digest.ts";
 import { ServerError } from "../domain/server-error.ts";
 import type { ExecutionJob } from "./execution-job.ts";
 
-/** Unpacks the configuration of a job into its folder and compares it with its digest. */
+/** Unpacks the configuration of a job into its folder, which it returns, and compares it with its digest. */
 export async function unpackBundle(
   { folder, configuration }: Pick<ExecutionJob, "folder" | "configuration">,
   blobs: BlobStore,
@@ -14,16 +15,17 @@ export async function unpackBundle(
 ): Promise<string> {
   const directory = join(folder, "configuration");
   await mkdir(directory, { mode: 0o700 });
-  const { archiveSha256, digest } = configuration;
+  const { archiveSha256, digest, root = "" } = configuration;
   const summary = await readTarball(blobs.read(archiveSha256, { signal }), {
     directory,
     limits: CONFIGURATION_LIMITS,
     signal,
   });
-  if (summary.digest !== digest) {
+  const found = rootedDigest(summary.digest, root);
+  if (found !== digest) {
     throw new ServerError(
       "bundle_invalid",
-      `the configuration has the digest ${summary.digest}, not ${digest}`,
+      `the configuration has the digest ${found}, not ${digest}`,
     );
   }
   return directory;

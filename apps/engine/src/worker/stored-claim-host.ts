@@ -99,7 +99,11 @@ async function jobOf(
     mode: MODES.get(run.mode) ?? "normal",
     workspace: named?.name ?? "default",
     adoption: adoptionOf(named),
-    configuration: { digest: version.digest, archiveSha256: version.archiveSha256 },
+    configuration: {
+      digest: version.digest,
+      archiveSha256: version.archiveSha256,
+      ...(version.root !== "" && { root: version.root }),
+    },
     provisioners: parts.provisionerProjects?.has(`${stack.account}/${stack.project}`) === true,
     targets: run.targets,
     replace: run.replace,

@@ -6,9 +6,9 @@ import { decodeRecord } from "../../domain/record-kind.ts";
 import { RUN_KIND, runPlace } from "../../domain/run-places.ts";
 import { ServerError } from "../../domain/server-error.ts";
 import { SERVER_KINDS } from "../../domain/server-kinds.ts";
+import { PlanRenderer } from "../../plan-rendering/plan-renderer.ts";
 import { idOf } from "../../queue/transaction.ts";
 import { type ApiParts, RunParams, routeSchema, stackOf } from "../api-parts.ts";
-import { PlanRenderer } from "./plan-renderer.ts";
 
 const PLAN = "/projects/:project/stacks/:stack/runs/:run/plan";
 

@@ -104,3 +104,17 @@ export {
   WorkspaceTag,
   Workspace_ExecutionMode,
 } from "./workspace.ts";
+  VcsBranch,
+  VcsCommand,
+  VcsConnection,
+  VcsConnection_Apply,
+  VcsConnection_Kind,
+  VcsDelivery,
+  VcsPullRequest,
+  VcsPullRequest_State,
+  VcsRun,
+  VcsStack,
+  VcsStatus,
+  VcsStep,
+  VcsTask,
+} from "./vcs.ts";

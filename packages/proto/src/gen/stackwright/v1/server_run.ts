@@ -21,6 +21,10 @@ export interface ConfigurationVersion {
   actor: string;
   /** Milliseconds since 1970. */
   createdAtMs: bigint;
+  /** Folder of the root module in the archive; empty where that is its root. The digest covers it. */
+  root: string;
+  /** The commit that it is of; empty where it was uploaded. */
+  commit: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -422,7 +426,17 @@ export interface TerraformLock {
 }
 
 function createBaseConfigurationVersion(): ConfigurationVersion {
-  return { digest: "", archiveSha256: "", archiveBytes: 0n, files: 0, contentBytes: 0n, actor: "", createdAtMs: 0n };
+  return {
+    digest: "",
+    archiveSha256: "",
+    archiveBytes: 0n,
+    files: 0,
+    contentBytes: 0n,
+    actor: "",
+    createdAtMs: 0n,
+    root: "",
+    commit: "",
+  };
 }
 
 export const ConfigurationVersion: MessageFns<ConfigurationVersion> = {
@@ -456,6 +470,12 @@ export const ConfigurationVersion: MessageFns<ConfigurationVersion> = {
         throw new globalThis.Error("value provided for field message.createdAtMs of type int64 too large");
       }
       writer.uint32(56).int64(message.createdAtMs);
+    }
+    if (message.root !== "") {
+      writer.uint32(66).string(message.root);
+    }
+    if (message.commit !== "") {
+      writer.uint32(74).string(message.commit);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -537,6 +557,22 @@ export const ConfigurationVersion: MessageFns<ConfigurationVersion> = {
             message.createdAtMs = reader.int64() as bigint;
             continue;
           }
+          case 8: {
+            if (tag !== 66) {
+              break;
+            }
+
+            message.root = reader.string(true);
+            continue;
+          }
+          case 9: {
+            if (tag !== 74) {
+              break;
+            }
+
+            message.commit = reader.string(true);
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -582,6 +618,8 @@ export const ConfigurationVersion: MessageFns<ConfigurationVersion> = {
     message.createdAtMs = (object.createdAtMs !== undefined && object.createdAtMs !== null)
       ? BigInt(object.createdAtMs)
       : 0n;
+    message.root = object.root ?? "";
+    message.commit = object.commit ?? "";
     return message;
   },
 };

@@ -1,7 +1,7 @@
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 import type { Clock } from "@stackwright/base/clock";
-import { ServerError } from "../../domain/server-error.ts";
+import { ServerError } from "../domain/server-error.ts";
 import { type PlanForm, renderPlanForm } from "./plan-form.ts";
 
 interface PlanRendererOptions {

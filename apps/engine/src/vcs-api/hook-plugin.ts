@@ -1,0 +1,90 @@
+import { KeyedRateLimiter } from "@stackwright/base/limiter";
+import type { StoredKeys } from "@stackwright/core";
+import { readStored } from "@stackwright/storage";
+import type { FastifyInstance } from "fastify";
+import { type Static, Type } from "typebox";
+import { ProjectName } from "../api/api-parts.ts";
+import { answerProblem } from "../api/problem.ts";
+import { readBytes } from "../api/read-body.ts";
+import { compileRequestValidator } from "../api/validate-request.ts";
+import { decodeRecord } from "../domain/record-kind.ts";
+import { ServerError } from "../domain/server-error.ts";
+import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import { idOf, type TransactionParts } from "../queue/transaction.ts";
+import { kindOf } from "../vcs/connection-kind.ts";
+import { openSecrets } from "../vcs/connection-secrets.ts";
+import { readDelivery } from "../vcs/delivery/read-delivery.ts";
+import { isSigned, signatureOf } from "../vcs/delivery/verify-signature.ts";
+import { receiveDelivery } from "../vcs/receive-delivery.ts";
+import { connectionPlace } from "../vcs/vcs-places.ts";
+
+interface HookPluginOptions extends TransactionParts {
+  readonly keys: StoredKeys;
+}
+
+const Address = Type.Object({
+  account: Type.String({ pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$" }),
+  project: ProjectName,
+  connection: Type.String({ pattern: "^[a-z0-9][a-z0-9-]{0,62}$" }),
+});
+type AtAddress = { Params: Static<typeof Address> };
+
+/** Bytes of a delivery. */
+const BODY_LIMIT = 1024 * 1024;
+/** Deliveries of one connection, and requests of one address, whether they are signed or not. */
+const CONNECTION_LIMIT = { perSecond: 50, burst: 200 };
+const ADDRESS_LIMIT = { perSecond: 100, burst: 500 };
+
+/**
+ * Receives the webhooks of Git servers, to be registered under `/hooks/vcs`: `/ACCOUNT/PROJECT/CONNECTION`. A request without a
+ * signature of the right form is refused before its body is read, and nothing of a body is parsed before the signature over its bytes was
+ * found right. Whether a connection exists is not said.
+ */
+export async function hookPlugin(
+  fastify: FastifyInstance,
+  options: HookPluginOptions,
+): Promise<void> {
+  const { storage, keys, clock } = options;
+  const connections = new KeyedRateLimiter(CONNECTION_LIMIT, () => clock.monotonicMs());
+  const addresses = new KeyedRateLimiter(ADDRESS_LIMIT, () => clock.monotonicMs());
+  fastify.setValidatorCompiler(compileRequestValidator);
+  fastify.setErrorHandler(async (error, request, reply) => answerProblem(request, reply, error));
+  fastify.removeAllContentTypeParsers();
+  fastify.addContentTypeParser("*", (_request, payload, done) => done(null, payload));
+
+  fastify.post<AtAddress>(
+    "/:account/:project/:connection",
+    { schema: { params: Address, hide: true } as object },
+    async (request, reply) => {
+      reply.header("cache-control", "no-store");
+      const { account, project, connection: name } = request.params;
+      const reference = { account, project, name };
+      const retryAfterMs = addresses.take(request.ip);
+      if (retryAfterMs > 0) throw limited(retryAfterMs);
+      const refused = (): ServerError =>
+        new ServerError("unauthenticated", "the delivery has no valid signature");
+      const place = connectionPlace(reference);
+      const found = await readStored(storage, "strong", idOf(SERVER_KINDS.vcsConnection, place));
+      if (found === undefined) throw refused();
+      const connection = decodeRecord(SERVER_KINDS.vcsConnection, found);
+      const kind = kindOf(connection.kind);
+      const signature = signatureOf(kind, request.headers);
+      if (signature === undefined) throw refused();
+      const laterMs = connections.take(connection.id);
+      if (laterMs > 0) throw limited(laterMs);
+      const body = await readBytes(request, BODY_LIMIT);
+      const { webhookSecret } = await openSecrets(keys, reference, connection);
+      if (!isSigned(body, signature, webhookSecret)) throw refused();
+      const { repository, branch } = connection;
+      const { headers } = request;
+      const nowMs = clock.wallMs();
+      const event = readDelivery(body, { kind, headers, repository, branch, nowMs });
+      const { id, isNew } = await receiveDelivery(options, reference, connection, { body, event });
+      return reply.code(202).send({ delivery: id, event: event.event, repeated: !isNew });
+    },
+  );
+}
+
+function limited(retryAfterMs: number): ServerError {
+  return new ServerError("rate_limited", "too many deliveries", { retryAfterMs });
+}

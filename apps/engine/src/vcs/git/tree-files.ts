@@ -1,0 +1,162 @@
+import { posix } from "node:path";
+import { ServerError } from "../../domain/server-error.ts";
+import type { GitRepository, TreeEntry } from "./git-repository.ts";
+
+/** A file of a tree under a path: its own, or that of a link which leads to it. */
+export interface TreeFile {
+  readonly path: string;
+  /** The path that its content has in the tree. */
+  readonly source: string;
+  readonly executable: boolean;
+  readonly blob: string;
+  readonly size: number;
+}
+
+/** Bytes of the target of a link. */
+const MAX_LINK_BYTES = 4_096;
+/** Links one behind the other. */
+const MAX_LINKS = 20;
+/** Links of one selection: each may lead to many files. */
+const MAX_SELECTED_LINKS = 1_000;
+/** Bytes that are read from git at once. */
+const BATCH_BYTES = 16 * 1024 * 1024;
+const BATCH_FILES = 1_000;
+
+/** The files of a tree, with its links resolved inside of it. */
+export class TreeFiles {
+  readonly #repository: GitRepository;
+  readonly #entries: ReadonlyMap<string, TreeEntry>;
+  /** Targets of links, by their paths. */
+  readonly #links: ReadonlyMap<string, string>;
+
+  private constructor(
+    repository: GitRepository,
+    entries: ReadonlyMap<string, TreeEntry>,
+    links: ReadonlyMap<string, string>,
+  ) {
+    this.#repository = repository;
+    this.#entries = entries;
+    this.#links = links;
+  }
+
+  static async open(repository: GitRepository, tree: string): Promise<TreeFiles> {
+    const entries = await repository.entries(tree);
+    const links = entries.filter(({ kind, size }) => kind === "link" && size <= MAX_LINK_BYTES);
+    const targets = await repository.blobs(
+      links.map(({ blob }) => blob),
+      links.reduce((sum, { size }) => sum + size, 0),
+    );
+    return new TreeFiles(
+      repository,
+      new Map(entries.map((entry) => [entry.path, entry])),
+      new Map(links.map(({ path }, at) => [path, targets[at]?.toString("utf8") ?? ""])),
+    );
+  }
+
+  /** Whether there is anything below a folder. */
+  hasFolder(folder: string): boolean {
+    if (folder === "") return this.#entries.size > 0;
+    const place = this.#resolve(folder, 0);
+    return [...this.#entries.keys()].some((path) => path.startsWith(`${place}/`));
+  }
+
+  /** Names of the files directly in a folder, those of links among them. */
+  names(folder: string): readonly string[] {
+    const place = folder === "" ? "" : `${this.#resolve(folder, 0)}/`;
+    return [...this.#entries.keys()]
+      .filter((path) => path.startsWith(place) && !path.slice(place.length).includes("/"))
+      .map((path) => path.slice(place.length));
+  }
+
+  /**
+   * The files whose paths are chosen, sorted. A link is the file that it leads to, or those below the folder that it leads to.
+   * `unprocessable` for links that lead nowhere or out of the repository.
+   */
+  select(isChosen: (path: string) => boolean): readonly TreeFile[] {
+    const found = new Map<string, TreeFile>();
+    const add = (path: string, source: string): void => {
+      const entry = this.#entries.get(source);
+      if (entry === undefined || entry.kind === "submodule" || entry.kind === "link") return;
+      const { blob, size } = entry;
+      found.set(path, { path, source, executable: entry.kind === "program", blob, size });
+    };
+    let links = 0;
+    for (const [path, { kind }] of this.#entries) {
+      if (!isChosen(path)) continue;
+      if (kind !== "link") {
+        add(path, path);
+        continue;
+      }
+      links += 1;
+      if (links > MAX_SELECTED_LINKS) {
+        throw new ServerError("unprocessable", `there are more than ${MAX_SELECTED_LINKS} links`);
+      }
+      const target = this.#resolve(path, 0);
+      const below = [...this.#entries].filter(([other]) => other.startsWith(`${target}/`));
+      if (!this.#entries.has(target) && below.length === 0) {
+        throw new ServerError("unprocessable", `the link ${path} leads to nothing`);
+      }
+      add(path, target);
+      // A folder once: links in it are not followed further, so that no circle has an end.
+      for (const [other] of below) add(path + other.slice(target.length), other);
+    }
+    return [...found.values()].toSorted((a, b) => (a.path < b.path ? -1 : 1));
+  }
+
+  /** The content of single files, by their paths. */
+  async read(paths: readonly string[]): Promise<ReadonlyMap<string, Buffer>> {
+    const files = this.select((path) => paths.includes(path));
+    const contents = new Map<string, Buffer>();
+    for (const file of files) contents.set(file.path, await this.content(file));
+    return contents;
+  }
+
+  async content({ blob, size }: TreeFile): Promise<Buffer> {
+    const [bytes] = await this.#repository.blobs([blob], size);
+    if (bytes === undefined) throw new Error(`the object ${blob} was not read`);
+    return bytes;
+  }
+
+  /** Files with their contents, as many at once as fit. */
+  async *contents(
+    files: readonly TreeFile[],
+  ): AsyncGenerator<{ readonly file: TreeFile; readonly bytes: Buffer }> {
+    for (let at = 0; at < files.length; ) {
+      const batch: TreeFile[] = [];
+      let bytes = 0;
+      for (const file of files.slice(at, at + BATCH_FILES)) {
+        if (batch.length > 0 && bytes + file.size > BATCH_BYTES) break;
+        batch.push(file);
+        bytes += file.size;
+      }
+      const read = await this.#repository.blobs(
+        batch.map(({ blob }) => blob),
+        bytes,
+      );
+      for (const [index, file] of batch.entries()) {
+        yield { file, bytes: read[index] ?? Buffer.alloc(0) };
+      }
+      at += batch.length;
+    }
+  }
+
+  /** A path without links. */
+  #resolve(path: string, depth: number): string {
+    if (depth > MAX_LINKS) {
+      throw new ServerError("unprocessable", `too many links lead to ${path}`);
+    }
+    const parts = path.split("/");
+    for (let count = 1; count <= parts.length; count += 1) {
+      const place = parts.slice(0, count).join("/");
+      const target = this.#links.get(place);
+      if (target === undefined) continue;
+      const joined = posix.join(posix.dirname(place), target, ...parts.slice(count));
+      const clean = joined.replace(/\/+$/, "");
+      if (target.startsWith("/") || clean === ".." || clean.startsWith("../")) {
+        throw new ServerError("unprocessable", `the link ${place} leads out of the repository`);
+      }
+      return this.#resolve(clean, depth + 1);
+    }
+    return path;
+  }
+}

@@ -1,0 +1,34 @@
+import { createHash } from "node:crypto";
+import { type VcsConnection, VcsDelivery } from "@stackwright/proto/stackwright";
+import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import { type TransactionParts, transact } from "../queue/transaction.ts";
+import { askFor } from "./ask-for.ts";
+import type { VcsEvent } from "./delivery/read-delivery.ts";
+import { type ConnectionReference, keyedPlace } from "./vcs-places.ts";
+
+/**
+ * Stores a delivery together with the work that it leads to, so that a crash loses neither. One that was received before does
+ * nothing: its bytes count, as the headers that number deliveries are not signed. Resolves with whether it is new.
+ */
+export async function receiveDelivery(
+  parts: TransactionParts,
+  reference: ConnectionReference,
+  connection: VcsConnection,
+  { body, event }: { readonly body: Uint8Array; readonly event: VcsEvent },
+): Promise<{ readonly id: string; readonly isNew: boolean }> {
+  const id = createHash("sha256").update(body).digest("hex");
+  const place = keyedPlace(reference, connection, id);
+  return transact(parts, async (tx) => {
+    if ((await tx.find(SERVER_KINDS.vcsDelivery, place)) !== undefined) return { id, isNew: false };
+    const { concerns, command } = event;
+    const asked =
+      concerns === undefined || concerns === "branch"
+        ? {}
+        : { ...concerns, ...(command !== undefined && { command: { ...command, delivery: id } }) };
+    const task = concerns === undefined ? "" : await askFor(tx, reference, connection, asked);
+    const receivedAtMs = BigInt(tx.nowMs);
+    const record = VcsDelivery.create({ event: event.event, task, receivedAtMs });
+    tx.create(SERVER_KINDS.vcsDelivery, place, record);
+    return { id, isNew: true };
+  });
+}

@@ -1,0 +1,40 @@
+import { isDeepStrictEqual } from "node:util";
+import { readStored } from "@stackwright/storage";
+import { decodeRecord } from "../domain/record-kind.ts";
+import { type RunReference, runPlace } from "../domain/run-places.ts";
+import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import { idOf } from "../queue/transaction.ts";
+import { readText } from "./read-text.ts";
+import type { VcsParts } from "./vcs-parts.ts";
+
+/** Members of a plan document that say what it does. */
+const EFFECTS = ["mode", "partial", "changes", "outputs", "checks"] as const;
+
+/** Whether the plans of two runs do the same, as far as plans are shown: sensitive values are in neither. */
+export async function haveSameEffects(
+  parts: VcsParts,
+  shown: RunReference,
+  made: RunReference,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const [first, second] = await Promise.all([
+    effectsOf(parts, shown, signal),
+    effectsOf(parts, made, signal),
+  ]);
+  return first !== undefined && second !== undefined && isDeepStrictEqual(first, second);
+}
+
+async function effectsOf(
+  parts: VcsParts,
+  run: RunReference,
+  signal: AbortSignal,
+): Promise<readonly unknown[] | undefined> {
+  const id = idOf(SERVER_KINDS.summary, runPlace(run));
+  const found = await readStored(parts.storage, "strong", id);
+  if (found === undefined) return undefined;
+  const { documentSha256 } = decodeRecord(SERVER_KINDS.summary, found);
+  const text = await readText(parts.blobs, documentSha256, signal);
+  if (text === undefined) return undefined;
+  const document = JSON.parse(text) as Readonly<Record<string, unknown>>;
+  return EFFECTS.map((name) => document[name]);
+}

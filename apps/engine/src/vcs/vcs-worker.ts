@@ -1,0 +1,263 @@
+import { randomUUID } from "node:crypto";
+import { hostname } from "node:os";
+import { sleep } from "@stackwright/base/clock";
+import type { VcsTask } from "@stackwright/proto/stackwright";
+import { isStorageError, readStored, WILDCARD } from "@stackwright/storage";
+import { createLeases, type Lease, type Leases, type Renewer } from "@stackwright/storage/lease";
+import { decodeRecord } from "../domain/record-kind.ts";
+import { type Place, projectTenancy, RUN_KIND } from "../domain/run-places.ts";
+import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import { listen } from "../queue/listen.ts";
+import { idOf, transact } from "../queue/transaction.ts";
+import { advanceBranch } from "./advance-branch.ts";
+import { type AdvancedPullRequest, advancePullRequest } from "./advance-pull-request.ts";
+import { openConnection } from "./open-connection.ts";
+import type { VcsParts } from "./vcs-parts.ts";
+import { type ConnectionReference, connectionPlace } from "./vcs-places.ts";
+
+const ANYWHERE = { partition: WILDCARD, peerName: WILDCARD, namespace: WILDCARD };
+const KIND = SERVER_KINDS.vcsTask;
+
+/** Connections that are worked for at the same time. */
+const MAX_CONNECTIONS = 4;
+/** How often everything is looked through. */
+const SWEEP_MS = 10_000;
+/** When a pull request whose runs are awaited is looked at again, if no event of them arrives: the later, the longer it waits. */
+const AWAIT_MS = { least: 2_000, most: 60_000, share: 4 };
+/** How long one task may take. */
+const TASK_MS = 15 * 60_000;
+/** How long the lease of a connection is waited for: longer than a dead server keeps one. */
+const LEASE_MS = 30_000;
+const MAX_BACKOFF_MS = 10 * 60_000;
+/** Failures after which a task is given up: the next delivery begins again. */
+const MAX_ATTEMPTS = 200;
+
+interface VcsWorkerParts extends VcsParts {
+  readonly renewer?: Renewer | undefined;
+}
+
+/** A task as it is stored. */
+interface StoredTask {
+  readonly place: Place;
+  readonly task: VcsTask;
+}
+
+/**
+ * Does the work that deliveries led to. Any number of servers do so on one store: the lease of a connection is with one of them, and
+ * every write names it. What a server leaves when it dies is done by the next one.
+ */
+export class VcsWorker {
+  readonly #parts: VcsWorkerParts;
+  readonly #leases: Leases;
+  readonly #ending = new AbortController();
+  readonly #busy = new Map<string, Promise<void>>();
+  /** Names of tasks, by the runs that they wait for. */
+  readonly #awaited = new Map<string, string>();
+  /** Names of tasks whose runs have changed. */
+  readonly #rung = new Set<string>();
+  #bell = Promise.withResolvers<void>();
+  readonly #loops: Promise<unknown>;
+
+  constructor(parts: VcsWorkerParts) {
+    this.#parts = parts;
+    const { storage, clock, renewer } = parts;
+    this.#leases = createLeases({
+      storage,
+      clock,
+      owner: `vcs@${hostname()} (process ${process.pid}, ${randomUUID().slice(0, 8)})`,
+      ...(renewer !== undefined && { renewer }),
+    });
+    const { signal } = this.#ending;
+    const wake = (): void => this.#bell.resolve();
+    this.#loops = Promise.all([
+      this.#loop(),
+      listen(parts, KIND.type, wake, signal),
+      listen(parts, RUN_KIND.type, (place) => this.#runChanged(place), signal),
+    ]);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#ending.abort(new Error("the server stops"));
+    this.#bell.resolve();
+    await Promise.all([this.#loops, ...this.#busy.values()]);
+  }
+
+  #runChanged({ name }: Place): void {
+    const task = this.#awaited.get(name.slice(name.indexOf(".") + 1));
+    if (task === undefined) return;
+    this.#rung.add(task);
+    this.#bell.resolve();
+  }
+
+  async #loop(): Promise<void> {
+    const { clock, logger, random } = this.#parts;
+    const { signal } = this.#ending;
+    while (!signal.aborted) {
+      this.#bell = Promise.withResolvers<void>();
+      let pauseMs = SWEEP_MS * (0.75 + random() / 2);
+      try {
+        const next = await this.#turn();
+        pauseMs = Math.min(pauseMs, Math.max(50, next));
+      } catch (error) {
+        if (signal.aborted) return;
+        logger.warn({ err: error }, "the work for repositories is tried again");
+      }
+      const pause = new AbortController();
+      await Promise.race([
+        this.#bell.promise,
+        sleep(clock, pauseMs, AbortSignal.any([signal, pause.signal])).catch(() => undefined),
+      ]);
+      pause.abort();
+    }
+  }
+
+  /** Begins what is due; resolves with the time until more is. */
+  async #turn(): Promise<number> {
+    let next = Number.POSITIVE_INFINITY;
+    const nowMs = this.#parts.clock.wallMs();
+    const due = new Map<string, StoredTask>();
+    for (const one of await this.#list(ANYWHERE, "")) {
+      const { name } = one.place;
+      const connection = name.slice(0, name.indexOf("."));
+      if (!this.#isDue(one)) next = Math.min(next, Number(one.task.nextAtMs) - nowMs);
+      else if (!due.has(connection)) due.set(connection, one);
+    }
+    for (const [connection, one] of due) {
+      if (this.#busy.has(connection)) continue;
+      if (this.#busy.size >= MAX_CONNECTIONS) break;
+      const working = this.#workFor(connection, one)
+        .catch((error: unknown) => {
+          if (this.#ending.signal.aborted) return;
+          this.#parts.logger.warn({ connection, err: error }, "a connection could not be served");
+        })
+        .finally(() => {
+          this.#busy.delete(connection);
+          this.#bell.resolve();
+        });
+      this.#busy.set(connection, working);
+    }
+    return next;
+  }
+
+  #isDue({ place, task }: StoredTask): boolean {
+    return this.#rung.has(place.name) || Number(task.nextAtMs) <= this.#parts.clock.wallMs();
+  }
+
+  async #list(tenancy: Place["tenancy"], prefix: string): Promise<readonly StoredTask[]> {
+    const { storage, logger } = this.#parts;
+    const { signal } = this.#ending;
+    const found = await storage.list("strong", KIND.type, tenancy, prefix, { signal });
+    return found.flatMap((resource) => {
+      try {
+        return [{ place: resource.id, task: decodeRecord(KIND, resource) }];
+      } catch (error) {
+        logger.error({ task: resource.id.name, err: error }, "a task cannot be read");
+        return [];
+      }
+    });
+  }
+
+  /** Does all that is due for one connection, the branch first. */
+  async #workFor(connection: string, { place: { tenancy }, task }: StoredTask): Promise<void> {
+    const { partition: account, namespace: project } = tenancy;
+    const reference = { account, project, name: task.connection };
+    const { signal: ending } = this.#ending;
+    const waiting = AbortSignal.any([ending, AbortSignal.timeout(LEASE_MS)]);
+    const name = { tenancy: projectTenancy(reference), name: `vcs-${connection}` };
+    await using lease = await this.#leases.acquire(name, { signal: waiting });
+    for (;;) {
+      const tasks = await this.#list(tenancy, `${connection}.`);
+      const due = tasks
+        .filter((one) => this.#isDue(one))
+        .toSorted((a, b) => Number(a.task.pullRequest !== "") - Number(b.task.pullRequest !== ""));
+      const [first] = due;
+      if (first === undefined || ending.aborted) return;
+      await this.#work(reference, first, lease);
+    }
+  }
+
+  async #work(
+    reference: ConnectionReference,
+    { place, task }: StoredTask,
+    lease: Lease,
+  ): Promise<void> {
+    this.#rung.delete(place.name);
+    const { storage, logger } = this.#parts;
+    const { signal: ending } = this.#ending;
+    const late = AbortSignal.timeout(TASK_MS);
+    const signal = AbortSignal.any([ending, lease.signal, late]);
+    try {
+      const id = idOf(SERVER_KINDS.vcsConnection, connectionPlace(reference));
+      const found = await readStored(storage, "strong", id, { signal });
+      const connection = found && decodeRecord(SERVER_KINDS.vcsConnection, found);
+      let advanced: AdvancedPullRequest = { isSettled: true, awaited: [] };
+      // Of a connection that was deleted, whatever has its name now.
+      if (connection !== undefined && place.name.startsWith(`${connection.id}.`)) {
+        const open = await openConnection(this.#parts, reference, connection, lease.guard, signal);
+        if (task.pullRequest === "") await advanceBranch(this.#parts, open);
+        else {
+          advanced = await advancePullRequest(this.#parts, open, task.pullRequest, task.commands);
+        }
+      }
+      this.#await(place.name, advanced);
+      await this.#done(place, task, lease, advanced.isSettled);
+    } catch (error) {
+      if (ending.aborted) throw error;
+      lease.signal.throwIfAborted();
+      if (isStorageError(error, "STORAGE_INCONSISTENT")) throw error;
+      const problem = error instanceof Error ? error.message : String(error);
+      logger.warn({ task: place.name, err: error }, "a task of a repository is tried again");
+      await this.#failed(place, task, lease, problem);
+    }
+  }
+
+  #await(task: string, { awaited }: AdvancedPullRequest): void {
+    for (const [run, name] of this.#awaited) if (name === task) this.#awaited.delete(run);
+    for (const run of awaited) this.#awaited.set(run, task);
+  }
+
+  async #done(place: Place, seen: VcsTask, lease: Lease, isSettled: boolean): Promise<void> {
+    await transact(this.#parts, async (tx) => {
+      const row = await tx.find(KIND, place);
+      if (row === undefined) return;
+      tx.guard(lease.guard);
+      const { wanted, commands } = row.message;
+      const isWantedAgain = wanted !== seen.wanted;
+      if (isSettled && !isWantedAgain) {
+        tx.remove(row);
+        return;
+      }
+      const done = new Set(seen.commands.map(({ delivery }) => delivery));
+      tx.update(row, {
+        commands: commands.filter(({ delivery }) => !done.has(delivery)),
+        attempts: 0,
+        problem: "",
+        nextAtMs: BigInt(isWantedAgain ? tx.nowMs : tx.nowMs + awaitMs(row.message, tx.nowMs)),
+      });
+    });
+  }
+
+  async #failed(place: Place, seen: VcsTask, lease: Lease, problem: string): Promise<void> {
+    await transact(this.#parts, async (tx) => {
+      const row = await tx.find(KIND, place);
+      if (row === undefined) return;
+      tx.guard(lease.guard);
+      const attempts = row.message.attempts + 1;
+      if (attempts > MAX_ATTEMPTS && row.message.wanted === seen.wanted) {
+        tx.remove(row);
+        return;
+      }
+      const backoffMs = Math.min(MAX_BACKOFF_MS, 1_000 * 2 ** Math.min(attempts, 20));
+      tx.update(row, {
+        attempts,
+        problem: problem.slice(0, 1_024),
+        nextAtMs: BigInt(Math.floor(tx.nowMs + backoffMs * (0.5 + this.#parts.random() / 2))),
+      });
+    });
+  }
+}
+
+function awaitMs({ createdAtMs }: VcsTask, nowMs: number): number {
+  const { least, most, share } = AWAIT_MS;
+  return Math.floor(Math.min(most, Math.max(least, (nowMs - Number(createdAtMs)) / share)));
+}
