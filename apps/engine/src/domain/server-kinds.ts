@@ -16,13 +16,13 @@ import {
   TriggerGraph,
   Variable,
   VariableSet,
-  Workspace,
-  WorkspaceName,
   VcsBranch,
   VcsConnection,
   VcsDelivery,
   VcsPullRequest,
   VcsTask,
+  Workspace,
+  WorkspaceName,
 } from "@stackwright/proto/stackwright";
 import type { Resource } from "@stackwright/storage";
 import type { BlobReferenceKind } from "@stackwright/storage/blob";

@@ -54,7 +54,7 @@ export async function hookPlugin(
 
   fastify.post<AtAddress>(
     "/:account/:project/:connection",
-    { schema: { params: Address, hide: true } as object },
+    { schema: { params: Address, hide: true } },
     async (request, reply) => {
       reply.header("cache-control", "no-store");
       const { account, project, connection: name } = request.params;

@@ -4,7 +4,7 @@ import { VcsConnection_Apply, VcsConnection_Kind } from "@stackwright/proto/stac
 export type ConnectionKind = "generic" | "gitea" | "github";
 
 /** When the plans of merged commits are applied. */
-export type ApplyPolicy = "manual" | "on_merge" | "on_comment";
+type ApplyPolicy = "manual" | "on_merge" | "on_comment";
 
 export const STORED_KINDS: Readonly<Record<ConnectionKind, VcsConnection_Kind>> = {
   generic: VcsConnection_Kind.KIND_GENERIC,

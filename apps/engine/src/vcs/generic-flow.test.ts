@@ -1,5 +1,5 @@
 import { createHmac } from "node:crypto";
-import { createServer } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
 import { expect, it, onTestFinished } from "vitest";
@@ -20,17 +20,15 @@ interface Report {
 async function startReceiver() {
   const reports: Report[] = [];
   const unsigned: string[] = [];
-  const server = createServer((request, response) => {
-    void buffer(request).then((body) => {
-      const { "webhook-id": id, "webhook-timestamp": at } = request.headers;
-      const text = body.toString("utf8");
-      const mac = createHmac("sha256", SECRET).update(`${String(id)}.${String(at)}.${text}`);
-      if (request.headers["webhook-signature"] !== `v1,${mac.digest("base64")}`)
-        unsigned.push(text);
-      reports.push(JSON.parse(text) as Report);
-      response.end();
-    });
-  });
+  const receive = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const text = (await buffer(request)).toString("utf8");
+    const { "webhook-id": id, "webhook-timestamp": at } = request.headers;
+    const mac = createHmac("sha256", SECRET).update(`${String(id)}.${String(at)}.${text}`);
+    if (request.headers["webhook-signature"] !== `v1,${mac.digest("base64")}`) unsigned.push(text);
+    reports.push(JSON.parse(text) as Report);
+    response.end();
+  };
+  const server = createServer((request, response) => void receive(request, response));
   await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
   onTestFinished(() => void server.close());
   const { port } = server.address() as AddressInfo;

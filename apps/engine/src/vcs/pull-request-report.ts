@@ -121,17 +121,14 @@ async function sectionOf(
     return await parts.renderer.render(view, { form: "markdown", title, limitBytes }, signal);
   } catch (error) {
     signal.throwIfAborted();
-    return `### ${project}/${stack}\n\n${fenced(String((error as Error).message), 1_000)}`;
+    return `### ${project}/${stack}\n\n${fenced((error as Error).message, 1_000)}`;
   }
 }
 
 /** A text of others as code: nothing in it is Markdown, a mention or the end of the fence. */
 function fenced(text: string, limitBytes: number): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is removed
-  const clean = text.replaceAll(
-    /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g,
-    " ",
-  );
+  // What is not printed, and what changes the direction of the text.
+  const clean = text.replaceAll(/[^\P{C}\n]/gu, " ");
   const cut = Buffer.from(clean).subarray(0, Math.max(0, limitBytes)).toString("utf8");
   const longest = Math.max(2, ...[...cut.matchAll(/`+/g)].map(([run]) => run.length));
   const fence = "`".repeat(longest + 1);

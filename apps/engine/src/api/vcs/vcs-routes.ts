@@ -305,7 +305,7 @@ export function vcsRoutes(fastify: FastifyInstance, parts: ApiParts): void {
     `${ONE}/sync`,
     {
       schema: routeSchema(
-        "Look at the branch of a connection now, as a delivery does",
+        "Compare the branch of a connection with what was planned, as a delivery does",
         "SyncVcsConnection",
         { 202: Type.Object({ tasks: Type.Array(TaskView) }) },
         { params: ConnectionParams },

@@ -28,7 +28,7 @@ const MAX_AHEAD_MS = 10 * 60_000;
 
 /** Reads the body of a delivery whose signature is right. `invalid_request` for one that says nothing. */
 export function readDelivery(body: Uint8Array, context: DeliveryContext): VcsEvent {
-  const form = String(context.headers["content-type"] ?? "");
+  const form = context.headers["content-type"] ?? "";
   if (form.startsWith("application/x-www-form-urlencoded")) {
     throw new ServerError(
       "unsupported_media_type",

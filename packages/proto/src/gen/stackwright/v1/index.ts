@@ -99,11 +99,6 @@ export {
   StateVersion,
 } from "./state_version.ts";
 export {
-  Workspace,
-  WorkspaceName,
-  WorkspaceTag,
-  Workspace_ExecutionMode,
-} from "./workspace.ts";
   VcsBranch,
   VcsCommand,
   VcsConnection,
@@ -118,3 +113,9 @@ export {
   VcsStep,
   VcsTask,
 } from "./vcs.ts";
+export {
+  Workspace,
+  WorkspaceName,
+  WorkspaceTag,
+  Workspace_ExecutionMode,
+} from "./workspace.ts";
