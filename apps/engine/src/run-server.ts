@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import type { Clock } from "@stackwright/base/clock";
 import type { RateLimit } from "@stackwright/base/limiter";
 import {
