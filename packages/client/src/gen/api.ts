@@ -90,6 +90,14 @@ export interface Configuration {
   readonly created_at: string;
 }
 
+export interface ConnectedStack {
+  readonly stack: string;
+  /** folder of the root module in the repository */
+  readonly directory?: string | undefined;
+  /** patterns of the files that concern the stack; all of its folder by default */
+  readonly paths?: readonly string[] | undefined;
+}
+
 export interface EffectiveVariable {
   readonly category: "terraform" | "env";
   readonly key: string;
@@ -233,6 +241,27 @@ export interface NewVariableSet {
   readonly priority?: boolean | undefined;
 }
 
+export interface NewVcsConnection {
+  readonly repository_url: string;
+  readonly api_url?: string | undefined;
+  /** OWNER/NAME */
+  readonly repository?: string | undefined;
+  /** main by default */
+  readonly branch?: string | undefined;
+  /** shown never; empty: none */
+  readonly token?: string | undefined;
+  readonly report_url?: string | undefined;
+  /** when plans of merged commits are applied: approved on the server, or as the pull request showed them, with its merge or a comment */
+  readonly apply?: VcsApply | undefined;
+  readonly stacks?: readonly ConnectedStack[] | undefined;
+  readonly appliers?: readonly string[] | undefined;
+  readonly required_reviews?: number | undefined;
+  /** unique in the project; part of the address of the webhook */
+  readonly name: string;
+  readonly kind: VcsKind;
+  readonly webhook_secret?: string | undefined;
+}
+
 export interface ObjectChange {
   readonly address: string;
   readonly deposed?: string | undefined;
@@ -287,6 +316,33 @@ export interface ProjectSettings {
   /** which older runs of a stack a new run ends */
   readonly supersede?: "none" | "pending" | "unapproved" | undefined;
 }
+
+export interface PullRequest {
+  readonly id: string;
+  readonly title: string;
+  readonly author: string;
+  readonly state: PullRequestState;
+  readonly head: string;
+  readonly base: string;
+  readonly base_commit: string;
+  readonly conflicts: boolean;
+  readonly fork: boolean;
+  readonly merge_commit?: string | undefined;
+  readonly plans: readonly PullRequestRun[];
+  readonly applies: readonly PullRequestRun[];
+  readonly apply_requested_by?: string | undefined;
+  readonly note: string;
+  readonly created_at: string;
+  readonly updated_at: string;
+}
+
+export interface PullRequestRun {
+  readonly stack: string;
+  readonly run?: string | undefined;
+  readonly problem?: string | undefined;
+}
+
+export type PullRequestState = "open" | "merged" | "closed";
 
 export interface Resource {
   readonly address: string;
@@ -518,6 +574,65 @@ export interface VariableSetSettings {
   readonly priority?: boolean | undefined;
 }
 
+export type VcsApply = "manual" | "on_merge" | "on_comment";
+
+export interface VcsConnection {
+  readonly name: string;
+  readonly kind: VcsKind;
+  readonly repository_url: string;
+  readonly api_url: string;
+  readonly repository: string;
+  readonly branch: string;
+  readonly report_url: string;
+  readonly has_token: boolean;
+  /** when plans of merged commits are applied: approved on the server, or as the pull request showed them, with its merge or a comment */
+  readonly apply: VcsApply;
+  readonly stacks: readonly ({
+  readonly stack: string;
+  readonly directory: string;
+  readonly paths: readonly string[];
+})[];
+  readonly appliers: readonly string[];
+  readonly required_reviews: number;
+  /** where deliveries are sent, at this server */
+  readonly webhook_path: string;
+  /** only in the answer to the request that creates it */
+  readonly webhook_secret?: string | undefined;
+  readonly actor: string;
+  readonly created_at: string;
+  readonly updated_at: string;
+}
+
+export interface VcsConnectionChange {
+  readonly repository_url?: string | undefined;
+  readonly api_url?: string | undefined;
+  /** OWNER/NAME */
+  readonly repository?: string | undefined;
+  /** main by default */
+  readonly branch?: string | undefined;
+  /** shown never; empty: none */
+  readonly token?: string | undefined;
+  readonly report_url?: string | undefined;
+  /** when plans of merged commits are applied: approved on the server, or as the pull request showed them, with its merge or a comment */
+  readonly apply?: VcsApply | undefined;
+  readonly stacks?: readonly ConnectedStack[] | undefined;
+  readonly appliers?: readonly string[] | undefined;
+  readonly required_reviews?: number | undefined;
+  readonly webhook_secret?: string | undefined;
+}
+
+export type VcsKind = "generic" | "gitea" | "github";
+
+export interface VcsTask {
+  /** absent for the branch of the connection */
+  readonly pull_request?: string | undefined;
+  /** failures in a row */
+  readonly attempts: number;
+  readonly problem?: string | undefined;
+  readonly next_at: string;
+  readonly created_at: string;
+}
+
 export interface WorkerEndpoint {
   readonly protocol: number;
   readonly storage_port: number;
@@ -614,6 +729,16 @@ export interface Operations {
     };
     readonly output: VariableSet;
   };
+  /** Change the settings of a connection that the request names: `PATCH /api/v1/projects/{project}/vcs-connections/{connection}`. */
+  readonly ChangeVcsConnection: {
+    readonly input: {
+      readonly project: string;
+      readonly connection: string;
+      readonly ifMatch?: string | undefined;
+      readonly body?: VcsConnectionChange | undefined;
+    };
+    readonly output: VcsConnection;
+  };
   /** Claim the next step of a run for a worker, and wait for one: `POST /api/v1/worker/claims`. */
   readonly ClaimStep: {
     readonly input: {
@@ -693,6 +818,14 @@ export interface Operations {
     };
     readonly output: VariableSet;
   };
+  /** Connect a Git repository, whose pull requests are planned from then on: `POST /api/v1/projects/{project}/vcs-connections`. */
+  readonly CreateVcsConnection: {
+    readonly input: {
+      readonly project: string;
+      readonly body: NewVcsConnection;
+    };
+    readonly output: VcsConnection;
+  };
   /** Delete the settings of a project without stacks: `DELETE /api/v1/projects/{project}`. */
   readonly DeleteProject: {
     readonly input: {
@@ -748,6 +881,15 @@ export interface Operations {
     readonly input: {
       readonly project: string;
       readonly set: string;
+      readonly ifMatch?: string | undefined;
+    };
+    readonly output: undefined;
+  };
+  /** Delete a connection; its runs stay: `DELETE /api/v1/projects/{project}/vcs-connections/{connection}`. */
+  readonly DeleteVcsConnection: {
+    readonly input: {
+      readonly project: string;
+      readonly connection: string;
       readonly ifMatch?: string | undefined;
     };
     readonly output: undefined;
@@ -820,6 +962,16 @@ export interface Operations {
     readonly input: {};
     readonly output: {
   readonly projects: readonly ProjectName[];
+};
+  };
+  /** List the pull requests of a connection, the newest first: `GET /api/v1/projects/{project}/vcs-connections/{connection}/pull-requests`. */
+  readonly ListPullRequests: {
+    readonly input: {
+      readonly project: string;
+      readonly connection: string;
+    };
+    readonly output: {
+  readonly pull_requests: readonly PullRequest[];
 };
   };
   /** List the revisions of the state of a stack, newest first: `GET /api/v1/projects/{project}/stacks/{stack}/revisions`. */
@@ -919,6 +1071,25 @@ export interface Operations {
     };
     readonly output: {
   readonly variables: readonly Variable[];
+};
+  };
+  /** List the connections of a project to Git repositories: `GET /api/v1/projects/{project}/vcs-connections`. */
+  readonly ListVcsConnections: {
+    readonly input: {
+      readonly project: string;
+    };
+    readonly output: {
+  readonly connections: readonly VcsConnection[];
+};
+  };
+  /** List what is left to do for a connection, with what it fails for: `GET /api/v1/projects/{project}/vcs-connections/{connection}/tasks`. */
+  readonly ListVcsTasks: {
+    readonly input: {
+      readonly project: string;
+      readonly connection: string;
+    };
+    readonly output: {
+  readonly tasks: readonly VcsTask[];
 };
   };
   /** Lock a stack: its runs wait, but for those that only plan: `PUT /api/v1/projects/{project}/stacks/{stack}/lock`. */
@@ -1084,6 +1255,24 @@ export interface Operations {
     };
     readonly output: Freeze;
   };
+  /** Show a pull request by its number, or by its branch where it has none: `GET /api/v1/projects/{project}/vcs-connections/{connection}/pull-requests/{pull_request}`. */
+  readonly ShowPullRequest: {
+    readonly input: {
+      readonly project: string;
+      readonly connection: string;
+      readonly pull_request: string;
+    };
+    readonly output: PullRequest;
+  };
+  /** Show the comment of a pull request, with the plans of its stacks: `GET /api/v1/projects/{project}/vcs-connections/{connection}/pull-requests/{pull_request}/comment`. */
+  readonly ShowPullRequestComment: {
+    readonly input: {
+      readonly project: string;
+      readonly connection: string;
+      readonly pull_request: string;
+    };
+    readonly output: string;
+  };
   /** Show a recorded resource with its attributes, without secrets: `GET /api/v1/projects/{project}/stacks/{stack}/state/resource`. */
   readonly ShowResource: {
     readonly input: {
@@ -1164,6 +1353,14 @@ export interface Operations {
     };
     readonly output: VariableSet;
   };
+  /** Show a connection; its entity tag is what If-Match takes: `GET /api/v1/projects/{project}/vcs-connections/{connection}`. */
+  readonly ShowVcsConnection: {
+    readonly input: {
+      readonly project: string;
+      readonly connection: string;
+    };
+    readonly output: VcsConnection;
+  };
   /** Where the storage service of the server is, for a worker: `GET /api/v1/worker`. */
   readonly ShowWorkerEndpoint: {
     readonly input: {};
@@ -1175,6 +1372,16 @@ export interface Operations {
       readonly run: string;
     };
     readonly output: ClaimJob;
+  };
+  /** Compare the branch of a connection with what was planned, as a delivery does: `POST /api/v1/projects/{project}/vcs-connections/{connection}/sync`. */
+  readonly SyncVcsConnection: {
+    readonly input: {
+      readonly project: string;
+      readonly connection: string;
+    };
+    readonly output: {
+  readonly tasks: readonly VcsTask[];
+};
   };
   /** End the freeze of a project: `DELETE /api/v1/projects/{project}/freeze`. */
   readonly UnfreezeProject: {
@@ -1228,6 +1435,7 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   ChangeSchedule: {"method":"PATCH","path":"/api/v1/projects/{project}/stacks/{stack}/schedules/{schedule}","query":[],"headers":["if-match"]},
   ChangeTrigger: {"method":"PATCH","path":"/api/v1/projects/{project}/stacks/{stack}/triggers/{trigger}","query":[],"headers":["if-match"]},
   ChangeVariableSet: {"method":"PATCH","path":"/api/v1/projects/{project}/variable-sets/{set}","query":[],"headers":["if-match"]},
+  ChangeVcsConnection: {"method":"PATCH","path":"/api/v1/projects/{project}/vcs-connections/{connection}","query":[],"headers":["if-match"]},
   ClaimStep: {"method":"POST","path":"/api/v1/worker/claims","query":[],"headers":[]},
   CompareRevisions: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/revisions/compare","query":["from","to"],"headers":[]},
   CreateConfiguration: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/configurations","query":[],"headers":[],"upload":"application/gzip"},
@@ -1237,12 +1445,14 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   CreateStack: {"method":"POST","path":"/api/v1/projects/{project}/stacks","query":[],"headers":[]},
   CreateTrigger: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/triggers","query":[],"headers":[]},
   CreateVariableSet: {"method":"POST","path":"/api/v1/projects/{project}/variable-sets","query":[],"headers":[]},
+  CreateVcsConnection: {"method":"POST","path":"/api/v1/projects/{project}/vcs-connections","query":[],"headers":[]},
   DeleteProject: {"method":"DELETE","path":"/api/v1/projects/{project}","query":[],"headers":["if-match"]},
   DeleteSchedule: {"method":"DELETE","path":"/api/v1/projects/{project}/stacks/{stack}/schedules/{schedule}","query":[],"headers":["if-match"]},
   DeleteSetVariable: {"method":"DELETE","path":"/api/v1/projects/{project}/variable-sets/{set}/variables/{category}/{key}","query":[],"headers":["if-match"]},
   DeleteTrigger: {"method":"DELETE","path":"/api/v1/projects/{project}/stacks/{stack}/triggers/{trigger}","query":[],"headers":["if-match"]},
   DeleteVariable: {"method":"DELETE","path":"/api/v1/projects/{project}/stacks/{stack}/variables/{category}/{key}","query":[],"headers":["if-match"]},
   DeleteVariableSet: {"method":"DELETE","path":"/api/v1/projects/{project}/variable-sets/{set}","query":[],"headers":["if-match"]},
+  DeleteVcsConnection: {"method":"DELETE","path":"/api/v1/projects/{project}/vcs-connections/{connection}","query":[],"headers":["if-match"]},
   DiscardRun: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}/discard","query":[],"headers":[]},
   DownloadStateVersion: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/state-versions/{version}/content","query":[],"headers":[],"bytes":true},
   EndClaim: {"method":"POST","path":"/api/v1/worker/claims/{run}/end","query":[],"headers":[]},
@@ -1251,6 +1461,7 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   FreezeStack: {"method":"PUT","path":"/api/v1/projects/{project}/stacks/{stack}/freeze","query":[],"headers":[]},
   ListEffectiveVariables: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/effective-variables","query":[],"headers":[]},
   ListProjects: {"method":"GET","path":"/api/v1/projects","query":[],"headers":[]},
+  ListPullRequests: {"method":"GET","path":"/api/v1/projects/{project}/vcs-connections/{connection}/pull-requests","query":[],"headers":[]},
   ListRevisions: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/revisions","query":["limit"],"headers":[]},
   ListRuns: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/runs","query":["limit","after","order"],"headers":[],"items":"runs"},
   ListSchedules: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/schedules","query":[],"headers":[]},
@@ -1260,6 +1471,8 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   ListUses: {"method":"GET","path":"/api/v1/where-used","query":["kind","name","version"],"headers":[]},
   ListVariableSets: {"method":"GET","path":"/api/v1/projects/{project}/variable-sets","query":[],"headers":[]},
   ListVariables: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/variables","query":[],"headers":[]},
+  ListVcsConnections: {"method":"GET","path":"/api/v1/projects/{project}/vcs-connections","query":[],"headers":[]},
+  ListVcsTasks: {"method":"GET","path":"/api/v1/projects/{project}/vcs-connections/{connection}/tasks","query":[],"headers":[]},
   LockStack: {"method":"PUT","path":"/api/v1/projects/{project}/stacks/{stack}/lock","query":[],"headers":[]},
   OverrideFreeze: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}/freeze-override","query":[],"headers":[]},
   RenderPlan: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}/plan/rendered","query":["form","limit_bytes"],"headers":[],"text":true},
@@ -1277,6 +1490,8 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   ShowPlanView: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}/plan/view","query":[],"headers":[]},
   ShowProject: {"method":"GET","path":"/api/v1/projects/{project}","query":[],"headers":[]},
   ShowProjectFreeze: {"method":"GET","path":"/api/v1/projects/{project}/freeze","query":[],"headers":[]},
+  ShowPullRequest: {"method":"GET","path":"/api/v1/projects/{project}/vcs-connections/{connection}/pull-requests/{pull_request}","query":[],"headers":[]},
+  ShowPullRequestComment: {"method":"GET","path":"/api/v1/projects/{project}/vcs-connections/{connection}/pull-requests/{pull_request}/comment","query":[],"headers":[],"text":true},
   ShowResource: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/state/resource","query":["address","deposed"],"headers":[]},
   ShowRun: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}","query":[],"headers":[]},
   ShowSchedule: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/schedules/{schedule}","query":[],"headers":[]},
@@ -1286,8 +1501,10 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   ShowTrigger: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/triggers/{trigger}","query":[],"headers":[]},
   ShowVariable: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/variables/{category}/{key}","query":[],"headers":[]},
   ShowVariableSet: {"method":"GET","path":"/api/v1/projects/{project}/variable-sets/{set}","query":[],"headers":[]},
+  ShowVcsConnection: {"method":"GET","path":"/api/v1/projects/{project}/vcs-connections/{connection}","query":[],"headers":[]},
   ShowWorkerEndpoint: {"method":"GET","path":"/api/v1/worker","query":[],"headers":[]},
   StartClaim: {"method":"POST","path":"/api/v1/worker/claims/{run}/start","query":[],"headers":[]},
+  SyncVcsConnection: {"method":"POST","path":"/api/v1/projects/{project}/vcs-connections/{connection}/sync","query":[],"headers":[]},
   UnfreezeProject: {"method":"DELETE","path":"/api/v1/projects/{project}/freeze","query":[],"headers":[]},
   UnfreezeStack: {"method":"DELETE","path":"/api/v1/projects/{project}/stacks/{stack}/freeze","query":[],"headers":[]},
   UnlockStack: {"method":"DELETE","path":"/api/v1/projects/{project}/stacks/{stack}/lock","query":["force"],"headers":[]},
