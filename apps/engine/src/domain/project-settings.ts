@@ -1,7 +1,8 @@
 import type { StackReference } from "@stackwright/core";
 import { Project, Project_AutoApply } from "@stackwright/proto/stackwright";
 import { tenancyOf } from "@stackwright/storage";
-import type { Place } from "./run-places.ts";
+import { DEFAULT_POOL, type Place } from "./run-places.ts";
+import { matchesStack } from "./stack-pattern.ts";
 
 /** Where the settings of a project are. */
 export function projectPlace({
@@ -14,6 +15,14 @@ export function projectPlace({
 /** The settings of a project that has none: one approval, of any operator. */
 export function defaultProject(name: string): Project {
   return Project.create({ name });
+}
+
+/** The pool of the workers that execute the runs of a stack; empty for the default one. */
+export function poolOf({ pools }: Pick<Project, "pools">, stackName: string): string {
+  const found = pools.find(
+    ({ stacks }) => stacks.length === 0 || stacks.some((one) => matchesStack(one, stackName)),
+  );
+  return found === undefined || found.pool === DEFAULT_POOL ? "" : found.pool;
 }
 
 /**

@@ -18,7 +18,10 @@ export const STACK_OUTPUTS_KIND = recordKind("StackOutputs", StackOutputsMessage
 export const STACK_PLAN_KIND = recordKind("StackPlan", StackPlanMessage);
 export const FENCE_KIND = recordKind("Fence", Fence);
 
-/** The pool of the workers that run in servers. */
+/**
+ * The pool of the workers that run in servers. The names of all tickets begin with it, so that one list has them; which pool
+ * a ticket is for is a field of it.
+ */
 export const DEFAULT_POOL = "default";
 
 /** What the names of the leases of workers begin with, in the scope of the site. */

@@ -11,11 +11,18 @@ export interface ListedTicket {
 const PROMOTED_MS = 600_000;
 
 /**
- * The free tickets in the order in which a worker tries them: recoveries, applies, plans, speculative plans; within a class
- * projects with fewer claimed tickets first, then those whose oldest ticket is older, then by run. A pure function of the
- * list, so that every worker answers "why does it wait" alike.
+ * The free tickets of a pool in the order in which a worker tries them: recoveries, applies, plans, speculative plans, plans of
+ * schedules; within a class projects with fewer claimed tickets first, then those whose oldest ticket is older, then by run. A pure
+ * function of the list, so that every worker answers "why does it wait" alike.
+ *
+ * @param pool empty for the default one
  */
-export function orderTickets(tickets: readonly ListedTicket[], nowMs: number): ListedTicket[] {
+export function orderTickets(
+  all: readonly ListedTicket[],
+  nowMs: number,
+  pool = "",
+): ListedTicket[] {
+  const tickets = all.filter(({ ticket }) => ticket.pool === pool);
   const claimed = new Map<string, number>();
   const oldest = new Map<string, number>();
   for (const { id, ticket } of tickets) {
@@ -41,7 +48,13 @@ export function orderTickets(tickets: readonly ListedTicket[], nowMs: number): L
     });
 }
 
-function classOf({ step, class: ticketClass }: RunTicket): number {
+/** How many plans of schedules a worker executes at the same time: half of its steps. */
+export function backgroundCapacity(capacity: number): number {
+  return Math.max(1, Math.floor(capacity / 2));
+}
+
+function classOf({ step, class: ticketClass, background }: RunTicket): number {
+  if (background) return 4;
   if (step === RunTicket_Step.STEP_RECOVER) return 0;
   if (step === RunTicket_Step.STEP_APPLY) return 1;
   return ticketClass === RunTicket_Class.CLASS_SPECULATIVE ? 3 : 2;

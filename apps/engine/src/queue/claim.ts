@@ -33,6 +33,8 @@ export interface RunClaim {
   readonly tokenDigest: string;
   /** Claims before this one that ended without a result. */
   readonly attempts: number;
+  /** A plan that has at most half of the workers. */
+  readonly background: boolean;
   /** Stage of the cancel that was requested before this claim; 0 without one. */
   readonly cancelStage: number;
 }
@@ -83,7 +85,7 @@ export async function claimTicket(
       // No other writer ends the run at the moment of the claim.
       tx.guardRow(run.row);
     }
-    const { attempts } = ticket.message;
+    const { attempts, background } = ticket.message;
     tx.update(ticket, {
       claim: {
         worker: worker.id,
@@ -95,7 +97,8 @@ export async function claimTicket(
       },
     });
     const cancelStage = run.row.message.cancel?.stage ?? 0;
-    return { reference, step, ticket: ticket.id, worker, tokenDigest, attempts, cancelStage };
+    const { id } = ticket;
+    return { reference, step, ticket: id, worker, tokenDigest, attempts, background, cancelStage };
   });
 }
 

@@ -60,7 +60,7 @@ export async function approveRun(
       return;
     }
     await move(tx, run, "approved", actor, { approvals });
-    const ticket = freeTicket(reference, RunTicket_Step.STEP_APPLY, tx.nowMs);
+    const ticket = freeTicket(message, RunTicket_Step.STEP_APPLY, tx.nowMs);
     tx.create(SERVER_KINDS.ticket, ticketPlace(reference), ticket);
   });
 }

@@ -8,7 +8,12 @@ import {
   RunTicket_Class,
   RunTicket_Step,
 } from "@stackwright/proto/stackwright";
-import { defaultProject, projectPlace, requiresApproval } from "../domain/project-settings.ts";
+import {
+  defaultProject,
+  poolOf,
+  projectPlace,
+  requiresApproval,
+} from "../domain/project-settings.ts";
 import {
   memberPlace,
   type Place,
@@ -47,6 +52,8 @@ interface NewServerRun {
   readonly message?: string;
   /** @default what the project says when the plan is made; false without settings */
   readonly autoApply?: boolean;
+  /** Its plan has at most half of the workers. @default false */
+  readonly background?: boolean;
   /** The run that this one repeats. */
   readonly retryOf?: string;
   readonly targets?: readonly string[];
@@ -142,6 +149,8 @@ export async function addRun(tx: Transaction, given: NewServerRun): Promise<Run>
     retryOf: given.retryOf ?? "",
     targets: [...(given.targets ?? [])],
     replace: [...(given.replace ?? [])],
+    pool: poolOf(rules, given.stackName),
+    background: given.background ?? false,
     history: [
       { from: Run_Phase.PHASE_UNSPECIFIED, to: STORED_RUN_PHASES.queued, actor, atMs: now },
     ],
@@ -153,7 +162,7 @@ export async function addRun(tx: Transaction, given: NewServerRun): Promise<Run>
     const ticketClass = speculative
       ? RunTicket_Class.CLASS_SPECULATIVE
       : RunTicket_Class.CLASS_BLOCKING;
-    const ticket = freeTicket(reference, RunTicket_Step.STEP_PLAN, tx.nowMs, ticketClass);
+    const ticket = freeTicket(run, RunTicket_Step.STEP_PLAN, tx.nowMs, ticketClass);
     tx.create(SERVER_KINDS.ticket, ticketPlace(reference), ticket);
   }
   if (idempotency !== undefined) {

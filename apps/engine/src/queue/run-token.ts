@@ -62,9 +62,18 @@ export async function findClaim(
   const { id, version } = fence.resource;
   const worker = { id: claim.worker, epoch: claim.epoch, guard: { id, version } };
   const reference = runOfTicket(ticket.id.tenancy, ticket.message);
-  const { attempts } = ticket.message;
+  const { attempts, background } = ticket.message;
   return {
-    claim: { reference, step, ticket: ticket.id, worker, tokenDigest, attempts, cancelStage: 0 },
+    claim: {
+      reference,
+      step,
+      ticket: ticket.id,
+      worker,
+      tokenDigest,
+      attempts,
+      background,
+      cancelStage: 0,
+    },
     writesState: claim.writesState,
   };
 }

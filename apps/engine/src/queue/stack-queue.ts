@@ -35,19 +35,21 @@ export async function recordConfiguration(
 
 /** A ticket that no worker has claimed. */
 export function freeTicket(
-  { stack, run }: RunReference,
+  { id: run, stack, pool, background }: Pick<Run, "id" | "stack" | "pool" | "background">,
   step: RunTicket_Step,
   nowMs: number,
   ticketClass: RunTicket_Class = RunTicket_Class.CLASS_BLOCKING,
 ): RunTicket {
   return {
     run,
-    stack: stack.stack,
+    stack,
     step,
     class: ticketClass,
     attempts: 0,
     claim: undefined,
     createdAtMs: BigInt(nowMs),
+    pool,
+    background: background && step === RunTicket_Step.STEP_PLAN,
   };
 }
 
@@ -75,7 +77,7 @@ export async function leaveQueue(tx: Transaction, { stack, run }: RunReference):
     tx.create(
       SERVER_KINDS.ticket,
       ticketPlace(reference),
-      freeTicket(reference, RunTicket_Step.STEP_PLAN, tx.nowMs),
+      freeTicket(waiting.message, RunTicket_Step.STEP_PLAN, tx.nowMs),
     );
     tx.update(row, { current: next, pending: rest });
     return;

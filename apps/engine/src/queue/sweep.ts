@@ -112,7 +112,7 @@ async function repairCurrent(
       reason: "the ticket of the run was lost",
     });
   } else tx.guardRow(run);
-  tx.create(SERVER_KINDS.ticket, ticketPlace(reference), freeTicket(reference, step, tx.nowMs));
+  tx.create(SERVER_KINDS.ticket, ticketPlace(reference), freeTicket(run.message, step, tx.nowMs));
   return 1;
 }
 

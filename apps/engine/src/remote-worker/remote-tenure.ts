@@ -3,7 +3,7 @@ import type { Logger } from "@stackwright/base/logger";
 import { isClientError, type Operations, type ServerClient } from "@stackwright/client";
 import type { Lease } from "@stackwright/storage/lease";
 import type { JobStore } from "../executor/execution-job.ts";
-import { MAX_RETRY_MS } from "../queue/choose-ticket.ts";
+import { backgroundCapacity, MAX_RETRY_MS } from "../queue/choose-ticket.ts";
 import { type ExecuteClaimParts, executeClaim } from "../worker/execute-claim.ts";
 import { OrphanSweep } from "../worker/orphan-sweep.ts";
 import { MAX_NAMED_RUNS, WORKER_PROTOCOL } from "../worker/remote-protocol.ts";
@@ -124,7 +124,16 @@ export class RemoteTenure {
     })).slice(-1_000);
     const { version: fence } = this.#lease.guard;
     const running = this.#running.runs();
-    const body = { worker: this.id, fence, running, ended, wait_seconds: WAIT_SECONDS };
+    const steps = [...this.#running.values()];
+    const inBackground = steps.filter(({ claim }) => claim.background === true).length;
+    const body = {
+      worker: this.id,
+      fence,
+      running,
+      ended,
+      wait_seconds: WAIT_SECONDS,
+      background: inBackground < backgroundCapacity(this.#parts.capacity),
+    };
     const { data } = await client.claimStep({ body }, { signal, timeoutMs: CLAIM_TIMEOUT_MS });
     return data;
   }

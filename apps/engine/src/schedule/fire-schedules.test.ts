@@ -67,6 +67,7 @@ it("a run is requested at its time, and not before", async () => {
     {
       actor: "ann",
       automatic: true,
+      background: true,
       cause: `schedule:${"A".repeat(26)}@2023-11-14T23:00:00.000Z`,
       configuration: CONFIGURATION,
       mode: Run_Mode.MODE_PLAN_ONLY,

@@ -77,6 +77,7 @@ async function fire(parts: TransactionParts, place: Place): Promise<boolean> {
         mode: schedule.mode,
         actor: schedule.actor,
         automatic: true,
+        background: true,
         cause: `schedule:${schedule.id}@${due}`,
         message: schedule.message,
         ...(schedule.autoApply !== undefined && { autoApply: schedule.autoApply }),

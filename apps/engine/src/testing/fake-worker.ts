@@ -62,10 +62,12 @@ export async function startFakeWorker(
     storage = createMemoryStorage(),
     timing,
     limits,
+    capacity,
   }: {
     readonly storage?: StorageBackend;
     readonly timing?: { readonly ttlMs: number };
     readonly limits?: StepLimits;
+    readonly capacity?: number;
   } = {},
 ) {
   const stack = new AsyncDisposableStack();
@@ -119,6 +121,7 @@ export async function startFakeWorker(
         }),
       ...(timing !== undefined && { timing }),
       ...(limits !== undefined && { limits }),
+      ...(capacity !== undefined && { capacity }),
     }),
   );
   const read = async (run: RunReference): Promise<Run> =>

@@ -24,7 +24,7 @@ import type { WorkerTenure } from "../queue/claim.ts";
 import { enqueueRun } from "../queue/enqueue.ts";
 import { idOf } from "../queue/transaction.ts";
 
-const CONFIGURATION = "c".repeat(64);
+export const CONFIGURATION = "c".repeat(64);
 
 /** A store in memory with one project, for tests of the run layer. */
 export function createRunFixture(storage: StorageBackend = createMemoryStorage()) {

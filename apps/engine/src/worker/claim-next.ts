@@ -45,16 +45,19 @@ export async function tenureOf(
  */
 export async function claimNext(
   parts: StoredClaimParts,
-  { account, projects }: Pick<Principal, "account" | "projects">,
+  { account, projects, pool }: Pick<Principal, "account" | "projects" | "pool">,
   worker: WorkerTenure,
   {
     running,
     endedAgo,
+    background: takesBackground = true,
   }: {
     /** Runs whose steps the worker executes. */
     readonly running: readonly string[];
     /** Steps that ended at the worker: how many milliseconds ago, by run. */
     readonly endedAgo: ReadonlyMap<string, number>;
+    /** Whether the worker takes plans of schedules, of which it has no more than half. @default true */
+    readonly background?: boolean | undefined;
   },
 ): Promise<GivenClaim | undefined> {
   let tickets = await listTickets(parts);
@@ -71,8 +74,9 @@ export async function claimNext(
     tenancy.partition === account &&
     (projects.length === 0 || projects.includes(tenancy.namespace));
   // In the order of all: what other workers have claimed counts for the fairness between projects.
-  for (const one of orderTickets(tickets, parts.clock.wallMs())) {
-    const { run, step: stored, attempts } = one.ticket;
+  for (const one of orderTickets(tickets, parts.clock.wallMs(), pool)) {
+    const { run, step: stored, attempts, background } = one.ticket;
+    if (background && !takesBackground) continue;
     const step = STEPS[stored];
     const mayBegin = (endedAgo.get(run) ?? Number.POSITIVE_INFINITY) >= retryMs(attempts);
     if (!isOurs(one) || !mayBegin || step === undefined) continue;

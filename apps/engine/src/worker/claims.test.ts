@@ -1,6 +1,8 @@
 import { rm } from "node:fs/promises";
 import { setTimeout as pause } from "node:timers/promises";
+import { silentLogger } from "@stackwright/base/logger";
 import { storedRunPhase } from "@stackwright/core";
+import { Run_Mode } from "@stackwright/proto/stackwright";
 import { type BatchOperation, StorageError, tenancyOf } from "@stackwright/storage";
 import { fenceResourceId } from "@stackwright/storage/lease";
 import { createMemoryStorage } from "@stackwright/storage/memory";
@@ -8,8 +10,12 @@ import { expect, it } from "vitest";
 import { STACK_HEAD_KIND, stackPlace } from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { cancelRun } from "../queue/cancel.ts";
+import { enqueueRun } from "../queue/enqueue.ts";
 import { playPlan, startFakeWorker } from "../testing/fake-worker.ts";
 import { overBatches } from "../testing/over-batches.ts";
+import { CONFIGURATION, createRunFixture } from "../testing/run-fixture.ts";
+import { claimNext } from "./claim-next.ts";
+import type { StoredClaimParts } from "./stored-claim-host.ts";
 
 const kindsOf = (operations: readonly BatchOperation[]) =>
   operations.map((one) => (one.kind === "write" ? one.resource.id.type.kind : one.id.type.kind));
@@ -138,4 +144,46 @@ it("the result of a step is kept while the store is away", { timeout: 60_000 }, 
   );
   await reaches(await enqueue(), "awaiting_approval");
   expect(plans).toBe(1);
+});
+
+it("plans of schedules have half of a worker, and users the rest", async () => {
+  const release = Promise.withResolvers<void>();
+  const { enqueue, reaches, fixture, jobs } = await startFakeWorker(
+    async (step) => {
+      await step.host.beginPlanning();
+      await release.promise;
+      return { how: "result", result: { phase: "no_changes", revision: "0" } };
+    },
+    { capacity: 2 },
+  );
+  const scheduled = async (name: string) => {
+    const run = { stack: await fixture.stack(name), run: fixture.parts.token() };
+    const given = { reference: run, stackName: name, configuration: CONFIGURATION, actor: "ann" };
+    await enqueueRun(fixture.parts, { ...given, mode: Run_Mode.MODE_APPLY, background: true });
+    return run;
+  };
+  const first = await scheduled("first");
+  await reaches(first, "planning");
+  const second = await scheduled("second");
+  const requested = await enqueue();
+  await reaches(requested, "planning");
+  expect(jobs.map(({ run }) => run)).toEqual([first.run, requested.run]);
+  release.resolve();
+  await reaches(second, "no_changes");
+});
+
+it("a remote worker that has enough plans of schedules is given none", async () => {
+  const fixture = createRunFixture();
+  const stack = await fixture.stack("one");
+  const reference = { stack, run: fixture.parts.token() };
+  const given = { reference, stackName: "one", configuration: CONFIGURATION, actor: "ann" };
+  await enqueueRun(fixture.parts, { ...given, mode: Run_Mode.MODE_APPLY, background: true });
+  const worker = await fixture.worker("w");
+  const parts = { ...fixture.parts, logger: silentLogger } as unknown as StoredClaimParts;
+  const principal = { account: "acme", projects: [] };
+  const known = { running: [], endedAgo: new Map<string, number>() };
+  const refused = await claimNext(parts, principal, worker, { ...known, background: false });
+  expect(refused).toBeUndefined();
+  const claimed = await claimNext(parts, principal, worker, known);
+  expect(claimed?.claim).toMatchObject({ background: true, step: "plan" });
 });

@@ -6,6 +6,7 @@ import { decodeRecord } from "../domain/record-kind.ts";
 import { RUN_KIND, runOfTicket, runPlace } from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import {
+  backgroundCapacity,
   type ListedTicket,
   MAX_RETRY_MS,
   orderTickets,
@@ -161,7 +162,8 @@ export class Tenure {
     }
     for (const one of orderTickets(tickets, clock.wallMs())) {
       if (signal.aborted || this.#running.size >= capacity) return;
-      const { run, attempts } = one.ticket;
+      const { run, attempts, background } = one.ticket;
+      if (background && this.#backgroundSteps() >= backgroundCapacity(capacity)) continue;
       const endedAt = this.#endedAt.get(run) ?? Number.NEGATIVE_INFINITY;
       if (now - endedAt < retryMs(attempts) || this.#running.has(run)) continue;
       try {
@@ -173,6 +175,10 @@ export class Tenure {
         logger.error({ run, err: error }, "a ticket could not be claimed");
       }
     }
+  }
+
+  #backgroundSteps(): number {
+    return [...this.#running.values()].filter(({ claim }) => claim.background).length;
   }
 
   /**

@@ -24,6 +24,7 @@ export interface Claim {
   readonly run: string;
   readonly step: "plan" | "apply" | "recover";
   readonly attempts: number;
+  readonly background?: boolean | undefined;
   readonly cancel_stage: number;
   readonly token: string;
 }
@@ -166,6 +167,8 @@ export interface NewClaim {
   readonly ago_ms: number;
 })[] | undefined;
   readonly wait_seconds?: number | undefined;
+  /** whether plans of schedules are wanted; true by default */
+  readonly background?: boolean | undefined;
 }
 
 export interface NewFreeze {
@@ -183,6 +186,8 @@ export interface NewProject {
   readonly auto_apply?: "on_request" | "never" | "always" | undefined;
   /** which older runs of a stack a new run ends */
   readonly supersede?: "none" | "pending" | "unapproved" | undefined;
+  /** the workers of runs: the first pool counts that names a stack */
+  readonly pools?: readonly PoolRule[] | undefined;
 }
 
 export interface NewRun {
@@ -275,6 +280,12 @@ export interface Orphans {
   readonly orphans: readonly string[];
 }
 
+export interface PoolRule {
+  readonly pool: string;
+  /** patterns of names; all stacks without it */
+  readonly stacks?: readonly string[] | undefined;
+}
+
 export interface Problem {
   readonly type: string;
   readonly title: string;
@@ -300,6 +311,7 @@ export interface Project {
   readonly auto_apply: "on_request" | "never" | "always";
   /** which older runs of a stack a new run ends */
   readonly supersede: "none" | "pending" | "unapproved";
+  readonly pools: readonly PoolRule[];
 }
 
 export interface ProjectName {
@@ -315,6 +327,8 @@ export interface ProjectSettings {
   readonly auto_apply?: "on_request" | "never" | "always" | undefined;
   /** which older runs of a stack a new run ends */
   readonly supersede?: "none" | "pending" | "unapproved" | undefined;
+  /** the workers of runs: the first pool counts that names a stack */
+  readonly pools?: readonly PoolRule[] | undefined;
 }
 
 export interface PullRequest {
@@ -393,6 +407,8 @@ export interface Run {
   readonly replace: readonly string[];
   readonly configuration: string;
   readonly auto_apply: boolean;
+  /** the workers that execute it; those of servers: default */
+  readonly pool: string;
   readonly created_at: string;
   readonly updated_at: string;
   readonly plan_digest?: string | undefined;

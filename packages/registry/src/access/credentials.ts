@@ -122,6 +122,8 @@ export class CredentialStore {
   async createToken(
     input: NewCredential & {
       readonly storageScopes?: readonly TokenStorageScope[];
+      /** The pool whose steps the workers of the token execute. @default that of the servers */
+      readonly pool?: string | undefined;
       readonly token?: string;
     },
   ): Promise<{ readonly token: string; readonly tokenId: string }> {
@@ -134,6 +136,7 @@ export class CredentialStore {
     const message: TokenMessage = {
       ...this.#describe(input),
       tokenId,
+      pool: input.pool ?? "",
       storageScopes: (input.storageScopes ?? []).map((scope) => ({
         ...scope,
         kinds: [...(scope.kinds ?? [])],
@@ -308,13 +311,14 @@ function credentialOf(
     | "expireTimeMs"
     | "disabled"
     | "rotatedFrom"
-  >,
+  > & { readonly pool?: string },
 ): Credential {
   return {
     actor,
     account: message.account,
     roles: rolesNamed(message.roles),
     projects: message.projects,
+    ...(message.pool !== undefined && message.pool !== "" && { pool: message.pool }),
     description: message.description,
     createTimeMs: Number(message.createTimeMs),
     expireTimeMs: message.expireTimeMs === 0n ? undefined : Number(message.expireTimeMs),

@@ -33,6 +33,8 @@ export interface Principal {
   readonly roles: readonly Role[];
   /** Projects that a request may select; empty means all of the account. */
   readonly projects: readonly string[];
+  /** The pool whose steps its workers execute. @default that of the servers */
+  readonly pool?: string | undefined;
 }
 
 export function isRole(text: string): text is Role {

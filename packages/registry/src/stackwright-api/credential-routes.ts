@@ -130,7 +130,10 @@ export function credentialRoutes(fastify: FastifyInstance, parts: StackwrightApi
   function inputOf(
     principal: Principal,
     body: schemas.NewTokenBody,
-  ): NewCredential & { readonly storageScopes: readonly TokenStorageScope[] } {
+  ): NewCredential & {
+    readonly storageScopes: readonly TokenStorageScope[];
+    readonly pool: string | undefined;
+  } {
     const { account = principal.account, projects = [], description = "" } = body;
     const roles = rolesNamed(body.roles);
     const storageScopes = requestedScopes(account, roles, body.storage_scopes);
@@ -143,7 +146,8 @@ export function credentialRoutes(fastify: FastifyInstance, parts: StackwrightApi
     const days = body.expires_in_days;
     const nowMs = registry.parts.clock.wallMs();
     const expireTimeMs = days === undefined ? undefined : nowMs + days * DAY_MS;
-    return { account, roles, projects, description, expireTimeMs, storageScopes };
+    const { pool } = body;
+    return { account, roles, projects, description, expireTimeMs, storageScopes, pool };
   }
 
   /** Throws `REGISTRY_NOT_FOUND` for credentials of other accounts, as for those that do not exist. */

@@ -108,6 +108,12 @@ export type NewCredentialBody = Type.Static<typeof NewCredentialBody>;
 export const NewTokenBody = exactly({
   ...NewCredentialBody.properties,
   storage_scopes: Type.Optional(StorageScopesBody),
+  pool: Type.Optional(
+    Type.String({
+      description: "the pool whose steps its workers execute; that of the servers by default",
+      pattern: "^[a-z0-9][a-z0-9-]{0,62}$",
+    }),
+  ),
 });
 export type NewTokenBody = Type.Static<typeof NewTokenBody>;
 
@@ -129,6 +135,7 @@ export const Credentials = exactly({
       account: Type.String(),
       roles: texts,
       projects: texts,
+      pool: Type.Optional(Type.String()),
       description: Type.String(),
       createTimeMs: timeMs,
       expireTimeMs: Type.Optional(timeMs),

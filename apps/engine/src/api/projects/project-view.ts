@@ -1,5 +1,6 @@
 import { type Project, Project_AutoApply, Project_Supersede } from "@stackwright/proto/stackwright";
 import { type Static, Type } from "typebox";
+import { STACK_PATTERN } from "../../domain/stack-pattern.ts";
 import { ProjectName } from "../api-parts.ts";
 
 const AutoApply = Type.Union(
@@ -22,6 +23,19 @@ const SUPERSEDE: Readonly<Record<Static<typeof Supersede>, Project_Supersede>> =
   unapproved: Project_Supersede.SUPERSEDE_UNAPPROVED,
 };
 
+const PoolRule = Type.Object(
+  {
+    pool: Type.String({ pattern: "^[a-z0-9][a-z0-9-]{0,62}$" }),
+    stacks: Type.Optional(
+      Type.Array(Type.String({ pattern: STACK_PATTERN }), {
+        maxItems: 50,
+        description: "patterns of names; all stacks without it",
+      }),
+    ),
+  },
+  { additionalProperties: false, title: "PoolRule" },
+);
+
 const SETTINGS = {
   display_name: Type.Optional(Type.String({ maxLength: 256 })),
   required_approvals: Type.Optional(Type.Integer({ minimum: 1, maximum: 20 })),
@@ -29,6 +43,12 @@ const SETTINGS = {
   approvers: Type.Optional(Type.Array(Type.String({ maxLength: 128 }), { maxItems: 100 })),
   auto_apply: Type.Optional(AutoApply),
   supersede: Type.Optional(Supersede),
+  pools: Type.Optional(
+    Type.Array(PoolRule, {
+      maxItems: 50,
+      description: "the workers of runs: the first pool counts that names a stack",
+    }),
+  ),
 };
 
 export const ProjectSettings = Type.Object(SETTINGS, {
@@ -48,6 +68,7 @@ export const ProjectView = Type.Object(
     approvers: Type.Array(Type.String()),
     auto_apply: AutoApply,
     supersede: Supersede,
+    pools: Type.Array(PoolRule),
   },
   { title: "Project" },
 );
@@ -61,6 +82,9 @@ export function settingsOf(given: Static<typeof ProjectSettings>): Partial<Proje
     ...(exclude_author !== undefined && { excludeAuthor: exclude_author }),
     ...(approvers !== undefined && { approvers: [...new Set(approvers)] }),
     ...(auto_apply !== undefined && { autoApply: AUTO_APPLY[auto_apply] }),
+    ...(given.pools !== undefined && {
+      pools: given.pools.map(({ pool, stacks = [] }) => ({ pool, stacks })),
+    }),
     ...(given.supersede !== undefined && { supersede: SUPERSEDE[given.supersede] }),
   };
 }
@@ -76,6 +100,10 @@ export function projectViewOf(project: Project): Static<typeof ProjectView> {
     approvers: [...approvers],
     auto_apply: nameOf(AUTO_APPLY, project.autoApply) ?? "never",
     supersede: nameOf(SUPERSEDE, project.supersede) ?? "none",
+    pools: project.pools.map(({ pool, stacks }) => ({
+      pool,
+      ...(stacks.length > 0 && { stacks: [...stacks] }),
+    })),
   };
 }
 

@@ -1,6 +1,7 @@
 import { RUN_TRANSITIONS, type RunPhase } from "@stackwright/core";
 import { type Run, Run_Mode } from "@stackwright/proto/stackwright";
 import { type Static, Type } from "typebox";
+import { DEFAULT_POOL } from "../../domain/run-places.ts";
 import { phaseOf } from "../../queue/run-row.ts";
 
 export const RunModes = Type.Union(
@@ -38,6 +39,7 @@ export const RunSchema = Type.Object(
     replace: Type.Array(Type.String()),
     configuration: Type.String(),
     auto_apply: Type.Boolean(),
+    pool: Type.String({ description: "the workers that execute it; those of servers: default" }),
     created_at: Type.String(),
     updated_at: Type.String(),
     plan_digest: Type.Optional(Type.String()),
@@ -80,6 +82,7 @@ export function runViewOf(run: Run): Static<typeof RunSchema> {
     replace: run.replace,
     configuration: run.configuration,
     auto_apply: run.autoApply,
+    pool: run.pool === "" ? DEFAULT_POOL : run.pool,
     created_at: timeOf(run.createdAtMs),
     updated_at: timeOf(run.updatedAtMs),
     ...(planDigest !== "" && { plan_digest: planDigest }),

@@ -35,6 +35,9 @@ export const NewClaim = Type.Object(
       }),
     ),
     wait_seconds: Type.Optional(Type.Integer({ minimum: 0, maximum: 20 })),
+    background: Type.Optional(
+      Type.Boolean({ description: "whether plans of schedules are wanted; true by default" }),
+    ),
   },
   { additionalProperties: false, title: "NewClaim" },
 );
@@ -58,6 +61,7 @@ export const Claim = Type.Object(
     run: Type.String(),
     step: Type.Union([Type.Literal("plan"), Type.Literal("apply"), Type.Literal("recover")]),
     attempts: Type.Integer(),
+    background: Type.Optional(Type.Boolean()),
     cancel_stage: Type.Integer(),
     token: Type.String(),
   },

@@ -73,6 +73,27 @@ describe("claims of remote workers", () => {
     expect((await here.claim()).status).toBe(200);
   });
 
+  it("a step of a pool is for the workers of this pool alone", async () => {
+    const { worker, request, token, call } = await start();
+    const pools = [{ pool: "inside", stacks: ["o*"] }, { pool: "outside" }];
+    const changed = await call("PATCH", P, { body: { pools } });
+    expect(changed.json).toMatchObject({ pools });
+    const body = { roles: ["worker"], pool: "inside" };
+    const made = await call("POST", "/api/v1/registry/tokens", { body });
+    const inside = await worker(String(made.json["token"]));
+    const usual = await worker(token);
+    const run = await request();
+    expect((await call("GET", `${S}/runs/${run}`)).json).toMatchObject({ pool: "inside" });
+    expect((await usual.claim()).status).toBe(204);
+    const first = await inside.claim();
+    expect(first.json).toMatchObject({ run });
+    // A step that comes back stays in its pool.
+    const { path, token: ofClaim } = claimed(first.json);
+    await call("POST", `${path}/end`, { token: ofClaim, body: { given_up: "broken" } });
+    expect((await usual.claim()).status).toBe(204);
+    expect((await inside.claim()).json).toMatchObject({ run, attempts: 1 });
+  });
+
   it("a worker cannot claim in the name of another credential's, nor have its lease", async () => {
     const { worker, port, token, tokenOf, call, request } = await start();
     const other = await tokenOf("worker");

@@ -86,7 +86,7 @@ export function workerRoutes(fastify: FastifyInstance, api: ApiParts): void {
     },
     async (request, reply) => {
       const principal = principalOf(request);
-      const { running = [], ended = [], wait_seconds: seconds = 0 } = request.body;
+      const { running = [], ended = [], wait_seconds: seconds = 0, background } = request.body;
       const receivedMs = clock.monotonicMs();
       const gone = goneSignal(reply);
       const over = new AbortController();
@@ -99,7 +99,8 @@ export function workerRoutes(fastify: FastifyInstance, api: ApiParts): void {
           const tenure = await tenureOf(parts, principal, request.body);
           const sinceMs = clock.monotonicMs() - receivedMs;
           const endedAgo = new Map(ended.map((one) => [one.run, one.ago_ms + sinceMs]));
-          const given = await claimNext(parts, principal, tenure, { running, endedAgo });
+          const known = { running, endedAgo, background };
+          const given = await claimNext(parts, principal, tenure, known);
           if (given !== undefined) return await reply.send(viewOf(given.claim, given.token));
           if (waiting.aborted || seconds === 0) return await reply.code(204).send();
           await Promise.race([
@@ -284,7 +285,7 @@ export function workerRoutes(fastify: FastifyInstance, api: ApiParts): void {
   }
 }
 
-function viewOf({ reference, step, attempts, cancelStage }: RunClaim, token: string) {
+function viewOf({ reference, step, attempts, background, cancelStage }: RunClaim, token: string) {
   const { stack, run } = reference;
   return {
     protocol: WORKER_PROTOCOL,
@@ -292,6 +293,7 @@ function viewOf({ reference, step, attempts, cancelStage }: RunClaim, token: str
     run,
     step,
     attempts,
+    background,
     cancel_stage: cancelStage,
     token,
   };

@@ -39,6 +39,7 @@ export {
   PlanSummary,
   Project,
   Project_AutoApply,
+  Project_Pool,
   Project_Supersede,
   RunLog,
   RunLogSegment,

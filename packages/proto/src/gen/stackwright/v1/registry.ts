@@ -211,6 +211,8 @@ export interface AccessToken {
   rotatedFrom: string;
   /** What the token may see through the storage service; none means nothing. */
   storageScopes: StorageScope[];
+  /** The pool whose steps its workers execute; empty for the default one. */
+  pool: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -1911,6 +1913,7 @@ function createBaseAccessToken(): AccessToken {
     disabled: false,
     rotatedFrom: "",
     storageScopes: [],
+    pool: "",
   };
 }
 
@@ -1951,6 +1954,9 @@ export const AccessToken: MessageFns<AccessToken> = {
     }
     for (const v of message.storageScopes) {
       StorageScope.encode(v!, writer.uint32(82).fork()).join();
+    }
+    if (message.pool !== "") {
+      writer.uint32(90).string(message.pool);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -2056,6 +2062,14 @@ export const AccessToken: MessageFns<AccessToken> = {
             message.storageScopes.push(StorageScope.decode(reader, reader.uint32()));
             continue;
           }
+          case 11: {
+            if (tag !== 90) {
+              break;
+            }
+
+            message.pool = reader.string(true);
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -2102,6 +2116,7 @@ export const AccessToken: MessageFns<AccessToken> = {
     message.disabled = object.disabled ?? false;
     message.rotatedFrom = object.rotatedFrom ?? "";
     message.storageScopes = object.storageScopes?.map((e) => StorageScope.fromPartial(e)) || [];
+    message.pool = object.pool ?? "";
     return message;
   },
 };

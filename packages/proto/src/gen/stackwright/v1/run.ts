@@ -72,6 +72,10 @@ export interface Run {
     | undefined;
   /** Requested by no user but by a schedule or a trigger: when it begins, its configuration becomes the one that was applied last. */
   automatic: boolean;
+  /** The pool of the workers that execute it; empty for the default one. */
+  pool: string;
+  /** Requested by a schedule: its plans have at most half of the workers. */
+  background: boolean;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -243,6 +247,8 @@ function createBaseRun(): Run {
     autoApplyRequested: false,
     freezeOverride: undefined,
     automatic: false,
+    pool: "",
+    background: false,
   };
 }
 
@@ -358,6 +364,12 @@ export const Run: MessageFns<Run> = {
     }
     if (message.automatic !== false) {
       writer.uint32(248).bool(message.automatic);
+    }
+    if (message.pool !== "") {
+      writer.uint32(258).string(message.pool);
+    }
+    if (message.background !== false) {
+      writer.uint32(264).bool(message.background);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -631,6 +643,22 @@ export const Run: MessageFns<Run> = {
             message.automatic = reader.bool();
             continue;
           }
+          case 32: {
+            if (tag !== 258) {
+              break;
+            }
+
+            message.pool = reader.string(true);
+            continue;
+          }
+          case 33: {
+            if (tag !== 264) {
+              break;
+            }
+
+            message.background = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -704,6 +732,8 @@ export const Run: MessageFns<Run> = {
       ? RunFreezeOverride.fromPartial(object.freezeOverride)
       : undefined;
     message.automatic = object.automatic ?? false;
+    message.pool = object.pool ?? "";
+    message.background = object.background ?? false;
     return message;
   },
 };

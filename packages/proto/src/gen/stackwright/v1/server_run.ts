@@ -142,6 +142,10 @@ export interface RunTicket {
     | undefined;
   /** Milliseconds since 1970. */
   createdAtMs: bigint;
+  /** The pool of the workers that execute it; empty for the default one. */
+  pool: string;
+  /** A plan that has at most half of the workers. */
+  background: boolean;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -352,6 +356,8 @@ export interface Project {
   createdAtMs: bigint;
   /** Milliseconds since 1970. */
   updatedAtMs: bigint;
+  /** Which workers execute the runs of which stacks; the first one that names a stack counts. */
+  pools: Project_Pool[];
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -389,6 +395,15 @@ export namespace Project_Supersede {
   export type SUPERSEDE_UNSPECIFIED = typeof Project_Supersede.SUPERSEDE_UNSPECIFIED;
   export type SUPERSEDE_PENDING = typeof Project_Supersede.SUPERSEDE_PENDING;
   export type SUPERSEDE_UNAPPROVED = typeof Project_Supersede.SUPERSEDE_UNAPPROVED;
+}
+
+/** The pool of some stacks. */
+export interface Project_Pool {
+  /** Name of the pool. */
+  pool: string;
+  /** Patterns of names of stacks; empty for all. */
+  stacks: string[];
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
 /** A lock that a person, or a terraform or tofu command, put on a stack; it exists while the stack is locked. Name: stack. */
@@ -1392,7 +1407,17 @@ export const TriggerGraph: MessageFns<TriggerGraph> = {
 };
 
 function createBaseRunTicket(): RunTicket {
-  return { run: "", stack: "", step: 0, class: 0, attempts: 0, claim: undefined, createdAtMs: 0n };
+  return {
+    run: "",
+    stack: "",
+    step: 0,
+    class: 0,
+    attempts: 0,
+    claim: undefined,
+    createdAtMs: 0n,
+    pool: "",
+    background: false,
+  };
 }
 
 export const RunTicket: MessageFns<RunTicket> = {
@@ -1420,6 +1445,12 @@ export const RunTicket: MessageFns<RunTicket> = {
         throw new globalThis.Error("value provided for field message.createdAtMs of type int64 too large");
       }
       writer.uint32(56).int64(message.createdAtMs);
+    }
+    if (message.pool !== "") {
+      writer.uint32(66).string(message.pool);
+    }
+    if (message.background !== false) {
+      writer.uint32(72).bool(message.background);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -1501,6 +1532,22 @@ export const RunTicket: MessageFns<RunTicket> = {
             message.createdAtMs = reader.int64() as bigint;
             continue;
           }
+          case 8: {
+            if (tag !== 66) {
+              break;
+            }
+
+            message.pool = reader.string(true);
+            continue;
+          }
+          case 9: {
+            if (tag !== 72) {
+              break;
+            }
+
+            message.background = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -1544,6 +1591,8 @@ export const RunTicket: MessageFns<RunTicket> = {
     message.createdAtMs = (object.createdAtMs !== undefined && object.createdAtMs !== null)
       ? BigInt(object.createdAtMs)
       : 0n;
+    message.pool = object.pool ?? "";
+    message.background = object.background ?? false;
     return message;
   },
 };
@@ -2684,6 +2733,7 @@ function createBaseProject(): Project {
     supersede: 0,
     createdAtMs: 0n,
     updatedAtMs: 0n,
+    pools: [],
   };
 }
 
@@ -2721,6 +2771,9 @@ export const Project: MessageFns<Project> = {
         throw new globalThis.Error("value provided for field message.updatedAtMs of type int64 too large");
       }
       writer.uint32(72).int64(message.updatedAtMs);
+    }
+    for (const v of message.pools) {
+      Project_Pool.encode(v!, writer.uint32(82).fork()).join();
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -2818,6 +2871,14 @@ export const Project: MessageFns<Project> = {
             message.updatedAtMs = reader.int64() as bigint;
             continue;
           }
+          case 10: {
+            if (tag !== 82) {
+              break;
+            }
+
+            message.pools.push(Project_Pool.decode(reader, reader.uint32()));
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -2863,6 +2924,97 @@ export const Project: MessageFns<Project> = {
     message.updatedAtMs = (object.updatedAtMs !== undefined && object.updatedAtMs !== null)
       ? BigInt(object.updatedAtMs)
       : 0n;
+    message.pools = object.pools?.map((e) => Project_Pool.fromPartial(e)) || [];
+    return message;
+  },
+};
+
+function createBaseProject_Pool(): Project_Pool {
+  return { pool: "", stacks: [] };
+}
+
+export const Project_Pool: MessageFns<Project_Pool> = {
+  encode(message: Project_Pool, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.pool !== "") {
+      writer.uint32(10).string(message.pool);
+    }
+    for (const v of message.stacks) {
+      writer.uint32(18).string(v!);
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Project_Pool {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseProject_Pool();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.pool = reader.string(true);
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.stacks.push(reader.string(true));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag >>> 3 === 0) {
+          throw new globalThis.Error("protobuf decode found an invalid tag");
+        }
+        const buf = reader.skip(tag & 7);
+
+        if (message._unknownFields === undefined) {
+          message._unknownFields = {};
+        }
+
+        const list = message._unknownFields[tag];
+
+        if (list === undefined) {
+          message._unknownFields[tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      if (reader.pos !== end) {
+        throw new globalThis.Error("protobuf decode read past the end of a message");
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<Project_Pool>): Project_Pool {
+    return Project_Pool.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<Project_Pool>): Project_Pool {
+    const message = createBaseProject_Pool();
+    message.pool = object.pool ?? "";
+    message.stacks = object.stacks?.map((e) => e) || [];
     return message;
   },
 };
